@@ -1,0 +1,101 @@
+//! Known faults that can be switched on one at a time.
+//!
+//! A test that has never been seen red proves nothing. With the feature `bugs` each entry brings one fault of the
+//! references, or of a careless implementation, back on the current thread; the fault tests demand to fail then.
+//! Without the feature every switch is the constant `false` and costs nothing.
+
+macro_rules! bugs {
+    ($($(#[$doc:meta])* $name:ident = $text:literal),+ $(,)?) => {
+        /// One fault that can be brought back.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Bug { $($(#[$doc])* $name),+ }
+
+        impl Bug {
+            /// Every switch there is.
+            pub const ALL: &'static [Bug] = &[$(Bug::$name),+];
+
+            /// The name by which tests and tables call it.
+            pub fn name(self) -> &'static str {
+                match self { $(Bug::$name => $text),+ }
+            }
+        }
+    };
+}
+
+bugs! {
+    /// Later duplicate keys win silently.
+    JsonDuplicateKeys = "json_duplicate_keys",
+    /// Numbers that no double holds are rounded instead of refused.
+    JsonInexactNumbers = "json_inexact_numbers",
+    /// A lone surrogate becomes U+FFFD.
+    JsonLoneSurrogate = "json_lone_surrogate",
+    /// U+0000 passes the door.
+    JsonNul = "json_nul",
+    /// Nesting is not bounded at 32.
+    JsonDepth = "json_depth",
+    /// A byte order mark is skipped.
+    JsonByteOrderMark = "json_byte_order_mark",
+    /// Text such as "1e1" or "NaN" and booleans are taken for numbers by limits.
+    W09TextAsNumber = "w09_text_as_number",
+    /// Negative amounts pass a maximum.
+    W09NegativePasses = "w09_negative_passes",
+    /// A missing or null param passes its limit.
+    W09MissingPasses = "w09_missing_passes",
+    /// An agent nobody registered is judged as if it were ours.
+    W09UnknownAgent = "w09_unknown_agent",
+    /// An action the contract does not name is accepted.
+    W09DefaultAllow = "w09_default_allow",
+    /// The confidence thresholds are not applied.
+    W09ConfidenceIgnored = "w09_confidence_ignored",
+    /// A time without an offset is read as UTC.
+    W09TimeWithoutOffset = "w09_time_without_offset",
+    /// The role INTERFACE, unknown to the reference, is treated as EXECUTOR.
+    W09InterfaceRole = "w09_interface_role",
+    /// Unknown contract keys are ignored.
+    W09UnknownKeys = "w09_unknown_keys",
+    /// A refused proposal of a suspended agent leaves no record.
+    W09SuspendedUnrecorded = "w09_suspended_unrecorded",
+    /// Snapshot ids are cut to 64 bits.
+    W10ShortSnapshotId = "w10_short_snapshot_id",
+    /// A missing live value counts as zero under a tolerance.
+    W12MissingIsZero = "w12_missing_is_zero",
+    /// A value that is no number passes a tolerance.
+    W12NotANumberPasses = "w12_not_a_number_passes",
+    /// "1.2.x" accepts 1.0.0: only the major version is compared.
+    W13MajorOnly = "w13_major_only",
+    /// Objects with `__entity` in params become real Cedar entities.
+    CedarEntityInjection = "cedar_entity_injection",
+}
+
+#[cfg(feature = "bugs")]
+mod switch {
+    use super::Bug;
+    use std::cell::Cell;
+
+    thread_local! {
+        static ACTIVE: Cell<Option<Bug>> = const { Cell::new(None) };
+    }
+
+    /// Runs `body` with one fault switched on, on this thread only.
+    pub fn with<T>(bug: Bug, body: impl FnOnce() -> T) -> T {
+        ACTIVE.set(Some(bug));
+        let result = body();
+        ACTIVE.set(None);
+        result
+    }
+
+    /// Whether the fault is switched on.
+    pub fn on(bug: Bug) -> bool {
+        ACTIVE.get() == Some(bug)
+    }
+}
+
+#[cfg(feature = "bugs")]
+pub use switch::{on, with};
+
+/// Whether the fault is switched on: never, in this build.
+#[cfg(not(feature = "bugs"))]
+#[inline(always)]
+pub const fn on(_bug: Bug) -> bool {
+    false
+}

@@ -1,0 +1,234 @@
+//! Exact decimal numbers: the only numbers a limit, a budget or a reservation ever sees.
+//!
+//! The wrapper offers checked arithmetic alone, because the operators of the library panic on overflow
+//! and a kernel that panics cannot answer.
+
+use rust_decimal::Decimal as Inner;
+use std::fmt;
+
+/// Digits beyond this cannot be held exactly.
+pub const SIGNIFICANT_DIGITS_MAX: usize = 28;
+
+/// An exact decimal number with up to 28 significant digits, always in its shortest form.
+///
+/// ```
+/// use kernel::decimal::Decimal;
+/// let price = Decimal::parse("12.50").unwrap();
+/// assert_eq!(price.to_string(), "12.5");
+/// assert!(price < Decimal::from(13));
+/// assert_eq!(Decimal::parse("1e1"), None, "exponents are not plain decimals");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Decimal(Inner);
+
+impl Decimal {
+    /// Zero.
+    pub const ZERO: Decimal = Decimal(Inner::ZERO);
+
+    /// Reads a plain decimal: an optional minus sign, digits, optionally a point and digits.
+    ///
+    /// Exponents, plus signs, blanks, `NaN` and more than 28 significant digits are `None`.
+    pub fn parse(text: &str) -> Option<Decimal> {
+        let unsigned = text.strip_prefix('-').unwrap_or(text);
+        let (whole, fraction) = match unsigned.split_once('.') {
+            Some((whole, fraction)) if !fraction.is_empty() => (whole, fraction),
+            Some(_) => return None,
+            None => (unsigned, ""),
+        };
+        let digits_only = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || !digits_only(whole) || !digits_only(fraction) {
+            return None;
+        }
+        Decimal::from_parts(text.starts_with('-'), whole, fraction, 0)
+    }
+
+    /// Builds the number from the pieces of a JSON number; `None` if it is not exactly representable.
+    pub fn from_parts(negative: bool, whole: &str, fraction: &str, exponent: i64) -> Option<Decimal> {
+        let fraction_kept = fraction.trim_end_matches('0');
+        let all_digits = || whole.bytes().chain(fraction_kept.bytes());
+        let leading = all_digits().take_while(|digit| *digit == b'0').count();
+        let significant = all_digits().count() - leading;
+        if significant == 0 {
+            return Some(Decimal::ZERO);
+        }
+        let mut trailing_zeros = 0_usize;
+        if fraction_kept.is_empty() {
+            trailing_zeros = whole.bytes().rev().take_while(|digit| *digit == b'0').count();
+        }
+        let kept = significant.checked_sub(trailing_zeros)?;
+        if kept > SIGNIFICANT_DIGITS_MAX {
+            return None;
+        }
+        let mut mantissa: i128 = 0;
+        for digit in all_digits().skip(leading).take(kept) {
+            mantissa = mantissa.checked_mul(10)?.checked_add(i128::from(digit - b'0'))?;
+        }
+        // value = mantissa * 10^power
+        let power = exponent
+            .checked_sub(i64::try_from(fraction_kept.len()).ok()?)?
+            .checked_add(i64::try_from(trailing_zeros).ok()?)?;
+        let (mantissa, scale) = match power {
+            0.. => {
+                let factor = 10_i128.checked_pow(u32::try_from(power).ok()?)?;
+                (mantissa.checked_mul(factor)?, 0_u32)
+            }
+            _ => (mantissa, u32::try_from(power.checked_neg()?).ok()?),
+        };
+        let signed = if negative { mantissa.checked_neg()? } else { mantissa };
+        Inner::try_from_i128_with_scale(signed, scale).ok().map(|value| Decimal(value.normalize()))
+    }
+
+    /// Sum, or `None` on overflow.
+    pub fn checked_add(self, other: Decimal) -> Option<Decimal> {
+        self.0.checked_add(other.0).map(|value| Decimal(value.normalize()))
+    }
+
+    /// Difference, or `None` on overflow.
+    pub fn checked_sub(self, other: Decimal) -> Option<Decimal> {
+        self.0.checked_sub(other.0).map(|value| Decimal(value.normalize()))
+    }
+
+    /// Product, or `None` on overflow.
+    pub fn checked_mul(self, other: Decimal) -> Option<Decimal> {
+        self.0.checked_mul(other.0).map(|value| Decimal(value.normalize()))
+    }
+
+    /// Quotient, or `None` on overflow or division by zero. Rounded to 28 digits where it does not end.
+    pub fn checked_div(self, other: Decimal) -> Option<Decimal> {
+        self.0.checked_div(other.0).map(|value| Decimal(value.normalize()))
+    }
+
+    /// Remainder, or `None` on division by zero.
+    pub fn checked_rem(self, other: Decimal) -> Option<Decimal> {
+        self.0.checked_rem(other.0).map(|value| Decimal(value.normalize()))
+    }
+
+    /// The same number without its sign.
+    pub fn abs(self) -> Decimal {
+        Decimal(self.0.abs())
+    }
+
+    /// The number with the other sign.
+    pub fn negated(self) -> Decimal {
+        Decimal((-self.0).normalize())
+    }
+
+    /// Below zero.
+    pub fn is_negative(self) -> bool {
+        self.0 < Inner::ZERO
+    }
+
+    /// Exactly zero.
+    pub fn is_zero(self) -> bool {
+        self.0.is_zero()
+    }
+
+    /// Has no digits behind the point.
+    pub fn is_integer(self) -> bool {
+        self.0.is_integer()
+    }
+
+    /// The number as an integer if it is one and fits.
+    pub fn to_i64(self) -> Option<i64> {
+        if !self.is_integer() {
+            return None;
+        }
+        i64::try_from(self.0.trunc().mantissa()).ok()
+    }
+
+    /// Digits behind the point in the shortest form.
+    pub fn fraction_digits(self) -> u32 {
+        self.0.scale()
+    }
+
+    /// Digits without point and sign; the value is `mantissa / 10^fraction_digits`.
+    pub fn mantissa(self) -> i128 {
+        self.0.mantissa()
+    }
+
+    /// Rounds towards negative infinity.
+    pub fn floor(self) -> Decimal {
+        Decimal(self.0.floor().normalize())
+    }
+
+    /// Rounds towards positive infinity.
+    pub fn ceil(self) -> Decimal {
+        Decimal(self.0.ceil().normalize())
+    }
+
+    /// Rounds half away from zero to a whole number.
+    pub fn round(self) -> Decimal {
+        Decimal(self.0.round_dp_with_strategy(0, rust_decimal::RoundingStrategy::MidpointAwayFromZero).normalize())
+    }
+}
+
+impl From<i64> for Decimal {
+    fn from(value: i64) -> Decimal {
+        Decimal(Inner::from(value).normalize())
+    }
+}
+
+impl From<u64> for Decimal {
+    fn from(value: u64) -> Decimal {
+        Decimal(Inner::from(value).normalize())
+    }
+}
+
+impl From<i32> for Decimal {
+    fn from(value: i32) -> Decimal {
+        Decimal::from(i64::from(value))
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+impl fmt::Debug for Decimal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Option<&str>) {
+        assert_eq!(Decimal::parse(text).map(|value| value.to_string()).as_deref(), expected, "{text}");
+    }
+
+    #[test]
+    fn plain_decimals_are_read_exactly() {
+        check("0", Some("0"));
+        check("-0", Some("0"));
+        check("12.50", Some("12.5"));
+        check("1000", Some("1000"));
+        check("0.0000001", Some("0.0000001"));
+        check("-15500.00", Some("-15500"));
+        check("9999999999999999999999999999", Some("9999999999999999999999999999"));
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for text in ["", "-", ".", "1.", ".5", "+1", "1e1", "NaN", "Infinity", " 1", "1 ", "1_000", "0x10", "1,5"] {
+            check(text, None);
+        }
+        check("12345678901234567890123456789", None);
+        check("0.00000000000000000000000000001", None);
+    }
+
+    #[test]
+    fn exponents_of_json_numbers_are_applied() {
+        let from = |whole, fraction, exponent| {
+            Decimal::from_parts(false, whole, fraction, exponent).map(|value| value.to_string())
+        };
+        assert_eq!(from("1", "5", 3).as_deref(), Some("1500"));
+        assert_eq!(from("15", "", -1).as_deref(), Some("1.5"));
+        assert_eq!(from("1", "", 400), None);
+        assert_eq!(from("1", "", i64::MAX), None);
+        assert_eq!(from("0", "000", i64::MIN).as_deref(), Some("0"));
+    }
+}

@@ -1,0 +1,138 @@
+//! Names and digests. Every identifier that reaches a key or a record went through one of these parsers.
+
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+
+/// Longest identifier a caller may choose.
+pub const IDENTIFIER_BYTES_MAX: usize = 128;
+
+/// The tenant of everything until someone names another.
+pub const TENANT_DEFAULT: &str = "default";
+
+/// A full SHA-256 digest, printed as lower-case hexadecimal.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// SHA-256 of the bytes.
+    pub fn of(bytes: impl AsRef<[u8]>) -> Digest {
+        Digest(Sha256::digest(bytes).into())
+    }
+
+    /// SHA-256 over parts, each preceded by its length: no two lists of parts collide.
+    pub fn of_parts(parts: &[&[u8]]) -> Digest {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            hasher.update((part.len() as u64).to_be_bytes());
+            hasher.update(part);
+        }
+        Digest(hasher.finalize().into())
+    }
+
+    /// The raw bytes.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The first 16 bytes in the form of a UUID (version 8, custom).
+    pub fn to_uuid_text(self) -> String {
+        let mut bytes = [0_u8; 16];
+        for (target, source) in bytes.iter_mut().zip(self.0) {
+            *target = source;
+        }
+        if let Some(byte) = bytes.get_mut(6) {
+            *byte = (*byte & 0x0F) | 0x80;
+        }
+        if let Some(byte) = bytes.get_mut(8) {
+            *byte = (*byte & 0x3F) | 0x80;
+        }
+        let mut text = String::with_capacity(36);
+        for (index, byte) in bytes.iter().enumerate() {
+            if matches!(index, 4 | 6 | 8 | 10) {
+                text.push('-');
+            }
+            push_hex(*byte, &mut text);
+        }
+        text
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::with_capacity(64);
+        for byte in self.0 {
+            push_hex(byte, &mut text);
+        }
+        formatter.write_str(&text)
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+fn push_hex(byte: u8, text: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    for nibble in [byte >> 4, byte & 0x0F] {
+        if let Some(digit) = HEX.get(usize::from(nibble)) {
+            text.push(char::from(*digit));
+        }
+    }
+}
+
+/// What is wrong with text that should be an identifier; `None` if nothing is.
+///
+/// Control, bidirectional and zero-width characters are refused because they make two names look the same.
+pub fn identifier_problem(text: &str) -> Option<&'static str> {
+    if text.is_empty() {
+        return Some("is empty");
+    }
+    if text.len() > IDENTIFIER_BYTES_MAX {
+        return Some("is longer than 128 bytes");
+    }
+    if text.chars().any(is_deceptive) {
+        return Some("contains control, bidirectional or zero-width characters");
+    }
+    if text.trim() != text {
+        return Some("starts or ends with a blank");
+    }
+    None
+}
+
+fn is_deceptive(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
+            | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}'
+            | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{0300}'..='\u{036F}' | '\u{E0000}'..='\u{E0FFF}')
+}
+
+/// Whether text is a reason code a contract may define: `RISK_TOO_HIGH`.
+pub fn is_reason_code(text: &str) -> bool {
+    let first_is_letter = text.bytes().next().is_some_and(|byte| byte.is_ascii_uppercase());
+    let all_fit = text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    first_is_letter && all_fit && (3..=64).contains(&text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_cannot_be_shifted_into_each_other() {
+        assert_ne!(Digest::of_parts(&[b"a:b", b"c"]), Digest::of_parts(&[b"a", b"b:c"]));
+        assert_ne!(Digest::of_parts(&[b"ab", b""]), Digest::of_parts(&[b"a", b"b"]));
+    }
+
+    #[test]
+    fn deceptive_identifiers_are_refused() {
+        assert_eq!(identifier_problem("refund-bot"), None);
+        assert_eq!(identifier_problem("é"), None);
+        for text in ["", " a", "a\u{200B}b", "a\u{202E}b", "a\nb", "e\u{0301}"] {
+            assert!(identifier_problem(text).is_some(), "{text:?}");
+        }
+        assert!(identifier_problem(&"x".repeat(129)).is_some());
+    }
+}
