@@ -1,1 +1,3 @@
 //! engines
+
+pub mod yaml;
