@@ -1,1 +1,10 @@
-//! engines
+//! Cedar, CEL and JSON Schema as pure evaluators behind the kernel's traits: contract text in, compiled contract out.
+//!
+//! No I/O, no clock, no randomness: what these engines answer depends on their arguments alone.
+
+pub mod cel;
+mod fault;
+mod nearest;
+pub mod yaml;
+
+pub use fault::CompileFault;

@@ -2,11 +2,15 @@
 
 pub mod amend;
 pub mod attenuate;
+mod cursor;
+pub mod defaults;
 pub mod diff;
 pub mod full_form;
+pub mod keys;
 pub mod lint;
+pub mod params;
 pub mod read;
-pub mod short_form;
+mod short_form;
 pub mod source;
 pub mod tests;
 

@@ -1,0 +1,198 @@
+//! Every key a contract may hold, as data: the reader, the suggestions and the published schema all follow it.
+
+use crate::ids;
+
+/// The keys of one kind of map.
+#[derive(Debug)]
+pub struct Shape {
+    /// What the map is called in messages, and its name in the schema.
+    pub name: &'static str,
+    /// Keys of the full form.
+    pub full: &'static [&'static str],
+    /// Keys only the short form has.
+    pub short: &'static [&'static str],
+}
+
+impl Shape {
+    /// Whether the key may stand here.
+    pub fn knows(&self, key: &str) -> bool {
+        self.all().any(|known| known == key)
+    }
+
+    /// Every key, full form first.
+    pub fn all(&self) -> impl Iterator<Item = &'static str> {
+        self.full.iter().chain(self.short).copied()
+    }
+}
+
+macro_rules! shapes {
+    ($($(#[$doc:meta])* $constant:ident = $name:literal [$($full:literal),*] [$($short:literal),*];)+) => {
+        $($(#[$doc])* pub const $constant: Shape = Shape { name: $name, full: &[$($full),*], short: &[$($short),*] };)+
+        /// Every shape there is.
+        pub const SHAPES: &[&Shape] = &[$(&$constant),+];
+    };
+}
+
+shapes! {
+    /// The document.
+    CONTRACT = "contract" [
+        "writkeeper", "id", "version", "agent", "role", "mission", "mode", "parent", "priority", "proposal", "budgets",
+        "drift", "wake_when", "resources", "actions", "escalation", "monitors", "policies", "tests"
+    ] ["approvers", "budget"];
+    /// What every proposal must satisfy.
+    PROPOSAL = "proposal" ["confidence", "ttl", "context_max_age", "retries", "spend"] [];
+    /// Thresholds of confidence.
+    CONFIDENCE = "confidence" ["reject_below", "escalate_below"] [];
+    /// Validity of a proposal.
+    TTL = "ttl" ["default", "max"] [];
+    /// What a flow may spend.
+    SPEND = "spend" ["tokens", "steps"] [];
+    /// A windowed budget.
+    BUDGET = "budget" ["sum", "count", "max", "per"] [];
+    /// How far two values may lie apart.
+    TOLERANCE = "tolerance" ["percent", "absolute"] [];
+    /// Something limited that actions share.
+    RESOURCE = "resource" ["kind", "capacity", "unit"] [];
+    /// One action.
+    ACTION = "action" [
+        "once", "params", "limits", "refuse", "allow", "ask", "budgets", "reserves", "from", "impact", "reads", "run",
+        "undo", "amendable"
+    ] ["budget"];
+    /// Bounds of one param.
+    LIMIT = "limit" ["min", "max", "unit", "signed", "allowed", "denied", "match", "state"] [];
+    /// A param that must agree with state.
+    STATE_MATCH = "state_match" ["key", "tolerance"] [];
+    /// An expression with its reason.
+    RULE = "rule" ["when", "reason"] [];
+    /// What an action takes.
+    RESERVE = "reserve" ["resource", "amount"] [];
+    /// Who performs an action.
+    RUN = "run" ["http", "command", "function", "host", "class", "timeout", "headers"] [];
+    /// How an effect is undone.
+    UNDO = "undo" ["kind", "http", "within"] [];
+    /// Which bounds may be changed for a while.
+    AMENDABLE = "amendable" ["min", "max", "ttl"] [];
+    /// Bounds of a bound.
+    AMEND_BOUNDS = "amend_bounds" ["floor", "ceiling"] [];
+    /// How people are asked.
+    ESCALATION = "escalation" ["budget", "approvers", "quorum", "timeout", "on_exhausted"] [];
+    /// How often people are asked.
+    ESCALATION_BUDGET = "escalation_budget" ["max", "per"] [];
+    /// What time does to a question.
+    ESCALATION_TIMEOUT = "escalation_timeout" ["remind", "reroute", "to", "after", "then"] [];
+    /// The tests of a contract.
+    TESTS = "tests" ["given", "rows"] [];
+    /// A case that is judged.
+    TEST_CASE = "test_case" [
+        "action", "params", "confidence", "provenance", "state", "snapshot", "justification", "flow", "step", "agent",
+        "at", "tokens"
+    ] [];
+    /// A case with its name and what is expected.
+    TEST_ROW = "test_row" [
+        "name", "action", "params", "confidence", "provenance", "state", "snapshot", "justification", "flow", "step",
+        "agent", "at", "tokens", "before", "expect"
+    ] [];
+}
+
+/// Keys of the document that are read and kept but act nowhere yet.
+pub const INERT: &[&str] = &["parent", "priority", "wake_when", "monitors"];
+
+/// Reason codes of the runtime itself; a rule that gave one of these would say something untrue.
+pub const RESERVED_REASONS: &[&str] = &[
+    "JSON_MALFORMED",
+    "NUMBER_NOT_EXACT",
+    "PARAM_MISSING",
+    "PARAM_INVALID",
+    "AGENT_UNKNOWN",
+    "AGENT_SUSPENDED",
+    "AGENT_RETIRED",
+    "AGENT_PASSIVE",
+    "AGENT_DEGRADED",
+    "AGENT_ESCALATION_ONLY",
+    "ACTION_NOT_ALLOWED",
+    "ROLE_FORBIDS",
+    "TTL_EXPIRED",
+    "TTL_TOO_LONG",
+    "REASONING_EXHAUSTION",
+    "LIMIT_EXCEEDED",
+    "LIMIT_BELOW_MINIMUM",
+    "VALUE_NOT_ALLOWED",
+    "VALUE_DENIED",
+    "BUDGET_EXCEEDED",
+    "CONFIDENCE_TOO_LOW",
+    "CONFIDENCE_LOW",
+    "ALREADY_DONE",
+    "IN_PROGRESS",
+    "PROVENANCE_CLAIMED",
+    "CONTRACT_INVALID",
+    "CONTRACT_INACTIVE",
+    "NOT_ENFORCED_YET",
+    "APPROVAL_MISMATCH",
+    "KERNEL_FAULT",
+    "UNAVAILABLE",
+    "SNAPSHOT_MISSING",
+    "SNAPSHOT_UNKNOWN",
+    "SNAPSHOT_STALE",
+    "STATE_DRIFT",
+    "EVIDENCE_MISSING",
+    "EVIDENCE_UNTRUSTED",
+    "POLICY_FORBIDS",
+    "POLICY_ERROR",
+    "VALIDATOR_REJECTED",
+    "VALIDATOR_FAILED",
+    "RESOURCE_INSUFFICIENT",
+    "RESOURCE_CONTENTION",
+    "IDEMPOTENCY_KEY_REUSED",
+    "FLOW_UNKNOWN",
+    "FLOW_CLOSED",
+    "ARBITRATION_LOST",
+    "ESCALATION_BUDGET_EXHAUSTED",
+    "REJECT_AUTH",
+    "REJECT_CONTEXT",
+    "REJECT_DRIFT",
+    "REJECT_HASH",
+    "REPLAYED",
+    "VALIDATION_PASSED",
+    "VERSION_MISMATCH",
+    "CONTRACT_WIDENS_PARENT",
+    "UNREPORTED",
+];
+
+/// What is wrong with a reason code a rule wants to give; `None` if nothing is.
+pub fn reason_problem(code: &str) -> Option<&'static str> {
+    if !ids::is_reason_code(code) {
+        return Some("is no reason code: use capital letters, digits and `_`, 3 to 64 of them, a letter first");
+    }
+    RESERVED_REASONS.contains(&code).then_some("is a reason code of the runtime and cannot be given by a rule")
+}
+
+/// The known word nearest to a mistyped one, if any is near.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let distance_max = (word.chars().count() / 3).max(2);
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= distance_max && *distance < candidate.chars().count())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typing_mistakes_find_their_key() {
+        let check = |word: &str, expected: Option<&str>| assert_eq!(nearest(word, ACTION.all()), expected, "{word}");
+        check("limts", Some("limits"));
+        check("parms", Some("params"));
+        check("Once", Some("once"));
+        check("budgt", Some("budget"));
+        check("zzzzzz", None);
+    }
+
+    #[test]
+    fn inert_keys_are_keys() {
+        assert!(INERT.iter().all(|key| CONTRACT.knows(key)));
+    }
+}
