@@ -13,6 +13,7 @@ mod shape;
 use crate::repository;
 use anyhow::{Context, Result};
 use masked::Masked;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -23,6 +24,8 @@ pub struct SourceFile {
     text: String,
     /// Rust files only.
     rust: Option<Masked>,
+    /// The whole file is compiled for tests only.
+    is_test: bool,
 }
 
 /// A broken rule.
@@ -50,22 +53,30 @@ const RULES: &[(&str, Rule)] = &[
 /// Prints every broken rule; whether there was none.
 pub fn run() -> Result<bool> {
     let root = repository::root()?;
+    let files = read_sources(&root)?;
     let mut findings = 0;
-    let mut files = 0;
-    for path in repository::files_under(&root)? {
-        let relative = repository::relative(&root, &path);
-        if !is_source(&relative) {
-            continue;
-        }
-        let text = fs::read_to_string(&path).with_context(|| format!("reading `{relative}`"))?;
-        files += 1;
-        for finding in check(&SourceFile::new(relative.clone(), text), &root) {
-            println!("{relative}:{finding}");
+    for file in &files {
+        for finding in check(file, &root) {
+            println!("{}:{finding}", file.path);
             findings += 1;
         }
     }
-    println!("tidy: {} rules over {files} files, {findings} findings", RULES.len());
+    println!("tidy: {} rules over {} files, {findings} findings", RULES.len(), files.len());
     Ok(findings == 0)
+}
+
+fn read_sources(root: &Path) -> Result<Vec<SourceFile>> {
+    let mut files = Vec::new();
+    for path in repository::files_under(root)? {
+        let relative = repository::relative(root, &path);
+        if is_source(&relative) {
+            let text = fs::read_to_string(&path).with_context(|| format!("reading `{relative}`"))?;
+            files.push(SourceFile::new(relative, text));
+        }
+    }
+    let test_files: BTreeSet<String> = files.iter().flat_map(SourceFile::test_modules).collect();
+    files.iter_mut().for_each(|file| file.is_test |= test_files.contains(&file.path));
+    Ok(files)
 }
 
 fn check(file: &SourceFile, root: &Path) -> Vec<String> {
@@ -90,12 +101,18 @@ fn is_source(path: &str) -> bool {
 impl SourceFile {
     fn new(path: String, text: String) -> SourceFile {
         let rust = path.ends_with(".rs").then(|| Masked::new(&text));
-        SourceFile { path, text, rust }
+        let is_test = path.contains("/tests/") || path.starts_with("fuzz/");
+        SourceFile { path, text, rust, is_test }
     }
 
-    /// Files that hold nothing but tests.
-    fn is_test_file(&self) -> bool {
-        self.path.contains("/tests/") || self.path.ends_with("/tests.rs") || self.path.starts_with("fuzz/")
+    /// Paths of the files that this one declares as modules for tests only.
+    fn test_modules(&self) -> Vec<String> {
+        let Some(rust) = &self.rust else { return Vec::new() };
+        let beside = self.path.strip_suffix(".rs").unwrap_or(&self.path);
+        let folder = beside.strip_suffix("/lib").or(beside.strip_suffix("/main")).unwrap_or(beside);
+        let declarations = rust.code.split("#[cfg(test)]").skip(1).filter_map(|rest| rest.split(['{', ';']).next());
+        let names = declarations.filter_map(|declaration| declaration.trim().rsplit_once("mod ").map(|(_, name)| name));
+        names.map(|name| format!("{folder}/{}.rs", name.trim())).collect()
     }
 }
 
@@ -117,6 +134,14 @@ mod rows {
     #[test]
     fn a_plain_file_breaks_nothing() {
         assert!(broken("crates/kernel/src/flow.rs", "//! Flows.\n\npub fn open() {}\n").is_empty());
+    }
+
+    #[test]
+    fn modules_for_tests_are_found_in_their_files() {
+        let modules = |path: &str, text: &str| SourceFile::new(path.to_owned(), text.to_owned()).test_modules();
+        assert_eq!(modules("crates/a/src/lib.rs", "#[cfg(test)]\nmod testing;\nmod b;"), ["crates/a/src/testing.rs"]);
+        assert_eq!(modules("crates/a/src/cel.rs", "#[cfg(test)] pub(crate) mod rows;"), ["crates/a/src/cel/rows.rs"]);
+        assert!(modules("crates/a/src/cel.rs", "mod rows;\n#[cfg(test)]\nuse x;").is_empty());
     }
 
     #[test]

@@ -8,7 +8,7 @@ const LINES_MAX: usize = 70;
 /// Counts from the signature to the closing brace; tests may tell longer stories.
 pub fn too_long(file: &SourceFile, findings: &mut Vec<Finding>) {
     let Some(rust) = &file.rust else { return };
-    if file.is_test_file() {
+    if file.is_test {
         return;
     }
     for (start, name) in functions(&rust.code) {
