@@ -5,5 +5,6 @@
 pub mod cel;
 mod fault;
 mod nearest;
+pub mod schema;
 
 pub use fault::CompileFault;
