@@ -2,9 +2,10 @@
 //!
 //! No I/O, no clock, no randomness: what these engines answer depends on their arguments alone.
 
-pub mod cel;
 mod fault;
 mod nearest;
+pub mod cel;
+pub mod schema;
 pub mod yaml;
 
 pub use fault::CompileFault;

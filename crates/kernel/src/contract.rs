@@ -2,6 +2,7 @@
 
 pub mod amend;
 pub mod attenuate;
+mod comparison;
 mod cursor;
 pub mod defaults;
 pub mod diff;

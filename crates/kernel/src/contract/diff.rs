@@ -1,4 +1,13 @@
 //! What changed between two contracts, and in which direction.
+//!
+//! The full forms are compared member by member, so nothing can change unseen; a table says what each direction means.
+
+mod directions;
+
+use super::comparison::Comparison;
+use super::{Action, Contract, params};
+use crate::json::{Json, Object};
+use directions::{Direction, direction_of};
 
 super::words! {
     /// Which way a change moves what the agent may do.
@@ -11,5 +20,390 @@ super::words! {
         Neutral = "neutral",
         /// It cannot be told from the text.
         Unclear = "unclear",
+    }
+}
+
+/// One difference.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// Path of keys in the full form; budgets, rules and reservations are named by what they are about.
+    pub path: String,
+    /// The value before; absent if there was none.
+    pub old: Option<Json>,
+    /// The value now; absent if there is none.
+    pub new: Option<Json>,
+    /// Which way it moves what the agent may do.
+    pub effect: Effect,
+}
+
+/// Every difference, in the order of paths.
+pub fn diff(old: &Contract, new: &Contract) -> Vec<Change> {
+    differences(old, new).into_iter().map(|difference| difference.change).collect()
+}
+
+/// A change with its path in pieces: names may contain dots.
+pub(super) struct Difference {
+    pub keys: Vec<String>,
+    pub change: Change,
+}
+
+pub(super) fn differences(old: &Contract, new: &Contract) -> Vec<Difference> {
+    let mut found = Vec::new();
+    compare(&mut Vec::new(), Some(&comparable(old)), Some(&comparable(new)), &mut found);
+    for difference in &mut found {
+        if let Some(effect) = in_context(difference, old, new) {
+            difference.change.effect = effect;
+        }
+    }
+    found
+}
+
+fn compare(path: &mut Vec<String>, old: Option<&Json>, new: Option<&Json>, found: &mut Vec<Difference>) {
+    if old == new {
+        return;
+    }
+    let (Some(Json::Object(old_members)), Some(Json::Object(new_members))) = (old, new) else {
+        let effect = effect(path, old, new);
+        let change = Change { path: path.join("."), old: old.cloned(), new: new.cloned(), effect };
+        found.push(Difference { keys: path.clone(), change });
+        return;
+    };
+    let keys: std::collections::BTreeSet<&String> = old_members.keys().chain(new_members.keys()).collect();
+    for key in keys {
+        path.push(key.clone());
+        compare(path, old_members.get(key), new_members.get(key), found);
+        path.pop();
+    }
+}
+
+fn effect(path: &[String], old: Option<&Json>, new: Option<&Json>) -> Effect {
+    let direction = direction_of(path);
+    match (old, new) {
+        (Some(old), Some(new)) => direction.when_changed(old, new),
+        (None, Some(new)) => direction.when_added(new),
+        (Some(old), None) => opposite(direction.when_added(old)),
+        (None, None) => Effect::Neutral,
+    }
+}
+
+fn opposite(effect: Effect) -> Effect {
+    match effect {
+        Effect::Widens => Effect::Narrows,
+        Effect::Narrows => Effect::Widens,
+        Effect::Neutral => Effect::Neutral,
+        Effect::Unclear => Effect::Unclear,
+    }
+}
+
+/// Effects that depend on more than the changed key.
+fn in_context(difference: &Difference, old: &Contract, new: &Contract) -> Option<Effect> {
+    let [first, action, keys @ ..] = difference.keys.as_slice() else { return None };
+    if first != "actions" {
+        return None;
+    }
+    let (old, new) = (old.actions.get(action)?, new.actions.get(action)?);
+    match keys {
+        [key, _] if key == "ask" => Some(asking(&difference.change, old, new)),
+        // A limit that admits negative numbers can let more pass than no limit.
+        [key, _] if key == "limits" => {
+            let limit = difference.change.old.as_ref().or(difference.change.new.as_ref());
+            (limit?.get("signed") == Some(&Json::Bool(true))).then_some(Effect::Unclear)
+        }
+        // Where unknown params pass, naming one more restricts it, and forgetting one frees it.
+        [key, group, _] if key == "params" && group == "properties" => {
+            let closed = params::is_closed(old) && params::is_closed(new);
+            (!closed).then_some(Effect::Unclear)
+        }
+        _ => None,
+    }
+}
+
+/// With `allow`, a question opens what would be refused; without it, a question stops what would pass.
+fn asking(change: &Change, old: &Action, new: &Action) -> Effect {
+    let added = match (old.allow.is_some(), new.allow.is_some()) {
+        (true, true) => Effect::Widens,
+        (false, false) => Effect::Narrows,
+        (true, false) | (false, true) => return Effect::Unclear,
+    };
+    if change.old.is_none() { added } else { opposite(added) }
+}
+
+/// The full form with lists that have no order turned into maps by what their items are about.
+fn comparable(contract: &Contract) -> Json {
+    let mut json = contract.to_json();
+    if let Json::Object(members) = &mut json {
+        rekey(members, "budgets", budget_key);
+        if let Some(Json::Object(actions)) = members.get_mut("actions") {
+            for action in actions.values_mut() {
+                let Json::Object(action) = action else { continue };
+                rekey(action, "budgets", budget_key);
+                rekey(action, "refuse", rule_key);
+                rekey(action, "ask", rule_key);
+                rekey(action, "reserves", |item| text(item, "resource"));
+            }
+        }
+    }
+    json
+}
+
+fn rekey(members: &mut Object, key: &str, key_of: fn(&Json) -> String) {
+    let Some(Json::List(items)) = members.get(key) else { return };
+    let mut keyed = Object::new();
+    for item in items {
+        let mut name = key_of(item);
+        // The same thing twice is legal for rules and reservations, and must not hide one of them.
+        while keyed.contains_key(&name) {
+            name.push('\'');
+        }
+        keyed.insert(name, item.clone());
+    }
+    members.insert(key.to_owned(), Json::Object(keyed));
+}
+
+fn budget_key(budget: &Json) -> String {
+    let what = budget.get("sum").and_then(Json::as_text).map_or("count".to_owned(), |param| format!("sum {param}"));
+    format!("{what} per {}", text(budget, "per"))
+}
+
+fn rule_key(rule: &Json) -> String {
+    format!("{} when {}", text(rule, "reason"), text(rule, "when"))
+}
+
+fn text(value: &Json, key: &str) -> String {
+    value.get(key).and_then(Json::as_text).unwrap_or_default().to_owned()
+}
+
+impl Direction {
+    fn when_added(self, value: &Json) -> Effect {
+        match self {
+            Direction::MoreWidens
+            | Direction::MoreNarrows
+            | Direction::Condition
+            | Direction::Extension
+            | Direction::Tolerance
+            | Direction::SetWidens
+            | Direction::SetNarrows
+            | Direction::Presence => Effect::Narrows,
+            Direction::PresenceWidens => Effect::Widens,
+            Direction::Closed if *value == Json::Bool(false) => Effect::Narrows,
+            Direction::Closed | Direction::Unclear => Effect::Unclear,
+            Direction::Words(_) | Direction::Neutral => Effect::Neutral,
+        }
+    }
+
+    fn when_changed(self, old: &Json, new: &Json) -> Effect {
+        match self {
+            Direction::MoreWidens => by_size(old, new, Effect::Widens),
+            Direction::MoreNarrows => by_size(old, new, Effect::Narrows),
+            Direction::SetWidens => by_set(old, new, Effect::Widens),
+            Direction::SetNarrows => by_set(old, new, Effect::Narrows),
+            Direction::Words(words) => by_words(old, new, words),
+            Direction::Closed => by_narrowest(old, new, &Json::Bool(false)),
+            Direction::Tolerance => by_narrowest(old, new, &Json::text("exact")),
+            Direction::Condition => by_condition(old, new),
+            Direction::Extension => by_extension(old, new),
+            Direction::Presence | Direction::PresenceWidens | Direction::Unclear => Effect::Unclear,
+            Direction::Neutral => Effect::Neutral,
+        }
+    }
+}
+
+fn by_narrowest(old: &Json, new: &Json, narrowest: &Json) -> Effect {
+    match (old == narrowest, new == narrowest) {
+        (true, false) => Effect::Widens,
+        (false, true) => Effect::Narrows,
+        (true, true) => Effect::Neutral,
+        (false, false) => Effect::Unclear,
+    }
+}
+
+fn by_size(old: &Json, new: &Json, when_more: Effect) -> Effect {
+    match (directions::size(old), directions::size(new)) {
+        (Some(old), Some(new)) if old == new => Effect::Neutral,
+        (Some(old), Some(new)) if new > old => when_more,
+        (Some(_), Some(_)) => opposite(when_more),
+        (None, _) | (_, None) => Effect::Unclear,
+    }
+}
+
+fn by_set(old: &Json, new: &Json, when_more: Effect) -> Effect {
+    let (Some(old), Some(new)) = (old.as_list(), new.as_list()) else { return Effect::Unclear };
+    let grows = old.iter().all(|item| new.contains(item));
+    let shrinks = new.iter().all(|item| old.contains(item));
+    match (grows, shrinks) {
+        (true, true) => Effect::Neutral,
+        (true, false) => when_more,
+        (false, true) => opposite(when_more),
+        (false, false) => Effect::Unclear,
+    }
+}
+
+/// Words in the order from narrow to wide.
+fn by_words(old: &Json, new: &Json, words: &[&str]) -> Effect {
+    let rank = |value: &Json| words.iter().position(|word| Some(*word) == directions::word(value).as_deref());
+    match (rank(old), rank(new)) {
+        (Some(old), Some(new)) if new > old => Effect::Widens,
+        (Some(old), Some(new)) if new < old => Effect::Narrows,
+        (Some(_), Some(_)) => Effect::Neutral,
+        (None, _) | (_, None) => Effect::Unclear,
+    }
+}
+
+/// Only plain comparisons can be told apart by their text.
+fn by_condition(old: &Json, new: &Json) -> Effect {
+    let (Some(old), Some(new)) = (old.as_text(), new.as_text()) else { return Effect::Unclear };
+    if new.trim() == "false" || old.trim() == "true" {
+        return Effect::Narrows;
+    }
+    if old.trim() == "false" || new.trim() == "true" {
+        return Effect::Widens;
+    }
+    match (Comparison::parse(old), Comparison::parse(new)) {
+        (Some(old), Some(new)) => match (new.covers(&old), old.covers(&new)) {
+            (true, true) => Effect::Neutral,
+            (true, false) => Effect::Widens,
+            (false, true) => Effect::Narrows,
+            (false, false) => Effect::Unclear,
+        },
+        (None, _) | (_, None) => Effect::Unclear,
+    }
+}
+
+/// An implicit permit stands before the policies, so more of them can only forbid more.
+fn by_extension(old: &Json, new: &Json) -> Effect {
+    let (Some(old), Some(new)) = (old.as_text(), new.as_text()) else { return Effect::Unclear };
+    if new.starts_with(old.trim_end()) {
+        return Effect::Narrows;
+    }
+    if old.starts_with(new.trim_end()) {
+        return Effect::Widens;
+    }
+    Effect::Unclear
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::{read::read, source::Node};
+
+    fn contract(action: &str, top: &str) -> Contract {
+        let text = format!(
+            r#"{{"agent": "bot"{top}, "actions": {{"pay": {{"params": {{"a": "number", "t": "text"}}{action}}}}}}}"#
+        );
+        let node = Node::from_json(&Json::parse(text.as_bytes()).unwrap_or_else(|refusal| panic!("{refusal} {text}")));
+        read(&node).unwrap_or_else(|errors| panic!("{errors:?}")).contract
+    }
+
+    /// Both directions: the way back must be the opposite.
+    fn check(old: (&str, &str), new: (&str, &str), expected: &[&str]) {
+        let (old, new) = (contract(old.0, old.1), contract(new.0, new.1));
+        let shown = |changes: &[Change]| -> Vec<String> {
+            changes.iter().map(|change| format!("{} {}", change.effect.word(), change.path)).collect()
+        };
+        let forth = diff(&old, &new);
+        assert_eq!(shown(&forth), expected);
+        let back: Vec<Effect> = diff(&new, &old).iter().map(|change| opposite(change.effect)).collect();
+        assert_eq!(back, forth.iter().map(|change| change.effect).collect::<Vec<_>>(), "the way back");
+        assert_eq!(diff(&old, &old), []);
+    }
+
+    fn check_action(old: &str, new: &str, expected: &str) {
+        check((old, ""), (new, ""), &[expected]);
+    }
+
+    fn check_top(old: &str, new: &str, expected: &str) {
+        check(("", old), ("", new), &[expected]);
+    }
+
+    #[test]
+    fn limits() {
+        let max = |max: u32| format!(r#", "limits": {{"a": {{"max": {max}}}}}"#);
+        check_action(&max(50), &max(80), "widens actions.pay.limits.a.max");
+        check_action("", &max(80), "narrows actions.pay.limits.a");
+        check_action("", r#", "limits": {"a": {"max": 5, "signed": true}}"#, "unclear actions.pay.limits.a");
+        let min = |min: u32| format!(r#", "limits": {{"a": {{"min": {min}}}}}"#);
+        check_action(&min(1), &min(2), "narrows actions.pay.limits.a.min");
+        let allowed = |words: &str| format!(r#", "limits": {{"t": {{"allowed": [{words}]}}}}"#);
+        check_action(&allowed(r#""x""#), &allowed(r#""x", "y""#), "widens actions.pay.limits.t.allowed");
+        check_action(&allowed(r#""x""#), &allowed(r#""y""#), "unclear actions.pay.limits.t.allowed");
+        let denied = |words: &str| format!(r#", "limits": {{"t": {{"denied": [{words}]}}}}"#);
+        check_action(&denied(r#""x""#), &denied(r#""x", "y""#), "narrows actions.pay.limits.t.denied");
+    }
+
+    #[test]
+    fn rules() {
+        let allow = |text: &str| format!(r#", "allow": "{text}""#);
+        check_action(&allow("a <= 25"), &allow("a <= 50"), "widens actions.pay.allow");
+        check_action(&allow("a <= 25"), &allow("t == 'x'"), "unclear actions.pay.allow");
+        check_action("", &allow("a <= 25"), "narrows actions.pay.allow");
+        let refuse = r#", "refuse": "a > 5""#;
+        check_action("", refuse, "narrows actions.pay.refuse.NOT_ALLOWED when params.a > 5");
+        let ask = r#", "ask": [{"when": "a > 5"}]"#;
+        check_action("", ask, "narrows actions.pay.ask.NEEDS_APPROVAL when params.a > 5");
+        let both = format!(r#"{}{ask}"#, allow("a <= 1"));
+        check_action(&allow("a <= 1"), &both, "widens actions.pay.ask.NEEDS_APPROVAL when params.a > 5");
+    }
+
+    #[test]
+    fn budgets_origins_and_keys() {
+        let budget = |max: u32| format!(r#", "budget": {{"sum": "a", "max": {max}, "per": "1h"}}"#);
+        check_action(&budget(5), &budget(6), "widens actions.pay.budgets.sum a per 1h.max");
+        check_action("", &budget(6), "narrows actions.pay.budgets.sum a per 1h");
+        let from = |origins: &str| format!(r#", "from": {{"t": [{origins}]}}"#);
+        check_action(&from(r#""user""#), &from(r#""user", "tool""#), "widens actions.pay.from.t");
+        check_action("", &from(r#""user""#), "narrows actions.pay.from.t");
+        check_action("", r#", "once": "k:{t}""#, "narrows actions.pay.once");
+        check_action("", r#", "run": "host""#, "unclear actions.pay.run");
+    }
+
+    #[test]
+    fn the_contract_itself() {
+        check_top("", r#", "version": "1.0.0""#, "neutral version");
+        check_top("", r#", "mode": "observe""#, "widens mode");
+        check_top("", r#", "proposal": {"retries": 5}"#, "widens proposal.retries");
+        check_top("", r#", "proposal": {"ttl": {"max": "10m"}}"#, "widens proposal.ttl.max");
+        let confidence = |below: &str| {
+            format!(r#", "proposal": {{"confidence": {{"reject_below": 0.1, "escalate_below": {below}}}}}"#)
+        };
+        check_top(&confidence("0.2"), &confidence("0.3"), "narrows proposal.confidence.escalate_below");
+        check_top("", r#", "escalation": {"quorum": 2}"#, "narrows escalation.quorum");
+        check_top(r#", "approvers": ["a"]"#, r#", "approvers": ["a", "b"]"#, "widens escalation.approvers");
+        check_top("", r#", "drift": {"k/{t}": "exact"}"#, "narrows drift.k/{t}");
+        check_top(r#", "drift": {"k/{t}": "exact"}"#, r#", "drift": {"k/{t}": {"percent": 2}}"#, "widens drift.k/{t}");
+        let policies = |text: &str| format!(r#", "policies": "{text}""#);
+        check_top(&policies("forbid a;"), &policies("forbid a; forbid b;"), "narrows policies");
+    }
+
+    #[test]
+    fn schemas() {
+        let schema = |closed: bool, properties: &str| {
+            let text = format!(
+                r#"{{"agent": "bot", "actions": {{"pay": {{"params": {{"type": "object", "additionalProperties": {}, "properties": {{{properties}}}}}}}}}}}"#,
+                !closed
+            );
+            read(&Node::from_json(&Json::parse(text.as_bytes()).unwrap())).unwrap().contract
+        };
+        let check = |old: Contract, new: Contract, expected: &str| {
+            let found = diff(&old, &new);
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert_eq!(format!("{} {}", found[0].effect.word(), found[0].path), expected);
+        };
+        let (none, long, short) = ("", r#""description": {"maxLength": 9}"#, r#""description": {"maxLength": 5}"#);
+        check(schema(true, none), schema(true, short), "widens actions.pay.params.properties.description");
+        check(schema(false, none), schema(false, short), "unclear actions.pay.params.properties.description");
+        let length = "widens actions.pay.params.properties.description.maxLength";
+        check(schema(true, short), schema(true, long), length);
+        check(schema(true, none), schema(false, none), "widens actions.pay.params.additionalProperties");
+        let not = |length: u32| format!(r#""a": {{"not": {{"maxLength": {length}}}}}"#);
+        check(schema(true, &not(5)), schema(true, &not(9)), "unclear actions.pay.params.properties.a.not.maxLength");
+    }
+
+    #[test]
+    fn actions_added_and_removed() {
+        let one = contract("", "");
+        let mut two = one.clone();
+        two.actions.insert("look".to_owned(), one.actions["pay"].clone());
+        let found = diff(&one, &two);
+        assert_eq!((found.len(), found[0].path.as_str(), found[0].effect), (1, "actions.look", Effect::Widens));
     }
 }

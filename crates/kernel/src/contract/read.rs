@@ -77,7 +77,8 @@ fn holder(path: &str) -> String {
     }
 }
 
-fn located(mut diagnostic: Diagnostic, root: &Node) -> Diagnostic {
+/// The diagnostic with the place its path has in a written contract.
+pub fn located(mut diagnostic: Diagnostic, root: &Node) -> Diagnostic {
     diagnostic.place = place_of(root, &diagnostic.path);
     diagnostic
 }
