@@ -2,9 +2,15 @@
 //!
 //! No I/O, no clock, no randomness: what these engines answer depends on their arguments alone.
 
+pub mod cedar;
 pub mod cel;
+pub mod compile;
+mod declared;
 mod fault;
 mod nearest;
 pub mod schema;
 
 pub use fault::CompileFault;
+
+#[cfg(test)]
+mod testing;
