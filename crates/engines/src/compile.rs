@@ -6,7 +6,6 @@ use crate::{cedar, cel, declared, schema};
 use kernel::contract::source::{Diagnostic, Place, Severity};
 use kernel::contract::{Action, Contract, DriftKey, Rule};
 use kernel::evaluator::{Compiled, CompiledAction, ExpressionEvaluator, PolicyEvaluator, Reads, SchemaEvaluator};
-use kernel::ids::Digest;
 use kernel::json::Json;
 use kernel::template::Template;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,12 +23,7 @@ pub fn compile(contract: Contract) -> Result<Compiled, Vec<Diagnostic>> {
     if !problems.is_empty() {
         return Err(problems);
     }
-    Ok(Compiled { digest: digest(&contract), contract, actions, policies })
-}
-
-/// Placeholder until the full form has canonical bytes: then this is `contract.digest()`.
-fn digest(contract: &Contract) -> Digest {
-    Digest::of(format!("{contract:?}").as_bytes())
+    Ok(Compiled { digest: contract.digest(), contract, actions, policies })
 }
 
 fn compiled_policies(

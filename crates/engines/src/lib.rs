@@ -7,9 +7,11 @@ pub mod cel;
 pub mod compile;
 mod declared;
 mod fault;
+pub mod load;
 mod nearest;
 pub mod schema;
 pub mod yaml;
+pub mod yaml_text;
 
 pub use fault::CompileFault;
 

@@ -23,6 +23,7 @@ pub mod proposal;
 pub mod pure;
 pub mod reasons;
 pub mod record;
+pub mod rehearse;
 pub mod request;
 pub mod snapshot;
 pub mod template;

@@ -20,7 +20,6 @@ pub struct PureRun {
     world: World,
     at: Option<Instant>,
     trust_provenance: bool,
-    lines: u64,
 }
 
 impl PureRun {
@@ -30,13 +29,12 @@ impl PureRun {
     pub fn new(contract: Arc<Compiled>, context: Context, at: Option<Instant>, trust_provenance: bool) -> PureRun {
         let tenant: Arc<str> = Arc::from(TENANT_DEFAULT);
         let world = context.into_world(&tenant, &contract.contract.agent);
-        PureRun { tenant, contract, world, at, trust_provenance, lines: 0 }
+        PureRun { tenant, contract, world, at, trust_provenance }
     }
 
-    /// Judges one line.
-    pub fn judge(&mut self, line: &[u8]) -> Done {
-        self.lines += 1;
-        let digest = Digest::of_parts(&[&self.lines.to_be_bytes(), line]);
+    /// Judges one line; its number, from 1, and its bytes seed the ids.
+    pub fn judge(&mut self, line_number: u64, line: &[u8]) -> Done {
+        let digest = Digest::of_parts(&[&line_number.to_be_bytes(), line]);
         match Proposal::parse(line) {
             Ok(proposal) => self.submit(proposal, digest),
             Err(malformed) => self.refuse(malformed, line, digest),

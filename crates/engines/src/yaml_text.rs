@@ -1,0 +1,160 @@
+//! A value as YAML a person can read. Reading it again yields the same value.
+
+use crate::yaml;
+use kernel::json::Json;
+
+/// Keys of contracts in the order people expect; all others follow in their own order.
+const FIRST: [&str; 14] = [
+    "writkeeper",
+    "id",
+    "version",
+    "agent",
+    "role",
+    "mission",
+    "mode",
+    "parent",
+    "priority",
+    "name",
+    "kind",
+    "proposal",
+    "type",
+    "required",
+];
+
+/// Writes a value in block style.
+pub fn write(value: &Json) -> String {
+    let mut text = String::new();
+    block(value, 0, &mut text);
+    text
+}
+
+fn block(value: &Json, indent: usize, text: &mut String) {
+    match value {
+        Json::Object(members) if !members.is_empty() => {
+            let mut ordered: Vec<(&String, &Json)> = members.iter().collect();
+            ordered.sort_by_key(|(key, _)| FIRST.iter().position(|first| first == key).unwrap_or(FIRST.len()));
+            for (key, member) in ordered {
+                pad(indent, text);
+                text.push_str(&scalar_text(key));
+                text.push(':');
+                nested(member, indent, text);
+            }
+        }
+        Json::List(items) if !items.is_empty() => {
+            for item in items {
+                pad(indent, text);
+                text.push('-');
+                nested(item, indent, text);
+            }
+        }
+        flat => {
+            pad(indent, text);
+            text.push_str(&inline(flat));
+            text.push('\n');
+        }
+    }
+}
+
+fn nested(value: &Json, indent: usize, text: &mut String) {
+    let short = inline(value);
+    let flat = is_flat(value) && short.len() + indent <= 100;
+    match value {
+        Json::Object(members) if !members.is_empty() && !flat => {
+            text.push('\n');
+            block(value, indent + 2, text);
+        }
+        Json::List(items) if !items.is_empty() && !flat => {
+            text.push('\n');
+            block(value, indent + 2, text);
+        }
+        Json::Text(lines) if is_literal_block(lines) => {
+            text.push_str(" |\n");
+            for line in lines.lines() {
+                pad(indent + 2, text);
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+        _ => {
+            text.push(' ');
+            text.push_str(&short);
+            text.push('\n');
+        }
+    }
+}
+
+/// Text over several lines that a literal block keeps byte for byte.
+fn is_literal_block(text: &str) -> bool {
+    let printable =
+        |line: &str| !line.is_empty() && !line.starts_with([' ', '\t']) && !line.chars().any(char::is_control);
+    text.ends_with('\n') && !text.ends_with("\n\n") && text.lines().count() > 1 && text.lines().all(printable)
+}
+
+/// Containers of plain values fit on one line.
+fn is_flat(value: &Json) -> bool {
+    let plain = |item: &Json| !matches!(item, Json::List(_) | Json::Object(_));
+    match value {
+        Json::List(items) => items.iter().all(plain),
+        Json::Object(members) => members.len() <= 4 && members.values().all(plain),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => true,
+    }
+}
+
+fn inline(value: &Json) -> String {
+    match value {
+        Json::List(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Json::Object(members) if members.is_empty() => "{}".to_owned(),
+        Json::Object(members) => {
+            let pairs: Vec<String> =
+                members.iter().map(|(key, value)| format!("{}: {}", scalar_text(key), inline(value))).collect();
+            format!("{{ {} }}", pairs.join(", "))
+        }
+        Json::Text(text) => scalar_text(text),
+        Json::Null | Json::Bool(_) | Json::Number(_) => value.to_canonical(),
+    }
+}
+
+/// Plain where that reads back as the same text, else in double quotes as JSON.
+fn scalar_text(text: &str) -> String {
+    let unremarkable = |character: char| character.is_ascii_alphanumeric() || "_-./ ".contains(character);
+    let plain = !text.is_empty() && text.trim() == text && text.chars().all(unremarkable) && !text.starts_with('-');
+    let same = || yaml::parse(text).is_ok_and(|node| node.to_json() == Json::text(text));
+    if plain && same() { text.to_owned() } else { Json::text(text).to_canonical() }
+}
+
+fn pad(indent: usize, text: &mut String) {
+    text.extend(std::iter::repeat_n(' ', indent));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernel::decimal::Decimal;
+    use proptest::prelude::*;
+
+    fn values() -> impl Strategy<Value = Json> {
+        let leaf = prop_oneof![
+            Just(Json::Null),
+            any::<bool>().prop_map(Json::Bool),
+            any::<i32>().prop_map(|number| Json::Number(Decimal::from(number))),
+            "[ -~\\n\\té]{0,12}".prop_map(Json::Text),
+            prop_oneof!["true", "null", "1.5", "1e3", "0x10", "~", "a: b", "- a", "#x", "*x", "&x"]
+                .prop_map(Json::Text),
+        ];
+        leaf.prop_recursive(4, 32, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Json::List),
+                prop::collection::btree_map("[a-z #:\\-]{1,6}", inner, 0..5).prop_map(Json::Object),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(value in values()) {
+            let text = write(&value);
+            let node = yaml::parse(&text).map_err(|diagnostic| TestCaseError::fail(format!("{diagnostic}\n{text}")))?;
+            prop_assert_eq!(node.to_json(), value, "{}", text);
+        }
+    }
+}
