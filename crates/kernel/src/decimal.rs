@@ -9,7 +9,12 @@ use std::fmt;
 /// Digits beyond this cannot be held exactly.
 pub const SIGNIFICANT_DIGITS_MAX: usize = 28;
 
+/// The first mantissa with more digits than [`SIGNIFICANT_DIGITS_MAX`].
+const MANTISSA_END: u128 = 10_u128.pow(28);
+
 /// An exact decimal number with up to 28 significant digits, always in its shortest form.
+///
+/// INVARIANT (28 digits): every value prints as text that [`Decimal::parse`] reads back as the same value.
 ///
 /// ```
 /// use kernel::decimal::Decimal;
@@ -75,27 +80,67 @@ impl Decimal {
             _ => (mantissa, u32::try_from(power.checked_neg()?).ok()?),
         };
         let signed = if negative { mantissa.checked_neg()? } else { mantissa };
-        Inner::try_from_i128_with_scale(signed, scale).ok().map(|value| Decimal(value.normalize()))
+        Decimal::exact(signed, scale)
     }
 
-    /// Sum, or `None` on overflow.
+    /// The number `mantissa / 10^scale` in its shortest form; `None` if it needs more digits than can be held.
+    fn exact(mut mantissa: i128, mut scale: u32) -> Option<Decimal> {
+        while scale > 0 && mantissa % 10 == 0 {
+            mantissa /= 10;
+            scale -= 1;
+        }
+        let value = Decimal(Inner::try_from_i128_with_scale(mantissa, scale).ok()?);
+        value.is_within_digits().then_some(value)
+    }
+
+    /// The library holds some numbers of 29 digits; they would not survive being printed and read again.
+    fn is_within_digits(self) -> bool {
+        let mut digits = self.mantissa().unsigned_abs();
+        while digits >= MANTISSA_END && digits.is_multiple_of(10) {
+            digits /= 10;
+        }
+        digits < MANTISSA_END
+    }
+
+    /// Both mantissas at the larger of the two scales.
+    ///
+    /// `None` only where no sum could be held: the digits of one number then end too far behind the other's begin.
+    fn aligned(self, other: Decimal) -> Option<(i128, i128, u32)> {
+        let scale = self.fraction_digits().max(other.fraction_digits());
+        let at_scale = |number: Decimal| {
+            number.mantissa().checked_mul(10_i128.checked_pow(scale.checked_sub(number.fraction_digits())?)?)
+        };
+        Some((at_scale(self)?, at_scale(other)?, scale))
+    }
+
+    /// The exact sum, or `None` if it cannot be held.
+    ///
+    /// The library rounds here, which would let a small amount vanish beside a large one.
     pub fn checked_add(self, other: Decimal) -> Option<Decimal> {
-        self.0.checked_add(other.0).map(|value| Decimal(value.normalize()))
+        let (left, right, scale) = self.aligned(other)?;
+        Decimal::exact(left.checked_add(right)?, scale)
     }
 
-    /// Difference, or `None` on overflow.
+    /// The exact difference, or `None` if it cannot be held.
     pub fn checked_sub(self, other: Decimal) -> Option<Decimal> {
-        self.0.checked_sub(other.0).map(|value| Decimal(value.normalize()))
+        self.checked_add(other.negated())
     }
 
-    /// Product, or `None` on overflow.
+    /// The exact product, or `None` if it, or the product of the digits before shortening, cannot be held.
+    ///
+    /// The library rounds here, which would let a small factor become zero.
     pub fn checked_mul(self, other: Decimal) -> Option<Decimal> {
-        self.0.checked_mul(other.0).map(|value| Decimal(value.normalize()))
+        let scale = self.fraction_digits().checked_add(other.fraction_digits())?;
+        Decimal::exact(self.mantissa().checked_mul(other.mantissa())?, scale)
     }
 
-    /// Quotient, or `None` on overflow or division by zero. Rounded to 28 digits where it does not end.
+    /// Quotient, or `None` on overflow or division by zero. Rounded to at most 28 digits where it does not end.
     pub fn checked_div(self, other: Decimal) -> Option<Decimal> {
-        self.0.checked_div(other.0).map(|value| Decimal(value.normalize()))
+        let quotient = Decimal(self.0.checked_div(other.0)?.normalize());
+        if quotient.is_within_digits() {
+            return Some(quotient);
+        }
+        quotient.0.round_sf(28).map(|value| Decimal(value.normalize()))
     }
 
     /// Remainder, or `None` on division by zero.
@@ -218,6 +263,24 @@ mod tests {
         }
         check("12345678901234567890123456789", None);
         check("0.00000000000000000000000000001", None);
+    }
+
+    #[test]
+    fn arithmetic_is_exact_or_nothing() {
+        let number = |text: &str| Decimal::parse(text).unwrap();
+        let check = |result: Option<Decimal>, expected: Option<&str>| {
+            assert_eq!(result.map(|value| value.to_string()).as_deref(), expected);
+        };
+        check(number("0.1").checked_add(number("0.2")), Some("0.3"));
+        check(number("0.5").checked_sub(number("0.5")), Some("0"));
+        check(number("1000000000000000000000000000").checked_add(number("0.01")), None);
+        check(number("9999999999999999999999999999").checked_add(number("9999999999999999999999999999")), None);
+        check(number("0.00000000000001").checked_mul(number("0.000000000000001")), None);
+        check(number("0.5").checked_mul(number("0.2")), Some("0.1"));
+        check(number("7").checked_div(number("0.3")), Some("23.33333333333333333333333333"));
+        check(number("1").checked_div(Decimal::ZERO), None);
+        check(Some(number("-0.5").ceil()), Some("0"));
+        check(Some(Decimal::ZERO.negated()), Some("0"));
     }
 
     #[test]

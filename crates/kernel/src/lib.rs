@@ -2,11 +2,32 @@
 //!
 //! No clock, no I/O, no randomness, no panics: what is not in the command or the world cannot matter.
 
+pub mod agent;
+pub mod apply;
+pub mod budget;
 pub mod bugs;
+pub mod command;
+pub mod context;
 pub mod contract;
+pub mod decide;
 pub mod decimal;
 pub mod evaluator;
+pub mod facts;
+pub mod finding;
+pub mod gates;
 pub mod ids;
+pub mod intent;
 pub mod json;
+pub mod outcome;
+pub mod proposal;
+pub mod pure;
+pub mod reasons;
+pub mod record;
+pub mod request;
+pub mod snapshot;
 pub mod template;
+#[cfg(test)]
+mod testing;
 pub mod time;
+pub mod version;
+pub mod world;

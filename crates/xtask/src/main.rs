@@ -1,2 +1,56 @@
-//! xtask
-fn main() {}
+//! The repository's own machinery: `cargo xtask <task>`.
+
+mod console;
+mod deps;
+mod docs;
+mod fuzz;
+mod process;
+mod repository;
+mod suite;
+mod tidy;
+
+use anyhow::{Result, bail};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask <task>
+
+  test                           everything that must hold before a change is shared
+  tidy                           the house rules a compiler does not know
+  deps                           the dependency arrow and the licences
+  console [--bless]              runs the console blocks of README.md and docs/guide
+  docs [--check]                 writes docs/reference (--check: only compares)
+  fuzz [--seconds N] [target]    fuzzes where the tools are installed
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// `Ok(false)` means that the task ran and found something; what it found was printed.
+fn run(words: &[&str]) -> Result<bool> {
+    match words {
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(true)
+        }
+        ["test"] => suite::run(),
+        ["tidy"] => tidy::run(),
+        ["deps"] => deps::run(),
+        ["console"] => console::run(console::Mode::Compare),
+        ["console", "--bless"] => console::run(console::Mode::Bless),
+        ["docs"] => docs::run(docs::Mode::Write),
+        ["docs", "--check"] => docs::run(docs::Mode::Check),
+        ["fuzz", options @ ..] => fuzz::run(options),
+        [task, ..] => bail!("`{task}` with these options is not a task\n\n{HELP}"),
+    }
+}

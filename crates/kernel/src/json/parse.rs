@@ -15,7 +15,7 @@ pub struct Bounds {
     pub bytes_max: usize,
     /// Containers inside containers.
     pub depth_max: usize,
-    /// Values and members in all.
+    /// Values in all, the outermost included; a member counts as its value.
     pub nodes_max: usize,
     /// Length of one key.
     pub key_bytes_max: usize,
@@ -117,7 +117,10 @@ impl fmt::Display for Problem {
             Problem::TooDeep { max } => write!(formatter, "nested deeper than {max} levels"),
             Problem::TooManyNodes { max } => write!(formatter, "more than {max} values"),
             Problem::KeyTooLong { max } => write!(formatter, "a key longer than {max} bytes"),
-            Problem::DuplicateKey { key } => write!(formatter, "the key `{key}` stands twice in one object"),
+            Problem::DuplicateKey { key } => {
+                // Keys are the sender's words: control and direction characters must not reach a terminal.
+                write!(formatter, "the key `{}` stands twice in one object", key.escape_debug())
+            }
             Problem::NumberNotExact { text } => write!(formatter, "the number {text} cannot be kept exactly"),
             Problem::LoneSurrogate => write!(formatter, "half a surrogate pair"),
             Problem::Nul => write!(formatter, "the character U+0000"),
@@ -266,6 +269,7 @@ impl<'a> Parser<'a> {
                     return Ok(string);
                 }
                 Some(b'\\') => self.escape(&mut string)?,
+                Some(0) => return self.fail(Problem::Nul),
                 Some(_) => return self.fail(Problem::Unexpected { expected: "an escaped control character" }),
                 None => return self.fail(Problem::Truncated),
             }
@@ -306,8 +310,12 @@ impl<'a> Parser<'a> {
         let first = self.hex4()?;
         let code = match first {
             0xD800..=0xDBFF => {
-                let paired = self.bytes.get(self.position..self.position + 2) == Some(b"\\u");
-                if !paired {
+                let rest = self.bytes.get(self.position..).unwrap_or_default();
+                if rest.len() < 2 && b"\\u".starts_with(rest) {
+                    self.position = self.bytes.len();
+                    return self.fail(Problem::Truncated);
+                }
+                if !rest.starts_with(b"\\u") {
                     return if bugs::on(Bug::JsonLoneSurrogate) { Ok('\u{fffd}') } else { Err(lone()) };
                 }
                 self.position += 2;
@@ -345,8 +353,8 @@ impl<'a> Parser<'a> {
     fn number(&mut self) -> Result<Json, Fault> {
         let start = self.position;
         let negative = self.skip_if(b'-');
-        let whole = self.digits();
-        if whole.is_empty() || (whole.len() > 1 && whole.starts_with('0')) {
+        let whole = self.some_digits()?;
+        if whole.len() > 1 && whole.starts_with('0') {
             self.position = start;
             return self.fail(Problem::Unexpected { expected: "a number without leading zeros" });
         }
@@ -393,9 +401,14 @@ impl<'a> Parser<'a> {
     }
 
     fn word(&mut self, word: &'static str, value: Json) -> Result<Json, Fault> {
-        if self.text.get(self.position..).is_some_and(|rest| rest.starts_with(word)) {
+        let rest = self.text.get(self.position..).unwrap_or_default();
+        if rest.starts_with(word) {
             self.position += word.len();
             return Ok(value);
+        }
+        if word.starts_with(rest) {
+            self.position = self.bytes.len();
+            return self.fail(Problem::Truncated);
         }
         self.fail(Problem::Unexpected { expected: "a value" })
     }

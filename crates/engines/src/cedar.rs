@@ -1,0 +1,178 @@
+//! Cedar policies: `forbid`s over the proposal. An implicit `permit(principal, action, resource);` stands before them.
+//!
+//! The principal is `Agent::"<id>"`, the action `Action::"<name>"`, the resource `Tenant::"default"`. The context holds
+//! `params`, `state` (by key template as written), `agent.id`, `agent.role`, `action` and `confidence`, and of these
+//! only what the policies read. A param declared `integer` is a Long, one declared `number` a decimal; elsewhere whole
+//! numbers are Longs and others decimals. Null is absent. Whatever cannot be evaluated is an error, and errors reject.
+
+mod context;
+mod plan;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use crate::fault::CompileFault;
+use cedar_policy::{
+    Authorizer, Decision, Effect, Entities, EntityId, EntityTypeName, EntityUid, Policy, PolicyId, PolicySet, Request,
+    Response,
+};
+use kernel::contract::Action;
+use kernel::evaluator::{PolicyAnswer, PolicyEvaluator, Reads, Scope};
+use kernel::template::Template;
+use miette::Diagnostic;
+use plan::Plan;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Longest policy text.
+const SOURCE_BYTES_MAX: usize = 64 * 1024;
+
+/// Cannot collide: policies of a text are called `policy0`, `policy1`, ….
+const PERMIT_ID: &str = "the implicit permit";
+
+/// The compiled policies of a contract.
+pub struct Policies {
+    authorizer: Authorizer,
+    entities: Entities,
+    agent_type: EntityTypeName,
+    tenant: EntityUid,
+    /// What applies to each action; none where no policy does.
+    plans: BTreeMap<String, Option<Plan>>,
+    /// What a finding calls a policy: its `@id`, else its position.
+    names: BTreeMap<String, String>,
+    reads: Reads,
+}
+
+/// Compiles policies for the actions of a contract.
+pub fn compile(text: &str, actions: &BTreeMap<String, Action>) -> Result<Policies, CompileFault> {
+    if text.len() > SOURCE_BYTES_MAX {
+        return Err(CompileFault::whole(format!("is longer than {SOURCE_BYTES_MAX} bytes")));
+    }
+    let set: PolicySet = text.parse().map_err(|errors| syntax_fault(&errors))?;
+    if set.num_of_templates() > 0 {
+        return Err(CompileFault::whole("templates (`?principal`, `?resource`) cannot be filled in here"));
+    }
+    let policies = in_order(&set);
+    for policy in &policies {
+        refuse_permit(policy)?;
+    }
+    let (plans, reads) = plan::plans(&policies, actions)?;
+    let names = policies.iter().map(|policy| (policy.id().to_string(), name(policy))).collect();
+    let agent_type: EntityTypeName = parsed("Agent")?;
+    let tenant = EntityUid::from_type_name_and_id(parsed("Tenant")?, EntityId::new("default"));
+    let (authorizer, entities) = (Authorizer::new(), Entities::empty());
+    Ok(Policies { authorizer, entities, agent_type, tenant, plans, names, reads })
+}
+
+/// By position, because the set itself keeps no order.
+fn in_order(set: &PolicySet) -> Vec<Policy> {
+    let mut policies: Vec<Policy> = set.policies().cloned().collect();
+    policies.sort_by_key(|policy| {
+        let position = policy.id().to_string();
+        position.trim_start_matches("policy").parse::<usize>().unwrap_or(usize::MAX)
+    });
+    policies
+}
+
+fn refuse_permit(policy: &Policy) -> Result<(), CompileFault> {
+    match policy.effect() {
+        Effect::Forbid => Ok(()),
+        Effect::Permit => Err(CompileFault::whole(format!(
+            "`{}` is a permit; everything the contract allows is permitted already, so write what is forbidden",
+            name(policy)
+        ))),
+    }
+}
+
+fn name(policy: &Policy) -> String {
+    policy.annotation("id").map_or_else(|| policy.id().to_string(), str::to_owned)
+}
+
+fn parsed(type_name: &str) -> Result<EntityTypeName, CompileFault> {
+    type_name.parse().map_err(|_| CompileFault::whole(format!("`{type_name}` is not a type name")))
+}
+
+fn syntax_fault(errors: &cedar_policy::ParseErrors) -> CompileFault {
+    let Some(first) = errors.iter().next() else { return CompileFault::whole("is not a policy") };
+    let offset = first.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset());
+    CompileFault::at(offset, first.to_string())
+}
+
+/// The policies of one action together with the implicit permit.
+fn set_of(policies: &[&Policy]) -> Result<PolicySet, CompileFault> {
+    let refused = |problem: String| CompileFault::whole(problem);
+    let permit = Policy::parse(Some(PolicyId::new(PERMIT_ID)), "permit(principal, action, resource);")
+        .map_err(|errors| refused(errors.to_string()))?;
+    let mut set = PolicySet::new();
+    for policy in policies.iter().copied().chain([&permit]) {
+        set.add(policy.clone()).map_err(|error| refused(error.to_string()))?;
+    }
+    Ok(set)
+}
+
+impl Policies {
+    /// The keys of state that the policies of an action look at.
+    pub fn state_keys(&self, action: &str) -> BTreeSet<Template> {
+        self.plans.get(action).and_then(Option::as_ref).map(|plan| plan.reads.state.clone()).unwrap_or_default()
+    }
+
+    fn answer(&self, response: &Response) -> PolicyAnswer {
+        let mut errors: Vec<String> = response.diagnostics().errors().map(|error| self.error(error)).collect();
+        errors.sort();
+        // A forbid that could not be evaluated might have forbidden: that is never a permit.
+        if let Some(first) = errors.into_iter().next() {
+            return PolicyAnswer::Error(first);
+        }
+        match response.decision() {
+            Decision::Allow => PolicyAnswer::Permit,
+            Decision::Deny => {
+                let mut ids: Vec<String> =
+                    response.diagnostics().reason().map(|id| self.name_of(id.as_ref())).collect();
+                ids.sort();
+                PolicyAnswer::Forbid(ids)
+            }
+        }
+    }
+
+    fn error(&self, error: &cedar_policy::AuthorizationError) -> String {
+        match error {
+            cedar_policy::AuthorizationError::PolicyEvaluationError(error) => {
+                format!("policy `{}`: {}", self.name_of(error.policy_id().as_ref()), error.inner())
+            }
+        }
+    }
+
+    fn name_of(&self, id: &str) -> String {
+        self.names.get(id).cloned().unwrap_or_else(|| id.to_owned())
+    }
+}
+
+impl PolicyEvaluator for Policies {
+    fn judge(&self, scope: &Scope<'_>) -> PolicyAnswer {
+        let plan = match self.plans.get(scope.action) {
+            Some(Some(plan)) => plan,
+            Some(None) => return PolicyAnswer::Permit,
+            None => return PolicyAnswer::Error(format!("action `{}` is not in the contract", scope.action)),
+        };
+        let context = match context::build(plan, scope) {
+            Ok(context) => context,
+            Err(problem) => return PolicyAnswer::Error(problem),
+        };
+        let principal = EntityUid::from_type_name_and_id(self.agent_type.clone(), EntityId::new(scope.agent.id));
+        match Request::new(principal, plan.action.clone(), self.tenant.clone(), context, None) {
+            Ok(request) => self.answer(&self.authorizer.is_authorized(&request, &plan.policies, &self.entities)),
+            Err(error) => PolicyAnswer::Error(error.to_string()),
+        }
+    }
+
+    fn reads(&self) -> &Reads {
+        &self.reads
+    }
+}
+
+impl fmt::Debug for Policies {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Policies").field("names", &self.names).field("reads", &self.reads).finish()
+    }
+}

@@ -1,0 +1,170 @@
+//! The context of a request, built from typed values.
+//!
+//! Never from JSON text: Cedar's JSON form turns `{"__entity": …}` and `{"__extn": …}` into entities and extension
+//! values, so an agent could forge an approver by sending an object.
+
+use super::plan::Plan;
+use crate::declared::Number;
+use cedar_policy::{Context, RestrictedExpression};
+use kernel::bugs::{self, Bug};
+use kernel::decimal::Decimal;
+use kernel::evaluator::Scope;
+use kernel::json::{Json, Object};
+use kernel::template::Template;
+
+/// Digits behind the point that Cedar's decimal holds.
+const FRACTION_DIGITS_MAX: u32 = 4;
+
+type Pairs = Vec<(String, RestrictedExpression)>;
+
+/// The context with what the plan reads, or why there is none.
+pub(super) fn build(plan: &Plan, scope: &Scope<'_>) -> Result<Context, String> {
+    if bugs::on(Bug::CedarEntityInjection) {
+        return untyped(scope);
+    }
+    let mut pairs: Pairs = Vec::with_capacity(5);
+    pairs.push(("params".to_owned(), record(params(plan, scope.params)?)?));
+    pairs.push(("state".to_owned(), record(state(plan, scope)?)?));
+    pairs.push(("agent".to_owned(), record(agent(plan, scope))?));
+    if plan.action_name {
+        pairs.push(("action".to_owned(), text(scope.action)));
+    }
+    if let (true, Some(confidence)) = (plan.reads.confidence, scope.confidence) {
+        pairs.push(("confidence".to_owned(), decimal(confidence, "confidence")?));
+    }
+    Context::from_pairs(pairs).map_err(|error| error.to_string())
+}
+
+fn params(plan: &Plan, params: &Object) -> Result<Pairs, String> {
+    let mut pairs = Pairs::new();
+    if plan.reads.all_params {
+        for (name, value) in params {
+            put(&mut pairs, name, value, plan.numbers.get(name).copied(), &format!("params.{name}"))?;
+        }
+        return Ok(pairs);
+    }
+    for name in &plan.reads.params {
+        if let Some(value) = params.get(name) {
+            put(&mut pairs, name, value, plan.numbers.get(name).copied(), &format!("params.{name}"))?;
+        }
+    }
+    Ok(pairs)
+}
+
+fn state(plan: &Plan, scope: &Scope<'_>) -> Result<Pairs, String> {
+    let mut pairs = Pairs::new();
+    for key in plan.reads.state.iter().map(Template::as_str) {
+        if let Some(value) = scope.state.get(key) {
+            put(&mut pairs, key, value, None, &format!("state[\"{key}\"]"))?;
+        }
+    }
+    Ok(pairs)
+}
+
+fn agent(plan: &Plan, scope: &Scope<'_>) -> Pairs {
+    let mut pairs = Pairs::new();
+    if plan.agent_id {
+        pairs.push(("id".to_owned(), text(scope.agent.id)));
+    }
+    if plan.agent_role {
+        pairs.push(("role".to_owned(), text(scope.agent.role.word())));
+    }
+    pairs
+}
+
+/// Adds a member. Null is absent; names that Cedar's JSON form gives a meaning are refused.
+fn put(pairs: &mut Pairs, name: &str, value: &Json, number: Option<Number>, field: &str) -> Result<(), String> {
+    if name.starts_with("__") {
+        return Err(format!("`{field}`: names that start with `__` are not allowed"));
+    }
+    if let Some(value) = typed(value, number, field)? {
+        pairs.push((name.to_owned(), value));
+    }
+    Ok(())
+}
+
+fn typed(value: &Json, number: Option<Number>, field: &str) -> Result<Option<RestrictedExpression>, String> {
+    Ok(Some(match value {
+        Json::Null => return Ok(None),
+        Json::Bool(value) => RestrictedExpression::new_bool(*value),
+        Json::Text(value) => text(value),
+        Json::Number(value) => match number {
+            Some(Number::Any) => decimal(*value, field)?,
+            Some(Number::Whole) => long(*value, field)?,
+            None if value.is_integer() => long(*value, field)?,
+            None => decimal(*value, field)?,
+        },
+        Json::List(items) => {
+            let mut members = Vec::with_capacity(items.len());
+            for (index, item) in items.iter().enumerate() {
+                members.extend(typed(item, None, &format!("{field}.{index}"))?);
+            }
+            RestrictedExpression::new_set(members)
+        }
+        Json::Object(members) => {
+            let mut pairs = Pairs::with_capacity(members.len());
+            for (name, value) in members {
+                put(&mut pairs, name, value, None, &format!("{field}.{name}"))?;
+            }
+            record(pairs)?
+        }
+    }))
+}
+
+fn text(value: &str) -> RestrictedExpression {
+    RestrictedExpression::new_string(value.to_owned())
+}
+
+fn record(pairs: Pairs) -> Result<RestrictedExpression, String> {
+    RestrictedExpression::new_record(pairs).map_err(|error| error.to_string())
+}
+
+fn long(value: Decimal, field: &str) -> Result<RestrictedExpression, String> {
+    match value.to_i64() {
+        Some(value) => Ok(RestrictedExpression::new_long(value)),
+        None => Err(format!("`{field}` is {value}, which is no 64-bit whole number")),
+    }
+}
+
+fn decimal(value: Decimal, field: &str) -> Result<RestrictedExpression, String> {
+    let digits = value.fraction_digits();
+    let power = FRACTION_DIGITS_MAX.checked_sub(digits).and_then(|missing| 10_i128.checked_pow(missing));
+    let scaled = power.and_then(|power| value.mantissa().checked_mul(power));
+    if scaled.is_none_or(|scaled| i64::try_from(scaled).is_err()) {
+        return Err(format!("`{field}` is {value}, which Cedar's decimal (4 digits behind the point) cannot hold"));
+    }
+    // Cedar's constructor insists on a point.
+    let text = if digits == 0 { format!("{value}.0") } else { value.to_string() };
+    Ok(RestrictedExpression::new_decimal(text))
+}
+
+/// The fault this module exists to prevent, for the test that must be seen to catch it.
+fn untyped(scope: &Scope<'_>) -> Result<Context, String> {
+    let agent = serde_json::json!({ "id": scope.agent.id, "role": scope.agent.role.word() });
+    let whole = serde_json::json!({
+        "params": plain_members(scope.params),
+        "state": plain_members(scope.state),
+        "agent": agent,
+        "action": scope.action,
+    });
+    Context::from_json_value(whole, None).map_err(|error| error.to_string())
+}
+
+fn plain_members(members: &Object) -> serde_json::Value {
+    let present = members.iter().filter(|(_, value)| **value != Json::Null);
+    serde_json::Value::Object(present.map(|(name, value)| (name.clone(), plain(value))).collect())
+}
+
+fn plain(value: &Json) -> serde_json::Value {
+    match value {
+        Json::Null => serde_json::Value::Null,
+        Json::Bool(value) => (*value).into(),
+        Json::Number(number) => match number.to_i64() {
+            Some(whole) => whole.into(),
+            None => serde_json::json!({ "__extn": { "fn": "decimal", "arg": number.to_string() } }),
+        },
+        Json::Text(text) => text.as_str().into(),
+        Json::List(items) => items.iter().map(plain).collect(),
+        Json::Object(members) => plain_members(members),
+    }
+}

@@ -1,0 +1,105 @@
+//! What is prepared for each action: the policies that can apply to it and what they look at.
+
+use super::set_of;
+use super::walk::{self, Seen};
+use crate::declared::{self, Number};
+use crate::fault::CompileFault;
+use crate::nearest::suggestion;
+use cedar_policy::{EntityId, EntityTypeName, EntityUid, Policy, PolicySet};
+use kernel::contract::Action;
+use kernel::evaluator::Reads;
+use std::collections::BTreeMap;
+
+/// What is prepared for one action.
+pub(super) struct Plan {
+    pub(super) policies: PolicySet,
+    pub(super) action: EntityUid,
+    pub(super) reads: Reads,
+    pub(super) agent_id: bool,
+    pub(super) agent_role: bool,
+    pub(super) action_name: bool,
+    /// How numbers of declared params enter the context.
+    pub(super) numbers: BTreeMap<String, Number>,
+}
+
+/// A plan for every action, and everything the policies look at.
+pub(super) fn plans(
+    policies: &[Policy],
+    actions: &BTreeMap<String, Action>,
+) -> Result<(BTreeMap<String, Option<Plan>>, Reads), CompileFault> {
+    let mut seen = Vec::with_capacity(policies.len());
+    let mut all = Reads::default();
+    for policy in policies {
+        let walked = walked(policy, actions)?;
+        add(&mut all, &walked.reads);
+        seen.push((policy, walked));
+    }
+    let mut plans = BTreeMap::new();
+    for (name, action) in actions {
+        plans.insert(name.clone(), plan(name, action, &seen)?);
+    }
+    Ok((plans, all))
+}
+
+fn walked(policy: &Policy, actions: &BTreeMap<String, Action>) -> Result<Seen, CompileFault> {
+    let name = super::name(policy);
+    let refused = |problem: String| CompileFault::whole(format!("policy `{name}`: {problem}"));
+    let est = policy.to_json().map_err(|error| refused(error.to_string()))?;
+    let seen = walk::policy(&est).map_err(refused)?;
+    for action in &seen.named_actions {
+        if !actions.contains_key(action) {
+            let hint = suggestion(action, actions.keys().map(String::as_str));
+            return Err(refused(format!("there is no action `{action}`{hint}")));
+        }
+    }
+    undeclared(&seen, actions).map_or(Ok(seen), |problem| Err(refused(problem)))
+}
+
+/// A param that none of the policy's actions declares: it would always be absent.
+fn undeclared(seen: &Seen, actions: &BTreeMap<String, Action>) -> Option<String> {
+    let applicable: Vec<&Action> =
+        actions.iter().filter(|(name, _)| applies(seen, name)).map(|(_, action)| action).collect();
+    let template_params = seen.reads.state.iter().flat_map(|template| template.params());
+    for param in seen.reads.params.iter().map(String::as_str).chain(template_params) {
+        if applicable.iter().all(|action| declared::missing(&action.params, param)) {
+            let known = applicable.iter().flat_map(|action| declared::names(&action.params));
+            return Some(format!("there is no param `{param}`{}", suggestion(param, known)));
+        }
+    }
+    None
+}
+
+fn applies(seen: &Seen, action: &str) -> bool {
+    seen.only_actions.as_ref().is_none_or(|only| only.contains(action))
+}
+
+fn plan(name: &str, action: &Action, seen: &[(&Policy, Seen)]) -> Result<Option<Plan>, CompileFault> {
+    let applicable: Vec<&(&Policy, Seen)> = seen.iter().filter(|(_, seen)| applies(seen, name)).collect();
+    if applicable.is_empty() {
+        return Ok(None);
+    }
+    let mut reads = Reads::default();
+    for (_, seen) in &applicable {
+        add(&mut reads, &seen.reads);
+    }
+    // A key over params that this action does not have cannot be rendered; to the policy it is absent.
+    reads.state.retain(|template| template.params().all(|param| !declared::missing(&action.params, param)));
+    let action_type: EntityTypeName =
+        "Action".parse().map_err(|_| CompileFault::whole("`Action` is not a type name"))?;
+    Ok(Some(Plan {
+        policies: set_of(&applicable.iter().map(|(policy, _)| *policy).collect::<Vec<_>>())?,
+        action: EntityUid::from_type_name_and_id(action_type, EntityId::new(name)),
+        reads,
+        agent_id: applicable.iter().any(|(_, seen)| seen.agent_id),
+        agent_role: applicable.iter().any(|(_, seen)| seen.agent_role),
+        action_name: applicable.iter().any(|(_, seen)| seen.action),
+        numbers: declared::numbers(&action.params),
+    }))
+}
+
+fn add(all: &mut Reads, more: &Reads) {
+    all.params.extend(more.params.iter().cloned());
+    all.all_params |= more.all_params;
+    all.state.extend(more.state.iter().cloned());
+    all.confidence |= more.confidence;
+}

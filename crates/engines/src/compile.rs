@@ -1,0 +1,239 @@
+//! A contract with everything in it compiled: schemas, expressions, policies, and the keys of state each action needs.
+
+use crate::fault::CompileFault;
+use crate::nearest::suggestion;
+use crate::{cedar, cel, declared, schema};
+use kernel::contract::source::{Diagnostic, Place, Severity};
+use kernel::contract::{Action, Contract, DriftKey, Rule};
+use kernel::evaluator::{Compiled, CompiledAction, ExpressionEvaluator, PolicyEvaluator, Reads, SchemaEvaluator};
+use kernel::ids::Digest;
+use kernel::json::Json;
+use kernel::template::Template;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Compiles a contract, or says everything that stands in the way, action by action.
+pub fn compile(contract: Contract) -> Result<Compiled, Vec<Diagnostic>> {
+    let mut problems = Vec::new();
+    let mut actions = BTreeMap::new();
+    for (name, action) in &contract.actions {
+        let compiled = ActionCompiler { path: format!("actions.{name}"), action, problems: &mut problems }
+            .compile(&contract.drift);
+        actions.extend(compiled.map(|compiled| (name.clone(), compiled)));
+    }
+    let policies = compiled_policies(&contract, &mut actions, &mut problems);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    Ok(Compiled { digest: digest(&contract), contract, actions, policies })
+}
+
+/// Placeholder until the full form has canonical bytes: then this is `contract.digest()`.
+fn digest(contract: &Contract) -> Digest {
+    Digest::of(format!("{contract:?}").as_bytes())
+}
+
+fn compiled_policies(
+    contract: &Contract,
+    actions: &mut BTreeMap<String, CompiledAction>,
+    problems: &mut Vec<Diagnostic>,
+) -> Option<Box<dyn PolicyEvaluator>> {
+    match cedar::compile(contract.policies.as_deref()?, &contract.actions) {
+        Ok(policies) => {
+            for (name, action) in actions {
+                action.state_keys.extend(policies.state_keys(name));
+            }
+            Some(Box::new(policies))
+        }
+        Err(fault) => {
+            problems.push(diagnostic("policies", &fault));
+            None
+        }
+    }
+}
+
+struct ActionCompiler<'a> {
+    path: String,
+    action: &'a Action,
+    problems: &'a mut Vec<Diagnostic>,
+}
+
+impl ActionCompiler<'_> {
+    fn compile(mut self, drift: &[DriftKey]) -> Option<CompiledAction> {
+        let action = self.action;
+        let mut state_keys = BTreeSet::new();
+        let schema = self.schema(&action.params);
+        let refuse = self.rules("refuse", &action.refuse, &mut state_keys);
+        let ask = self.rules("ask", &action.ask, &mut state_keys);
+        let allow = action.allow.as_ref().and_then(|text| self.expression("allow", text, &mut state_keys));
+        self.state_limits(&mut state_keys);
+        // A drift key over params that the action does not have is about other actions.
+        let applicable = drift.iter().map(|drift| &drift.key).filter(|key| self.undeclared(key.params()).is_none());
+        state_keys.extend(applicable.cloned());
+        Some(CompiledAction { schema: schema?, refuse, allow, ask, state_keys })
+    }
+
+    fn schema(&mut self, params: &Json) -> Option<Box<dyn SchemaEvaluator>> {
+        match schema::compile(params) {
+            Ok(schema) => Some(Box::new(schema)),
+            Err(fault) => self.refuse("params", &fault),
+        }
+    }
+
+    fn rules(
+        &mut self,
+        key: &str,
+        rules: &[Rule],
+        state_keys: &mut BTreeSet<Template>,
+    ) -> Vec<Box<dyn ExpressionEvaluator>> {
+        let mut compiled = Vec::with_capacity(rules.len());
+        for (index, rule) in rules.iter().enumerate() {
+            compiled.extend(self.expression(&format!("{key}.{index}.when"), &rule.when, state_keys));
+        }
+        compiled
+    }
+
+    fn expression(
+        &mut self,
+        key: &str,
+        text: &str,
+        state_keys: &mut BTreeSet<Template>,
+    ) -> Option<Box<dyn ExpressionEvaluator>> {
+        let expression = match cel::compile(text) {
+            Ok(expression) => expression,
+            Err(fault) => return self.refuse(key, &fault),
+        };
+        if let Some(problem) = self.unreadable(expression.reads()) {
+            return self.refuse(key, &CompileFault::whole(problem));
+        }
+        state_keys.extend(expression.reads().state.iter().cloned());
+        Some(Box::new(expression))
+    }
+
+    fn state_limits(&mut self, state_keys: &mut BTreeSet<Template>) {
+        for (param, limit) in &self.action.limits {
+            let Some(matched) = &limit.state else { continue };
+            match self.undeclared(matched.key.params()) {
+                Some(problem) => {
+                    let problem = format!("state key `{}`: {problem}", matched.key);
+                    self.refuse::<()>(&format!("limits.{param}.state"), &CompileFault::whole(problem));
+                }
+                None => {
+                    state_keys.insert(matched.key.clone());
+                }
+            }
+        }
+    }
+
+    /// A param that can never be there makes every judgement a fault: the contract is wrong, not the agent.
+    fn unreadable(&self, reads: &Reads) -> Option<String> {
+        self.undeclared(reads.params.iter().map(String::as_str)).or_else(|| {
+            reads
+                .state
+                .iter()
+                .find_map(|key| self.undeclared(key.params()).map(|problem| format!("state key `{key}`: {problem}")))
+        })
+    }
+
+    fn undeclared<'p>(&self, mut params: impl Iterator<Item = &'p str>) -> Option<String> {
+        let schema = &self.action.params;
+        let param = params.find(|param| declared::missing(schema, param))?;
+        Some(format!("there is no param `{param}`{}", suggestion(param, declared::names(schema))))
+    }
+
+    fn refuse<T>(&mut self, key: &str, fault: &CompileFault) -> Option<T> {
+        self.problems.push(diagnostic(&format!("{}.{key}", self.path), fault));
+        None
+    }
+}
+
+fn diagnostic(path: &str, fault: &CompileFault) -> Diagnostic {
+    Diagnostic {
+        code: "CONTRACT_INVALID",
+        severity: Severity::Error,
+        path: path.to_owned(),
+        // Compiled contracts carry no places; whoever read the file knows where the path stands in it.
+        place: Place::default(),
+        message: fault.problem.clone(),
+        help: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{action, contract};
+    use kernel::contract::{Limit, StateMatch, Tolerance};
+
+    const PARAMS: &str = r#"{"type": "object", "additionalProperties": false, "properties": {
+        "order_id": {"type": "string"}, "amount": {"type": "number"}}}"#;
+
+    fn rule(when: &str) -> Rule {
+        Rule { when: when.to_owned(), reason: "BECAUSE".to_owned() }
+    }
+
+    fn template(text: &str) -> Template {
+        Template::parse(text).unwrap()
+    }
+
+    /// The state keys of `refund`, or the diagnostics.
+    fn check(change: impl FnOnce(&mut Contract, &mut Action), expected: &str) {
+        let mut refund = action(PARAMS);
+        let mut whole = contract();
+        change(&mut whole, &mut refund);
+        whole.actions.insert("refund".to_owned(), refund);
+        let found = match compile(whole) {
+            Ok(compiled) => {
+                let keys = compiled.actions["refund"].state_keys.iter().map(Template::to_string);
+                keys.collect::<Vec<_>>().join(", ")
+            }
+            Err(problems) => {
+                let lines = problems.iter().map(|problem| format!("{}: {}", problem.path, problem.message));
+                lines.collect::<Vec<_>>().join("; ")
+            }
+        };
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn state_keys_are_everything_the_judgement_may_look_at() {
+        check(
+            |contract, refund| {
+                let exact = Tolerance::Exact;
+                contract.drift = ["drift/{order_id}", "other/{account}"]
+                    .map(|key| DriftKey { key: template(key), tolerance: exact })
+                    .into();
+                contract.policies =
+                    Some("forbid(principal, action, resource) when { context.state.policy == 1 };".to_owned());
+                refund.refuse = vec![rule("state.refuse > 1")];
+                refund.allow = Some("state['allow/{order_id}'] > params.amount".to_owned());
+                refund.ask = vec![rule("has(state.ask)")];
+                let state = Some(StateMatch { key: template("limit/{order_id}"), tolerance: exact });
+                refund.limits.insert("amount".to_owned(), Limit { state, ..Limit::default() });
+            },
+            "allow/{order_id}, ask, drift/{order_id}, limit/{order_id}, policy, refuse",
+        );
+    }
+
+    #[test]
+    fn every_mistake_is_reported_with_its_path() {
+        check(
+            |contract, refund| {
+                contract.policies = Some("forbid".to_owned());
+                refund.refuse = vec![rule("params.amount > 1"), rule("params.amont > 1")];
+                refund.allow = Some("amount > 1".to_owned());
+                refund.ask = vec![rule("state['a/{order}'] > 1")];
+                let state = Some(StateMatch { key: template("limit/{nope}"), tolerance: Tolerance::Exact });
+                refund.limits.insert("amount".to_owned(), Limit { state, ..Limit::default() });
+            },
+            "actions.refund.refuse.1.when: there is no param `amont`; did you mean `amount`?; \
+             actions.refund.ask.0.when: state key `a/{order}`: there is no param `order`; \
+             actions.refund.allow: `amount` is not known; if it is a param write `params.amount`; \
+             actions.refund.limits.amount.state: state key `limit/{nope}`: there is no param `nope`; \
+             policies: unexpected end of input",
+        );
+        check(
+            |_, refund| refund.params = Json::object([("propertys", Json::Null)]),
+            "actions.refund.params: `propertys` is not a keyword of JSON Schema 2020-12; did you mean `properties`?",
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! JSON Schema 2020-12 over the kernel's own values: nothing is copied, numbers are compared as exact decimals.
+//!
+//! Only local references, a linear regular-expression engine, and no keyword that would do nothing.
+
+mod exact;
+mod lint;
+mod sentence;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use crate::fault::CompileFault;
+use jsonschema::{Draft, PatternOptions, Validator};
+use kernel::decimal::Decimal;
+use kernel::evaluator::{SchemaEvaluator, SchemaFault};
+use kernel::json::{Json, Object};
+use std::fmt;
+use view::{KernelJson, View};
+
+/// Compiled patterns larger than this are refused.
+const PATTERN_BYTES_MAX: usize = 1 << 20;
+
+/// A compiled schema of an action's params.
+pub struct Schema {
+    validator: Validator<KernelJson>,
+    /// As written, to find the nearest declared name when one is unknown.
+    source: Json,
+}
+
+/// Compiles a schema.
+///
+/// ```
+/// use engines::schema::compile;
+/// use kernel::{evaluator::SchemaEvaluator, json::Json};
+/// let source = Json::parse(br#"{"type": "object", "properties": {"amount": {"type": "number", "multipleOf": 0.01}}}"#);
+/// let schema = compile(&source.unwrap()).unwrap();
+/// let params = Json::parse(br#"{"amount": 12.505}"#).unwrap();
+/// let faults = schema.faults(params.as_object().unwrap());
+/// assert_eq!(faults[0].field, "amount");
+/// assert_eq!(faults[0].problem, "is not a multiple of 0.01");
+/// ```
+pub fn compile(schema: &Json) -> Result<Schema, CompileFault> {
+    lint::check(schema)?;
+    let options = jsonschema::options_for::<KernelJson>()
+        .with_draft(Draft::Draft202012)
+        .offline()
+        .should_validate_formats(true)
+        .should_ignore_unknown_formats(false)
+        .with_format("decimal", |text: &str| Decimal::parse(text).is_some())
+        .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES_MAX));
+    let options = exact::register(options);
+    match options.build(&view::to_value(schema)) {
+        Ok(validator) => Ok(Schema { validator, source: schema.clone() }),
+        Err(error) => Err(CompileFault::whole(build_problem(&error))),
+    }
+}
+
+fn build_problem(error: &jsonschema::ValidationError<'_>) -> String {
+    let place = sentence::dotted(error.instance_path().as_str());
+    let problem = error.to_string();
+    if place.is_empty() { format!("schema: {problem}") } else { format!("schema: `{place}`: {problem}") }
+}
+
+impl SchemaEvaluator for Schema {
+    fn faults(&self, params: &Object) -> Vec<SchemaFault> {
+        let root = View::Members(params);
+        // Nearly every proposal is well-formed, and saying so is much cheaper than saying what is wrong.
+        if self.validator.is_valid(root) {
+            return Vec::new();
+        }
+        let mut faults: Vec<SchemaFault> =
+            self.validator.iter_errors(root).flat_map(|error| sentence::faults(&error, &self.source)).collect();
+        faults.sort_by(|left, right| (&left.field, &left.problem).cmp(&(&right.field, &right.problem)));
+        faults.dedup();
+        faults
+    }
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Schema").field("source", &self.source).finish_non_exhaustive()
+    }
+}

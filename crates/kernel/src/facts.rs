@@ -1,0 +1,90 @@
+//! What a gate can know under the lock.
+
+use crate::agent::AgentRow;
+use crate::budget::Window;
+use crate::contract::{Budget, Role};
+use crate::decimal::Decimal;
+use crate::evaluator::{AgentView, Reads, Scope, StateView};
+use crate::request::Request;
+use crate::snapshot::Snapshot;
+use crate::time::Instant;
+use crate::world::{EffectRow, FlowRow, ResourceRow};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything a judgement depends on.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    /// The stateless part.
+    pub request: Request<'a>,
+    /// The decision instant.
+    pub at: Instant,
+    /// Params and fields refused already; no gate judges such a value again.
+    pub refused: BTreeSet<String>,
+    /// The proposing agent, if the registry knows it.
+    pub agent: Option<&'a AgentRow>,
+    /// Id of the flow.
+    pub flow_id: &'a str,
+    /// What the flow has used up.
+    pub flow: FlowRow,
+    /// The budgets that apply, with what is used of them.
+    pub budgets: Vec<BudgetFact<'a>>,
+    /// Live state by template text.
+    pub state: StateView,
+    /// Live state by key.
+    pub live: BTreeMap<String, crate::json::Json>,
+    /// The snapshot the proposal names.
+    pub snapshot: SnapshotFact<'a>,
+    /// The business key of the effect, where there is one.
+    pub effect_key: Option<&'a str>,
+    /// Who has it already.
+    pub effect: Option<&'a EffectRow>,
+    /// What is used of resources, by name.
+    pub resources: BTreeMap<&'a str, ResourceRow>,
+}
+
+/// A budget and its window.
+#[derive(Clone, Debug)]
+pub struct BudgetFact<'a> {
+    /// Its name in keys and sentences.
+    pub name: String,
+    /// The rule.
+    pub rule: &'a Budget,
+    /// What was taken.
+    pub window: Window,
+    /// What this proposal would take; `None` if that is not a number.
+    pub amount: Option<Decimal>,
+}
+
+/// What the proposal says it saw.
+#[derive(Clone, Debug)]
+pub enum SnapshotFact<'a> {
+    /// Nothing.
+    None,
+    /// A name nobody knows.
+    Unknown(&'a str),
+    /// This.
+    Known(&'a str, Snapshot),
+}
+
+impl Facts<'_> {
+    /// The role the agent acts in.
+    pub fn role(&self) -> Role {
+        self.agent.and_then(|agent| agent.role).unwrap_or(self.request.compiled.contract.role)
+    }
+
+    /// What expressions and policies see.
+    pub fn scope(&self) -> Scope<'_> {
+        Scope {
+            params: &self.request.proposal.params,
+            state: &self.state,
+            agent: AgentView { id: &self.request.proposal.agent, role: self.role() },
+            action: &self.request.proposal.action,
+            confidence: self.request.proposal.confidence,
+        }
+    }
+
+    /// Whether a rule would look at something that was refused already, so that its answer would mean nothing.
+    pub fn looks_at_refused(&self, reads: &Reads) -> bool {
+        reads.params.iter().any(|param| self.refused.contains(param)) || (reads.all_params && !self.refused.is_empty())
+    }
+}

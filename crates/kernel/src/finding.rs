@@ -1,0 +1,249 @@
+//! Findings: what a gate has to say. Code and named values; the sentence is put together on reading.
+
+use crate::json::{Json, Object};
+use crate::reasons::Reason;
+use std::collections::BTreeSet;
+
+/// Longest value shown in a sentence.
+const SHOWN_CHARS_MAX: usize = 80;
+
+/// A built-in reason, or one the contract defines.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Code {
+    /// From the registry.
+    Known(Reason),
+    /// From a rule of the contract; the text is the rule's expression.
+    Custom {
+        /// The contract's code.
+        code: String,
+        /// The expression that held.
+        when: String,
+    },
+}
+
+impl Code {
+    /// The stable text.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Code::Known(reason) => reason.code(),
+            Code::Custom { code, .. } => code,
+        }
+    }
+}
+
+/// What a finding does to the verdict.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Effect {
+    /// A person must look.
+    Escalate,
+    /// It must not happen.
+    Reject,
+}
+
+macro_rules! gates {
+    ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
+        /// The gates, in the order their findings are reported.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Gate { $($(#[$doc])* $name),+ }
+
+        impl Gate {
+            /// Every gate, in order.
+            pub const ALL: &'static [Gate] = &[$(Gate::$name),+];
+
+            /// The word in findings.
+            pub fn word(self) -> &'static str {
+                match self { $(Gate::$name => $word),+ }
+            }
+        }
+    };
+}
+
+gates! {
+    /// Bytes, fields and params.
+    Shape = "shape",
+    /// State of the agent.
+    Agent = "agent",
+    /// Action and role.
+    Authority = "authority",
+    /// Validity window.
+    Validity = "validity",
+    /// Retries, steps and tokens of the flow.
+    Retry = "retry",
+    /// Bounds of single params.
+    Limits = "limits",
+    /// Expressions of the contract.
+    Rules = "rules",
+    /// Windowed budgets.
+    Budgets = "budgets",
+    /// The agent's own confidence.
+    Confidence = "confidence",
+    /// Snapshot age and drift.
+    Freshness = "freshness",
+    /// Where values came from.
+    Evidence = "evidence",
+    /// Cedar policies.
+    Policy = "policy",
+    /// The business key of the effect.
+    EffectKey = "effect",
+    /// Resources; last, they take something.
+    Reservations = "reservations",
+    /// The budget of questions to people.
+    Escalation = "escalation",
+}
+
+/// What one gate found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Which gate.
+    pub gate: Gate,
+    /// The reason.
+    pub code: Code,
+    /// What it does to the verdict.
+    pub effect: Effect,
+    /// The field it is about.
+    pub field: Option<String>,
+    /// Named values of the sentence.
+    pub values: Vec<(&'static str, Json)>,
+}
+
+impl Finding {
+    /// A rejecting finding.
+    pub fn reject(gate: Gate, reason: Reason) -> Finding {
+        Finding { gate, code: Code::Known(reason), effect: Effect::Reject, field: None, values: Vec::new() }
+    }
+
+    /// An escalating finding.
+    pub fn escalate(gate: Gate, reason: Reason) -> Finding {
+        Finding { effect: Effect::Escalate, ..Finding::reject(gate, reason) }
+    }
+
+    /// Names the field.
+    pub fn field(mut self, field: impl Into<String>) -> Finding {
+        self.field = Some(field.into());
+        self
+    }
+
+    /// Adds a named value.
+    pub fn with(mut self, name: &'static str, value: impl Into<Json>) -> Finding {
+        self.values.push((name, value.into()));
+        self
+    }
+
+    /// What happened, in one sentence.
+    pub fn message(&self) -> String {
+        match &self.code {
+            Code::Known(reason) => self.fill(reason.entry().sentence),
+            Code::Custom { when, .. } => match self.effect {
+                Effect::Reject => format!("the contract refuses this when {when}"),
+                Effect::Escalate => format!("the contract asks a person when {when}"),
+            },
+        }
+    }
+
+    /// What the agent can do about it.
+    pub fn fix(&self) -> String {
+        match (&self.code, self.effect) {
+            (Code::Known(reason), _) => self.fill(reason.entry().fix_agent),
+            (Code::Custom { .. }, Effect::Reject) => "propose something the rule does not refuse".to_owned(),
+            (Code::Custom { .. }, Effect::Escalate) => "wait for the answer".to_owned(),
+        }
+    }
+
+    /// What the operator can do about it.
+    pub fn fix_operator(&self) -> String {
+        match &self.code {
+            Code::Known(reason) => self.fill(reason.entry().fix_operator),
+            Code::Custom { code, .. } => format!("read the rule with reason {code} in the contract"),
+        }
+    }
+
+    /// The record form: code and values, no prose.
+    pub fn to_record(&self) -> Json {
+        let mut members = Object::new();
+        members.insert("gate".to_owned(), Json::text(self.gate.word()));
+        members.insert("code".to_owned(), Json::text(self.code.as_str()));
+        let effect = match self.effect {
+            Effect::Reject => "reject",
+            Effect::Escalate => "escalate",
+        };
+        members.insert("effect".to_owned(), Json::text(effect));
+        if let Some(field) = &self.field {
+            members.insert("field".to_owned(), Json::text(field.as_str()));
+        }
+        let values: Object = self.values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        members.insert("values".to_owned(), Json::Object(values));
+        Json::Object(members)
+    }
+
+    fn fill(&self, sentence: &str) -> String {
+        let mut text = String::with_capacity(sentence.len() + 32);
+        let mut rest = sentence;
+        while let Some((before, behind)) = rest.split_once('{') {
+            text.push_str(before);
+            let Some((name, remaining)) = behind.split_once('}') else { break };
+            self.push_value(name, &mut text);
+            rest = remaining;
+        }
+        text.push_str(rest);
+        text
+    }
+
+    fn push_value(&self, name: &str, text: &mut String) {
+        if name == "field" {
+            text.push_str(self.field.as_deref().unwrap_or("the proposal"));
+            return;
+        }
+        let found = self.values.iter().find(|(known, _)| *known == name);
+        if let Some((_, value)) = found {
+            text.push_str(&shown(value));
+        }
+    }
+}
+
+/// A value as a sentence shows it: text as it is, everything else as JSON, cut at 80 characters.
+pub fn shown(value: &Json) -> String {
+    let text = match value {
+        Json::Text(text) => text.clone(),
+        other @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::List(_) | Json::Object(_)) => {
+            other.to_canonical()
+        }
+    };
+    if text.chars().count() <= SHOWN_CHARS_MAX {
+        return text;
+    }
+    let cut: String = text.chars().take(SHOWN_CHARS_MAX).collect();
+    format!("{cut}…")
+}
+
+/// All findings of one judgement.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Findings {
+    list: Vec<Finding>,
+}
+
+impl Findings {
+    /// Adds one, unless the same was said already.
+    pub fn push(&mut self, finding: Finding) {
+        if !self.list.contains(&finding) {
+            self.list.push(finding);
+        }
+    }
+
+    /// Everything found, ordered by gate.
+    pub fn into_ordered(mut self) -> Vec<Finding> {
+        self.list.sort_by_key(|finding| finding.gate);
+        self.list
+    }
+
+    /// As found so far.
+    pub fn iter(&self) -> impl Iterator<Item = &Finding> {
+        self.list.iter()
+    }
+
+    /// Params and fields whose shape was refused: no gate can judge such a value.
+    pub fn refused_fields(&self) -> BTreeSet<String> {
+        let root = |field: &String| field.split('.').next().unwrap_or_default().to_owned();
+        let shape = self.list.iter().filter(|finding| finding.gate == Gate::Shape);
+        shape.filter_map(|finding| finding.field.as_ref().map(root)).collect()
+    }
+}

@@ -1,0 +1,73 @@
+//! Agent state: only an agent in good standing acts.
+
+use crate::agent::AgentStatus;
+use crate::bugs::{self, Bug};
+use crate::facts::Facts;
+use crate::finding::{Finding, Findings, Gate};
+use crate::reasons::Reason;
+
+pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
+    let proposal = facts.request.proposal;
+    let expected = &facts.request.compiled.contract.agent;
+    let unknown = proposal.agent != *expected || facts.agent.is_none();
+    if unknown && !bugs::on(Bug::W09UnknownAgent) {
+        let finding = Finding::reject(Gate::Agent, Reason::AgentUnknown).field("agent");
+        findings.push(finding.with("agent", proposal.agent.as_str()).with("expected", expected.as_str()));
+        return;
+    }
+    let Some(agent) = facts.agent else { return };
+    let reads = facts.request.action().is_some_and(|action| action.rules.reads);
+    let revoked = agent.revoked.is_empty() || agent.revoked.contains(&proposal.action);
+    let finding = match agent.status {
+        AgentStatus::Active => return,
+        AgentStatus::Passive if reads => return,
+        AgentStatus::Degraded if !revoked => return,
+        AgentStatus::Registered => Finding::reject(Gate::Agent, Reason::ContractInactive),
+        AgentStatus::Passive => Finding::reject(Gate::Agent, Reason::AgentPassive),
+        AgentStatus::Degraded => Finding::reject(Gate::Agent, Reason::AgentDegraded),
+        AgentStatus::EscalationOnly => Finding::escalate(Gate::Agent, Reason::AgentEscalationOnly),
+        AgentStatus::Suspended => Finding::reject(Gate::Agent, Reason::AgentSuspended),
+        AgentStatus::Retired => Finding::reject(Gate::Agent, Reason::AgentRetired),
+    };
+    let because = agent.because.as_ref().map(|because| format!(": {because}")).unwrap_or_default();
+    findings.push(
+        finding
+            .with("agent", proposal.agent.as_str())
+            .with("action", proposal.action.as_str())
+            .with("because", because),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::case;
+
+    #[test]
+    fn only_an_agent_in_good_standing_acts() {
+        let check = |status: &str, expected: &str| case().agent_status(status).check(expected);
+        check("ACTIVE", "ACCEPT");
+        check("REGISTERED", "REJECT CONTRACT_INACTIVE");
+        check("PASSIVE", "REJECT AGENT_PASSIVE");
+        check("DEGRADED", "REJECT AGENT_DEGRADED");
+        check("ESCALATION_ONLY", "ESCALATE AGENT_ESCALATION_ONLY");
+        check("SUSPENDED", "REJECT AGENT_SUSPENDED");
+        check("RETIRED", "REJECT AGENT_RETIRED");
+    }
+
+    #[test]
+    fn a_passive_agent_may_still_read() {
+        case().agent_status("PASSIVE").action("look").params("{}").check("ACCEPT");
+        case().agent_status("SUSPENDED").action("look").params("{}").check("REJECT AGENT_SUSPENDED");
+    }
+
+    #[test]
+    fn degraded_names_actions() {
+        case().agent_status("DEGRADED").revoked(&["other"]).check("ACCEPT");
+        case().agent_status("DEGRADED").revoked(&["pay"]).check("REJECT AGENT_DEGRADED");
+    }
+
+    #[test]
+    fn a_stranger_is_refused() {
+        case().agent("stranger").check("REJECT AGENT_UNKNOWN");
+    }
+}

@@ -1,0 +1,117 @@
+//! What a command leaves behind: an answer for the caller and records for the ledger.
+
+use crate::finding::{Effect, Finding};
+use crate::intent::Intent;
+use crate::json::Json;
+use crate::reasons::Reason;
+use crate::record::Record;
+use crate::world::KeySet;
+
+/// The three things the kernel can say.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Verdict {
+    /// It may happen.
+    Accept,
+    /// It must not happen.
+    Reject,
+    /// A person decides.
+    Escalate,
+}
+
+impl Verdict {
+    /// The word in answers and records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Accept => "ACCEPT",
+            Verdict::Reject => "REJECT",
+            Verdict::Escalate => "ESCALATE",
+        }
+    }
+}
+
+/// What the caller is told. The same bytes through every door.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// The proposal's id.
+    pub id: String,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Everything found.
+    pub findings: Vec<Finding>,
+    /// What may now be performed, if it was accepted and has an effect.
+    pub intent: Option<Intent>,
+}
+
+impl Answer {
+    /// The codes that support the verdict, in gate order, each once.
+    pub fn reasons(&self) -> Vec<&str> {
+        let supporting = match self.verdict {
+            Verdict::Accept => return vec![Reason::ValidationPassed.code()],
+            Verdict::Reject => Effect::Reject,
+            Verdict::Escalate => Effect::Escalate,
+        };
+        let mut codes: Vec<&str> = Vec::new();
+        for finding in self.findings.iter().filter(|finding| finding.effect == supporting) {
+            let code = finding.code.as_str();
+            if !codes.contains(&code) {
+                codes.push(code);
+            }
+        }
+        codes
+    }
+
+    /// One line of JSON: `id`, `verdict`, `reasons`, `findings`, `intent`.
+    pub fn to_line(&self) -> String {
+        let mut line = String::with_capacity(512);
+        line.push_str("{\"id\":");
+        Json::text(self.id.as_str()).write_canonical(&mut line);
+        line.push_str(",\"verdict\":\"");
+        line.push_str(self.verdict.word());
+        line.push_str("\",\"reasons\":");
+        Json::texts(self.reasons()).write_canonical(&mut line);
+        line.push_str(",\"findings\":[");
+        for (index, finding) in self.findings.iter().enumerate() {
+            if index > 0 {
+                line.push(',');
+            }
+            write_finding(finding, &mut line);
+        }
+        line.push_str("],\"intent\":");
+        self.intent.as_ref().map_or(Json::Null, Intent::to_json).write_canonical(&mut line);
+        line.push('}');
+        line
+    }
+}
+
+fn write_finding(finding: &Finding, line: &mut String) {
+    let members = [
+        ("{\"code\":", Json::text(finding.code.as_str())),
+        (",\"gate\":", Json::text(finding.gate.word())),
+        (",\"field\":", Json::from(finding.field.clone())),
+        (",\"message\":", Json::text(finding.message())),
+        (",\"fix\":", Json::text(finding.fix())),
+    ];
+    for (key, value) in members {
+        line.push_str(key);
+        value.write_canonical(line);
+    }
+    line.push('}');
+}
+
+/// What applying a command yields.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Outcome {
+    /// Nothing was changed; load these and apply again.
+    Need(KeySet),
+    /// It is done.
+    Done(Box<Done>),
+}
+
+/// What a finished command leaves behind. The world has been changed in place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Done {
+    /// For the caller.
+    pub answer: Answer,
+    /// For the ledger.
+    pub records: Vec<Record>,
+}

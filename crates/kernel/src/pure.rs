@@ -1,0 +1,77 @@
+//! A pure run: proposals in, answers out, one world in memory. The same input gives the same bytes.
+
+use crate::apply::apply;
+use crate::command::{Command, MintedIds, RefusedInput, Submission};
+use crate::context::Context;
+use crate::evaluator::Compiled;
+use crate::ids::{Digest, TENANT_DEFAULT};
+use crate::outcome::{Answer, Done, Outcome, Verdict};
+use crate::proposal::{Malformed, Proposal};
+use crate::request::Provenance;
+use crate::time::Instant;
+use crate::world::World;
+use std::sync::Arc;
+
+/// One run over any number of proposals; what is accepted adds up.
+#[derive(Debug)]
+pub struct PureRun {
+    tenant: Arc<str>,
+    contract: Arc<Compiled>,
+    world: World,
+    at: Option<Instant>,
+    trust_provenance: bool,
+    lines: u64,
+}
+
+impl PureRun {
+    /// Starts in the world of a context.
+    ///
+    /// `at` is the instant of every line; without it a line's `created_at` is, else 2026-01-01T00:00:00Z.
+    pub fn new(contract: Arc<Compiled>, context: Context, at: Option<Instant>, trust_provenance: bool) -> PureRun {
+        let tenant: Arc<str> = Arc::from(TENANT_DEFAULT);
+        let world = context.into_world(&tenant, &contract.contract.agent);
+        PureRun { tenant, contract, world, at, trust_provenance, lines: 0 }
+    }
+
+    /// Judges one line.
+    pub fn judge(&mut self, line: &[u8]) -> Done {
+        self.lines += 1;
+        let digest = Digest::of_parts(&[&self.lines.to_be_bytes(), line]);
+        match Proposal::parse(line) {
+            Ok(proposal) => self.submit(proposal, digest),
+            Err(malformed) => self.refuse(malformed, line, digest),
+        }
+    }
+
+    /// Judges a proposal that was read already; the digest seeds its ids.
+    pub fn submit(&mut self, proposal: Proposal, digest: Digest) -> Done {
+        let at = self.at.or(proposal.created_at).unwrap_or(Instant::PURE_DEFAULT);
+        let provenance = Provenance::of(&proposal, self.trust_provenance);
+        let minted = |kind: &[u8]| Digest::of_parts(&[kind, digest.bytes()]).to_uuid_text();
+        let ids = MintedIds { proposal: minted(b"proposal"), flow: minted(b"flow"), intent: minted(b"intent") };
+        let submission = Submission::new(self.tenant.clone(), proposal, self.contract.clone(), provenance, ids);
+        self.apply(&Command::Submit(Box::new(submission)), at)
+    }
+
+    fn refuse(&mut self, malformed: Malformed, line: &[u8], digest: Digest) -> Done {
+        let refused = RefusedInput {
+            tenant: self.tenant.clone(),
+            malformed,
+            digest: Digest::of(line),
+            id: Digest::of_parts(&[b"proposal", digest.bytes()]).to_uuid_text(),
+        };
+        let at = self.at.unwrap_or(Instant::PURE_DEFAULT);
+        self.apply(&Command::Refuse(Box::new(refused)), at)
+    }
+
+    fn apply(&mut self, command: &Command, at: Instant) -> Done {
+        match apply(&mut self.world, command, at) {
+            Outcome::Done(done) => *done,
+            // A complete world needs nothing; should it ever ask, nothing may pass.
+            Outcome::Need(_) => Done {
+                answer: Answer { id: String::new(), verdict: Verdict::Reject, findings: Vec::new(), intent: None },
+                records: Vec::new(),
+            },
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What a gate can know before anything is locked: the proposal, the contract, and what the door says.
+
+use crate::bugs::{self, Bug};
+use crate::contract::{Action, Budget, Origin};
+use crate::decimal::Decimal;
+use crate::evaluator::{Compiled, CompiledAction};
+use crate::json::{Json, Object};
+use crate::proposal::Proposal;
+use std::collections::BTreeMap;
+
+/// Where values came from, as far as anyone entitled to say so said it.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Provenance {
+    /// The door computed it.
+    Stated(BTreeMap<String, Origin>),
+    /// The door knows nothing.
+    Unknown,
+    /// The agent claimed it, which it may not.
+    ClaimedByAgent,
+}
+
+impl Provenance {
+    /// What a door that cannot trace values makes of a proposal's own statement.
+    pub fn of(proposal: &Proposal, trusted: bool) -> Provenance {
+        match (&proposal.provenance, trusted) {
+            (Some(stated), true) => Provenance::Stated(stated.clone()),
+            (Some(_), false) => Provenance::ClaimedByAgent,
+            (None, _) => Provenance::Unknown,
+        }
+    }
+}
+
+/// The stateless part of a judgement.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// What is proposed.
+    pub proposal: &'a Proposal,
+    /// Under which contract.
+    pub compiled: &'a Compiled,
+    /// Where values came from.
+    pub provenance: &'a Provenance,
+}
+
+/// An action with its evaluators.
+#[derive(Clone, Copy, Debug)]
+pub struct ActionFacts<'a> {
+    /// As the contract says.
+    pub rules: &'a Action,
+    /// Compiled.
+    pub compiled: &'a CompiledAction,
+}
+
+impl<'a> Request<'a> {
+    /// The proposed action, if the contract has it.
+    pub fn action(&self) -> Option<ActionFacts<'a>> {
+        let rules = self.compiled.contract.actions.get(&self.proposal.action)?;
+        let compiled = self.compiled.actions.get(&self.proposal.action)?;
+        Some(ActionFacts { rules, compiled })
+    }
+
+    /// The budgets that apply, each with its scope: the action's name, or `*` for the whole contract.
+    pub fn budgets(&self) -> Vec<(&'a str, &'a Budget)> {
+        let Some(action) = self.action() else { return Vec::new() };
+        let declares = |name: &str| action.declared_names().any(|declared| declared == name);
+        let applies = |budget: &&Budget| budget.sum.as_deref().is_none_or(declares);
+        let of_contract = self.compiled.contract.budgets.iter().filter(applies).map(|budget| ("*", budget));
+        let scope =
+            self.compiled.contract.actions.get_key_value(&self.proposal.action).map_or("", |(name, _)| name.as_str());
+        of_contract.chain(action.rules.budgets.iter().map(|budget| (scope, budget))).collect()
+    }
+
+    /// A param that is there and not null.
+    pub fn param(&self, name: &str) -> Option<&'a Json> {
+        self.proposal.params.get(name).filter(|value| **value != Json::Null)
+    }
+
+    /// A param as a sentence may show it: secrets stay secret.
+    pub fn shown(&self, name: &str) -> Json {
+        match self.action() {
+            Some(action) if action.is_secret(name) => Json::text("(secret)"),
+            _ => self.param(name).cloned().unwrap_or(Json::Null),
+        }
+    }
+
+    /// The number a param holds.
+    pub fn number(&self, name: &str) -> Number<'a> {
+        let Some(value) = self.param(name) else { return Number::Missing };
+        match value {
+            Json::Number(number) => Number::Is(*number, None),
+            Json::Text(text) if bugs::on(Bug::W09TextAsNumber) => loosely(text),
+            Json::Bool(value) if bugs::on(Bug::W09TextAsNumber) => Number::Is(Decimal::from(i64::from(*value)), None),
+            Json::Text(text) if self.action().is_some_and(|action| action.is_decimal_text(name)) => {
+                Decimal::parse(text)
+                    .map_or(Number::Not("is not a plain decimal such as 12.50"), |number| Number::Is(number, None))
+            }
+            Json::Object(members) => quantity(members),
+            Json::Null | Json::Bool(_) | Json::Text(_) | Json::List(_) => Number::Not("is not a number"),
+        }
+    }
+}
+
+/// What a param is as a number.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Number<'a> {
+    /// This number, perhaps with a unit.
+    Is(Decimal, Option<&'a str>),
+    /// Absent or null.
+    Missing,
+    /// Something else; completes "`field` …".
+    Not(&'static str),
+}
+
+/// `{"value": 12.5, "unit": "EUR"}`
+fn quantity(members: &Object) -> Number<'_> {
+    let value = members.get("value").and_then(Json::as_number);
+    let unit = members.get("unit").and_then(Json::as_text);
+    match (value, unit, members.len()) {
+        (Some(value), Some(unit), 2) => Number::Is(value, Some(unit)),
+        _ => Number::Not("is an object without exactly `value` and `unit`"),
+    }
+}
+
+/// How the reference reads numbers; used only to bring that fault back.
+fn loosely(text: &str) -> Number<'static> {
+    match text.parse::<i64>() {
+        Ok(number) => Number::Is(Decimal::from(number), None),
+        Err(_) => Number::Is(Decimal::ZERO, None),
+    }
+}
+
+impl<'a> ActionFacts<'a> {
+    /// Whether a param is declared as decimal text.
+    pub fn is_decimal_text(&self, name: &str) -> bool {
+        self.declared(name).and_then(|schema| schema.get("format")).and_then(Json::as_text) == Some("decimal")
+    }
+
+    /// Whether a param must never be shown.
+    pub fn is_secret(&self, name: &str) -> bool {
+        let root = name.split('.').next().unwrap_or(name);
+        self.declared(root).and_then(|schema| schema.get("secret")) == Some(&Json::Bool(true))
+    }
+
+    /// Names of the declared params.
+    pub fn declared_names(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.rules
+            .params
+            .get("properties")
+            .and_then(Json::as_object)
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name.as_str())
+    }
+
+    fn declared(&self, name: &str) -> Option<&'a Json> {
+        self.rules.params.get("properties")?.get(name)
+    }
+}

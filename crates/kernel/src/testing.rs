@@ -1,0 +1,381 @@
+//! One fixture for rows of gates: a small contract, a proposal, a world. A row sets only what it is about.
+//!
+//! Expressions are stubs (`amount<=25`, `broken`): the real engines are tested where they live.
+
+use crate::agent::{AgentRow, AgentStatus};
+use crate::apply::apply;
+use crate::command::{Command, MintedIds, Submission};
+use crate::contract::{
+    Action, Amount, Contract, DriftKey, Escalation, EscalationTimeout, Impact, Limit, Mode, OnExhausted, Origin,
+    ProposalRules, Reserve, Resource, ResourceKind, Role, Rule, TimeoutAnswer, Tolerance, Undo, UndoKind,
+};
+use crate::decimal::Decimal;
+use crate::evaluator::{
+    Compiled, CompiledAction, ExpressionEvaluator, ExpressionFault, PolicyAnswer, PolicyEvaluator, Reads,
+    SchemaEvaluator, SchemaFault, Scope,
+};
+use crate::ids::{Digest, TENANT_DEFAULT};
+use crate::json::{Json, Object};
+use crate::outcome::{Done, Outcome};
+use crate::proposal::Proposal;
+use crate::request::Provenance;
+use crate::snapshot::Snapshot;
+use crate::template::Template;
+use crate::time::{Duration, Instant};
+use crate::world::{Entity, Key, Row, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A contract for agent `bot` with `pay` (amount from 0.01 to 100) and the read `look`.
+pub fn case() -> Case {
+    Case {
+        contract: contract(),
+        policies: None,
+        proposal: Json::parse(br#"{"agent":"bot","action":"pay","params":{"amount":5}}"#).unwrap(),
+        world: World::complete(),
+        agent: AgentRow::active(),
+        at: Instant::PURE_DEFAULT,
+        trusted: true,
+        judged: 0,
+        last: None,
+    }
+}
+
+/// A row being set up; [`Case::check`] judges it and returns it, so that rows can go on in one world.
+pub struct Case {
+    contract: Contract,
+    policies: Option<PolicyAnswer>,
+    proposal: Json,
+    world: World,
+    agent: AgentRow,
+    at: Instant,
+    trusted: bool,
+    judged: usize,
+    /// What the last check left behind.
+    pub last: Option<Done>,
+}
+
+impl Case {
+    pub fn contract(mut self, change: impl Fn(&mut Contract)) -> Case {
+        change(&mut self.contract);
+        self
+    }
+
+    fn pay(self, change: impl Fn(&mut Action)) -> Case {
+        self.contract(|contract| change(contract.actions.get_mut("pay").unwrap()))
+    }
+
+    fn set(mut self, field: &str, value: Json) -> Case {
+        let Json::Object(members) = &mut self.proposal else { return self };
+        members.insert(field.to_owned(), value);
+        self
+    }
+
+    fn key(&self, entity: Entity) -> Key {
+        Key { tenant: Arc::from(TENANT_DEFAULT), entity }
+    }
+
+    pub fn agent(self, name: &str) -> Case {
+        self.set("agent", Json::text(name))
+    }
+
+    pub fn action(self, name: &str) -> Case {
+        self.set("action", Json::text(name))
+    }
+
+    pub fn params(self, text: &str) -> Case {
+        let params = Json::parse(text.as_bytes()).unwrap();
+        self.set("params", params)
+    }
+
+    pub fn amount(self, amount: u64) -> Case {
+        self.params(&format!(r#"{{"amount":{amount}}}"#))
+    }
+
+    pub fn confidence(self, text: &str) -> Case {
+        let number = Decimal::parse(text).unwrap();
+        self.set("confidence", Json::Number(number))
+    }
+
+    pub fn flow(self, name: &str) -> Case {
+        self.set("flow", Json::text(name))
+    }
+
+    pub fn step(self, name: &str) -> Case {
+        self.set("step", Json::text(name))
+    }
+
+    pub fn tokens(self, tokens: u64) -> Case {
+        self.set("tokens", Json::from(tokens))
+    }
+
+    pub fn created_at(self, text: &str) -> Case {
+        self.set("created_at", Json::text(text))
+    }
+
+    pub fn valid_until(self, text: &str) -> Case {
+        self.set("valid_until", Json::text(text))
+    }
+
+    pub fn snapshot(self, name: &str) -> Case {
+        self.set("snapshot", Json::text(name))
+    }
+
+    pub fn idempotency_key(self, key: &str) -> Case {
+        self.set("idempotency_key", Json::text(key))
+    }
+
+    pub fn provenance(self, param: &str, origin: &str) -> Case {
+        self.set("provenance", Json::object([(param, Json::text(origin))]))
+    }
+
+    pub fn untrusted(mut self) -> Case {
+        self.trusted = false;
+        self
+    }
+
+    pub fn at(mut self, text: &str) -> Case {
+        self.at = Instant::parse(text).unwrap();
+        self
+    }
+
+    pub fn agent_status(mut self, word: &str) -> Case {
+        self.agent.status = AgentStatus::from_word(word).unwrap();
+        self
+    }
+
+    pub fn revoked(mut self, actions: &[&str]) -> Case {
+        self.agent.revoked = actions.iter().map(|action| (*action).to_owned()).collect();
+        self
+    }
+
+    pub fn role(self, word: &str) -> Case {
+        let role = Role::from_word(word).unwrap();
+        self.contract(|contract| contract.role = role)
+    }
+
+    pub fn policies(mut self, answer: PolicyAnswer) -> Case {
+        self.policies = Some(answer);
+        self
+    }
+
+    pub fn allow(self, when: &str) -> Case {
+        self.pay(|pay| pay.allow = Some(when.to_owned()))
+    }
+
+    pub fn ask(self, when: &str, reason: &str) -> Case {
+        self.pay(|pay| pay.ask.push(Rule { when: when.to_owned(), reason: reason.to_owned() }))
+    }
+
+    pub fn refuse(self, when: &str, reason: &str) -> Case {
+        self.pay(|pay| pay.refuse.push(Rule { when: when.to_owned(), reason: reason.to_owned() }))
+    }
+
+    pub fn once(self, template: &str) -> Case {
+        self.pay(|pay| pay.once = Some(Template::parse(template).unwrap()))
+    }
+
+    pub fn from(self, param: &str, origins: &[&str]) -> Case {
+        let origins: BTreeSet<Origin> = origins.iter().filter_map(|word| Origin::from_word(word)).collect();
+        self.pay(|pay| {
+            pay.from.insert(param.to_owned(), origins.clone());
+        })
+    }
+
+    pub fn reserve(self, resource: &str, capacity: i64, param: &str) -> Case {
+        let declared = Resource { kind: ResourceKind::Stock, capacity: Decimal::from(capacity), unit: None };
+        let reserve = Reserve { resource: resource.to_owned(), amount: Amount::Param(param.to_owned()) };
+        self.pay(|pay| pay.reserves.push(reserve.clone())).contract(|contract| {
+            contract.resources.insert(resource.to_owned(), declared.clone());
+        })
+    }
+
+    pub fn drift(self, key: &str, tolerance: &str) -> Case {
+        let tolerance = Decimal::parse(tolerance).map_or(Tolerance::Exact, Tolerance::Percent);
+        self.contract(|contract| contract.drift.push(DriftKey { key: Template::parse(key).unwrap(), tolerance }))
+    }
+
+    pub fn state(mut self, text: &str) -> Case {
+        let Json::Object(state) = Json::parse(text.as_bytes()).unwrap() else { return self };
+        for (name, value) in state {
+            let key = self.key(Entity::State(name));
+            self.world.put(key, Row::State(value));
+        }
+        self
+    }
+
+    pub fn snapshot_data(mut self, name: &str, at: &str, text: &str) -> Case {
+        let Json::Object(state) = Json::parse(text.as_bytes()).unwrap() else { return self };
+        let snapshot = Snapshot { at: Instant::parse(at).unwrap(), source: "test".to_owned(), flow: None, state };
+        let key = self.key(Entity::Snapshot(name.to_owned()));
+        self.world.put(key, Row::Snapshot(snapshot));
+        self
+    }
+
+    /// Judges the proposal and compares the verdict and its reasons.
+    #[track_caller]
+    pub fn check(mut self, expected: &str) -> Case {
+        let done = self.judge();
+        let verdict = done.answer.verdict.word();
+        let said = match verdict {
+            "ACCEPT" => verdict.to_owned(),
+            _ => format!("{verdict} {}", done.answer.reasons().join(", ")),
+        };
+        assert_eq!(said, expected, "{}", done.answer.to_line());
+        self.last = Some(done);
+        self
+    }
+
+    fn judge(&mut self) -> Done {
+        let agent_key = self.key(Entity::Agent("bot".to_owned()));
+        if self.judged == 0 {
+            self.world.put(agent_key, Row::Agent(self.agent.clone()));
+        }
+        self.judged += 1;
+        let proposal = Proposal::from_json(self.proposal.clone()).unwrap();
+        let provenance = Provenance::of(&proposal, self.trusted);
+        let contract = Arc::new(compile(self.contract.clone(), self.policies.clone()));
+        let id = |kind: &str| format!("{kind}-{}", self.judged);
+        let ids = MintedIds { proposal: id("p"), flow: id("f"), intent: id("i") };
+        let submission = Submission::new(Arc::from(TENANT_DEFAULT), proposal, contract, provenance, ids);
+        match apply(&mut self.world, &Command::Submit(Box::new(submission)), self.at) {
+            Outcome::Done(done) => *done,
+            Outcome::Need(keys) => panic!("a complete world needs nothing: {keys:?}"),
+        }
+    }
+}
+
+fn contract() -> Contract {
+    let limit = Limit { min: Decimal::parse("0.01"), max: Some(Decimal::from(100)), ..Limit::default() };
+    let schema = |names: &[&str]| {
+        let properties: Object = names.iter().map(|name| ((*name).to_owned(), Json::Object(Object::new()))).collect();
+        Json::object([("type", Json::text("object")), ("properties", Json::Object(properties))])
+    };
+    let pay = Action {
+        once: None,
+        params: schema(&["amount", "account", "payee", "fee", "kind", "note", "latitude"]),
+        limits: BTreeMap::from([("amount".to_owned(), limit)]),
+        refuse: Vec::new(),
+        allow: None,
+        ask: Vec::new(),
+        budgets: Vec::new(),
+        reserves: Vec::new(),
+        from: BTreeMap::new(),
+        impact: Impact::High,
+        reads: false,
+        run: None,
+        undo: Undo { kind: UndoKind::AlertHuman, http: None, within: None },
+        amendable: BTreeMap::new(),
+    };
+    let look = Action { params: schema(&[]), limits: BTreeMap::new(), reads: true, impact: Impact::Low, ..pay.clone() };
+    Contract {
+        id: "bot".to_owned(),
+        version: semver::Version::new(1, 0, 0),
+        agent: "bot".to_owned(),
+        role: Role::Executor,
+        mission: String::new(),
+        mode: Mode::Enforce,
+        parent: None,
+        priority: None,
+        proposal: ProposalRules {
+            confidence: None,
+            ttl_default: Duration::from_secs(30),
+            ttl_max: Duration::from_secs(300),
+            context_max_age: None,
+            retries: 3,
+            spend_tokens: None,
+            spend_steps: None,
+        },
+        budgets: Vec::new(),
+        drift: Vec::new(),
+        wake_when: None,
+        resources: BTreeMap::new(),
+        actions: BTreeMap::from([("pay".to_owned(), pay), ("look".to_owned(), look)]),
+        escalation: Escalation {
+            budget_max: 3,
+            budget_per: Duration::from_secs(3600),
+            approvers: vec!["desk".to_owned()],
+            quorum: 1,
+            timeout: EscalationTimeout {
+                remind: None,
+                reroute: None,
+                reroute_to: None,
+                after: Duration::from_secs(900),
+                then: TimeoutAnswer::Abort,
+            },
+            on_exhausted: OnExhausted::Passive,
+        },
+        monitors: Vec::new(),
+        policies: None,
+    }
+}
+
+fn compile(contract: Contract, policies: Option<PolicyAnswer>) -> Compiled {
+    let stub = |when: &str| -> Box<dyn ExpressionEvaluator> { Box::new(StubExpression::new(when)) };
+    let drift: BTreeSet<Template> = contract.drift.iter().map(|drift| drift.key.clone()).collect();
+    let compile_action = |(name, action): (&String, &Action)| {
+        let compiled = CompiledAction {
+            schema: Box::new(AnySchema),
+            refuse: action.refuse.iter().map(|rule| stub(&rule.when)).collect(),
+            allow: action.allow.as_deref().map(stub),
+            ask: action.ask.iter().map(|rule| stub(&rule.when)).collect(),
+            state_keys: drift.clone(),
+        };
+        (name.clone(), compiled)
+    };
+    let actions = contract.actions.iter().map(compile_action).collect();
+    let policies =
+        policies.map(|answer| -> Box<dyn PolicyEvaluator> { Box::new(StubPolicies(answer, Reads::default())) });
+    Compiled { digest: Digest::of(format!("{contract:?}")), contract, actions, policies }
+}
+
+/// Accepts everything: gates must hold without a schema's help.
+#[derive(Debug)]
+struct AnySchema;
+
+impl SchemaEvaluator for AnySchema {
+    fn faults(&self, _params: &Object) -> Vec<SchemaFault> {
+        Vec::new()
+    }
+}
+
+/// `amount<=N`, or `broken`.
+#[derive(Debug)]
+struct StubExpression {
+    most: Option<Decimal>,
+    reads: Reads,
+}
+
+impl StubExpression {
+    fn new(when: &str) -> StubExpression {
+        let reads = Reads { params: BTreeSet::from(["amount".to_owned()]), ..Reads::default() };
+        StubExpression { most: when.strip_prefix("amount<=").and_then(Decimal::parse), reads }
+    }
+}
+
+impl ExpressionEvaluator for StubExpression {
+    fn holds(&self, scope: &Scope<'_>) -> Result<bool, ExpressionFault> {
+        let amount = scope.params.get("amount").and_then(Json::as_number);
+        match (self.most, amount) {
+            (Some(most), Some(amount)) => Ok(amount <= most),
+            _ => Err(ExpressionFault { problem: "broken".to_owned() }),
+        }
+    }
+
+    fn reads(&self) -> &Reads {
+        &self.reads
+    }
+}
+
+#[derive(Debug)]
+struct StubPolicies(PolicyAnswer, Reads);
+
+impl PolicyEvaluator for StubPolicies {
+    fn judge(&self, _scope: &Scope<'_>) -> PolicyAnswer {
+        self.0.clone()
+    }
+
+    fn reads(&self) -> &Reads {
+        &self.1
+    }
+}

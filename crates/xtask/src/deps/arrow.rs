@@ -1,0 +1,152 @@
+//! `app → engines → kernel`, and what must never lie below a crate.
+
+use super::tree::Below;
+
+/// What one workspace member may know.
+struct Row {
+    member: &'static str,
+    /// Members that it may link.
+    may_link: &'static [&'static str],
+    /// Packages that must not lie anywhere below it.
+    forbidden: &'static [&'static str],
+}
+
+/// Clocks, randomness, threads, files, sockets and logs: nothing of them can be replayed.
+const IMPURE: &[&str] = &[
+    "async-std",
+    "chrono",
+    "crossbeam-channel",
+    "env_logger",
+    "fastrand",
+    "getrandom",
+    "hyper",
+    "log",
+    "mio",
+    "rand",
+    "rayon",
+    "reqwest",
+    "rusqlite",
+    "rustls",
+    "socket2",
+    "tempfile",
+    "time",
+    "tokio",
+    "tokio-postgres",
+    "tracing",
+    "ureq",
+    "uuid",
+    "cedar-policy",
+    "cedar-policy-core",
+    "cel",
+    "jsonschema",
+    "regex",
+    "saphyr-parser",
+    "serde_json",
+];
+
+/// Engines bring libraries of their own, yet none that talks to the world.
+const OUTSIDE: &[&str] = &[
+    "async-std",
+    "hyper",
+    "mio",
+    "rand",
+    "reqwest",
+    "rusqlite",
+    "rustls",
+    "socket2",
+    "tempfile",
+    "tokio",
+    "tokio-postgres",
+    "ureq",
+];
+
+/// A database, HTTP or broker library below the runtime would become its judgement.
+const ADAPTED: &[&str] = &["async-nats", "axum", "hyper", "rdkafka", "reqwest", "rusqlite", "tokio-postgres"];
+
+/// Every member has a row; a crate exists only if it forbids something or ships alone.
+const ROWS: &[Row] = &[
+    Row { member: "writkeeper-kernel", may_link: &[], forbidden: IMPURE },
+    Row { member: "writkeeper-engines", may_link: &["writkeeper-kernel"], forbidden: OUTSIDE },
+    Row { member: "writkeeper-runtime", may_link: &["writkeeper-engines", "writkeeper-kernel"], forbidden: ADAPTED },
+    Row {
+        member: "writkeeper-adapters",
+        may_link: &["writkeeper-runtime", "writkeeper-engines", "writkeeper-kernel"],
+        forbidden: &[],
+    },
+    Row {
+        member: "writkeeper-agents",
+        may_link: &["writkeeper-runtime", "writkeeper-engines", "writkeeper-kernel"],
+        forbidden: &["rusqlite", "tokio-postgres"],
+    },
+    Row {
+        member: "writkeeper",
+        may_link: &[
+            "writkeeper-agents",
+            "writkeeper-adapters",
+            "writkeeper-runtime",
+            "writkeeper-engines",
+            "writkeeper-kernel",
+        ],
+        forbidden: &[],
+    },
+    Row {
+        member: "xtask",
+        may_link: &["writkeeper-runtime", "writkeeper-engines", "writkeeper-kernel"],
+        forbidden: &[],
+    },
+];
+
+/// Every link of a member that points the wrong way, with the path that leads to it.
+pub fn findings(member: &str, members: &[&str], below: &Below) -> Vec<String> {
+    let Some(row) = ROWS.iter().find(|row| row.member == member) else {
+        return vec![format!("`{member}` has no row in the dependency arrow")];
+    };
+    let mut findings = Vec::new();
+    for (name, path) in below {
+        let name = name.as_str();
+        let is_foreign_member = members.contains(&name) && !row.may_link.contains(&name);
+        if is_foreign_member || row.forbidden.contains(&name) {
+            findings.push(format!("`{member}` must not depend on `{name}`: {} → {name}", path.join(" → ")));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree;
+    use super::*;
+
+    fn check(member: &str, tree: &str, expected: &[&str]) {
+        let members = ["writkeeper", "writkeeper-engines", "writkeeper-kernel"];
+        assert_eq!(findings(member, &members, &tree::read(tree)), expected);
+    }
+
+    #[test]
+    fn the_arrow_points_down() {
+        check("writkeeper-engines", "0writkeeper-engines v1\n1writkeeper-kernel v1\n1serde_json v1\n", &[]);
+        check(
+            "writkeeper-kernel",
+            "0writkeeper-kernel v1\n1writkeeper-engines v1\n",
+            &["`writkeeper-kernel` must not depend on `writkeeper-engines`: writkeeper-kernel → writkeeper-engines"],
+        );
+    }
+
+    #[test]
+    fn what_is_forbidden_is_found_at_any_depth() {
+        check(
+            "writkeeper-kernel",
+            "0writkeeper-kernel v1\n1innocent v1\n2tokio v1\n",
+            &["`writkeeper-kernel` must not depend on `tokio`: writkeeper-kernel → innocent → tokio"],
+        );
+    }
+
+    #[test]
+    fn a_new_member_needs_a_row() {
+        check(
+            "writkeeper-surprise",
+            "0writkeeper-surprise v1\n",
+            &["`writkeeper-surprise` has no row in the dependency arrow"],
+        );
+    }
+}

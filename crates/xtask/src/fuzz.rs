@@ -1,0 +1,80 @@
+//! Fuzzing where its tools are installed; elsewhere a loud word that nothing was fuzzed.
+
+use crate::{process, repository};
+use anyhow::{Context, Result, bail};
+use std::path::Path;
+use std::process::Command;
+
+/// Targets under `fuzz/fuzz_targets`.
+const TARGETS: &[&str] = &["json_door"];
+
+const SECONDS_DEFAULT: u32 = 60;
+
+/// Fuzzes the named target, or each for the given time.
+pub fn run(options: &[&str]) -> Result<bool> {
+    let (seconds, targets) = read_options(options)?;
+    let root = repository::root()?;
+    if !process::answers(process::cargo(&root).args(["fuzz", "--version"])) {
+        println!("SKIPPED fuzz: cargo-fuzz is not installed (`cargo install cargo-fuzz`); nothing was fuzzed");
+        return Ok(true);
+    }
+    let mut clean = true;
+    for target in targets {
+        println!("fuzz: {target} for {seconds} s");
+        clean &= process::succeeds(&mut fuzz_command(&root, target, seconds)?)?;
+    }
+    Ok(clean)
+}
+
+fn read_options<'a>(options: &[&'a str]) -> Result<(u32, Vec<&'a str>)> {
+    let (mut seconds, mut targets) = (SECONDS_DEFAULT, Vec::new());
+    let mut rest = options.iter();
+    while let Some(option) = rest.next() {
+        match *option {
+            "--seconds" => {
+                let value = rest.next().context("`--seconds` needs a number")?;
+                seconds = value.parse().with_context(|| format!("`{value}` is not a number of seconds"))?;
+            }
+            target if TARGETS.contains(&target) => targets.push(target),
+            other => bail!("`{other}` is not a fuzz target; there are: {}", TARGETS.join(", ")),
+        }
+    }
+    if targets.is_empty() {
+        targets.extend(TARGETS);
+    }
+    Ok((seconds, targets))
+}
+
+fn fuzz_command(root: &Path, target: &str, seconds: u32) -> Result<Command> {
+    // Finds are collected outside of the repository; what deserves to stay is moved into the kept corpus by hand.
+    let folder = process::target_folder(root)?.join("fuzz");
+    let found = folder.join("found").join(target);
+    std::fs::create_dir_all(&found)?;
+    let mut command = Command::new("cargo");
+    // Instrumentation needs unstable flags: from the nightly compiler, or from the pinned one made to accept them.
+    if process::answers(Command::new("cargo").args(["+nightly", "--version"])) {
+        command.arg("+nightly");
+    } else {
+        command.env("RUSTC_BOOTSTRAP", "1");
+    }
+    command.current_dir(root).args(["fuzz", "run", "--target-dir"]).arg(&folder).arg(target);
+    command.arg(&found).arg(root.join("fuzz/corpus").join(target));
+    command.args(["--", &format!("-max_total_time={seconds}"), "-timeout=5", "-print_final_stats=1"]);
+    // Rustup hands its choice down; the fuzzing compiler is another one.
+    command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("CARGO_TARGET_DIR");
+    Ok(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_may_stand_in_any_order() {
+        assert_eq!(read_options(&[]).unwrap(), (SECONDS_DEFAULT, TARGETS.to_vec()));
+        assert_eq!(read_options(&["json_door", "--seconds", "5"]).unwrap(), (5, vec!["json_door"]));
+        assert_eq!(read_options(&["--seconds", "5"]).unwrap().0, 5);
+        assert!(read_options(&["--seconds"]).is_err());
+        assert!(read_options(&["json_gate"]).unwrap_err().to_string().contains("json_door"));
+    }
+}

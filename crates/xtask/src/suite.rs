@@ -1,0 +1,108 @@
+//! The test command: everything that must hold before a change is shared, and one table at the end.
+
+mod libtest;
+mod nextest;
+mod tally;
+
+use crate::{console, deps, docs, process, repository, tidy};
+use anyhow::Result;
+use std::path::Path;
+use std::process::Command;
+use tally::{Outcome, Tally};
+
+/// Runs every family, also after a failure, and prints what ran, failed and was skipped.
+pub fn run() -> Result<bool> {
+    let root = repository::root()?;
+    let mut tally = Tally::default();
+    one_check(&mut tally, "format", || {
+        process::succeeds(process::cargo(&root).args(["fmt", "--all", "--check", "--", "--color", "never"]))
+    });
+    one_check(&mut tally, "clippy", || process::succeeds(&mut clippy(&root)));
+    one_check(&mut tally, "tidy", tidy::run);
+    one_check(&mut tally, "dependencies", deps::run);
+    one_check(&mut tally, "reference pages", || docs::run(docs::Mode::Check));
+    run_tests(&root, &mut tally)?;
+    run_doc_tests(&root, &mut tally)?;
+    run_console(&mut tally);
+    println!("\n{tally}");
+    Ok(tally.is_clean())
+}
+
+/// A family of a single check; one that cannot even run has failed.
+fn one_check(tally: &mut Tally, family: &str, check: impl FnOnce() -> Result<bool>) {
+    announce(family);
+    match check() {
+        Ok(true) => tally.count(family, Outcome::Passed),
+        Ok(false) => tally.count(family, Outcome::Failed),
+        Err(error) => {
+            println!("{family}: {error:#}");
+            tally.count(family, Outcome::Failed);
+        }
+    }
+}
+
+fn clippy(root: &Path) -> Command {
+    let mut command = process::cargo(root);
+    command.args(["clippy", "--quiet", "--workspace", "--all-targets", "--locked", "--features", process::FEATURES]);
+    command.args(["--", "-D", "warnings"]);
+    command
+}
+
+/// Unit and integration tests, by nextest where it is installed.
+fn run_tests(root: &Path, tally: &mut Tally) -> Result<()> {
+    announce("tests");
+    let mut command = process::cargo(root);
+    let workspace = ["--workspace", "--locked", "--no-fail-fast", "--features", process::FEATURES];
+    if process::answers(process::cargo(root).args(["nextest", "--version"])) {
+        command.args(["nextest", "run"]).args(workspace);
+        command.args(["--status-level", "all", "--final-status-level", "none"]);
+        // Output of passing tests is needed too: it says what they skipped.
+        command.args(["--success-output", "immediate", "--failure-output", "immediate"]);
+        let mut reader = nextest::Reader::default();
+        let succeeded = process::each_line(&mut command, |line| show(reader.line(line, tally)))?;
+        tally.settle("tests", succeeded, reader.is_complete());
+    } else {
+        command.args(["test", "--lib", "--bins", "--tests"]).args(workspace).args(["--", "--show-output"]);
+        read_libtest(&mut command, "tests", tally)?;
+    }
+    Ok(())
+}
+
+fn run_doc_tests(root: &Path, tally: &mut Tally) -> Result<()> {
+    announce("documentation examples");
+    let mut command = process::cargo(root);
+    command.args(["test", "--doc", "--workspace", "--locked", "--no-fail-fast", "--features", process::FEATURES]);
+    read_libtest(&mut command, "documentation examples", tally)
+}
+
+fn read_libtest(command: &mut Command, family: &str, tally: &mut Tally) -> Result<()> {
+    let mut reader = libtest::Reader::default();
+    let succeeded = process::each_line(command, |line| show(reader.line(line, tally)))?;
+    tally.settle(family, succeeded, reader.is_complete());
+    Ok(())
+}
+
+fn run_console(tally: &mut Tally) {
+    let family = "console blocks";
+    announce(family);
+    match console::run_pages(console::Mode::Compare) {
+        Ok(pages) => {
+            (0..pages.passed).for_each(|_| tally.count(family, Outcome::Passed));
+            (0..pages.failed).for_each(|_| tally.count(family, Outcome::Failed));
+        }
+        Err(error) => {
+            println!("{family}: {error:#}");
+            tally.count(family, Outcome::Failed);
+        }
+    }
+}
+
+fn show(line: Option<String>) {
+    if let Some(line) = line {
+        println!("{line}");
+    }
+}
+
+fn announce(family: &str) {
+    println!("── {family}");
+}
