@@ -102,6 +102,12 @@ fn write_tool(tool: &Tool, text: &mut String) {
     text.push('\n');
     if reads {
         text.push_str("    reads: true\n");
+        for (param, _) in properties(&tool.schema).filter(|(param, _)| words::leads_outside(param)) {
+            text.push_str(&format!(
+                "    # TODO: an address can carry data out: from: {{ {}: [user, state] }} closes that way\n",
+                comment(&key(param))
+            ));
+        }
     } else {
         text.push_str(&format!(
             "    # TODO: once: \"{}:{{…}}\" names the effect, so that a retry cannot repeat it\n    run: host\n",
@@ -224,7 +230,8 @@ mod tests {
                 br#"[{"name": "send_money", "description": "Sends\nmoney.", "inputSchema": {"type": "object",
                 "required": ["recipient", "amount"], "properties": {"recipient": {"type": "string", "title": "R"},
                 "amount": {"anyOf": [{"type": "number"}, {"type": "null"}]}}}},
-                {"type": "function", "function": {"name": "get_iban", "parameters": null}}]"#,
+                {"type": "function", "function": {"name": "get_iban", "parameters": null}},
+                {"name": "get_page", "parameters": {"properties": {"url": {"type": "string"}}}}]"#,
             )
             .unwrap(),
         )
@@ -254,6 +261,15 @@ mod tests {
       required: []
       type: "object"
       properties: {}
+  get_page:
+    reads: true
+    # TODO: an address can carry data out: from: { url: [user, state] } closes that way
+    params:
+      additionalProperties: false
+      required: []
+      type: "object"
+      properties:
+        url: { "type": "string" }
 "#
         );
     }

@@ -212,6 +212,12 @@ pub(super) fn carries_authority(param: &str) -> bool {
     words_of(param).iter().any(|word| AUTHORITY.contains(&word.as_str()))
 }
 
+/// Whether even a read with this param reaches a place of someone else's choosing.
+pub(super) fn leads_outside(param: &str) -> bool {
+    const OUTSIDE: &[&str] = &["domain", "endpoint", "host", "link", "uri", "url", "urls", "webhook"];
+    words_of(param).iter().any(|word| OUTSIDE.contains(&word.as_str()))
+}
+
 /// Whether the param is an amount.
 pub(super) fn is_amount(param: &str) -> bool {
     words_of(param).iter().any(|word| AMOUNTS.contains(&word.as_str()))
