@@ -344,6 +344,7 @@ fn fault(place: Place, message: impl Into<String>, help: Option<&str>) -> Diagno
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::strategy::Strategy;
 
     /// The canonical JSON, or `line:column message`.
     fn check(text: &str, expected: &str) {
@@ -420,4 +421,66 @@ mod tests {
         let first = node.get("é").unwrap();
         assert_eq!((first.place.column, first.place.start, first.place.end), (4, 4, 6));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(
+            pieces in proptest::collection::vec(
+                proptest::prop_oneof![
+                    proptest::sample::select(PIECES).prop_map(str::to_owned),
+                    "\\PC{0,3}",
+                ],
+                0..40,
+            )
+        ) {
+            let text: String = pieces.concat();
+            let read = parse(&text);
+            if let Err(fault) = read {
+                proptest::prop_assert!(fault.place.start <= text.len() && fault.place.end <= text.len());
+            }
+        }
+    }
+
+    const PIECES: &[&str] = &[
+        "a",
+        "b: ",
+        ": ",
+        "- ",
+        "\n",
+        "\n  ",
+        "\n    ",
+        " ",
+        "[",
+        "]",
+        "{",
+        "}",
+        ", ",
+        "\"",
+        "'",
+        "|",
+        "|2-",
+        ">",
+        "&x ",
+        "*x",
+        "!!str ",
+        "!",
+        "%YAML 1.2\n",
+        "---\n",
+        "...\n",
+        "# c\n",
+        "? ",
+        "\t",
+        "\\",
+        "\\u0041",
+        "12.5",
+        "é",
+        "\r\n",
+        "\u{2028}",
+        "<<: ",
+        "~",
+        "@",
+        "`",
+        "0",
+        "\u{85}",
+    ];
 }

@@ -1,8 +1,12 @@
 //! Contracts as people write them: the normative files load as they stand, and errors point at the right place.
 
 use engines::yaml;
+use kernel::contract::Origin;
+use kernel::contract::draft::draft;
 use kernel::contract::read::{Reading, read};
 use kernel::contract::source::Node;
+use kernel::decimal::Decimal;
+use kernel::json::Json;
 use std::path::{Path, PathBuf};
 
 /// A file of the shared cases, wherever above this crate they lie.
@@ -86,4 +90,100 @@ fn errors_point_at_what_was_written() {
             "CONTRACT_INVALID: this is not YAML: while parsing a node, did not find expected node content (line 3, column 1)",
         ],
     );
+}
+
+fn serde(json: &Json) -> serde_json::Value {
+    serde_json::from_str(&json.to_canonical()).unwrap_or_default()
+}
+
+/// The published schema has nothing against what the reader takes.
+#[expect(clippy::expect_used, reason = "only tests call it")]
+fn check_published(name: &str, json: &Json) {
+    let schema = serde_json::from_str(kernel::contract::SCHEMA).expect("the schema is JSON");
+    let validator = jsonschema::draft202012::new(&schema).expect("the schema compiles");
+    let instance = serde(json);
+    let faults: Vec<String> =
+        validator.iter_errors(&instance).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
+    assert!(faults.is_empty(), "{name}: {faults:#?}");
+}
+
+#[test]
+fn the_published_schema_takes_both_forms() {
+    for name in ["contract-small.yaml", "contract-example.yaml"] {
+        let Some(text) = shared(name) else { return report_skipped() };
+        let node = yaml::parse(&text).expect("it is YAML");
+        check_published(name, &node.to_json());
+        check_published(name, &read(&node).expect("it loads").contract.to_json());
+    }
+}
+
+#[test]
+fn the_published_schema_refuses_what_the_reader_refuses() {
+    let schema = serde_json::from_str(kernel::contract::SCHEMA).expect("the schema is JSON");
+    let validator = jsonschema::draft202012::new(&schema).expect("the schema compiles");
+    for text in [
+        "agent: a",
+        "agent: a\nactions: {}\nlimts: {}",
+        "agent: a\nactions: { x: { limts: {} } }",
+        "agent: a\nactions: { x: { run: { http: x } } }",
+        "agent: a\nactions: { x: { budget: { max: 1, per: 1h } } }",
+        "agent: a\nactions: {}\nrole: BOSS",
+        "agent: a\nactions: {}\nproposal: { ttl: { max: 5 } }",
+    ] {
+        let node = yaml::parse(text).expect("it is YAML");
+        assert!(read(&node).is_err(), "the reader refuses {text}");
+        assert!(!validator.is_valid(&serde(&node.to_json())), "the schema refuses {text}");
+    }
+}
+
+#[test]
+fn templates_load_without_a_warning() {
+    for (name, _, text) in kernel::contract::templates() {
+        let reading = load(text).unwrap_or_else(|faults| panic!("{name}: {faults}"));
+        assert_eq!((reading.warnings, reading.inert), (Vec::new(), Vec::new()), "{name}");
+        assert!(reading.tests.is_some_and(|tests| tests.rows.len() >= 5), "{name} carries tests");
+        check_published(name, &yaml::parse(text).expect("it is YAML").to_json());
+    }
+}
+
+#[test]
+fn drafts_load_and_refuse_amounts() {
+    let tools = [
+        "cases/agentdojo/banking/tools.json",
+        "cases/agentdojo/slack/tools.json",
+        "cases/agentdojo/travel/tools.json",
+        "cases/agentdojo/workspace/tools.json",
+        "cases/tau/retail_tools.json",
+        "cases/tau/airline_tools.json",
+    ];
+    for name in tools {
+        let Some(text) = shared(name) else { return report_skipped() };
+        let tools = Json::parse(text.as_bytes()).expect("tools are JSON");
+        let drafted = draft(&tools).expect("tools can be drafted");
+        let reading = load(&drafted).unwrap_or_else(|faults| panic!("{name}: {faults}\n{drafted}"));
+        assert_eq!(Some(reading.contract.actions.len()), tools.as_list().map(<[Json]>::len), "{name}");
+        check_published(name, &yaml::parse(&drafted).expect("it is YAML").to_json());
+    }
+}
+
+#[test]
+fn the_banking_draft_guards_who_is_paid() {
+    let Some(text) = shared("cases/agentdojo/banking/tools.json") else { return report_skipped() };
+    let drafted = draft(&Json::parse(text.as_bytes()).expect("tools are JSON")).expect("tools can be drafted");
+    let contract = load(&drafted).expect("it loads").contract;
+    let reads: Vec<&str> =
+        contract.actions.iter().filter(|(_, action)| action.reads).map(|(name, _)| name.as_str()).collect();
+    let expected = [
+        "get_balance",
+        "get_iban",
+        "get_most_recent_transactions",
+        "get_scheduled_transactions",
+        "get_user_info",
+        "read_file",
+    ];
+    assert_eq!(reads, expected);
+    let send = &contract.actions["send_money"];
+    assert_eq!(send.from["recipient"], [Origin::User, Origin::State].into());
+    assert_eq!(send.limits["amount"].max, Some(Decimal::ZERO));
+    assert!(contract.actions["update_password"].from.contains_key("password"));
 }

@@ -6,14 +6,18 @@ mod comparison;
 mod cursor;
 pub mod defaults;
 pub mod diff;
+pub mod draft;
 pub mod full_form;
 pub mod keys;
 pub mod lint;
 pub mod params;
+mod published;
 pub mod read;
 mod short_form;
 pub mod source;
 pub mod tests;
+
+pub use published::{SCHEMA, templates};
 
 use crate::decimal::Decimal;
 use crate::json::Json;

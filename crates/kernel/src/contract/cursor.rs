@@ -16,7 +16,6 @@ pub(super) const CONTRACT_INVALID: &str = "CONTRACT_INVALID";
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub errors: Vec<Diagnostic>,
-    pub warnings: Vec<Diagnostic>,
     pub inert: Vec<Diagnostic>,
 }
 

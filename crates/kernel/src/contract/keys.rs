@@ -1,6 +1,7 @@
 //! Every key a contract may hold, as data: the reader, the suggestions and the published schema all follow it.
 
 use crate::ids;
+use crate::reasons::Reason;
 
 /// The keys of one kind of map.
 #[derive(Debug)]
@@ -97,73 +98,17 @@ shapes! {
 /// Keys of the document that are read and kept but act nowhere yet.
 pub const INERT: &[&str] = &["parent", "priority", "wake_when", "monitors"];
 
-/// Reason codes of the runtime itself; a rule that gave one of these would say something untrue.
-pub const RESERVED_REASONS: &[&str] = &[
-    "JSON_MALFORMED",
-    "NUMBER_NOT_EXACT",
-    "PARAM_MISSING",
-    "PARAM_INVALID",
-    "AGENT_UNKNOWN",
-    "AGENT_SUSPENDED",
-    "AGENT_RETIRED",
-    "AGENT_PASSIVE",
-    "AGENT_DEGRADED",
-    "AGENT_ESCALATION_ONLY",
-    "ACTION_NOT_ALLOWED",
-    "ROLE_FORBIDS",
-    "TTL_EXPIRED",
-    "TTL_TOO_LONG",
-    "REASONING_EXHAUSTION",
-    "LIMIT_EXCEEDED",
-    "LIMIT_BELOW_MINIMUM",
-    "VALUE_NOT_ALLOWED",
-    "VALUE_DENIED",
-    "BUDGET_EXCEEDED",
-    "CONFIDENCE_TOO_LOW",
-    "CONFIDENCE_LOW",
-    "ALREADY_DONE",
-    "IN_PROGRESS",
-    "PROVENANCE_CLAIMED",
-    "CONTRACT_INVALID",
-    "CONTRACT_INACTIVE",
-    "NOT_ENFORCED_YET",
-    "APPROVAL_MISMATCH",
-    "KERNEL_FAULT",
-    "UNAVAILABLE",
-    "SNAPSHOT_MISSING",
-    "SNAPSHOT_UNKNOWN",
-    "SNAPSHOT_STALE",
-    "STATE_DRIFT",
-    "EVIDENCE_MISSING",
-    "EVIDENCE_UNTRUSTED",
-    "POLICY_FORBIDS",
-    "POLICY_ERROR",
-    "VALIDATOR_REJECTED",
-    "VALIDATOR_FAILED",
-    "RESOURCE_INSUFFICIENT",
-    "RESOURCE_CONTENTION",
-    "IDEMPOTENCY_KEY_REUSED",
-    "FLOW_UNKNOWN",
-    "FLOW_CLOSED",
-    "ARBITRATION_LOST",
-    "ESCALATION_BUDGET_EXHAUSTED",
-    "REJECT_AUTH",
-    "REJECT_CONTEXT",
-    "REJECT_DRIFT",
-    "REJECT_HASH",
-    "REPLAYED",
-    "VALIDATION_PASSED",
-    "VERSION_MISMATCH",
-    "CONTRACT_WIDENS_PARENT",
-    "UNREPORTED",
-];
+/// Built-in reasons a rule may give: they say what `ask` and `refuse` mean anyway.
+const REASONS_OF_RULES: &[Reason] = &[Reason::NeedsApproval, Reason::NotAllowed];
 
 /// What is wrong with a reason code a rule wants to give; `None` if nothing is.
 pub fn reason_problem(code: &str) -> Option<&'static str> {
     if !ids::is_reason_code(code) {
         return Some("is no reason code: use capital letters, digits and `_`, 3 to 64 of them, a letter first");
     }
-    RESERVED_REASONS.contains(&code).then_some("is a reason code of the runtime and cannot be given by a rule")
+    // A rule that gave another built-in code would say something untrue.
+    let built_in = Reason::from_code(code).filter(|reason| !REASONS_OF_RULES.contains(reason));
+    built_in.map(|_| "is a reason code of the runtime and cannot be given by a rule")
 }
 
 /// The known word nearest to a mistyped one, if any is near.

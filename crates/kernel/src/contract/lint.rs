@@ -148,7 +148,7 @@ fn lint_limit(path: &str, limit: &Limit, found: &mut Found) {
         let outside = value.as_number().is_some_and(|number| {
             limit.min.is_some_and(|min| number < min)
                 || limit.max.is_some_and(|max| number > max)
-                || (number.is_negative() && !limit.signed && limit.is_numeric())
+                || (number.is_negative() && !limit.signed)
         });
         if denied || outside {
             let message = format!("`{}` is allowed here and refused by the same limit", shown(value));

@@ -50,8 +50,8 @@ pub fn read(node: &Node) -> Result<Reading, Vec<Diagnostic>> {
         report.errors.sort_by_key(|error| (error.place.line, error.place.column));
         return Err(report.errors);
     }
-    let mut warnings = report.warnings;
-    warnings.extend(lint::lint(&contract).into_iter().map(|warning| located(warning, &expanded)));
+    let mut warnings: Vec<Diagnostic> =
+        lint::lint(&contract).into_iter().map(|warning| located(warning, &expanded)).collect();
     warnings.sort_by_key(|warning| (warning.place.line, warning.place.column));
     Ok(Reading { contract, tests, warnings, inert: report.inert })
 }

@@ -23,10 +23,8 @@ pub struct Row {
     pub name: String,
     /// Where it stands.
     pub place: Place,
-    /// `given` with the row's changes.
+    /// `given` with the row's changes; under `before`, cases judged first in the same world, each `given` with its own.
     pub case: Json,
-    /// Cases judged before it in the same world, so that budgets and effect keys can be shown.
-    pub before: Vec<Json>,
     /// What is expected.
     pub expect: Expect,
 }
@@ -64,13 +62,19 @@ fn row(spot: &Spot<'_>, index: usize, given: &Json, report: &mut Report) -> Opti
         None => format!("row {}", index + 1),
     };
     let before = fields.get("before").map(|spot| spot.items(report)).unwrap_or_default();
-    let before = before.iter().filter_map(|item| {
-        check_case(&item.fields(&keys::TEST_CASE, report)?, report);
-        Some(merged(given, item.node))
-    });
-    let before = before.collect();
+    let before: Vec<Json> = before
+        .iter()
+        .filter_map(|item| {
+            check_case(&item.fields(&keys::TEST_CASE, report)?, report);
+            Some(Json::Object(merged(given, item.node)))
+        })
+        .collect();
     let expect = fields.require("expect", report).and_then(|spot| expect(&spot, report))?;
-    Some(Row { name, place: spot.node.place, case: merged(given, spot.node), before, expect })
+    let mut case = merged(given, spot.node);
+    if !before.is_empty() {
+        case.insert("before".to_owned(), Json::List(before));
+    }
+    Some(Row { name, place: spot.node.place, case: Json::Object(case), expect })
 }
 
 /// Shapes only: what a proposal holds is judged by the gates, and showing that a wrong one is refused is a good test.
@@ -123,9 +127,9 @@ fn expect(spot: &Spot<'_>, report: &mut Report) -> Option<Expect> {
 }
 
 /// `params` and `state` key by key, where a null removes the key; everything else replaces.
-fn merged(given: &Json, row: &Node) -> Json {
+fn merged(given: &Json, row: &Node) -> Object {
     let mut case = given.as_object().cloned().unwrap_or_default();
-    let Json::Object(changes) = row.to_json() else { return Json::Object(case) };
+    let Json::Object(changes) = row.to_json() else { return case };
     for (key, change) in changes {
         match (key.as_str(), change) {
             ("name" | "expect" | "before", _) => {}
@@ -135,7 +139,7 @@ fn merged(given: &Json, row: &Node) -> Json {
             }
         }
     }
-    Json::Object(case)
+    case
 }
 
 fn merge(target: &mut Json, changes: Object) {
@@ -154,15 +158,14 @@ fn merge(target: &mut Json, changes: Object) {
 mod rows {
     use super::*;
 
-    /// Rows as `name / case / before / expectation`, or the errors.
+    /// Rows as `name case expectation`, and the errors.
     fn check(text: &str, expected: &[&str]) {
         let node = Node::from_json(&Json::parse(text.as_bytes()).unwrap());
         let mut report = Report::default();
         let tests = read(&Spot { node: &node, path: "tests".to_owned() }, &mut report);
         let rows = tests.rows.iter().map(|row| {
-            let before: String = row.before.iter().map(|case| format!(" after {}", case.to_canonical())).collect();
             let codes = row.expect.codes.join("+");
-            format!("{} {}{before} {} {codes}", row.name, row.case.to_canonical(), row.expect.verdict)
+            format!("{} {} {} {codes}", row.name, row.case.to_canonical(), row.expect.verdict)
         });
         let errors = report.errors.iter().map(|error| format!("{}: {}", error.path, error.message));
         assert_eq!(rows.chain(errors).collect::<Vec<_>>(), expected);
@@ -179,7 +182,7 @@ mod rows {
             &[
                 r#"row 1 {"action":"a","params":{"x":1,"y":2},"provenance":{"x":"user"},"state":{"s":1}} ACCEPT "#,
                 r#"n {"action":"a","params":{"y":2,"z":3},"provenance":{},"state":{"s":1,"t":2}} REJECT A_B+C_D"#,
-                r#"b {"action":"a","params":{"x":1,"y":2},"provenance":{"x":"user"},"snapshot":null,"state":{"s":1}} after {"action":"a","params":{"x":9,"y":2},"provenance":{"x":"user"},"state":{"s":1}} ESCALATE "#,
+                r#"b {"action":"a","before":[{"action":"a","params":{"x":9,"y":2},"provenance":{"x":"user"},"state":{"s":1}}],"params":{"x":1,"y":2},"provenance":{"x":"user"},"snapshot":null,"state":{"s":1}} ESCALATE "#,
             ],
         );
     }
