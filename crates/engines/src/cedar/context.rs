@@ -11,9 +11,7 @@ use kernel::decimal::Decimal;
 use kernel::evaluator::Scope;
 use kernel::json::{Json, Object};
 use kernel::template::Template;
-
-/// Digits behind the point that Cedar's decimal holds.
-const FRACTION_DIGITS_MAX: u32 = 4;
+use std::fmt;
 
 type Pairs = Vec<(String, RestrictedExpression)>;
 
@@ -22,31 +20,31 @@ pub(super) fn build(plan: &Plan, scope: &Scope<'_>) -> Result<Context, String> {
     if bugs::on(Bug::CedarEntityInjection) {
         return untyped(scope);
     }
-    let mut pairs: Pairs = Vec::with_capacity(5);
-    pairs.push(("params".to_owned(), record(params(plan, scope.params)?)?));
-    pairs.push(("state".to_owned(), record(state(plan, scope)?)?));
-    pairs.push(("agent".to_owned(), record(agent(plan, scope))?));
+    let mut pairs = vec![
+        ("params".to_owned(), record(params(plan, scope.params)?)?),
+        ("state".to_owned(), record(state(plan, scope)?)?),
+        ("agent".to_owned(), record(agent(plan, scope))?),
+    ];
     if plan.action_name {
         pairs.push(("action".to_owned(), text(scope.action)));
     }
     if let (true, Some(confidence)) = (plan.reads.confidence, scope.confidence) {
-        pairs.push(("confidence".to_owned(), decimal(confidence, "confidence")?));
+        pairs.push(("confidence".to_owned(), plan.decimal.make(confidence, &"confidence")?));
     }
     Context::from_pairs(pairs).map_err(|error| error.to_string())
 }
 
 fn params(plan: &Plan, params: &Object) -> Result<Pairs, String> {
     let mut pairs = Pairs::new();
+    let mut add = |name: &str, value: &Json| {
+        let number = plan.numbers.get(name).copied();
+        put(plan, &mut pairs, name, value, number, &Field { parent: None, name: Step::Param(name) })
+    };
     if plan.reads.all_params {
-        for (name, value) in params {
-            put(&mut pairs, name, value, plan.numbers.get(name).copied(), &format!("params.{name}"))?;
-        }
-        return Ok(pairs);
-    }
-    for name in &plan.reads.params {
-        if let Some(value) = params.get(name) {
-            put(&mut pairs, name, value, plan.numbers.get(name).copied(), &format!("params.{name}"))?;
-        }
+        params.iter().try_for_each(|(name, value)| add(name, value))?;
+    } else {
+        let read = plan.reads.params.iter().filter_map(|name| Some((name, params.get(name)?)));
+        read.into_iter().try_for_each(|(name, value)| add(name, value))?;
     }
     Ok(pairs)
 }
@@ -55,7 +53,7 @@ fn state(plan: &Plan, scope: &Scope<'_>) -> Result<Pairs, String> {
     let mut pairs = Pairs::new();
     for key in plan.reads.state.iter().map(Template::as_str) {
         if let Some(value) = scope.state.get(key) {
-            put(&mut pairs, key, value, None, &format!("state[\"{key}\"]"))?;
+            put(plan, &mut pairs, key, value, None, &Field { parent: None, name: Step::State(key) })?;
         }
     }
     Ok(pairs)
@@ -72,39 +70,78 @@ fn agent(plan: &Plan, scope: &Scope<'_>) -> Pairs {
     pairs
 }
 
+/// Where a value stands; written out only if something is wrong with it.
+struct Field<'f> {
+    parent: Option<&'f Field<'f>>,
+    name: Step<'f>,
+}
+
+enum Step<'f> {
+    Param(&'f str),
+    State(&'f str),
+    Member(&'f str),
+    Item(usize),
+}
+
+impl fmt::Display for Field<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(formatter)?;
+        }
+        match self.name {
+            Step::Param(name) => write!(formatter, "params.{name}"),
+            Step::State(key) => write!(formatter, "state[\"{key}\"]"),
+            Step::Member(name) => write!(formatter, ".{name}"),
+            Step::Item(index) => write!(formatter, ".{index}"),
+        }
+    }
+}
+
 /// Adds a member. Null is absent; names that Cedar's JSON form gives a meaning are refused.
-fn put(pairs: &mut Pairs, name: &str, value: &Json, number: Option<Number>, field: &str) -> Result<(), String> {
+fn put(
+    plan: &Plan,
+    pairs: &mut Pairs,
+    name: &str,
+    value: &Json,
+    number: Option<Number>,
+    field: &Field<'_>,
+) -> Result<(), String> {
     if name.starts_with("__") {
         return Err(format!("`{field}`: names that start with `__` are not allowed"));
     }
-    if let Some(value) = typed(value, number, field)? {
+    if let Some(value) = typed(plan, value, number, field)? {
         pairs.push((name.to_owned(), value));
     }
     Ok(())
 }
 
-fn typed(value: &Json, number: Option<Number>, field: &str) -> Result<Option<RestrictedExpression>, String> {
+fn typed(
+    plan: &Plan,
+    value: &Json,
+    number: Option<Number>,
+    field: &Field<'_>,
+) -> Result<Option<RestrictedExpression>, String> {
     Ok(Some(match value {
         Json::Null => return Ok(None),
         Json::Bool(value) => RestrictedExpression::new_bool(*value),
         Json::Text(value) => text(value),
         Json::Number(value) => match number {
-            Some(Number::Any) => decimal(*value, field)?,
             Some(Number::Whole) => long(*value, field)?,
             None if value.is_integer() => long(*value, field)?,
-            None => decimal(*value, field)?,
+            Some(Number::Any) | None => plan.decimal.make(*value, field)?,
         },
         Json::List(items) => {
             let mut members = Vec::with_capacity(items.len());
             for (index, item) in items.iter().enumerate() {
-                members.extend(typed(item, None, &format!("{field}.{index}"))?);
+                members.extend(typed(plan, item, None, &Field { parent: Some(field), name: Step::Item(index) })?);
             }
             RestrictedExpression::new_set(members)
         }
         Json::Object(members) => {
             let mut pairs = Pairs::with_capacity(members.len());
             for (name, value) in members {
-                put(&mut pairs, name, value, None, &format!("{field}.{name}"))?;
+                let below = Field { parent: Some(field), name: Step::Member(name) };
+                put(plan, &mut pairs, name, value, None, &below)?;
             }
             record(pairs)?
         }
@@ -119,23 +156,11 @@ fn record(pairs: Pairs) -> Result<RestrictedExpression, String> {
     RestrictedExpression::new_record(pairs).map_err(|error| error.to_string())
 }
 
-fn long(value: Decimal, field: &str) -> Result<RestrictedExpression, String> {
+fn long(value: Decimal, field: &Field<'_>) -> Result<RestrictedExpression, String> {
     match value.to_i64() {
         Some(value) => Ok(RestrictedExpression::new_long(value)),
         None => Err(format!("`{field}` is {value}, which is no 64-bit whole number")),
     }
-}
-
-fn decimal(value: Decimal, field: &str) -> Result<RestrictedExpression, String> {
-    let digits = value.fraction_digits();
-    let power = FRACTION_DIGITS_MAX.checked_sub(digits).and_then(|missing| 10_i128.checked_pow(missing));
-    let scaled = power.and_then(|power| value.mantissa().checked_mul(power));
-    if scaled.is_none_or(|scaled| i64::try_from(scaled).is_err()) {
-        return Err(format!("`{field}` is {value}, which Cedar's decimal (4 digits behind the point) cannot hold"));
-    }
-    // Cedar's constructor insists on a point.
-    let text = if digits == 0 { format!("{value}.0") } else { value.to_string() };
-    Ok(RestrictedExpression::new_decimal(text))
 }
 
 /// The fault this module exists to prevent, for the test that must be seen to catch it.

@@ -1,5 +1,6 @@
 //! What is prepared for each action: the policies that can apply to it and what they look at.
 
+use super::decimal::DecimalMaker;
 use super::set_of;
 use super::walk::{self, Seen};
 use crate::declared::{self, Number};
@@ -18,6 +19,7 @@ pub(super) struct Plan {
     pub(super) agent_id: bool,
     pub(super) agent_role: bool,
     pub(super) action_name: bool,
+    pub(super) decimal: DecimalMaker,
     /// How numbers of declared params enter the context.
     pub(super) numbers: BTreeMap<String, Number>,
 }
@@ -93,6 +95,7 @@ fn plan(name: &str, action: &Action, seen: &[(&Policy, Seen)]) -> Result<Option<
         agent_id: applicable.iter().any(|(_, seen)| seen.agent_id),
         agent_role: applicable.iter().any(|(_, seen)| seen.agent_role),
         action_name: applicable.iter().any(|(_, seen)| seen.action),
+        decimal: DecimalMaker::new()?,
         numbers: declared::numbers(&action.params),
     }))
 }
