@@ -5,7 +5,8 @@
 
 use super::plan::Plan;
 use crate::declared::Number;
-use cedar_policy::{Context, RestrictedExpression};
+use cedar_policy::Context;
+use cedar_policy_core::ast::{Context as Record, Value, ValueKind};
 use kernel::bugs::{self, Bug};
 use kernel::decimal::Decimal;
 use kernel::evaluator::Scope;
@@ -13,43 +14,51 @@ use kernel::json::{Json, Object};
 use kernel::template::Template;
 use std::fmt;
 
-type Pairs = Vec<(String, RestrictedExpression)>;
+type Pairs<'a> = Vec<(&'a str, Value)>;
 
 /// The context with what the plan reads, or why there is none.
 pub(super) fn build(plan: &Plan, scope: &Scope<'_>) -> Result<Context, String> {
     if bugs::on(Bug::CedarEntityInjection) {
         return untyped(scope);
     }
-    let mut pairs = vec![
-        ("params".to_owned(), record(params(plan, scope.params)?)?),
-        ("state".to_owned(), record(state(plan, scope)?)?),
-        ("agent".to_owned(), record(agent(plan, scope))?),
-    ];
-    if plan.action_name {
-        pairs.push(("action".to_owned(), text(scope.action)));
+    let mut pairs = Pairs::with_capacity(5);
+    if plan.touches.params {
+        pairs.push(("params", Value::record(params(plan, scope.params)?, None)));
+    }
+    if plan.touches.state {
+        pairs.push(("state", Value::record(state(plan, scope)?, None)));
+    }
+    if plan.touches.agent {
+        pairs.push(("agent", Value::record(agent(scope), None)));
+    }
+    if plan.touches.action {
+        pairs.push(("action", Value::from(scope.action)));
     }
     if let (true, Some(confidence)) = (plan.reads.confidence, scope.confidence) {
-        pairs.push(("confidence".to_owned(), plan.decimal.make(confidence, &"confidence")?));
+        pairs.push(("confidence", plan.decimal.make(confidence, &"confidence")?));
     }
-    Context::from_pairs(pairs).map_err(|error| error.to_string())
+    match ValueKind::record(pairs) {
+        ValueKind::Record(members) => Ok(Record::Value(members).into()),
+        ValueKind::Lit(_) | ValueKind::Set(_) | ValueKind::ExtensionValue(_) => Err("context is no record".to_owned()),
+    }
 }
 
-fn params(plan: &Plan, params: &Object) -> Result<Pairs, String> {
+fn params<'a>(plan: &Plan, params: &'a Object) -> Result<Pairs<'a>, String> {
     let mut pairs = Pairs::new();
-    let mut add = |name: &str, value: &Json| {
+    let mut add = |name: &'a str, value: &'a Json| {
         let number = plan.numbers.get(name).copied();
         put(plan, &mut pairs, name, value, number, &Field { parent: None, name: Step::Param(name) })
     };
     if plan.reads.all_params {
         params.iter().try_for_each(|(name, value)| add(name, value))?;
     } else {
-        let read = plan.reads.params.iter().filter_map(|name| Some((name, params.get(name)?)));
-        read.into_iter().try_for_each(|(name, value)| add(name, value))?;
+        let mut read = plan.reads.params.iter().filter_map(|name| params.get_key_value(name));
+        read.try_for_each(|(name, value)| add(name, value))?;
     }
     Ok(pairs)
 }
 
-fn state(plan: &Plan, scope: &Scope<'_>) -> Result<Pairs, String> {
+fn state<'a>(plan: &'a Plan, scope: &Scope<'_>) -> Result<Pairs<'a>, String> {
     let mut pairs = Pairs::new();
     for key in plan.reads.state.iter().map(Template::as_str) {
         if let Some(value) = scope.state.get(key) {
@@ -59,15 +68,8 @@ fn state(plan: &Plan, scope: &Scope<'_>) -> Result<Pairs, String> {
     Ok(pairs)
 }
 
-fn agent(plan: &Plan, scope: &Scope<'_>) -> Pairs {
-    let mut pairs = Pairs::new();
-    if plan.agent_id {
-        pairs.push(("id".to_owned(), text(scope.agent.id)));
-    }
-    if plan.agent_role {
-        pairs.push(("role".to_owned(), text(scope.agent.role.word())));
-    }
-    pairs
+fn agent(scope: &Scope<'_>) -> Pairs<'static> {
+    vec![("id", Value::from(scope.agent.id)), ("role", Value::from(scope.agent.role.word()))]
 }
 
 /// Where a value stands; written out only if something is wrong with it.
@@ -98,10 +100,10 @@ impl fmt::Display for Field<'_> {
 }
 
 /// Adds a member. Null is absent; names that Cedar's JSON form gives a meaning are refused.
-fn put(
+fn put<'a>(
     plan: &Plan,
-    pairs: &mut Pairs,
-    name: &str,
+    pairs: &mut Pairs<'a>,
+    name: &'a str,
     value: &Json,
     number: Option<Number>,
     field: &Field<'_>,
@@ -110,21 +112,16 @@ fn put(
         return Err(format!("`{field}`: names that start with `__` are not allowed"));
     }
     if let Some(value) = typed(plan, value, number, field)? {
-        pairs.push((name.to_owned(), value));
+        pairs.push((name, value));
     }
     Ok(())
 }
 
-fn typed(
-    plan: &Plan,
-    value: &Json,
-    number: Option<Number>,
-    field: &Field<'_>,
-) -> Result<Option<RestrictedExpression>, String> {
+fn typed(plan: &Plan, value: &Json, number: Option<Number>, field: &Field<'_>) -> Result<Option<Value>, String> {
     Ok(Some(match value {
         Json::Null => return Ok(None),
-        Json::Bool(value) => RestrictedExpression::new_bool(*value),
-        Json::Text(value) => text(value),
+        Json::Bool(value) => Value::from(*value),
+        Json::Text(value) => Value::from(value.as_str()),
         Json::Number(value) => match number {
             Some(Number::Whole) => long(*value, field)?,
             None if value.is_integer() => long(*value, field)?,
@@ -135,7 +132,7 @@ fn typed(
             for (index, item) in items.iter().enumerate() {
                 members.extend(typed(plan, item, None, &Field { parent: Some(field), name: Step::Item(index) })?);
             }
-            RestrictedExpression::new_set(members)
+            Value::set(members, None)
         }
         Json::Object(members) => {
             let mut pairs = Pairs::with_capacity(members.len());
@@ -143,22 +140,14 @@ fn typed(
                 let below = Field { parent: Some(field), name: Step::Member(name) };
                 put(plan, &mut pairs, name, value, None, &below)?;
             }
-            record(pairs)?
+            Value::record(pairs, None)
         }
     }))
 }
 
-fn text(value: &str) -> RestrictedExpression {
-    RestrictedExpression::new_string(value.to_owned())
-}
-
-fn record(pairs: Pairs) -> Result<RestrictedExpression, String> {
-    RestrictedExpression::new_record(pairs).map_err(|error| error.to_string())
-}
-
-fn long(value: Decimal, field: &Field<'_>) -> Result<RestrictedExpression, String> {
+fn long(value: Decimal, field: &Field<'_>) -> Result<Value, String> {
     match value.to_i64() {
-        Some(value) => Ok(RestrictedExpression::new_long(value)),
+        Some(value) => Ok(Value::from(value)),
         None => Err(format!("`{field}` is {value}, which is no 64-bit whole number")),
     }
 }

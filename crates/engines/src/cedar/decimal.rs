@@ -1,8 +1,8 @@
 //! Cedar's decimal: 64 bits, four digits behind the point. What does not fit is refused, never rounded.
 
 use crate::fault::CompileFault;
-use cedar_policy::RestrictedExpression;
-use cedar_policy_core::ast::{Name, RestrictedExpr};
+use cedar_policy_core::ast::{Name, PartialValue, Value};
+use cedar_policy_core::extensions::Extensions;
 use kernel::decimal::Decimal;
 use std::fmt::Display;
 
@@ -23,13 +23,17 @@ impl DecimalMaker {
     }
 
     /// The number as Cedar's decimal; the error names the field.
-    pub(super) fn make(&self, value: Decimal, field: &dyn Display) -> Result<RestrictedExpression, String> {
+    pub(super) fn make(&self, value: Decimal, field: &dyn Display) -> Result<Value, String> {
         if !fits(value) {
             return Err(format!("`{field}` is {value}, which Cedar's decimal (4 digits behind the point) cannot hold"));
         }
         // The constructor insists on a point.
         let text = if value.is_integer() { format!("{value}.0") } else { value.to_string() };
-        Ok(RestrictedExpr::call_extension_fn(self.constructor.clone(), [RestrictedExpr::val(text)]).into())
+        let constructor = Extensions::all_available().func(&self.constructor).map_err(|error| error.to_string())?;
+        match constructor.call(&[Value::from(text)]).map_err(|error| error.to_string())? {
+            PartialValue::Value(value) => Ok(value),
+            PartialValue::Residual(_) => Err(format!("`{field}` did not become a decimal")),
+        }
     }
 }
 
