@@ -6,6 +6,7 @@
 //! numbers are Longs and others decimals. Null is absent. Whatever cannot be evaluated is an error, and errors reject.
 
 mod context;
+mod decimal;
 mod plan;
 mod walk;
 

@@ -13,7 +13,7 @@ mod tests;
 pub use crate::fault::CompileFault;
 use jsonschema::{Draft, PatternOptions, Validator};
 use kernel::decimal::Decimal;
-use kernel::evaluator::{SchemaEvaluator, SchemaFault};
+use kernel::evaluator::{SchemaEvaluator, SchemaFault, SchemaFaultKind};
 use kernel::json::{Json, Object};
 use std::fmt;
 use view::{KernelJson, View};
@@ -73,6 +73,14 @@ impl SchemaEvaluator for Schema {
             self.validator.iter_errors(root).flat_map(|error| sentence::faults(&error, &self.source)).collect();
         faults.sort_by(|left, right| (&left.field, &left.problem).cmp(&(&right.field, &right.problem)));
         faults.dedup();
+        if faults.is_empty() {
+            // The two ways of asking must agree; should they ever not, the stricter answer counts.
+            faults.push(SchemaFault {
+                field: String::new(),
+                kind: SchemaFaultKind::Invalid,
+                problem: "are not valid".to_owned(),
+            });
+        }
         faults
     }
 }

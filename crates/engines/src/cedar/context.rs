@@ -5,137 +5,151 @@
 
 use super::plan::Plan;
 use crate::declared::Number;
-use cedar_policy::{Context, RestrictedExpression};
+use cedar_policy::Context;
+use cedar_policy_core::ast::{Context as Record, Value, ValueKind};
 use kernel::bugs::{self, Bug};
 use kernel::decimal::Decimal;
 use kernel::evaluator::Scope;
 use kernel::json::{Json, Object};
 use kernel::template::Template;
+use std::fmt;
 
-/// Digits behind the point that Cedar's decimal holds.
-const FRACTION_DIGITS_MAX: u32 = 4;
-
-type Pairs = Vec<(String, RestrictedExpression)>;
+type Pairs<'a> = Vec<(&'a str, Value)>;
 
 /// The context with what the plan reads, or why there is none.
 pub(super) fn build(plan: &Plan, scope: &Scope<'_>) -> Result<Context, String> {
     if bugs::on(Bug::CedarEntityInjection) {
         return untyped(scope);
     }
-    let mut pairs: Pairs = Vec::with_capacity(5);
-    pairs.push(("params".to_owned(), record(params(plan, scope.params)?)?));
-    pairs.push(("state".to_owned(), record(state(plan, scope)?)?));
-    pairs.push(("agent".to_owned(), record(agent(plan, scope))?));
-    if plan.action_name {
-        pairs.push(("action".to_owned(), text(scope.action)));
+    let mut pairs = Pairs::with_capacity(5);
+    if plan.touches.params {
+        pairs.push(("params", Value::record(params(plan, scope.params)?, None)));
+    }
+    if plan.touches.state {
+        pairs.push(("state", Value::record(state(plan, scope)?, None)));
+    }
+    if plan.touches.agent {
+        pairs.push(("agent", Value::record(agent(scope), None)));
+    }
+    if plan.touches.action {
+        pairs.push(("action", Value::from(scope.action)));
     }
     if let (true, Some(confidence)) = (plan.reads.confidence, scope.confidence) {
-        pairs.push(("confidence".to_owned(), decimal(confidence, "confidence")?));
+        pairs.push(("confidence", plan.decimal.make(confidence, &"confidence")?));
     }
-    Context::from_pairs(pairs).map_err(|error| error.to_string())
+    match ValueKind::record(pairs) {
+        ValueKind::Record(members) => Ok(Record::Value(members).into()),
+        ValueKind::Lit(_) | ValueKind::Set(_) | ValueKind::ExtensionValue(_) => Err("context is no record".to_owned()),
+    }
 }
 
-fn params(plan: &Plan, params: &Object) -> Result<Pairs, String> {
+fn params<'a>(plan: &Plan, params: &'a Object) -> Result<Pairs<'a>, String> {
     let mut pairs = Pairs::new();
+    let mut add = |name: &'a str, value: &'a Json| {
+        let number = plan.numbers.get(name).copied();
+        put(plan, &mut pairs, name, value, number, &Field { parent: None, name: Step::Param(name) })
+    };
     if plan.reads.all_params {
-        for (name, value) in params {
-            put(&mut pairs, name, value, plan.numbers.get(name).copied(), &format!("params.{name}"))?;
-        }
-        return Ok(pairs);
-    }
-    for name in &plan.reads.params {
-        if let Some(value) = params.get(name) {
-            put(&mut pairs, name, value, plan.numbers.get(name).copied(), &format!("params.{name}"))?;
-        }
+        params.iter().try_for_each(|(name, value)| add(name, value))?;
+    } else {
+        let mut read = plan.reads.params.iter().filter_map(|name| params.get_key_value(name));
+        read.try_for_each(|(name, value)| add(name, value))?;
     }
     Ok(pairs)
 }
 
-fn state(plan: &Plan, scope: &Scope<'_>) -> Result<Pairs, String> {
+fn state<'a>(plan: &'a Plan, scope: &Scope<'_>) -> Result<Pairs<'a>, String> {
     let mut pairs = Pairs::new();
     for key in plan.reads.state.iter().map(Template::as_str) {
         if let Some(value) = scope.state.get(key) {
-            put(&mut pairs, key, value, None, &format!("state[\"{key}\"]"))?;
+            put(plan, &mut pairs, key, value, None, &Field { parent: None, name: Step::State(key) })?;
         }
     }
     Ok(pairs)
 }
 
-fn agent(plan: &Plan, scope: &Scope<'_>) -> Pairs {
-    let mut pairs = Pairs::new();
-    if plan.agent_id {
-        pairs.push(("id".to_owned(), text(scope.agent.id)));
+fn agent(scope: &Scope<'_>) -> Pairs<'static> {
+    vec![("id", Value::from(scope.agent.id)), ("role", Value::from(scope.agent.role.word()))]
+}
+
+/// Where a value stands; written out only if something is wrong with it.
+struct Field<'f> {
+    parent: Option<&'f Field<'f>>,
+    name: Step<'f>,
+}
+
+enum Step<'f> {
+    Param(&'f str),
+    State(&'f str),
+    Member(&'f str),
+    Item(usize),
+}
+
+impl fmt::Display for Field<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(formatter)?;
+        }
+        match self.name {
+            Step::Param(name) => write!(formatter, "params.{name}"),
+            Step::State(key) => write!(formatter, "state[\"{key}\"]"),
+            Step::Member(name) => write!(formatter, ".{name}"),
+            Step::Item(index) => write!(formatter, ".{index}"),
+        }
     }
-    if plan.agent_role {
-        pairs.push(("role".to_owned(), text(scope.agent.role.word())));
-    }
-    pairs
 }
 
 /// Adds a member. Null is absent; names that Cedar's JSON form gives a meaning are refused.
-fn put(pairs: &mut Pairs, name: &str, value: &Json, number: Option<Number>, field: &str) -> Result<(), String> {
+fn put<'a>(
+    plan: &Plan,
+    pairs: &mut Pairs<'a>,
+    name: &'a str,
+    value: &Json,
+    number: Option<Number>,
+    field: &Field<'_>,
+) -> Result<(), String> {
     if name.starts_with("__") {
         return Err(format!("`{field}`: names that start with `__` are not allowed"));
     }
-    if let Some(value) = typed(value, number, field)? {
-        pairs.push((name.to_owned(), value));
+    if let Some(value) = typed(plan, value, number, field)? {
+        pairs.push((name, value));
     }
     Ok(())
 }
 
-fn typed(value: &Json, number: Option<Number>, field: &str) -> Result<Option<RestrictedExpression>, String> {
+fn typed(plan: &Plan, value: &Json, number: Option<Number>, field: &Field<'_>) -> Result<Option<Value>, String> {
     Ok(Some(match value {
         Json::Null => return Ok(None),
-        Json::Bool(value) => RestrictedExpression::new_bool(*value),
-        Json::Text(value) => text(value),
+        Json::Bool(value) => Value::from(*value),
+        Json::Text(value) => Value::from(value.as_str()),
         Json::Number(value) => match number {
-            Some(Number::Any) => decimal(*value, field)?,
             Some(Number::Whole) => long(*value, field)?,
             None if value.is_integer() => long(*value, field)?,
-            None => decimal(*value, field)?,
+            Some(Number::Any) | None => plan.decimal.make(*value, field)?,
         },
         Json::List(items) => {
             let mut members = Vec::with_capacity(items.len());
             for (index, item) in items.iter().enumerate() {
-                members.extend(typed(item, None, &format!("{field}.{index}"))?);
+                members.extend(typed(plan, item, None, &Field { parent: Some(field), name: Step::Item(index) })?);
             }
-            RestrictedExpression::new_set(members)
+            Value::set(members, None)
         }
         Json::Object(members) => {
             let mut pairs = Pairs::with_capacity(members.len());
             for (name, value) in members {
-                put(&mut pairs, name, value, None, &format!("{field}.{name}"))?;
+                let below = Field { parent: Some(field), name: Step::Member(name) };
+                put(plan, &mut pairs, name, value, None, &below)?;
             }
-            record(pairs)?
+            Value::record(pairs, None)
         }
     }))
 }
 
-fn text(value: &str) -> RestrictedExpression {
-    RestrictedExpression::new_string(value.to_owned())
-}
-
-fn record(pairs: Pairs) -> Result<RestrictedExpression, String> {
-    RestrictedExpression::new_record(pairs).map_err(|error| error.to_string())
-}
-
-fn long(value: Decimal, field: &str) -> Result<RestrictedExpression, String> {
+fn long(value: Decimal, field: &Field<'_>) -> Result<Value, String> {
     match value.to_i64() {
-        Some(value) => Ok(RestrictedExpression::new_long(value)),
+        Some(value) => Ok(Value::from(value)),
         None => Err(format!("`{field}` is {value}, which is no 64-bit whole number")),
     }
-}
-
-fn decimal(value: Decimal, field: &str) -> Result<RestrictedExpression, String> {
-    let digits = value.fraction_digits();
-    let power = FRACTION_DIGITS_MAX.checked_sub(digits).and_then(|missing| 10_i128.checked_pow(missing));
-    let scaled = power.and_then(|power| value.mantissa().checked_mul(power));
-    if scaled.is_none_or(|scaled| i64::try_from(scaled).is_err()) {
-        return Err(format!("`{field}` is {value}, which Cedar's decimal (4 digits behind the point) cannot hold"));
-    }
-    // Cedar's constructor insists on a point.
-    let text = if digits == 0 { format!("{value}.0") } else { value.to_string() };
-    Ok(RestrictedExpression::new_decimal(text))
 }
 
 /// The fault this module exists to prevent, for the test that must be seen to catch it.

@@ -1,7 +1,8 @@
 //! What is prepared for each action: the policies that can apply to it and what they look at.
 
+use super::decimal::DecimalMaker;
 use super::set_of;
-use super::walk::{self, Seen};
+use super::walk::{self, Seen, Touches};
 use crate::declared::{self, Number};
 use crate::fault::CompileFault;
 use crate::nearest::suggestion;
@@ -15,9 +16,8 @@ pub(super) struct Plan {
     pub(super) policies: PolicySet,
     pub(super) action: EntityUid,
     pub(super) reads: Reads,
-    pub(super) agent_id: bool,
-    pub(super) agent_role: bool,
-    pub(super) action_name: bool,
+    pub(super) touches: Touches,
+    pub(super) decimal: DecimalMaker,
     /// How numbers of declared params enter the context.
     pub(super) numbers: BTreeMap<String, Number>,
 }
@@ -79,8 +79,13 @@ fn plan(name: &str, action: &Action, seen: &[(&Policy, Seen)]) -> Result<Option<
         return Ok(None);
     }
     let mut reads = Reads::default();
+    let mut touches = Touches::default();
     for (_, seen) in &applicable {
         add(&mut reads, &seen.reads);
+        touches.params |= seen.touches.params;
+        touches.state |= seen.touches.state;
+        touches.agent |= seen.touches.agent;
+        touches.action |= seen.touches.action;
     }
     // A key over params that this action does not have cannot be rendered; to the policy it is absent.
     reads.state.retain(|template| template.params().all(|param| !declared::missing(&action.params, param)));
@@ -90,9 +95,8 @@ fn plan(name: &str, action: &Action, seen: &[(&Policy, Seen)]) -> Result<Option<
         policies: set_of(&applicable.iter().map(|(policy, _)| *policy).collect::<Vec<_>>())?,
         action: EntityUid::from_type_name_and_id(action_type, EntityId::new(name)),
         reads,
-        agent_id: applicable.iter().any(|(_, seen)| seen.agent_id),
-        agent_role: applicable.iter().any(|(_, seen)| seen.agent_role),
-        action_name: applicable.iter().any(|(_, seen)| seen.action),
+        touches,
+        decimal: DecimalMaker::new()?,
         numbers: declared::numbers(&action.params),
     }))
 }

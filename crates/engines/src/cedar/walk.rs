@@ -10,13 +10,20 @@ use std::collections::BTreeSet;
 #[derive(Default, Debug)]
 pub(super) struct Seen {
     pub(super) reads: Reads,
-    pub(super) agent_id: bool,
-    pub(super) agent_role: bool,
-    pub(super) action: bool,
+    pub(super) touches: Touches,
     /// Actions named in its head; `None` if it applies to every action.
     pub(super) only_actions: Option<BTreeSet<String>>,
     /// Every action named anywhere.
     pub(super) named_actions: BTreeSet<String>,
+}
+
+/// The members of the context that are used at all.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Touches {
+    pub(super) params: bool,
+    pub(super) state: bool,
+    pub(super) agent: bool,
+    pub(super) action: bool,
 }
 
 const MEMBERS: [&str; 5] = ["params", "state", "agent", "action", "confidence"];
@@ -118,47 +125,36 @@ fn named_action(literal: &Value, seen: &mut Seen) {
 
 /// Notes one look at the context. `tested` is a `has`.
 fn look(path: &[&str], tested: bool, seen: &mut Seen) -> Result<(), String> {
+    match path.first().copied() {
+        Some("params") => seen.touches.params = true,
+        Some("state") => seen.touches.state = true,
+        Some("agent") => seen.touches.agent = true,
+        Some("action") => seen.touches.action = true,
+        Some(_) | None => {}
+    }
     match path {
-        [] => Err("`context` can only be used with a dot: `context.params.amount`".to_owned()),
+        [] => return Err("`context` can only be used with a dot: `context.params.amount`".to_owned()),
         // Always there; what matters is what is looked at inside.
-        ["params" | "state" | "agent"] if tested => Ok(()),
-        ["params"] => {
-            seen.reads.all_params = true;
-            Ok(())
-        }
+        ["params" | "state" | "agent"] if tested => {}
+        ["params"] => seen.reads.all_params = true,
         ["params", name, ..] => {
             seen.reads.params.insert((*name).to_owned());
-            Ok(())
         }
-        ["state"] => Err("`context.state` can only be read by key: `context.state[\"a/{param}/b\"]`".to_owned()),
+        ["state"] => {
+            return Err("`context.state` can only be read by key: `context.state[\"a/{param}/b\"]`".to_owned());
+        }
         ["state", key, ..] => {
             let template = Template::parse(key).map_err(|problem| format!("state key `{key}` {problem}"))?;
             seen.reads.state.insert(template);
-            Ok(())
         }
-        ["agent"] => {
-            (seen.agent_id, seen.agent_role) = (true, true);
-            Ok(())
-        }
-        ["agent", "id", ..] => {
-            seen.agent_id = true;
-            Ok(())
-        }
-        ["agent", "role", ..] => {
-            seen.agent_role = true;
-            Ok(())
-        }
+        ["agent"] | ["agent", "id" | "role", ..] | ["action", ..] => {}
         ["agent", other, ..] => {
-            Err(format!("`context.agent.{other}` is not known; there are `context.agent.id` and `context.agent.role`"))
+            return Err(format!(
+                "`context.agent.{other}` is not known; there are `context.agent.id` and `context.agent.role`"
+            ));
         }
-        ["action", ..] => {
-            seen.action = true;
-            Ok(())
-        }
-        ["confidence", ..] => {
-            seen.reads.confidence = true;
-            Ok(())
-        }
-        [other, ..] => Err(format!("`context.{other}` is not known{}", suggestion(other, MEMBERS))),
+        ["confidence", ..] => seen.reads.confidence = true,
+        [other, ..] => return Err(format!("`context.{other}` is not known{}", suggestion(other, MEMBERS))),
     }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::fault::CompileFault;
 use crate::nearest::{nearest, suggestion};
-use kernel::json::{Json, Object};
+use kernel::json::{Json, Object, is_exact};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
@@ -85,6 +85,7 @@ fn check_at(schema: &Json, path: &str) -> Result<(), String> {
     for (keyword, value) in members {
         let here = if path.is_empty() { keyword.clone() } else { format!("{path}.{keyword}") };
         check_keyword(keyword, value, &here)?;
+        check_numbers(value, &here)?;
         check_children(keyword, value, &here)?;
     }
     Ok(())
@@ -108,6 +109,18 @@ fn check_keyword(keyword: &str, value: &Json, here: &str) -> Result<(), String> 
         }
         _ if is_known(keyword) => Ok(()),
         _ => Err(unknown(keyword, here)),
+    }
+}
+
+/// A number that no double holds would be compared as another one than the one written.
+fn check_numbers(value: &Json, here: &str) -> Result<(), String> {
+    match value {
+        Json::Number(number) if !is_exact(*number) => {
+            Err(format!("`{here}`: the number {number} cannot be held exactly; write fewer digits"))
+        }
+        Json::List(items) => items.iter().try_for_each(|item| check_numbers(item, here)),
+        Json::Object(members) => members.values().try_for_each(|member| check_numbers(member, here)),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => Ok(()),
     }
 }
 

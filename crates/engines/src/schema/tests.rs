@@ -1,6 +1,7 @@
 //! Rows: schema and params in, faults out.
 
 use super::compile;
+use kernel::decimal::Decimal;
 use kernel::evaluator::SchemaEvaluator;
 use kernel::json::Json;
 use proptest::prelude::*;
@@ -76,6 +77,7 @@ fn numbers_are_exact() {
         (r#"{"exclusiveMaximum": 100}"#, "99.99999999999999", "100", "is not below 100"),
         (r#"{"exclusiveMinimum": 0}"#, "0.000001", "-0", "is not above 0"),
         (r#"{"maximum": 9007199254740991}"#, "9007199254740991", "9007199254740992", "is above 9007199254740991"),
+        (r#"{"type": "number", "minimum": 0, "maximum": 0.3}"#, "0.3", "0.30000000000000004", "is above 0.3"),
         (r#"{"const": 0.1}"#, "0.1", "0.10000000000000002", "is not 0.1"),
         (r#"{"enum": [1.5, 2]}"#, "2.0", "2.0000000000000004", "is not one of 1.5, 2"),
         (r#"{"type": "integer"}"#, "5.0", "5.5", "is a number, not a whole number"),
@@ -83,6 +85,35 @@ fn numbers_are_exact() {
         check_field(bound, good, "");
         check_field(bound, bad, &format!("Invalid `x` {problem}"));
     }
+}
+
+#[test]
+fn numbers_are_exact_wherever_they_stand() {
+    let too_much = "0.30000000000000004";
+    let price = r#"{"type": "number", "maximum": 0.3, "multipleOf": 0.1}"#;
+    let problems = |field: &str| format!("Invalid `{field}` is above 0.3; Invalid `{field}` is not a multiple of 0.1");
+    for (schema, value, field) in [
+        (format!(r#"{{"type": "array", "items": {price}}}"#), format!("[0.3, {too_much}]"), "x.1"),
+        (format!(r#"{{"type": "object", "additionalProperties": {price}}}"#), format!(r#"{{"a": {too_much}}}"#), "x.a"),
+        (
+            format!(r#"{{"type": "object", "patternProperties": {{"a": {price}}}}}"#),
+            format!(r#"{{"a": {too_much}}}"#),
+            "x.a",
+        ),
+        (format!(r#"{{"allOf": [{price}]}}"#), too_much.to_owned(), "x"),
+    ] {
+        check_field(&schema, &value, &problems(field));
+    }
+}
+
+#[test]
+fn inexact_numbers_in_a_schema_are_refused() {
+    let maximum = Json::Number(Decimal::parse("0.10000000000000000001").unwrap());
+    let fault = compile(&Json::object([("maximum", maximum)])).unwrap_err();
+    assert_eq!(
+        fault.problem,
+        "`maximum`: the number 0.10000000000000000001 cannot be held exactly; write fewer digits"
+    );
 }
 
 #[test]
