@@ -1,2 +1,54 @@
-//! app
-fn main() {}
+//! The one binary `writkeeper`. It reads, calls the kernel and prints; no rule lives here.
+
+mod cli;
+mod commands;
+mod contract_file;
+mod diagnostics;
+mod exit;
+mod files;
+mod terminal;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use exit::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let result = match cli.command {
+        None => {
+            anstream::println!("{}", cli::WELCOME);
+            Ok(Exit::Fine)
+        }
+        Some(command) => run(command),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            terminal::error(&format!("{error:#}"));
+            exit::of_error(&error).into()
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Demo(args) => commands::demo::run(&args),
+        Command::DemoBank(args) => commands::demo_bank::run(&args),
+        Command::Decide(args) => commands::decide::run(&args),
+        Command::Contract(command) => commands::contract::run(&command),
+        Command::Explain(args) => commands::explain::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
+        Command::Completions(args) => commands::completions::run(&args),
+        Command::Help(args) => commands::help::run(&args),
+    }
+}
+
+/// Help and version are fine; everything else the parser says is a usage error.
+fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Fine.into() }
+}

@@ -1,12 +1,12 @@
 //! A contract with everything in it compiled: schemas, expressions, policies, and the keys of state each action needs.
 
 use crate::fault::CompileFault;
-use crate::nearest::suggestion;
 use crate::{cedar, cel, declared, schema};
 use kernel::contract::source::{Diagnostic, Place, Severity};
 use kernel::contract::{Action, Contract, DriftKey, Rule};
 use kernel::evaluator::{Compiled, CompiledAction, ExpressionEvaluator, PolicyEvaluator, Reads, SchemaEvaluator};
 use kernel::json::Json;
+use kernel::nearest::suggestion;
 use kernel::template::Template;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,7 +94,7 @@ impl ActionCompiler<'_> {
     ) -> Option<Box<dyn ExpressionEvaluator>> {
         let expression = match cel::compile(text) {
             Ok(expression) => expression,
-            Err(fault) => return self.refuse(key, &fault),
+            Err(fault) => return self.refuse(key, &self.with_param_hint(fault)),
         };
         if let Some(problem) = self.unreadable(expression.reads()) {
             return self.refuse(key, &CompileFault::whole(problem));
@@ -132,6 +132,19 @@ impl ActionCompiler<'_> {
         let schema = &self.action.params;
         let param = params.find(|param| declared::missing(schema, param))?;
         Some(format!("there is no param `{param}`{}", suggestion(param, declared::names(schema))))
+    }
+
+    /// A bare name may be a mistyped param, which only the action knows.
+    fn with_param_hint(&self, mut fault: CompileFault) -> CompileFault {
+        let unknown = fault.problem.strip_prefix('`').and_then(|rest| rest.split_once("` is not known"));
+        if let Some((name, _)) = unknown {
+            // A declared param has been named already: "write `params.amount`".
+            let others = declared::names(&self.action.params).filter(|declared| *declared != name);
+            let hint =
+                if declared::missing(&self.action.params, name) { suggestion(name, others) } else { String::new() };
+            fault.problem.push_str(&hint);
+        }
+        fault
     }
 
     fn refuse<T>(&mut self, key: &str, fault: &CompileFault) -> Option<T> {

@@ -8,7 +8,6 @@ pub mod compile;
 mod declared;
 mod fault;
 pub mod load;
-mod nearest;
 pub mod schema;
 pub mod yaml;
 pub mod yaml_text;

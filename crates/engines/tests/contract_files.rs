@@ -159,7 +159,7 @@ fn drafts_load_and_refuse_amounts() {
     for name in tools {
         let Some(text) = shared(name) else { return report_skipped() };
         let tools = Json::parse(text.as_bytes()).expect("tools are JSON");
-        let drafted = draft(&tools).expect("tools can be drafted");
+        let drafted = draft(&tools, "my-agent").expect("tools can be drafted");
         let reading = load(&drafted).unwrap_or_else(|faults| panic!("{name}: {faults}\n{drafted}"));
         assert_eq!(Some(reading.contract.actions.len()), tools.as_list().map(<[Json]>::len), "{name}");
         check_published(name, &yaml::parse(&drafted).expect("it is YAML").to_json());
@@ -169,7 +169,8 @@ fn drafts_load_and_refuse_amounts() {
 #[test]
 fn the_banking_draft_guards_who_is_paid() {
     let Some(text) = shared("cases/agentdojo/banking/tools.json") else { return report_skipped() };
-    let drafted = draft(&Json::parse(text.as_bytes()).expect("tools are JSON")).expect("tools can be drafted");
+    let drafted =
+        draft(&Json::parse(text.as_bytes()).expect("tools are JSON"), "my-agent").expect("tools can be drafted");
     let contract = load(&drafted).expect("it loads").contract;
     let reads: Vec<&str> =
         contract.actions.iter().filter(|(_, action)| action.reads).map(|(name, _)| name.as_str()).collect();
@@ -186,4 +187,36 @@ fn the_banking_draft_guards_who_is_paid() {
     assert_eq!(send.from["recipient"], [Origin::User, Origin::State].into());
     assert_eq!(send.limits["amount"].max, Some(Decimal::ZERO));
     assert!(contract.actions["update_password"].from.contains_key("password"));
+}
+
+/// Judges the rows a contract carries through the real gates.
+#[expect(clippy::panic, reason = "only tests call it")]
+fn rehearse_rows(name: &str, text: &str, inert: &[&str]) {
+    let loaded = engines::load::load(text).unwrap_or_else(|errors| panic!("{name}: {errors:#?}"));
+    let found: Vec<&str> = loaded.inert.iter().map(|diagnostic| diagnostic.path.as_str()).collect();
+    assert_eq!(found, inert, "{name}: keys that do nothing yet");
+    let contract = std::sync::Arc::new(loaded.compiled);
+    let rows = loaded.tests.map(|tests| kernel::rehearse::rehearse(&contract, &tests)).unwrap_or_default();
+    assert!(!rows.is_empty(), "{name} carries no tests");
+    for row in rows {
+        assert!(row.passed(), "{name}: {}: {:#?}", row.name, row.result);
+    }
+}
+
+#[test]
+fn the_rows_of_the_normative_contracts_pass() {
+    let rows = [("contract-small.yaml", &[][..]), ("contract-example.yaml", kernel::contract::keys::INERT)];
+    for (name, inert) in rows {
+        match shared(name) {
+            Some(text) => rehearse_rows(name, &text, inert),
+            None => report_skipped(),
+        }
+    }
+}
+
+#[test]
+fn the_rows_of_every_template_pass() {
+    for (name, _, text) in kernel::contract::templates() {
+        rehearse_rows(name, text, &[]);
+    }
 }

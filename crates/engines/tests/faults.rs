@@ -1,6 +1,7 @@
 //! Faults of the reference, each with a switch that brings it back: a test that was never red proves nothing.
 //!
 //! Names follow the catalogue of weaknesses in docs/reference/faults.md.
+#![expect(clippy::panic, reason = "a test that cannot go on should stop loudly")]
 #![cfg(feature = "bugs")]
 
 use engines::load::load;

@@ -3,7 +3,7 @@
 use crate::agent::{AgentRow, AgentStatus};
 use crate::contract::Role;
 use crate::json::{Json, Object};
-use crate::proposal::nearest;
+use crate::nearest::suggestion;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use crate::world::{Entity, Key, Row, World};
@@ -104,8 +104,7 @@ fn object<'a>(value: &'a Json, place: &str) -> Result<&'a Object, String> {
 
 fn known_keys(members: &Object, known: &[&str], place: &str) -> Result<(), String> {
     let Some(unknown) = members.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
-    let hint =
-        nearest(unknown, known.iter().copied()).map(|word| format!("; did you mean `{word}`?")).unwrap_or_default();
+    let hint = suggestion(unknown, known.iter().copied());
     Err(format!("{place} has an unknown key `{unknown}`{hint}"))
 }
 

@@ -6,6 +6,7 @@ use crate::decimal::Decimal;
 use crate::finding::{Finding, Findings, Gate};
 use crate::ids::{Digest, identifier_problem};
 use crate::json::{Json, Object, Refusal};
+use crate::nearest::suggestion;
 use crate::reasons::Reason;
 use crate::time::Instant;
 use std::collections::BTreeMap;
@@ -194,8 +195,7 @@ impl Reader {
     fn refuse_unknown_fields(&mut self) {
         let unknown: Vec<String> = self.members.keys().filter(|key| !FIELDS.contains(&key.as_str())).cloned().collect();
         for key in unknown {
-            let nearest = nearest(&key, FIELDS.iter().copied());
-            let hint = nearest.map(|known| format!("; did you mean `{known}`?")).unwrap_or_default();
+            let hint = suggestion(&key, FIELDS);
             self.invalid(&key, format!("is not a field of a proposal{hint}"));
         }
     }
@@ -314,12 +314,6 @@ impl Reader {
         }
         tokens.unwrap_or_default()
     }
-}
-
-/// The known word most like the given one, if any is close.
-pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = known.map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate));
-    scored.filter(|(distance, candidate)| *distance <= candidate.len().max(3) / 3).min().map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use super::set_of;
 use super::walk::{self, Seen, Touches};
 use crate::declared::{self, Number};
 use crate::fault::CompileFault;
-use crate::nearest::suggestion;
 use cedar_policy::{EntityId, EntityTypeName, EntityUid, Policy, PolicySet};
 use kernel::contract::Action;
 use kernel::evaluator::Reads;
+use kernel::nearest::suggestion;
 use std::collections::BTreeMap;
 
 /// What is prepared for one action.

@@ -1,7 +1,7 @@
 //! What a policy looks at, found by walking its syntax as Cedar writes it in JSON.
 
-use crate::nearest::suggestion;
 use kernel::evaluator::Reads;
+use kernel::nearest::suggestion;
 use kernel::template::Template;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! The names an expression may use, and what to say about others.
 
 use super::tree::Function;
-use crate::nearest::suggestion;
+use kernel::nearest::suggestion;
 
 /// What a mistaken `state[…]` is told.
 pub(super) const DYNAMIC_STATE_KEY: &str =

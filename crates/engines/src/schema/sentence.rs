@@ -1,10 +1,10 @@
 //! What is wrong with the params, as the rest of a sentence that starts with the field's name.
 
-use crate::nearest::suggestion;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError};
 use kernel::evaluator::{SchemaFault, SchemaFaultKind};
 use kernel::json::Json;
+use kernel::nearest::suggestion;
 use serde_json::Value;
 
 /// Longer values are cut in messages.

@@ -1,11 +1,12 @@
 //! Walks a written contract: every value knows its path and place, and every fault is collected, not thrown.
 
-use super::keys::{self, Shape};
+use super::keys::Shape;
 use super::source::{Diagnostic, Member, Node, Place, Severity, Value};
 use crate::bugs::{self, Bug};
 use crate::decimal::Decimal;
 use crate::ids;
 use crate::json::Json;
+use crate::nearest::nearest;
 use crate::template::Template;
 use crate::time::Duration;
 
@@ -70,7 +71,7 @@ impl<'a> Spot<'a> {
     }
 
     fn unknown_key(&self, member: &Member, shape: &Shape, report: &mut Report) {
-        let help = match keys::nearest(&member.key, shape.all()) {
+        let help = match nearest(&member.key, shape.all()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known keys: {}", shape.all().collect::<Vec<_>>().join(", ")),
         };
@@ -215,7 +216,7 @@ impl<'a> Spot<'a> {
         let text = self.text(report)?;
         let value = from_word(text);
         if value.is_none() {
-            let help = match keys::nearest(text, words.iter().copied()) {
+            let help = match nearest(text, words.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("use one of {}", words.join(", ")),
             };

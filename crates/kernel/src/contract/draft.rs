@@ -16,14 +16,18 @@ const TOOLS_MAX: usize = 1_000;
 /// Accepted are lists of MCP tools (`inputSchema`), OpenAI functions (`{type: function, function: {…}}`) and plain
 /// `{name, description, parameters}`; also inside `{tools: […]}`. What reads is recognised by its name; params that
 /// carry authority must come from the user or from state; amounts get a limit of 0 until someone writes a number.
-pub fn draft(tools: &Json) -> Result<String, String> {
+pub fn draft(tools: &Json, agent: &str) -> Result<String, String> {
+    if let Some(problem) = ids::identifier_problem(agent) {
+        return Err(format!("the agent's name `{agent}` {problem}"));
+    }
     let tools = tools_of(tools)?;
-    let mut text = String::from(
+    let mut text = format!(
         "# yaml-language-server: $schema=https://writkeeper.dev/contract/v1.json\n\
          # Drafted from tool schemas. Nothing is allowed that is not listed here; every TODO waits for a person.\n\
-         agent: my-agent  # TODO: the name of the agent\n\
+         agent: {}\n\
          approvers: [operators]  # TODO: the group that answers when a person is asked\n\
          actions:\n",
+        key(agent),
     );
     for tool in &tools {
         write_tool(tool, &mut text);
@@ -219,7 +223,7 @@ mod tests {
     use super::*;
 
     fn check(tools: &str, expected: &str) {
-        let drafted = draft(&Json::parse(tools.as_bytes()).unwrap());
+        let drafted = draft(&Json::parse(tools.as_bytes()).unwrap(), "bot");
         assert_eq!(drafted.unwrap_or_else(|problem| problem), expected, "{tools}");
     }
 
@@ -234,6 +238,7 @@ mod tests {
                 {"name": "get_page", "parameters": {"properties": {"url": {"type": "string"}}}}]"#,
             )
             .unwrap(),
+            "bot",
         )
         .unwrap();
         let actions = text.split_once("actions:\n").unwrap().1;

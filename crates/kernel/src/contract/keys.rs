@@ -111,20 +111,10 @@ pub fn reason_problem(code: &str) -> Option<&'static str> {
     built_in.map(|_| "is a reason code of the runtime and cannot be given by a rule")
 }
 
-/// The known word nearest to a mistyped one, if any is near.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let distance_max = (word.chars().count() / 3).max(2);
-    known
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| *distance <= distance_max && *distance < candidate.chars().count())
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nearest::nearest;
 
     #[test]
     fn typing_mistakes_find_their_key() {

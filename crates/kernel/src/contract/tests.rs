@@ -5,6 +5,7 @@ use super::source::{Node, Place, Value};
 use super::{Origin, keys};
 use crate::ids;
 use crate::json::{Json, Object};
+use crate::nearest::nearest;
 use crate::time::Instant;
 
 /// The tests in a contract's file.
@@ -114,7 +115,7 @@ fn expect(spot: &Spot<'_>, report: &mut Report) -> Option<Expect> {
     let mut words = text.split([' ', ',']).filter(|word| !word.is_empty());
     let verdict = words.next().unwrap_or_default();
     if !VERDICTS.contains(&verdict) {
-        let help = keys::nearest(verdict, VERDICTS.iter().copied())
+        let help = nearest(verdict, VERDICTS.iter().copied())
             .map_or("start with ACCEPT, REJECT or ESCALATE".to_owned(), |near| format!("did you mean `{near}`?"));
         spot.fail(report, format!("`{verdict}` is no verdict"), Some(&help));
         return None;

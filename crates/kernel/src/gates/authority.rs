@@ -4,7 +4,7 @@ use crate::bugs::{self, Bug};
 use crate::contract::Role;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
-use crate::proposal::nearest;
+use crate::nearest::suggestion;
 use crate::reasons::Reason;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
@@ -14,7 +14,7 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
             return;
         }
         let known = facts.request.compiled.contract.actions.keys().map(String::as_str);
-        let hint = nearest(&proposal.action, known).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        let hint = suggestion(&proposal.action, known);
         let finding = Finding::reject(Gate::Authority, Reason::ActionNotAllowed).field("action");
         findings.push(
             finding

@@ -7,6 +7,7 @@ use crate::contract::{
 };
 use crate::decimal::Decimal;
 use crate::ids;
+use crate::nearest::nearest;
 use crate::template::Template;
 use std::collections::BTreeSet;
 
@@ -191,7 +192,7 @@ fn check_schema(path: &str, action: &Action, found: &mut Found) {
 fn check_names(path: &str, action: &Action, found: &mut Found) {
     let mut check = |path: String, param: &str| {
         if !params::has(action, param) {
-            let near = keys::nearest(param, params::names(action)).map(|near| format!("did you mean `{near}`?"));
+            let near = nearest(param, params::names(action)).map(|near| format!("did you mean `{near}`?"));
             found.at(&path, format!("the action has no param `{param}`"), near.as_deref());
         }
     };
@@ -251,7 +252,7 @@ fn check_reserves(path: &str, action: &Action, contract: &Contract, found: &mut 
         let path = format!("{path}.reserves.{index}");
         let Some(resource) = contract.resources.get(&reserve.resource) else {
             let known = contract.resources.keys().map(String::as_str);
-            let help = keys::nearest(&reserve.resource, known)
+            let help = nearest(&reserve.resource, known)
                 .map_or("declare it under `resources`".to_owned(), |near| format!("did you mean `{near}`?"));
             found.at(&path, format!("the resource `{}` is not declared", reserve.resource), Some(&help));
             continue;

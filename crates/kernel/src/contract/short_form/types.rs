@@ -3,9 +3,9 @@
 use super::bare_names;
 use super::{list, map, member, text};
 use crate::contract::cursor::{Report, Spot};
-use crate::contract::keys;
 use crate::contract::source::{Member, Node, Place, Value};
 use crate::json::Json;
+use crate::nearest::nearest;
 use std::collections::BTreeSet;
 
 /// Every short type, as it is shown to people.
@@ -172,7 +172,7 @@ fn is_currency(text: &str) -> bool {
 
 fn suggestion(kind: &str) -> String {
     let alias = ALIASES.iter().find(|(other, _)| other.eq_ignore_ascii_case(kind)).map(|(_, ours)| *ours);
-    match alias.or_else(|| keys::nearest(kind, TYPES.iter().copied())) {
+    match alias.or_else(|| nearest(kind, TYPES.iter().copied())) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("types: {}; before them `optional` or `signed`", TYPES.join(" · ")),
     }

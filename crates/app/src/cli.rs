@@ -1,0 +1,281 @@
+//! The command line: what can be typed. Help texts live here and nowhere else.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Half a screen for someone who typed nothing.
+pub const WELCOME: &str = "\
+Writkeeper decides what AI agents may do: agents propose, contracts judge, every verdict is exact and explained.
+
+Next steps:
+  writkeeper demo                                     see it stop two expensive mistakes
+  writkeeper contract new --template refunds          start a contract of your own
+  writkeeper decide --contract refunds.yaml < lines   judge proposals, one JSON object a line
+
+`writkeeper --help` lists the commands.";
+
+/// The first page of help.
+pub const OVERVIEW: &str = "\
+Decides what AI agents may do: agents propose, contracts judge, every verdict is exact and explained.
+
+Usage: writkeeper <COMMAND>
+
+Try
+  demo         See it stop expensive mistakes; nothing to set up
+  explain      What a reason code means and what to do about it
+
+Decide
+  decide       Judge proposals, one JSON object a line
+  contract     Write, check, test and compare contracts
+
+Run
+  bench        Measure how fast this machine decides
+  completions  Completions for your shell
+
+Options:
+  -h, --help     Print help
+  -V, --version  Print version
+
+`writkeeper help COMMAND` explains a command, `writkeeper help --all` prints everything.
+Exit codes: 0 accepted, 1 rejected, 2 escalated, 64 usage, 65 invalid contract or data, 70 internal fault.";
+
+/// Everything that can be typed.
+#[derive(Parser, Debug)]
+#[command(
+    name = "writkeeper",
+    version,
+    about = "Decides what AI agents may do",
+    override_help = OVERVIEW,
+    disable_help_subcommand = true,
+    subcommand_required = false
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// The verbs.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// See it stop expensive mistakes; nothing to set up
+    Demo(DemoArgs),
+    /// Judge proposals, one JSON object a line, and answer each with one line
+    Decide(DecideArgs),
+    /// Write, check, test and compare contracts
+    #[command(subcommand)]
+    Contract(ContractCommand),
+    /// What a reason code means and what to do about it
+    Explain(ExplainArgs),
+    /// Measure how fast this machine decides
+    Bench(BenchArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
+    /// Print help for a command, or for all of them
+    Help(HelpArgs),
+    /// The fake bank the demo talks to
+    #[command(hide = true)]
+    DemoBank(DemoBankArgs),
+}
+
+/// `writkeeper decide`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A proposal:  {\"agent\":\"refund-bot\",\"action\":\"issue_refund\",\"params\":{\"order_id\":\"AB-1\",\"amount\":12.5}}
+  optional:  id, confidence, justification, flow, step, snapshot, valid_until, created_at, idempotency_key, provenance, tokens
+An answer:   {\"id\",\"verdict\",\"reasons\":[codes],\"findings\":[{\"code\",\"gate\",\"field\",\"message\",\"fix\"}],\"intent\"}
+
+What is accepted adds up over the lines: budgets, reservations and effect keys are taken.
+A malformed line is answered with REJECT and the run goes on.
+
+Exit codes: 0 all accepted, 1 something rejected, 2 something escalated and nothing rejected, 65 invalid contract or context.")]
+pub struct DecideArgs {
+    /// The contract (YAML or JSON)
+    #[arg(long, value_name = "FILE")]
+    pub contract: PathBuf,
+    /// State, snapshots and agents: {"state":{…},"snapshots":{name:{"at","data"}},"agents":{name:{"status","role"}}}
+    #[arg(long, value_name = "FILE")]
+    pub context: Option<PathBuf>,
+    /// The instant of every line; without it a line's `created_at`, else 2026-01-01T00:00:00Z
+    #[arg(long, value_name = "RFC3339")]
+    pub at: Option<String>,
+    /// Believe the `provenance` in the lines: for tests and trusted recordings only
+    #[arg(long)]
+    pub trust_provenance: bool,
+    /// Write the decision records to this file, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub records: Option<PathBuf>,
+    /// Say nothing on standard error about keys that are not enforced yet
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// The proposals; standard input if not given
+    #[arg(value_name = "PROPOSALS")]
+    pub proposals: Option<PathBuf>,
+}
+
+/// `writkeeper contract …`
+#[derive(Subcommand, Debug)]
+pub enum ContractCommand {
+    /// Start a contract from a template
+    New(NewArgs),
+    /// Draft a closed contract from tool schemas
+    Draft(DraftArgs),
+    /// Say everything that is wrong with a contract, line and column
+    Check(CheckArgs),
+    /// Run the tests a contract carries
+    Test(TestArgs),
+    /// Print the full form, whose digest counts
+    Expand(ExpandArgs),
+    /// What a change widens and narrows
+    Diff(DiffArgs),
+    /// Print the JSON Schema of contracts, for editors
+    Schema,
+}
+
+/// `writkeeper contract new`
+#[derive(Args, Debug)]
+pub struct NewArgs {
+    /// Which template; without it the list is printed
+    #[arg(long, value_name = "NAME")]
+    pub template: Option<String>,
+    /// Where to write it; NAME.yaml if not given, `-` for standard output
+    #[arg(value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Overwrite the file
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `writkeeper contract draft`
+#[derive(Args, Debug)]
+pub struct DraftArgs {
+    /// Tool schemas: a list as MCP, OpenAI or plain JSON gives them
+    #[arg(long, value_name = "FILE")]
+    pub tools: PathBuf,
+    /// The agent the contract is for
+    #[arg(long, value_name = "NAME", default_value = "my-agent")]
+    pub agent: String,
+}
+
+/// `writkeeper contract check`
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// The contract
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Prove that it stays inside this contract
+    #[arg(long, value_name = "FILE")]
+    pub parent: Option<PathBuf>,
+    /// Accept keys that do nothing yet
+    #[arg(long)]
+    pub allow_inert: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `writkeeper contract test`
+#[derive(Args, Debug)]
+pub struct TestArgs {
+    /// The contracts
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Accept keys that do nothing yet
+    #[arg(long)]
+    pub allow_inert: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `writkeeper contract expand`
+#[derive(Args, Debug)]
+pub struct ExpandArgs {
+    /// The contract
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print canonical JSON, the bytes the digest counts over
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `writkeeper contract diff`
+#[derive(Args, Debug)]
+pub struct DiffArgs {
+    /// The contract in force
+    #[arg(value_name = "OLD")]
+    pub old: PathBuf,
+    /// The candidate
+    #[arg(value_name = "NEW")]
+    pub new: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `writkeeper explain`
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// The reason code; without it all codes are listed
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `writkeeper demo`
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// Print JSON, one object a scene
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `writkeeper demo-bank`
+#[derive(Args, Debug)]
+pub struct DemoBankArgs {
+    /// Where it logs what it was asked to do
+    #[arg(long)]
+    pub log: PathBuf,
+}
+
+/// `writkeeper bench`
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How long each figure may take
+    #[arg(long, default_value_t = 1000, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(10..=60_000))]
+    pub millis: u64,
+}
+
+/// `writkeeper completions`
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Shells with completions.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+    Elvish,
+    Powershell,
+}
+
+/// `writkeeper help`
+#[derive(Args, Debug)]
+pub struct HelpArgs {
+    /// Which command
+    #[arg(value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// Help for every command
+    #[arg(long)]
+    pub all: bool,
+}

@@ -1,0 +1,10 @@
+//! One file per verb.
+
+pub mod bench;
+pub mod completions;
+pub mod contract;
+pub mod decide;
+pub mod demo;
+pub mod demo_bank;
+pub mod explain;
+pub mod help;

@@ -1,0 +1,160 @@
+//! `writkeeper bench`: how fast this machine decides, and what the pieces cost.
+
+use crate::cli::BenchArgs;
+use crate::exit::Exit;
+use anyhow::anyhow;
+use engines::load::load;
+use kernel::context::Context;
+use kernel::evaluator::{AgentView, Compiled, Scope, StateView};
+use kernel::ids::Digest;
+use kernel::json::Json;
+use kernel::outcome::Verdict;
+use kernel::proposal::Proposal;
+use kernel::pure::PureRun;
+use serde_json::{Value, json};
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const CONTRACT: &str = include_str!("bench/plain.yaml");
+const POLICIES: &str = include_str!("bench/policies.cedar");
+
+/// Decisions before the world starts afresh, so that a figure does not depend on how long it ran.
+const DECISIONS_PER_WORLD: u64 = 1_000;
+
+/// Prints the figures.
+pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
+    let budget = Duration::from_millis(args.millis);
+    let plain = compile(CONTRACT)?;
+    let with_policies: String = format!("{CONTRACT}policies: |\n{}", indented(POLICIES));
+    let cedar = compile(&with_policies)?;
+    let figures = json!({
+        "pure": { "plain": decisions(&plain, budget)?, "cedar": decisions(&cedar, budget)? },
+        "cost_us": costs(&cedar, budget)?,
+        "machine": { "cores": std::thread::available_parallelism().map_or(0, usize::from), "build": build() },
+    });
+    if args.json {
+        anstream::println!("{figures}");
+    } else {
+        print(&figures);
+    }
+    Ok(Exit::Fine)
+}
+
+fn build() -> &'static str {
+    if cfg!(debug_assertions) { "debug" } else { "release" }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+fn compile(text: &str) -> anyhow::Result<Arc<Compiled>> {
+    let loaded = load(text).map_err(|errors| anyhow!("the benchmark's contract is broken: {errors:?}"))?;
+    Ok(Arc::new(loaded.compiled))
+}
+
+fn proposal_text(number: u64) -> String {
+    format!(
+        r#"{{"agent":"bench-bot","action":"issue_refund","params":{{"order_id":"AB-{number}","amount":12.5,"iban":"DE89370400440532013000","category":"damaged","note":"arrived broken"}},"confidence":0.9,"snapshot":"current","justification":"the customer sent a photo","provenance":{{"iban":"user"}}}}"#
+    )
+}
+
+fn world() -> Context {
+    let mut context = Context::default();
+    context.state.insert("risk_score".to_owned(), Json::parse(b"0.1").unwrap_or_default());
+    for number in 0..DECISIONS_PER_WORLD {
+        context.state.insert(format!("accounts/AB-{number}/status"), Json::text("open"));
+    }
+    context
+}
+
+/// A parsed proposal in, a decision out: gates, verdict, intent, record, and everything an acceptance takes.
+fn decisions(contract: &Arc<Compiled>, budget: Duration) -> anyhow::Result<Value> {
+    let parse =
+        |number| Proposal::parse(proposal_text(number).as_bytes()).map_err(|malformed| anyhow!("{malformed:?}"));
+    let proposals: Vec<Proposal> = (0..DECISIONS_PER_WORLD).map(parse).collect::<anyhow::Result<_>>()?;
+    let mut times: Vec<u64> = Vec::new();
+    let started = Instant::now();
+    while started.elapsed() < budget {
+        let mut run = PureRun::new(contract.clone(), world(), None, true);
+        for (number, proposal) in proposals.iter().enumerate() {
+            let proposal = proposal.clone();
+            let seed = Digest::of(number.to_be_bytes());
+            let begin = Instant::now();
+            let done = run.submit(proposal, seed);
+            times.push(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            if done.answer.verdict != Verdict::Accept {
+                return Err(anyhow!("the benchmark measures acceptances, not {}", done.answer.to_line()));
+            }
+        }
+    }
+    let total: u64 = times.iter().sum();
+    times.sort_unstable();
+    let at = |share: usize| times.get(times.len() * share / 1000).copied().unwrap_or_default() as f64 / 1_000.0;
+    let per_second = times.len() as f64 / (total.max(1) as f64 / 1e9);
+    Ok(json!({
+        "ops_per_s": per_second.round(),
+        "p50_us": at(500),
+        "p99_us": at(990),
+        "decisions": times.len(),
+    }))
+}
+
+/// The pieces apart, in microseconds a call.
+fn costs(contract: &Compiled, budget: Duration) -> anyhow::Result<Value> {
+    let text = proposal_text(1);
+    let json = Json::parse(text.as_bytes()).map_err(|refusal| anyhow!("{refusal}"))?;
+    let proposal = Proposal::parse(text.as_bytes()).map_err(|malformed| anyhow!("{malformed:?}"))?;
+    let action = contract.actions.get("issue_refund").ok_or_else(|| anyhow!("no action"))?;
+    let state: StateView = StateView::from([("risk_score".to_owned(), Json::parse(b"0.1").unwrap_or_default())]);
+    let scope = Scope {
+        params: &proposal.params,
+        state: &state,
+        agent: AgentView { id: "bench-bot", role: contract.contract.role },
+        action: "issue_refund",
+        confidence: proposal.confidence,
+    };
+    let slice = budget / 4;
+    Ok(json!({
+        "parse_json": each(slice, || Json::parse(black_box(text.as_bytes())).is_ok()),
+        "parse_proposal": each(slice, || Proposal::parse(black_box(text.as_bytes())).is_ok()),
+        "jcs": each(slice, || black_box(&json).to_canonical().len()),
+        "sha256": each(slice, || Digest::of(black_box(text.as_bytes()))),
+        "schema": each(slice, || action.schema.faults(black_box(&proposal.params)).len()),
+        "cel": each(slice, || action.allow.as_ref().map(|rule| rule.holds(black_box(&scope)))),
+        "cedar": each(slice, || contract.policies.as_ref().map(|policies| policies.judge(black_box(&scope)))),
+    }))
+}
+
+fn each<T>(budget: Duration, mut call: impl FnMut() -> T) -> f64 {
+    let mut calls = 0_u64;
+    let started = Instant::now();
+    while started.elapsed() < budget {
+        for _ in 0..100 {
+            black_box(call());
+        }
+        calls += 100;
+    }
+    let micros = started.elapsed().as_nanos() as f64 / 1_000.0 / calls.max(1) as f64;
+    (micros * 1_000.0).round() / 1_000.0
+}
+
+fn print(figures: &Value) {
+    let number = |path: &str| figures.pointer(path).and_then(Value::as_f64).unwrap_or_default();
+    for (title, path) in [("plain", "/pure/plain"), ("with Cedar", "/pure/cedar")] {
+        anstream::println!(
+            "{title:<12} {:>9.0} decisions/s   p50 {:.2} µs   p99 {:.2} µs",
+            number(&format!("{path}/ops_per_s")),
+            number(&format!("{path}/p50_us")),
+            number(&format!("{path}/p99_us")),
+        );
+    }
+    anstream::println!("\nthe pieces, µs a call:");
+    for piece in ["parse_json", "parse_proposal", "jcs", "sha256", "schema", "cel", "cedar"] {
+        anstream::println!("  {piece:<15} {:>8.3}", number(&format!("/cost_us/{piece}")));
+    }
+    if build() == "debug" {
+        crate::terminal::note("this is a debug build; build with --release for figures that mean something");
+    }
+}

@@ -1,0 +1,27 @@
+//! `writkeeper contract …`
+
+mod check;
+mod diff;
+mod draft;
+mod expand;
+mod new;
+mod test;
+
+use crate::cli::ContractCommand;
+use crate::exit::Exit;
+
+/// Runs one of the contract tools.
+pub fn run(command: &ContractCommand) -> anyhow::Result<Exit> {
+    match command {
+        ContractCommand::New(args) => new::run(args),
+        ContractCommand::Draft(args) => draft::run(args),
+        ContractCommand::Check(args) => check::run(args),
+        ContractCommand::Test(args) => test::run(args),
+        ContractCommand::Expand(args) => expand::run(args),
+        ContractCommand::Diff(args) => diff::run(args),
+        ContractCommand::Schema => {
+            anstream::print!("{}", kernel::contract::SCHEMA);
+            Ok(Exit::Fine)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `writkeeper contract check`
+
+use crate::cli::CheckArgs;
+use crate::contract_file;
+use crate::diagnostics;
+use crate::exit::Exit;
+use crate::files;
+use crate::terminal::{FAINT, GOOD, paint};
+use engines::load::load;
+use kernel::contract::attenuate::attenuate;
+use kernel::contract::source::Diagnostic;
+use kernel::json::Json;
+
+/// Says everything that is wrong.
+pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
+    let text = files::read_text(&args.file)?;
+    let mut warnings = Vec::new();
+    let mut digest = None;
+    let errors = match load(&text) {
+        Err(errors) => errors,
+        Ok(loaded) => {
+            warnings.extend(loaded.warnings);
+            digest = Some(loaded.compiled.digest.to_string());
+            let mut errors = if args.allow_inert { Vec::new() } else { loaded.inert.clone() };
+            if args.allow_inert {
+                warnings.extend(loaded.inert);
+            }
+            if let Some(parent) = &args.parent {
+                let parent = contract_file::open(parent)?;
+                errors.extend(attenuate(&loaded.compiled.contract, &parent.loaded.compiled.contract).err());
+            }
+            errors
+        }
+    };
+    report(args, &text, &errors, &warnings, digest);
+    if errors.is_empty() { Ok(Exit::Fine) } else { Ok(Exit::Invalid) }
+}
+
+fn report(args: &CheckArgs, text: &str, errors: &[Diagnostic], warnings: &[Diagnostic], digest: Option<String>) {
+    let all: Vec<Diagnostic> = errors.iter().chain(warnings).cloned().collect();
+    if args.json {
+        let report = Json::object([
+            ("file", Json::text(args.file.display().to_string())),
+            ("valid", Json::Bool(errors.is_empty())),
+            ("digest", Json::from(digest)),
+            ("diagnostics", diagnostics::to_json(&all)),
+        ]);
+        anstream::println!("{}", report.to_canonical());
+        return;
+    }
+    diagnostics::print(&args.file, text, &all);
+    let name = args.file.display();
+    match (errors.len(), digest) {
+        (0, Some(digest)) => {
+            anstream::println!("{} {name} {}", paint(GOOD, "valid"), paint(FAINT, format!("sha256 {digest}")));
+        }
+        (count, _) => {
+            let what = if count == 1 { "error" } else { "errors" };
+            crate::terminal::error(&format!("`{name}`: {count} {what}"));
+        }
+    }
+}

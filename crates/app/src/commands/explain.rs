@@ -1,0 +1,62 @@
+//! `writkeeper explain`
+
+use crate::cli::ExplainArgs;
+use crate::exit::{Exit, UsageError};
+use crate::terminal::{FAINT, STRONG, paint};
+use kernel::json::Json;
+use kernel::nearest::suggestion;
+use kernel::reasons::{Entry, Reason};
+
+/// Explains one code, or lists all.
+pub fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
+    let Some(code) = &args.code else {
+        list(args.json);
+        return Ok(Exit::Fine);
+    };
+    let wanted = code.to_uppercase().replace('-', "_");
+    let Some(reason) = Reason::from_code(&wanted) else {
+        let hint = suggestion(&wanted, Reason::ALL.iter().map(|reason| reason.code()));
+        let rule = "codes a contract defines are explained by the rule that carries them";
+        return Err(UsageError(format!("`{code}` is not a built-in reason{hint} ({rule})")).into());
+    };
+    let entry = reason.entry();
+    if args.json {
+        anstream::println!("{}", to_json(&entry).to_canonical());
+        return Ok(Exit::Fine);
+    }
+    anstream::println!("{}  {}", paint(STRONG, entry.code), paint(FAINT, entry.category.word()));
+    anstream::println!("\n  {}", with_blanks(entry.sentence));
+    anstream::println!("\n  The agent    {}", with_blanks(entry.fix_agent));
+    anstream::println!("  The operator {}", with_blanks(entry.fix_operator));
+    Ok(Exit::Fine)
+}
+
+fn list(json: bool) {
+    if json {
+        let entries = Reason::ALL.iter().map(|reason| to_json(&reason.entry())).collect();
+        anstream::println!("{}", Json::List(entries).to_canonical());
+        return;
+    }
+    for reason in Reason::ALL {
+        let entry = reason.entry();
+        anstream::println!("{:<28} {}", entry.code, paint(FAINT, with_blanks(entry.sentence)));
+    }
+}
+
+fn to_json(entry: &Entry) -> Json {
+    Json::object([
+        ("code", Json::text(entry.code)),
+        ("category", Json::text(entry.category.word())),
+        ("sentence", Json::text(entry.sentence)),
+        ("fix_agent", Json::text(entry.fix_agent)),
+        ("fix_operator", Json::text(entry.fix_operator)),
+    ])
+}
+
+/// Named values read as what they stand for: `{max}` becomes `<max>`; optional endings disappear.
+fn with_blanks(sentence: &str) -> String {
+    let sentence =
+        ["{because}", "{nearest}", "{ask}"].iter().fold(sentence.to_owned(), |text, name| text.replace(name, ""));
+    let sentence = if sentence.ends_with("missing{problem}") { sentence.replace("{problem}", "") } else { sentence };
+    sentence.replace('{', "<").replace('}', ">")
+}

@@ -1,0 +1,65 @@
+//! Diagnostics of contracts, underlined where they stand, or as JSON.
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use kernel::contract::source::{Diagnostic, Severity};
+use kernel::json::Json;
+use std::path::Path;
+
+/// Prints diagnostics to standard error, the file's own lines beside them.
+pub fn print(path: &Path, text: &str, diagnostics: &[Diagnostic]) {
+    let name = path.display().to_string();
+    for diagnostic in diagnostics {
+        anstream::eprintln!("{}\n", render(&name, text, diagnostic));
+    }
+}
+
+fn render(name: &str, text: &str, diagnostic: &Diagnostic) -> String {
+    let level = match diagnostic.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Inert | Severity::Warning => Level::WARNING,
+    };
+    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
+    let placed = diagnostic.place.line > 0 && diagnostic.place.end <= text.len();
+    let mut group = if placed {
+        let start = diagnostic.place.start.min(text.len());
+        let end = first_line_end(text, start, diagnostic.place.end);
+        let annotation = AnnotationKind::Primary.span(start..end);
+        title.element(Snippet::source(text).path(name).annotation(annotation))
+    } else {
+        let place = format!("{name}: {}", diagnostic.path);
+        title.element(Level::NOTE.message(place))
+    };
+    if let Some(help) = &diagnostic.help {
+        group = group.element(Level::HELP.message(help.as_str()));
+    }
+    Renderer::styled().render(&[group])
+}
+
+/// A value may span many lines; pointing at its first is enough.
+fn first_line_end(text: &str, start: usize, end: usize) -> usize {
+    let covered = text.get(start..end).unwrap_or_default();
+    let first = covered.lines().next().unwrap_or_default().trim_end();
+    start + first.len().max(1).min(text.len() - start)
+}
+
+/// The diagnostics as JSON.
+pub fn to_json(diagnostics: &[Diagnostic]) -> Json {
+    Json::List(diagnostics.iter().map(one).collect())
+}
+
+fn one(diagnostic: &Diagnostic) -> Json {
+    let severity = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Inert => "inert",
+        Severity::Warning => "warning",
+    };
+    Json::object([
+        ("code", Json::text(diagnostic.code)),
+        ("severity", Json::text(severity)),
+        ("path", Json::text(diagnostic.path.as_str())),
+        ("line", Json::from(diagnostic.place.line as u64)),
+        ("column", Json::from(diagnostic.place.column as u64)),
+        ("message", Json::text(diagnostic.message.as_str())),
+        ("help", Json::from(diagnostic.help.clone())),
+    ])
+}

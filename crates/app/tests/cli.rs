@@ -1,0 +1,254 @@
+//! The binary as a person or a script meets it: output, exit codes, manners.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop loudly")]
+
+use serde_json::Value;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const CONTRACT: &str = r"
+agent: bot
+actions:
+  pay:
+    once: 'pay:{order}'
+    params: { order: text, amount: money EUR }
+    allow: amount <= 25
+    ask: amount <= 50
+  look: { params: {}, reads: true }
+";
+
+fn writkeeper(arguments: &[&str], folder: &Path, input: &str) -> Output {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("NO_COLOR")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The process may leave before it has read everything.
+    let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
+    process.wait_with_output().unwrap()
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("contract.yaml"), CONTRACT).unwrap();
+    folder
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn pay(order: &str, amount: &str) -> String {
+    format!(r#"{{"agent":"bot","action":"pay","params":{{"order":"{order}","amount":{amount}}}}}"#)
+}
+
+fn decide(lines: &[String]) -> (Vec<String>, i32) {
+    let folder = folder();
+    let output = writkeeper(&["decide", "--contract", "contract.yaml"], folder.path(), &lines.join("\n"));
+    let verdict = |line: &str| {
+        let answer: Value = serde_json::from_str(line).unwrap();
+        let mut keys: Vec<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, ["findings", "id", "intent", "reasons", "verdict"]);
+        answer["verdict"].as_str().unwrap().to_owned()
+    };
+    (text(&output.stdout).lines().map(verdict).collect(), output.status.code().unwrap())
+}
+
+#[test]
+fn exit_codes_tell_the_hardest_verdict() {
+    let check = |lines: &[String], verdicts: &[&str], code: i32| {
+        let (said, exit) = decide(lines);
+        assert_eq!(
+            (said.iter().map(String::as_str).collect::<Vec<_>>().as_slice(), exit),
+            (verdicts, code),
+            "{lines:?}"
+        );
+    };
+    check(&[], &[], 0);
+    check(&[pay("1", "5")], &["ACCEPT"], 0);
+    check(&[pay("1", "40")], &["ESCALATE"], 2);
+    check(&[pay("1", "500")], &["REJECT"], 1);
+    check(&[pay("1", "5"), pay("2", "40")], &["ACCEPT", "ESCALATE"], 2);
+    check(&[pay("1", "40"), pay("2", "500"), pay("3", "5")], &["ESCALATE", "REJECT", "ACCEPT"], 1);
+}
+
+#[test]
+fn a_malformed_line_is_answered_and_the_run_goes_on() {
+    let lines = [
+        "{".to_owned(),
+        String::new(),
+        "[1]".to_owned(),
+        "{\"agent\":\"bot\",\"agent\":\"x\"}".to_owned(),
+        pay("1", "5"),
+    ];
+    let (said, exit) = decide(&lines);
+    assert_eq!(said, ["REJECT", "REJECT", "REJECT", "ACCEPT"]);
+    assert_eq!(exit, 1);
+}
+
+#[test]
+fn an_endless_line_is_refused_in_bounded_memory() {
+    let long = format!("{{\"agent\":\"{}\"}}", "x".repeat(3 * 1024 * 1024));
+    let (said, _) = decide(&[long, pay("1", "5")]);
+    assert_eq!(said, ["REJECT", "ACCEPT"]);
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let folder = folder();
+    let lines = [pay("1", "5"), pay("1", "5"), pay("2", "40"), "nonsense".to_owned()].join("\n");
+    let arguments = ["decide", "--contract", "contract.yaml", "--records", "records.jsonl"];
+    let first = writkeeper(&arguments, folder.path(), &lines);
+    let records = std::fs::read(folder.path().join("records.jsonl")).unwrap();
+    let second = writkeeper(&arguments, folder.path(), &lines);
+    assert_eq!(first.stdout, second.stdout);
+    assert_eq!(records, std::fs::read(folder.path().join("records.jsonl")).unwrap());
+    assert_eq!(text(&records).lines().count(), 4);
+}
+
+#[test]
+fn bad_files_and_bad_usage_have_their_own_codes() {
+    let folder = folder();
+    std::fs::write(folder.path().join("broken.yaml"), "agent: bot\nactons:\n  pay: {}\n").unwrap();
+    std::fs::write(folder.path().join("context.json"), "{\"stat\":{}}").unwrap();
+    let check = |arguments: &[&str], code: i32, says: &str| {
+        let output = writkeeper(arguments, folder.path(), "");
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
+        assert!(error.contains(says), "{arguments:?}: {error}");
+    };
+    check(&["decide", "--contract", "absent.yaml"], 65, "cannot open `absent.yaml`");
+    check(&["decide", "--contract", "broken.yaml"], 65, "`actons`");
+    check(&["decide", "--contract", "contract.yaml", "--context", "context.json"], 65, "did you mean `state`?");
+    check(&["decide", "--contract", "contract.yaml", "--at", "yesterday"], 64, "RFC 3339");
+    check(&["decide"], 64, "--contract");
+    check(&["decid"], 64, "decide");
+    check(&["explain", "NOT_ALOWED"], 64, "NOT_ALLOWED");
+    check(&["contract", "new", "--template", "refund"], 64, "refunds");
+    check(&["help", "decid"], 64, "decide");
+}
+
+#[test]
+fn an_error_in_a_contract_points_at_its_place() {
+    let folder = folder();
+    std::fs::write(folder.path().join("broken.yaml"), CONTRACT.replace("allow: amount <= 25", "alow: amount <= 25"))
+        .unwrap();
+    let output = writkeeper(&["contract", "check", "broken.yaml"], folder.path(), "");
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(65));
+    assert!(error.contains("broken.yaml:7:5"), "{error}");
+    assert!(error.contains("allow"), "{error}");
+    let output = writkeeper(&["contract", "check", "broken.yaml", "--json"], folder.path(), "");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["valid"], false);
+    assert_eq!(report["diagnostics"][0]["line"], 7);
+}
+
+#[test]
+fn an_error_in_an_expression_points_at_its_place() {
+    let folder = folder();
+    std::fs::write(folder.path().join("broken.yaml"), CONTRACT.replace("amount <= 25", "amunt <= 25")).unwrap();
+    let output = writkeeper(&["contract", "check", "broken.yaml"], folder.path(), "");
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(65));
+    assert!(error.contains("broken.yaml:7:"), "{error}");
+    assert!(error.contains("amount"), "{error}");
+}
+
+#[test]
+fn colours_stay_on_the_terminal() {
+    let folder = folder();
+    for arguments in [&["demo"][..], &["explain", "NOT_ALLOWED"], &["contract", "check", "contract.yaml"], &["--help"]]
+    {
+        let output = writkeeper(arguments, folder.path(), "");
+        assert!(!output.stdout.contains(&0x1b), "{arguments:?}");
+        assert!(!output.stderr.contains(&0x1b), "{arguments:?}");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn the_demo_counts_payments_in_the_bank_s_own_log() {
+    let output = writkeeper(&["demo", "--json"], folder().path(), "");
+    let scenes: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<(String, u64)> = scenes
+        .iter()
+        .map(|scene| {
+            let verdicts: Vec<&str> =
+                scene["steps"].as_array().unwrap().iter().map(|step| step["verdict"].as_str().unwrap()).collect();
+            (verdicts.join(" "), scene["payments_in_bank_log"].as_u64().unwrap())
+        })
+        .collect();
+    assert_eq!(told, [("REJECT ACCEPT".to_owned(), 1), ("REJECT".to_owned(), 1)]);
+}
+
+#[test]
+fn templates_pass_their_own_tests() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["refunds", "coding-agent", "finops", "trading", "support"] {
+        let output = writkeeper(&["contract", "new", "--template", name], folder.path(), "");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let file = format!("{name}.yaml");
+        let output = writkeeper(&["contract", "test", &file], folder.path(), "");
+        assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+        let again = writkeeper(&["contract", "new", "--template", name], folder.path(), "");
+        assert_eq!(again.status.code(), Some(64), "an existing file is not overwritten");
+    }
+}
+
+#[test]
+fn the_full_form_is_the_same_contract() {
+    let folder = folder();
+    let expanded = writkeeper(&["contract", "expand", "contract.yaml"], folder.path(), "");
+    std::fs::write(folder.path().join("full.yaml"), &expanded.stdout).unwrap();
+    let output = writkeeper(&["contract", "diff", "contract.yaml", "full.yaml"], folder.path(), "");
+    assert_eq!(text(&output.stdout), "no difference: both expand to the same contract\n", "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0));
+    let json = writkeeper(&["contract", "expand", "contract.yaml", "--json"], folder.path(), "");
+    std::fs::write(folder.path().join("full.json"), &json.stdout).unwrap();
+    let output = writkeeper(&["contract", "diff", "contract.yaml", "full.json"], folder.path(), "");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn a_widening_change_is_named_and_refused() {
+    let folder = folder();
+    std::fs::write(
+        folder.path().join("wide.yaml"),
+        CONTRACT.replace(
+            "params: { order: text, amount: money EUR }",
+            "params: { order: text, amount: money EUR }\n    limits: { amount: { max: 100 } }",
+        ),
+    )
+    .unwrap();
+    let output = writkeeper(&["contract", "diff", "wide.yaml", "contract.yaml"], folder.path(), "");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("widens"));
+    let output = writkeeper(&["contract", "check", "contract.yaml", "--parent", "wide.yaml"], folder.path(), "");
+    assert_eq!(output.status.code(), Some(65));
+    assert!(text(&output.stderr).contains("CONTRACT_WIDENS_PARENT"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn no_arguments_fit_half_a_screen() {
+    let output = writkeeper(&[], folder().path(), "");
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(said.lines().count() <= 12, "{said}");
+    assert_eq!(said.matches("  writkeeper ").count(), 3, "three next steps");
+}
+
+#[test]
+fn completions_know_every_verb() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = writkeeper(&["completions", shell], folder().path(), "");
+        for verb in ["decide", "contract", "explain", "demo", "bench"] {
+            assert!(text(&output.stdout).contains(verb), "{shell} {verb}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Scenarios: prose, contract, inputs and expected verdicts in one file, run in this process and through the binary.
+//!
+//! Both must give the same bytes, and the comparison with the reference must be true.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop loudly"
+)]
+
+mod file;
+
+use file::{Scenario, Step, all, folder};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+/// Answers of one step, one line each, judged in this process.
+fn in_process(step: &Step) -> Vec<String> {
+    let loaded = engines::load::load(&step.contract).unwrap_or_else(|errors| panic!("{errors:#?}"));
+    let context = kernel::json::Json::parse(step.context.as_bytes()).unwrap();
+    let context = kernel::context::Context::from_json(&context).unwrap();
+    let mut run = kernel::pure::PureRun::new(Arc::new(loaded.compiled), context, None, true);
+    let judge =
+        |(index, case): (usize, &file::Case)| run.judge(index as u64 + 1, case.proposal.as_bytes()).answer.to_line();
+    step.cases.iter().enumerate().map(judge).collect()
+}
+
+/// The same through `writkeeper decide`.
+fn through_the_binary(step: &Step) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let contract = folder.path().join("contract.yaml");
+    let context = folder.path().join("context.json");
+    std::fs::write(&contract, &step.contract).unwrap();
+    std::fs::write(&context, &step.context).unwrap();
+    let mut process = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
+        .args(["decide", "--trust-provenance", "--quiet", "--contract"])
+        .arg(&contract)
+        .arg("--context")
+        .arg(&context)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let input: String = step.cases.iter().map(|case| format!("{}\n", case.proposal)).collect();
+    process.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = process.wait_with_output().unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+fn said(line: &str) -> String {
+    let answer: serde_json::Value = serde_json::from_str(line).unwrap();
+    let verdict = answer["verdict"].as_str().unwrap();
+    let reasons: Vec<&str> = answer["reasons"].as_array().unwrap().iter().map(|code| code.as_str().unwrap()).collect();
+    if verdict == "ACCEPT" { verdict.to_owned() } else { format!("{verdict} {}", reasons.join(", ")) }
+}
+
+fn check(scenario: &Scenario) {
+    for step in &scenario.steps {
+        let pure = in_process(step);
+        for (case, line) in step.cases.iter().zip(&pure) {
+            assert_eq!(said(line), case.expected, "{}: {}\n{line}", scenario.name, case.name);
+        }
+        assert_eq!(pure, through_the_binary(step), "{}: the binary answers other bytes", scenario.name);
+    }
+    for row in &scenario.versions {
+        let said = if kernel::version::supports(&row.range, &row.version) { "WELCOME" } else { "VERSION_MISMATCH" };
+        assert_eq!(said, row.expected, "{}: {} {}", scenario.name, row.range, row.version);
+    }
+}
+
+#[test]
+fn every_scenario_holds_through_every_door() {
+    let scenarios = all();
+    assert!(scenarios.len() >= 6, "samples 00, 01, 02, 05, 06 and 12");
+    for scenario in &scenarios {
+        check(scenario);
+    }
+}
+
+/// `| sample | case | reference | ours | fault |`: where verdicts differ, a fault says why.
+#[test]
+fn the_comparison_with_the_reference_is_true() {
+    let text = std::fs::read_to_string(folder().join("README.md")).unwrap();
+    let mut ours: BTreeMap<String, String> = BTreeMap::new();
+    for scenario in all() {
+        for case in scenario.steps.iter().flat_map(|step| &step.cases) {
+            let verdict = case.expected.split(' ').next().unwrap_or_default().to_owned();
+            ours.insert(format!("{} {}", scenario.number(), case.name), verdict);
+        }
+        for row in &scenario.versions {
+            ours.insert(format!("{} {} on {}", scenario.number(), row.version, row.range), row.expected.clone());
+        }
+    }
+    let mut compared = 0;
+    for line in text.lines().filter(|line| line.starts_with("| 0") || line.starts_with("| 1")) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [sample, case, reference, our, fault] = cells.as_slice() else { panic!("five cells: {line}") };
+        let key = format!("{sample} {case}");
+        let found = ours.remove(&key).unwrap_or_else(|| panic!("no scenario has the case `{key}`"));
+        assert_eq!(found, *our, "{key}");
+        let differs = reference.split(' ').next() != Some(*our);
+        assert_eq!(
+            differs,
+            fault.starts_with('W') || fault.starts_with('D'),
+            "{key}: a change of verdict needs a fault id, and only that: {line}"
+        );
+        compared += 1;
+    }
+    assert!(ours.is_empty(), "cases missing in the table: {ours:?}");
+    assert!(compared >= 20, "{compared}");
+}
