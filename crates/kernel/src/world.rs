@@ -151,6 +151,23 @@ impl World {
         }
     }
 
+    /// Whether it holds everything there is.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Changes an entity in place, making it first where it does not exist.
+    pub fn update(&mut self, key: &Key, make: impl FnOnce() -> Row, change: impl FnOnce(&mut Row)) {
+        match self.rows.get_mut(key) {
+            Some(Some(row)) => change(row),
+            Some(None) | None => {
+                let mut row = make();
+                change(&mut row);
+                self.put(key.clone(), row);
+            }
+        }
+    }
+
     /// Loads or changes an entity.
     pub fn put(&mut self, key: Key, row: Row) {
         self.rows.insert(key, Some(row));
