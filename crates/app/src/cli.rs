@@ -27,6 +27,7 @@ Try
 Decide
   decide       Judge proposals, one JSON object a line
   contract     Write, check, test and compare contracts
+  shell        Understand shell commands without running them
 
 Run
   bench        Measure how fast this machine decides
@@ -69,6 +70,9 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Measure how fast this machine decides
     Bench(BenchArgs),
+    /// Understand shell commands without running them
+    #[command(subcommand)]
+    Shell(ShellCommand),
     /// Print completions for a shell
     Completions(CompletionsArgs),
     /// Print help for a command, or for all of them
@@ -213,12 +217,39 @@ pub struct DiffArgs {
     pub json: bool,
 }
 
+/// `writkeeper shell …`
+#[derive(Subcommand, Debug)]
+pub enum ShellCommand {
+    /// Classify commands: {"id","command"} in, {"id","class","capabilities","reasons","reads","writes"} out
+    #[command(after_help = "\
+Classes:       read, write, destructive, catastrophic, unknown (what decides the effect cannot be known from the text)
+Capabilities:  exec, network, privilege, credentials, persistence, guard-tampering")]
+    Classify(ClassifyArgs),
+}
+
+/// `writkeeper shell classify`
+#[derive(Args, Debug)]
+pub struct ClassifyArgs {
+    /// Where the commands would run; this directory if not given
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<String>,
+    /// Whose home `~` is; yours if not given
+    #[arg(long, value_name = "DIR", env = "HOME", hide_env_values = true)]
+    pub home: Option<String>,
+    /// The commands, one JSON object a line; standard input if not given
+    #[arg(value_name = "COMMANDS")]
+    pub commands: Option<PathBuf>,
+}
+
 /// `writkeeper explain`
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
     /// The reason code; without it all codes are listed
-    #[arg(value_name = "CODE")]
+    #[arg(value_name = "CODE", conflicts_with = "shell")]
     pub code: Option<String>,
+    /// Explain what a shell command would do, without running it
+    #[arg(long, value_name = "COMMAND")]
+    pub shell: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -8,3 +8,5 @@ pub mod demo;
 pub mod demo_bank;
 pub mod explain;
 pub mod help;
+pub mod lines;
+pub mod shell;

@@ -41,6 +41,7 @@ fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Decide(args) => commands::decide::run(&args),
         Command::Contract(command) => commands::contract::run(&command),
         Command::Explain(args) => commands::explain::run(&args),
+        Command::Shell(command) => commands::shell::run(&command),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Help(args) => commands::help::run(&args),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Targets under `fuzz/fuzz_targets`.
-const TARGETS: &[&str] = &["json_door"];
+const TARGETS: &[&str] = &["json_door", "shell_classify"];
 
 const SECONDS_DEFAULT: u32 = 60;
 

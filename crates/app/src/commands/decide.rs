@@ -1,6 +1,7 @@
 //! `writkeeper decide`: proposals in, one line of answer each.
 
 use crate::cli::DecideArgs;
+use crate::commands::lines::Lines;
 use crate::contract_file;
 use crate::exit::{Exit, InvalidData, UsageError};
 use crate::files;
@@ -12,12 +13,9 @@ use kernel::outcome::{Done, Verdict};
 use kernel::pure::PureRun;
 use kernel::time::Instant;
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
+use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
-
-/// Longest line kept; one byte more than a proposal may have is enough to refuse it.
-const LINE_BYTES_KEPT: usize = 256 * 1024 + 1;
 
 /// Judges every line.
 pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
@@ -29,17 +27,11 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
     let context = args.context.as_deref().map(context).transpose()?.unwrap_or_default();
     let mut run = PureRun::new(Arc::new(file.loaded.compiled), context, at, args.trust_provenance);
     let mut records = args.records.as_deref().map(create).transpose()?;
-    let mut input = open_input(args.proposals.as_deref())?;
+    let mut input = Lines::open(args.proposals.as_deref())?;
     let mut output = std::io::stdout().lock();
     let mut tally = Tally::default();
-    let mut line_number = 0;
-    let mut line = Vec::new();
-    while read_line(&mut input, &mut line)? {
-        line_number += 1;
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        let done = run.judge(line_number, &line);
+    while let Some((line_number, line)) = input.next_line()? {
+        let done = run.judge(line_number, line);
         tally.count(done.answer.verdict);
         if let Err(error) = writeln!(output, "{}", done.answer.to_line()) {
             // Whoever listened has left; that is their right.
@@ -72,52 +64,6 @@ fn context(path: &Path) -> anyhow::Result<Context> {
 fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
     let file = File::create(path).with_context(|| format!("cannot create `{}`", path.display()))?;
     Ok(BufWriter::new(file))
-}
-
-fn open_input(path: Option<&Path>) -> anyhow::Result<Box<dyn BufRead>> {
-    match path {
-        None => Ok(Box::new(std::io::stdin().lock())),
-        Some(path) if path == Path::new("-") => Ok(Box::new(std::io::stdin().lock())),
-        Some(path) => {
-            let file = File::open(path).with_context(|| format!("cannot open `{}`", path.display()))?;
-            Ok(Box::new(BufReader::new(file)))
-        }
-    }
-}
-
-/// Reads one line without its end; what is too long to be a proposal is cut, so memory stays bounded.
-fn read_line(mut input: &mut dyn BufRead, line: &mut Vec<u8>) -> anyhow::Result<bool> {
-    line.clear();
-    let read = Read::take(&mut input, LINE_BYTES_KEPT as u64 + 1)
-        .read_until(b'\n', line)
-        .context("cannot read the proposals")?;
-    if read == 0 {
-        return Ok(false);
-    }
-    if line.last() == Some(&b'\n') {
-        line.pop();
-        return Ok(true);
-    }
-    if line.len() > LINE_BYTES_KEPT {
-        line.truncate(LINE_BYTES_KEPT);
-        skip_line(input)?;
-    }
-    Ok(true)
-}
-
-fn skip_line(input: &mut dyn BufRead) -> anyhow::Result<()> {
-    loop {
-        let buffer = input.fill_buf().context("cannot read the proposals")?;
-        if buffer.is_empty() {
-            return Ok(());
-        }
-        let end = buffer.iter().position(|byte| *byte == b'\n');
-        let used = end.map_or(buffer.len(), |position| position + 1);
-        input.consume(used);
-        if end.is_some() {
-            return Ok(());
-        }
-    }
 }
 
 fn write_records(file: Option<&mut BufWriter<File>>, done: &Done) -> anyhow::Result<()> {

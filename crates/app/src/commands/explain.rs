@@ -1,5 +1,7 @@
 //! `writkeeper explain`
 
+mod shell_command;
+
 use crate::cli::ExplainArgs;
 use crate::exit::{Exit, UsageError};
 use crate::terminal::{FAINT, STRONG, paint};
@@ -7,8 +9,11 @@ use kernel::json::Json;
 use kernel::nearest::suggestion;
 use kernel::reasons::{Entry, Reason};
 
-/// Explains one code, or lists all.
+/// Explains one code or one shell command, or lists all codes.
 pub fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
+    if let Some(command) = &args.shell {
+        return shell_command::run(command, args.json);
+    }
     let Some(code) = &args.code else {
         list(args.json);
         return Ok(Exit::Fine);

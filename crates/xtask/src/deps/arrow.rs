@@ -66,6 +66,7 @@ const ADAPTED: &[&str] = &["async-nats", "axum", "hyper", "rdkafka", "reqwest", 
 /// Every member has a row; a crate exists only if it forbids something or ships alone.
 const ROWS: &[Row] = &[
     Row { member: "writkeeper-kernel", may_link: &[], forbidden: IMPURE },
+    Row { member: "writkeeper-shell", may_link: &[], forbidden: OUTSIDE },
     Row { member: "writkeeper-engines", may_link: &["writkeeper-kernel"], forbidden: OUTSIDE },
     Row { member: "writkeeper-runtime", may_link: &["writkeeper-engines", "writkeeper-kernel"], forbidden: ADAPTED },
     Row {
@@ -86,12 +87,13 @@ const ROWS: &[Row] = &[
             "writkeeper-runtime",
             "writkeeper-engines",
             "writkeeper-kernel",
+            "writkeeper-shell",
         ],
         forbidden: &[],
     },
     Row {
         member: "xtask",
-        may_link: &["writkeeper-runtime", "writkeeper-engines", "writkeeper-kernel"],
+        may_link: &["writkeeper-runtime", "writkeeper-engines", "writkeeper-kernel", "writkeeper-shell"],
         forbidden: &[],
     },
 ];

@@ -1,0 +1,222 @@
+//! Builtins that change the shell itself.
+
+use crate::answer::{Capability, Class};
+use crate::call::Call;
+use crate::mark;
+use crate::stream::Stream;
+use crate::walk::{Arg, Variable, Walker};
+
+/// `cd`, `pushd`: where relative paths point from now on.
+pub(crate) fn cd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let target = call.options.operands.first().map(|operand| operand.text.clone());
+    walker.state.cwd = match target.as_deref() {
+        None if call.name == "cd" => crate::path::normalise(walker.view.home, "/"),
+        None => walker.state.cwd.clone(),
+        Some("-") => mark::OUTPUT.to_string(),
+        Some(path) => walker.resolve(path),
+    };
+    Stream::Absent
+}
+
+pub(crate) fn popd(walker: &mut Walker<'_>, _call: &Call<'_>) -> Stream {
+    walker.state.cwd = crate::path::normalise(walker.view.cwd, "/");
+    Stream::Absent
+}
+
+/// `eval`: the words together are a text.
+pub(crate) fn eval(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    walker.report.can(Capability::Exec);
+    let words: Vec<String> =
+        call.args.iter().filter(|arg| arg.text != "--").map(|arg| mark::as_source(&arg.text)).collect();
+    walker.inline(&words.join(" "), call.stdin.clone(), call.span)
+}
+
+/// `.` and `source`: a file is run in this shell.
+pub(crate) fn source(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    walker.report.can(Capability::Exec);
+    let Some(file) = call.args.iter().find(|arg| !arg.text.starts_with("--")) else { return Stream::Absent };
+    let content = if file.text == "-" || file.text == "/dev/stdin" {
+        call.stdin.clone()
+    } else {
+        walker.read_file(&file.text, file.span)
+    };
+    match content {
+        Stream::Text(text) => walker.inline(&text, call.stdin.clone(), call.span),
+        other @ (Stream::Absent | Stream::Remote | Stream::Secret | Stream::Opaque) => {
+            crate::act::language::run_content(walker, other, &file.text.clone(), call)
+        }
+    }
+}
+
+/// `export`, `declare` and their relatives, when words came from expansions.
+pub(crate) fn declare(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    for operand in &call.options.operands {
+        if let Some((name, value)) = operand.text.split_once('=') {
+            let value = Variable::Scalar(value.to_owned());
+            walker.notable_variable(name, &value, operand.span);
+            walker.state.variables.insert(name.to_owned(), value);
+        }
+    }
+    Stream::Opaque
+}
+
+pub(crate) fn alias(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    for operand in &call.options.operands {
+        if let Some((name, value)) = operand.text.split_once('=') {
+            walker.state.aliases.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    Stream::Absent
+}
+
+pub(crate) fn unalias(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    for operand in &call.options.operands {
+        walker.state.aliases.remove(&operand.text);
+    }
+    Stream::Absent
+}
+
+pub(crate) fn unset(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    for operand in &call.options.operands {
+        walker.state.variables.insert(operand.text.clone(), Variable::Scalar(String::new()));
+        if call.options.has("-f") {
+            walker.state.functions.remove(&operand.text);
+        }
+    }
+    Stream::Absent
+}
+
+/// `read`: variables take what comes in.
+pub(crate) fn read(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let names: Vec<String> = if call.options.operands.is_empty() {
+        vec!["REPLY".to_owned()]
+    } else {
+        call.options.operands.iter().map(|operand| operand.text.clone()).collect()
+    };
+    let line = match &call.stdin {
+        Stream::Text(text) => text.lines().next().unwrap_or_default().to_owned(),
+        other @ (Stream::Absent | Stream::Remote | Stream::Secret | Stream::Opaque) => match other {
+            Stream::Absent => mark::OUTPUT.to_string(),
+            Stream::Text(_) | Stream::Remote | Stream::Secret | Stream::Opaque => other.value(),
+        },
+    };
+    if let Some(name) = call.options.value("-a") {
+        let items = line.split_whitespace().map(ToOwned::to_owned).collect();
+        walker.state.variables.insert(name.to_owned(), Variable::List(items));
+        return Stream::Absent;
+    }
+    let mut words = line.split_whitespace();
+    for (at, name) in names.iter().enumerate() {
+        let value = if at + 1 == names.len() {
+            words.by_ref().collect::<Vec<_>>().join(" ")
+        } else {
+            words.next().unwrap_or_default().to_owned()
+        };
+        walker.state.variables.insert(name.clone(), Variable::Scalar(value));
+    }
+    Stream::Absent
+}
+
+/// `mapfile`: lines become a list.
+pub(crate) fn mapfile(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let name = call.options.operands.first().map_or_else(|| "MAPFILE".to_owned(), |operand| operand.text.clone());
+    let items = match &call.stdin {
+        Stream::Text(text) => text.lines().take(crate::limits::FIELDS_MAX).map(ToOwned::to_owned).collect(),
+        other @ (Stream::Absent | Stream::Remote | Stream::Secret | Stream::Opaque) => vec![other.value()],
+    };
+    walker.state.variables.insert(name, Variable::List(items));
+    Stream::Absent
+}
+
+/// `set -- a b` replaces the positional parameters.
+pub(crate) fn set(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    if call.options.before_dashes.is_some() || call.args.first().is_some_and(|arg| !arg.text.starts_with(['-', '+'])) {
+        walker.state.positional = Some(call.options.operands.iter().map(|operand| operand.text.clone()).collect());
+    }
+    if call.args.iter().any(|arg| arg.text == "history") {
+        walker.report.raise(Class::Write, "HISTORY", "changes whether history is kept", call.span);
+    }
+    Stream::Opaque
+}
+
+pub(crate) fn shift(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let count = call.options.operands.first().and_then(|operand| operand.text.parse::<usize>().ok()).unwrap_or(1);
+    if let Some(items) = &mut walker.state.positional {
+        items.drain(..count.min(items.len()));
+    }
+    Stream::Absent
+}
+
+/// `trap text SIGNAL`: the text runs later in this shell.
+pub(crate) fn trap(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    if let [text, _, ..] = call.options.operands.as_slice()
+        && text.text != "-"
+    {
+        walker.inner(&text.text.clone(), Stream::Absent, text.span);
+    }
+    Stream::Absent
+}
+
+/// `bind -x`, `complete -C`, `enable -f`: text or code hooked into the shell.
+pub(crate) fn hook(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    if let Some(opt) = call.options.find("-x -C -f") {
+        walker.report.can_because(
+            Capability::Exec,
+            format!("`{} {}` hooks code into the shell", call.name, opt.name),
+            opt.span,
+        );
+        let text = opt.value.clone().unwrap_or_default();
+        let text = text.split_once(':').map_or(text.clone(), |(_, rest)| rest.trim_matches([' ', '"']).to_owned());
+        walker.inner(&text, Stream::Absent, call.span);
+    }
+    Stream::Opaque
+}
+
+/// `history -c` forgets what was typed.
+pub(crate) fn history(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    if call.options.has("-c -w -d -a -r") {
+        walker.report.raise(Class::Write, "HISTORY", "changes the history of the shell", call.span);
+    }
+    Stream::Secret
+}
+
+/// `getopts`, `let`, `wait` and others: no output, no effect outside the shell.
+pub(crate) fn quiet(_walker: &mut Walker<'_>, _call: &Call<'_>) -> Stream {
+    Stream::Absent
+}
+
+impl Walker<'_> {
+    /// Splits a text into words the way a shell does, expansions included.
+    pub fn split_words(&mut self, text: &str, span: crate::answer::Span) -> Vec<Arg> {
+        let mut words = Vec::new();
+        let mut current = String::new();
+        let mut quote: Option<char> = None;
+        let mut chars = text.chars();
+        while let Some(c) = chars.next() {
+            match (quote, c) {
+                (None | Some('"'), '\\') => {
+                    current.push(c);
+                    current.extend(chars.next());
+                }
+                (None, ' ' | '\t' | '\n') => {
+                    if !current.is_empty() {
+                        words.extend(self.expand(&std::mem::take(&mut current), span));
+                    }
+                }
+                (None, '\'' | '"') => {
+                    quote = Some(c);
+                    current.push(c);
+                }
+                (Some(open), c) if open == c => {
+                    quote = None;
+                    current.push(c);
+                }
+                (_, c) => current.push(c),
+            }
+        }
+        if !current.is_empty() {
+            words.extend(self.expand(&current, span));
+        }
+        words
+    }
+}

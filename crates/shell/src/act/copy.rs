@@ -1,0 +1,217 @@
+//! Copies and moves: `cp`, `mv`, `ln`, `install`, `dd`, `tee`, `rsync`, `scp`.
+
+use crate::answer::{Capability, Class};
+use crate::call::Call;
+use crate::mark;
+use crate::stream::Stream;
+use crate::touch::How;
+use crate::walk::{Arg, Walker};
+
+/// Sources and target of a copy-like call.
+fn split(call: &Call<'_>) -> (Vec<Arg>, Option<Arg>) {
+    let operands = &call.options.operands;
+    if let Some(directory) = call.options.find("-t --target-directory") {
+        let target = directory.value.clone().map(|text| Arg::new(format!("{text}/"), directory.span));
+        return (operands.clone(), target);
+    }
+    match operands.split_last() {
+        Some((last, sources)) if !sources.is_empty() => (sources.to_vec(), Some(last.clone())),
+        Some(_) | None => (operands.clone(), None),
+    }
+}
+
+/// Whether the target is a directory that receives files, as far as the text shows.
+fn into_directory(target: &str, sources: &[Arg]) -> bool {
+    target.ends_with('/')
+        || target == "."
+        || target == ".."
+        || sources.len() > 1
+        || target.ends_with("/.")
+        || target.ends_with(".d")
+}
+
+fn receive(walker: &mut Walker<'_>, target: &Arg, sources: &[Arg], how: How) {
+    if into_directory(&target.text, sources) && !crate::zone::is_device(&walker.resolve(&target.text)) {
+        for source in sources {
+            let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            walker.write_file(&format!("{}/{name}", target.text), How::Create, target.span);
+        }
+    } else {
+        walker.write_file(&target.text, how, target.span);
+    }
+}
+
+pub(crate) fn cp(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let (sources, target) = split(call);
+    let mut content = Stream::Absent;
+    let mut nothing = false;
+    for source in &sources {
+        content = walker.read_file(&source.text, source.span);
+        nothing |= source.text == "/dev/null" || source.text == "/dev/zero";
+    }
+    if let Some(target) = target {
+        receive(walker, &target, &sources, if nothing { How::Empty } else { How::Overwrite });
+        if let [source] = sources.as_slice() {
+            walker.same_program(&source.text, &target.text);
+        }
+        let path = walker.resolve(&target.text);
+        walker.state.files.insert(path, content);
+    }
+    Stream::Absent
+}
+
+pub(crate) fn mv(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let (sources, target) = split(call);
+    let mut content = Stream::Opaque;
+    for source in &sources {
+        let path = walker.resolve(&source.text);
+        if let Some(known) = walker.state.files.remove(&path) {
+            content = known;
+        }
+        walker.write_file(&source.text, How::Move, source.span);
+    }
+    if let Some(target) = target {
+        if target.text == "/dev/null" {
+            walker.report.raise(Class::Destructive, "REMOVES", "moves data to `/dev/null`", target.span);
+        }
+        receive(walker, &target, &sources, How::Overwrite);
+        let path = walker.resolve(&target.text);
+        walker.state.files.insert(path, content);
+    }
+    Stream::Absent
+}
+
+pub(crate) fn ln(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let (sources, target) = split(call);
+    let forced = call.options.has("-f --force");
+    match target {
+        Some(target) => {
+            receive(walker, &target, &sources, if forced { How::Overwrite } else { How::Create });
+            // The new name now means the old file.
+            if let [source] = sources.as_slice() {
+                walker.same_program(&source.text, &target.text);
+                let path = walker.resolve(&target.text);
+                let real = walker.resolve(&source.text);
+                let content = walker.state.files.get(&real).cloned();
+                if let Some(content) = content {
+                    walker.state.files.insert(path, content);
+                }
+            }
+        }
+        None => {
+            for source in &sources {
+                let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+                walker.write_file(&name, How::Create, source.span);
+            }
+        }
+    }
+    Stream::Absent
+}
+
+pub(crate) fn install(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    if call.options.has("-d --directory") {
+        for operand in &call.options.operands {
+            walker.write_file(&operand.text, How::Create, operand.span);
+        }
+        return Stream::Absent;
+    }
+    cp(walker, call)
+}
+
+pub(crate) fn dd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let mut content = call.stdin.clone();
+    let mut blank = false;
+    let mut target = None;
+    for arg in call.args {
+        if let Some(path) = arg.text.strip_prefix("if=") {
+            blank = matches!(path, "/dev/zero" | "/dev/null" | "/dev/urandom" | "/dev/random");
+            content = walker.read_file(path, arg.span);
+        } else if let Some(path) = arg.text.strip_prefix("of=") {
+            target = Some((path.to_owned(), arg.span));
+        }
+    }
+    let Some((path, span)) = target else { return if blank { Stream::Opaque } else { content } };
+    let fresh = call.args.iter().any(|arg| arg.text.starts_with("seek="))
+        || path.ends_with(".img")
+        || path.ends_with(".iso")
+        || path.ends_with(".bin");
+    walker.write_file(&path, if blank && !fresh { How::Empty } else { How::Overwrite }, span);
+    let resolved = walker.resolve(&path);
+    walker.state.files.insert(resolved, content);
+    Stream::Absent
+}
+
+pub(crate) fn tee(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let append = call.options.has("-a --append");
+    for operand in &call.options.operands {
+        walker.write_file(&operand.text, if append { How::Append } else { How::Overwrite }, operand.span);
+        let path = walker.resolve(&operand.text);
+        if !crate::zone::is_sink(&path) {
+            walker.state.files.insert(path, call.stdin.clone());
+        }
+    }
+    call.stdin.clone()
+}
+
+/// Whether an operand names another machine: `host:path`, `user@host:path`, `rsync://…`.
+fn is_remote(text: &str) -> bool {
+    text.contains("://") || text.split_once(':').is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'))
+}
+
+pub(crate) fn rsync(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    if call.options.has("-n --dry-run --list-only") {
+        return Stream::Opaque;
+    }
+    let (sources, target) = split(call);
+    let deletes = call.options.given.iter().any(|opt| opt.name.starts_with("--del") || opt.name == "--force");
+    if call.options.operands.iter().any(|operand| is_remote(&operand.text)) {
+        walker.report.can(Capability::Network);
+    }
+    if let Some(shell) = call.options.value("-e --rsh") {
+        let inner: Vec<Arg> = shell.split_whitespace().map(|word| Arg::new(word, call.span)).collect();
+        if inner.first().is_some_and(|first| !first.text.ends_with("ssh")) {
+            walker.run(inner, Stream::Absent, call.span);
+        }
+    }
+    if call.options.value("--rsync-path").is_some_and(|path| path.contains("sudo")) {
+        walker.report.can(Capability::Privilege);
+    }
+    for source in &sources {
+        if !is_remote(&source.text) {
+            walker.read_file(&source.text, source.span);
+        }
+        if call.options.has("--remove-source-files --remove-sent-files") {
+            walker.write_file(&source.text, How::RemoveTree, source.span);
+        }
+    }
+    if let Some(target) = target {
+        match (is_remote(&target.text), deletes) {
+            (true, true) => walker.report.raise(
+                Class::Destructive,
+                "REMOVES",
+                format!("deletes what `{}` has and the source has not", mark::shown(&target.text)),
+                target.span,
+            ),
+            (true, false) => walker.report.raise(Class::Write, "WRITES", "copies to another machine", target.span),
+            (false, true) => walker.write_file(&target.text, How::RemoveTree, target.span),
+            (false, false) => walker.write_file(&target.text, How::Create, target.span),
+        }
+    }
+    Stream::Opaque
+}
+
+pub(crate) fn scp(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    walker.report.can(Capability::Network);
+    let (sources, target) = split(call);
+    for source in &sources {
+        if !is_remote(&source.text) {
+            walker.read_file(&source.text, source.span);
+        }
+    }
+    if let Some(target) = target.filter(|target| !is_remote(&target.text)) {
+        walker.write_file(&target.text, How::Create, target.span);
+        let path = walker.resolve(&target.text);
+        walker.state.files.insert(path, Stream::Remote);
+    }
+    Stream::Opaque
+}

@@ -1,0 +1,150 @@
+//! Editors and stream editors.
+
+use crate::answer::{Capability, Class};
+use crate::call::Call;
+use crate::mark;
+use crate::stream::Stream;
+use crate::touch::How;
+use crate::walk::Walker;
+
+pub(crate) fn sed(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let in_place =
+        call.options.given.iter().any(|opt| opt.name == "-i" || opt.name == "-I" || opt.name.starts_with("--in-pl"));
+    let mut scripts: Vec<String> = call
+        .options
+        .given
+        .iter()
+        .filter(|opt| opt.name == "-e" || opt.name == "--expression")
+        .filter_map(|opt| opt.value.clone())
+        .collect();
+    let from_file = call.options.has("-f --file");
+    let skip = usize::from(scripts.is_empty() && !from_file);
+    if skip == 1 {
+        scripts.extend(call.options.operands.first().map(|operand| operand.text.clone()));
+    }
+    for script in &scripts {
+        commands(walker, script, call);
+    }
+    let mut source = call.stdin.clone();
+    for operand in call.options.operands.iter().skip(skip) {
+        if in_place {
+            walker.write_file(&operand.text, How::Modify, operand.span);
+        } else {
+            source = walker.read_file(&operand.text, operand.span);
+        }
+    }
+    match (source, scripts.as_slice()) {
+        (Stream::Text(text), scripts) => scripts
+            .iter()
+            .try_fold(text, |text, script| substituted(&text, script))
+            .map_or(Stream::Opaque, Stream::text),
+        (other, _) => other.blurred(),
+    }
+}
+
+/// `e` runs commands, `w` writes files.
+fn commands(walker: &mut Walker<'_>, script: &str, call: &Call<'_>) {
+    for line in script.split(['\n', ';']) {
+        let line = line.trim().trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '!' | ' '));
+        if let Some(command) = line.strip_prefix("e ") {
+            walker.report.can(Capability::Exec);
+            walker.inner(command, Stream::Absent, call.span);
+        } else if let Some(path) = line.strip_prefix("w ") {
+            walker.write_file(path.trim(), How::Overwrite, call.span);
+        } else if let Some((_, replacement, flags)) = substitution(line) {
+            let flags = flags.trim_end_matches('}');
+            if let Some((before, path)) = flags.split_once('w') {
+                if before.chars().all(|c| c.is_ascii_alphanumeric()) && !path.trim().is_empty() {
+                    walker.write_file(path.trim(), How::Overwrite, call.span);
+                }
+            } else if flags.contains('e') && flags.chars().all(|c| c.is_ascii_alphanumeric()) {
+                walker.report.can(Capability::Exec);
+                walker.report.raise(Class::Write, "EXEC", "`sed` runs what it produces", call.span);
+                walker.inner(&replacement, Stream::Absent, call.span);
+            }
+        }
+    }
+}
+
+/// `s/a/b/flags` taken apart.
+fn substitution(script: &str) -> Option<(String, String, String)> {
+    let rest = script.strip_prefix('s')?;
+    let mark = rest.chars().next().filter(|c| !c.is_alphanumeric() && !c.is_whitespace())?;
+    let mut parts: Vec<String> = vec![String::new()];
+    let mut chars = rest.chars().skip(1);
+    while let Some(c) = chars.next() {
+        if c == '\\' {
+            let part = parts.last_mut()?;
+            part.push(c);
+            part.extend(chars.next());
+        } else if c == mark && parts.len() < 3 {
+            parts.push(String::new());
+        } else {
+            parts.last_mut()?.push(c);
+        }
+    }
+    match parts.as_slice() {
+        [pattern, replacement, flags] => Some((pattern.clone(), replacement.clone(), flags.clone())),
+        _ => None,
+    }
+}
+
+/// The result of a substitution whose pattern is plain text.
+fn substituted(text: &str, script: &str) -> Option<String> {
+    let (pattern, replacement, flags) = substitution(&mark::as_source(script))?;
+    let unescaped = |part: &str| part.replace("\\/", "/").replace("\\.", ".").replace("\\ ", " ").replace("\\-", "-");
+    let plain = unescaped(&pattern);
+    let replacement = unescaped(&replacement);
+    if plain.is_empty()
+        || plain.contains(['*', '[', '^', '$', '\\'])
+        || (plain.contains('.') && !pattern.contains("\\."))
+        || replacement.contains(['&', '\\'])
+    {
+        return None;
+    }
+    Some(if flags.contains('g') {
+        text.replace(&plain, &replacement)
+    } else {
+        text.split_inclusive('\n').map(|line| line.replacen(&plain, &replacement, 1)).collect()
+    })
+}
+
+/// `vim`, `ex`, `ed`, `emacs`: they open files, and run what `-c` or `--eval` says.
+pub(crate) fn editor(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    for operand in &call.options.operands {
+        if !operand.text.starts_with('+') {
+            walker.write_file(&operand.text, How::Create, operand.span);
+        }
+    }
+    let commands: Vec<String> = call
+        .options
+        .given
+        .iter()
+        .filter(|opt| matches!(opt.name.as_str(), "-c" | "--cmd" | "--eval" | "-eval" | "--execute" | "-S"))
+        .filter_map(|opt| opt.value.clone())
+        .chain(call.args.iter().filter_map(|arg| arg.text.strip_prefix('+').map(ToOwned::to_owned)))
+        .collect();
+    let typed = call.stdin.known().unwrap_or_default().to_owned();
+    for command in commands.iter().flat_map(|command| command.split('|')).chain(typed.lines()) {
+        let command = command.trim().trim_start_matches(':');
+        if let Some(shell) = command
+            .split_once('!')
+            .filter(|(before, _)| {
+                before.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '%' | ',' | '$' | ' ' | '.'))
+            })
+            .map(|(_, shell)| shell.to_owned())
+        {
+            walker.report.can(Capability::Exec);
+            walker.inner(&shell, Stream::Opaque, call.span);
+        } else if command.contains("shell-command")
+            || command.contains("system(")
+            || command.contains("call-process")
+            || command.contains("(term ")
+        {
+            walker.report.can(Capability::Exec);
+            let text = command.split('"').nth(1).or_else(|| command.split('\'').nth(1)).unwrap_or_default().to_owned();
+            walker.inner(&text, Stream::Opaque, call.span);
+        }
+    }
+    Stream::Absent
+}

@@ -1,0 +1,174 @@
+//! Programs that fetch and send: `curl`, `wget` and their relatives.
+
+use crate::answer::{Capability, Class};
+use crate::call::Call;
+use crate::mark;
+use crate::stream::Stream;
+use crate::touch::How;
+use crate::walk::Walker;
+
+/// Files named by `@path` in data options, or whole in upload options.
+const DATA: &[&str] = &[
+    "-d",
+    "--data",
+    "--data-binary",
+    "--data-raw",
+    "--data-ascii",
+    "--data-urlencode",
+    "-F",
+    "--form",
+    "--json",
+    "--post-file",
+    "--body-file",
+];
+
+pub(crate) fn curl(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    walker.report.can(Capability::Network);
+    let mut method = call.options.value("-X --request --method").unwrap_or_default().to_ascii_uppercase();
+    for opt in &call.options.given {
+        let value = opt.value.clone().unwrap_or_default();
+        if DATA.contains(&opt.name.as_str()) {
+            if method.is_empty() {
+                "POST".clone_into(&mut method);
+            }
+            let path = value
+                .split_once('@')
+                .map(|(_, path)| path.split(';').next().unwrap_or_default().to_owned())
+                .or_else(|| opt.name.ends_with("-file").then(|| value.clone()));
+            if let Some(path) = path.filter(|path| {
+                !path.contains([' ', '.']) || path.contains('/') || path.starts_with('.') || path.contains('.')
+            }) {
+                walker.read_file(&path, opt.span);
+            }
+        }
+        match opt.name.as_str() {
+            "-T" | "--upload-file" => {
+                walker.read_file(&value, opt.span);
+                "PUT".clone_into(&mut method);
+            }
+            "-u" | "--user" | "-H" | "--header" if value.contains(mark::SECRET) => {
+                walker.report.can(Capability::Credentials)
+            }
+            "-n" | "--netrc" | "--key" | "--cert" => walker.report.can(Capability::Credentials),
+            "-K" | "--config" => {
+                walker.read_file(&value, opt.span);
+            }
+            _ => {}
+        }
+    }
+    method_class(walker, &method, call);
+    for operand in &call.options.operands {
+        if let Some(path) = operand.text.strip_prefix("file://") {
+            walker.read_file(path, operand.span);
+        }
+    }
+    saved(walker, call)
+}
+
+/// What the request asks the other side to do.
+fn method_class(walker: &mut Walker<'_>, method: &str, call: &Call<'_>) {
+    match method {
+        "DELETE" | "PURGE" => {
+            walker.report.raise(Class::Destructive, "LOSES", "asks another machine to delete something", call.span)
+        }
+        "POST" | "PUT" | "PATCH" => {
+            walker.report.raise(Class::Write, "SENDS", "sends data to another machine", call.span)
+        }
+        _ => {}
+    }
+}
+
+/// Where the answer goes: a file, or standard output.
+fn saved(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let given = &call.options.given;
+    let target = given.iter().find(|opt| {
+        matches!(opt.name.as_str(), "-o" | "--output" | "--output-document")
+            || (opt.name == "-O" && call.name != "curl")
+            || (opt.name == "-d" && call.name == "xh")
+    });
+    let named = target.and_then(|opt| opt.value.clone());
+    let own_name = (call.name == "curl" && call.options.has("-O --remote-name --remote-name-all -J"))
+        || (target.is_none()
+            && matches!(call.name, "wget" | "wget2" | "aria2c" | "axel" | "lftp")
+            && !call.options.has("--spider -q0"));
+    match named.as_deref() {
+        Some("-" | "/dev/stdout" | "") => Stream::Remote,
+        Some(path) => {
+            walker.write_file(path, How::Overwrite, call.span);
+            let resolved = walker.resolve(path);
+            if !crate::zone::is_sink(&resolved) {
+                walker.state.files.insert(resolved, Stream::Remote);
+            }
+            Stream::Absent
+        }
+        None if own_name => {
+            let directory = call
+                .options
+                .value("-P --directory-prefix --output-dir -d --dir")
+                .map(|directory| format!("{directory}/"))
+                .unwrap_or_default();
+            for operand in &call.options.operands {
+                let name = operand
+                    .text
+                    .split(['?', '#'])
+                    .next()
+                    .unwrap_or_default()
+                    .trim_end_matches('/')
+                    .rsplit('/')
+                    .next()
+                    .unwrap_or_default();
+                let path = format!("{directory}{name}");
+                walker.write_file(&path, How::Overwrite, operand.span);
+                let resolved = walker.resolve(&path);
+                walker.state.files.insert(resolved, Stream::Remote);
+            }
+            Stream::Absent
+        }
+        None => Stream::Remote,
+    }
+}
+
+/// `http`, `xh`: `METHOD url`.
+pub(crate) fn httpie(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    walker.report.can(Capability::Network);
+    let method = call
+        .options
+        .operands
+        .first()
+        .map(|operand| operand.text.clone())
+        .filter(|text| text.chars().all(|c| c.is_ascii_uppercase()))
+        .unwrap_or_default();
+    method_class(walker, &method, call);
+    saved(walker, call)
+}
+
+/// `nc`, `ncat`, `socat`: a pipe to another machine, maybe with a program at this end.
+pub(crate) fn netcat(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    walker.report.can(Capability::Network);
+    let program = call.options.find("-e -c --exec --sh-exec --lua-exec");
+    if let Some(program) = program.filter(|opt| opt.value.is_some()) {
+        walker.remote_code(format!("`{} {}` gives another machine a program", call.name, program.name), program.span);
+        return Stream::Remote;
+    }
+    for operand in &call.options.operands {
+        let upper = operand.text.to_ascii_uppercase();
+        if upper.starts_with("EXEC:") || upper.starts_with("SYSTEM:") {
+            walker
+                .remote_code(format!("`{}` gives another machine a program", mark::shown(&operand.text)), operand.span);
+        }
+    }
+    walker.report.raise(Class::Write, "SENDS", "opens a connection", call.span);
+    Stream::Remote
+}
+
+/// `gh api -X DELETE path`: the method decides.
+pub(crate) fn api(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    if call.options.operands.first().is_some_and(|verb| verb.text == "api") {
+        let mut method = call.options.value("-X --method").unwrap_or_default().to_ascii_uppercase();
+        if method.is_empty() && call.options.has("-f -F --field --raw-field --input") {
+            "POST".clone_into(&mut method);
+        }
+        method_class(walker, &method, call);
+    }
+    Stream::Remote
+}

@@ -1,0 +1,202 @@
+//! `find` and its relatives: what they search, remove and run.
+
+use crate::answer::{Capability, Class, Span};
+use crate::call::Call;
+use crate::mark;
+use crate::sensitive;
+use crate::stream::Stream;
+use crate::touch::How;
+use crate::walk::{Arg, Walker};
+
+/// Tests that take a value and narrow what is found.
+const NARROWING: &[&str] = &[
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-iwholename",
+    "-regex",
+    "-iregex",
+    "-mtime",
+    "-atime",
+    "-ctime",
+    "-mmin",
+    "-amin",
+    "-cmin",
+    "-newer",
+    "-anewer",
+    "-cnewer",
+    "-size",
+    "-user",
+    "-group",
+    "-uid",
+    "-gid",
+    "-perm",
+    "-inum",
+    "-links",
+    "-lname",
+    "-ilname",
+    "-samefile",
+    "-fstype",
+    "-used",
+    "-context",
+    "-flags",
+    "-Bmin",
+    "-since",
+];
+
+/// Predicates with a value that leaves everything in.
+const WIDE: &[&str] =
+    &["-type", "-xtype", "-maxdepth", "-mindepth", "-regextype", "-printf", "-depth-first", "-D", "-files0-from"];
+
+/// Everything the expression of one `find` says.
+#[derive(Default)]
+struct Expression {
+    narrowed: bool,
+    only_empty: bool,
+    delete: Option<Span>,
+    commands: Vec<Vec<Arg>>,
+    outputs: Vec<Arg>,
+    names: Vec<Arg>,
+}
+
+pub(crate) fn find(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let (roots, rest) = roots(call.args);
+    let expression = parse(rest);
+    let items: Vec<Arg> = roots
+        .iter()
+        .map(|root| {
+            let entry = if expression.narrowed || expression.only_empty { mark::PICK } else { mark::ITEM };
+            Arg { text: format!("{}/{entry}", root.text.trim_end_matches('/')), span: root.span, loose: true }
+        })
+        .collect();
+    for root in &roots {
+        walker.read_file(&root.text, root.span);
+    }
+    for name in &expression.names {
+        if sensitive::is_secret_name(name.text.trim_start_matches("*/")) {
+            walker.report.can_because(
+                Capability::Credentials,
+                format!("searches for `{}`", mark::shown(&name.text)),
+                name.span,
+            );
+        }
+    }
+    for output in &expression.outputs {
+        walker.write_file(&output.text, How::Overwrite, output.span);
+    }
+    if let Some(span) = expression.delete {
+        for item in &items {
+            if expression.only_empty {
+                walker.write_file(&item.text, How::Create, span);
+            } else {
+                walker.write_file(&item.text, How::RemoveTree, span);
+                walker.report.raise(
+                    Class::Destructive,
+                    "REMOVES",
+                    format!("removes what is found under `{}`", mark::shown(&item.text)),
+                    span,
+                );
+            }
+        }
+    }
+    let mut out = Stream::Absent;
+    for command in &expression.commands {
+        for item in &items {
+            let words: Vec<Arg> = command
+                .iter()
+                .map(|word| Arg {
+                    text: word.text.replace("{}", &item.text),
+                    span: word.span,
+                    loose: word.loose || word.text == "{}",
+                })
+                .collect();
+            out = out.then(walker.run(words, Stream::Absent, call.span));
+        }
+    }
+    if expression.commands.is_empty() {
+        Stream::text(items.iter().map(|item| format!("{}\n", item.text)).collect::<String>())
+    } else {
+        out
+    }
+}
+
+/// Where the search starts, and the expression after it.
+fn roots(args: &[Arg]) -> (Vec<Arg>, &[Arg]) {
+    let mut i = 0usize;
+    while let Some(arg) = args.get(i) {
+        match arg.text.as_str() {
+            "-H" | "-L" | "-P" | "-E" | "-X" | "-d" | "-s" | "-x" => i += 1,
+            "-D" | "-f" => i += 2,
+            text if text.starts_with("-O") => i += 1,
+            _ => break,
+        }
+    }
+    let start = i;
+    while args.get(i).is_some_and(|arg| !arg.text.starts_with(['-', '(', '!', ')', ','])) {
+        i += 1;
+    }
+    let mut roots: Vec<Arg> = args.get(start..i).unwrap_or_default().to_vec();
+    if roots.is_empty() {
+        roots.push(Arg::new(".", args.first().map(|arg| arg.span).unwrap_or_default()));
+    }
+    (roots, args.get(i..).unwrap_or_default())
+}
+
+fn parse(args: &[Arg]) -> Expression {
+    let mut expression = Expression::default();
+    let mut i = 0usize;
+    while let Some(arg) = args.get(i) {
+        i += 1;
+        match arg.text.as_str() {
+            "-delete" => expression.delete = Some(arg.span),
+            "-empty" => expression.only_empty = true,
+            "-nouser" | "-nogroup" | "-executable" | "-readable" | "-writable" => expression.narrowed = true,
+            "-exec" | "-execdir" | "-ok" | "-okdir" => {
+                let rest = args.get(i..).unwrap_or_default();
+                let end = rest.iter().position(|word| word.text == ";" || word.text == "+").unwrap_or(rest.len());
+                expression.commands.push(rest.get(..end).unwrap_or_default().to_vec());
+                i += end + 1;
+            }
+            "-fprint" | "-fprint0" | "-fls" => {
+                expression.outputs.extend(args.get(i).cloned());
+                i += 1;
+            }
+            "-fprintf" => {
+                expression.outputs.extend(args.get(i).cloned());
+                i += 2;
+            }
+            text if NARROWING.contains(&text) || text.starts_with("-newer") => {
+                // `-name '*'` narrows nothing.
+                let value = args.get(i);
+                expression.narrowed |= value.is_none_or(|value| value.text.chars().any(|c| !matches!(c, '*' | '.')));
+                if matches!(text, "-name" | "-iname" | "-path" | "-wholename") {
+                    expression.names.extend(value.cloned());
+                }
+                i += 1;
+            }
+            text if WIDE.contains(&text) => i += 1,
+            _ => {}
+        }
+    }
+    expression
+}
+
+/// `fd PATTERN [PATH] -x CMD`.
+pub(crate) fn fd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let at = call.args.iter().position(|arg| matches!(arg.text.as_str(), "-x" | "--exec" | "-X" | "--exec-batch"));
+    let Some(at) = at else { return Stream::text(format!("./{}\n", mark::PICK)) };
+    let item = format!("./{}", mark::PICK);
+    let mut words: Vec<Arg> = call
+        .args
+        .get(at + 1..)
+        .unwrap_or_default()
+        .iter()
+        .map(|arg| Arg { text: arg.text.replace("{}", &item), ..arg.clone() })
+        .collect();
+    if !words.iter().any(|word| word.text.contains(mark::PICK)) {
+        words.push(Arg { text: item, span: call.span, loose: true });
+    }
+    walker.run(words, Stream::Absent, call.span)
+}

@@ -1,0 +1,299 @@
+//! Git: global options that run programs, then the subcommand.
+
+use crate::answer::{Capability, Class, Span};
+use crate::call::{Call, Options};
+use crate::mark;
+use crate::rules::Style;
+use crate::rules::git::{GLOBAL_VALUED, SUBCOMMANDS, Subcommand};
+use crate::run::wrapped;
+use crate::stream::Stream;
+use crate::touch::How;
+use crate::walk::{Arg, Walker};
+
+/// Settings whose value git runs.
+const RUNS: &[&str] = &[
+    "core.pager",
+    "core.editor",
+    "core.sshcommand",
+    "core.fsmonitor",
+    "core.gitproxy",
+    "core.askpass",
+    "core.hookspath",
+    "diff.external",
+    "sequence.editor",
+    "credential.helper",
+    "gpg.program",
+    "web.browser",
+    "interactive.difffilter",
+    "init.templatedir",
+    "uploadpack.packobjectshook",
+];
+
+/// Programs that only show text.
+const PAGERS: &[&str] =
+    &["cat", "less", "more", "delta", "bat", "", "true", "false", "less -r", "less -frx", "most", "diff-so-fancy"];
+
+pub(crate) fn git(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let globals = wrapped(call.args, GLOBAL_VALUED);
+    for opt in &globals.given {
+        let value = opt.value.clone().unwrap_or_default();
+        match opt.name.as_str() {
+            "-c" | "--config-env" => {
+                let (key, text) = value.split_once('=').unwrap_or((&value, ""));
+                setting(walker, &key.to_ascii_lowercase(), text, opt.span);
+            }
+            "--exec-path" if opt.value.is_some() => exec(walker, "takes its programs from another directory", opt.span),
+            _ => {}
+        }
+    }
+    let Some((sub, rest)) = globals.operands.split_first() else { return Stream::Opaque };
+    if !mark::is_literal(&sub.text) {
+        walker.report.unknown("DYNAMIC_COMMAND", "which git command runs cannot be known", sub.span);
+        return Stream::Opaque;
+    }
+    let saved = walker.state.cwd.clone();
+    if let Some(directory) = globals.value("-C") {
+        walker.state.cwd = walker.resolve(directory);
+    }
+    let out = match SUBCOMMANDS.iter().find(|entry| entry.names.split(' ').any(|name| name == sub.text)) {
+        Some(entry) => subcommand(walker, entry, &sub.text, rest, call),
+        None => {
+            walker.report.can(Capability::Exec);
+            walker.report.unknown(
+                "UNKNOWN_PROGRAM",
+                format!("`git {}` is an alias or an extension", sub.text),
+                sub.span,
+            );
+            Stream::Opaque
+        }
+    };
+    walker.state.cwd = saved;
+    out
+}
+
+fn exec(walker: &mut Walker<'_>, what: &str, span: Span) {
+    walker.report.can_because(Capability::Exec, format!("git {what}"), span);
+    walker.report.raise(Class::Write, "EXEC", format!("git {what}"), span);
+}
+
+/// A setting given on the command line or stored.
+fn setting(walker: &mut Walker<'_>, key: &str, value: &str, span: Span) {
+    let runs = RUNS.contains(&key)
+        || key.starts_with("pager.")
+        || key.starts_with("difftool.")
+        || key.starts_with("mergetool.")
+        || key.starts_with("filter.")
+        || key.ends_with(".textconv")
+        || key.ends_with(".cmd")
+        || key.ends_with(".helper")
+        || key.starts_with("alias.");
+    if key.starts_with("credential.") {
+        walker.report.can_because(Capability::Credentials, format!("`{key}` says where passwords are kept"), span);
+    }
+    if !runs || PAGERS.contains(&value.to_ascii_lowercase().as_str()) {
+        return;
+    }
+    let command = value.strip_prefix('!').or_else(|| (!key.starts_with("alias.")).then_some(value));
+    match command {
+        Some(text)
+            if !matches!(text, "store" | "cache" | "osxkeychain" | "manager" | "manager-core" | "libsecret")
+                && !key.ends_with("hookspath") =>
+        {
+            exec(walker, &format!("runs `{}`", mark::shown(text)), span);
+            walker.inner(text, Stream::Opaque, span);
+        }
+        Some(_) => exec(walker, &format!("takes programs from `{}`", mark::shown(value)), span),
+        // An alias without `!` is another git command.
+        None => {
+            let words: Vec<Arg> =
+                std::iter::once("git").chain(value.split_whitespace()).map(|word| Arg::new(word, span)).collect();
+            walker.run(words, Stream::Absent, span);
+        }
+    }
+}
+
+fn subcommand(walker: &mut Walker<'_>, entry: &Subcommand, name: &str, args: &[Arg], call: &Call<'_>) -> Stream {
+    let options = Options::parse(args, entry.valued, Style::Gnu, false);
+    if options.has("--help -h") {
+        return Stream::Opaque;
+    }
+    let texts = options.texts();
+    let before = walker.report.class;
+    let mut class = entry.class;
+    let mut about = entry.about;
+    for verb in entry.verbs {
+        if verb.matched(&texts).is_some() {
+            class = verb.class;
+            about = verb.about;
+        }
+    }
+    if (entry.asks)(&options) {
+        class = Class::Read;
+    }
+    for capability in entry.capabilities {
+        walker.report.can(*capability);
+    }
+    walker.report.raise(
+        class,
+        if class >= Class::Destructive { "LOSES" } else { "WRITES" },
+        format!("`git {name}` {about}"),
+        call.span,
+    );
+    let softened = entry.flags.iter().any(|flag| flag.softens && options.has(flag.names));
+    for flag in entry.flags.iter().filter(|flag| !flag.softens) {
+        let needs: Vec<&str> = flag.names.split('&').collect();
+        if needs.iter().all(|names| options.has(names.trim())) {
+            walker.report.raise(
+                flag.class,
+                if flag.class >= Class::Destructive { "LOSES" } else { "WRITES" },
+                format!("`git {name} {}` {}", needs.join(" ").split(' ').next().unwrap_or_default(), flag.about),
+                call.span,
+            );
+        }
+    }
+    special(walker, name, &options, args, call);
+    if softened {
+        walker.report.cap_class(before, Class::Write);
+    }
+    for opt in &options.given {
+        outputs(walker, opt.name.as_str(), opt.value.as_deref().unwrap_or_default(), opt.span);
+    }
+    if matches!(name, "ls-files" | "ls-tree" | "diff" | "status") {
+        Stream::text(format!("{}\n", mark::PICK))
+    } else if matches!(name, "ls-remote" | "fetch") {
+        Stream::Remote
+    } else {
+        Stream::Opaque
+    }
+}
+
+/// Options that many subcommands share and that write or run something.
+fn outputs(walker: &mut Walker<'_>, name: &str, value: &str, span: Span) {
+    match name {
+        "--output" => walker.write_file(value, How::Overwrite, span),
+        "--upload-pack" | "--receive-pack" | "--exec" => {
+            exec(walker, &format!("runs `{}`", mark::shown(value)), span);
+            walker.inner(value, Stream::Opaque, span);
+        }
+        "--ext-diff" | "--textconv" | "--open-files-in-pager" => {
+            exec(walker, "runs a program from its configuration", span)
+        }
+        _ => {}
+    }
+}
+
+/// What only code can say.
+fn special(walker: &mut Walker<'_>, name: &str, options: &Options, args: &[Arg], call: &Call<'_>) {
+    let destroy = |walker: &mut Walker<'_>, what: &str| {
+        walker.report.raise(Class::Destructive, "LOSES", format!("`git {name}` {what}"), call.span)
+    };
+    match name {
+        "checkout" if checkout_overwrites(options) => destroy(walker, "overwrites files with no way back"),
+        "restore" if !options.has("--staged -S") || options.has("--worktree -W") => {
+            destroy(walker, "overwrites files with no way back")
+        }
+        "push" if options.operands.iter().skip(1).any(|reference| reference.text.starts_with(['+', ':'])) => {
+            destroy(walker, "rewrites or removes a shared branch")
+        }
+        "branch" if options.operands.len() > 1 && options.has("-f --force") => {
+            destroy(walker, "moves a branch by force")
+        }
+        "gc" if options.value("--prune").is_some_and(|when| when != "never") => {
+            destroy(walker, "drops unreachable history")
+        }
+        "grep" => {
+            if let Some(arg) =
+                args.iter().find(|arg| arg.text.starts_with("-O") || arg.text.starts_with("--open-files-in-pager"))
+            {
+                exec(walker, "runs a pager of the caller's choice", arg.span);
+                let text = arg.text.trim_start_matches("-O").trim_start_matches("--open-files-in-pager=").to_owned();
+                walker.inner(&text, Stream::Opaque, arg.span);
+            }
+        }
+        "config" => config(walker, options, call),
+        "bisect" if options.operands.first().is_some_and(|verb| verb.text == "run") => {
+            walker.report.can(Capability::Exec);
+            walker.run(options.operands.get(1..).unwrap_or_default().to_vec(), Stream::Absent, call.span);
+        }
+        "submodule" if options.operands.first().is_some_and(|verb| verb.text == "foreach") => {
+            walker.report.can(Capability::Exec);
+            let text = options.operands.iter().skip(1).map(|arg| arg.text.clone()).collect::<Vec<_>>().join(" ");
+            walker.inner(&text, Stream::Absent, call.span);
+        }
+        "rebase" | "difftool" => {
+            if let Some(text) = options.value("-x --exec --extcmd") {
+                walker.report.can(Capability::Exec);
+                walker.inner(text, Stream::Absent, call.span);
+            }
+        }
+        "clone" if options.operands.iter().any(|url| url.text.starts_with("ext::")) => {
+            exec(walker, "runs a command as its transport", call.span)
+        }
+        "rm" if options.has("-r") && !options.has("--cached") => destroy(walker, "removes a tree from disk"),
+        _ => {}
+    }
+    if matches!(name, "mv" | "rm" | "restore" | "checkout" | "add") {
+        for operand in &options.operands {
+            if matches!(name, "rm" | "mv")
+                || operand.text.contains('/') && name != "add" && options.before_dashes.is_some()
+            {
+                let path = walker.resolve(&operand.text);
+                walker.report.writes(&path);
+            }
+        }
+    }
+}
+
+/// Endings that name a source file rather than a branch.
+const SOURCE_ENDINGS: &[&str] = &[
+    ".rs", ".py", ".js", ".ts", ".tsx", ".jsx", ".go", ".c", ".h", ".cpp", ".java", ".rb", ".txt", ".md", ".json",
+    ".yaml", ".yml", ".toml", ".html", ".css", ".sh", ".lock", ".xml", ".sql", ".php",
+];
+
+fn checkout_overwrites(options: &Options) -> bool {
+    let creates = options.has("-b -B --orphan --detach -d");
+    let after_dashes = options.before_dashes.is_some_and(|before| options.operands.len() > before);
+    let path_like = |text: &str| {
+        text == "."
+            || text.starts_with("./")
+            || text.starts_with("../")
+            || text.contains(mark::STAR)
+            || text.starts_with(":/")
+            || SOURCE_ENDINGS.iter().any(|end| text.ends_with(end))
+    };
+    let named = match options.operands.as_slice() {
+        [] => false,
+        [only] => path_like(&only.text),
+        [_, _, ..] => !creates,
+    };
+    after_dashes || options.has("-f --force --pathspec-from-file") || (named && !creates)
+}
+
+fn config(walker: &mut Walker<'_>, options: &Options, call: &Call<'_>) {
+    let words: Vec<&Arg> = options
+        .operands
+        .iter()
+        .filter(|operand| !matches!(operand.text.as_str(), "get" | "set" | "list" | "unset"))
+        .collect();
+    let asks = options.has("--get --get-all --get-regexp --list -l --show-origin --get-urlmatch")
+        || options.operands.first().is_some_and(|first| matches!(first.text.as_str(), "get" | "list"));
+    let key = words.first().map(|word| word.text.to_ascii_lowercase()).unwrap_or_default();
+    if key.starts_with("credential.") || key.contains("token") || key.contains("password") {
+        walker.report.can_because(Capability::Credentials, format!("`{key}` concerns passwords"), call.span);
+    }
+    if asks || (words.len() < 2 && !options.has("--unset --unset-all --remove-section --edit -e")) {
+        return;
+    }
+    walker.report.raise(Class::Write, "WRITES", format!("changes the setting `{key}`"), call.span);
+    if let Some(value) = words.get(1) {
+        let stored_command = RUNS.contains(&key.as_str()) || (key.starts_with("alias.") && value.text.starts_with('!'));
+        if stored_command && !PAGERS.contains(&value.text.as_str()) {
+            walker.report.can_because(
+                Capability::Persistence,
+                format!("`{key}` makes git run `{}` later", mark::shown(&value.text)),
+                value.span,
+            );
+            setting(walker, &key, &value.text, value.span);
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! Code in other languages, given on a command line: what its literals and calls show.
+//!
+//! This is no interpreter. Literals are folded, calls that act on the system are looked up, and what
+//! they act on is judged as a path, a shell text or more code. A call with an unknown argument is unknown.
+
+mod token;
+
+use crate::answer::{Capability, Class, Span};
+use crate::mark;
+use crate::sensitive;
+use crate::stream::Stream;
+use crate::touch::How;
+use crate::walk::{Arg, Walker};
+
+use token::Token;
+
+/// A language whose code is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    Python,
+    Perl,
+    Ruby,
+    Node,
+    Php,
+    Lua,
+    Other,
+}
+
+impl Language {
+    /// The language an interpreter runs.
+    pub fn of(name: &str) -> Option<Self> {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        Some(match stem {
+            "python" | "pypy" | "ipython" | "micropython" | "jython" => Self::Python,
+            "perl" => Self::Perl,
+            "ruby" | "irb" | "jruby" => Self::Ruby,
+            "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" | "esno" => Self::Node,
+            "php" => Self::Php,
+            "lua" | "luajit" | "texlua" => Self::Lua,
+            "tclsh" | "expect" | "wish" | "guile" | "racket" | "julia" | "rscript" | "r" | "elixir" | "erl"
+            | "groovy" | "scala" | "ghci" | "runghc" | "ocaml" | "swift" | "osascript" | "pwsh" | "powershell"
+            | "octave" | "gjs" | "crystal" | "dart" => Self::Other,
+            _ => return None,
+        })
+    }
+}
+
+/// What a call does with its argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Does {
+    Shell,
+    Code,
+    RemoveTree,
+    Remove,
+    Write,
+    Read,
+    Network,
+}
+
+/// Calls by their last name. The table is shared: a name that means one thing in one language and
+/// nothing in the others does no harm there.
+const CALLS: &[(&str, Does)] = &[
+    ("system", Does::Shell),
+    ("popen", Does::Shell),
+    ("popen2", Does::Shell),
+    ("popen3", Does::Shell),
+    ("Popen", Does::Shell),
+    ("getoutput", Does::Shell),
+    ("getstatusoutput", Does::Shell),
+    ("check_output", Does::Shell),
+    ("check_call", Does::Shell),
+    ("call", Does::Shell),
+    ("run", Does::Shell),
+    ("execSync", Does::Shell),
+    ("spawn", Does::Shell),
+    ("spawnSync", Does::Shell),
+    ("execFile", Does::Shell),
+    ("execFileSync", Does::Shell),
+    ("exec", Does::Shell),
+    ("shell_exec", Does::Shell),
+    ("passthru", Does::Shell),
+    ("proc_open", Does::Shell),
+    ("pcntl_exec", Does::Shell),
+    ("qx", Does::Shell),
+    ("execute", Does::Shell),
+    ("execv", Does::Shell),
+    ("execve", Does::Shell),
+    ("execvp", Does::Shell),
+    ("execl", Does::Shell),
+    ("execlp", Does::Shell),
+    ("execle", Does::Shell),
+    ("spawnl", Does::Shell),
+    ("spawnv", Does::Shell),
+    ("capture2", Does::Shell),
+    ("capture3", Does::Shell),
+    ("pipeline", Does::Shell),
+    ("startfile", Does::Shell),
+    ("create_subprocess_shell", Does::Shell),
+    ("create_subprocess_exec", Does::Shell),
+    ("execa", Does::Shell),
+    ("posix_spawn", Does::Shell),
+    ("fork_exec", Does::Shell),
+    ("eval", Does::Code),
+    ("Function", Does::Code),
+    ("runInNewContext", Does::Code),
+    ("runInThisContext", Does::Code),
+    ("instance_eval", Does::Code),
+    ("class_eval", Does::Code),
+    ("loadstring", Does::Code),
+    ("assert", Does::Code),
+    ("compile", Does::Code),
+    ("create_function", Does::Code),
+    ("execfile", Does::Code),
+    ("rmtree", Does::RemoveTree),
+    ("rm_rf", Does::RemoveTree),
+    ("rm_r", Does::RemoveTree),
+    ("remove_tree", Does::RemoveTree),
+    ("remove_entry_secure", Does::RemoveTree),
+    ("rmSync", Does::RemoveTree),
+    ("rmdirSync", Does::RemoveTree),
+    ("removeSync", Does::RemoveTree),
+    ("rimraf", Does::RemoveTree),
+    ("emptyDirSync", Does::RemoveTree),
+    ("remove_dir", Does::RemoveTree),
+    ("rmtree_p", Does::RemoveTree),
+    ("rm_f", Does::Remove),
+    ("rmdir", Does::Remove),
+    ("removedirs", Does::Remove),
+    ("remove", Does::Remove),
+    ("unlink", Does::Remove),
+    ("unlinkSync", Does::Remove),
+    ("rm", Does::RemoveTree),
+    ("truncate", Does::Remove),
+    ("ftruncate", Does::Remove),
+    ("truncateSync", Does::Remove),
+    ("deleteFile", Does::Remove),
+    ("safe_unlink", Does::Remove),
+    ("writeFile", Does::Write),
+    ("writeFileSync", Does::Write),
+    ("appendFileSync", Does::Write),
+    ("write_text", Does::Write),
+    ("write_bytes", Does::Write),
+    ("file_put_contents", Does::Write),
+    ("copyfile", Does::Write),
+    ("copyFileSync", Does::Write),
+    ("copy2", Does::Write),
+    ("symlink", Does::Write),
+    ("chmod", Does::Write),
+    ("chmodSync", Does::Write),
+    ("rename", Does::Write),
+    ("renameSync", Does::Write),
+    ("mkdir", Does::Write),
+    ("makedirs", Does::Write),
+    ("mkdirSync", Does::Write),
+    ("open", Does::Read),
+    ("fopen", Does::Read),
+    ("readFile", Does::Read),
+    ("readFileSync", Does::Read),
+    ("read_text", Does::Read),
+    ("file_get_contents", Does::Read),
+    ("readlines", Does::Read),
+    ("createReadStream", Does::Read),
+    ("read", Does::Read),
+    ("readfile", Does::Read),
+    ("urlopen", Does::Network),
+    ("urlretrieve", Does::Network),
+    ("fetch", Does::Network),
+    ("get", Does::Network),
+    ("request", Does::Network),
+    ("connect", Does::Network),
+    ("create_connection", Does::Network),
+    ("curl_exec", Does::Network),
+    ("fsockopen", Does::Network),
+    ("post", Does::Network),
+    ("createConnection", Does::Network),
+];
+
+/// Names that need their module beside them, or they are ordinary words.
+const QUALIFIED: &[(&str, &[&str])] = &[
+    ("run", &["subprocess"]),
+    ("call", &["subprocess"]),
+    ("remove", &["os", "fs", "FileUtils", "Path", "path", "file"]),
+    ("rm", &["fs", "FileUtils", "promises", "fsPromises"]),
+    ("get", &["requests", "http", "https", "axios", "HTTP", "httpx", "urllib3", "LWP"]),
+    ("post", &["requests", "http", "https", "axios", "HTTP", "httpx"]),
+    ("request", &["requests", "http", "https", "axios", "HTTP", "urllib"]),
+    ("connect", &["socket", "net", "s", "sock", "tls"]),
+    ("execute", &["os"]),
+    ("compile", &["builtins"]),
+    ("assert", &["php"]),
+    ("rename", &["os", "fs", "File", "FileUtils"]),
+    ("copy2", &["shutil"]),
+    ("read", &["File", "IO"]),
+    ("pipeline", &["Open3"]),
+    ("spawn", &["pty", "child_process", "Process", "Kernel", "cp", "require"]),
+    ("truncate", &["os", "fs", "File"]),
+    ("symlink", &["os", "fs", "File"]),
+];
+
+impl Walker<'_> {
+    /// Judges code that an interpreter is given.
+    pub fn code(&mut self, language: Language, text: &str, span: Span) {
+        self.report.can(Capability::Exec);
+        self.report.raise(Class::Write, "CODE", "runs code in another language", span);
+        if text.contains(mark::REMOTE) {
+            self.remote_code("the code came from another machine".to_owned(), span);
+        } else if text.chars().next().is_some_and(mark::is_hole)
+            && text.chars().all(|c| mark::is_hole(c) || c.is_whitespace())
+        {
+            self.report.unknown("DYNAMIC_CODE", "the code cannot be known", span);
+        }
+        if !self.deeper() {
+            return;
+        }
+        self.apple_script(text, span);
+        let tokens = token::fold(&token::lex(text, language), language);
+        self.tokens(language, &tokens, span);
+        self.connected_shell(text, span);
+        self.shallower();
+    }
+
+    fn tokens(&mut self, language: Language, tokens: &[Token], span: Span) {
+        for (at, token) in tokens.iter().enumerate() {
+            match token {
+                Token::Command(text) => {
+                    self.inner(text, Stream::Absent, span);
+                }
+                Token::Text(text) => self.literal(text, span),
+                Token::Name(name) => {
+                    let last = name.rsplit(['.', ':', '>']).next().unwrap_or(name);
+                    let last = if language == Language::Perl { last.trim_start_matches('&') } else { last };
+                    let called = match tokens.get(at + 1) {
+                        Some(Token::Mark('(')) => true,
+                        Some(Token::Text(_)) => {
+                            matches!(language, Language::Perl | Language::Ruby | Language::Lua | Language::Php)
+                        }
+                        Some(Token::Mark('<')) => false,
+                        Some(_) | None => false,
+                    };
+                    if called && let Some(does) = lookup(last, name, language, tokens) {
+                        self.called(language, does, last, tokens.get(at + 1..).unwrap_or_default(), span);
+                    }
+                }
+                Token::Mark(_) | Token::Number(_) => {}
+            }
+        }
+    }
+
+    /// A path that carries secrets is noticed wherever it stands.
+    fn literal(&mut self, text: &str, span: Span) {
+        let path_like = text.len() < 512
+            && (text.starts_with(['/', '~', '.']) || text.contains("/."))
+            && !text.contains([' ', '\n']);
+        if path_like && sensitive::is(sensitive::Concern::Secret, &self.resolve(text), self.view.home) {
+            self.read_file(text, span);
+        }
+        if sensitive::is_secret_variable(text)
+            && text.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit())
+        {
+            self.report.can_because(Capability::Credentials, format!("reads the variable `{text}`"), span);
+        }
+    }
+
+    fn called(&mut self, language: Language, does: Does, name: &str, rest: &[Token], span: Span) {
+        let (texts, unknown) = token::arguments(rest);
+        match does {
+            Does::Shell => self.shell_call(&texts, unknown, name, span),
+            Does::Code => match texts.first() {
+                Some(text) => self.code(language, text, span),
+                None if unknown => {
+                    self.report.unknown("DYNAMIC_CODE", format!("`{name}` runs code that cannot be known"), span)
+                }
+                None => {}
+            },
+            Does::RemoveTree | Does::Remove => {
+                self.report.raise(Class::Destructive, "REMOVES", format!("`{name}` removes files"), span);
+                for text in texts.iter().take(1) {
+                    self.write_file(text, if does == Does::RemoveTree { How::RemoveTree } else { How::Remove }, span);
+                }
+            }
+            Does::Write => {
+                for text in texts.iter().take(1) {
+                    self.write_file(text, How::Overwrite, span);
+                }
+            }
+            Does::Read => self.opened(&texts, rest, span),
+            Does::Network => {
+                self.report.can(Capability::Network);
+            }
+        }
+    }
+
+    /// `open(path, mode)`: the mode decides.
+    fn opened(&mut self, texts: &[String], rest: &[Token], span: Span) {
+        let Some(path) = texts.first() else { return };
+        let mode = texts.get(1).map(String::as_str).unwrap_or_default();
+        // Perl's two-argument open: `open(F, "| cmd")`.
+        if let Some(command) = path.strip_prefix('|').or_else(|| path.strip_suffix('|')) {
+            self.inner(command, Stream::Absent, span);
+        } else if mode.starts_with(['w', '>']) {
+            let closed = rest.iter().position(|token| *token == Token::Mark(')')).and_then(|end| rest.get(end + 1))
+                == Some(&Token::Name(".close".to_owned()));
+            self.write_file(path, if closed { How::Empty } else { How::Overwrite }, span);
+        } else if mode.starts_with(['a', 'r']) && mode.contains('+') || mode.starts_with('a') {
+            self.write_file(path, How::Append, span);
+        } else {
+            self.read_file(path, span);
+        }
+    }
+
+    fn shell_call(&mut self, texts: &[String], unknown: bool, name: &str, span: Span) {
+        match texts {
+            [] if unknown => {
+                self.report.unknown("DYNAMIC_CODE", format!("`{name}` runs a command that cannot be known"), span)
+            }
+            [] => {}
+            [only] => {
+                self.inner(&only.clone(), Stream::Absent, span);
+                if unknown {
+                    self.report.unknown(
+                        "DYNAMIC_CODE",
+                        format!("`{name}` runs a command that is partly unknown"),
+                        span,
+                    );
+                }
+            }
+            several => {
+                let words: Vec<Arg> = several.iter().map(|text| Arg::new(text.clone(), span)).collect();
+                // `execl("/bin/rm", "rm", …)` repeats the name.
+                let words = if name.starts_with("execl") && words.len() > 2 {
+                    [words.get(..1).unwrap_or_default(), words.get(2..).unwrap_or_default()].concat()
+                } else {
+                    words
+                };
+                self.run(words, Stream::Absent, span);
+            }
+        }
+    }
+
+    /// A socket and a shell in one program are a door for somebody else.
+    fn connected_shell(&mut self, text: &str, span: Span) {
+        let socket = ["socket", "TCPSocket", "fsockopen", "net.connect", "net.Socket", "IO::Socket", "/inet/tcp"]
+            .iter()
+            .any(|name| text.contains(name));
+        let shell = ["/bin/sh", "/bin/bash", "dup2", "pty.spawn", "cmd.exe", "exec", "\"sh\"", "'sh'"]
+            .iter()
+            .any(|name| text.contains(name));
+        if socket && shell {
+            self.remote_code("the code connects a shell to another machine".to_owned(), span);
+        }
+        let fetches = [
+            "urlopen",
+            "requests.get",
+            "http.get",
+            "https.get",
+            "fetch(",
+            "open-uri",
+            "LWP",
+            "Net::HTTP",
+            "file_get_contents('http",
+            "file_get_contents(\"http",
+            "urlretrieve",
+            "URI.open",
+        ]
+        .iter()
+        .any(|name| text.contains(name));
+        let evaluates =
+            ["eval ", "eval(", "instance_eval", "exec(", "Function("].iter().any(|name| text.contains(name));
+        let addressed = text.contains("http://") || text.contains("https://");
+        if addressed && evaluates && ["get", "open", "fetch", "read"].iter().any(|name| text.contains(name)) {
+            self.remote_code("the code fetches text and runs it".to_owned(), span);
+        }
+        if fetches {
+            self.report.can(Capability::Network);
+            if ["exec(", "eval(", "os.system", "subprocess", "execSync", "system(", "compile("]
+                .iter()
+                .any(|name| text.contains(name))
+            {
+                self.remote_code("the code fetches text and runs it".to_owned(), span);
+            }
+        }
+    }
+
+    /// AppleScript reaches the shell by a phrase, not by a call.
+    fn apple_script(&mut self, text: &str, span: Span) {
+        let mut rest = text;
+        while let Some(at) = rest.find("do shell script") {
+            rest = rest.get(at + 15..).unwrap_or_default();
+            let body =
+                rest.trim_start().strip_prefix('"').map(|body| body.split('"').next().unwrap_or_default().to_owned());
+            match body {
+                Some(body) => {
+                    self.inner(&body, Stream::Absent, span);
+                }
+                None => self.report.unknown("DYNAMIC_CODE", "the shell text in the script cannot be known", span),
+            }
+        }
+        if text.contains("administrator privileges") {
+            self.report.can_because(Capability::Privilege, "the script asks for administrator privileges", span);
+        }
+        if text.contains("to delete") && text.contains("POSIX file")
+            || text.contains("empty the trash")
+            || text.contains("empty trash")
+        {
+            self.report.raise(Class::Destructive, "REMOVES", "the script deletes files", span);
+        }
+        if text.contains("to shut down") || text.contains("to restart") {
+            self.report.raise(Class::Catastrophic, "POWER", "the script stops the machine", span);
+        }
+    }
+
+    /// An awk program: `system()`, pipes and output files.
+    pub fn awk_program(&mut self, text: &str, stdin: &Stream, span: Span) {
+        if !text.contains("system") && !text.contains('|') && !text.contains('>') && !text.contains("getline") {
+            return;
+        }
+        if !self.deeper() {
+            return;
+        }
+        let tokens = token::fold(&token::lex(text, Language::Other), Language::Other);
+        for (at, token) in tokens.iter().enumerate() {
+            let next = tokens.get(at + 1);
+            match (token, next) {
+                (Token::Name(name), Some(Token::Mark('('))) if name == "system" => {
+                    self.report.can(Capability::Exec);
+                    let (texts, unknown) = token::arguments(tokens.get(at + 1..).unwrap_or_default());
+                    if texts.is_empty() && *stdin == Stream::Remote {
+                        self.remote_code("awk runs what another machine sends".to_owned(), span);
+                    }
+                    let joined = texts.join("") + if unknown { "\u{E001}" } else { "" };
+                    self.inner(&joined, Stream::Absent, span);
+                }
+                (Token::Mark('|'), Some(Token::Text(command))) => {
+                    self.report.can(Capability::Exec);
+                    self.inner(&command.clone(), Stream::Opaque, span);
+                }
+                (Token::Mark('|'), Some(Token::Name(name))) if name == "getline" => {
+                    self.report.can(Capability::Exec);
+                    if let Some(Token::Text(command)) = at.checked_sub(1).and_then(|before| tokens.get(before)) {
+                        self.inner(&command.clone(), Stream::Absent, span);
+                    }
+                }
+                (Token::Mark('>'), Some(Token::Text(path)))
+                    if !path.chars().all(|c| c.is_ascii_digit() || c == '.') && at > 0 =>
+                {
+                    // `$3 > "x"` compares, `print > "x"` writes; the words before the mark decide.
+                    let printing = tokens
+                        .get(..at)
+                        .unwrap_or_default()
+                        .iter()
+                        .rev()
+                        .take(12)
+                        .take_while(|token| !matches!(token, Token::Mark(';' | '{' | '}')))
+                        .any(|token| matches!(token, Token::Name(name) if name.starts_with("print")));
+                    if printing {
+                        self.write_file(&path.clone(), How::Overwrite, span);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.shallower();
+    }
+}
+
+fn lookup(last: &str, full: &str, language: Language, tokens: &[Token]) -> Option<Does> {
+    // `exec` runs code in Python and a program everywhere else.
+    if last == "exec" && language == Language::Python {
+        return Some(Does::Code);
+    }
+    // `eval` of a regular expression object, `get` of a dictionary: unqualified words are left alone.
+    if let Some((_, owners)) = QUALIFIED.iter().find(|(name, _)| *name == last)
+        && !owners.iter().any(|owner| full.split(['.', ':', '>', '(', ')', '\'', '"']).any(|part| part == *owner))
+        && !imported_as_another(owners, full, tokens)
+        && !(full.starts_with('.') && matches!(last, "rm" | "spawn" | "run" | "remove") && language == Language::Node)
+    {
+        return None;
+    }
+    if last == "exec" && language == Language::Node && full.starts_with('.') && full == ".exec" {
+        return Some(Does::Shell);
+    }
+    if full.ends_with("File.delete")
+        || full.ends_with("File::delete")
+        || full.ends_with("Dir.delete")
+        || full.ends_with("FileUtils.remove_dir")
+    {
+        return Some(Does::Remove);
+    }
+    CALLS.iter().find(|(name, _)| *name == last).map(|(_, does)| *does)
+}
+
+/// The text that code prints when printing one literal is all it does.
+pub(crate) fn printed(language: Language, text: &str) -> Option<String> {
+    let tokens = token::fold(&token::lex(text, language), language);
+    let literals: Vec<&String> =
+        tokens.iter().filter_map(|token| if let Token::Text(text) = token { Some(text) } else { None }).collect();
+    let prints = tokens.iter().any(|token| matches!(token, Token::Name(name) if matches!(name.as_str(), "print" | "puts" | "say" | "echo" | "printf" | "console.log" | "process.stdout.write" | "sys.stdout.write" | "io.write")));
+    match literals.as_slice() {
+        [only] if prints && !only.is_empty() => Some(format!("{only}\n")),
+        _ => None,
+    }
+}
+
+/// `import subprocess as s; s.run(…)`: the owner stands elsewhere in the code.
+fn imported_as_another(owners: &[&str], full: &str, tokens: &[Token]) -> bool {
+    let renames = tokens.iter().any(|token| matches!(token, Token::Name(name) if name == "as" || name == "import"));
+    let owned = tokens.iter().any(|token| matches!(token, Token::Name(name) if owners.contains(&name.as_str())));
+    renames && owned && !full.starts_with('.')
+}

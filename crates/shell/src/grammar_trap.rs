@@ -1,0 +1,77 @@
+//! Texts on which the grammar is known to panic, recognised before it sees them.
+
+/// Descriptor numbers are read into 32 bits without a check: `99999999999>x`.
+pub fn has_number_overflow(text: &str) -> bool {
+    let mut digits = 0usize;
+    for byte in text.bytes() {
+        match byte {
+            b'0'..=b'9' => digits += 1,
+            b'<' | b'>' if digits > 9 => return true,
+            _ => digits = 0,
+        }
+    }
+    false
+}
+
+/// Here-documents in a text with substitutions, when the line that starts one goes on with brackets or never ends.
+///
+/// The tokenizer then looks for a bracket it has already taken.
+pub fn has_loose_here_document(text: &str) -> bool {
+    const BRACKETS: &[char] = &['(', ')', '{', '}', '[', ']', '`'];
+    if !["$(", "${", "$[", "`", "<(", ">("].iter().any(|opener| text.contains(opener)) {
+        return false;
+    }
+    let data = single_quoted(text);
+    let in_data = |at: usize| data.iter().any(|(start, end)| (*start..*end).contains(&at));
+    text.match_indices("<<").filter(|(at, _)| !in_data(*at)).take(64).any(|(at, _)| {
+        let rest = text.get(at + 2..).unwrap_or_default();
+        // `<<<` is a here-string; in arithmetic `1<<2` shifts.
+        let string = rest.starts_with('<') || text.get(..at).is_some_and(|before| before.ends_with('<'));
+        if string || rest.trim_start().starts_with(|c: char| c.is_ascii_digit()) {
+            return false;
+        }
+        match rest.split_once('\n') {
+            Some((line, _)) => line.contains(BRACKETS),
+            None => true,
+        }
+    })
+}
+
+/// Byte ranges inside single quotes at the outermost level; what is nested counts as open text.
+fn single_quoted(text: &str) -> Vec<(usize, usize)> {
+    let mut ranges = Vec::new();
+    let (mut start, mut double, mut escaped) = (None, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match (byte, start) {
+            (b'\'', Some(from)) => {
+                ranges.push((from, at));
+                start = None;
+            }
+            (_, Some(_)) => {}
+            (_, None) if escaped => escaped = false,
+            (b'\\', None) => escaped = true,
+            (b'"', None) => double = !double,
+            (b'\'', None) if !double => start = Some(at),
+            (_, None) => {}
+        }
+    }
+    ranges.truncate(256);
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn traps() {
+        assert!(has_number_overflow("99999999999>x"));
+        assert!(!has_number_overflow("echo 99999999999 2>x"));
+        assert!(has_loose_here_document("echo $(cat <<E)\nE\n"));
+        assert!(has_loose_here_document("$(cat <<E"));
+        assert!(!has_loose_here_document("git commit -m \"$(cat <<'E'\ntext (more)\nE\n)\""));
+        assert!(!has_loose_here_document("cat <(echo 'x <<E)')"));
+        assert!(!has_loose_here_document("cat <<E\n$(ls)\nE\n"));
+        assert!(!has_loose_here_document("echo $((1<<2)) $(cat <<< x)"));
+    }
+}

@@ -1,0 +1,65 @@
+//! Understands shell commands without running them.
+//!
+//! [`classify`] parses a command with a bash grammar, walks it in the order a shell would, reduces
+//! wrappers, interpreters and substitutions to plain argument lists, and judges those by tables of
+//! rules. It is pure: the same command and view always give the same answer, and nothing is touched.
+//!
+//! ```
+//! use shell::{Class, View, classify};
+//!
+//! let answer = classify("env sudo rm -rf \"/\"", &View::default());
+//! assert_eq!(answer.class, Class::Catastrophic);
+//! assert_eq!(classify("echo 'rm -rf /'", &View::default()).class, Class::Read);
+//! ```
+
+mod act;
+mod answer;
+mod arithmetic;
+mod brace;
+mod call;
+mod code;
+mod decode;
+mod glob;
+mod grammar_trap;
+pub mod jsonl;
+mod limits;
+mod mark;
+mod path;
+mod quote;
+mod reference;
+pub mod rules;
+mod run;
+mod sensitive;
+mod stream;
+#[cfg(test)]
+mod testing;
+mod touch;
+mod view;
+mod walk;
+mod zone;
+
+#[cfg(feature = "disguise")]
+pub mod disguise;
+#[cfg(feature = "disguise")]
+pub mod measure;
+
+pub use answer::{Capability, Class, Classification, Reason, Span};
+pub use path::{Footprint, Path};
+pub use reference::reference_markdown;
+pub use view::{Links, View};
+
+/// Says what a command would do.
+///
+/// Never fails and never panics: what cannot be understood is [`Class::Unknown`] with a reason.
+#[must_use]
+pub fn classify(command: &str, view: &View<'_>) -> Classification {
+    walk::classify(&mark::cleaned(command), view)
+}
+
+impl Classification {
+    /// The paths alone, in the form file tools use too.
+    #[must_use]
+    pub fn footprint(&self) -> Footprint {
+        Footprint { reads: self.reads.clone(), writes: self.writes.clone() }
+    }
+}

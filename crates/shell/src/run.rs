@@ -1,0 +1,476 @@
+//! Runs nothing: finds the entry for a program and lets it speak.
+
+use crate::answer::{Capability, Class, Span};
+use crate::call::{Call, Options};
+use crate::mark;
+use crate::rules::{self, Files, Flag, Program, Style};
+use crate::stream::Stream;
+use crate::touch::How;
+use crate::walk::{Arg, Walker};
+
+/// Directories whose programs are the system's own.
+const SYSTEM_BINS: &[&str] = &[
+    "/bin/",
+    "/sbin/",
+    "/usr/bin/",
+    "/usr/sbin/",
+    "/usr/local/bin/",
+    "/usr/local/sbin/",
+    "/opt/homebrew/bin/",
+    "/snap/bin/",
+];
+
+/// Words that, as the verb of a program nobody described, mean loss.
+const LOSSES: &[&str] = &[
+    "delete",
+    "destroy",
+    "purge",
+    "wipe",
+    "drop",
+    "erase",
+    "nuke",
+    "terminate",
+    "rm",
+    "unregister",
+    "del",
+    "force-delete",
+    "repo-delete",
+    "deletefile",
+    "delete-all",
+    "remove-all",
+];
+
+/// Words that, as the verb of a program nobody described, only ask.
+const QUESTIONS: &[&str] = &[
+    "list",
+    "ls",
+    "get",
+    "show",
+    "describe",
+    "status",
+    "version",
+    "info",
+    "help",
+    "search",
+    "view",
+    "inspect",
+    "diff",
+    "history",
+    "whoami",
+    "lookup",
+    "ping",
+    "validate",
+    "check",
+    "lint",
+    "doctor",
+    "config-validate",
+];
+
+/// Programs that a wildcard in a command's name is tried against.
+const SHARP: &[&str] = &[
+    "rm",
+    "dd",
+    "mv",
+    "cp",
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "chmod",
+    "chown",
+    "find",
+    "curl",
+    "wget",
+    "shred",
+    "truncate",
+    "shutdown",
+    "reboot",
+    "halt",
+    "poweroff",
+    "mkfs",
+    "mkfs.ext4",
+    "mkfs.xfs",
+    "wipefs",
+    "cat",
+    "sudo",
+    "su",
+    "python3",
+    "perl",
+    "env",
+    "tee",
+    "xargs",
+    "git",
+    "kill",
+    "nc",
+    "init",
+];
+
+impl Walker<'_> {
+    /// Judges one simple command whose words are expanded.
+    pub fn run(&mut self, mut words: Vec<Arg>, stdin: Stream, span: Span) -> Stream {
+        // An unquoted expansion to nothing leaves no word behind.
+        while words.first().is_some_and(|first| first.text.is_empty() && first.loose) {
+            words.remove(0);
+        }
+        let Some(first) = words.first().cloned() else { return Stream::Absent };
+        let span = if span == Span::default() { first.span } else { span };
+        if !mark::is_literal(&first.text) {
+            return self.dynamic(&first, &words, stdin, span);
+        }
+        if let Some(text) = self.state.aliases.remove(&first.text) {
+            return self.aliased(&first.text, text, &words, stdin, span);
+        }
+        if let Some(body) = self.state.functions.get(&first.text).cloned() {
+            let arguments = words.iter().skip(1).map(|word| word.text.clone()).collect();
+            return self.call(&first.text, &body, arguments, stdin, span);
+        }
+        self.report.ran(words.iter().map(|word| mark::shown(&word.text)).collect());
+        let path = first.text.as_str();
+        let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+        let name = name.strip_suffix(".exe").unwrap_or(&name);
+        let resolved = if path.contains('/') { self.resolve(path) } else { String::new() };
+        let local = path.contains('/') && !SYSTEM_BINS.iter().any(|bin| resolved.starts_with(bin));
+        if local && let Some(out) = self.local_program(&first, &words, &stdin, span) {
+            return out;
+        }
+        if name == "$" {
+            // A prompt copied along with the command.
+            return self.run(words.get(1..).unwrap_or_default().to_vec(), stdin, span);
+        }
+        // A program called in capitals runs on a file system that ignores case, and so do its verbs.
+        let shouting = path.chars().any(|c| c.is_ascii_uppercase()) && !path.chars().any(|c| c.is_ascii_lowercase());
+        let args: Vec<Arg> = words
+            .iter()
+            .skip(1)
+            .map(
+                |word| {
+                    if shouting { Arg { text: word.text.to_ascii_lowercase(), ..word.clone() } } else { word.clone() }
+                },
+            )
+            .collect();
+        match rules::lookup(name) {
+            // `./test` need not be `test`: the entry counts only where it adds caution, or in a `bin` directory.
+            Some(program) if local && !resolved.rsplit('/').nth(1).is_some_and(|parent| parent.ends_with("bin")) => {
+                let saved = self.report.clone();
+                let out = self.apply(program, name, &args, stdin, span);
+                if self.report.class < Class::Destructive {
+                    self.report = saved;
+                    self.undescribed(name, local, &args, span);
+                }
+                out
+            }
+            Some(program) => self.apply(program, name, &args, stdin, span),
+            None => self.undescribed(name, local, &args, span),
+        }
+    }
+
+    /// The program itself is unknown.
+    fn dynamic(&mut self, first: &Arg, words: &[Arg], stdin: Stream, span: Span) -> Stream {
+        self.report.can(Capability::Exec);
+        let shown = mark::shown(&first.text);
+        if first.text.contains(mark::REMOTE) {
+            self.remote_code(format!("`{shown}` runs what another machine sent"), first.span);
+            return Stream::Opaque;
+        }
+        if first.text.contains(mark::HIDDEN) {
+            self.report.raise(
+                Class::Catastrophic,
+                "HIDDEN_CODE",
+                "text that was encoded to be unreadable is run",
+                first.span,
+            );
+            return Stream::Opaque;
+        }
+        self.report.unknown("DYNAMIC_COMMAND", format!("which program `{shown}` is cannot be known"), first.span);
+        for name in self.readings(&first.text) {
+            let mut words = words.to_vec();
+            if let Some(word) = words.first_mut() {
+                word.text = name;
+            }
+            self.run(words, stdin.clone(), span);
+        }
+        // `$SUDO rm …`: the variable may be a wrapper or empty, so the rest is judged as a command too.
+        if first.loose && words.len() > 1 {
+            self.run(words.get(1..).unwrap_or_default().to_vec(), stdin, span);
+        }
+        Stream::Opaque
+    }
+
+    /// Programs a half-known name can mean: with its variables empty, or with its wildcards matched.
+    fn readings(&self, name: &str) -> Vec<String> {
+        let bare: String = name.chars().filter(|c| *c != mark::UNSET).collect();
+        if bare.is_empty() || mark::has_hole(&bare) {
+            return Vec::new();
+        }
+        if !mark::has_wild(&bare) {
+            return vec![bare];
+        }
+        let matched = |program: &&&str| {
+            ["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", ""]
+                .iter()
+                .any(|bin| crate::glob::matches(&bare, &format!("{bin}{program}")))
+        };
+        SHARP.iter().filter(matched).map(|program| (*program).to_owned()).collect()
+    }
+
+    /// Code from another machine is run here.
+    pub fn remote_code(&mut self, sentence: String, span: Span) {
+        self.report.can(Capability::Network);
+        self.report.can(Capability::Exec);
+        self.report.raise(Class::Catastrophic, "REMOTE_CODE", sentence, span);
+    }
+
+    fn aliased(&mut self, name: &str, text: String, words: &[Arg], stdin: Stream, span: Span) -> Stream {
+        let mut line = text.clone();
+        for word in words.iter().skip(1) {
+            line.push(' ');
+            line.push_str(&quoted(&word.text));
+        }
+        let out = self.inline(&line, stdin, span);
+        self.state.aliases.insert(name.to_owned(), text);
+        out
+    }
+
+    /// A program given by a path of its own: a file this text wrote, fetched or will build.
+    fn local_program(&mut self, first: &Arg, words: &[Arg], stdin: &Stream, span: Span) -> Option<Stream> {
+        let path = self.resolve(&first.text);
+        self.report.can(Capability::Exec);
+        if let Some(program) = self.state.programs.get(&path).cloned() {
+            let mut words = words.to_vec();
+            if let Some(word) = words.first_mut() {
+                word.text = program;
+            }
+            return Some(self.run(words, stdin.clone(), span));
+        }
+        match self.state.files.get(&path).cloned()? {
+            Stream::Text(text) => {
+                let saved = self.state.positional.replace(words.iter().skip(1).map(|word| word.text.clone()).collect());
+                let out = self.program_text(&text, stdin.clone(), span);
+                self.state.positional = saved;
+                Some(out)
+            }
+            Stream::Remote => {
+                self.remote_code(format!("`{}` came from another machine", mark::shown(&first.text)), first.span);
+                Some(Stream::Opaque)
+            }
+            Stream::Absent | Stream::Secret | Stream::Opaque => None,
+        }
+    }
+
+    /// Notes that `target` is now another name for the program at `source`.
+    pub fn same_program(&mut self, source: &str, target: &str) {
+        let (source, target) = (self.resolve(source), self.resolve(target));
+        if SYSTEM_BINS.iter().any(|bin| source.starts_with(bin)) {
+            self.state.programs.insert(target, source);
+        }
+    }
+
+    /// A program without an entry.
+    fn undescribed(&mut self, name: &str, local: bool, args: &[Arg], span: Span) -> Stream {
+        let texts: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
+        if texts.iter().any(|text| matches!(*text, "--help" | "--version" | "-h" | "--usage"))
+            || matches!(texts.as_slice(), ["-V" | "-v" | "version" | "help", ..])
+        {
+            return Stream::Opaque;
+        }
+        self.report.can(Capability::Exec);
+        if name.is_empty() {
+            self.report.unknown("UNKNOWN_PROGRAM", "the program has no name", span);
+            return Stream::Opaque;
+        }
+        if name.starts_with('!') {
+            self.report.unknown("DYNAMIC_COMMAND", "which command of the history is run cannot be known", span);
+            return Stream::Opaque;
+        }
+        let verbs: Vec<&&str> = texts
+            .iter()
+            .filter(|text| {
+                !text.starts_with('-') && text.chars().all(|c| c.is_ascii_lowercase() || c == '-' || c == '_')
+            })
+            .take(4)
+            .collect();
+        let loses = verbs
+            .iter()
+            .any(|verb| LOSSES.contains(*verb) || verb.starts_with("delete-") || verb.starts_with("delete_"))
+            || texts
+                .iter()
+                .any(|text| matches!(*text, "--delete" | "--purge" | "--destroy" | "--wipe" | "--delete-all"));
+        let script = [
+            ".sh", ".py", ".pl", ".rb", ".js", ".ts", ".bash", ".zsh", ".php", ".lua", ".run", ".ksh", ".csh", ".awk",
+            ".bin", ".out",
+        ]
+        .iter()
+        .any(|end| name.ends_with(end));
+        if loses && !local {
+            self.report.raise(Class::Destructive, "LOSES", format!("`{name}` is told to delete something"), span);
+        } else if local || script || (texts.is_empty() && !self.is_nested()) {
+            // Without arguments it is told to act on nothing: as good or bad as any script of the project.
+            self.report.raise(Class::Write, "LOCAL_PROGRAM", format!("runs the local program `{name}`"), span);
+        } else if verbs.iter().take(3).any(|verb| {
+            QUESTIONS.contains(*verb)
+                || verb.starts_with("list")
+                || verb.starts_with("get-")
+                || verb.starts_with("describe-")
+        }) {
+            self.report.raise(Class::Read, "QUESTION", format!("`{name}` is asked a question"), span);
+        } else {
+            self.report.unknown("UNKNOWN_PROGRAM", format!("what `{name}` does is not known"), span);
+        }
+        Stream::Opaque
+    }
+
+    /// Applies an entry.
+    pub fn apply(&mut self, program: &'static Program, name: &str, args: &[Arg], stdin: Stream, span: Span) -> Stream {
+        if asks_for_help(args) && !matches!(name, "echo" | "printf" | "[" | "test") {
+            return Stream::Opaque;
+        }
+        let options = Options::parse(args, program.valued, program.style, false);
+        let call = Call { name, args, stdin, span, options };
+        let before = self.report.class;
+        for capability in program.capabilities {
+            self.report.can(*capability);
+        }
+        let verb = if program.verbs.is_empty() { None } else { best_verb(program, &call.options.texts()) };
+        let flags = verb.map_or(program.flags, |verb| verb.flags);
+        let softened = flags.iter().chain(program.flags).any(|flag| flag.softens && call.options.has(flag.names));
+        if softened {
+            self.report.class = before;
+            return program.act.map_or(Stream::Opaque, |_| Stream::Opaque);
+        }
+        let (class, about, capabilities) = verb.map_or((program.class, program.about, &[] as &[Capability]), |verb| {
+            (verb.class, verb.about, verb.capabilities)
+        });
+        for capability in capabilities {
+            self.report.can(*capability);
+        }
+        let words = verb
+            .map(|_| call.options.texts().iter().take(2).map(|text| mark::shown(text)).collect::<Vec<_>>().join(" "))
+            .unwrap_or_default();
+        self.report.raise(
+            class,
+            if class >= Class::Destructive { "LOSES" } else { "WRITES" },
+            format!("`{}` {about}", format!("{name} {words}").trim_end()),
+            span,
+        );
+        for flag in flags.iter().chain(if verb.is_some() { program.flags } else { &[] }) {
+            self.flag(flag, &call);
+        }
+        if let Some(act) = program.act {
+            return act(self, &call);
+        }
+        self.operands(program.files, &call)
+    }
+
+    fn flag(&mut self, flag: &Flag, call: &Call<'_>) {
+        if let Some(opt) = call.options.find(flag.names) {
+            let span = opt.span;
+            self.report.raise(
+                flag.class,
+                if flag.class >= Class::Destructive { "LOSES" } else { "WRITES" },
+                format!("`{} {}` {}", call.name, opt.name, flag.about),
+                span,
+            );
+            for capability in flag.capabilities {
+                self.report.can(*capability);
+            }
+        }
+    }
+
+    /// Paths among the operands; what they hold flows to the output.
+    pub fn operands(&mut self, files: Files, call: &Call<'_>) -> Stream {
+        let operands = &call.options.operands;
+        match files {
+            Files::None => call.stdin.blurred(),
+            Files::Read | Files::ReadAfterFirst => {
+                let skip = usize::from(files == Files::ReadAfterFirst);
+                let mut out = Stream::Absent;
+                for operand in operands.iter().skip(skip) {
+                    out = out.then(self.read_file(&operand.text, operand.span));
+                }
+                let out = if operands.len() > skip { out } else { call.stdin.clone() };
+                out.blurred()
+            }
+            Files::Create | Files::Write | Files::Remove => {
+                let how = match files {
+                    Files::Create => How::Create,
+                    Files::Remove => How::Remove,
+                    Files::Write | Files::None | Files::Read | Files::ReadAfterFirst | Files::CopyLike => {
+                        How::Overwrite
+                    }
+                };
+                for operand in operands {
+                    self.write_file(&operand.text, how, operand.span);
+                }
+                Stream::Absent
+            }
+            Files::CopyLike => {
+                if let Some((last, sources)) = operands.split_last() {
+                    for source in sources {
+                        self.read_file(&source.text, source.span);
+                    }
+                    self.write_file(&last.text, How::Overwrite, last.span);
+                }
+                Stream::Absent
+            }
+        }
+    }
+
+    /// A script found in a file or a pipe: its first line may name another interpreter.
+    pub fn program_text(&mut self, text: &str, stdin: Stream, span: Span) -> Stream {
+        let first = text.lines().next().unwrap_or_default();
+        if let Some(shebang) = first.strip_prefix("#!") {
+            let interpreter = shebang
+                .split_whitespace()
+                .map(|word| word.rsplit('/').next().unwrap_or(word))
+                .find(|word| *word != "env" && !word.starts_with('-'))
+                .unwrap_or("sh");
+            if let Some(language) = crate::code::Language::of(interpreter) {
+                self.code(language, text, span);
+                return Stream::Opaque;
+            }
+        }
+        self.inner(text, stdin, span)
+    }
+}
+
+fn asks_for_help(args: &[Arg]) -> bool {
+    match args {
+        [only] => matches!(only.text.as_str(), "--help" | "--version"),
+        [_, last] => last.text == "--help",
+        _ => false,
+    }
+}
+
+/// The subcommand whose pattern says most.
+fn best_verb(program: &'static Program, operands: &[&str]) -> Option<&'static rules::Verb> {
+    let mut best: Option<(usize, &'static rules::Verb)> = None;
+    for verb in program.verbs {
+        if let Some(weight) = verb.matched(operands) {
+            // Of two that fit equally well the more cautious one speaks.
+            if best.is_none_or(|(heaviest, other)| (weight, verb.class) > (heaviest, other.class)) {
+                best = Some((weight, verb));
+            }
+        }
+    }
+    best.map(|(_, verb)| verb)
+}
+
+/// Quotes a value so that a shell reads it back unchanged.
+pub(crate) fn quoted(text: &str) -> String {
+    let safe = |c: char| {
+        c.is_ascii_alphanumeric()
+            || matches!(c, '-' | '_' | '.' | '/' | '=' | ':' | ',' | '@' | '%' | '+')
+            || mark::is_hole(c)
+            || mark::is_wild(c)
+    };
+    if !text.is_empty() && text.chars().all(safe) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+/// Options of a wrapper end where its command begins.
+pub(crate) fn wrapped(args: &[Arg], valued: &str) -> Options {
+    Options::parse(args, valued, Style::Gnu, true)
+}

@@ -1,0 +1,255 @@
+//! What it means that a command reads, writes or removes a path.
+
+use crate::answer::{Capability, Class, Span};
+use crate::mark;
+use crate::sensitive::{self, Concern};
+use crate::stream::Stream;
+use crate::walk::Walker;
+use crate::zone::{self, Zone};
+
+/// How a path is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// Created, or touched without losing content.
+    Create,
+    /// Content added at the end.
+    Append,
+    /// Content edited in place.
+    Modify,
+    /// Old content replaced.
+    Overwrite,
+    /// Old content thrown away, nothing put in its place.
+    Empty,
+    /// One file removed.
+    Remove,
+    /// A whole tree removed.
+    RemoveTree,
+    /// Moved away.
+    Move,
+    /// Mode, owner or attributes changed on one entry.
+    Mode,
+    /// Mode, owner or attributes changed on a whole tree.
+    ModeTree,
+}
+
+impl Walker<'_> {
+    /// A path is read; what is known of its content is the answer.
+    pub fn read_file(&mut self, text: &str, span: Span) -> Stream {
+        if text == "-" || text.is_empty() {
+            return Stream::Absent;
+        }
+        if !self.step(span) {
+            return Stream::Opaque;
+        }
+        let path = self.resolve(text);
+        if let Some(content) = self.state.files.get(&path) {
+            return content.clone();
+        }
+        if zone::is_sink(&path) {
+            return network_device(&path).map_or_else(
+                || if path == "/dev/null" { Stream::Absent } else { Stream::Opaque },
+                |()| {
+                    self.report.can_because(
+                        Capability::Network,
+                        format!("`{}` is a network connection", mark::shown(text)),
+                        span,
+                    );
+                    Stream::Remote
+                },
+            );
+        }
+        self.report.reads(&path);
+        if text.contains(mark::REMOTE) {
+            return Stream::Remote;
+        }
+        if sensitive::is(Concern::Secret, &path, self.view.home) {
+            self.report.can_because(
+                Capability::Credentials,
+                format!("`{}` holds secrets or says who is who", mark::shown(text)),
+                span,
+            );
+            return Stream::Secret;
+        }
+        Stream::Opaque
+    }
+
+    /// A path is changed.
+    pub fn write_file(&mut self, text: &str, how: How, span: Span) {
+        if text.is_empty() || text == "-" {
+            return;
+        }
+        if !self.step(span) {
+            return;
+        }
+        let path = self.resolve(text);
+        if zone::is_sink(&path) {
+            if network_device(&path).is_some() {
+                self.report.can_because(
+                    Capability::Network,
+                    format!("`{}` is a network connection", mark::shown(text)),
+                    span,
+                );
+            }
+            return;
+        }
+        self.report.writes(&path);
+        self.report.raise(Class::Write, "WRITES", format!("changes `{}`", mark::shown(text)), span);
+        self.concerns(text, &path, how, span);
+        self.loss(text, &path, how, span);
+    }
+
+    /// Capabilities that come from the place, whatever happens to the bytes.
+    fn concerns(&mut self, text: &str, path: &str, how: How, span: Span) {
+        let shown = mark::shown(text);
+        if sensitive::is(Concern::Guard, path, self.view.home) {
+            self.report.can_because(
+                Capability::GuardTampering,
+                format!("`{shown}` configures the guard or the agent's host"),
+                span,
+            );
+        }
+        if sensitive::is(Concern::Secret, path, self.view.home) || is_identity(path) {
+            self.report.can_because(
+                Capability::Credentials,
+                format!("`{shown}` holds secrets or says who is who"),
+                span,
+            );
+        }
+        let removed = matches!(how, How::Remove | How::RemoveTree);
+        if sensitive::is(Concern::Startup, path, self.view.home) && !removed {
+            self.report.can_because(
+                Capability::Persistence,
+                format!("`{shown}` is run later by the system or a login"),
+                span,
+            );
+        }
+        if matches!(
+            crate::path::components(path).next(),
+            Some("etc" | "usr" | "boot" | "lib" | "bin" | "sbin" | "sys" | "proc" | "System")
+        ) {
+            self.report.can(Capability::Privilege);
+        }
+    }
+
+    /// The class that comes from what is lost.
+    fn loss(&mut self, text: &str, path: &str, how: How, span: Span) {
+        let shown = mark::shown(text);
+        let place = zone::of(path, &self.state.cwd, self.view.home);
+        if (zone::is_device(path) || place == Zone::Device) && how != How::Mode {
+            self.report.raise(Class::Catastrophic, "DEVICE", format!("writes to `{shown}`, a device"), span);
+            return;
+        }
+        let vital_file = sensitive::is(Concern::Vital, path, self.view.home);
+        let class = match how {
+            How::Create | How::Mode => Class::Write,
+            How::Append | How::Modify => {
+                if vital_file {
+                    Class::Destructive
+                } else {
+                    Class::Write
+                }
+            }
+            How::Overwrite => overwrite(path, vital_file),
+            How::Empty => {
+                overwrite(path, vital_file).max(if is_scratch(path, place) { Class::Write } else { Class::Destructive })
+            }
+            How::Remove => {
+                if vital_file || matches!(place, Zone::System | Zone::Root) {
+                    Class::Catastrophic
+                } else if wipes_directory(path) {
+                    Class::Destructive
+                } else {
+                    Class::Write
+                }
+            }
+            How::RemoveTree => {
+                if place.is_vital() {
+                    Class::Catastrophic
+                } else {
+                    Class::Destructive
+                }
+            }
+            How::Move => {
+                if place.is_vital() && place != Zone::MaybeRoot {
+                    Class::Catastrophic
+                } else {
+                    Class::Write
+                }
+            }
+            How::ModeTree => {
+                if matches!(place, Zone::Root | Zone::System | Zone::Device) {
+                    Class::Catastrophic
+                } else {
+                    Class::Write
+                }
+            }
+        };
+        if class < Class::Destructive {
+            return;
+        }
+        let verb = match how {
+            How::Create | How::Mode | How::ModeTree => "changes",
+            How::Append | How::Modify => "edits",
+            How::Overwrite => "overwrites",
+            How::Empty => "empties",
+            How::Remove | How::RemoveTree => "removes",
+            How::Move => "moves away",
+        };
+        let what = if vital_file { "a file the machine needs" } else { place.name() };
+        self.report.raise(class, code_of(how), format!("{verb} `{shown}`, {what}"), span);
+    }
+}
+
+const fn code_of(how: How) -> &'static str {
+    match how {
+        How::Remove | How::RemoveTree => "REMOVES",
+        How::Create | How::Append | How::Modify | How::Overwrite | How::Empty => "OVERWRITES",
+        How::Move => "MOVES",
+        How::Mode | How::ModeTree => "MODES",
+    }
+}
+
+/// Replacing the content of a system file; other files are an ordinary edit.
+fn overwrite(path: &str, vital_file: bool) -> Class {
+    if vital_file {
+        return Class::Catastrophic;
+    }
+    match crate::path::components(path).next() {
+        Some("boot" | "bin" | "sbin" | "lib" | "lib64") => Class::Catastrophic,
+        Some("etc") => Class::Destructive,
+        Some(_) | None => Class::Write,
+    }
+}
+
+/// Emptying a log, a temporary file or shell output costs nothing that is missed.
+fn is_scratch(path: &str, place: Zone) -> bool {
+    place == Zone::Temp
+        || path.ends_with(".log")
+        || path.ends_with(".tmp")
+        || path.ends_with(".out")
+        || mark::has_hole(path)
+}
+
+/// `rm *` and friends: every file of a directory.
+fn wipes_directory(path: &str) -> bool {
+    let last = path.rsplit('/').next().unwrap_or_default();
+    last == "\u{E010}" || last == "\u{E003}" || last == ".\u{E010}" || last == "\u{E010}.\u{E010}"
+}
+
+/// Files that decide which name means whom.
+fn is_identity(path: &str) -> bool {
+    matches!(
+        path,
+        "/etc/hosts"
+            | "/etc/resolv.conf"
+            | "/etc/nsswitch.conf"
+            | "/etc/group"
+            | "/etc/hosts.allow"
+            | "/etc/hosts.equiv"
+            | "/etc/login.defs"
+    )
+}
+
+fn network_device(path: &str) -> Option<()> {
+    (path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/")).then_some(())
+}

@@ -1,0 +1,356 @@
+//! Lists, pipelines and compound commands.
+
+use std::rc::Rc;
+
+use brush_parser::ast::{self, AndOr, Command, CompoundCommand, ExtendedTestExpr, SeparatorOperator};
+
+use crate::answer::{Class, Span};
+use crate::limits::LOOP_ROUNDS_MAX;
+use crate::mark;
+use crate::stream::Stream;
+
+use super::{State, Variable, Walker};
+
+impl Walker<'_> {
+    pub(crate) fn list(&mut self, list: &ast::CompoundList, stdin: Stream) -> Stream {
+        let mut out = Stream::Absent;
+        for ast::CompoundListItem(item, separator) in &list.0 {
+            if self.is_spent() {
+                return Stream::Opaque;
+            }
+            let forks = self.forks;
+            self.forks |= matches!(separator, SeparatorOperator::Async);
+            out = out.then(self.and_or(item, stdin.clone()));
+            self.forks = forks;
+        }
+        out
+    }
+
+    /// Both sides of `&&` and `||` are walked: which one runs is not known here.
+    fn and_or(&mut self, list: &ast::AndOrList, stdin: Stream) -> Stream {
+        let mut out = self.pipeline(&list.first, stdin.clone());
+        for next in &list.additional {
+            match next {
+                AndOr::And(pipeline) => out = out.then(self.pipeline(pipeline, stdin.clone())),
+                AndOr::Or(pipeline) if always_fails(&list.first) => out = self.pipeline(pipeline, stdin.clone()),
+                AndOr::Or(pipeline) => {
+                    let before = self.state.clone();
+                    let other = self.pipeline(pipeline, stdin.clone());
+                    // After `a || b` the state is that of a or that of b.
+                    let after = std::mem::replace(&mut self.state, before);
+                    self.join(&after);
+                    out = if out == Stream::Absent { other } else { out };
+                }
+            }
+        }
+        out
+    }
+
+    fn pipeline(&mut self, pipeline: &ast::Pipeline, stdin: Stream) -> Stream {
+        if let [only] = pipeline.seq.as_slice() {
+            return self.command(only, stdin);
+        }
+        let forks = self.forks;
+        self.forks = true;
+        let mut flow = stdin;
+        for command in &pipeline.seq {
+            // Every stage runs in a shell of its own, but files it writes stay.
+            let saved = self.state.clone();
+            flow = self.command(command, flow);
+            let files = std::mem::take(&mut self.state.files);
+            self.state = State { files, ..saved };
+        }
+        self.forks = forks;
+        flow
+    }
+
+    pub(crate) fn command(&mut self, command: &Command, stdin: Stream) -> Stream {
+        match command {
+            Command::Simple(simple) => self.simple(simple, stdin),
+            Command::Compound(compound, redirects) => self.redirected(compound, redirects.as_ref(), stdin),
+            Command::Function(function) => {
+                let name = function.fname.value.clone();
+                self.state.functions.insert(name, Rc::new(function.body.clone()));
+                Stream::Absent
+            }
+            Command::ExtendedTest(test, redirects) => {
+                self.extended_test(&test.expr, 0);
+                if let Some(redirects) = redirects {
+                    self.redirects(&redirects.0, Stream::Absent);
+                }
+                Stream::Absent
+            }
+        }
+    }
+
+    pub(crate) fn redirected(
+        &mut self,
+        compound: &CompoundCommand,
+        redirects: Option<&ast::RedirectList>,
+        stdin: Stream,
+    ) -> Stream {
+        let Some(redirects) = redirects else { return self.compound(compound, stdin) };
+        let plan = self.redirects(&redirects.0, stdin);
+        let out = self.compound(compound, plan.stdin.clone());
+        self.deliver(&plan, out, true)
+    }
+
+    fn compound(&mut self, compound: &CompoundCommand, stdin: Stream) -> Stream {
+        match compound {
+            CompoundCommand::BraceGroup(group) => self.list(&group.list, stdin),
+            CompoundCommand::Subshell(shell) => {
+                let saved = self.state.clone();
+                let out = self.list(&shell.list, stdin);
+                let files = std::mem::take(&mut self.state.files);
+                self.state = State { files, ..saved };
+                out
+            }
+            CompoundCommand::ForClause(clause) => self.for_each(clause, stdin),
+            CompoundCommand::ArithmeticForClause(clause) => {
+                for expr in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
+                    self.arithmetic(&expr.value, Span::default());
+                }
+                self.list(&clause.body.list, stdin)
+            }
+            CompoundCommand::CaseClause(clause) => self.case(clause, stdin),
+            CompoundCommand::IfClause(clause) => self.if_else(clause, stdin),
+            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => self.repeat(clause, stdin),
+            CompoundCommand::Arithmetic(arithmetic) => {
+                self.arithmetic(&arithmetic.expr.value, Span::default());
+                Stream::Absent
+            }
+            CompoundCommand::Coprocess(coprocess) => {
+                let forks = std::mem::replace(&mut self.forks, true);
+                self.command(&coprocess.body, stdin);
+                self.forks = forks;
+                Stream::Absent
+            }
+        }
+    }
+
+    fn for_each(&mut self, clause: &ast::ForClauseCommand, stdin: Stream) -> Stream {
+        let mut values = Vec::new();
+        match &clause.values {
+            Some(words) => {
+                for word in words {
+                    values.extend(self.word(word).into_iter().map(|arg| arg.text));
+                }
+            }
+            None => values = self.state.positional.clone().unwrap_or_else(|| vec![mark::UNSET.to_string()]),
+        }
+        let more = values.len() > LOOP_ROUNDS_MAX;
+        // The worst target may stand last in a long list, so vital places are walked first.
+        values.sort_by_key(|value| !crate::zone::of(&self.resolve(value), &self.state.cwd, self.view.home).is_vital());
+        values.truncate(LOOP_ROUNDS_MAX);
+        if more {
+            values.push(mark::OUTPUT.to_string());
+        }
+        let mut out = Stream::Absent;
+        for value in values {
+            self.state.variables.insert(clause.variable_name.clone(), Variable::Scalar(value));
+            out = out.then(self.list(&clause.body.list, stdin.clone()));
+        }
+        out
+    }
+
+    fn repeat(&mut self, clause: &ast::WhileOrUntilClauseCommand, stdin: Stream) -> Stream {
+        let ast::WhileOrUntilClauseCommand(condition, body, _) = clause;
+        let lines: Vec<Stream> = match &stdin {
+            Stream::Text(text) if text.lines().count() <= LOOP_ROUNDS_MAX => {
+                text.lines().map(|line| Stream::text(format!("{line}\n"))).collect()
+            }
+            Stream::Absent | Stream::Text(_) | Stream::Remote | Stream::Secret | Stream::Opaque => vec![stdin.clone()],
+        };
+        let mut out = Stream::Absent;
+        for line in lines {
+            self.list(condition, line.clone());
+            out = out.then(self.list(&body.list, line));
+        }
+        out
+    }
+
+    fn if_else(&mut self, clause: &ast::IfClauseCommand, stdin: Stream) -> Stream {
+        self.list(&clause.condition, stdin.clone());
+        let before = self.state.clone();
+        let mut out = self.list(&clause.then, stdin.clone());
+        let mut after = std::mem::replace(&mut self.state, before);
+        for branch in clause.elses.iter().flatten() {
+            if let Some(condition) = &branch.condition {
+                self.list(condition, stdin.clone());
+            }
+            let before = self.state.clone();
+            let other = self.list(&branch.body, stdin.clone());
+            out = either(out, other);
+            let this = std::mem::replace(&mut self.state, after);
+            self.join(&this);
+            after = std::mem::replace(&mut self.state, before);
+        }
+        let fallthrough = std::mem::replace(&mut self.state, after);
+        if clause.elses.as_ref().is_none_or(|branches| branches.iter().all(|branch| branch.condition.is_some())) {
+            self.join(&fallthrough);
+        }
+        out
+    }
+
+    fn case(&mut self, clause: &ast::CaseClauseCommand, stdin: Stream) -> Stream {
+        let value = self.word_joined(&clause.value);
+        let mut out = Stream::Absent;
+        let before = self.state.clone();
+        let mut after: Option<State> = None;
+        for item in &clause.cases {
+            for pattern in &item.patterns {
+                self.word_joined(pattern);
+            }
+            let decided = mark::is_literal(&value)
+                && item
+                    .patterns
+                    .iter()
+                    .all(|pattern| !pattern.value.contains(['*', '?', '[', '$', '`', '\'', '"', '\\', '(']))
+                && !item.patterns.iter().any(|pattern| pattern.value == value);
+            if decided {
+                continue;
+            }
+            self.state = before.clone();
+            if let Some(body) = &item.cmd {
+                let branch = self.list(body, stdin.clone());
+                out = either(out, branch);
+            }
+            if let Some(other) = after.take() {
+                self.join(&other);
+            }
+            after = Some(self.state.clone());
+        }
+        self.state = before;
+        if let Some(after) = after {
+            self.join(&after);
+        }
+        out
+    }
+
+    /// Keeps what two possible states agree on; where they differ the value is unknown.
+    fn join(&mut self, other: &State) {
+        let own = &mut self.state;
+        for (name, value) in &other.variables {
+            match own.variables.get(name) {
+                Some(mine) if mine == value => {}
+                // Assigned on one side only: the assignment is the interesting case.
+                None => {
+                    own.variables.insert(name.clone(), value.clone());
+                }
+                Some(_) => {
+                    own.variables.insert(name.clone(), Variable::Scalar(mark::OUTPUT.to_string()));
+                }
+            }
+        }
+        if own.cwd != other.cwd {
+            // The more dangerous of the two places decides.
+            let vital = crate::zone::of(&other.cwd, "/", self.view.home).is_vital();
+            if vital {
+                own.cwd.clone_from(&other.cwd);
+            }
+        }
+        if own.positional != other.positional {
+            // Set on one side only: the setting is the interesting case.
+            own.positional = match (own.positional.take(), &other.positional) {
+                (None, Some(items)) => Some(items.clone()),
+                (Some(_), Some(_)) => None,
+                (kept, None) => kept,
+            };
+        }
+        for (name, body) in &other.functions {
+            own.functions.entry(name.clone()).or_insert_with(|| Rc::clone(body));
+        }
+        for (name, text) in &other.aliases {
+            own.aliases.entry(name.clone()).or_insert_with(|| text.clone());
+        }
+        for (path, content) in &other.files {
+            match own.files.get(path) {
+                Some(mine) if mine == content => {}
+                Some(_) => {
+                    own.files.insert(path.clone(), Stream::Opaque);
+                }
+                None => {
+                    own.files.insert(path.clone(), content.clone());
+                }
+            }
+        }
+    }
+
+    fn extended_test(&mut self, expr: &ExtendedTestExpr, depth: usize) {
+        if depth > crate::limits::COMPOUND_MAX {
+            self.report.unknown("TOO_DEEP", "the test is nested too deeply", Span::default());
+            return;
+        }
+        match expr {
+            ExtendedTestExpr::And(a, b) | ExtendedTestExpr::Or(a, b) => {
+                self.extended_test(a, depth + 1);
+                self.extended_test(b, depth + 1);
+            }
+            ExtendedTestExpr::Not(a) | ExtendedTestExpr::Parenthesized(a) => self.extended_test(a, depth + 1),
+            ExtendedTestExpr::UnaryTest(_, word) => {
+                self.word_joined(word);
+            }
+            ExtendedTestExpr::BinaryTest(_, left, right) => {
+                self.word_joined(left);
+                self.word_joined(right);
+            }
+        }
+    }
+
+    /// Calls a function defined earlier in the text.
+    pub(crate) fn call(
+        &mut self,
+        name: &str,
+        body: &Rc<ast::FunctionBody>,
+        arguments: Vec<String>,
+        stdin: Stream,
+        span: Span,
+    ) -> Stream {
+        if self.calls.len() >= crate::limits::DEPTH_MAX {
+            self.report.unknown("TOO_DEEP", "functions call each other too deeply to follow", span);
+            return Stream::Opaque;
+        }
+        if self.calls.iter().any(|(active, text)| active == name && Rc::ptr_eq(text, body)) {
+            if self.forks {
+                self.report.raise(
+                    Class::Catastrophic,
+                    "FORK_BOMB",
+                    format!("`{name}` starts copies of itself without end"),
+                    span,
+                );
+            } else {
+                self.report.unknown("RECURSION", format!("`{name}` calls itself"), span);
+            }
+            return Stream::Opaque;
+        }
+        self.calls.push((name.to_owned(), Rc::clone(body)));
+        let forks = std::mem::replace(&mut self.forks, false);
+        let saved = self.state.positional.replace(arguments);
+        let ast::FunctionBody(compound, redirects) = &**body;
+        let out = self.redirected(compound, redirects.as_ref(), stdin);
+        self.state.positional = saved;
+        self.forks = forks;
+        self.calls.pop();
+        out
+    }
+}
+
+/// `false || x` always runs x.
+fn always_fails(pipeline: &ast::Pipeline) -> bool {
+    let [Command::Simple(simple)] = pipeline.seq.as_slice() else { return false };
+    let name = simple.word_or_name.as_ref().map(|word| word.value.as_str());
+    simple.prefix.is_none() && matches!((name, pipeline.bang), (Some("false"), false) | (Some("true" | ":"), true))
+}
+
+fn either(first: Stream, second: Stream) -> Stream {
+    if first == second || second == Stream::Absent {
+        first
+    } else if first == Stream::Absent {
+        second
+    } else {
+        match (&first, &second) {
+            (Stream::Remote, _) | (_, Stream::Remote) => Stream::Remote,
+            (Stream::Absent | Stream::Text(_) | Stream::Secret | Stream::Opaque, _) => Stream::Opaque,
+        }
+    }
+}

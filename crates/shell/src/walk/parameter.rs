@@ -1,0 +1,403 @@
+//! Parameter, arithmetic and command expansion after a dollar sign.
+
+use crate::answer::{Capability, Span};
+use crate::glob;
+use crate::mark;
+use crate::quote;
+use crate::sensitive;
+
+use super::expand::Fields;
+use super::{Variable, Walker};
+
+/// A parameter's value: nothing, one text, or a list.
+enum Value {
+    Unset,
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Value {
+    fn joined(self) -> String {
+        match self {
+            Self::Unset => mark::UNSET.to_string(),
+            Self::One(text) => text,
+            Self::Many(items) => items.join(" "),
+        }
+    }
+}
+
+impl Walker<'_> {
+    /// Expands what follows `$` in unquoted text; the position after it is the answer.
+    pub(crate) fn dollar(&mut self, raw: &str, i: usize, span: Span, fields: &mut Fields, joined: bool) -> usize {
+        let bytes = raw.as_bytes();
+        match bytes.get(i + 1) {
+            Some(b'\'') => {
+                let end = ansi_end(bytes, i + 2);
+                fields.push(&quote::unescape(raw.get(i + 2..end).unwrap_or_default()));
+                end + 1
+            }
+            Some(b'"') => {
+                let end = quote::skip_double(raw, i + 2).unwrap_or(bytes.len());
+                fields.push("");
+                self.scan_quoted(raw.get(i + 2..end).unwrap_or_default(), span, fields, false);
+                end + 1
+            }
+            _ => {
+                let (value, next) = self.dollar_value(raw, i, span);
+                match value {
+                    Value::Many(items) if !joined => fields.push_list(&items, false),
+                    value @ (Value::Unset | Value::One(_) | Value::Many(_)) => {
+                        let text = value.joined();
+                        if joined { fields.push(&text) } else { fields.push_split(&text) }
+                    }
+                }
+                next
+            }
+        }
+    }
+
+    pub(crate) fn dollar_quoted(&mut self, raw: &str, i: usize, span: Span, fields: &mut Fields) -> usize {
+        if raw.as_bytes().get(i + 1).is_some_and(|byte| matches!(byte, b'"' | b'\'')) {
+            fields.push("$");
+            return i + 1;
+        }
+        let (value, next) = self.dollar_value(raw, i, span);
+        match value {
+            Value::Many(items) => fields.push_list(&items, true),
+            value @ (Value::Unset | Value::One(_)) => fields.push(&value.joined()),
+        }
+        next
+    }
+
+    fn dollar_value(&mut self, raw: &str, i: usize, span: Span) -> (Value, usize) {
+        let bytes = raw.as_bytes();
+        match bytes.get(i + 1) {
+            Some(b'(') if bytes.get(i + 2) == Some(&b'(') && quote::end_of_arithmetic(raw, i + 3).is_some() => {
+                let end = quote::end_of_arithmetic(raw, i + 3).unwrap_or(raw.len());
+                let body = raw.get(i + 3..end).unwrap_or_default().to_owned();
+                (Value::One(self.arithmetic(&body, span)), end + 2)
+            }
+            Some(b'(') => {
+                let end = quote::end_of_command(raw, i + 2).unwrap_or(raw.len());
+                let body = raw.get(i + 2..end).unwrap_or_default().to_owned();
+                (Value::One(self.substituted(&body, span).value()), end + 1)
+            }
+            Some(b'{') => {
+                let end = quote::end_of_parameter(raw, i + 2).unwrap_or(raw.len());
+                let body = raw.get(i + 2..end).unwrap_or_default().to_owned();
+                (self.braced(&body, span), end + 1)
+            }
+            Some(b'[') => {
+                let end = raw.get(i + 2..).and_then(|rest| rest.find(']')).map_or(raw.len(), |offset| i + 2 + offset);
+                let body = raw.get(i + 2..end).unwrap_or_default().to_owned();
+                (Value::One(self.arithmetic(&body, span)), end + 1)
+            }
+            Some(byte) if byte.is_ascii_alphabetic() || *byte == b'_' => {
+                let name: String = raw
+                    .get(i + 1..)
+                    .unwrap_or_default()
+                    .chars()
+                    .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                    .collect();
+                let next = i + 1 + name.len();
+                (self.value_of(&name, span), next)
+            }
+            Some(byte) if byte.is_ascii_digit() || matches!(byte, b'@' | b'*' | b'#' | b'?' | b'$' | b'!' | b'-') => {
+                let name = char::from(*byte).to_string();
+                (self.value_of(&name, span), i + 2)
+            }
+            _ => (Value::One("$".to_owned()), i + 1),
+        }
+    }
+
+    /// The value of a parameter by name.
+    fn value_of(&mut self, name: &str, span: Span) -> Value {
+        match name {
+            "@" | "*" => return self.state.positional.clone().map_or(Value::Unset, Value::Many),
+            "#" | "?" | "$" | "!" => return Value::One(mark::NUMBER.to_string()),
+            "-" => return Value::One("himBH".to_owned()),
+            _ => {}
+        }
+        if let Ok(index) = name.parse::<usize>() {
+            return match (&self.state.positional, index) {
+                (_, 0) => Value::One("bash".to_owned()),
+                (Some(items), index) => items.get(index - 1).cloned().map_or(Value::One(String::new()), Value::One),
+                (None, _) => Value::Unset,
+            };
+        }
+        match self.state.variables.get(name) {
+            Some(Variable::Scalar(text)) => Value::One(text.clone()),
+            Some(Variable::List(items)) => Value::One(items.first().cloned().unwrap_or_default()),
+            None => self.inherited(name, span),
+        }
+    }
+
+    /// Variables every shell has, as far as their value is certain.
+    fn inherited(&mut self, name: &str, span: Span) -> Value {
+        if sensitive::is_secret_variable(name) {
+            self.report.can_because(Capability::Credentials, format!("`${name}` holds a secret"), span);
+            return Value::One(mark::SECRET.to_string());
+        }
+        Value::One(match name {
+            "HOME" => self.view.home.to_owned(),
+            "PWD" => self.state.cwd.clone(),
+            "IFS" => " \t\n".to_owned(),
+            "TMPDIR" | "TEMP" | "TMP" | "RUNNER_TEMP" => mark::TEMP.to_string(),
+            "EDITOR" | "VISUAL" => "vi".to_owned(),
+            "PAGER" => "less".to_owned(),
+            "SHELL" | "BASH" => "/bin/bash".to_owned(),
+            "USER" | "LOGNAME" | "UID" | "EUID" | "PPID" | "RANDOM" | "SECONDS" | "LINENO" | "HOSTNAME"
+            | "HOSTTYPE" | "OSTYPE" | "MACHTYPE" | "BASHPID" | "BASH_VERSION" | "LANG" | "TERM" | "PATH"
+            | "COLUMNS" | "LINES" | "EPOCHSECONDS" => mark::NUMBER.to_string(),
+            _ => return Value::Unset,
+        })
+    }
+
+    /// The body of `${…}`.
+    fn braced(&mut self, body: &str, span: Span) -> Value {
+        if let Some(name) = body.strip_prefix('#').filter(|rest| !rest.is_empty()) {
+            let value = self.value_of(name.split('[').next().unwrap_or(name), span).joined();
+            return Value::One(if mark::is_literal(&value) {
+                value.chars().count().to_string()
+            } else {
+                mark::NUMBER.to_string()
+            });
+        }
+        let (indirect, body) = match body.strip_prefix('!') {
+            Some(rest) if !rest.is_empty() => (true, rest),
+            Some(_) | None => (false, body),
+        };
+        let name: String = if body.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            body.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
+        } else if body.starts_with(|c: char| c.is_ascii_digit()) {
+            body.chars().take_while(char::is_ascii_digit).collect()
+        } else {
+            body.chars().take(1).collect()
+        };
+        let mut rest = body.get(name.len()..).unwrap_or_default();
+        let mut value = self.value_of(&name, span);
+        if let Some(index_body) = rest.strip_prefix('[') {
+            let end = index_body.find(']').unwrap_or(index_body.len());
+            let index = index_body.get(..end).unwrap_or_default().to_owned();
+            rest = index_body.get(end + 1..).unwrap_or_default();
+            value = self.element(&name, &index, span);
+        }
+        if indirect {
+            value = match value {
+                Value::One(target) if mark::is_literal(&target) && !target.is_empty() => self.value_of(&target, span),
+                Value::Unset | Value::One(_) | Value::Many(_) => Value::Unset,
+            };
+        }
+        self.operated(&name, value, rest, span)
+    }
+
+    fn element(&mut self, name: &str, index: &str, span: Span) -> Value {
+        match self.state.variables.get(name) {
+            Some(Variable::List(items)) => match index {
+                "@" | "*" => Value::Many(items.clone()),
+                index => match index.trim().parse::<i64>() {
+                    Ok(at) => {
+                        let at = if at < 0 {
+                            usize::try_from(at.unsigned_abs()).ok().and_then(|back| items.len().checked_sub(back))
+                        } else {
+                            usize::try_from(at).ok()
+                        };
+                        Value::One(at.and_then(|at| items.get(at)).cloned().unwrap_or_default())
+                    }
+                    Err(_) => {
+                        let _ = self.arithmetic(index, span);
+                        Value::One(mark::OUTPUT.to_string())
+                    }
+                },
+            },
+            Some(Variable::Scalar(text)) => Value::One(text.clone()),
+            None => Value::Unset,
+        }
+    }
+
+    /// Applies the operator that follows the name.
+    fn operated(&mut self, name: &str, value: Value, rest: &str, span: Span) -> Value {
+        let (colon, op) = match rest.strip_prefix(':') {
+            Some(after) if after.starts_with(['-', '=', '?', '+']) => (true, after),
+            Some(_) | None => (false, rest),
+        };
+        let mut chars = op.chars();
+        let first = chars.next();
+        let operand = chars.as_str();
+        match first {
+            None => value,
+            Some('-' | '=') => match value {
+                Value::Unset => {
+                    let text = self.operand(operand, span);
+                    if first == Some('=') {
+                        self.state.variables.insert(name.to_owned(), Variable::Scalar(text.clone()));
+                    }
+                    Value::One(text)
+                }
+                Value::One(text) if colon && text.is_empty() => Value::One(self.operand(operand, span)),
+                other @ (Value::One(_) | Value::Many(_)) => other,
+            },
+            Some('+') => match value {
+                Value::One(text) if colon && text.is_empty() => Value::One(text),
+                Value::Unset | Value::One(_) | Value::Many(_) => Value::One(self.operand(operand, span)),
+            },
+            Some('?') => match value {
+                // The shell stops here when the variable is empty, so past this point it is not.
+                Value::Unset => Value::One(mark::NUMBER.to_string()),
+                other @ (Value::One(_) | Value::Many(_)) => other,
+            },
+            Some(':') => substring(value, operand),
+            Some('#' | '%' | '/' | '^' | ',' | '@') => {
+                let pattern = self.pattern(operand, span);
+                map(value, |text| transformed(text, first.unwrap_or('#'), &pattern))
+            }
+            Some(_) => Value::One(mark::OUTPUT.to_string()),
+        }
+    }
+
+    fn operand(&mut self, raw: &str, span: Span) -> String {
+        let mut fields = Fields::default();
+        if self.deeper() {
+            self.scan(raw, span, &mut fields, true);
+            self.shallower();
+        } else {
+            fields.push(&mark::OUTPUT.to_string());
+        }
+        fields.into_joined()
+    }
+
+    /// An operand that is a pattern keeps its wildcards.
+    fn pattern(&mut self, raw: &str, span: Span) -> String {
+        if raw.contains(['$', '`', '\'', '"', '\\']) {
+            mark::as_source(&self.operand(raw, span))
+        } else {
+            raw.to_owned()
+        }
+    }
+
+    /// Walks substitutions inside an arithmetic expression and evaluates what is literal.
+    pub(crate) fn arithmetic(&mut self, body: &str, span: Span) -> String {
+        let text = if body.contains(['$', '`', '"', '\'', '\\']) { self.operand(body, span) } else { body.to_owned() };
+        crate::arithmetic::evaluate(&mark::as_source(&text))
+            .map_or_else(|| mark::NUMBER.to_string(), |value| value.to_string())
+    }
+}
+
+fn ansi_end(bytes: &[u8], from: usize) -> usize {
+    let mut i = from;
+    while let Some(&byte) = bytes.get(i) {
+        match byte {
+            b'\\' => i += 1,
+            b'\'' => return i,
+            _ => {}
+        }
+        i += 1;
+    }
+    bytes.len()
+}
+
+fn map(value: Value, change: impl Fn(&str) -> String) -> Value {
+    match value {
+        Value::Unset => Value::Unset,
+        Value::One(text) => Value::One(change(&text)),
+        Value::Many(items) => Value::Many(items.iter().map(|item| change(item)).collect()),
+    }
+}
+
+/// `${x:offset:length}` with literal numbers.
+fn substring(value: Value, operand: &str) -> Value {
+    let mut parts = operand.splitn(2, ':');
+    let number = |text: Option<&str>| text.map(|text| crate::arithmetic::evaluate(text.trim()));
+    let (offset, length) = (number(parts.next()).flatten(), number(parts.next()));
+    let cut = |text: &str| -> String {
+        let count = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+        let (Some(offset), true) = (offset, mark::is_literal(text)) else { return mark::OUTPUT.to_string() };
+        let start = if offset < 0 { (count + offset).max(0) } else { offset.min(count) };
+        let end = match length {
+            None => count,
+            Some(Some(length)) if length < 0 => (count + length).max(start),
+            Some(Some(length)) => start.saturating_add(length).min(count),
+            Some(None) => return mark::OUTPUT.to_string(),
+        };
+        let (start, end) = (usize::try_from(start).unwrap_or(0), usize::try_from(end).unwrap_or(0));
+        text.chars().skip(start).take(end.saturating_sub(start)).collect()
+    };
+    match value {
+        Value::Many(items) => {
+            let start = offset.and_then(|offset| usize::try_from(offset).ok()).unwrap_or(0).saturating_sub(1);
+            let count = length.flatten().and_then(|length| usize::try_from(length).ok()).unwrap_or(usize::MAX);
+            Value::Many(items.into_iter().skip(start).take(count).collect())
+        }
+        other @ (Value::Unset | Value::One(_)) => map(other, cut),
+    }
+}
+
+/// Prefix and suffix removal, replacement and case changes.
+fn transformed(text: &str, op: char, operand: &str) -> String {
+    if mark::has_hole(text) {
+        return text.to_owned();
+    }
+    match op {
+        '#' | '%' => {
+            let longest = operand.starts_with(op);
+            trimmed(text, if longest { operand.get(1..).unwrap_or_default() } else { operand }, op == '#', longest)
+        }
+        '/' => replaced(text, operand),
+        '^' if operand.starts_with('^') => text.to_uppercase(),
+        ',' if operand.starts_with(',') => text.to_lowercase(),
+        '^' => first_changed(text, |c| c.to_uppercase().collect()),
+        ',' => first_changed(text, |c| c.to_lowercase().collect()),
+        '@' => match operand {
+            "U" => text.to_uppercase(),
+            "L" => text.to_lowercase(),
+            "E" => quote::unescape(text),
+            "P" => mark::OUTPUT.to_string(),
+            _ => text.to_owned(),
+        },
+        _ => text.to_owned(),
+    }
+}
+
+fn first_changed(text: &str, change: impl Fn(char) -> String) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| change(first) + chars.as_str())
+}
+
+/// Longest value for which every cut is tried; beyond it the result is unknown.
+const TRIM_CHARS_MAX: usize = 256;
+
+fn trimmed(text: &str, pattern: &str, prefix: bool, longest: bool) -> String {
+    let mut cuts: Vec<usize> = text.char_indices().map(|(offset, _)| offset).chain([text.len()]).collect();
+    if cuts.len() > TRIM_CHARS_MAX {
+        return mark::OUTPUT.to_string();
+    }
+    // Shortest prefix first, shortest suffix first; reversed when the longest is wanted.
+    if prefix == longest {
+        cuts.reverse();
+    }
+    for cut in cuts {
+        let (head, tail) = text.split_at(cut);
+        let (removed, kept) = if prefix { (head, tail) } else { (tail, head) };
+        if glob::matches(pattern, removed) {
+            return kept.to_owned();
+        }
+    }
+    text.to_owned()
+}
+
+/// `${x/a/b}` and `${x//a/b}`; wildcards in the pattern are not followed.
+fn replaced(text: &str, operand: &str) -> String {
+    let (all, operand) = match operand.strip_prefix('/') {
+        Some(rest) => (true, rest),
+        None => (false, operand),
+    };
+    let (pattern, with) = operand.split_once('/').unwrap_or((operand, ""));
+    let anchored = pattern.starts_with(['#', '%']);
+    if pattern.is_empty() {
+        return text.to_owned();
+    }
+    if anchored || pattern.contains(['*', '?', '[']) {
+        return mark::OUTPUT.to_string();
+    }
+    if all { text.replace(pattern, with) } else { text.replacen(pattern, with, 1) }
+}

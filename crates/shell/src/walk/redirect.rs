@@ -1,0 +1,155 @@
+//! Redirections: where a command's bytes come from and where they go.
+
+use brush_parser::ast::{self, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, ProcessSubstitutionKind};
+
+use crate::answer::Span;
+use crate::stream::Stream;
+use crate::touch::How;
+
+use super::Walker;
+
+/// The redirections of one command, with words already expanded.
+pub(crate) struct Plan {
+    pub stdin: Stream,
+    outputs: Vec<Output>,
+    /// Whether any file is a network connection.
+    pub connected: bool,
+    /// Whether input comes from another descriptor.
+    pub duplicated: bool,
+    /// `> >(command)`.
+    into: Option<ast::SubshellCommand>,
+}
+
+struct Output {
+    path: String,
+    append: bool,
+    /// Whether standard output itself goes here, not only errors.
+    stdout: bool,
+    span: Span,
+}
+
+impl Walker<'_> {
+    pub(crate) fn redirects(&mut self, list: &[IoRedirect], stdin: Stream) -> Plan {
+        let mut plan = Plan { stdin, outputs: Vec::new(), connected: false, duplicated: false, into: None };
+        for redirect in list {
+            if self.is_spent() {
+                break;
+            }
+            match redirect {
+                IoRedirect::File(fd, kind, target) => self.file_redirect(*fd, kind, target, &mut plan),
+                IoRedirect::HereDocument(_, document) => {
+                    let text = if document.requires_expansion {
+                        self.here_document(&document.doc.value, document.doc.loc.as_ref())
+                    } else {
+                        document.doc.value.clone()
+                    };
+                    plan.stdin = Stream::text(text);
+                }
+                IoRedirect::HereString(_, word) => plan.stdin = Stream::text(self.word_joined(word) + "\n"),
+                IoRedirect::OutputAndError(word, append) => {
+                    let path = self.word_joined(word);
+                    let span = self.span_of(word.loc.as_ref());
+                    plan.connected |= is_connection(&path);
+                    plan.outputs.push(Output { path, append: *append, stdout: true, span });
+                }
+            }
+        }
+        plan
+    }
+
+    fn file_redirect(
+        &mut self,
+        fd: Option<ast::IoFd>,
+        kind: &IoFileRedirectKind,
+        target: &IoFileRedirectTarget,
+        plan: &mut Plan,
+    ) {
+        match (kind, target) {
+            (_, IoFileRedirectTarget::Fd(_)) => plan.duplicated |= matches!(kind, IoFileRedirectKind::DuplicateInput),
+            (_, IoFileRedirectTarget::ProcessSubstitution(ProcessSubstitutionKind::Read, shell)) => {
+                plan.stdin = self.captured(shell)
+            }
+            (_, IoFileRedirectTarget::ProcessSubstitution(ProcessSubstitutionKind::Write, shell)) => {
+                plan.into = Some(shell.clone())
+            }
+            (
+                IoFileRedirectKind::Read | IoFileRedirectKind::DuplicateInput,
+                IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word),
+            ) => {
+                let path = self.word_joined(word);
+                plan.duplicated |= matches!(kind, IoFileRedirectKind::DuplicateInput);
+                if matches!(kind, IoFileRedirectKind::Read) {
+                    let span = self.span_of(word.loc.as_ref());
+                    plan.stdin = self.read_file(&path, span);
+                }
+            }
+            (
+                IoFileRedirectKind::Write
+                | IoFileRedirectKind::Append
+                | IoFileRedirectKind::Clobber
+                | IoFileRedirectKind::ReadAndWrite
+                | IoFileRedirectKind::DuplicateOutput,
+                IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word),
+            ) => {
+                let path = self.word_joined(word);
+                // `>&2` and `>&-` move descriptors, they name no file.
+                let descriptor = matches!(kind, IoFileRedirectKind::DuplicateOutput)
+                    && path.trim_end_matches('-').chars().all(|c| c.is_ascii_digit());
+                if !descriptor {
+                    plan.connected |= is_connection(&path);
+                    let append = matches!(kind, IoFileRedirectKind::Append | IoFileRedirectKind::ReadAndWrite);
+                    let span = self.span_of(word.loc.as_ref());
+                    plan.outputs.push(Output { path, append, stdout: fd.is_none_or(|fd| fd == 1), span });
+                }
+            }
+        }
+    }
+
+    /// Sends a command's output where the redirections say; what is left for the next command is the answer.
+    pub(crate) fn deliver(&mut self, plan: &Plan, out: Stream, ran: bool) -> Stream {
+        let silent = !ran || out == Stream::Absent || out == Stream::Text(String::new());
+        let mut left = out;
+        for output in &plan.outputs {
+            let how = match (output.append, silent && output.stdout) {
+                (true, _) => How::Append,
+                (false, true) => How::Empty,
+                (false, false) => How::Overwrite,
+            };
+            self.write_file(&output.path, how, output.span);
+            if output.stdout {
+                let path = self.resolve(&output.path);
+                if !crate::zone::is_sink(&path) {
+                    let content = std::mem::replace(&mut left, Stream::Absent);
+                    let content = if content == Stream::Absent { Stream::text("") } else { content };
+                    let whole = match self.state.files.remove(&path) {
+                        Some(before) if output.append => before.then(content),
+                        Some(_) | None => content,
+                    };
+                    self.state.files.insert(path, whole);
+                } else {
+                    left = Stream::Absent;
+                }
+            }
+        }
+        if let Some(shell) = &plan.into {
+            let saved = self.state.clone();
+            let fed = std::mem::replace(&mut left, Stream::Absent);
+            self.list(&shell.list, fed);
+            self.state = saved;
+        }
+        left
+    }
+
+    /// What a process substitution writes.
+    pub(crate) fn captured(&mut self, shell: &ast::SubshellCommand) -> Stream {
+        let saved = self.state.clone();
+        let out = self.list(&shell.list, Stream::Absent);
+        self.state = saved;
+        if out == Stream::Absent { Stream::text("") } else { out }
+    }
+}
+
+/// Paths that bash turns into connections.
+fn is_connection(path: &str) -> bool {
+    path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/")
+}

@@ -1,0 +1,112 @@
+//! Collects findings while the tree is walked.
+
+use std::collections::BTreeSet;
+
+use crate::answer::{Capability, Class, Classification, Reason, Span};
+use crate::limits::{KEPT_MAX, REASONS_MAX};
+use crate::path::Path;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Report {
+    pub class: Class,
+    pub capabilities: BTreeSet<Capability>,
+    reasons: Vec<Reason>,
+    reads: Vec<Path>,
+    writes: Vec<Path>,
+    argv: Vec<Vec<String>>,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self {
+            class: Class::Read,
+            capabilities: BTreeSet::new(),
+            reasons: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+            argv: Vec::new(),
+        }
+    }
+}
+
+impl Report {
+    /// Raises the class; a class above read carries its reason.
+    pub fn raise(&mut self, class: Class, code: &'static str, sentence: impl Into<String>, span: Span) {
+        self.class = self.class.max(class);
+        if class > Class::Read
+            && (self.reasons.len() < REASONS_MAX || class >= Class::Destructive && self.reasons.len() < KEPT_MAX)
+        {
+            let reason = Reason { code, sentence: sentence.into(), span, class };
+            if !self.reasons.contains(&reason) {
+                self.reasons.push(reason);
+            }
+        }
+    }
+
+    pub fn unknown(&mut self, code: &'static str, sentence: impl Into<String>, span: Span) {
+        self.raise(Class::Unknown, code, sentence, span);
+    }
+
+    pub fn can(&mut self, capability: Capability) {
+        self.capabilities.insert(capability);
+    }
+
+    /// A capability that deserves a sentence of its own.
+    pub fn can_because(&mut self, capability: Capability, sentence: impl Into<String>, span: Span) {
+        self.capabilities.insert(capability);
+        if self.reasons.len() < REASONS_MAX {
+            let code = match capability {
+                Capability::Exec => "EXEC",
+                Capability::Network => "NETWORK",
+                Capability::Privilege => "PRIVILEGE",
+                Capability::Credentials => "CREDENTIALS",
+                Capability::Persistence => "PERSISTENCE",
+                Capability::GuardTampering => "GUARD_TAMPERING",
+            };
+            let reason = Reason { code, sentence: sentence.into(), span, class: Class::Read };
+            if !self.reasons.contains(&reason) {
+                self.reasons.push(reason);
+            }
+        }
+    }
+
+    pub fn reads(&mut self, path: &str) {
+        keep(&mut self.reads, path);
+    }
+
+    pub fn writes(&mut self, path: &str) {
+        keep(&mut self.writes, path);
+    }
+
+    pub fn ran(&mut self, argv: Vec<String>) {
+        if self.argv.len() < KEPT_MAX {
+            self.argv.push(argv);
+        }
+    }
+
+    /// Keeps the capabilities and paths gathered so far, but caps the class at `ceiling`.
+    pub fn cap_class(&mut self, before: Class, ceiling: Class) {
+        self.class = before.max(self.class.min(ceiling));
+    }
+
+    pub fn into_classification(mut self) -> Classification {
+        self.reasons.sort_by(|a, b| b.class.cmp(&a.class).then(a.span.cmp(&b.span)));
+        Classification {
+            class: self.class,
+            capabilities: self.capabilities,
+            reasons: self.reasons,
+            reads: self.reads,
+            writes: self.writes,
+            argv: self.argv,
+        }
+    }
+}
+
+fn keep(list: &mut Vec<Path>, path: &str) {
+    if list.len() < KEPT_MAX {
+        let path = Path::from_resolved(path);
+        if !list.contains(&path) {
+            list.push(path);
+        }
+    }
+}

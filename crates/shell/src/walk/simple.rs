@@ -1,0 +1,225 @@
+//! Simple commands: assignments, words, redirections, then the program.
+
+use brush_parser::ast::{
+    self, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem, IoRedirect, ProcessSubstitutionKind,
+};
+
+use crate::answer::{Capability, Span};
+use crate::limits::{FIELDS_MAX, VALUE_BYTES_MAX, WORDS_MAX};
+use crate::mark;
+use crate::stream::Stream;
+
+use super::{Arg, Variable, Walker};
+
+/// Programs whose `name=value` operands are assignments.
+const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
+
+impl Walker<'_> {
+    pub(crate) fn simple(&mut self, simple: &ast::SimpleCommand, stdin: Stream) -> Stream {
+        let mut words: Vec<Arg> = Vec::new();
+        let mut assignments: Vec<(String, Variable)> = Vec::new();
+        let mut redirects: Vec<IoRedirect> = Vec::new();
+        let mut sinks: Vec<ast::SubshellCommand> = Vec::new();
+        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
+        let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+        // In bash `x=1 cmd $x` the word sees the old value, so assignments wait until words are expanded,
+        // unless there is no command at all.
+        let bare = simple.word_or_name.is_none();
+        for item in prefix {
+            match item {
+                CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => {
+                    let entry = self.assigned(assignment);
+                    if bare {
+                        self.state.variables.insert(entry.0.clone(), entry.1.clone());
+                    }
+                    assignments.push(entry);
+                }
+                CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect.clone()),
+                CommandPrefixOrSuffixItem::Word(word) => words.extend(self.word(word)),
+                CommandPrefixOrSuffixItem::ProcessSubstitution(kind, shell) => {
+                    self.process_substitution(kind, shell, &mut words, &mut sinks)
+                }
+            }
+        }
+        if let Some(name) = &simple.word_or_name {
+            words.extend(self.word(name));
+        }
+        let declaring = words.first().is_some_and(|first| DECLARING.contains(&first.text.as_str()));
+        for item in suffix {
+            match item {
+                CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
+                    if declaring {
+                        let (name, value) = self.assigned(assignment);
+                        self.notable_variable(&name, &value, self.span_of(word.loc.as_ref()));
+                        self.state.variables.insert(name, value);
+                    } else {
+                        words.extend(self.word(word));
+                    }
+                }
+                CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect.clone()),
+                CommandPrefixOrSuffixItem::Word(word) => words.extend(self.word(word)),
+                CommandPrefixOrSuffixItem::ProcessSubstitution(kind, shell) => {
+                    self.process_substitution(kind, shell, &mut words, &mut sinks)
+                }
+            }
+        }
+        let span = self.command_span(simple, &words);
+        if redirects.len() > FIELDS_MAX || words.len() > WORDS_MAX {
+            self.report.unknown("TOO_MANY", "the command has more words or redirections than are judged", span);
+            redirects.truncate(FIELDS_MAX);
+            words.truncate(WORDS_MAX);
+        }
+        let plan = self.redirects(&redirects, stdin);
+        for (name, value) in &assignments {
+            self.notable_variable(name, value, span);
+        }
+        if !self.step(span) {
+            return Stream::Opaque;
+        }
+        let shell = words.first().map(|word| word.text.rsplit('/').next().unwrap_or_default().to_owned());
+        self.state.connection |= plan.connected && shell.as_deref() == Some("exec");
+        let connected = plan.connected || (plan.duplicated && self.state.connection);
+        if connected
+            && shell.is_some_and(|name| matches!(name.as_str(), "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash"))
+        {
+            self.remote_code("a shell is connected to another machine".to_owned(), span);
+        }
+        let had_words = !words.is_empty();
+        let out = self.run(words, plan.stdin.clone(), span);
+        for shell in sinks {
+            let saved = self.state.clone();
+            self.list(&shell.list, out.blurred());
+            self.state = saved;
+        }
+        self.deliver(&plan, out, had_words)
+    }
+
+    fn command_span(&self, simple: &ast::SimpleCommand, words: &[Arg]) -> Span {
+        if let Some(origin) = self.origin {
+            return origin;
+        }
+        let start = simple.word_or_name.as_ref().map(|word| self.span_of(word.loc.as_ref()));
+        match (start, words.last()) {
+            (Some(start), Some(last)) => Span { start: start.start, end: last.span.end.max(start.end) },
+            (Some(start), None) => start,
+            (None, _) => Span::default(),
+        }
+    }
+
+    /// `<(command)` becomes a file whose content is the command's output.
+    fn process_substitution(
+        &mut self,
+        kind: &ProcessSubstitutionKind,
+        shell: &ast::SubshellCommand,
+        words: &mut Vec<Arg>,
+        sinks: &mut Vec<ast::SubshellCommand>,
+    ) {
+        let span = self.span_of(Some(&shell.loc));
+        self.substitutions += 1;
+        let path = format!("/dev/fd/{}", 62 + self.substitutions);
+        match kind {
+            ProcessSubstitutionKind::Read => {
+                let content = self.captured(shell);
+                self.state.files.insert(path.clone(), content);
+            }
+            ProcessSubstitutionKind::Write => sinks.push(shell.clone()),
+        }
+        words.push(Arg::new(path, span));
+    }
+
+    fn assigned(&mut self, assignment: &ast::Assignment) -> (String, Variable) {
+        let (name, indexed) = match &assignment.name {
+            AssignmentName::VariableName(name) => (name.clone(), false),
+            AssignmentName::ArrayElementName(name, index) => {
+                self.arithmetic(index, Span::default());
+                (name.clone(), true)
+            }
+        };
+        let value = match &assignment.value {
+            AssignmentValue::Scalar(word) => {
+                let text = self.word_joined(word);
+                match (self.state.variables.get(&name), assignment.append, indexed) {
+                    (Some(Variable::Scalar(before)), true, false) => {
+                        Variable::Scalar(bounded(format!("{before}{text}")))
+                    }
+                    (Some(Variable::List(items)), _, true) => Variable::List([items.clone(), vec![text]].concat()),
+                    (_, _, true) => Variable::List(vec![text]),
+                    (_, _, false) => Variable::Scalar(text),
+                }
+            }
+            AssignmentValue::Array(entries) => {
+                let mut items = match self.state.variables.get(&name) {
+                    Some(Variable::List(before)) if assignment.append => before.clone(),
+                    Some(_) | None => Vec::new(),
+                };
+                for (_, word) in entries {
+                    items.extend(self.word(word).into_iter().map(|arg| arg.text));
+                }
+                items.truncate(FIELDS_MAX);
+                Variable::List(items)
+            }
+        };
+        (name, value)
+    }
+
+    /// Variables that make other programs run code or load libraries.
+    pub fn notable_variable(&mut self, name: &str, value: &Variable, span: Span) {
+        let text = match value {
+            Variable::Scalar(text) => text.clone(),
+            Variable::List(items) => items.join(" "),
+        };
+        match name {
+            "LD_PRELOAD"
+            | "LD_LIBRARY_PATH"
+            | "LD_AUDIT"
+            | "DYLD_INSERT_LIBRARIES"
+            | "BASH_ENV"
+            | "ENV"
+            | "PYTHONSTARTUP"
+            | "PERL5OPT"
+            | "NODE_OPTIONS"
+            | "RUBYOPT"
+            | "GIT_SSH_COMMAND"
+            | "GIT_EXTERNAL_DIFF"
+            | "GIT_PAGER"
+            | "PAGER"
+            | "EDITOR"
+            | "VISUAL"
+            | "MANPAGER"
+            | "LESSOPEN"
+            | "GIT_EDITOR"
+            | "GIT_SEQUENCE_EDITOR"
+            | "GIT_PROXY_COMMAND" => {
+                self.report.can_because(
+                    Capability::Exec,
+                    format!("`{name}` makes other programs run `{}`", mark::shown(&text)),
+                    span,
+                );
+                if matches!(
+                    name,
+                    "GIT_SSH_COMMAND"
+                        | "GIT_PAGER"
+                        | "PAGER"
+                        | "EDITOR"
+                        | "VISUAL"
+                        | "GIT_EDITOR"
+                        | "GIT_SEQUENCE_EDITOR"
+                        | "GIT_EXTERNAL_DIFF"
+                        | "MANPAGER"
+                ) && text.contains(' ')
+                {
+                    self.inner(&text, Stream::Opaque, span);
+                }
+            }
+            "PROMPT_COMMAND" => {
+                self.report.can_because(Capability::Persistence, "`PROMPT_COMMAND` runs before every prompt", span);
+                self.inner(&text, Stream::Absent, span);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn bounded(text: String) -> String {
+    if text.len() > VALUE_BYTES_MAX { mark::OUTPUT.to_string() } else { text }
+}

