@@ -2,14 +2,16 @@
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use kernel::contract::source::{Diagnostic, Severity};
+use kernel::finding::visible;
 use kernel::json::Json;
+use std::io::Write;
 use std::path::Path;
 
 /// Prints diagnostics to standard error, the file's own lines beside them.
 pub fn print(path: &Path, text: &str, diagnostics: &[Diagnostic]) {
     let name = path.display().to_string();
     for diagnostic in diagnostics {
-        anstream::eprintln!("{}\n", render(&name, text, diagnostic));
+        let _ = writeln!(anstream::stderr(), "{}\n", render(&name, text, diagnostic));
     }
 }
 
@@ -18,19 +20,21 @@ fn render(name: &str, text: &str, diagnostic: &Diagnostic) -> String {
         Severity::Error | Severity::Inert => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
-    let placed = diagnostic.place.line > 0 && diagnostic.place.end <= text.len();
+    let message = visible(&diagnostic.message);
+    let title = level.primary_title(message).id(diagnostic.code);
+    let boundary = text.is_char_boundary(diagnostic.place.start.min(text.len()));
+    let placed = diagnostic.place.line > 0 && diagnostic.place.end <= text.len() && boundary;
     let mut group = if placed {
         let start = diagnostic.place.start.min(text.len());
         let end = first_line_end(text, start, diagnostic.place.end);
         let annotation = AnnotationKind::Primary.span(start..end);
         title.element(Snippet::source(text).path(name).annotation(annotation))
     } else {
-        let place = format!("{name}: {}", diagnostic.path);
+        let place = visible(&format!("{name}: {}", diagnostic.path));
         title.element(Level::NOTE.message(place))
     };
     if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(help.as_str()));
+        group = group.element(Level::HELP.message(visible(help)));
     }
     Renderer::styled().render(&[group])
 }
@@ -39,7 +43,9 @@ fn render(name: &str, text: &str, diagnostic: &Diagnostic) -> String {
 fn first_line_end(text: &str, start: usize, end: usize) -> usize {
     let covered = text.get(start..end).unwrap_or_default();
     let first = covered.lines().next().unwrap_or_default().trim_end();
-    start + first.len().max(1).min(text.len() - start)
+    // Nothing to underline: then the character that stands there, whole, if one does.
+    let letter = text.get(start..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+    start + if first.is_empty() { letter } else { first.len() }
 }
 
 /// The diagnostics as JSON.

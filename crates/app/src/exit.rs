@@ -62,6 +62,14 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
     if error.is::<UsageError>() {
         return Exit::Usage;
     }
+    // An error of our own output carries no sentence about a file.
+    let unwritten = error.downcast_ref::<std::io::Error>().is_some();
     let theirs = error.is::<InvalidData>() || error.chain().any(|cause| cause.is::<std::io::Error>());
-    if theirs { Exit::Invalid } else { Exit::Internal }
+    if theirs && !unwritten { Exit::Invalid } else { Exit::Internal }
+}
+
+/// Whether whoever listened has left, which is their right.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let broken = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::BrokenPipe;
+    error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>()).any(broken)
 }

@@ -8,6 +8,7 @@ mod exit;
 mod files;
 mod terminal;
 
+use crate::terminal::say;
 use clap::Parser;
 use cli::{Cli, Command};
 use exit::Exit;
@@ -18,23 +19,24 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    let result = match cli.command {
-        None => {
-            anstream::println!("{}", cli::WELCOME);
-            Ok(Exit::Fine)
-        }
-        Some(command) => run(command),
-    };
+    std::panic::set_hook(Box::new(|fault| terminal::error(&format!("internal fault: {fault}"))));
+    let result = std::panic::catch_unwind(|| run(cli.command));
     match result {
-        Ok(exit) => exit.into(),
-        Err(error) => {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(error)) if exit::is_broken_pipe(&error) => Exit::Fine.into(),
+        Ok(Err(error)) => {
             terminal::error(&format!("{error:#}"));
             exit::of_error(&error).into()
         }
+        Err(_) => Exit::Internal.into(),
     }
 }
 
-fn run(command: Command) -> anyhow::Result<Exit> {
+fn run(command: Option<Command>) -> anyhow::Result<Exit> {
+    let Some(command) = command else {
+        say!("{}", cli::WELCOME);
+        return Ok(Exit::Fine);
+    };
     match command {
         Command::Demo(args) => commands::demo::run(&args),
         Command::DemoBank(args) => commands::demo_bank::run(&args),

@@ -1,6 +1,7 @@
 //! What a person sees: colours only on a terminal, errors in one place.
 
 use anstyle::{AnsiColor, Style};
+use std::io::Write;
 
 /// Good news.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -27,12 +28,33 @@ pub fn verdict_style(verdict: &str) -> Style {
     }
 }
 
-/// One line on standard error.
+/// One line on standard error; where nobody can read it, nothing is lost.
 pub fn error(message: &str) {
-    anstream::eprintln!("{}: {message}", paint(BAD, "error"));
+    let _ = writeln!(anstream::stderr(), "{}: {message}", paint(BAD, "error"));
 }
 
 /// One line on standard error.
 pub fn note(message: &str) {
-    anstream::eprintln!("{}: {message}", paint(ATTENTION, "note"));
+    let _ = writeln!(anstream::stderr(), "{}: {message}", paint(ATTENTION, "note"));
 }
+
+/// A line for a person on standard output; colours only where they can be seen.
+pub fn write_line(text: std::fmt::Arguments<'_>) -> std::io::Result<()> {
+    let mut output = anstream::stdout();
+    output.write_fmt(text)?;
+    output.write_all(b"\n")
+}
+
+/// Bytes for a program on standard output, exactly as they are.
+pub fn write_data(text: &str) -> std::io::Result<()> {
+    let mut output = std::io::stdout().lock();
+    output.write_all(text.as_bytes())?;
+    output.flush()
+}
+
+/// A line for a person; the error goes to the caller.
+macro_rules! say {
+    () => { $crate::terminal::write_line(format_args!(""))? };
+    ($($form:tt)+) => { $crate::terminal::write_line(format_args!($($form)+))? };
+}
+pub(crate) use say;

@@ -15,11 +15,13 @@ pub struct Window {
     entries: Vec<(Instant, Decimal)>,
     /// INVARIANT: the exact sum of the entries, or `None` where that cannot be held.
     total: Option<Decimal>,
+    /// Entries up to this instant may have been forgotten; a window that reaches back so far counts as full.
+    forgotten: Option<Instant>,
 }
 
 impl Default for Window {
     fn default() -> Window {
-        Window { entries: Vec::new(), total: Some(Decimal::ZERO) }
+        Window { entries: Vec::new(), total: Some(Decimal::ZERO), forgotten: None }
     }
 }
 
@@ -27,6 +29,9 @@ impl Window {
     /// Sum of what still counts at an instant; `None` on overflow, which the caller must treat as full.
     pub fn used(&self, at: Instant, per: Duration) -> Option<Decimal> {
         let start = at.minus(per);
+        if self.forgotten.is_some_and(|forgotten| forgotten > start) {
+            return None;
+        }
         // Entries stand in order of time: what has left stands in front, and mostly nothing has.
         let left = self.entries.iter().take_while(|(taken_at, _)| *taken_at <= start);
         left.map(|(_, amount)| amount).try_fold(self.total?, |sum, amount| sum.checked_sub(*amount))
@@ -37,12 +42,10 @@ impl Window {
         self.used(at, per).and_then(|used| used.checked_add(amount)).is_some_and(|total| total <= max)
     }
 
-    /// Takes an amount. What has left the window is forgotten.
+    /// Takes an amount. When the entries are many, what has left the window is forgotten.
     pub fn take(&mut self, at: Instant, per: Duration, amount: Decimal) {
-        let start = at.minus(per);
-        let left = self.entries.partition_point(|(taken_at, _)| *taken_at <= start);
-        for (_, gone) in self.entries.drain(..left) {
-            self.total = self.total.and_then(|total| total.checked_sub(gone));
+        if self.entries.len() >= ENTRIES_MAX {
+            self.forget_before(at.minus(per));
         }
         let position = self.entries.partition_point(|(taken_at, _)| *taken_at <= at);
         self.entries.insert(position, (at, amount));
@@ -52,6 +55,15 @@ impl Window {
         }
         if self.total.is_none() {
             self.recount();
+        }
+    }
+
+    /// Instants may come out of order, so nothing is forgotten without a mark.
+    fn forget_before(&mut self, start: Instant) {
+        let left = self.entries.partition_point(|(taken_at, _)| *taken_at <= start);
+        for (taken_at, gone) in self.entries.drain(..left) {
+            self.total = self.total.and_then(|total| total.checked_sub(gone));
+            self.forgotten = self.forgotten.max(Some(taken_at));
         }
     }
 
@@ -111,6 +123,19 @@ mod tests {
         }
         assert_eq!(window.used(at(1_000), HOUR), Some(Decimal::from(100)));
         assert!(window.entries.len() <= ENTRIES_MAX);
+    }
+
+    #[test]
+    fn instants_out_of_order_admit_nothing_more() {
+        let (max, day) = (Decimal::from(100), Duration::from_secs(86_400));
+        let mut window = Window::default();
+        window.take(at(0), day, Decimal::from(100));
+        window.take(at(86_401), day, Decimal::from(1));
+        assert!(!window.fits(at(2), day, Decimal::from(99), max));
+        for second in 0..200 {
+            window.take(at(200_000 + second), day, Decimal::from(1));
+        }
+        assert!(!window.fits(at(2), day, Decimal::from(99), max), "what was forgotten counts as full");
     }
 
     #[test]

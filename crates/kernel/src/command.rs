@@ -82,18 +82,30 @@ impl Submission {
         self.proposal.id.as_deref().unwrap_or(&self.ids.proposal)
     }
 
-    /// The params as records and intents hold them: secret ones only as commitments.
-    pub fn committed_params(&self) -> Object {
+    /// The params as answers and records hold them. Secret ones only say that they are secret: without a salt that is
+    /// kept apart, a digest of a short secret is as good as the secret.
+    pub fn shown_params(&self) -> Object {
         let request = self.request();
-        let secret = |name: &str| request.action().is_some_and(|action| action.is_secret(name));
-        let commit = |(name, value): (&String, &Json)| {
-            if !secret(name) {
-                return (name.clone(), value.clone());
-            }
-            let parts = [self.proposal_id().as_bytes(), name.as_bytes(), &value.to_canonical().into_bytes()];
-            (name.clone(), Json::object([("commitment", Json::text(Digest::of_parts(&parts).to_string()))]))
+        let withheld = |name: &str| match request.action() {
+            // Nobody can tell what an unknown action's params are.
+            None => Some("withheld"),
+            Some(action) if action.is_secret(name) => Some("secret"),
+            // A mistyped name may carry a secret.
+            Some(action) if action.has_secrets() && !action.declares(name) => Some("withheld"),
+            Some(_) => None,
         };
-        self.proposal.params.iter().map(commit).collect()
+        let show = |(name, value): (&String, &Json)| match withheld(name) {
+            Some(word) => (name.clone(), Json::object([(word, Json::Bool(true))])),
+            None => (name.clone(), value.clone()),
+        };
+        self.proposal.params.iter().map(show).collect()
+    }
+
+    /// Digest of the proposal, where it gives no secret away.
+    pub fn shown_fingerprint(&self) -> Option<String> {
+        let request = self.request();
+        let open = request.action().is_some_and(|action| !action.has_secrets());
+        open.then(|| self.proposal.fingerprint.to_string())
     }
 
     /// The flow's id.

@@ -342,9 +342,9 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Whether the limit is about a number, which makes its param mandatory.
+    /// Whether the limit bounds a number, which makes its param mandatory. `signed` alone bounds nothing.
     pub fn is_numeric(&self) -> bool {
-        self.min.is_some() || self.max.is_some() || self.unit.is_some() || self.signed
+        self.min.is_some() || self.max.is_some() || self.unit.is_some()
     }
 }
 

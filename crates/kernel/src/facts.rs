@@ -5,10 +5,12 @@ use crate::budget::Window;
 use crate::contract::{Budget, Role};
 use crate::decimal::Decimal;
 use crate::evaluator::{AgentView, Reads, Scope, StateView};
+use crate::json::Object;
 use crate::request::Request;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use crate::world::{EffectRow, FlowRow, ResourceRow};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything a judgement depends on.
@@ -18,6 +20,8 @@ pub struct Facts<'a> {
     pub request: Request<'a>,
     /// The decision instant.
     pub at: Instant,
+    /// The params as expressions and policies see them: decimal text is a number.
+    pub params: Cow<'a, Object>,
     /// Params and fields refused already; no gate judges such a value again.
     pub refused: BTreeSet<String>,
     /// The proposing agent, if the registry knows it.
@@ -75,7 +79,7 @@ impl Facts<'_> {
     /// What expressions and policies see.
     pub fn scope(&self) -> Scope<'_> {
         Scope {
-            params: &self.request.proposal.params,
+            params: &self.params,
             state: &self.state,
             agent: AgentView { id: &self.request.proposal.agent, role: self.role() },
             action: &self.request.proposal.action,

@@ -1,11 +1,15 @@
 //! Findings: what a gate has to say. Code and named values; the sentence is put together on reading.
 
+use crate::ids::is_deceptive;
 use crate::json::{Json, Object};
 use crate::reasons::Reason;
 use std::collections::BTreeSet;
 
 /// Longest value shown in a sentence.
 const SHOWN_CHARS_MAX: usize = 80;
+
+/// Findings kept; a proposal with more than this wrong is wrong enough.
+const FINDINGS_MAX: usize = 128;
 
 /// A built-in reason, or one the contract defines.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -190,7 +194,7 @@ impl Finding {
 
     fn push_value(&self, name: &str, text: &mut String) {
         if name == "field" {
-            text.push_str(self.field.as_deref().unwrap_or("the proposal"));
+            text.push_str(&visible(self.field.as_deref().unwrap_or("the proposal")));
             return;
         }
         let found = self.values.iter().find(|(known, _)| *known == name);
@@ -208,11 +212,22 @@ pub fn shown(value: &Json) -> String {
             other.to_canonical()
         }
     };
+    let text = visible(&text);
     if text.chars().count() <= SHOWN_CHARS_MAX {
         return text;
     }
     let cut: String = text.chars().take(SHOWN_CHARS_MAX).collect();
     format!("{cut}…")
+}
+
+/// Hostile text as text: what would move a cursor, end a line or turn its direction is spelled out.
+pub fn visible(text: &str) -> String {
+    if !text.chars().any(is_deceptive) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|letter| if is_deceptive(letter) { format!("\\u{{{:x}}}", u32::from(letter)) } else { letter.to_string() })
+        .collect()
 }
 
 /// All findings of one judgement.
@@ -224,7 +239,10 @@ pub struct Findings {
 impl Findings {
     /// Adds one, unless the same was said already.
     pub fn push(&mut self, finding: Finding) {
-        if !self.list.contains(&finding) {
+        // A rejecting finding must never be crowded out by escalating ones.
+        let full = self.list.len() >= FINDINGS_MAX;
+        let crowded_out = full && (finding.effect == Effect::Escalate || self.list.len() >= 2 * FINDINGS_MAX);
+        if !crowded_out && !self.list.contains(&finding) {
             self.list.push(finding);
         }
     }

@@ -86,11 +86,16 @@ fn push_hex(byte: u8, text: &mut String) {
 ///
 /// Control, bidirectional and zero-width characters are refused because they make two names look the same.
 pub fn identifier_problem(text: &str) -> Option<&'static str> {
-    if text.is_empty() {
-        return Some("is empty");
-    }
     if text.len() > IDENTIFIER_BYTES_MAX {
         return Some("is longer than 128 bytes");
+    }
+    naming_problem(text)
+}
+
+/// What is wrong with text that names something and may be longer than an identifier.
+pub fn naming_problem(text: &str) -> Option<&'static str> {
+    if text.is_empty() {
+        return Some("is empty");
     }
     if text.chars().any(is_deceptive) {
         return Some("contains control, bidirectional or zero-width characters");
@@ -101,7 +106,8 @@ pub fn identifier_problem(text: &str) -> Option<&'static str> {
     None
 }
 
-fn is_deceptive(character: char) -> bool {
+/// Whether a character is invisible, moves the cursor, or turns the direction of text.
+pub fn is_deceptive(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'

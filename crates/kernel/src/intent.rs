@@ -52,7 +52,7 @@ impl Intent {
             ("flow", Json::text(submission.flow_id())),
             ("agent", Json::text(submission.proposal.agent.as_str())),
             ("action", Json::text(submission.proposal.action.as_str())),
-            ("params", Json::Object(submission.committed_params())),
+            ("params", Json::Object(submission.shown_params())),
             ("effect_key", Json::text(self.effect_key.as_str())),
             ("class", Json::text(class.word())),
             ("impact", Json::text(impact)),

@@ -239,19 +239,19 @@ reasons! {
         | "try again later with the same idempotency key"
         | "look at the store; nothing was executed";
     SnapshotMissing "SNAPSHOT_MISSING" Evidence:
-        "`{action}` needs a snapshot, because the contract watches state for drift"
+        "`{action}` needs a snapshot, because the contract watches state for drift or age"
         | "read the context and name the snapshot you decided on"
-        | "remove `drift` only if stale decisions are harmless";
+        | "remove `drift` and `context_max_age` only if stale decisions are harmless";
     SnapshotUnknown "SNAPSHOT_UNKNOWN" Evidence:
         "no snapshot is called `{snapshot}`"
         | "name the snapshot you were given"
         | "look at how the agent obtains its context";
     SnapshotStale "SNAPSHOT_STALE" Evidence:
-        "snapshot `{snapshot}` is {age} old; the contract allows {max}"
+        "snapshot `{snapshot}` {problem}"
         | "read the context again and decide anew"
         | "raise `proposal.context_max_age` if older context is good enough";
     StateDrift "STATE_DRIFT" Evidence:
-        "`{field}` was {old} in the snapshot and is {live} now (tolerance {tolerance})"
+        "state `{field}` was {old} in the snapshot and is {live} now (tolerance {tolerance})"
         | "read the context again and decide anew"
         | "widen the tolerance if such changes are harmless";
     EvidenceMissing "EVIDENCE_MISSING" Evidence:

@@ -3,7 +3,7 @@
 use crate::bugs::{self, Bug};
 use crate::contract::{Action, Origin};
 use crate::decimal::Decimal;
-use crate::evaluator::{Compiled, CompiledAction};
+use crate::evaluator::{Compiled, CompiledAction, Reads};
 use crate::json::{Json, Object};
 use crate::proposal::Proposal;
 use std::collections::BTreeMap;
@@ -121,6 +121,21 @@ impl ActionFacts<'_> {
     /// Whether a param is declared as decimal text.
     pub fn is_decimal_text(&self, name: &str) -> bool {
         self.compiled.plan.decimal_text.contains(name)
+    }
+
+    /// Whether any param must never be shown.
+    pub fn has_secrets(&self) -> bool {
+        !self.compiled.plan.secret.is_empty()
+    }
+
+    /// Whether the action's schema names the param.
+    pub fn declares(&self, name: &str) -> bool {
+        self.rules.params.get("properties").and_then(|properties| properties.get(name)).is_some()
+    }
+
+    /// Whether a rule looks at something that must never be shown, so that its error must not quote values.
+    pub fn reads_secret(&self, reads: &Reads) -> bool {
+        self.has_secrets() && (reads.all_params || reads.params.iter().any(|param| self.is_secret(param)))
     }
 
     /// Whether a param must never be shown.

@@ -25,11 +25,8 @@ impl Instant {
 
     /// Reads RFC 3339; the offset is mandatory, digits below a microsecond are cut off.
     pub fn parse(text: &str) -> Option<Instant> {
-        // The library also takes looser forms (blank instead of `T`, annotations in brackets).
-        let strict = text.len() <= 40
-            && text.as_bytes().get(10).is_some_and(|byte| matches!(byte, b'T' | b't'))
-            && !text.contains(['[', '_']);
-        if !strict {
+        // The library also takes looser forms: hours alone, a comma, offsets in seconds, annotations, second 60.
+        if !is_rfc3339(text) {
             return None;
         }
         let timestamp: jiff::Timestamp = text.parse().ok()?;
@@ -61,6 +58,37 @@ impl Instant {
         let difference = self.0.saturating_sub(earlier.0);
         Duration(if difference < 0 { 0 } else { difference })
     }
+}
+
+/// `YYYY-MM-DDTHH:MM:SS`, perhaps a fraction, and `Z` or `±HH:MM`.
+fn is_rfc3339(text: &str) -> bool {
+    const FORM: &[u8] = b"0000-00-00T00:00:00";
+    let Some((moment, rest)) = text.split_at_checked(FORM.len()) else { return false };
+    let fits = |form: &u8, byte: u8| match form {
+        b'0' => byte.is_ascii_digit(),
+        b'T' => matches!(byte, b'T' | b't'),
+        other => *other == byte,
+    };
+    let moment_fits = FORM.iter().zip(moment.bytes()).all(|(form, byte)| fits(form, byte));
+    let offset = match rest.strip_prefix('.') {
+        None => rest,
+        Some(fraction) => {
+            let behind = fraction.trim_start_matches(|character: char| character.is_ascii_digit());
+            if behind.len() == fraction.len() || fraction.len() - behind.len() > 9 {
+                return false;
+            }
+            behind
+        }
+    };
+    let is_zone = |zone: &str| {
+        zone.len() == 5
+            && zone
+                .bytes()
+                .enumerate()
+                .all(|(index, byte)| if index == 2 { byte == b':' } else { byte.is_ascii_digit() })
+    };
+    let offset_fits = matches!(offset, "Z" | "z") || offset.strip_prefix(['+', '-']).is_some_and(is_zone);
+    moment_fits && offset_fits && !moment.ends_with(":60")
 }
 
 impl Duration {
@@ -150,6 +178,20 @@ mod tests {
         check("2026-01-01", None);
         check("now", None);
         check("2026-13-01T00:00:00Z", None);
+        for loose in [
+            "2026-01-01T00Z",
+            "2026-01-01T00:00Z",
+            "2026-01-01T00:00:00,5Z",
+            "2026-01-01T00:00:00+00",
+            "2026-01-01T00:00:00+0000",
+            "2026-01-01T00:00:00+00:00:00",
+            "2026-01-01T00:00:60Z",
+            "2026-01-01T00:00:00.Z",
+            "2026-01-01T00:00:00Z[UTC]",
+            "2026-01-01T00:00:00.1234567890Z",
+        ] {
+            check(loose, None);
+        }
         assert_eq!(Instant::PURE_DEFAULT.to_string(), "2026-01-01T00:00:00Z");
     }
 

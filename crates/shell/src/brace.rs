@@ -3,9 +3,13 @@
 use crate::limits::FIELDS_MAX;
 use crate::quote;
 
+/// Longest word whose braces are expanded.
+const WORD_BYTES_MAX: usize = 4096;
+
 /// All texts the raw word stands for; the word itself when it has no braces.
 pub fn expand(raw: &str) -> Vec<String> {
-    if !raw.contains('{') {
+    // A word this long is data; expanding it would copy it hundreds of times.
+    if !raw.contains('{') || raw.len() > WORD_BYTES_MAX {
         return vec![raw.to_owned()];
     }
     let mut out = vec![];
@@ -36,6 +40,7 @@ fn first_group(text: &str) -> Option<(usize, usize, Vec<String>)> {
             b'\\' => i += 1,
             b'\'' => i = quote::skip_single(bytes, i + 1)?,
             b'"' => i = quote::skip_double(text, i + 1)?,
+            b'`' => i = quote::skip_backquote(bytes, i + 1)?,
             b'$' if bytes.get(i + 1) == Some(&b'{') => i = quote::end_of_parameter(text, i + 2)?,
             b'$' if bytes.get(i + 1) == Some(&b'(') => i = quote::end_of_command(text, i + 2)?,
             b'{' => {
@@ -59,6 +64,7 @@ fn group(text: &str, start: usize) -> Option<(usize, usize, Vec<String>)> {
             b'\\' => i += 1,
             b'\'' => i = quote::skip_single(bytes, i + 1)?,
             b'"' => i = quote::skip_double(text, i + 1)?,
+            b'`' => i = quote::skip_backquote(bytes, i + 1)?,
             b'$' if bytes.get(i + 1) == Some(&b'{') => i = quote::end_of_parameter(text, i + 2)?,
             b'$' if bytes.get(i + 1) == Some(&b'(') => i = quote::end_of_command(text, i + 2)?,
             b'{' => depth += 1,

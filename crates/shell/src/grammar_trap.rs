@@ -37,10 +37,12 @@ pub fn has_loose_here_document(text: &str) -> bool {
     })
 }
 
-/// Byte ranges inside single quotes at the outermost level; what is nested counts as open text.
+/// Byte ranges inside single quotes, substitutions followed.
 fn single_quoted(text: &str) -> Vec<(usize, usize)> {
     let mut ranges = Vec::new();
-    let (mut start, mut double, mut escaped) = (None, false, false);
+    // Whether double quotes are open, at this level and at those around it.
+    let mut outer: Vec<bool> = Vec::new();
+    let (mut start, mut double, mut escaped, mut dollar) = (None, false, false, false);
     for (at, byte) in text.bytes().enumerate() {
         match (byte, start) {
             (b'\'', Some(from)) => {
@@ -52,8 +54,14 @@ fn single_quoted(text: &str) -> Vec<(usize, usize)> {
             (b'\\', None) => escaped = true,
             (b'"', None) => double = !double,
             (b'\'', None) if !double => start = Some(at),
+            (b'(', None) if dollar || !double => {
+                outer.push(double);
+                double = false;
+            }
+            (b')', None) if !double => double = outer.pop().unwrap_or(false),
             (_, None) => {}
         }
+        dollar = byte == b'$';
     }
     ranges.truncate(256);
     ranges

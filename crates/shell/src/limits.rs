@@ -12,8 +12,11 @@ pub const BRACKETS_MAX: usize = 96;
 /// Nested compound commands. The grammar uses about 8 KiB of stack for each.
 pub const COMPOUND_MAX: usize = 20;
 
-/// Operators that separate commands in one text.
+/// Operators that separate commands, and substitutions, in one text.
 pub const SEPARATORS_MAX: usize = 4096;
+
+/// Runs of blanks in one text: about as many words as 64 KiB of prose have.
+pub const BLANKS_MAX: usize = 12_000;
 
 /// Here-documents in one text; the tokenizer looks at all pending tags on each line.
 pub const HERE_DOCS_MAX: usize = 64;
@@ -23,6 +26,9 @@ pub const DEPTH_MAX: usize = 10;
 
 /// Simple commands and paths judged for one answer, loops and functions unrolled.
 pub const STEPS_MAX: usize = 2500;
+
+/// Programs tried for half-known names in one answer.
+pub const GUESSES_MAX: usize = 40;
 
 /// Fields produced by one word.
 pub const FIELDS_MAX: usize = 256;
@@ -60,7 +66,7 @@ pub fn refuse(text: &str) -> Option<Refusal> {
     if text.len() > INPUT_BYTES_MAX {
         return Some(Refusal::Long);
     }
-    let (mut depth, mut separators, mut here_docs) = (0usize, 0usize, 0usize);
+    let (mut depth, mut separators, mut here_docs, mut blanks) = (0usize, 0usize, 0usize, 0usize);
     let mut previous = 0u8;
     for byte in text.bytes() {
         match byte {
@@ -68,16 +74,19 @@ pub fn refuse(text: &str) -> Option<Refusal> {
             b')' | b'}' => depth = depth.saturating_sub(1),
             b';' | b'&' | b'|' | b'\n' => separators += 1,
             b'<' if previous == b'<' => here_docs += 1,
+            b' ' | b'\t' if !matches!(previous, b' ' | b'\t') => blanks += 1,
             _ => {}
         }
         // Back-quotes cannot nest without backslashes, so every second one closes.
         if byte == b'`' {
             depth = depth.saturating_sub(1);
+            separators += 1;
         }
+        separators += usize::from(byte == b'(');
         if depth > BRACKETS_MAX {
             return Some(Refusal::Deep);
         }
         previous = byte;
     }
-    (separators > SEPARATORS_MAX || here_docs > HERE_DOCS_MAX).then_some(Refusal::Many)
+    (separators > SEPARATORS_MAX || here_docs > HERE_DOCS_MAX || blanks > BLANKS_MAX).then_some(Refusal::Many)
 }

@@ -2,6 +2,7 @@
 
 use crate::answer::{Capability, Class, Span};
 use crate::call::{Call, Options};
+use crate::limits;
 use crate::mark;
 use crate::rules::{self, Files, Flag, Program, Style};
 use crate::stream::Stream;
@@ -183,6 +184,10 @@ impl Walker<'_> {
         }
         self.report.unknown("DYNAMIC_COMMAND", format!("which program `{shown}` is cannot be known"), first.span);
         for name in self.readings(&first.text) {
+            if self.guesses >= limits::GUESSES_MAX {
+                break;
+            }
+            self.guesses += 1;
             let mut words = words.to_vec();
             if let Some(word) = words.first_mut() {
                 word.text = name;
@@ -199,7 +204,9 @@ impl Walker<'_> {
     /// Programs a half-known name can mean: with its variables empty, or with its wildcards matched.
     fn readings(&self, name: &str) -> Vec<String> {
         let bare: String = name.chars().filter(|c| *c != mark::UNSET).collect();
-        if bare.is_empty() || mark::has_hole(&bare) {
+        // A lone `*` is the first file of a directory, not a disguise.
+        let says_something = bare.chars().any(|c| c.is_alphanumeric() || c == '/');
+        if !says_something || mark::has_hole(&bare) {
             return Vec::new();
         }
         if !mark::has_wild(&bare) {

@@ -75,6 +75,8 @@ pub(crate) struct Walker<'v> {
     /// Whether the command being walked shares the machine with a sibling it started.
     forks: bool,
     substitutions: usize,
+    /// Half-known program names tried so far.
+    pub guesses: usize,
 }
 
 /// Classifies the text. The only door to the walker.
@@ -102,6 +104,7 @@ impl<'v> Walker<'v> {
             calls: Vec::new(),
             forks: false,
             substitutions: 0,
+            guesses: 0,
         }
     }
 

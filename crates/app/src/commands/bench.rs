@@ -2,6 +2,7 @@
 
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
+use crate::terminal::say;
 use anyhow::anyhow;
 use engines::load::load;
 use kernel::apply::apply;
@@ -37,9 +38,9 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
         "machine": { "cores": std::thread::available_parallelism().map_or(0, usize::from), "build": build() },
     });
     if args.json {
-        anstream::println!("{figures}");
+        say!("{figures}");
     } else {
-        print(&figures);
+        print(&figures)?;
     }
     Ok(Exit::Fine)
 }
@@ -157,21 +158,22 @@ fn each<T>(budget: Duration, mut call: impl FnMut() -> T) -> f64 {
     (micros * 1_000.0).round() / 1_000.0
 }
 
-fn print(figures: &Value) {
+fn print(figures: &Value) -> anyhow::Result<()> {
     let number = |path: &str| figures.pointer(path).and_then(Value::as_f64).unwrap_or_default();
     for (title, path) in [("plain", "/pure/plain"), ("with Cedar", "/pure/cedar")] {
-        anstream::println!(
+        say!(
             "{title:<12} {:>9.0} decisions/s   p50 {:.2} µs   p99 {:.2} µs",
             number(&format!("{path}/ops_per_s")),
             number(&format!("{path}/p50_us")),
             number(&format!("{path}/p99_us")),
         );
     }
-    anstream::println!("\nthe pieces, µs a call:");
+    say!("\nthe pieces, µs a call:");
     for piece in ["parse_json", "parse_proposal", "jcs", "sha256", "schema", "cel", "cedar"] {
-        anstream::println!("  {piece:<15} {:>8.3}", number(&format!("/cost_us/{piece}")));
+        say!("  {piece:<15} {:>8.3}", number(&format!("/cost_us/{piece}")));
     }
     if build() == "debug" {
         crate::terminal::note("this is a debug build; build with --release for figures that mean something");
     }
+    Ok(())
 }

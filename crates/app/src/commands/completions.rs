@@ -2,6 +2,7 @@
 
 use crate::cli::{Cli, CompletionsArgs, Shell};
 use crate::exit::Exit;
+use crate::terminal;
 use clap::CommandFactory;
 
 /// Prints the completion script.
@@ -13,6 +14,8 @@ pub fn run(args: &CompletionsArgs) -> anyhow::Result<Exit> {
         Shell::Elvish => clap_complete::Shell::Elvish,
         Shell::Powershell => clap_complete::Shell::PowerShell,
     };
-    clap_complete::generate(shell, &mut Cli::command(), "writkeeper", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "writkeeper", &mut script);
+    terminal::write_data(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Fine)
 }

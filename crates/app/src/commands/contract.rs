@@ -9,6 +9,7 @@ mod test;
 
 use crate::cli::ContractCommand;
 use crate::exit::Exit;
+use crate::terminal;
 
 /// Runs one of the contract tools.
 pub fn run(command: &ContractCommand) -> anyhow::Result<Exit> {
@@ -20,7 +21,7 @@ pub fn run(command: &ContractCommand) -> anyhow::Result<Exit> {
         ContractCommand::Expand(args) => expand::run(args),
         ContractCommand::Diff(args) => diff::run(args),
         ContractCommand::Schema => {
-            anstream::print!("{}", kernel::contract::SCHEMA);
+            terminal::write_data(kernel::contract::SCHEMA)?;
             Ok(Exit::Fine)
         }
     }

@@ -8,12 +8,17 @@ use crate::files;
 use crate::terminal;
 use anyhow::Context as _;
 use kernel::context::Context;
+use kernel::contract::Mode;
+use kernel::finding::{Finding, Gate};
+use kernel::ids::Digest;
 use kernel::json::{Bounds, Json};
-use kernel::outcome::{Done, Verdict};
+use kernel::outcome::{Answer, Done, Verdict};
 use kernel::pure::PureRun;
+use kernel::reasons::Reason;
 use kernel::time::Instant;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,6 +29,9 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
     if !file.loaded.inert.is_empty() && !args.quiet {
         terminal::note(&format!("not enforced yet: {}", contract_file::inert_paths(&file.loaded.inert)));
     }
+    if file.loaded.compiled.contract.mode == Mode::Observe && !args.quiet {
+        terminal::note("the contract says `mode: observe`: verdicts are decided and recorded, and stop nothing");
+    }
     let context = args.context.as_deref().map(context).transpose()?.unwrap_or_default();
     let mut run = PureRun::new(Arc::new(file.loaded.compiled), context, at, args.trust_provenance);
     let mut records = args.records.as_deref().map(create).transpose()?;
@@ -31,12 +39,13 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
     let mut output = std::io::stdout().lock();
     let mut tally = Tally::default();
     while let Some((line_number, line)) = input.next_line()? {
-        let done = run.judge(line_number, line);
+        let done = match catch_unwind(AssertUnwindSafe(|| run.judge(line_number, line))) {
+            Ok(done) => done,
+            // What was judged so far stands; after a fault nothing more can be trusted.
+            Err(_) => return kernel_fault(&mut output, line),
+        };
         tally.count(done.answer.verdict);
-        if let Err(error) = writeln!(output, "{}", done.answer.to_line()) {
-            // Whoever listened has left; that is their right.
-            return if error.kind() == std::io::ErrorKind::BrokenPipe { Ok(tally.exit()) } else { Err(error.into()) };
-        }
+        writeln!(output, "{}", done.answer.to_line())?;
         write_records(records.as_mut(), &done)?;
     }
     if let Some(mut file) = records {
@@ -46,6 +55,16 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
         tally.print();
     }
     Ok(tally.exit())
+}
+
+/// The answer to a proposal the kernel broke on: refused, and named by its digest.
+fn kernel_fault(output: &mut impl Write, line: &[u8]) -> anyhow::Result<Exit> {
+    let finding =
+        Finding::reject(Gate::Shape, Reason::KernelFault).with("problem", format!("sha256 {}", Digest::of(line)));
+    let id = Digest::of(line).to_uuid_text();
+    let answer = Answer { id, verdict: Verdict::Reject, findings: Arc::from([finding]), intent: None };
+    writeln!(output, "{}", answer.to_line())?;
+    Ok(Exit::Internal)
 }
 
 fn instant(text: &str) -> anyhow::Result<Instant> {
@@ -101,7 +120,8 @@ impl Tally {
     fn print(&self) {
         let total = self.accepted + self.rejected + self.escalated;
         let proposals = if total == 1 { "proposal" } else { "proposals" };
-        anstream::eprintln!(
+        let _ = writeln!(
+            anstream::stderr(),
             "{total} {proposals}: {} accepted, {} rejected, {} escalated",
             self.accepted,
             self.rejected,

@@ -5,6 +5,7 @@ mod scenes;
 
 use crate::cli::DemoArgs;
 use crate::exit::Exit;
+use crate::terminal::say;
 use crate::terminal::{FAINT, STRONG, paint, verdict_style};
 use anyhow::anyhow;
 use bank::Bank;
@@ -24,22 +25,22 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
     let contract = Arc::new(loaded.compiled);
     let bank = Bank::open()?;
     if !args.json {
-        print_opening();
+        print_opening()?;
     }
     let mut run = PureRun::new(contract, Context::default(), None, true);
     for (index, scene) in SCENES.iter().enumerate() {
         play(index, scene, &mut run, &bank, args.json)?;
     }
     if !args.json {
-        print_closing();
+        print_closing()?;
     }
     Ok(Exit::Fine)
 }
 
 fn play(index: usize, scene: &Scene, run: &mut PureRun, bank: &Bank, json: bool) -> anyhow::Result<()> {
     if !json {
-        anstream::println!("{}", paint(STRONG, format!("{}. {}", index + 1, scene.title)));
-        anstream::println!("   {}", scene.story);
+        say!("{}", paint(STRONG, format!("{}. {}", index + 1, scene.title)));
+        say!("   {}", scene.story);
     }
     let mut steps = Vec::new();
     for (number, step) in scene.steps.iter().enumerate() {
@@ -49,7 +50,7 @@ fn play(index: usize, scene: &Scene, run: &mut PureRun, bank: &Bank, json: bool)
             bank.perform(&intent.to_json())?;
         }
         if !json {
-            print_step(step.says, &answer);
+            print_step(step.says, &answer)?;
         }
         steps.push(step_json(step.says, &answer));
     }
@@ -60,31 +61,33 @@ fn play(index: usize, scene: &Scene, run: &mut PureRun, bank: &Bank, json: bool)
             ("steps", Json::List(steps)),
             ("payments_in_bank_log", Json::from(payments.len() as u64)),
         ]);
-        anstream::println!("{}", scene.to_canonical());
+        say!("{}", scene.to_canonical());
         return Ok(());
     }
     let said = payments.last().map(|line| format!(", the last one {line}")).unwrap_or_default();
     let plural = if payments.len() == 1 { "payment" } else { "payments" };
-    anstream::println!("   {} {} {plural} so far{said}\n", paint(FAINT, "bank log:"), payments.len());
+    say!("   {} {} {plural} so far{said}\n", paint(FAINT, "bank log:"), payments.len());
     Ok(())
 }
 
-fn print_opening() {
-    anstream::println!("A refund agent, a contract of twelve lines, and a bank in a process of its own.\n");
+fn print_opening() -> anyhow::Result<()> {
+    say!("A refund agent, a contract of twelve lines, and a bank in a process of its own.\n");
     for line in CONTRACT.lines().skip(1) {
-        anstream::println!("   {}", paint(FAINT, line));
+        say!("   {}", paint(FAINT, line));
     }
-    anstream::println!();
+    say!();
+    Ok(())
 }
 
-fn print_step(says: &str, answer: &Answer) {
+fn print_step(says: &str, answer: &Answer) -> anyhow::Result<()> {
     let verdict = answer.verdict.word();
     let reasons = answer.reasons().join(", ");
-    anstream::println!("   {says}");
-    anstream::println!("     {} {}", paint(verdict_style(verdict), verdict), reasons);
+    say!("   {says}");
+    say!("     {} {}", paint(verdict_style(verdict), verdict), reasons);
     for finding in answer.findings.iter() {
-        anstream::println!("     {}", paint(FAINT, finding.message()));
+        say!("     {}", paint(FAINT, finding.message()));
     }
+    Ok(())
 }
 
 fn step_json(says: &str, answer: &Answer) -> Json {
@@ -95,9 +98,10 @@ fn step_json(says: &str, answer: &Answer) -> Json {
     ])
 }
 
-fn print_closing() {
-    anstream::println!("Try it with a contract of your own:");
-    anstream::println!("  writkeeper contract new --template refunds");
-    anstream::println!("  writkeeper contract test refunds.yaml");
-    anstream::println!("  writkeeper explain EVIDENCE_UNTRUSTED");
+fn print_closing() -> anyhow::Result<()> {
+    say!("Try it with a contract of your own:");
+    say!("  writkeeper contract new --template refunds");
+    say!("  writkeeper contract test refunds.yaml");
+    say!("  writkeeper explain EVIDENCE_UNTRUSTED");
+    Ok(())
 }

@@ -4,6 +4,7 @@ mod shell_command;
 
 use crate::cli::ExplainArgs;
 use crate::exit::{Exit, UsageError};
+use crate::terminal::say;
 use crate::terminal::{FAINT, STRONG, paint};
 use kernel::json::Json;
 use kernel::nearest::suggestion;
@@ -15,7 +16,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
         return shell_command::run(command, args.json);
     }
     let Some(code) = &args.code else {
-        list(args.json);
+        list(args.json)?;
         return Ok(Exit::Fine);
     };
     let wanted = code.to_uppercase().replace('-', "_");
@@ -26,26 +27,27 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
     };
     let entry = reason.entry();
     if args.json {
-        anstream::println!("{}", to_json(&entry).to_canonical());
+        say!("{}", to_json(&entry).to_canonical());
         return Ok(Exit::Fine);
     }
-    anstream::println!("{}  {}", paint(STRONG, entry.code), paint(FAINT, entry.category.word()));
-    anstream::println!("\n  {}", with_blanks(entry.sentence));
-    anstream::println!("\n  The agent    {}", with_blanks(entry.fix_agent));
-    anstream::println!("  The operator {}", with_blanks(entry.fix_operator));
+    say!("{}  {}", paint(STRONG, entry.code), paint(FAINT, entry.category.word()));
+    say!("\n  {}", with_blanks(entry.sentence));
+    say!("\n  The agent    {}", with_blanks(entry.fix_agent));
+    say!("  The operator {}", with_blanks(entry.fix_operator));
     Ok(Exit::Fine)
 }
 
-fn list(json: bool) {
+fn list(json: bool) -> anyhow::Result<()> {
     if json {
         let entries = Reason::ALL.iter().map(|reason| to_json(&reason.entry())).collect();
-        anstream::println!("{}", Json::List(entries).to_canonical());
-        return;
+        say!("{}", Json::List(entries).to_canonical());
+        return Ok(());
     }
     for reason in Reason::ALL {
         let entry = reason.entry();
-        anstream::println!("{:<28} {}", entry.code, paint(FAINT, with_blanks(entry.sentence)));
+        say!("{:<28} {}", entry.code, paint(FAINT, with_blanks(entry.sentence)));
     }
+    Ok(())
 }
 
 fn to_json(entry: &Entry) -> Json {

@@ -2,6 +2,7 @@
 
 use crate::cli::{Cli, HelpArgs, OVERVIEW};
 use crate::exit::{Exit, UsageError};
+use crate::terminal::say;
 use clap::{Command, CommandFactory};
 use kernel::nearest::suggestion;
 
@@ -10,12 +11,12 @@ pub fn run(args: &HelpArgs) -> anyhow::Result<Exit> {
     let mut root = Cli::command();
     root.build();
     if args.all {
-        anstream::println!("{OVERVIEW}");
-        print_all(&mut root);
+        say!("{OVERVIEW}");
+        print_all(&mut root)?;
         return Ok(Exit::Fine);
     }
     if args.command.is_empty() {
-        anstream::println!("{OVERVIEW}");
+        say!("{OVERVIEW}");
         return Ok(Exit::Fine);
     }
     let mut found = &mut root;
@@ -26,7 +27,7 @@ pub fn run(args: &HelpArgs) -> anyhow::Result<Exit> {
         };
         found = next;
     }
-    anstream::println!("{}", found.render_long_help().ansi());
+    say!("{}", found.render_long_help().ansi());
     Ok(Exit::Fine)
 }
 
@@ -38,11 +39,12 @@ fn unknown(name: &str, known: &[String]) -> String {
     format!("there is no command `{name}`{}", suggestion(name, known.iter().map(String::as_str)))
 }
 
-fn print_all(command: &mut Command) {
+fn print_all(command: &mut Command) -> anyhow::Result<()> {
     for name in visible(command) {
         let Some(sub) = command.find_subcommand_mut(&name) else { continue };
         let title = sub.get_bin_name().unwrap_or(&name).to_owned();
-        anstream::println!("\n── {title} ──\n{}", sub.render_help().ansi());
-        print_all(sub);
+        say!("\n── {title} ──\n{}", sub.render_help().ansi());
+        print_all(sub)?;
     }
+    Ok(())
 }

@@ -20,9 +20,7 @@ fn classify(args: &ClassifyArgs) -> anyhow::Result<Exit> {
     let mut output = std::io::stdout().lock();
     while let Some((_, line)) = lines.next_line()? {
         let answer = classify_line(&String::from_utf8_lossy(line), &place.view());
-        if let Err(error) = writeln!(output, "{answer}") {
-            return if error.kind() == std::io::ErrorKind::BrokenPipe { Ok(Exit::Fine) } else { Err(error.into()) };
-        }
+        writeln!(output, "{answer}")?;
     }
     Ok(Exit::Fine)
 }

@@ -21,6 +21,7 @@ use crate::request::{Number, Request};
 use crate::snapshot::Snapshot;
 use crate::time::{Duration, Instant};
 use crate::world::{EffectRow, FlowRow, Key, Loaded, ResourceRow, Row, StoredAnswer, World};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -102,6 +103,7 @@ fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &'a Touched,
     let effect = touched.effect.as_ref().and_then(|(_, key)| effect_row(world, key));
     Facts {
         request,
+        params: seen_params(&request),
         at,
         refused: submission.prepared.refused_fields(),
         agent: agent_row(world, &touched.agent),
@@ -115,6 +117,19 @@ fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &'a Touched,
         effect,
         resources: touched.resources.iter().map(|(name, key)| (name.as_str(), resource_row(world, key))).collect(),
     }
+}
+
+/// Decimal text is text at the door, because a JSON number holds fewer digits, and a number to every rule.
+fn seen_params<'a>(request: &Request<'a>) -> Cow<'a, Object> {
+    let decimals = request.action().map(|action| &action.compiled.plan.decimal_text).filter(|names| !names.is_empty());
+    let Some(decimals) = decimals else { return Cow::Borrowed(&request.proposal.params) };
+    let mut params = request.proposal.params.clone();
+    for name in decimals {
+        if let Some(number) = params.get(name).and_then(Json::as_text).and_then(Decimal::parse) {
+            params.insert(name.clone(), Json::Number(number));
+        }
+    }
+    Cow::Owned(params)
 }
 
 fn agent_row<'a>(world: &'a World, key: &Key) -> Option<&'a AgentRow> {
@@ -350,13 +365,14 @@ mod tests {
     }
 
     #[test]
-    fn secrets_enter_answers_and_records_as_commitments() {
+    fn secrets_never_enter_answers_and_records() {
         let secret = crate::json::Json::parse(br#"{"type":"object","properties":{"amount":{},"pin":{"secret":true}}}"#);
         let schema = secret.unwrap();
         let case = case().contract(|contract| contract.actions.get_mut("pay").unwrap().params = schema.clone());
         let done = case.params(r#"{"amount":5,"pin":"very-secret"}"#).check("ACCEPT").last.unwrap();
         let shown: String = done.records.iter().map(|record| record.body().to_canonical()).collect();
-        assert!(shown.contains("commitment"));
+        assert!(shown.contains(r#""pin":{"secret":true}"#), "{shown}");
+        assert!(shown.contains(r#""fingerprint":null"#), "a digest of a short secret gives it away");
         assert!(!shown.contains("very-secret"));
         assert!(!done.answer.to_line().contains("very-secret"));
     }

@@ -4,7 +4,7 @@ use crate::command::Submission;
 use crate::contract::EffectClass;
 use crate::gates::reservations;
 use crate::ids::Digest;
-use crate::json::Json;
+use crate::json::{Json, Object};
 use crate::world::{Entity, Key, KeySet};
 use std::collections::BTreeMap;
 
@@ -81,7 +81,10 @@ fn effect_key(submission: &Submission) -> Option<String> {
         // A key that cannot be rendered has been refused by shape.
         Some(once) => once.render(&submission.proposal.params).ok(),
         None => {
-            let params = Json::Object(submission.proposal.params.clone()).to_canonical();
+            // Secrets do not name effects: a digest of a short one would give it away.
+            let named = submission.proposal.params.iter().filter(|(name, _)| !action.is_secret(name));
+            let named: Object = named.map(|(name, value)| (name.clone(), value.clone())).collect();
+            let params = Json::Object(named).to_canonical();
             let step = submission.proposal.step.as_deref().unwrap_or_default();
             let parts = [
                 submission.flow_id().as_bytes(),

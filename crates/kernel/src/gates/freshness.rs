@@ -6,6 +6,7 @@ use crate::decimal::Decimal;
 use crate::facts::{Facts, SnapshotFact};
 use crate::finding::{Finding, Findings, Gate};
 use crate::gates::state_match::{is_within, tolerance_text};
+use crate::gates::validity::CLOCK_AHEAD_MAX;
 use crate::json::Json;
 use crate::reasons::Reason;
 use crate::snapshot::Snapshot;
@@ -14,7 +15,7 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let Some(action) = facts.request.action() else { return };
     let applicable = &action.compiled.plan.drift;
     match &facts.snapshot {
-        SnapshotFact::None if !applicable.is_empty() && !action.rules.reads => {
+        SnapshotFact::None if needs_snapshot(facts) && !action.rules.reads => {
             let finding = Finding::reject(Gate::Freshness, Reason::SnapshotMissing).field("snapshot");
             findings.push(finding.with("action", facts.request.proposal.action.as_str()));
         }
@@ -34,14 +35,24 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     }
 }
 
+/// Drift and age cannot be skipped by not saying what was seen.
+fn needs_snapshot(facts: &Facts<'_>) -> bool {
+    let contract = &facts.request.compiled.contract;
+    !contract.drift.is_empty() || contract.proposal.context_max_age.is_some()
+}
+
 fn judge_age(facts: &Facts<'_>, name: &str, snapshot: &Snapshot, findings: &mut Findings) {
-    let Some(max) = facts.request.compiled.contract.proposal.context_max_age else { return };
+    let max = facts.request.compiled.contract.proposal.context_max_age;
     let age = facts.at.since(snapshot.at);
-    if age <= max {
+    let problem = if snapshot.at > facts.at.plus(CLOCK_AHEAD_MAX) {
+        format!("is from the future ({})", snapshot.at)
+    } else if let Some(max) = max.filter(|max| age > *max) {
+        format!("is {age} old; the contract allows {max}")
+    } else {
         return;
-    }
+    };
     let finding = Finding::reject(Gate::Freshness, Reason::SnapshotStale).field("snapshot");
-    findings.push(finding.with("snapshot", name).with("age", age.to_string()).with("max", max.to_string()));
+    findings.push(finding.with("snapshot", name).with("problem", problem));
 }
 
 fn judge_drift(facts: &Facts<'_>, drift: &DriftKey, snapshot: &Snapshot, findings: &mut Findings) {
@@ -63,8 +74,8 @@ fn judge_drift(facts: &Facts<'_>, drift: &DriftKey, snapshot: &Snapshot, finding
     let finding = Finding::reject(Gate::Freshness, Reason::StateDrift).field(key);
     findings.push(
         finding
-            .with("old", old.cloned().unwrap_or_else(absent))
-            .with("live", live.cloned().unwrap_or_else(absent))
+            .with("old", old.map_or_else(absent, |value| Json::text(value.to_canonical())))
+            .with("live", live.map_or_else(absent, |value| Json::text(value.to_canonical())))
             .with("tolerance", tolerance_text(drift.tolerance)),
     );
 }
@@ -126,6 +137,22 @@ mod tests {
         let case = case.state(LIVE).snapshot_data("seen", "2026-01-01T00:00:00Z", LIVE).snapshot("seen");
         let case = case.at("2026-01-01T00:01:00Z").check("ACCEPT");
         case.at("2026-01-01T00:01:00.000001Z").check("REJECT SNAPSHOT_STALE");
+    }
+
+    #[test]
+    fn age_and_drift_cannot_be_skipped_by_silence() {
+        let aged = case().contract(|contract| {
+            contract.proposal.context_max_age = crate::time::Duration::parse("60s");
+        });
+        aged.check("REJECT SNAPSHOT_MISSING");
+        // Another action of the contract watches state: this one must say what it saw too.
+        case().drift("accounts/{nobody}/balance", "exact").check("REJECT SNAPSHOT_MISSING");
+    }
+
+    #[test]
+    fn a_snapshot_from_the_future_is_refused() {
+        let case = drifting().state(LIVE).snapshot_data("seen", "2030-01-01T00:00:00Z", LIVE).snapshot("seen");
+        case.check("REJECT SNAPSHOT_STALE");
     }
 
     #[test]

@@ -14,10 +14,11 @@ pub(super) fn judge(request: &Request<'_>, findings: &mut Findings) {
     let present = request.proposal.params.keys().filter(|name| !refused.contains(*name));
     for name in present {
         let limit = action.rules.limits.get(name);
-        if let Number::Is(value, unit) = request.number(name) {
-            judge_number(request, &action, name, limit, value, unit, findings);
+        match request.number(name) {
+            Number::Is(value, unit) => judge_number(request, &action, name, limit, value, unit, findings),
+            Number::Missing | Number::Not(_) => judge_inside(request, name, limit, findings),
         }
-        if let (Some(limit), Some(value)) = (limit, request.param(name)) {
+        if let (Some(limit), Some(value)) = (limit, request.proposal.params.get(name)) {
             judge_set(request, name, limit, value, findings);
         }
     }
@@ -44,6 +45,10 @@ fn judge_number(
     } else if let Some(min) = min.filter(|min| value < *min) {
         below(format!("below the minimum of {min}{unit_text}"));
     }
+    if let (Some(given), None) = (unit, limit.and_then(|limit| limit.unit.as_deref())) {
+        let problem = format!("is in {}, and the contract names no unit for it", shown(&Json::text(given)));
+        findings.push(Finding::reject(Gate::Limits, Reason::ParamInvalid).field(name).with("problem", problem));
+    }
     let Some(limit) = limit else { return };
     if let Some(max) = limit.max.filter(|max| value > *max) {
         findings.push(finding(Reason::LimitExceeded).with("max", format!("{max}{unit_text}")));
@@ -51,8 +56,28 @@ fn judge_number(
     if let (Some(given), Some(expected)) = (unit, limit.unit.as_deref())
         && given != expected
     {
-        let problem = format!("is in {given}, not in {expected}");
+        let problem = format!("is in {}, not in {expected}", shown(&Json::text(given)));
         findings.push(Finding::reject(Gate::Limits, Reason::ParamInvalid).field(name).with("problem", problem));
+    }
+}
+
+/// Negative numbers inside lists and objects are refused too, unless the param is said to be signed.
+fn judge_inside(request: &Request<'_>, name: &str, limit: Option<&Limit>, findings: &mut Findings) {
+    let signed = limit.is_some_and(|limit| limit.signed) || bugs::on(Bug::W09NegativePasses);
+    if signed || !request.param(name).is_some_and(has_negative) {
+        return;
+    }
+    let finding =
+        Finding::reject(Gate::Limits, Reason::LimitBelowMinimum).field(name).with("value", request.shown(name));
+    findings.push(finding.with("problem", "which contains a negative number"));
+}
+
+fn has_negative(value: &Json) -> bool {
+    match value {
+        Json::Number(number) => number.is_negative(),
+        Json::List(items) => items.iter().any(has_negative),
+        Json::Object(members) => members.values().any(has_negative),
+        Json::Null | Json::Bool(_) | Json::Text(_) => false,
     }
 }
 
@@ -77,17 +102,21 @@ fn judge_set(request: &Request<'_>, name: &str, limit: &Limit, value: &Json, fin
     }
 }
 
+/// Whether a denied text stands anywhere in a value, however deep, as a value or as a key.
 fn contains(item: &Json, denied: &str, matching: Matching) -> bool {
-    let text = shown_whole(item).to_lowercase();
-    let denied = denied.to_lowercase();
-    match matching {
-        Matching::Exact => text == denied,
-        Matching::Substring => text.contains(&denied),
+    let hit = |text: &str| {
+        let (text, denied) = (text.to_lowercase(), denied.to_lowercase());
+        match matching {
+            Matching::Exact => text == denied,
+            Matching::Substring => text.contains(&denied),
+        }
+    };
+    match item {
+        Json::Text(text) => hit(text),
+        Json::Null | Json::Bool(_) | Json::Number(_) => hit(&item.to_canonical()),
+        Json::List(items) => items.iter().any(|item| contains(item, denied, matching)),
+        Json::Object(members) => members.iter().any(|(key, value)| hit(key) || contains(value, denied, matching)),
     }
-}
-
-fn shown_whole(item: &Json) -> String {
-    item.as_text().map_or_else(|| item.to_canonical(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -137,6 +166,15 @@ mod tests {
         check(r#"{"value":5,"unit":"USD"}"#, "REJECT PARAM_INVALID");
         check(r#"{"value":51,"unit":"EUR"}"#, "REJECT LIMIT_EXCEEDED");
         check(r#"{"value":5}"#, "REJECT PARAM_INVALID");
+        case().params(r#"{"amount":{"value":5,"unit":"BTC"}}"#).check("REJECT PARAM_INVALID");
+    }
+
+    #[test]
+    fn negative_numbers_cannot_hide_inside() {
+        case().params(r#"{"amount":5,"kind":[1,-5]}"#).check("REJECT LIMIT_BELOW_MINIMUM");
+        case().params(r#"{"amount":5,"kind":{"a":{"b":-5}}}"#).check("REJECT LIMIT_BELOW_MINIMUM");
+        let signed = Limit { signed: true, ..Limit::default() };
+        with_limit("kind", signed).params(r#"{"amount":5,"kind":[1,-5]}"#).check("ACCEPT");
     }
 
     #[test]
@@ -149,6 +187,7 @@ mod tests {
         check(r#""Late""#, "REJECT VALUE_NOT_ALLOWED");
         check(r#"["late","lost"]"#, "ACCEPT");
         check(r#"["late","other"]"#, "REJECT VALUE_NOT_ALLOWED");
+        check("null", "REJECT VALUE_NOT_ALLOWED");
         let denied =
             |matching| Limit { denied: vec!["threat".to_owned()], matching: Some(matching), ..Limit::default() };
         let check = |matching, value: &str, expected: &str| {
@@ -157,5 +196,7 @@ mod tests {
         check(Matching::Substring, "a THREAT!", "REJECT VALUE_DENIED");
         check(Matching::Exact, "a threat", "ACCEPT");
         check(Matching::Exact, "Threat", "REJECT VALUE_DENIED");
+        let nested = r#"{"amount":5,"note":[{"a":["a \"threat\""]}]}"#;
+        with_limit("note", denied(Matching::Substring)).params(nested).check("REJECT VALUE_DENIED");
     }
 }

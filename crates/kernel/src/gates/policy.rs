@@ -7,7 +7,8 @@ use crate::reasons::Reason;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let Some(policies) = &facts.request.compiled.policies else { return };
-    if facts.request.action().is_none() || facts.looks_at_refused(policies.reads()) {
+    let Some(action) = facts.request.action() else { return };
+    if facts.looks_at_refused(policies.reads()) {
         return;
     }
     match policies.judge(&facts.scope()) {
@@ -16,6 +17,8 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
             findings.push(Finding::reject(Gate::Policy, Reason::PolicyForbids).with("policies", ids.join(", ")));
         }
         PolicyAnswer::Error(problem) => {
+            let secret = action.reads_secret(policies.reads());
+            let problem = if secret { "it looks at a secret param".to_owned() } else { problem };
             let finding = Finding::reject(Gate::Policy, Reason::PolicyError);
             findings.push(finding.with("rule", "a policy").with("problem", problem));
         }

@@ -64,6 +64,8 @@ fn holds(
     match expression.holds(&facts.scope()) {
         Ok(value) => Some(value),
         Err(ExpressionFault { problem }) => {
+            let secret = facts.request.action().is_some_and(|action| action.reads_secret(expression.reads()));
+            let problem = if secret { "it looks at a secret param".to_owned() } else { problem };
             let finding = Finding::reject(Gate::Rules, Reason::PolicyError);
             findings.push(finding.with("rule", format!("{key} `{}`", rule.when)).with("problem", problem));
             None

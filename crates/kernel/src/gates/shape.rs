@@ -3,6 +3,8 @@
 use crate::bugs::{self, Bug};
 use crate::evaluator::SchemaFaultKind;
 use crate::finding::{Finding, Findings, Gate};
+use crate::ids::naming_problem;
+use crate::json::Json;
 use crate::reasons::Reason;
 use crate::request::{ActionFacts, Number, Provenance, Request};
 use crate::template::RenderFault;
@@ -18,6 +20,10 @@ pub(super) fn judge(request: &Request<'_>, findings: &mut Findings) {
         let finding = match fault.kind {
             SchemaFaultKind::Missing if bugs::on(Bug::W09MissingPasses) => continue,
             SchemaFaultKind::Missing => missing(request, &fault.field),
+            // The engine may quote the value; a secret one must not be quoted.
+            SchemaFaultKind::Invalid if action.is_secret(&fault.field) => {
+                invalid(&fault.field, "does not fit its schema".to_owned())
+            }
             SchemaFaultKind::Invalid => invalid(&fault.field, fault.problem),
         };
         refused.insert(fault.field);
@@ -47,6 +53,13 @@ fn judge_once(request: &Request<'_>, action: &ActionFacts<'_>, refused: &BTreeSe
     else {
         return;
     };
+    for name in once.params() {
+        let text = request.param(name).and_then(Json::as_text);
+        // Two names that look the same must not name two effects.
+        if let Some(problem) = text.and_then(naming_problem) {
+            findings.push(invalid(name, format!("is part of the effect key and {problem}")));
+        }
+    }
     match once.render(&request.proposal.params) {
         Ok(_) => {}
         Err(RenderFault::Missing(name)) => findings.push(missing(request, &name)),
@@ -88,5 +101,8 @@ mod tests {
         check(r#"{"amount":5,"payee":"x"}"#, "ACCEPT");
         check(r#"{"amount":5}"#, "REJECT PARAM_MISSING");
         check(r#"{"amount":5,"payee":["x"]}"#, "REJECT PARAM_INVALID");
+        for variant in ["x ", " x", "x\\n", "x\\u200b", "e\\u0301", ""] {
+            check(&format!(r#"{{"amount":5,"payee":"{variant}"}}"#), "REJECT PARAM_INVALID");
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::reasons::Reason;
 use crate::time::{Duration, Instant};
 
 /// How far an agent's clock may run ahead.
-const CLOCK_AHEAD_MAX: Duration = Duration::from_secs(5);
+pub const CLOCK_AHEAD_MAX: Duration = Duration::from_secs(5);
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let proposal = facts.request.proposal;

@@ -162,6 +162,12 @@ pub(crate) fn language(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     {
         return module(walker, call, at);
     }
+    script_or_input(walker, language, &options, call);
+    Stream::Opaque
+}
+
+/// Code in a file, or on standard input.
+fn script_or_input(walker: &mut Walker<'_>, language: Language, options: &Options, call: &Call<'_>) {
     match options.operands.first() {
         Some(script) if script.text != "-" => {
             if script.text.ends_with("manage.py")
@@ -202,7 +208,6 @@ pub(crate) fn language(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             Stream::Absent => {}
         },
     }
-    Stream::Opaque
 }
 
 /// `python -m module`: some modules are programs of their own.
@@ -288,6 +293,11 @@ pub(crate) fn terminal(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
         _ => Vec::new(),
     };
+    if call.name == "screen" && verb != "stuff" {
+        return walker.run(command, Stream::Absent, call.span);
+    }
+    // Options of the verb stand before its command.
+    let command = Options::parse(&command, "-t -s -n -c -F -x -y -e -l -p", Style::Gnu, true).operands;
     if !command.is_empty() {
         let text = command
             .iter()

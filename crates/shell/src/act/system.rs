@@ -45,7 +45,6 @@ pub(crate) fn systemctl(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         (_, [verb, units @ ..]) => (*verb, units.to_vec()),
         (_, []) => return Stream::Opaque,
     };
-    let stem = |unit: &str| unit.trim_end_matches(".service").trim_end_matches(".socket").to_ascii_lowercase();
     match verb {
         "poweroff" | "reboot" | "halt" | "kexec" | "emergency" | "rescue" | "soft-reboot" | "exit"
             if call.name == "systemctl" =>
@@ -57,33 +56,7 @@ pub(crate) fn systemctl(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
         "stop" | "disable" | "mask" | "kill" => {
             for unit in &units {
-                if VITAL_SERVICES.contains(&stem(unit).as_str()) && (verb != "stop" || call.options.has("--now")) {
-                    walker.report.raise(
-                        Class::Catastrophic,
-                        "SERVICE",
-                        format!("`{unit}` is how people reach the machine"),
-                        call.span,
-                    );
-                } else if VITAL_SERVICES.contains(&stem(unit).as_str()) {
-                    walker.report.raise(
-                        Class::Destructive,
-                        "SERVICE",
-                        format!("`{unit}` is how people reach the machine"),
-                        call.span,
-                    );
-                } else if GUARDS.contains(&stem(unit).as_str()) {
-                    walker.report.can_because(
-                        Capability::GuardTampering,
-                        format!("`{unit}` guards the machine"),
-                        call.span,
-                    );
-                    walker.report.raise(
-                        Class::Destructive,
-                        "SERVICE",
-                        format!("`{unit}` guards the machine"),
-                        call.span,
-                    );
-                }
+                stopped(walker, verb, unit, call);
             }
         }
         "enable" | "link" | "edit" | "preset" | "set-default" | "add-wants" => walker.report.can_because(
@@ -119,6 +92,20 @@ pub(crate) fn systemctl(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
     }
     Stream::Opaque
+}
+
+/// A unit is stopped: some are how people reach the machine, some guard it.
+fn stopped(walker: &mut Walker<'_>, verb: &str, unit: &str, call: &Call<'_>) {
+    let stem = unit.trim_end_matches(".service").trim_end_matches(".socket").to_ascii_lowercase();
+    if VITAL_SERVICES.contains(&stem.as_str()) {
+        let lasting = verb != "stop" || call.options.has("--now");
+        let class = if lasting { Class::Catastrophic } else { Class::Destructive };
+        walker.report.raise(class, "SERVICE", format!("`{unit}` is how people reach the machine"), call.span);
+    } else if GUARDS.contains(&stem.as_str()) {
+        let sentence = format!("`{unit}` guards the machine");
+        walker.report.can_because(Capability::GuardTampering, sentence.clone(), call.span);
+        walker.report.raise(Class::Destructive, "SERVICE", sentence, call.span);
+    }
 }
 
 pub(crate) fn crontab(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
@@ -231,7 +218,28 @@ pub(crate) fn mount(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 /// `date -s`, `hostname NAME`, `sysctl -w`: a question unless something is set.
 pub(crate) fn setter(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let texts = call.texts();
-    let sets = match call.name {
+    let sets = changes_something(call, &texts);
+    if sets {
+        let loses = matches!(call.name, "journalctl" | "tmutil")
+            || call.name == "dmesg"
+            || (call.name == "defaults" && texts.first() == Some(&"delete"))
+            || (call.name == "ip" && texts.contains(&"flush"));
+        walker.report.raise(
+            if loses { Class::Destructive } else { Class::Write },
+            "SYSTEM",
+            format!("`{}` changes the machine", call.name),
+            call.span,
+        );
+        if !matches!(call.name, "xattr" | "defaults") {
+            walker.report.can(Capability::Privilege);
+        }
+    }
+    Stream::Opaque
+}
+
+/// Whether the words of such a call set anything.
+fn changes_something(call: &Call<'_>, texts: &[&str]) -> bool {
+    match call.name {
         "date" => {
             call.options.has("-s --set")
                 || call.options.operands.iter().any(|operand| {
@@ -286,23 +294,7 @@ pub(crate) fn setter(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         "xattr" => call.options.has("-w -d -c"),
         "defaults" => texts.first().is_some_and(|text| matches!(*text, "write" | "delete" | "import" | "rename")),
         _ => false,
-    };
-    if sets {
-        let loses = matches!(call.name, "journalctl" | "tmutil")
-            || call.name == "dmesg"
-            || (call.name == "defaults" && texts.first() == Some(&"delete"))
-            || (call.name == "ip" && texts.contains(&"flush"));
-        walker.report.raise(
-            if loses { Class::Destructive } else { Class::Write },
-            "SYSTEM",
-            format!("`{}` changes the machine", call.name),
-            call.span,
-        );
-        if !matches!(call.name, "xattr" | "defaults") {
-            walker.report.can(Capability::Privilege);
-        }
     }
-    Stream::Opaque
 }
 
 /// `mkfs`, `parted`, `fdisk`, `wipefs` on a device; listing is a question.

@@ -237,12 +237,14 @@ pub(crate) fn env(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         words.extend(walker.split_words(&text, split.span));
     }
     words.extend(options.operands.iter().cloned());
+    let mut set = Vec::new();
     let mut rest = words.as_slice();
     while let Some((first, tail)) = rest.split_first() {
         if first.text == "-" || first.text == "--" {
             rest = tail;
         } else if is_assignment(&first.text) {
             if let Some((name, value)) = first.text.split_once('=') {
+                set.push((name.to_owned(), Variable::Scalar(value.to_owned())));
                 walker.notable_variable(name, &Variable::Scalar(value.to_owned()), first.span);
             }
             rest = tail;
@@ -253,7 +255,11 @@ pub(crate) fn env(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if rest.is_empty() {
         return Stream::Opaque;
     }
-    walker.run(rest.to_vec(), call.stdin.clone(), call.span)
+    let saved = walker.state.variables.clone();
+    walker.state.variables.extend(set);
+    let out = walker.run(rest.to_vec(), call.stdin.clone(), call.span);
+    walker.state.variables = saved;
+    out
 }
 
 /// `command -v` and `-V` only look a name up.

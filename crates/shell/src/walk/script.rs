@@ -9,11 +9,17 @@ use crate::stream::Stream;
 use super::Walker;
 use crate::grammar_trap;
 
+/// What any text costs besides its length.
+const SCRIPT_COST: usize = 64;
+
+/// Lines tried as the end of what a shell would still run.
+const PREFIXES_MAX: usize = 16;
+
 impl Walker<'_> {
     /// Parses and walks one text; its standard output is the answer.
     pub(crate) fn script(&mut self, text: &str, stdin: Stream) -> Stream {
         let span = self.origin.unwrap_or(Span { start: 0, end: text.len() });
-        self.work = self.work.saturating_add(text.len());
+        self.work = self.work.saturating_add(text.len() + SCRIPT_COST);
         let refusal = limits::refuse(text).or((self.work > limits::WORK_BYTES_MAX).then_some(Refusal::Long));
         if let Some(refusal) = refusal {
             let sentence = match refusal {
@@ -41,10 +47,12 @@ impl Walker<'_> {
     /// A shell runs the lines before the one it cannot read, so those are walked; the rest is unknown.
     fn unparsable(&mut self, text: &str, stdin: Stream, span: Span) -> Stream {
         self.report.unknown("UNPARSABLE", "the text is not valid shell", span);
+        // Each further reading below is a parse of its own.
+        self.work = self.work.saturating_add(text.len().saturating_mul(PREFIXES_MAX));
         let origin = self.origin;
         self.origin = Some(span);
         let mut good = None;
-        for (offset, _) in text.match_indices('\n').take(64) {
+        for (offset, _) in text.match_indices('\n').take(PREFIXES_MAX) {
             if let Some(program) = text.get(..offset).and_then(parse) {
                 good = Some((program, offset));
             }

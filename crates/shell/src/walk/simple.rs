@@ -9,6 +9,7 @@ use crate::limits::{FIELDS_MAX, VALUE_BYTES_MAX, WORDS_MAX};
 use crate::mark;
 use crate::stream::Stream;
 
+use super::redirect::Plan;
 use super::{Arg, Variable, Walker};
 
 /// Programs whose `name=value` operands are assignments.
@@ -76,22 +77,37 @@ impl Walker<'_> {
         if !self.step(span) {
             return Stream::Opaque;
         }
-        let shell = words.first().map(|word| word.text.rsplit('/').next().unwrap_or_default().to_owned());
-        self.state.connection |= plan.connected && shell.as_deref() == Some("exec");
-        let connected = plan.connected || (plan.duplicated && self.state.connection);
-        if connected
-            && shell.is_some_and(|name| matches!(name.as_str(), "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash"))
-        {
-            self.remote_code("a shell is connected to another machine".to_owned(), span);
-        }
+        self.connected_shell_call(&words, &plan, span);
         let had_words = !words.is_empty();
-        let out = self.run(words, plan.stdin.clone(), span);
+        let out = self.run_with(words, assignments, plan.stdin.clone(), span);
         for shell in sinks {
             let saved = self.state.clone();
             self.list(&shell.list, out.blurred());
             self.state = saved;
         }
         self.deliver(&plan, out, had_words)
+    }
+
+    /// Runs with the assignments before the command in force, and takes them back afterwards.
+    fn run_with(&mut self, words: Vec<Arg>, assignments: Vec<(String, Variable)>, stdin: Stream, span: Span) -> Stream {
+        if words.is_empty() || assignments.is_empty() {
+            return self.run(words, stdin, span);
+        }
+        let saved = self.state.variables.clone();
+        self.state.variables.extend(assignments);
+        let out = self.run(words, stdin, span);
+        self.state.variables = saved;
+        out
+    }
+
+    /// A shell whose input or output is another machine obeys that machine.
+    fn connected_shell_call(&mut self, words: &[Arg], plan: &Plan, span: Span) {
+        let name = words.first().map(|word| word.text.rsplit('/').next().unwrap_or_default()).unwrap_or_default();
+        self.state.connection |= plan.connected && name == "exec";
+        let connected = plan.connected || (plan.duplicated && self.state.connection);
+        if connected && matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash") {
+            self.remote_code("a shell is connected to another machine".to_owned(), span);
+        }
     }
 
     fn command_span(&self, simple: &ast::SimpleCommand, words: &[Arg]) -> Span {

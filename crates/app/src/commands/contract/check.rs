@@ -5,6 +5,7 @@ use crate::contract_file;
 use crate::diagnostics;
 use crate::exit::Exit;
 use crate::files;
+use crate::terminal::say;
 use crate::terminal::{FAINT, GOOD, paint};
 use engines::load::load;
 use kernel::contract::attenuate::attenuate;
@@ -33,11 +34,17 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             errors
         }
     };
-    report(args, &text, &errors, &warnings, digest);
+    report(args, &text, &errors, &warnings, digest)?;
     if errors.is_empty() { Ok(Exit::Fine) } else { Ok(Exit::Invalid) }
 }
 
-fn report(args: &CheckArgs, text: &str, errors: &[Diagnostic], warnings: &[Diagnostic], digest: Option<String>) {
+fn report(
+    args: &CheckArgs,
+    text: &str,
+    errors: &[Diagnostic],
+    warnings: &[Diagnostic],
+    digest: Option<String>,
+) -> anyhow::Result<()> {
     let all: Vec<Diagnostic> = errors.iter().chain(warnings).cloned().collect();
     if args.json {
         let report = Json::object([
@@ -46,18 +53,19 @@ fn report(args: &CheckArgs, text: &str, errors: &[Diagnostic], warnings: &[Diagn
             ("digest", Json::from(digest)),
             ("diagnostics", diagnostics::to_json(&all)),
         ]);
-        anstream::println!("{}", report.to_canonical());
-        return;
+        say!("{}", report.to_canonical());
+        return Ok(());
     }
     diagnostics::print(&args.file, text, &all);
     let name = args.file.display();
     match (errors.len(), digest) {
         (0, Some(digest)) => {
-            anstream::println!("{} {name} {}", paint(GOOD, "valid"), paint(FAINT, format!("sha256 {digest}")));
+            say!("{} {name} {}", paint(GOOD, "valid"), paint(FAINT, format!("sha256 {digest}")));
         }
         (count, _) => {
             let what = if count == 1 { "error" } else { "errors" };
             crate::terminal::error(&format!("`{name}`: {count} {what}"));
         }
     }
+    Ok(())
 }

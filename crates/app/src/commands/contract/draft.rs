@@ -3,6 +3,7 @@
 use crate::cli::DraftArgs;
 use crate::exit::{Exit, InvalidData};
 use crate::files;
+use crate::terminal;
 use kernel::contract::draft::draft;
 use kernel::json::{Bounds, Json};
 
@@ -12,6 +13,6 @@ pub fn run(args: &DraftArgs) -> anyhow::Result<Exit> {
     let invalid = |problem: String| InvalidData(format!("`{}`: {problem}", args.tools.display()));
     let tools = Json::parse_within(&bytes, &Bounds::FILE).map_err(|refusal| invalid(refusal.to_string()))?;
     let text = draft(&tools, &args.agent).map_err(invalid)?;
-    anstream::print!("{text}");
+    terminal::write_data(&text)?;
     Ok(Exit::Fine)
 }

@@ -2,6 +2,8 @@
 
 use crate::cli::NewArgs;
 use crate::exit::{Exit, UsageError};
+use crate::terminal;
+use crate::terminal::say;
 use crate::terminal::{FAINT, GOOD, STRONG, paint};
 use anyhow::Context;
 use kernel::contract::templates;
@@ -12,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Writes a template, or lists them.
 pub fn run(args: &NewArgs) -> anyhow::Result<Exit> {
     let Some(name) = &args.template else {
-        list();
+        list()?;
         return Ok(Exit::Fine);
     };
     let names: Vec<&str> = templates().iter().map(|(known, _, _)| *known).collect();
@@ -22,20 +24,21 @@ pub fn run(args: &NewArgs) -> anyhow::Result<Exit> {
     };
     let path = args.file.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.yaml")));
     if path == Path::new("-") {
-        anstream::print!("{text}");
+        terminal::write_data(text)?;
         return Ok(Exit::Fine);
     }
     write(&path, text, args.force)?;
-    anstream::println!("{} {}", paint(GOOD, "wrote"), path.display());
-    anstream::println!("{}", paint(FAINT, format!("next: writkeeper contract test {}", path.display())));
+    say!("{} {}", paint(GOOD, "wrote"), path.display());
+    say!("{}", paint(FAINT, format!("next: writkeeper contract test {}", path.display())));
     Ok(Exit::Fine)
 }
 
-fn list() {
+fn list() -> anyhow::Result<()> {
     for (name, summary, _) in templates() {
-        anstream::println!("{} {summary}", paint(STRONG, format!("{name:<14}")));
+        say!("{} {summary}", paint(STRONG, format!("{name:<14}")));
     }
-    anstream::println!("\n{}", paint(FAINT, "writkeeper contract new --template NAME"));
+    say!("\n{}", paint(FAINT, "writkeeper contract new --template NAME"));
+    Ok(())
 }
 
 fn write(path: &Path, text: &str, force: bool) -> anyhow::Result<()> {

@@ -4,8 +4,10 @@ use crate::cli::TestArgs;
 use crate::contract_file::{self, ContractFile};
 use crate::diagnostics;
 use crate::exit::Exit;
+use crate::terminal::say;
 use crate::terminal::{self, BAD, FAINT, GOOD, paint, verdict_style};
 use kernel::contract::source::Diagnostic;
+use kernel::finding::visible;
 use kernel::json::Json;
 use kernel::rehearse::{Rehearsed, rehearse};
 use std::path::Path;
@@ -26,13 +28,13 @@ pub fn run(args: &TestArgs) -> anyhow::Result<Exit> {
         passed += rows.iter().filter(|row| row.passed()).count();
         failed += rows.iter().filter(|row| !row.passed()).count();
         if args.json {
-            anstream::println!("{}", to_json(path, &digest, &rows, &inert).to_canonical());
+            say!("{}", to_json(path, &digest, &rows, &inert).to_canonical());
         } else {
-            print(path, &digest, &rows, &inert);
+            print(path, &digest, &rows, &inert)?;
         }
     }
     if !args.json {
-        anstream::println!("{passed} passed, {failed} failed");
+        say!("{passed} passed, {failed} failed");
     }
     if passed + failed == 0 {
         terminal::note("no tests: add `tests:` with `given` and `rows` to the contract");
@@ -47,19 +49,20 @@ fn judge(file: ContractFile) -> (String, Vec<Rehearsed>) {
     (digest, rows)
 }
 
-fn print(path: &Path, digest: &str, rows: &[Rehearsed], inert: &[Diagnostic]) {
-    anstream::println!("{}  {}", path.display(), paint(FAINT, format!("sha256 {digest}")));
+fn print(path: &Path, digest: &str, rows: &[Rehearsed], inert: &[Diagnostic]) -> anyhow::Result<()> {
+    say!("{}  {}", path.display(), paint(FAINT, format!("sha256 {digest}")));
     if !inert.is_empty() {
-        anstream::println!("  not enforced yet: {}", contract_file::inert_paths(inert));
+        say!("  not enforced yet: {}", contract_file::inert_paths(inert));
     }
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default();
     for row in rows {
         let mark = if row.passed() { paint(GOOD, "ok  ") } else { paint(BAD, "FAIL") };
-        anstream::println!("  {mark} {:<width$}  {}", row.name, said(row));
+        say!("  {mark} {:<width$}  {}", visible(&row.name), said(row));
         if !row.passed() {
-            print_failure(row);
+            print_failure(row)?;
         }
     }
+    Ok(())
 }
 
 fn said(row: &Rehearsed) -> String {
@@ -67,19 +70,21 @@ fn said(row: &Rehearsed) -> String {
         Ok(answer) => {
             let verdict = answer.verdict.word();
             let reasons = if verdict == "ACCEPT" { String::new() } else { answer.reasons().join(", ") };
-            format!("{} {}", paint(verdict_style(verdict), verdict), paint(FAINT, reasons)).trim_end().to_owned()
+            let separator = if reasons.is_empty() { "" } else { " " };
+            format!("{}{separator}{}", paint(verdict_style(verdict), verdict), paint(FAINT, reasons))
         }
         Err(problem) => paint(BAD, problem),
     }
 }
 
-fn print_failure(row: &Rehearsed) {
+fn print_failure(row: &Rehearsed) -> anyhow::Result<()> {
     let expected = format!("{} {}", row.expect.verdict, row.expect.codes.join(", "));
-    anstream::println!("         expected {}", expected.trim_end());
+    say!("         expected {}", expected.trim_end());
     let findings = row.result.as_ref().map(|answer| &*answer.findings).unwrap_or_default();
     for finding in findings {
-        anstream::println!("         {} {}", paint(FAINT, finding.code.as_str()), finding.message());
+        say!("         {} {}", paint(FAINT, finding.code.as_str()), finding.message());
     }
+    Ok(())
 }
 
 fn to_json(path: &Path, digest: &str, rows: &[Rehearsed], inert: &[Diagnostic]) -> Json {

@@ -2,6 +2,7 @@
 
 use crate::commands::shell::Place;
 use crate::exit::Exit;
+use crate::terminal::say;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint};
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use shell::{Class, Classification, classify};
@@ -11,9 +12,9 @@ pub fn run(command: &str, json: bool) -> anyhow::Result<Exit> {
     let place = Place::of(None, std::env::var("HOME").ok());
     let answer = classify(command, &place.view());
     if json {
-        anstream::println!("{}", serde_json::to_string(&answer)?);
+        say!("{}", serde_json::to_string(&answer)?);
     } else {
-        print(command, &answer);
+        print(command, &answer)?;
     }
     Ok(match answer.class {
         Class::Read | Class::Write => Exit::Fine,
@@ -22,14 +23,14 @@ pub fn run(command: &str, json: bool) -> anyhow::Result<Exit> {
     })
 }
 
-fn print(command: &str, answer: &Classification) {
+fn print(command: &str, answer: &Classification) -> anyhow::Result<()> {
     let style = match answer.class {
         Class::Read | Class::Write => GOOD,
         Class::Unknown | Class::Destructive => ATTENTION,
         Class::Catastrophic => BAD,
     };
     let capabilities: Vec<&str> = answer.capabilities.iter().map(|capability| capability.name()).collect();
-    anstream::println!("{}  {}", paint(style, answer.class.name()), paint(FAINT, capabilities.join(", ")));
+    say!("{}  {}", paint(style, answer.class.name()), paint(FAINT, capabilities.join(", ")));
     // Hostile text is shown as text: a command may carry control characters of its own.
     let shown: String =
         command.chars().map(|letter| if letter.is_control() && letter != '\n' { ' ' } else { letter }).collect();
@@ -41,14 +42,16 @@ fn print(command: &str, answer: &Classification) {
         });
         let snippet = Snippet::source(shown.as_str()).annotations(annotations);
         let group = Level::NOTE.primary_title("what it would do").element(snippet);
-        anstream::println!("{}", Renderer::styled().render(&[group]));
+        say!("{}", Renderer::styled().render(&[group]));
     }
-    paths("reads", &answer.reads);
-    paths("writes", &answer.writes);
+    paths("reads", &answer.reads)?;
+    paths("writes", &answer.writes)?;
+    Ok(())
 }
 
-fn paths(title: &str, paths: &[shell::Path]) {
+fn paths(title: &str, paths: &[shell::Path]) -> anyhow::Result<()> {
     for path in paths {
-        anstream::println!("  {} {path}", paint(STRONG, format!("{title:<6}")));
+        say!("  {} {path}", paint(STRONG, format!("{title:<6}")));
     }
+    Ok(())
 }
