@@ -15,8 +15,9 @@ const TOOLS_MAX: usize = 1_000;
 /// Writes a contract for the tools; the text loads as it stands.
 ///
 /// Accepted are lists of MCP tools (`inputSchema`), OpenAI functions (`{type: function, function: {…}}`) and plain
-/// `{name, description, parameters}`; also inside `{tools: […]}`. A tool reads only if its name and description leave no doubt; params that
-/// carry authority must come from the user or from state; amounts get a limit of 0 until someone writes a number.
+/// `{name, description, parameters}`; also inside `{tools: […]}`. A tool reads only if its name and
+/// description leave no doubt. What cannot be drafted stands there as a comment with the reason. Params that carry
+/// authority must come from the user or from state; amounts get a limit of 0 until someone writes a number.
 pub fn draft(tools: &Json, agent: &str) -> Result<String, String> {
     if let Some(problem) = ids::identifier_problem(agent) {
         return Err(format!("the agent's name `{agent}` {problem}"));
