@@ -167,6 +167,54 @@ fn drafts_load_and_refuse_amounts() {
 }
 
 #[test]
+fn drafts_of_hostile_tools_load() {
+    let check = |schema: &str, expected: &str| {
+        let tools = format!(r#"[{{"name": "pay_all", "parameters": {schema}}}]"#);
+        let drafted = draft(&Json::parse(tools.as_bytes()).expect("tools are JSON"), "bot").expect("it is drafted");
+        let loaded = engines::load::load(&drafted).unwrap_or_else(|faults| panic!("{faults:#?}\n{drafted}"));
+        let found = match loaded.compiled.contract.actions.get("pay_all") {
+            None => "left out",
+            Some(action) if action.ask.is_empty() => "passes",
+            Some(_) => "asks",
+        };
+        assert_eq!(found, expected, "{drafted}");
+    };
+    let param = |schema: &str| format!(r#"{{"type": "object", "required": ["p"], "properties": {{"p": {schema}}}}}"#);
+    for (schema, expected) in [
+        (r#"{"type": "string", "nullable": true}"#, "passes"),
+        (r#"{"type": "integer", "format": "int32", "x-order": 1}"#, "passes"),
+        (r#"{"type": "STRING", "format": "phone", "required": true, "pattern": "("}"#, "passes"),
+        (r#"{"type": "array", "items": {"type": "object"}}"#, "asks"),
+        (r#"{"type": "object", "properties": {"amount": {"type": "number"}}}"#, "asks"),
+        (r#"{"anyOf": [{"type": "number"}, {"type": "null"}]}"#, "asks"),
+        (r#"{"type": "string", "anyOf": [{"type": "number"}]}"#, "asks"),
+        ("{}", "asks"),
+        (r#"{"$ref": "https://evil.example/s.json"}"#, "left out"),
+        (r##"{"$ref": "#/definitions/none"}"##, "left out"),
+        (r#"{"type": "thing"}"#, "left out"),
+        (r#"{"type": "array", "items": [{"type": "string"}]}"#, "left out"),
+        (r#"{"type": "number", "exclusiveMinimum": true}"#, "left out"),
+        (r#"{"type": "number", "multipleOf": 0}"#, "left out"),
+        (r#"{"type": "string", "enum": []}"#, "left out"),
+    ] {
+        check(&param(schema), expected);
+    }
+    check(r#"{"properties": {"": {"type": "string"}}}"#, "left out");
+    check(r#"{"properties": {"amount": {"type": "string"}}}"#, "asks");
+    check(r#"{"properties": {"amount": {"type": "number"}}}"#, "passes");
+    let defined = r##"{"definitions": {"M": {"type": "number"}}, "properties": {"m": {"$ref": "#/definitions/M"}}}"##;
+    check(defined, "asks");
+    check(
+        &format!(
+            "{}{}",
+            r#"{"properties": {"a": {"items": "#.to_owned() + &r#"{"items": "#.repeat(20),
+            "{}".to_owned() + &"}".repeat(23)
+        ),
+        "asks",
+    );
+}
+
+#[test]
 fn the_banking_draft_guards_who_is_paid() {
     let Some(text) = shared("cases/agentdojo/banking/tools.json") else { return report_skipped() };
     let drafted =

@@ -2,14 +2,15 @@
 
 use super::diff::{Difference, Effect, differences};
 use super::source::{Diagnostic, Place, Severity};
-use super::{Budget, Contract};
+use super::{Action, Budget, Contract, Tolerance, params};
 use crate::json::Json;
+use crate::plan::Plan;
 
 /// The code of a contract that lies outside its parent's.
 pub const CONTRACT_WIDENS_PARENT: &str = "CONTRACT_WIDENS_PARENT";
 
 /// Keys that say who the child is, not what it may do.
-const OWN: &[&str] = &["agent", "id", "mission", "monitors", "parent", "priority", "role", "version", "wake_when"];
+const OWN: &[&str] = &["agent", "id", "mission", "monitors", "parent", "priority", "version", "wake_when"];
 
 /// Proves that everything the child may do, the parent may do; otherwise names the first widening.
 ///
@@ -19,10 +20,10 @@ pub fn attenuate(child: &Contract, parent: &Contract) -> Result<(), Diagnostic> 
     if let Some(problem) = differences(parent, child).iter().find_map(widening) {
         return Err(problem);
     }
-    budgets_hold("budgets", &child.budgets, &parent.budgets)?;
     for (name, action) in &child.actions {
-        let parent_budgets = parent.actions.get(name).map(|action| action.budgets.as_slice()).unwrap_or_default();
-        budgets_hold(&format!("actions.{name}.budgets"), &action.budgets, parent_budgets)?;
+        let Some(bound) = parent.actions.get(name) else { continue };
+        budgets_hold(name, (child, action), (parent, bound))?;
+        drift_holds(name, (child, action), (parent, bound))?;
     }
     Ok(())
 }
@@ -31,13 +32,13 @@ pub fn attenuate(child: &Contract, parent: &Contract) -> Result<(), Diagnostic> 
 fn widening(difference: &Difference) -> Option<Diagnostic> {
     let change = &difference.change;
     let is_own = difference.keys.first().is_some_and(|key| OWN.contains(&key.as_str()));
-    // Budgets with other windows can be tighter; they are compared one by one.
-    let is_budget = match difference.keys.as_slice() {
-        [first, ..] if first == "budgets" => true,
+    // Budgets and drift keys apply to actions by their params: what is left of them is compared action by action.
+    let is_planned = match difference.keys.as_slice() {
+        [first, ..] if first == "budgets" || first == "drift" => true,
         [first, _, third, ..] => first == "actions" && third == "budgets",
         _ => false,
     };
-    if is_own || is_budget {
+    if is_own || is_planned {
         return None;
     }
     let (child, parent) = (shown(change.new.as_ref()), shown(change.old.as_ref()));
@@ -55,15 +56,60 @@ fn widening(difference: &Difference) -> Option<Diagnostic> {
     }
 }
 
-/// Each budget of the parent needs one of the child's that allows no more in a window at least as long.
+/// Each budget of the parent's action needs one of the child's that allows no more in a window at least as long.
+///
+/// A budget that all actions share holds less than one of a single action, so only a shared one can stand for it.
 #[expect(clippy::result_large_err, reason = "made once per registration, never in a loop")]
-fn budgets_hold(path: &str, child: &[Budget], parent: &[Budget]) -> Result<(), Diagnostic> {
-    let is_held =
-        |bound: &Budget| child.iter().any(|own| own.sum == bound.sum && own.max <= bound.max && own.per >= bound.per);
-    let Some(open) = parent.iter().find(|bound| !is_held(bound)) else { return Ok(()) };
-    let what = open.sum.as_ref().map_or("a count".to_owned(), |param| format!("a sum of `{param}`"));
-    let message = format!("`{path}` has nothing as tight as the parent's {what} of `{}` per `{}`", open.max, open.per);
-    Err(refused(path, message))
+fn budgets_hold(name: &str, child: (&Contract, &Action), parent: (&Contract, &Action)) -> Result<(), Diagnostic> {
+    let shared = |(contract, action): (&Contract, &Action)| -> Vec<Budget> {
+        let applies = |budget: &&Budget| budget.sum.as_ref().is_none_or(|param| params::has(action, param));
+        contract.budgets.iter().filter(applies).cloned().collect()
+    };
+    let (own_shared, own) = (shared(child), child.1.budgets.iter().cloned());
+    let own_all: Vec<Budget> = own_shared.iter().cloned().chain(own).collect();
+    let rows = [
+        ("budgets".to_owned(), own_shared, shared(parent)),
+        (format!("actions.{name}.budgets"), own_all, parent.1.budgets.clone()),
+    ];
+    for (path, own, bounds) in rows {
+        let is_held =
+            |bound: &Budget| own.iter().any(|own| own.sum == bound.sum && own.max <= bound.max && own.per >= bound.per);
+        let Some(open) = bounds.iter().find(|bound| !is_held(bound)) else { continue };
+        let what = open.sum.as_ref().map_or("a count".to_owned(), |param| format!("a sum of `{param}`"));
+        let of_all = if path == "budgets" { format!(" for `{name}`") } else { String::new() };
+        let message = format!(
+            "`{path}` has nothing as tight{of_all} as the parent's {what} of `{}` per `{}`",
+            open.max, open.per
+        );
+        return Err(refused(&path, message));
+    }
+    Ok(())
+}
+
+/// Each drift key that the parent checks for an action is checked for the child's, at least as tightly.
+#[expect(clippy::result_large_err, reason = "made once per registration, never in a loop")]
+fn drift_holds(name: &str, child: (&Contract, &Action), parent: (&Contract, &Action)) -> Result<(), Diagnostic> {
+    if child.1.reads {
+        return Ok(());
+    }
+    let own = Plan::of(child.0, name, child.1).drift;
+    for bound in Plan::of(parent.0, name, parent.1).drift {
+        if !own.iter().any(|own| own.key == bound.key && is_within(own.tolerance, bound.tolerance)) {
+            let message =
+                format!("the parent checks the drift of `{}` for `{name}`, the child not or less tightly", bound.key);
+            return Err(refused("drift", message));
+        }
+    }
+    Ok(())
+}
+
+fn is_within(own: Tolerance, bound: Tolerance) -> bool {
+    match (own, bound) {
+        (Tolerance::Exact, _) => true,
+        (Tolerance::Percent(own), Tolerance::Percent(bound)) => own <= bound,
+        (Tolerance::Absolute(own), Tolerance::Absolute(bound)) => own <= bound,
+        (Tolerance::Percent(_) | Tolerance::Absolute(_), _) => false,
+    }
 }
 
 fn shown(value: Option<&Json>) -> String {
@@ -170,6 +216,133 @@ mod tests {
         check_pay(&budget(6, "1h"), &budget(5, "1h"), problem);
         check_pay("", &budget(5, "1h"), problem);
         check_pay(&budget(5, "1h"), "", "inside");
+    }
+
+    #[test]
+    fn questions_stay_questions() {
+        let ask = r#", "ask": [{"when": "a > 5"}]"#;
+        let added = "`actions.pay.allow` is `true`, wider than the parent's absent";
+        check_pay(&format!(r#", "allow": "true"{ask}"#), ask, added);
+        check_pay(r#", "allow": "a < 2""#, "", "inside");
+        check_pay(&format!(r#", "allow": "a < 2"{ask}"#), "", "inside");
+        check_pay(ask, "", "inside");
+    }
+
+    #[test]
+    fn a_role_does_not_rise() {
+        let role = |role: &str| format!(r#", "role": "{role}""#);
+        let order = ["EXECUTOR", "STRATEGIST", "MONITOR", "INTERFACE"];
+        for (above, high) in order.iter().enumerate() {
+            for low in &order[above..] {
+                check((&pay(""), &role(low)), (&pay(""), &role(high)), "inside");
+            }
+            for low in &order[above + 1..] {
+                let problem = format!("`role` is `{high}`, wider than the parent's `{low}`");
+                check((&pay(""), &role(high)), (&pay(""), &role(low)), &problem);
+            }
+        }
+    }
+
+    #[test]
+    fn contract_wide_guards_keep_their_params() {
+        let optional = r#""pay": {"params": {"a": "optional number", "t": "optional text"}}"#;
+        let (no_a, no_t) =
+            (r#""pay": {"params": {"t": "optional text"}}"#, r#""pay": {"params": {"a": "optional number"}}"#);
+        let other = r#", "tip": {"params": {"a": "number", "t": "text"}}"#;
+        let sum = r#", "budgets": [{"sum": "a", "max": 5, "per": "1h"}]"#;
+        let drift = |tolerance: &str| format!(r#", "drift": {{"k/{{t}}": {tolerance}}}"#);
+        let parent = format!("{optional}{other}");
+        let lost = "the parent checks the drift of `k/{t}` for `pay`, the child not or less tightly";
+        let exact = drift("\"exact\"");
+        check((&format!("{no_t}{other}"), &exact), (&parent, &exact), lost);
+        check((&parent, ""), (&parent, &exact), lost);
+        check((&parent, &exact), (&parent, &exact), "inside");
+        check((&parent, &exact), (&parent, &drift(r#"{"percent": 2}"#)), "inside");
+        check((&parent, &drift(r#"{"percent": 1}"#)), (&parent, &drift(r#"{"percent": 2}"#)), "inside");
+        check((&parent, &drift(r#"{"percent": 3}"#)), (&parent, &drift(r#"{"percent": 2}"#)), lost);
+        check((&parent, &drift(r#"{"absolute": 1}"#)), (&parent, &drift(r#"{"percent": 2}"#)), lost);
+        let open = "`budgets` has nothing as tight for `pay` as the parent's a sum of `a` of `5` per `1h`";
+        check((&format!("{no_a}{other}"), sum), (&parent, sum), open);
+        check((&parent, sum), (&parent, sum), "inside");
+        // A budget of one action does not stand for one that all actions share.
+        let own = r#""pay": {"params": {"a": "optional number", "t": "optional text"}, "budget": {"sum": "a", "max": 5, "per": "1h"}}"#;
+        check((own, ""), (optional, sum), open);
+        check((optional, sum), (own, ""), "inside");
+        // Where nothing is left that they guard, they need not be repeated.
+        let look = r#", "look": {"reads": true}"#;
+        let with_look = format!("{parent}{look}");
+        check((r#""look": {"reads": true}"#, ""), (&with_look, &format!("{sum}{exact}")), "inside");
+    }
+
+    #[test]
+    fn nothing_is_lost_in_silence() {
+        let once = r#", "once": "k:{t}""#;
+        check_pay(once, "", "inside");
+        check_pay("", once, "`actions.pay.once` is absent, wider than the parent's `k:{t}`");
+        check_pay(
+            r#", "once": "k:{a}""#,
+            once,
+            "`actions.pay.once` is `k:{a}`, which cannot be shown to lie inside the parent's `k:{t}`",
+        );
+        check_pay(
+            "",
+            r#", "from": {"t": "user"}"#,
+            "`actions.pay.from.t` is absent, wider than the parent's `[\"user\"]`",
+        );
+        check_pay(
+            r#", "run": "POST http://h/x""#,
+            r#", "run": "POST http://h/y""#,
+            "`actions.pay.run.http` is `POST http://h/x`, which cannot be shown to lie inside the parent's `POST http://h/y`",
+        );
+        check_pay(
+            r#", "undo": {"kind": "REVERT", "http": "POST http://h/x"}"#,
+            r#", "undo": {"kind": "REVERT", "http": "POST http://h/y"}"#,
+            "`actions.pay.undo.http` is `POST http://h/x`, which cannot be shown to lie inside the parent's `POST http://h/y`",
+        );
+        let look = r#""look": {"reads": true, "impact": "HIGH", "undo": "NOOP"}"#;
+        let act = r#""look": {"undo": "NOOP"}"#;
+        let toggled = |child: &str, parent: &str| {
+            format!("`actions.look.reads` is `{child}`, which cannot be shown to lie inside the parent's `{parent}`")
+        };
+        check((look, ""), (act, ""), &toggled("true", "false"));
+        check((act, ""), (look, ""), &toggled("false", "true"));
+        let schema = |members: &str, schema: &str| {
+            format!(
+                r#""pay": {{"params": {{"type": "object", "properties": {{"t": {{"type": "string"{schema}}}}}{members}}}}}"#
+            )
+        };
+        let (closed, secret) = (r#", "additionalProperties": false"#, r#", "secret": true"#);
+        check(
+            (&schema(closed, ""), ""),
+            (&schema(closed, secret), ""),
+            "`actions.pay.params.properties.t.secret` is absent, which cannot be shown to lie inside the parent's `true`",
+        );
+        check((&schema(closed, ""), ""), (&schema("", ""), ""), "inside");
+        let opened = "`actions.pay.params.additionalProperties` is absent, wider than the parent's `false`";
+        check((&schema("", ""), ""), (&schema(closed, ""), ""), opened);
+    }
+
+    #[test]
+    fn nobody_else_answers() {
+        let asked =
+            |members: &str| format!(r#", "approvers": ["a"], "escalation": {{"timeout": {{"after": "3h"{members}}}}}"#);
+        check((&pay(""), &asked("")), (&pay(""), &asked(r#", "reroute": "1h", "to": "b""#)), "inside");
+        check(
+            (&pay(""), &asked(r#", "reroute": "1h", "to": "b""#)),
+            (&pay(""), &asked("")),
+            "`escalation.timeout.reroute` is `1h`, wider than the parent's absent",
+        );
+        check(
+            (&pay(""), &asked(r#", "reroute": "1h", "to": "c""#)),
+            (&pay(""), &asked(r#", "reroute": "1h", "to": "b""#)),
+            "`escalation.timeout.to` is `c`, which cannot be shown to lie inside the parent's `b`",
+        );
+        let approvers = |names: &str| format!(r#", "approvers": [{names}]"#);
+        check(
+            (&pay(""), &approvers(r#""a", "b""#)),
+            (&pay(""), &approvers(r#""a""#)),
+            "`escalation.approvers` is `[\"a\",\"b\"]`, wider than the parent's `[\"a\"]`",
+        );
     }
 
     #[test]

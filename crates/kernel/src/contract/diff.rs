@@ -103,6 +103,7 @@ fn in_context(difference: &Difference, old: &Contract, new: &Contract) -> Option
     }
     let (old, new) = (old.actions.get(action)?, new.actions.get(action)?);
     match keys {
+        [key] if key == "allow" => allowing(old, new),
         [key, _] if key == "ask" => Some(asking(&difference.change, old, new)),
         // A limit that admits negative numbers can let more pass than no limit.
         [key, _] if key == "limits" => {
@@ -111,21 +112,41 @@ fn in_context(difference: &Difference, old: &Contract, new: &Contract) -> Option
         }
         // Where unknown params pass, naming one more restricts it, and forgetting one frees it.
         [key, group, _] if key == "params" && group == "properties" => {
-            let closed = params::is_closed(old) && params::is_closed(new);
+            let closed = params::opening(old).is_none() && params::opening(new).is_none();
             (!closed).then_some(Effect::Unclear)
         }
         _ => None,
     }
 }
 
+/// What `allow` names passes before anyone is asked, and what is not named is refused unless someone is asked.
+fn allowing(old: &Action, new: &Action) -> Option<Effect> {
+    match (&old.allow, &new.allow) {
+        // What only a person could let pass may pass without one now.
+        (None, Some(_)) if !old.ask.is_empty() => Some(Effect::Widens),
+        // Without questions everything passed before.
+        (None, Some(_)) => Some(Effect::Narrows),
+        // What could not be evaluated was refused; a plain `false` leads on to the questions.
+        (Some(before), Some(now)) if now.trim() == "false" && before.trim() != "true" && !new.ask.is_empty() => {
+            Some(Effect::Unclear)
+        }
+        (Some(_), Some(_) | None) | (None, None) => None,
+    }
+}
+
 /// With `allow`, a question opens what would be refused; without it, a question stops what would pass.
 fn asking(change: &Change, old: &Action, new: &Action) -> Effect {
-    let added = match (old.allow.is_some(), new.allow.is_some()) {
-        (true, true) => Effect::Widens,
-        (false, false) => Effect::Narrows,
-        (true, false) | (false, true) => return Effect::Unclear,
-    };
-    if change.old.is_none() { added } else { opposite(added) }
+    let is_added = change.old.is_none();
+    match (old.allow.is_some(), new.allow.is_some()) {
+        // Everything passed before, so whatever is asked or refused now is less.
+        (false, _) if old.ask.is_empty() => Effect::Narrows,
+        (false, false) if is_added => Effect::Narrows,
+        (false, false) => Effect::Widens,
+        (true, true) if is_added => Effect::Widens,
+        (true, true) if new.ask.is_empty() => Effect::Narrows,
+        // A question that cannot be evaluated refuses; without it another one may be asked.
+        (true, true) | (true, false) | (false, true) => Effect::Unclear,
+    }
 }
 
 /// The full form with lists that have no order turned into maps by what their items are about.
@@ -345,6 +366,34 @@ mod tests {
     }
 
     #[test]
+    fn allow_and_ask_are_judged_together() {
+        let check = |old: &str, new: &str, expected: &[&str]| {
+            let found = diff(&contract(old, ""), &contract(new, ""));
+            let found: Vec<String> =
+                found.iter().map(|change| format!("{} {}", change.effect.word(), change.path)).collect();
+            assert_eq!(found, expected, "{old} {new}");
+        };
+        let (one, two) = (r#"{"when": "a > 5"}"#, r#"{"when": "a > 9"}"#);
+        let ask = |rules: &str| format!(r#", "ask": [{rules}]"#);
+        let with = |allow: &str, ask: &str| format!(r#", "allow": "{allow}"{ask}"#);
+        let (first, second) =
+            ("actions.pay.ask.NEEDS_APPROVAL when params.a > 5", "actions.pay.ask.NEEDS_APPROVAL when params.a > 9");
+        // What was asked about passes now.
+        check(&ask(one), &with("true", &ask(one)), &["widens actions.pay.allow"]);
+        check(&ask(one), &with("a < 1", &ask(one)), &["widens actions.pay.allow"]);
+        check(&ask(one), &with("true", ""), &["widens actions.pay.allow", &format!("unclear {first}")]);
+        // Everything passed before.
+        check("", &with("a < 1", &ask(one)), &["narrows actions.pay.allow", &format!("narrows {first}")]);
+        check(&with("a < 1", &ask(one)), &ask(one), &["widens actions.pay.allow"]);
+        let both = ask(&format!("{one}, {two}"));
+        check(&with("a < 1", &both), &with("a < 1", &ask(one)), &[&format!("unclear {second}")]);
+        check(&both, &ask(one), &[&format!("widens {second}")]);
+        check(&with("a < 1", &ask(one)), &with("false", &ask(one)), &["unclear actions.pay.allow"]);
+        check(&with("a < 1", ""), &with("false", ""), &["narrows actions.pay.allow"]);
+        check(&with("a < 2", &ask(one)), &with("a < 1", &ask(one)), &["narrows actions.pay.allow"]);
+    }
+
+    #[test]
     fn budgets_origins_and_keys() {
         let budget = |max: u32| format!(r#", "budget": {{"sum": "a", "max": {max}, "per": "1h"}}"#);
         check_action(&budget(5), &budget(6), "widens actions.pay.budgets.sum a per 1h.max");
@@ -354,6 +403,8 @@ mod tests {
         check_action("", &from(r#""user""#), "narrows actions.pay.from.t");
         check_action("", r#", "once": "k:{t}""#, "narrows actions.pay.once");
         check_action("", r#", "run": "host""#, "unclear actions.pay.run");
+        let undo = r#", "undo": {"kind": "NOOP"}"#;
+        check_action("", undo, "unclear actions.pay.undo.kind");
     }
 
     #[test]
@@ -366,6 +417,14 @@ mod tests {
             format!(r#", "proposal": {{"confidence": {{"reject_below": 0.1, "escalate_below": {below}}}}}"#)
         };
         check_top(&confidence("0.2"), &confidence("0.3"), "narrows proposal.confidence.escalate_below");
+        check_top("", r#", "role": "STRATEGIST""#, "narrows role");
+        check_top(r#", "role": "INTERFACE""#, r#", "role": "MONITOR""#, "widens role");
+        let timeout = |members: &str| format!(r#", "escalation": {{"timeout": {{"after": "3h"{members}}}}}"#);
+        check_top("", &timeout(""), "widens escalation.timeout.after");
+        check_top(&timeout(""), &timeout(r#", "remind": "1h""#), "neutral escalation.timeout.remind");
+        let rerouted = timeout(r#", "reroute": "1h", "to": "b""#);
+        let both = ["widens escalation.timeout.reroute", "widens escalation.timeout.to"];
+        check(("", &timeout("")), ("", &rerouted), &both);
         check_top("", r#", "escalation": {"quorum": 2}"#, "narrows escalation.quorum");
         check_top(r#", "approvers": ["a"]"#, r#", "approvers": ["a", "b"]"#, "widens escalation.approvers");
         check_top("", r#", "drift": {"k/{t}": "exact"}"#, "narrows drift.k/{t}");
@@ -394,6 +453,14 @@ mod tests {
         let length = "widens actions.pay.params.properties.description.maxLength";
         check(schema(true, short), schema(true, long), length);
         check(schema(true, none), schema(false, none), "widens actions.pay.params.additionalProperties");
+        let pattern = r#""patternProperties": {"^d": {}}, "additionalProperties": false, "type": "object""#;
+        let patterned = |properties: &str| {
+            let text = format!(
+                r#"{{"agent": "bot", "actions": {{"pay": {{"params": {{{pattern}, "properties": {{{properties}}}}}}}}}}}"#
+            );
+            read(&Node::from_json(&Json::parse(text.as_bytes()).unwrap())).unwrap().contract
+        };
+        check(patterned(short), patterned(none), "unclear actions.pay.params.properties.description");
         let not = |length: u32| format!(r#""a": {{"not": {{"maxLength": {length}}}}}"#);
         check(schema(true, &not(5)), schema(true, &not(9)), "unclear actions.pay.params.properties.a.not.maxLength");
     }

@@ -1,5 +1,6 @@
 //! Tool schemas in, a closed contract out: a first draft that refuses until a person has filled in the numbers.
 
+mod schemas;
 mod words;
 mod yaml_text;
 
@@ -14,8 +15,9 @@ const TOOLS_MAX: usize = 1_000;
 /// Writes a contract for the tools; the text loads as it stands.
 ///
 /// Accepted are lists of MCP tools (`inputSchema`), OpenAI functions (`{type: function, function: {…}}`) and plain
-/// `{name, description, parameters}`; also inside `{tools: […]}`. What reads is recognised by its name; params that
-/// carry authority must come from the user or from state; amounts get a limit of 0 until someone writes a number.
+/// `{name, description, parameters}`; also inside `{tools: […]}`. A tool reads only if its name and
+/// description leave no doubt. What cannot be drafted stands there as a comment with the reason. Params that carry
+/// authority must come from the user or from state; amounts get a limit of 0 until someone writes a number.
 pub fn draft(tools: &Json, agent: &str) -> Result<String, String> {
     if let Some(problem) = ids::identifier_problem(agent) {
         return Err(format!("the agent's name `{agent}` {problem}"));
@@ -26,15 +28,28 @@ pub fn draft(tools: &Json, agent: &str) -> Result<String, String> {
          # Drafted from tool schemas. Nothing is allowed that is not listed here; every TODO waits for a person.\n\
          agent: {}\n\
          approvers: [operators]  # TODO: the group that answers when a person is asked\n\
-         actions:\n",
+         actions:",
         key(agent),
     );
-    for tool in &tools {
-        write_tool(tool, &mut text);
-    }
     if tools.is_empty() {
         return Err("there are no tools to draft a contract from".to_owned());
     }
+    let mut actions = String::new();
+    let mut drafted = false;
+    for tool in &tools {
+        match schemas::cleaned(&tool.schema) {
+            Ok(schema) => {
+                drafted = true;
+                write_tool(tool, &schema, &mut actions);
+            }
+            Err(reason) => {
+                let (name, reason) = (comment(&tool.name), comment(&reason));
+                actions.push_str(&format!("  # TODO: {name} is left out and refused: {reason}\n"));
+            }
+        }
+    }
+    text.push_str(if drafted { "\n" } else { " {}\n" });
+    text.push_str(&actions);
     Ok(text)
 }
 
@@ -43,7 +58,7 @@ struct Tool {
     name: String,
     description: String,
     schema: Object,
-    read_only_hint: Option<bool>,
+    has_effect_hint: bool,
 }
 
 fn tools_of(json: &Json) -> Result<Vec<Tool>, String> {
@@ -86,19 +101,18 @@ fn tool_of(entry: &Json) -> Result<Tool, String> {
     if let Some(hidden) = properties.and_then(|properties| properties.keys().find(|param| param.starts_with("__"))) {
         return Err(format!("the param `{hidden}` of `{name}` starts with `__`, which has a meaning in policies"));
     }
+    let hint = |key: &str| entry.get("annotations").and_then(|hints| hints.get(key)).and_then(Json::as_bool);
     Ok(Tool {
         name: name.to_owned(),
         description: entry.get("description").and_then(Json::as_text).unwrap_or_default().to_owned(),
         schema,
-        read_only_hint: entry
-            .get("annotations")
-            .and_then(|annotations| annotations.get("readOnlyHint"))
-            .and_then(Json::as_bool),
+        has_effect_hint: hint("readOnlyHint") == Some(false) || hint("destructiveHint") == Some(true),
     })
 }
 
-fn write_tool(tool: &Tool, text: &mut String) {
-    let reads = words::is_read(&tool.name, &tool.description, tool.read_only_hint);
+fn write_tool(tool: &Tool, schema: &Object, text: &mut String) {
+    // A server's word can only add an effect, never take one away.
+    let reads = !tool.has_effect_hint && words::is_read(&tool.name, &tool.description);
     text.push_str(&format!("  {}:", key(&tool.name)));
     if !tool.description.is_empty() {
         text.push_str(&format!("  # {}", comment(&tool.description)));
@@ -106,7 +120,7 @@ fn write_tool(tool: &Tool, text: &mut String) {
     text.push('\n');
     if reads {
         text.push_str("    reads: true\n");
-        for (param, _) in properties(&tool.schema).filter(|(param, _)| words::leads_outside(param)) {
+        for (param, _) in properties(schema).filter(|(param, _)| words::leads_outside(param)) {
             text.push_str(&format!(
                 "    # TODO: an address can carry data out: from: {{ {}: [user, state] }} closes that way\n",
                 comment(&key(param))
@@ -118,8 +132,13 @@ fn write_tool(tool: &Tool, text: &mut String) {
             comment(&tool.name).replace('"', "'")
         ));
     }
-    let params = closed(&tool.schema);
+    let params = closed(schema);
     if !reads {
+        if !schemas::is_plain(&params, words::is_amount) {
+            text.push_str(
+                "    ask: \"true\"  # TODO: not all params are plain values; say what may pass without a person\n",
+            );
+        }
         write_limits(&params, text);
         write_origins(&params, text);
     }
@@ -215,7 +234,7 @@ fn is_numeric(schema: &Json) -> bool {
         other @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::Object(_)) => named(other),
     });
     let nested = ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(key)).filter_map(Json::as_list).flatten();
-    direct || nested.into_iter().any(is_numeric)
+    direct || (schema.get("type").is_none() && nested.into_iter().any(is_numeric))
 }
 
 #[cfg(test)]
@@ -247,6 +266,7 @@ mod tests {
             r#"  send_money:  # Sends money.
     # TODO: once: "send_money:{…}" names the effect, so that a retry cannot repeat it
     run: host
+    ask: "true"  # TODO: not all params are plain values; say what may pass without a person
     limits:
       amount: { max: 0 }  # TODO: the most one call may ask for
     # TODO: budget: { sum: …, max: …, per: 24h } bounds what many calls may ask for together

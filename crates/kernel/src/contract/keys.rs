@@ -86,12 +86,12 @@ shapes! {
     /// A case that is judged.
     TEST_CASE = "test_case" [
         "action", "params", "confidence", "provenance", "state", "snapshot", "justification", "flow", "step", "agent",
-        "at", "tokens"
+        "at", "tokens", "valid_until", "created_at", "idempotency_key"
     ] [];
     /// A case with its name and what is expected.
     TEST_ROW = "test_row" [
         "name", "action", "params", "confidence", "provenance", "state", "snapshot", "justification", "flow", "step",
-        "agent", "at", "tokens", "before", "expect"
+        "agent", "at", "tokens", "valid_until", "created_at", "idempotency_key", "before", "expect"
     ] [];
 }
 

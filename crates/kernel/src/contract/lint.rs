@@ -107,7 +107,7 @@ fn lint_params(path: &str, action: &Action, found: &mut Found) {
         let message = "params the schema does not name will pass";
         found.at("OPEN_PARAMS", &join(path, "params"), message, "add `additionalProperties: false`");
     }
-    let limited = action.limits.iter().filter(|(_, limit)| limit.is_numeric()).map(|(param, _)| param.as_str());
+    let limited = action.limits.iter().filter(|(_, limit)| limit.has_bounds()).map(|(param, _)| param.as_str());
     let summed = action.budgets.iter().filter_map(|budget| budget.sum.as_deref());
     let reserved = action.reserves.iter().filter_map(|reserve| match &reserve.amount {
         Amount::Param(param) => Some(param.as_str()),
@@ -118,6 +118,13 @@ fn lint_params(path: &str, action: &Action, found: &mut Found) {
         let message = format!("`{param}` is optional, but its limit, budget or reservation makes it mandatory");
         let help = "make it required, or move it into an action of its own";
         found.at("OPTIONAL_BUT_MANDATORY", &join(path, "params"), message, help);
+    }
+}
+
+impl Limit {
+    /// Whether it bounds a number; a sign alone says what may be, not that there must be something.
+    pub(super) fn has_bounds(&self) -> bool {
+        self.min.is_some() || self.max.is_some() || self.unit.is_some()
     }
 }
 
@@ -235,6 +242,9 @@ mod tests {
     #[test]
     fn things_that_guard_nothing() {
         check_action(r#""limits": {"o": {"max": 5}}"#, &["OPTIONAL_BUT_MANDATORY actions.pay.params"]);
+        check_action(r#""limits": {"o": {"unit": "EUR"}}"#, &["OPTIONAL_BUT_MANDATORY actions.pay.params"]);
+        check_action(r#""limits": {"o": {"signed": true}}"#, &[]);
+        check(r#"{"params": {"o": "optional signed number"}}"#, "", &[]);
         check_action(r#""from": {"o": "user"}"#, &["FROM_ONLY_OPTIONAL actions.pay.from"]);
         check_action(r#""from": {"o": "user", "t": "user"}"#, &[]);
         check(r#"{"params": {"type": "object", "properties": {}}}"#, "", &["OPEN_PARAMS actions.pay.params"]);

@@ -189,6 +189,19 @@ mod rows {
     }
 
     #[test]
+    fn rows_say_when_a_proposal_was_made_and_until_when_it_counts() {
+        check(
+            r#"{"given": {"created_at": "2026-01-01T12:00:00Z"},
+               "rows": [{"valid_until": "2026-01-01T12:00:05Z", "idempotency_key": "k", "expect": "ACCEPT"},
+                 {"before": [{"idempotency_key": "k"}], "created_at": null, "expect": "REJECT"}]}"#,
+            &[
+                r#"row 1 {"created_at":"2026-01-01T12:00:00Z","idempotency_key":"k","valid_until":"2026-01-01T12:00:05Z"} ACCEPT "#,
+                r#"row 2 {"before":[{"created_at":"2026-01-01T12:00:00Z","idempotency_key":"k"}],"created_at":null} REJECT "#,
+            ],
+        );
+    }
+
+    #[test]
     fn mistakes_in_rows_are_errors() {
         check(
             r#"{"rows": [{"expct": "ACCEPT"}, {"expect": "ACEPT"}, {"expect": "REJECT no"},

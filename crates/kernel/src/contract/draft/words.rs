@@ -1,127 +1,155 @@
 //! What names of tools and params give away. In doubt a tool has an effect.
 
-/// A tool whose name begins with one of these looks and does not touch.
+/// A tool is a read only if its name begins with one of these.
 const READS: &[&str] = &[
     "get",
     "list",
     "read",
     "search",
     "find",
-    "check",
-    "lookup",
-    "look",
-    "calculate",
-    "compute",
-    "think",
     "show",
     "view",
     "fetch",
-    "query",
     "describe",
     "count",
-    "inspect",
-    "browse",
-    "summarize",
-    "retrieve",
-    "preview",
-    "explain",
-    "compare",
+    "check",
+    "lookup",
+    "calculate",
+    "think",
 ];
 
-/// A tool with one of these anywhere in its name has an effect, however it begins.
-const WRITES: &[&str] = &[
+/// A tool with one of these anywhere in its name, or doing one of these in its description, has an effect.
+const EFFECTS: &[&str] = &[
+    "accept",
     "add",
     "append",
     "apply",
     "approve",
+    "archive",
     "assign",
+    "ban",
+    "bid",
+    "block",
     "book",
+    "build",
+    "burn",
     "buy",
     "cancel",
     "change",
     "charge",
+    "claim",
     "clear",
     "close",
     "commit",
+    "confirm",
+    "consume",
     "create",
     "delete",
+    "demote",
     "deploy",
+    "destroy",
     "disable",
+    "donate",
+    "download",
     "drop",
     "edit",
+    "empty",
     "enable",
+    "erase",
+    "escalate",
     "exchange",
     "exec",
     "execute",
+    "flush",
+    "fork",
+    "forward",
+    "generate",
+    "grant",
+    "import",
     "insert",
     "install",
     "invite",
+    "invoke",
     "issue",
+    "kick",
     "kill",
+    "launch",
+    "lock",
+    "make",
+    "mark",
     "merge",
+    "migrate",
+    "mint",
     "modify",
     "move",
+    "mute",
+    "notify",
     "order",
+    "overwrite",
+    "patch",
     "pay",
     "post",
+    "promote",
     "publish",
     "purchase",
+    "purge",
     "push",
     "put",
+    "reboot",
+    "redeem",
     "refund",
+    "register",
+    "reject",
+    "release",
     "remove",
     "rename",
+    "replace",
     "reply",
     "reschedule",
     "reserve",
     "reset",
     "restart",
-    "return",
+    "restore",
+    "resume",
+    "revert",
     "revoke",
+    "rollback",
+    "rotate",
     "run",
+    "save",
     "schedule",
     "sell",
     "send",
     "set",
     "share",
+    "shell",
+    "shutdown",
+    "sign",
+    "spawn",
     "start",
     "stop",
+    "store",
     "submit",
+    "subscribe",
+    "suspend",
+    "swap",
+    "sync",
     "terminate",
+    "trade",
     "transfer",
+    "trash",
+    "trigger",
+    "truncate",
+    "unlock",
+    "unregister",
+    "unsubscribe",
     "update",
     "upload",
+    "upsert",
+    "wipe",
+    "wire",
     "withdraw",
     "write",
-];
-
-/// First words of descriptions of tools that look.
-const READ_SENTENCES: &[&str] = &[
-    "get",
-    "gets",
-    "list",
-    "lists",
-    "read",
-    "reads",
-    "search",
-    "searches",
-    "find",
-    "finds",
-    "returns",
-    "retrieve",
-    "retrieves",
-    "show",
-    "shows",
-    "fetch",
-    "fetches",
-    "calculate",
-    "calculates",
-    "look",
-    "looks",
-    "query",
-    "queries",
-    "describe",
-    "describes",
 ];
 
 /// Whoever chooses the value of such a param chooses who is paid, told, reached or overwritten.
@@ -187,24 +215,40 @@ const AMOUNTS: &[&str] = &[
     "quantity", "replicas", "size", "sum", "total", "value", "volume",
 ];
 
-/// Whether a tool has no effect, as far as its name, its description and its server's hint tell.
-pub(super) fn is_read(name: &str, description: &str, hint: Option<bool>) -> bool {
+/// Whether a tool has no effect, as far as its name and its description tell. In doubt it has one.
+pub(super) fn is_read(name: &str, description: &str) -> bool {
     let words = words_of(name);
-    // Orders, posts and runs are also things that are looked at: the first word decides about those.
-    let begins_with_read = words.first().is_some_and(|first| READS.contains(&first.as_str()));
-    let noun = |word: &str| {
-        matches!(word, "order" | "post" | "run" | "book" | "issue" | "set" | "change" | "commit" | "return")
-    };
-    let writes = words.iter().any(|word| WRITES.contains(&word.as_str()) && !(begins_with_read && noun(word)));
-    let at_a_desk =
-        matches!(words.as_slice(), [first, second, ..] if first == "check" && (second == "out" || second == "in"));
-    if writes || at_a_desk || hint == Some(false) {
-        return false;
-    }
-    let sentence = description.split(|next: char| !next.is_alphanumeric()).find(|word| !word.is_empty());
-    let says_read = sentence.is_some_and(|word| READ_SENTENCES.contains(&word.to_lowercase().as_str()));
-    // A server's hint alone is only its word, so it counts where nothing speaks against it.
-    begins_with_read || says_read || hint == Some(true)
+    let Some((first, rest)) = words.split_first() else { return false };
+    // Orders, posts, issues and commits are also things that are looked at.
+    let noun = |word: &str| matches!(word, "order" | "post" | "issue" | "commit");
+    let joins = |word: &str| matches!(word, "and" | "then" | "or" | "also" | "plus");
+    let acts = |word: &String| joins(word) || (!noun(word) && (EFFECTS.contains(&word.as_str()) || hides_verb(word)));
+    let at_a_desk = first == "check" && rest.first().is_some_and(|second| second == "out" || second == "in");
+    READS.contains(&first.as_str()) && !rest.iter().any(acts) && !at_a_desk && !tells_of_effect(description)
+}
+
+/// `deleteall` acts like `delete`; `scheduled` and `updates` are looked at.
+fn hides_verb(word: &str) -> bool {
+    const ENDINGS: &[&str] = &["", "s", "d", "r", "ed", "er", "ers", "rs", "ing", "able", "ion", "ions", "ment"];
+    let long = EFFECTS.iter().filter(|verb| verb.len() >= 5);
+    long.filter_map(|verb| word.strip_prefix(verb)).any(|ending| !ENDINGS.contains(&ending))
+}
+
+/// Whether the description says that something is done. A verb behind `the` or `of` is a noun.
+fn tells_of_effect(description: &str) -> bool {
+    const BEFORE_NOUNS: &[&str] = &["the", "a", "an", "of", "its", "their", "this", "that", "each", "per"];
+    const PASSIVE: &[&str] = &["be", "is", "are", "was", "were", "get", "gets", "been", "being"];
+    let words = words_of(description);
+    let before = std::iter::once("").chain(words.iter().map(String::as_str));
+    before.zip(&words).any(|(before, word)| {
+        EFFECTS.iter().any(|verb| {
+            let stem = verb.strip_suffix('e').unwrap_or(verb);
+            let ending = word.strip_prefix(stem).unwrap_or("none");
+            let active = word == verb || matches!(ending, "s" | "es" | "ing") && word.len() > verb.len();
+            let passive = ending == "ed" && PASSIVE.contains(&before);
+            (active && !BEFORE_NOUNS.contains(&before)) || passive
+        })
+    })
 }
 
 /// Whether the value of the param decides who or what is affected.
@@ -251,20 +295,41 @@ mod tests {
     #[test]
     fn reads_are_recognised_and_doubt_is_an_effect() {
         let check = |name: &str, description: &str, expected: bool| {
-            assert_eq!(is_read(name, description, None), expected, "{name}");
+            assert_eq!(is_read(name, description), expected, "{name}: {description}");
         };
         for name in ["get_iban", "listFiles", "read-inbox", "search_emails", "calculate", "think", "get_order_details"]
         {
             check(name, "", true);
         }
-        for name in ["send_money", "return_items", "getAndDelete", "check_out", "frobnicate", "update_read_flag"] {
+        for name in [
+            "send_money",
+            "return_items",
+            "getAndDelete",
+            "check_out",
+            "frobnicate",
+            "update_read_flag",
+            "get_and_purge",
+            "read_then_wipe",
+            "fetch_replace",
+            "search_wire",
+            "view_exec",
+            "find_deleteall",
+            "list_set",
+            "query",
+            "look",
+            "getanddelete",
+            "run_get",
+        ] {
             check(name, "", false);
         }
-        check("balance", "Returns the balance.", true);
-        check("return_items", "Return delivered items of an order.", false);
+        check("get_orders", "Get the list of scheduled payments.", true);
+        check("get_orders", "Gets orders, then deletes them.", false);
+        check("get_orders", "Gets the orders; they are marked as seen.", false);
+        check("get_orders", "Gets orders by sending a mail.", false);
+        check("get_update", "", false);
+        check("get_news", "Get the update of the day.", true);
+        check("balance", "Returns the balance.", false);
         check("take_back", "Return delivered items of an order.", false);
-        assert!(!is_read("frobnicate", "", Some(false)) && is_read("frobnicate", "", Some(true)));
-        assert!(!is_read("delete_all", "", Some(true)), "a server's word does not outweigh the name");
     }
 
     #[test]

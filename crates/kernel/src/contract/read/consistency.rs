@@ -1,5 +1,7 @@
 //! What must hold between the parts of a contract: names that exist, bounds that can be met, codes that are true.
 
+mod guards;
+
 use crate::contract::cursor::{CONTRACT_INVALID, join};
 use crate::contract::source::{Diagnostic, Place, Severity};
 use crate::contract::{
@@ -29,6 +31,7 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
     for (name, action) in &contract.actions {
         check_action(&join("actions", name), action, contract, &mut found);
     }
+    guards::check(contract, &mut found);
     found.0
 }
 
@@ -163,7 +166,7 @@ fn check_action(path: &str, action: &Action, contract: &Contract, found: &mut Fo
     check_schema(path, action, found);
     check_names(path, action, found);
     for (param, limit) in &action.limits {
-        check_limit(&format!("{path}.limits.{param}"), param, limit, action, found);
+        check_limit(&format!("{path}.limits.{param}"), limit, found);
     }
     check_rules(&join(path, "refuse"), &action.refuse, found);
     check_rules(&join(path, "ask"), &action.ask, found);
@@ -215,7 +218,7 @@ fn check_names(path: &str, action: &Action, found: &mut Found) {
     }
 }
 
-fn check_limit(path: &str, param: &str, limit: &Limit, action: &Action, found: &mut Found) {
+fn check_limit(path: &str, limit: &Limit, found: &mut Found) {
     if let (Some(min), Some(max)) = (limit.min, limit.max)
         && min > max
     {
@@ -229,12 +232,6 @@ fn check_limit(path: &str, param: &str, limit: &Limit, action: &Action, found: &
     }
     if limit.matching.is_some() && limit.denied.is_empty() {
         found.at(&join(path, "match"), "`match` says how `denied` is looked for, and nothing is denied", None);
-    }
-    let kinds = params::kinds(action, param);
-    let can_be_number = kinds.is_empty() || ["number", "integer", "string"].iter().any(|kind| kinds.contains(kind));
-    if limit.is_numeric() && !can_be_number {
-        let message = format!("`{param}` is limited like a number, but the schema makes it {}", kinds.join(" or "));
-        found.at(path, message, None);
     }
 }
 

@@ -187,7 +187,9 @@ fn bounds_must_make_sense() {
     check(&row(r#"{"n": {"max": -1, "signed": true}}"#), &[]);
     check(
         &row(r#"{"b": {"max": 1}}"#),
-        &["actions.pay.limits.b: `b` is limited like a number, but the schema makes it boolean"],
+        &[
+            "actions.pay.limits.b: `b` is limited like a number, but the schema makes it boolean, so every proposal would be refused [use `number`, `decimal`, or an object of `value` and `unit`]",
+        ],
     );
     check(
         &row(r#"{"n": {"allowed": []}}"#),

@@ -128,14 +128,14 @@ fn parse(written: &str, spot: &Spot<'_>, report: &mut Report) -> Option<Parsed> 
     if let Some(currency) = rest.strip_prefix("money ").map(str::trim).filter(|currency| is_currency(currency)) {
         limit.push(member("unit", place, text(currency, place)));
     }
-    let Some(schema) = schema_of(rest, signed) else {
+    let Some(schema) = schema_of(rest) else {
         spot.fail(report, format!("`{rest}` is no type of a param"), Some(&suggestion(rest)));
         return None;
     };
     Some(Parsed { optional, schema: placed(&schema, place), limit })
 }
 
-fn schema_of(kind: &str, signed: bool) -> Option<Json> {
+fn schema_of(kind: &str) -> Option<Json> {
     let typed = |name: &str| Json::object([("type", Json::text(name))]);
     let with = |name: &str, key: &str, value: Json| Json::object([("type", Json::text(name)), (key, value)]);
     match kind {
@@ -146,16 +146,14 @@ fn schema_of(kind: &str, signed: bool) -> Option<Json> {
         "date" => Some(with("string", "format", Json::text("date"))),
         "url" => Some(with("string", "format", Json::text("uri"))),
         "path" => Some(with("string", "minLength", Json::from(1_u64))),
-        "decimal" => {
-            let pattern = if signed { r"^-?[0-9]+(\.[0-9]+)?$" } else { r"^[0-9]+(\.[0-9]+)?$" };
-            Some(with("string", "pattern", Json::text(pattern)))
-        }
+        // Limits and budgets know decimal text by its format; whether it has a sign is a limit's business.
+        "decimal" => Some(with("string", "format", Json::text("decimal"))),
         _ => {
             if let Some(currency) = kind.strip_prefix("money ") {
                 return is_currency(currency.trim()).then(|| typed("number"));
             }
             if let Some(item) = kind.strip_prefix("list of ") {
-                return schema_of(item.trim(), false).map(|items| with("array", "items", items));
+                return items_of(item.trim()).map(|items| with("array", "items", items));
             }
             let words: Vec<&str> = kind.strip_prefix("one of ")?.split(',').map(str::trim).collect();
             let distinct: BTreeSet<&str> = words.iter().copied().collect();
@@ -163,6 +161,15 @@ fn schema_of(kind: &str, signed: bool) -> Option<Json> {
             fits.then(|| with("string", "enum", Json::texts(words)))
         }
     }
+}
+
+/// No limit looks at the sign of decimal text inside a list, so the pattern does.
+fn items_of(kind: &str) -> Option<Json> {
+    let mut items = schema_of(kind)?;
+    if let ("decimal", Json::Object(members)) = (kind, &mut items) {
+        members.insert("pattern".to_owned(), Json::text(r"^[0-9]+(\.[0-9]+)?$"));
+    }
+    Some(items)
 }
 
 /// Three to eight capital letters or digits: `EUR`, `ETH`, `USDC`.
@@ -226,7 +233,13 @@ mod tests {
         check("signed optional money USDC", r#"optional {"type":"number"} {"signed":true,"unit":"USDC"}"#);
         check("signed integer", r#"{"type":"integer"} {"signed":true}"#);
         check("number", r#"{"type":"number"} {}"#);
-        check("decimal", r#"{"pattern":"^[0-9]+(\\.[0-9]+)?$","type":"string"} {}"#);
+        check("decimal", r#"{"format":"decimal","type":"string"} {}"#);
+        check("optional decimal", r#"optional {"format":"decimal","type":"string"} {}"#);
+        check("signed decimal", r#"{"format":"decimal","type":"string"} {"signed":true}"#);
+        check(
+            "list of decimal",
+            r#"{"items":{"format":"decimal","pattern":"^[0-9]+(\\.[0-9]+)?$","type":"string"},"type":"array"} {}"#,
+        );
         check("date", r#"{"format":"date","type":"string"} {}"#);
         check("path", r#"{"minLength":1,"type":"string"} {}"#);
         check("list of one of a, b c", r#"{"items":{"enum":["a","b c"],"type":"string"},"type":"array"} {}"#);
