@@ -130,7 +130,12 @@ fn percent_decoded(fragment: &str) -> Option<String> {
     bytes.extend_from_slice(pieces.next()?.as_bytes());
     for piece in pieces {
         let (code, rest) = piece.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(code, 16).ok()?);
+        let byte = u8::from_str_radix(code, 16).ok()?;
+        // Readers disagree whether these then still have their meaning in a pointer.
+        if matches!(byte, b'/' | b'~') {
+            return None;
+        }
+        bytes.push(byte);
         bytes.extend_from_slice(rest.as_bytes());
     }
     String::from_utf8(bytes).ok()
