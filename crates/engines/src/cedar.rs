@@ -2,8 +2,8 @@
 //!
 //! The principal is `Agent::"<id>"`, the action `Action::"<name>"`, the resource `Tenant::"default"`. The context holds
 //! `params`, `state` (by key template as written), `agent.id`, `agent.role`, `action` and `confidence`, and of these
-//! only what the policies read. A param declared `integer` is a Long, one declared `number` a decimal; elsewhere whole
-//! numbers are Longs and others decimals. Null is absent. Whatever cannot be evaluated is an error, and errors reject.
+//! only what the policies read. A number that the schema declares `integer`, at any depth, is a Long; every other number
+//! is a decimal, also in state and where nothing is declared. Null is absent. Whatever cannot be evaluated is an error, and errors reject.
 
 mod context;
 mod decimal;
@@ -15,8 +15,8 @@ mod tests;
 
 pub use crate::fault::CompileFault;
 use cedar_policy::{
-    Authorizer, Decision, Effect, Entities, EntityId, EntityTypeName, EntityUid, Policy, PolicyId, PolicySet, Request,
-    Response,
+    Authorizer, Decision, Effect, Entities, EntityId, EntityTypeName, EntityUid, EvaluationError, Policy, PolicyId,
+    PolicySet, Request, Response,
 };
 use kernel::contract::Action;
 use kernel::evaluator::{PolicyAnswer, PolicyEvaluator, Reads, Scope};
@@ -112,6 +112,19 @@ fn set_of(policies: &[&Policy]) -> Result<PolicySet, CompileFault> {
     Ok(set)
 }
 
+/// What went wrong, without the operands: a param may be a secret.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds name types, attributes and functions only")]
+fn without_values(error: &EvaluationError) -> String {
+    match error {
+        EvaluationError::IntegerOverflow(_) => "a whole number leaves the 64-bit range".to_owned(),
+        EvaluationError::FailedExtensionFunctionExecution(_) => {
+            "a function such as `decimal` or `ip` cannot read its argument".to_owned()
+        }
+        EvaluationError::NonValue(_) => "the condition has no value".to_owned(),
+        other => other.to_string(),
+    }
+}
+
 impl Policies {
     /// The keys of state that the policies of an action look at.
     pub fn state_keys(&self, action: &str) -> BTreeSet<Template> {
@@ -139,7 +152,7 @@ impl Policies {
     fn error(&self, error: &cedar_policy::AuthorizationError) -> String {
         match error {
             cedar_policy::AuthorizationError::PolicyEvaluationError(error) => {
-                format!("policy `{}`: {}", self.name_of(error.policy_id().as_ref()), error.inner())
+                format!("policy `{}`: {}", self.name_of(error.policy_id().as_ref()), without_values(error.inner()))
             }
         }
     }

@@ -5,6 +5,7 @@
 mod exact;
 mod lint;
 mod sentence;
+mod size;
 mod view;
 
 #[cfg(test)]
@@ -15,6 +16,8 @@ use jsonschema::{Draft, PatternOptions, Validator};
 use kernel::decimal::Decimal;
 use kernel::evaluator::{SchemaEvaluator, SchemaFault, SchemaFaultKind};
 use kernel::json::{Json, Object};
+use sentence::Report;
+use size::Size;
 use std::fmt;
 use view::{KernelJson, View};
 
@@ -26,7 +29,13 @@ pub struct Schema {
     validator: Validator<KernelJson>,
     /// As written, to find the nearest declared name when one is unknown.
     source: Json,
+    size: Size,
 }
+
+/// More errors than this are not collected: every one of them is built before the first is seen.
+const ERRORS_MAX: usize = 2_000_000;
+/// The same of errors inside alternatives, where one proposal has all errors of all branches.
+const BRANCH_ERRORS_MAX: usize = 200_000;
 
 /// Compiles a schema.
 ///
@@ -42,6 +51,7 @@ pub struct Schema {
 /// ```
 pub fn compile(schema: &Json) -> Result<Schema, CompileFault> {
     lint::check(schema)?;
+    let size = size::measure(schema)?;
     let options = jsonschema::options_for::<KernelJson>()
         .with_draft(Draft::Draft202012)
         .offline()
@@ -51,7 +61,7 @@ pub fn compile(schema: &Json) -> Result<Schema, CompileFault> {
         .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_BYTES_MAX));
     let options = exact::register(options);
     match options.build(&view::to_value(schema)) {
-        Ok(validator) => Ok(Schema { validator, source: schema.clone() }),
+        Ok(validator) => Ok(Schema { validator, source: schema.clone(), size }),
         Err(error) => Err(CompileFault::whole(build_problem(&error))),
     }
 }
@@ -69,19 +79,38 @@ impl SchemaEvaluator for Schema {
         if self.validator.is_valid(root) {
             return Vec::new();
         }
-        let mut faults: Vec<SchemaFault> =
-            self.validator.iter_errors(root).flat_map(|error| sentence::faults(&error, &self.source)).collect();
-        faults.sort_by(|left, right| (&left.field, &left.problem).cmp(&(&right.field, &right.problem)));
-        faults.dedup();
+        if self.has_too_many_errors(params) {
+            return vec![whole("are not valid, and too large to say where: they fit none of the alternatives")];
+        }
+        let mut report = Report::default();
+        self.validator.iter_errors(root).for_each(|error| report.add(&error, &self.source));
+        let mut faults = report.finish();
         if faults.is_empty() {
             // The two ways of asking must agree; should they ever not, the stricter answer counts.
-            faults.push(SchemaFault {
-                field: String::new(),
-                kind: SchemaFaultKind::Invalid,
-                problem: "are not valid".to_owned(),
-            });
+            faults.push(whole("are not valid"));
         }
         faults
+    }
+}
+
+impl Schema {
+    fn has_too_many_errors(&self, params: &Object) -> bool {
+        let nodes = params.values().map(nodes).fold(1, usize::saturating_add);
+        self.size.parts.saturating_mul(nodes) > ERRORS_MAX
+            || self.size.alternatives.saturating_mul(nodes) > BRANCH_ERRORS_MAX
+    }
+}
+
+fn whole(problem: &str) -> SchemaFault {
+    SchemaFault { field: String::new(), kind: SchemaFaultKind::Invalid, problem: problem.to_owned() }
+}
+
+/// Recursion is bounded: proposals are at most 32 deep.
+fn nodes(value: &Json) -> usize {
+    match value {
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => 1,
+        Json::List(items) => items.iter().map(nodes).fold(1, usize::saturating_add),
+        Json::Object(members) => members.values().map(nodes).fold(1, usize::saturating_add),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use kernel::contract::source::{Diagnostic, Member, Node, Place, Severity, Value};
 use kernel::decimal::Decimal;
-use kernel::json::{Json, is_exact};
+use kernel::json::{Bounds, Json, is_exact};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 use std::collections::BTreeSet;
 
@@ -36,8 +36,22 @@ pub fn parse(text: &str) -> Result<Node, Diagnostic> {
         let message = "the file contains U+0000 or a byte order mark";
         return Err(fault(places.at_byte(text, offset), message, Some(help)));
     }
-    let mut reader = Reader { parser: Parser::new_from_str(text), places, nodes: 0, last: Place::default() };
-    reader.document()
+    let mut reader =
+        Reader { parser: Parser::new_from_str(text), places, nodes: 0, last: Place::default(), unscannable: false };
+    match reader.document() {
+        // The scanner does not know all of JSON, such as surrogate pairs in escapes. What our own limits refuse stays
+        // refused.
+        Err(fault) if reader.unscannable => json(text).ok_or(fault),
+        read => read,
+    }
+}
+
+/// A JSON object, without places: the strict reader keeps none.
+fn json(text: &str) -> Option<Node> {
+    let trimmed = text.trim();
+    let bounds = Bounds { bytes_max: BYTES_MAX, nodes_max: NODES_MAX, ..Bounds::FILE };
+    let read = trimmed.starts_with('{').then(|| Json::parse_within(trimmed.as_bytes(), &bounds));
+    read?.ok().map(|json| Node::from_json(&json))
 }
 
 struct Reader<'text> {
@@ -45,6 +59,8 @@ struct Reader<'text> {
     places: Places,
     nodes: usize,
     last: Place,
+    /// The scanner gave up, as opposed to a document that we refuse.
+    unscannable: bool,
 }
 
 impl<'text> Reader<'text> {
@@ -144,6 +160,7 @@ impl<'text> Reader<'text> {
                 Ok((event, self.last))
             }
             Some(Err(error)) => {
+                self.unscannable = true;
                 let place = self.places.of_span(Span::empty(*error.marker()));
                 Err(fault(place, format!("this is not YAML: {}", error.info()), None))
             }
@@ -372,6 +389,20 @@ mod tests {
     #[test]
     fn json_is_a_subset() {
         check(r#"{"a": [1.50, {"b": "x\u00e9"}], "c": null}"#, r#"{"a":[1.5,{"b":"xé"}],"c":null}"#);
+    }
+
+    #[test]
+    fn json_that_the_scanner_does_not_know_is_read_as_json() {
+        check("\n {\"a\": \"\\ud83d\\ude00\", \"b\": [1.50]}\n", r#"{"a":"😀","b":[1.5]}"#);
+        let problem = "this is not YAML: while parsing a quoted scalar, found invalid Unicode character escape code";
+        check(r#"["\ud83d\ude00"]"#, &format!("1:2 {problem}"));
+        check(r#"{"a": "\ud83d"}"#, &format!("1:7 {problem}"));
+        check(r#"{"a": "\ud83d\ude00", "a": 1}"#, &format!("1:7 {problem}"));
+        let long = format!(r#"{{"a": ["\ud83d\ude00"{}]}}"#, ", 1".repeat(10_000));
+        check(&long, &format!("1:8 {problem}"));
+        check(r#"{"a": {"b": *x}}"#, "1:13 this is not YAML: while parsing node, found unknown anchor");
+        // Refused by us and not by the scanner: no other reader is asked.
+        check(r#"{"a": 9007199254740993}"#, "1:7 the number `9007199254740993` cannot be held exactly");
     }
 
     #[test]

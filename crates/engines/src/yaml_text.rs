@@ -86,8 +86,18 @@ fn nested(value: &Json, indent: usize, text: &mut String) {
 /// Text over several lines that a literal block keeps byte for byte.
 fn is_literal_block(text: &str) -> bool {
     let printable =
-        |line: &str| !line.is_empty() && !line.starts_with([' ', '\t']) && !line.chars().any(char::is_control);
-    text.ends_with('\n') && !text.ends_with("\n\n") && text.lines().count() > 1 && text.lines().all(printable)
+        |line: &str| !line.is_empty() && !line.starts_with([' ', '\t']) && !line.chars().any(is_unprintable);
+    // Asked of the whole text: `lines` takes a `\r` before its line's end away, and so would a reader.
+    !text.contains('\r')
+        && text.ends_with('\n')
+        && !text.ends_with("\n\n")
+        && text.lines().count() > 1
+        && text.lines().all(printable)
+}
+
+/// Characters that readers may drop, refuse or take for the end of a line.
+fn is_unprintable(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}' | '\u{2029}' | '\u{FEFF}')
 }
 
 /// Containers of plain values fit on one line.
@@ -119,7 +129,20 @@ fn scalar_text(text: &str) -> String {
     let unremarkable = |character: char| character.is_ascii_alphanumeric() || "_-./ ".contains(character);
     let plain = !text.is_empty() && text.trim() == text && text.chars().all(unremarkable) && !text.starts_with('-');
     let same = || yaml::parse(text).is_ok_and(|node| node.to_json() == Json::text(text));
-    if plain && same() { text.to_owned() } else { Json::text(text).to_canonical() }
+    if plain && same() { text.to_owned() } else { quoted(text) }
+}
+
+/// JSON's form, with escapes also for what JSON may hold as it is and YAML may not.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    for character in Json::text(text).to_canonical().chars() {
+        if is_unprintable(character) {
+            quoted.push_str(&format!("\\u{:04x}", u32::from(character)));
+        } else {
+            quoted.push(character);
+        }
+    }
+    quoted
 }
 
 fn pad(indent: usize, text: &mut String) {
@@ -137,16 +160,40 @@ mod tests {
             Just(Json::Null),
             any::<bool>().prop_map(Json::Bool),
             any::<i32>().prop_map(|number| Json::Number(Decimal::from(number))),
-            "[ -~\\n\\té]{0,12}".prop_map(Json::Text),
+            "[ -~\\n\\r\\té\\x7f\\u{85}\\u{a0}\\u{2028}\\u{2029}\\u{feff}😀]{0,12}".prop_map(Json::Text),
             prop::sample::select(vec!["true", "null", "1.5", "1e3", "0x10", "~", "a: b", "- a", "#x", "*x", "&x"])
                 .prop_map(Json::text),
         ];
         leaf.prop_recursive(4, 32, 5, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..5).prop_map(Json::List),
-                prop::collection::btree_map("[a-z #:\\-]{1,6}", inner, 0..5).prop_map(Json::Object),
+                prop::collection::btree_map("[a-z #:\\-\\r\\x7f\\u{85}\\u{2028}]{1,6}", inner, 0..5)
+                    .prop_map(Json::Object),
             ]
         })
+    }
+
+    #[test]
+    fn line_ends_and_unprintable_text_read_back() {
+        for text in [
+            "a\r\nb\r\n",
+            "a\nb\r\n",
+            "a\rb\nc\n",
+            "a\u{7f}\nb\n",
+            "a\u{85}\nb\n",
+            "a\u{2028}\nb\n",
+            "\u{2028}\u{85}\u{7f}\r",
+            "\u{feff}a",
+            "a\u{1}b",
+            "😀\nb\n",
+        ] {
+            for value in
+                [Json::text(text), Json::object([("key", Json::text(text))]), Json::object([(text, Json::Null)])]
+            {
+                let written = write(&value);
+                assert_eq!(yaml::parse(&written).map(|node| node.to_json()), Ok(value), "{written:?}");
+            }
+        }
     }
 
     proptest! {

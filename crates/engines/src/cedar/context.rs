@@ -4,7 +4,7 @@
 //! values, so an agent could forge an approver by sending an object.
 
 use super::plan::Plan;
-use crate::declared::Number;
+use crate::declared::Shape;
 use cedar_policy::Context;
 use cedar_policy_core::ast::{Context as Record, Value, ValueKind};
 use kernel::bugs::{self, Bug};
@@ -46,8 +46,8 @@ pub(super) fn build(plan: &Plan, scope: &Scope<'_>) -> Result<Context, String> {
 fn params<'a>(plan: &Plan, params: &'a Object) -> Result<Pairs<'a>, String> {
     let mut pairs = Pairs::new();
     let mut add = |name: &'a str, value: &'a Json| {
-        let number = plan.numbers.get(name).copied();
-        put(plan, &mut pairs, name, value, number, &Field { parent: None, name: Step::Param(name) })
+        let shape = plan.shape.member(name);
+        put(plan, &mut pairs, name, value, shape, &Field { parent: None, name: Step::Param(name) })
     };
     if plan.reads.all_params {
         params.iter().try_for_each(|(name, value)| add(name, value))?;
@@ -105,32 +105,32 @@ fn put<'a>(
     pairs: &mut Pairs<'a>,
     name: &'a str,
     value: &Json,
-    number: Option<Number>,
+    shape: Option<&Shape>,
     field: &Field<'_>,
 ) -> Result<(), String> {
     if name.starts_with("__") {
         return Err(format!("`{field}`: names that start with `__` are not allowed"));
     }
-    if let Some(value) = typed(plan, value, number, field)? {
+    if let Some(value) = typed(plan, value, shape, field)? {
         pairs.push((name, value));
     }
     Ok(())
 }
 
-fn typed(plan: &Plan, value: &Json, number: Option<Number>, field: &Field<'_>) -> Result<Option<Value>, String> {
+/// Whole numbers are Longs only where the schema declares `integer`: were it the value that decided, the agent could
+/// choose the type by writing 5 for 5.5, and a policy over decimals would not see it.
+fn typed(plan: &Plan, value: &Json, shape: Option<&Shape>, field: &Field<'_>) -> Result<Option<Value>, String> {
     Ok(Some(match value {
         Json::Null => return Ok(None),
         Json::Bool(value) => Value::from(*value),
         Json::Text(value) => Value::from(value.as_str()),
-        Json::Number(value) => match number {
-            Some(Number::Whole) => long(*value, field)?,
-            None if value.is_integer() => long(*value, field)?,
-            Some(Number::Any) | None => plan.decimal.make(*value, field)?,
-        },
+        Json::Number(value) if shape.is_some_and(Shape::is_whole) => long(*value, field)?,
+        Json::Number(value) => plan.decimal.make(*value, field)?,
         Json::List(items) => {
             let mut members = Vec::with_capacity(items.len());
             for (index, item) in items.iter().enumerate() {
-                members.extend(typed(plan, item, None, &Field { parent: Some(field), name: Step::Item(index) })?);
+                let below = Field { parent: Some(field), name: Step::Item(index) };
+                members.extend(typed(plan, item, shape.and_then(|shape| shape.item(index)), &below)?);
             }
             Value::set(members, None)
         }
@@ -138,7 +138,7 @@ fn typed(plan: &Plan, value: &Json, number: Option<Number>, field: &Field<'_>) -
             let mut pairs = Pairs::with_capacity(members.len());
             for (name, value) in members {
                 let below = Field { parent: Some(field), name: Step::Member(name) };
-                put(plan, &mut pairs, name, value, None, &below)?;
+                put(plan, &mut pairs, name, value, shape.and_then(|shape| shape.member(name)), &below)?;
             }
             Value::record(pairs, None)
         }
@@ -148,7 +148,8 @@ fn typed(plan: &Plan, value: &Json, number: Option<Number>, field: &Field<'_>) -
 fn long(value: Decimal, field: &Field<'_>) -> Result<Value, String> {
     match value.to_i64() {
         Some(value) => Ok(Value::from(value)),
-        None => Err(format!("`{field}` is {value}, which is no 64-bit whole number")),
+        // Never the value: the param may be a secret.
+        None => Err(format!("`{field}` is no 64-bit whole number")),
     }
 }
 

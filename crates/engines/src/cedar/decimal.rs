@@ -22,10 +22,10 @@ impl DecimalMaker {
         }
     }
 
-    /// The number as Cedar's decimal; the error names the field.
+    /// The number as Cedar's decimal; the error names the field, never the value, which may be a secret.
     pub(super) fn make(&self, value: Decimal, field: &dyn Display) -> Result<Value, String> {
         if !fits(value) {
-            return Err(format!("`{field}` is {value}, which Cedar's decimal (4 digits behind the point) cannot hold"));
+            return Err(format!("`{field}` does not fit Cedar's decimal (4 digits behind the point)"));
         }
         // The constructor insists on a point.
         let text = if value.is_integer() { format!("{value}.0") } else { value.to_string() };

@@ -1,9 +1,11 @@
 //! What is prepared for each action: the policies that can apply to it and what they look at.
 
+mod entities;
+
 use super::decimal::DecimalMaker;
 use super::set_of;
 use super::walk::{self, Seen, Touches};
-use crate::declared::{self, Number};
+use crate::declared::{self, Shape};
 use crate::fault::CompileFault;
 use cedar_policy::{EntityId, EntityTypeName, EntityUid, Policy, PolicySet};
 use kernel::contract::Action;
@@ -18,8 +20,8 @@ pub(super) struct Plan {
     pub(super) reads: Reads,
     pub(super) touches: Touches,
     pub(super) decimal: DecimalMaker,
-    /// How numbers of declared params enter the context.
-    pub(super) numbers: BTreeMap<String, Number>,
+    /// How the numbers in params enter the context.
+    pub(super) shape: Shape,
 }
 
 /// A plan for every action, and everything the policies look at.
@@ -45,6 +47,7 @@ fn walked(policy: &Policy, actions: &BTreeMap<String, Action>) -> Result<Seen, C
     let name = super::name(policy);
     let refused = |problem: String| CompileFault::whole(format!("policy `{name}`: {problem}"));
     let est = policy.to_json().map_err(|error| refused(error.to_string()))?;
+    entities::check(&est).map_err(refused)?;
     let seen = walk::policy(&est).map_err(refused)?;
     for action in &seen.named_actions {
         if !actions.contains_key(action) {
@@ -97,7 +100,7 @@ fn plan(name: &str, action: &Action, seen: &[(&Policy, Seen)]) -> Result<Option<
         reads,
         touches,
         decimal: DecimalMaker::new()?,
-        numbers: declared::numbers(&action.params),
+        shape: Shape::of(&action.params),
     }))
 }
 

@@ -1,4 +1,4 @@
-//! Evaluation on exact decimals. Every step burns fuel, every fault is a sentence.
+//! Evaluation on exact decimals. Every step burns fuel, every fault is a sentence that names fields and never values.
 
 use super::functions;
 use super::tree::{Arithmetic, Comparison, Loop, LoopKind, Tree, state_name};
@@ -129,7 +129,10 @@ impl<'a> Machine<'a> {
 
     fn compute(&mut self, arithmetic: Arithmetic, left: &'a Tree, right: &'a Tree) -> Outcome<Value<'a>> {
         match (self.value(left)?, self.value(right)?) {
-            (Value::Number(left), Value::Number(right)) => number(arithmetic, left, right).map(Value::Number),
+            (Value::Number(first), Value::Number(second)) => {
+                let names = || (left.name(), right.name());
+                number(arithmetic, first, second, names).map(Value::Number)
+            }
             (Value::Text(first), Value::Text(second)) if arithmetic == Arithmetic::Add => {
                 self.fuel.burn_text(first.len().saturating_add(second.len()))?;
                 Ok(Value::Text(Cow::Owned(first.into_owned() + &second)))
@@ -155,11 +158,11 @@ impl<'a> Machine<'a> {
                 let found = place.to_i64().and_then(|place| usize::try_from(place).ok()).and_then(|at| items.get(at));
                 match found {
                     Some(value) => Ok(value),
-                    None => fault(format!("`{}` has {} items and none at {place}", operand.name(), items.len())),
+                    None => fault(format!("`{}` has no item at `{}`", operand.name(), index.name())),
                 }
             }
             (Value::Object(members), Value::Text(key)) => {
-                present(members.get(key.as_ref()), || format!("{}.{key}", operand.name()))
+                present(members.get(key.as_ref()), || format!("{}[{}]", operand.name(), index.name()))
             }
             (other, key) => {
                 fault(format!("`{}` is {} and cannot be indexed by {}", operand.name(), other.kind(), key.kind()))
@@ -269,7 +272,18 @@ fn present<'a>(value: Option<&'a Json>, name: impl FnOnce() -> String) -> Outcom
     }
 }
 
-fn number(arithmetic: Arithmetic, left: Decimal, right: Decimal) -> Outcome<Decimal> {
+/// Faults name the operands and never show them: a param may be a secret.
+fn number(
+    arithmetic: Arithmetic,
+    left: Decimal,
+    right: Decimal,
+    names: impl FnOnce() -> (String, String),
+) -> Outcome<Decimal> {
+    let sign = arithmetic.sign();
+    let refused = |problem: &str| {
+        let (left, right) = names();
+        fault(format!("`{left}` {sign} `{right}` {problem}"))
+    };
     let result = match arithmetic {
         Arithmetic::Add => left.checked_add(right),
         Arithmetic::Subtract => left.checked_sub(right),
@@ -277,10 +291,10 @@ fn number(arithmetic: Arithmetic, left: Decimal, right: Decimal) -> Outcome<Deci
         Arithmetic::Divide | Arithmetic::Remainder if right.is_zero() => return fault("division by zero"),
         Arithmetic::Divide => left.checked_div(right),
         Arithmetic::Remainder if left.is_integer() && right.is_integer() => left.checked_rem(right),
-        Arithmetic::Remainder => return fault(format!("`%` needs whole numbers, not {left} and {right}")),
+        Arithmetic::Remainder => return refused("needs whole numbers"),
     };
     match result {
         Some(number) => Ok(number),
-        None => fault(format!("{left} {} {right} has more than 28 digits", arithmetic.sign())),
+        None => refused("has more than 28 digits"),
     }
 }

@@ -86,7 +86,7 @@ fn substring<'a>(text: &str, start: Decimal, end: Option<Decimal>) -> Outcome<Va
         return fault("`substring` needs whole positions that are not negative");
     };
     if start > end || end > count {
-        return fault(format!("`substring({start}, {end})` lies outside a text of {count} characters"));
+        return fault("`substring` lies outside its text");
     }
     Ok(owned(text.chars().skip(start).take(end - start).collect()))
 }

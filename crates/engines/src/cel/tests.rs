@@ -61,15 +61,29 @@ fn numbers_are_exact_decimals() {
     ]);
     check("1 / 0 == 1", "division by zero");
     check("1 % 0 == 1", "division by zero");
-    check("1.5 % 1 == 0.5", "`%` needs whole numbers, not 1.5 and 1");
+    check("1.5 % 1 == 0.5", "`1.5` % `1` needs whole numbers");
     check(
         "9223372036854775807 * 9223372036854775807 > 0",
-        "9223372036854775807 * 9223372036854775807 has more than 28 digits",
+        "`9223372036854775807` * `9223372036854775807` has more than 28 digits",
     );
     check(
         "params.amount < 0.10000000000000000001",
         "16: the number `0.10000000000000000001` cannot be held exactly; write fewer digits",
     );
+}
+
+#[test]
+fn faults_name_the_field_and_not_the_value() {
+    check("params.amount % 5 == 0", "`params.amount` % `5` needs whole numbers");
+    check(
+        "params.count * 9223372036854775807 * 9223372036854775807 > 0",
+        "`(…)` * `9223372036854775807` has more than 28 digits",
+    );
+    check("params.tags[params.count] == ''", "`params.tags` has no item at `params.count`");
+    check("params.address[params.iban] == ''", "`params.address[params.iban]` is absent");
+    check("params[params.iban] == ''", "`params[params.iban]` is absent");
+    check("params.iban.substring(params.count, 9) == ''", "`substring` lies outside its text");
+    check("int(params.iban) == 1", "`int` cannot read the text as a number");
 }
 
 #[test]
@@ -94,7 +108,7 @@ fn what_is_absent_is_named() {
     check("state['a/{iban}'] > 1", "`state[\"a/{iban}\"]` is absent");
     check("params.address.street == ''", "`params.address.street` is absent");
     check("params.iban.x == ''", "`params.iban` is text, not an object");
-    check("params.tags[2] == ''", "`params.tags` has 2 items and none at 2");
+    check("params.tags[2] == ''", "`params.tags` has no item at `2`");
     all_true(&[
         "!has(params.missing)",
         "!has(params.note)",

@@ -50,7 +50,7 @@ const PLAIN: &[&str] = &[
 ];
 
 /// Keywords whose value is a schema.
-const ONE: &[&str] = &[
+pub(super) const ONE: &[&str] = &[
     "additionalProperties",
     "unevaluatedProperties",
     "propertyNames",
@@ -64,29 +64,39 @@ const ONE: &[&str] = &[
 ];
 
 /// Keywords whose value is a list of schemas.
-const MANY: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
+pub(super) const MANY: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems"];
 
 /// Keywords whose value is an object of schemas.
-const NAMED: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs"];
+pub(super) const NAMED: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs"];
 
 /// The first thing in the schema that is refused.
 pub(super) fn check(schema: &Json) -> Result<(), CompileFault> {
     match schema {
-        Json::Object(_) => check_at(schema, "").map_err(CompileFault::whole),
+        Json::Object(_) => check_at(schema, "", Level::Root).map_err(CompileFault::whole),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_) => {
             Err(CompileFault::whole(format!("the schema is {}, not an object", schema.kind())))
         }
     }
 }
 
+/// Where a schema stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Root,
+    /// A top-level property: what the kernel calls a param.
+    Param,
+    Inside,
+}
+
 /// Recursion is bounded: contract documents are at most 32 deep.
-fn check_at(schema: &Json, path: &str) -> Result<(), String> {
+fn check_at(schema: &Json, path: &str, level: Level) -> Result<(), String> {
     let Json::Object(members) = schema else { return Ok(()) };
     for (keyword, value) in members {
         let here = if path.is_empty() { keyword.clone() } else { format!("{path}.{keyword}") };
         check_keyword(keyword, value, &here)?;
+        check_secret(keyword, value, &here, level)?;
         check_numbers(value, &here)?;
-        check_children(keyword, value, &here)?;
+        check_children(keyword, value, &here, level)?;
     }
     Ok(())
 }
@@ -109,6 +119,18 @@ fn check_keyword(keyword: &str, value: &Json, here: &str) -> Result<(), String> 
         }
         _ if is_known(keyword) => Ok(()),
         _ => Err(unknown(keyword, here)),
+    }
+}
+
+/// Only whole params are kept secret. Anywhere else the mark would promise what nobody does.
+fn check_secret(keyword: &str, value: &Json, here: &str, level: Level) -> Result<(), String> {
+    match (keyword, value, level) {
+        ("secret", _, Level::Root | Level::Inside) => Err(format!(
+            "`{here}`: only a param as a whole can be secret; write `secret: true` on a top-level property"
+        )),
+        ("secret", Json::Bool(true), Level::Param) => Ok(()),
+        ("secret", _, Level::Param) => Err(format!("`{here}` can only be `true`")),
+        _ => Ok(()),
     }
 }
 
@@ -145,19 +167,21 @@ fn unknown(keyword: &str, here: &str) -> String {
     format!("`{here}` is not a keyword of JSON Schema 2020-12{hint}")
 }
 
-fn check_children(keyword: &str, value: &Json, here: &str) -> Result<(), String> {
+fn check_children(keyword: &str, value: &Json, here: &str, level: Level) -> Result<(), String> {
     if ONE.contains(&keyword) {
-        return check_at(value, here);
+        return check_at(value, here, Level::Inside);
     }
     if let (true, Json::List(schemas)) = (MANY.contains(&keyword), value) {
-        return schemas.iter().enumerate().try_for_each(|(index, schema)| check_at(schema, &format!("{here}.{index}")));
+        let mut numbered = schemas.iter().enumerate();
+        return numbered.try_for_each(|(index, schema)| check_at(schema, &format!("{here}.{index}"), Level::Inside));
     }
     if let (true, Json::Object(schemas)) = (NAMED.contains(&keyword), value) {
-        return check_named(schemas, here);
+        let below = if level == Level::Root && keyword == "properties" { Level::Param } else { Level::Inside };
+        return check_named(schemas, here, below);
     }
     Ok(())
 }
 
-fn check_named(schemas: &Object, here: &str) -> Result<(), String> {
-    schemas.iter().try_for_each(|(name, schema)| check_at(schema, &format!("{here}.{name}")))
+fn check_named(schemas: &Object, here: &str, level: Level) -> Result<(), String> {
+    schemas.iter().try_for_each(|(name, schema)| check_at(schema, &format!("{here}.{name}"), level))
 }

@@ -10,23 +10,84 @@ use serde_json::Value;
 /// Longer values are cut in messages.
 const QUOTED_CHARS_MAX: usize = 60;
 
-/// The faults one error of the validator stands for.
-pub(super) fn faults(error: &ValidationError<'_>, schema: &Json) -> Vec<SchemaFault> {
+/// Faults reported of one proposal. More would be a burden to write and to read.
+const FAULTS_MAX: usize = 32;
+/// Unknown fields for which the nearest known one is looked up: each is compared with every declared name.
+const SUGGESTIONS_MAX: usize = 8;
+
+/// The faults of one proposal, as far as they are reported.
+#[derive(Default)]
+pub(super) struct Report {
+    faults: Vec<SchemaFault>,
+    suggested: usize,
+    /// Found, but not reported.
+    more: usize,
+}
+
+impl Report {
+    /// In the order of fields, and last how many more there are.
+    pub(super) fn finish(mut self) -> Vec<SchemaFault> {
+        self.faults.sort_by(|left, right| (&left.field, &left.problem).cmp(&(&right.field, &right.problem)));
+        if self.more > 0 {
+            let problem = format!("have {}", counted(self.more as u64, "more fault"));
+            self.faults.push(invalid(String::new(), problem));
+        }
+        self.faults
+    }
+
+    /// Adds what one error of the validator stands for.
+    pub(super) fn add(&mut self, error: &ValidationError<'_>, schema: &Json) {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the validator's list of kinds is open; others are one fault"
+        )]
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected }
+            | ValidationErrorKind::UnevaluatedProperties { unexpected } => self.add_unknown(error, unexpected, schema),
+            _ if self.is_full() => self.more += 1,
+            _ => self.push(fault(error)),
+        }
+    }
+
+    fn add_unknown(&mut self, error: &ValidationError<'_>, names: &[String], schema: &Json) {
+        if self.is_full() {
+            self.more += names.len();
+            return;
+        }
+        let field = dotted(error.instance_path().as_str());
+        let known = declared(schema, error.schema_path().as_str());
+        for name in names {
+            if self.is_full() {
+                self.more += 1;
+                continue;
+            }
+            let suggests = self.suggested < SUGGESTIONS_MAX;
+            self.suggested += usize::from(suggests);
+            self.push(unknown(&field, name, if suggests { &known } else { &[] }));
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.faults.len() >= FAULTS_MAX
+    }
+
+    /// Two keywords may say the same about a field.
+    fn push(&mut self, fault: SchemaFault) {
+        if !self.faults.contains(&fault) {
+            self.faults.push(fault);
+        }
+    }
+}
+
+fn fault(error: &ValidationError<'_>) -> SchemaFault {
     let field = dotted(error.instance_path().as_str());
     #[expect(clippy::wildcard_enum_match_arm, reason = "the validator's list of kinds is open; others share one arm")]
     match error.kind() {
-        ValidationErrorKind::Required { property } => {
-            vec![missing(&field, property.as_str().unwrap_or_default())]
-        }
+        ValidationErrorKind::Required { property } => missing(&field, property.as_str().unwrap_or_default()),
         ValidationErrorKind::Type { .. } if error.instance().is_null() => {
-            vec![SchemaFault { field, kind: SchemaFaultKind::Missing, problem: "is null".to_owned() }]
+            SchemaFault { field, kind: SchemaFaultKind::Missing, problem: "is null".to_owned() }
         }
-        ValidationErrorKind::AdditionalProperties { unexpected }
-        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-            let known = declared(schema, error.schema_path().as_str());
-            unexpected.iter().map(|name| unknown(&field, name, &known)).collect()
-        }
-        kind => vec![invalid(field, problem(kind, error.instance()))],
+        kind => invalid(field, problem(kind, error)),
     }
 }
 
@@ -44,10 +105,10 @@ fn invalid(field: String, problem: String) -> SchemaFault {
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the validator's list of kinds is open; others say its own words")]
-fn problem(kind: &ValidationErrorKind, instance: &Value) -> String {
+fn problem(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {
     match kind {
         ValidationErrorKind::Custom { message, .. } => message.clone(),
-        ValidationErrorKind::Type { kind } => format!("is {}, not {}", kind_of(instance), wanted(kind)),
+        ValidationErrorKind::Type { kind } => format!("is {}, not {}", kind_of(error.instance()), wanted(kind)),
         ValidationErrorKind::Enum { options } => format!("is not one of {}", listed(options)),
         ValidationErrorKind::Constant { expected_value } => format!("is not {}", quoted(expected_value)),
         ValidationErrorKind::Pattern { pattern } => format!("does not match {}", cut(pattern)),

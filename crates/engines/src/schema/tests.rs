@@ -149,7 +149,7 @@ fn other_keywords_have_their_sentence() {
         "Invalid `x` has none of the allowed forms",
     );
     check_field("false", "1", "Invalid `x` is not allowed");
-    check_field(r##"{"$ref": "#/properties/y"}"##, "1", "schema: Pointer '/properties/y' does not exist");
+    check_field(r##"{"$ref": "#/properties/y"}"##, "1", "`$ref` points to `#/properties/y`, where there is nothing");
     check(
         r##"{"$defs": {"short": {"maxLength": 1}}, "properties": {"x": {"$ref": "#/$defs/short"}}}"##,
         r#"{"x": "ab"}"#,
@@ -188,6 +188,117 @@ fn what_would_check_nothing_is_refused() {
         "`properties.a.format`: the format `datetime` is not checked by anything; did you mean `date-time`?",
     );
     refused("[]", "the schema is a list, not an object");
+}
+
+const UNBOUNDED: &str = "such a schema cannot be judged in bounded time";
+
+/// One definition after another, each made of the next by this template, and the last one `{}`.
+fn chain(count: usize, link: &str) -> String {
+    let definition = |index: usize| {
+        let next = format!(r##"{{"$ref": "#/$defs/d{}"}}"##, index + 1);
+        format!(r#""d{index}": {}"#, link.replace("NEXT", &next))
+    };
+    let definitions: Vec<String> = (0..count).map(definition).collect();
+    format!(
+        r##"{{"properties": {{"x": {{"$ref": "#/$defs/d0"}}}}, "$defs": {{{}, "d{count}": {{"type": "string"}}}}}}"##,
+        definitions.join(", ")
+    )
+}
+
+#[test]
+fn schemas_without_bounds_are_refused() {
+    let cycle = |schema: &str, reference: &str| {
+        check(schema, "{}", &format!("`{reference}` refers to itself; {UNBOUNDED}"));
+    };
+    cycle(r##"{"$ref": "#"}"##, "#");
+    cycle(r##"{"properties": {"x": {"$ref": "#"}}}"##, "#");
+    cycle(r##"{"properties": {"x": {"$dynamicRef": "#a"}}, "$dynamicAnchor": "a"}"##, "#a");
+    cycle(r##"{"$ref": "#/$defs/a%20b", "$defs": {"a b": {"items": {"$ref": "#/$defs/a%20b"}}}}"##, "#/$defs/a%20b");
+    cycle(
+        r##"{"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"anyOf": [
+            {"type": "array", "items": {"$ref": "#/$defs/n"}, "maxItems": 1}, {"type": "number"}]}}}"##,
+        "#/$defs/n",
+    );
+    cycle(
+        r##"{"properties": {"root": {"$ref": "#/$defs/node"}}, "$defs": {
+            "base": {"properties": {"children": {"items": {"$ref": "#/$defs/node"}}}},
+            "node": {"oneOf": [{"allOf": [{"$ref": "#/$defs/base"}]}, {"allOf": [{"$ref": "#/$defs/base"}]}]}}}"##,
+        "#/$defs/node",
+    );
+    let parts = format!("the schema expands to more than 5,000 parts with its references followed; {UNBOUNDED}");
+    check(&chain(20, r#"{"anyOf": [NEXT, NEXT]}"#), "{}", &parts);
+    check(&chain(20, r#"{"properties": {"a": NEXT, "b": NEXT}}"#), "{}", &parts);
+    check(&chain(20, r#"{"allOf": [NEXT], "unevaluatedProperties": false}"#), "{}", &parts);
+    let deep = format!("the schema nests more than 256 levels deep with its references followed; {UNBOUNDED}");
+    check(&chain(1000, "NEXT"), "{}", &deep);
+    check(&chain(100, "NEXT"), r#"{"x": 1}"#, "Invalid `x` is a number, not text");
+    check(&chain(5, r#"{"anyOf": [NEXT, NEXT]}"#), r#"{"x": 1}"#, "Invalid `x` has none of the allowed forms");
+    check(&chain(2, r#"{"allOf": [NEXT], "unevaluatedProperties": false}"#), r#"{"x": "a"}"#, "");
+}
+
+#[test]
+fn references_lead_to_schemas() {
+    let refused = |reference: &str, problem: &str| {
+        let schema =
+            format!(r#"{{"properties": {{"x": {{"$ref": "{reference}"}}, "a/b": {{"default": {{"$ref": "x"}}}}}}}}"#);
+        check(&schema, "{}", problem);
+    };
+    refused("#/properties", "`$ref` points to `#/properties`, which is not a schema");
+    refused("#/properties/a~1b/default", "`$ref` points to `#/properties/a~1b/default`, which is not a schema");
+    refused("#/properties/a%2Fb", "`$ref` points to `#/properties/a%2Fb`, where there is nothing");
+    refused("#nowhere", "`$ref` points to `#nowhere`, where there is nothing");
+    refused("#/properties/a~1b", "");
+    check(r#"{"$anchor": "a", "items": {"$anchor": "a"}}"#, "{}", "the anchor `a` stands twice");
+}
+
+#[test]
+fn few_faults_are_reported_of_many() {
+    let schema = compile(&json(REFUND)).unwrap();
+    let unknown: Vec<String> = (0..9900).map(|index| format!(r#""amoun{index:04}": 1"#)).collect();
+    let params = json(&format!("{{{}}}", unknown.join(", ")));
+    let faults = schema.faults(params.as_object().unwrap());
+    assert_eq!(faults.len(), 33);
+    assert_eq!(faults.last().map(|fault| fault.problem.as_str()), Some("have 9870 more faults"));
+
+    let near: Vec<String> = (0..20).map(|index| format!(r#""amount{index}": 1"#)).collect();
+    let params = json(&format!(r#"{{"order_id": "AB-1", "amount": 1, {}}}"#, near.join(", ")));
+    let faults = schema.faults(params.as_object().unwrap());
+    assert_eq!(faults.len(), 20);
+    assert_eq!(faults.iter().filter(|fault| fault.problem.contains("did you mean `amount`")).count(), 8);
+}
+
+/// Every item has an error in every branch; nobody wants to read 900,000 of them.
+#[test]
+fn errors_of_alternatives_are_not_collected_without_bounds() {
+    let branches = (0..100).map(|index| format!(r#"{{"const": "{index}"}}"#)).collect::<Vec<_>>().join(", ");
+    let schema = format!(r#"{{"properties": {{"x": {{"items": {{"anyOf": [{branches}]}}}}}}}}"#);
+    let value = |count: usize| format!(r#"{{"x": [{}]}}"#, vec!["1"; count].join(", "));
+    check(&schema, &value(1), "Invalid `x.0` has none of the allowed forms");
+    check(
+        &schema,
+        &value(9000),
+        "Invalid `` are not valid, and too large to say where: they fit none of the alternatives",
+    );
+}
+
+#[test]
+fn only_whole_params_are_secret() {
+    let only = "only a param as a whole can be secret; write `secret: true` on a top-level property";
+    let misplaced = |schema: &str, place: &str| check(schema, "{}", &format!("`{place}`: {only}"));
+    check(r#"{"properties": {"pin": {"type": "string", "secret": true}}}"#, "{}", "");
+    check(r#"{"properties": {"secret": {"type": "string"}}}"#, "{}", "");
+    check(r#"{"properties": {"pin": {"secret": false}}}"#, "{}", "`properties.pin.secret` can only be `true`");
+    check(r#"{"properties": {"pin": {"secret": "true"}}}"#, "{}", "`properties.pin.secret` can only be `true`");
+    misplaced(r#"{"secret": true}"#, "secret");
+    misplaced(
+        r#"{"properties": {"a": {"properties": {"pin": {"secret": true}}}}}"#,
+        "properties.a.properties.pin.secret",
+    );
+    misplaced(r#"{"properties": {"a": {"items": {"secret": true}}}}"#, "properties.a.items.secret");
+    misplaced(r#"{"$defs": {"pin": {"secret": true}}}"#, "$defs.pin.secret");
+    misplaced(r#"{"patternProperties": {"pin": {"secret": true}}}"#, "patternProperties.pin.secret");
+    misplaced(r#"{"additionalProperties": {"secret": true}}"#, "additionalProperties.secret");
+    misplaced(r#"{"allOf": [{"properties": {"pin": {"secret": true}}}]}"#, "allOf.0.properties.pin.secret");
 }
 
 #[test]
