@@ -5,10 +5,15 @@
 //! only what the policies read. A param declared `integer` is a Long, one declared `number` a decimal; elsewhere whole
 //! numbers are Longs and others decimals. Null is absent. Whatever cannot be evaluated is an error, and errors reject.
 
+mod check;
 mod context;
 mod decimal;
+mod infer;
+mod known;
 mod plan;
+mod types;
 mod walk;
+mod wording;
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +23,7 @@ use cedar_policy::{
     Authorizer, Decision, Effect, Entities, EntityId, EntityTypeName, EntityUid, Policy, PolicyId, PolicySet, Request,
     Response,
 };
+pub use check::{Doubts, check};
 use kernel::contract::Action;
 use kernel::evaluator::{PolicyAnswer, PolicyEvaluator, Reads, Scope};
 use kernel::template::Template;
@@ -96,8 +102,9 @@ fn parsed(type_name: &str) -> Result<EntityTypeName, CompileFault> {
 
 fn syntax_fault(errors: &cedar_policy::ParseErrors) -> CompileFault {
     let Some(first) = errors.iter().next() else { return CompileFault::whole("is not a policy") };
-    let offset = first.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset());
-    CompileFault::at(offset, first.to_string())
+    let label = first.labels().and_then(|mut labels| labels.next());
+    let span = label.map(|label| label.offset()..label.offset() + label.len());
+    CompileFault { problem: first.to_string(), help: None, span }
 }
 
 /// The policies of one action together with the implicit permit.

@@ -18,7 +18,7 @@ fn actions() -> BTreeMap<String, Action> {
 fn judged(policies: &str, params: &str) -> String {
     let policies = match compile(policies, &actions()) {
         Ok(policies) => policies,
-        Err(fault) => return format!("{}: {}", fault.offset, fault.problem),
+        Err(fault) => return format!("{}: {}", fault.offset(), fault.problem),
     };
     let params = json(params);
     let mut state = StateView::new();
