@@ -1,6 +1,6 @@
 //! A contract with everything in it compiled: schemas, expressions, policies, and the keys of state each action needs.
 
-use crate::fault::CompileFault;
+use crate::fault::{CompileFault, only_place};
 use crate::{cedar, cel, declared, schema};
 use kernel::contract::source::{Diagnostic, Place, Severity};
 use kernel::contract::{Action, Contract, Rule};
@@ -175,6 +175,10 @@ impl ActionCompiler<'_> {
             let others = declared::names(&self.action.params).filter(|declared| *declared != name);
             let hint =
                 if declared::missing(&self.action.params, name) { suggestion(name, others) } else { String::new() };
+            // The param of this action is the better guess than a word every expression knows.
+            if let (false, Some(other)) = (hint.is_empty(), fault.problem.find("; did you mean")) {
+                fault.problem.truncate(other);
+            }
             fault.problem.push_str(&hint);
         }
         fault
@@ -184,19 +188,6 @@ impl ActionCompiler<'_> {
         self.problems.push(problem(&format!("{}.{key}", self.path), fault, text));
         None
     }
-}
-
-/// Where a name stands behind a prefix; none where it could be one of several places.
-fn only_place(text: &str, prefix: &str, name: &str) -> Option<Range<usize>> {
-    let wanted = format!("{prefix}{name}");
-    let in_word = |next: Option<char>| next.is_some_and(|next| next.is_alphanumeric() || next == '_');
-    let mut found = text.match_indices(&wanted).filter(|(start, _)| {
-        let behind = text.get(start + wanted.len()..).unwrap_or_default();
-        let before = text.get(..*start).unwrap_or_default();
-        !in_word(behind.chars().next()) && !in_word(before.chars().next_back())
-    });
-    let (start, _) = found.next()?;
-    found.next().is_none().then_some(start + prefix.len()..start + wanted.len())
 }
 
 fn problem(path: &str, fault: CompileFault, text: Option<&str>) -> Problem {

@@ -44,3 +44,16 @@ impl fmt::Display for CompileFault {
 }
 
 impl std::error::Error for CompileFault {}
+
+/// Where a name stands behind a prefix; none where it could be one of several places.
+pub(crate) fn only_place(text: &str, prefix: &str, name: &str) -> Option<Range<usize>> {
+    let wanted = format!("{prefix}{name}");
+    let in_word = |next: Option<char>| next.is_some_and(|next| next.is_alphanumeric() || next == '_');
+    let mut found = text.match_indices(&wanted).filter(|(start, _)| {
+        let behind = text.get(start + wanted.len()..).unwrap_or_default();
+        let before = text.get(..*start).unwrap_or_default();
+        !in_word(behind.chars().next()) && !in_word(before.chars().next_back())
+    });
+    let (start, _) = found.next()?;
+    found.next().is_none().then_some(start + prefix.len()..start + wanted.len())
+}

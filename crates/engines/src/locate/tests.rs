@@ -67,6 +67,13 @@ fn policies() {
         format!("agent: bot\nactions:\n  pay:\n    params: {{ amount: number, note: optional text }}\n{policies}")
     };
     check(&whole(policies), &["8:7 whn"]);
+    let second = "policies: |\n  // é\n  forbid (principal, action, resource)\n  when { false };\n\n  \
+        @id(\"b\") forbid (principal, action, resource)\n  when { context.params.nte == \"é\" };\n";
+    check(&whole(second), &["11:25 nte"]);
+    check(
+        &whole("policies: |\n\n  // é\n  permit (principal, action, resource);\n"),
+        &["8:3 permit (principal, action, resource);"],
+    );
     let compared = "policies: |\n  forbid (principal, action, resource)\n  when { context.params.amount > 25 };\n";
     check(&whole(compared), &["7:10 context.params.amount > 25"]);
     let optional = "policies: 'forbid (principal, action, resource) when { context.params.note == \"é\" };'\n";
