@@ -5,10 +5,15 @@
 //! only what the policies read. A number that the schema declares `integer`, at any depth, is a Long; every other number
 //! is a decimal, also in state and where nothing is declared. Null is absent. Whatever cannot be evaluated is an error, and errors reject.
 
+mod check;
 mod context;
 mod decimal;
+mod infer;
+mod known;
 mod plan;
+mod types;
 mod walk;
+mod wording;
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +23,7 @@ use cedar_policy::{
     Authorizer, Decision, Effect, Entities, EntityId, EntityTypeName, EntityUid, EvaluationError, Policy, PolicyId,
     PolicySet, Request, Response,
 };
+pub use check::{Doubts, check};
 use kernel::contract::Action;
 use kernel::evaluator::{PolicyAnswer, PolicyEvaluator, Reads, Scope};
 use kernel::template::Template;
@@ -25,6 +31,7 @@ use miette::Diagnostic;
 use plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Range;
 
 /// Longest policy text.
 const SOURCE_BYTES_MAX: usize = 64 * 1024;
@@ -54,35 +61,46 @@ pub fn compile(text: &str, actions: &BTreeMap<String, Action>) -> Result<Policie
     if set.num_of_templates() > 0 {
         return Err(CompileFault::whole("templates (`?principal`, `?resource`) cannot be filled in here"));
     }
-    let policies = in_order(&set);
-    for policy in &policies {
-        refuse_permit(policy)?;
+    let policies = in_order(&set, text);
+    for (policy, written, begins) in &policies {
+        refuse_permit(policy, *begins..*begins + written.lines().next().unwrap_or_default().len())?;
     }
     let (plans, reads) = plan::plans(&policies, actions)?;
-    let names = policies.iter().map(|policy| (policy.id().to_string(), name(policy))).collect();
+    let names = policies.iter().map(|(policy, ..)| (policy.id().to_string(), name(policy))).collect();
     let agent_type: EntityTypeName = parsed("Agent")?;
     let tenant = EntityUid::from_type_name_and_id(parsed("Tenant")?, EntityId::new("default"));
     let (authorizer, entities) = (Authorizer::new(), Entities::empty());
     Ok(Policies { authorizer, entities, agent_type, tenant, plans, names, reads })
 }
 
-/// By position, because the set itself keeps no order.
-fn in_order(set: &PolicySet) -> Vec<Policy> {
-    let mut policies: Vec<Policy> = set.policies().cloned().collect();
-    policies.sort_by_key(|policy| {
-        let position = policy.id().to_string();
-        position.trim_start_matches("policy").parse::<usize>().unwrap_or(usize::MAX)
-    });
+/// By position, because the set itself keeps no order; with the text of each and where it begins.
+fn in_order<'t>(set: &PolicySet, text: &'t str) -> Vec<(Policy, &'t str, usize)> {
+    let written = |policy: &Policy| {
+        let parsed = set.as_ref().policies().find(|parsed| parsed.id().to_string() == policy.id().to_string());
+        let span = parsed.and_then(|parsed| parsed.loc()).map(wording::span)?;
+        Some((text.get(span.clone())?, span.start))
+    };
+    let mut policies: Vec<(Policy, &str, usize)> = set
+        .policies()
+        .map(|policy| {
+            let (written, begins) = written(policy).unwrap_or((text, 0));
+            (policy.clone(), written, begins)
+        })
+        .collect();
+    policies.sort_by_key(|(.., begins)| *begins);
     policies
 }
 
-fn refuse_permit(policy: &Policy) -> Result<(), CompileFault> {
+fn refuse_permit(policy: &Policy, first_line: Range<usize>) -> Result<(), CompileFault> {
     match policy.effect() {
         Effect::Forbid => Ok(()),
-        Effect::Permit => Err(CompileFault::whole(format!(
-            "`{}` is a permit; everything the contract allows is permitted already, so write what is forbidden",
-            name(policy)
-        ))),
+        Effect::Permit => Err(CompileFault::at(
+            first_line,
+            format!(
+                "`{}` is a permit; everything the contract allows is permitted already, so write what is forbidden",
+                name(policy)
+            ),
+        )),
     }
 }
 
@@ -96,8 +114,9 @@ fn parsed(type_name: &str) -> Result<EntityTypeName, CompileFault> {
 
 fn syntax_fault(errors: &cedar_policy::ParseErrors) -> CompileFault {
     let Some(first) = errors.iter().next() else { return CompileFault::whole("is not a policy") };
-    let offset = first.labels().and_then(|mut labels| labels.next()).map_or(0, |label| label.offset());
-    CompileFault::at(offset, first.to_string())
+    let label = first.labels().and_then(|mut labels| labels.next());
+    let span = label.map(|label| label.offset()..label.offset() + label.len());
+    CompileFault { problem: first.to_string(), help: None, span }
 }
 
 /// The policies of one action together with the implicit permit.

@@ -67,15 +67,16 @@ impl ExpressionEvaluator for Expression {
 fn syntax_fault(text: &str, errors: &cel::ParseErrors) -> CompileFault {
     let Some(first) = errors.errors.first() else { return CompileFault::whole("is not an expression") };
     let offset = offset_of(text, first.pos);
+    let span = offset..offset;
     if first.msg.contains("has() macro") {
         return CompileFault::at(
-            offset,
+            span,
             "`has` takes a field, such as `has(params.note)`; for a state key write `\"a/{b}\" in state`",
         );
     }
     let rest: String = text.get(offset..).unwrap_or("").chars().take(20).collect();
     let near = if rest.trim().is_empty() { "at its end".to_owned() } else { format!("near `{}`", rest.trim_end()) };
-    CompileFault::at(offset, format!("is not an expression: something is wrong {near}"))
+    CompileFault::at(span, format!("is not an expression: something is wrong {near}"))
 }
 
 /// The parser says line and column, both in characters from 1.

@@ -1,6 +1,6 @@
 //! A contract with everything in it compiled: schemas, expressions, policies, and the keys of state each action needs.
 
-use crate::fault::CompileFault;
+use crate::fault::{CompileFault, only_place};
 use crate::{cedar, cel, declared, schema};
 use kernel::contract::source::{Diagnostic, Place, Severity};
 use kernel::contract::{Action, Contract, Rule};
@@ -10,9 +10,23 @@ use kernel::nearest::suggestion;
 use kernel::plan::Plan;
 use kernel::template::Template;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// Compiles a contract, or says everything that stands in the way, action by action.
 pub fn compile(contract: Contract) -> Result<Compiled, Vec<Diagnostic>> {
+    let plain = |problem: Problem| problem.diagnostic;
+    compile_noting(contract, &mut Vec::new()).map_err(|problems| problems.into_iter().map(plain).collect())
+}
+
+/// A diagnostic without a place, and the text it is about with the bytes that are wrong in it, where they are known.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) diagnostic: Diagnostic,
+    pub(crate) text: Option<(String, Option<Range<usize>>)>,
+}
+
+/// Compiles a contract and notes what may go wrong with it.
+pub(crate) fn compile_noting(contract: Contract, warnings: &mut Vec<Problem>) -> Result<Compiled, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut actions = BTreeMap::new();
     for (name, action) in &contract.actions {
@@ -21,6 +35,9 @@ pub fn compile(contract: Contract) -> Result<Compiled, Vec<Diagnostic>> {
         actions.extend(compiled.map(|compiled| (name.clone(), compiled)));
     }
     let policies = compiled_policies(&contract, &mut actions, &mut problems);
+    if policies.is_some() {
+        doubtful_policies(&contract, &mut problems, warnings);
+    }
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -30,9 +47,10 @@ pub fn compile(contract: Contract) -> Result<Compiled, Vec<Diagnostic>> {
 fn compiled_policies(
     contract: &Contract,
     actions: &mut BTreeMap<String, CompiledAction>,
-    problems: &mut Vec<Diagnostic>,
+    problems: &mut Vec<Problem>,
 ) -> Option<Box<dyn PolicyEvaluator>> {
-    match cedar::compile(contract.policies.as_deref()?, &contract.actions) {
+    let text = contract.policies.as_deref()?;
+    match cedar::compile(text, &contract.actions) {
         Ok(policies) => {
             for (name, action) in actions {
                 action.state_keys.extend(policies.state_keys(name));
@@ -40,16 +58,29 @@ fn compiled_policies(
             Some(Box::new(policies))
         }
         Err(fault) => {
-            problems.push(diagnostic("policies", &fault));
+            problems.push(problem("policies", fault, Some(text)));
             None
         }
     }
 }
 
+/// A policy that can only err is no policy: every decision would be refused with `POLICY_ERROR`.
+fn doubtful_policies(contract: &Contract, problems: &mut Vec<Problem>, warnings: &mut Vec<Problem>) {
+    let Some(text) = contract.policies.as_deref() else { return };
+    let doubts = cedar::check(text, contract);
+    problems.extend(doubts.errors.into_iter().map(|fault| problem("policies", fault, Some(text))));
+    warnings.extend(doubts.warnings.into_iter().map(|fault| {
+        let mut warning = problem("policies", fault, Some(text));
+        warning.diagnostic.code = "POLICY_MAY_ERR";
+        warning.diagnostic.severity = Severity::Warning;
+        warning
+    }));
+}
+
 struct ActionCompiler<'a> {
     path: String,
     action: &'a Action,
-    problems: &'a mut Vec<Diagnostic>,
+    problems: &'a mut Vec<Problem>,
 }
 
 impl ActionCompiler<'_> {
@@ -68,7 +99,7 @@ impl ActionCompiler<'_> {
     fn schema(&mut self, params: &Json) -> Option<Box<dyn SchemaEvaluator>> {
         match schema::compile(params) {
             Ok(schema) => Some(Box::new(schema)),
-            Err(fault) => self.refuse("params", &fault),
+            Err(fault) => self.refuse("params", fault, None),
         }
     }
 
@@ -93,10 +124,10 @@ impl ActionCompiler<'_> {
     ) -> Option<Box<dyn ExpressionEvaluator>> {
         let expression = match cel::compile(text) {
             Ok(expression) => expression,
-            Err(fault) => return self.refuse(key, &self.with_param_hint(fault)),
+            Err(fault) => return self.refuse(key, self.with_param_hint(fault), Some(text)),
         };
-        if let Some(problem) = self.unreadable(expression.reads()) {
-            return self.refuse(key, &CompileFault::whole(problem));
+        if let Some(fault) = self.unreadable(expression.reads(), text) {
+            return self.refuse(key, fault, Some(text));
         }
         state_keys.extend(expression.reads().state.iter().cloned());
         Some(Box::new(expression))
@@ -106,9 +137,9 @@ impl ActionCompiler<'_> {
         for (param, limit) in &self.action.limits {
             let Some(matched) = &limit.state else { continue };
             match self.undeclared(matched.key.params()) {
-                Some(problem) => {
+                Some((_, problem)) => {
                     let problem = format!("state key `{}`: {problem}", matched.key);
-                    self.refuse::<()>(&format!("limits.{param}.state"), &CompileFault::whole(problem));
+                    self.refuse::<()>(&format!("limits.{param}.state"), CompileFault::whole(problem), None);
                 }
                 None => {
                     state_keys.insert(matched.key.clone());
@@ -118,19 +149,22 @@ impl ActionCompiler<'_> {
     }
 
     /// A param that can never be there makes every judgement a fault: the contract is wrong, not the agent.
-    fn unreadable(&self, reads: &Reads) -> Option<String> {
-        self.undeclared(reads.params.iter().map(String::as_str)).or_else(|| {
-            reads
-                .state
-                .iter()
-                .find_map(|key| self.undeclared(key.params()).map(|problem| format!("state key `{key}`: {problem}")))
+    fn unreadable(&self, reads: &Reads, text: &str) -> Option<CompileFault> {
+        if let Some((param, problem)) = self.undeclared(reads.params.iter().map(String::as_str)) {
+            return Some(CompileFault { problem, help: None, span: only_place(text, "params.", param) });
+        }
+        reads.state.iter().find_map(|key| {
+            let (_, problem) = self.undeclared(key.params())?;
+            let problem = format!("state key `{key}`: {problem}");
+            Some(CompileFault { problem, help: None, span: only_place(text, "", key.as_str()) })
         })
     }
 
-    fn undeclared<'p>(&self, mut params: impl Iterator<Item = &'p str>) -> Option<String> {
+    /// The first param that is not declared, and what to say about it.
+    fn undeclared<'p>(&self, mut params: impl Iterator<Item = &'p str>) -> Option<(&'p str, String)> {
         let schema = &self.action.params;
         let param = params.find(|param| declared::missing(schema, param))?;
-        Some(format!("there is no param `{param}`{}", suggestion(param, declared::names(schema))))
+        Some((param, format!("there is no param `{param}`{}", suggestion(param, declared::names(schema)))))
     }
 
     /// A bare name may be a mistyped param, which only the action knows.
@@ -141,27 +175,32 @@ impl ActionCompiler<'_> {
             let others = declared::names(&self.action.params).filter(|declared| *declared != name);
             let hint =
                 if declared::missing(&self.action.params, name) { suggestion(name, others) } else { String::new() };
+            // The param of this action is the better guess than a word every expression knows.
+            if let (false, Some(other)) = (hint.is_empty(), fault.problem.find("; did you mean")) {
+                fault.problem.truncate(other);
+            }
             fault.problem.push_str(&hint);
         }
         fault
     }
 
-    fn refuse<T>(&mut self, key: &str, fault: &CompileFault) -> Option<T> {
-        self.problems.push(diagnostic(&format!("{}.{key}", self.path), fault));
+    fn refuse<T>(&mut self, key: &str, fault: CompileFault, text: Option<&str>) -> Option<T> {
+        self.problems.push(problem(&format!("{}.{key}", self.path), fault, text));
         None
     }
 }
 
-fn diagnostic(path: &str, fault: &CompileFault) -> Diagnostic {
-    Diagnostic {
+fn problem(path: &str, fault: CompileFault, text: Option<&str>) -> Problem {
+    let diagnostic = Diagnostic {
         code: "CONTRACT_INVALID",
         severity: Severity::Error,
         path: path.to_owned(),
         // Compiled contracts carry no places; whoever read the file knows where the path stands in it.
         place: Place::default(),
-        message: fault.problem.clone(),
-        help: None,
-    }
+        message: fault.problem,
+        help: fault.help,
+    };
+    Problem { diagnostic, text: text.map(|text| (text.to_owned(), fault.span)) }
 }
 
 #[cfg(test)]

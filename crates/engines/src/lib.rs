@@ -8,6 +8,7 @@ pub mod compile;
 mod declared;
 mod fault;
 pub mod load;
+mod locate;
 pub mod schema;
 pub mod yaml;
 pub mod yaml_text;

@@ -1,7 +1,9 @@
 //! From the text of a contract to a compiled contract, with every error at its place.
 
-use crate::{compile, yaml};
-use kernel::contract::read::{located, read};
+use crate::compile::{Problem, compile_noting};
+use crate::locate::locate;
+use crate::yaml;
+use kernel::contract::read::read;
 use kernel::contract::source::Diagnostic;
 use kernel::contract::tests::Tests;
 use kernel::evaluator::Compiled;
@@ -24,7 +26,13 @@ pub fn load(text: &str) -> Result<Loaded, Vec<Diagnostic>> {
     let node = yaml::parse(text).map_err(|diagnostic| vec![diagnostic])?;
     let reading = read(&node)?;
     // Engines know the path of what they refuse; the source knows where that path stands.
-    let placed = |errors: Vec<Diagnostic>| errors.into_iter().map(|error| located(error, &node)).collect::<Vec<_>>();
-    let compiled = compile::compile(reading.contract).map_err(placed)?;
-    Ok(Loaded { compiled, tests: reading.tests, warnings: reading.warnings, inert: reading.inert })
+    let placed = |problems: Vec<Problem>| -> Vec<Diagnostic> {
+        problems.into_iter().map(|problem| locate(problem, &node, text)).collect()
+    };
+    let mut noted = Vec::new();
+    let compiled = compile_noting(reading.contract, &mut noted).map_err(placed)?;
+    let mut warnings = reading.warnings;
+    warnings.extend(placed(noted));
+    warnings.sort_by_key(|warning| (warning.place.line, warning.place.column));
+    Ok(Loaded { compiled, tests: reading.tests, warnings, inert: reading.inert })
 }

@@ -29,6 +29,15 @@ impl DecimalMaker {
         }
         // The constructor insists on a point.
         let text = if value.is_integer() { format!("{value}.0") } else { value.to_string() };
+        self.call(&text, field)
+    }
+
+    /// Whether Cedar reads the text as a decimal.
+    pub(super) fn reads(&self, text: &str) -> bool {
+        self.call(text, &"decimal").is_ok()
+    }
+
+    fn call(&self, text: &str, field: &dyn Display) -> Result<Value, String> {
         let constructor = Extensions::all_available().func(&self.constructor).map_err(|error| error.to_string())?;
         match constructor.call(&[Value::from(text)]).map_err(|error| error.to_string())? {
             PartialValue::Value(value) => Ok(value),

@@ -6,7 +6,7 @@ use super::decimal::DecimalMaker;
 use super::set_of;
 use super::walk::{self, Seen, Touches};
 use crate::declared::{self, Shape};
-use crate::fault::CompileFault;
+use crate::fault::{CompileFault, only_place};
 use cedar_policy::{EntityId, EntityTypeName, EntityUid, Policy, PolicySet};
 use kernel::contract::Action;
 use kernel::evaluator::Reads;
@@ -24,15 +24,15 @@ pub(super) struct Plan {
     pub(super) shape: Shape,
 }
 
-/// A plan for every action, and everything the policies look at.
+/// A plan for every action, and everything the policies look at. Policies come with their text and where it begins.
 pub(super) fn plans(
-    policies: &[Policy],
+    policies: &[(Policy, &str, usize)],
     actions: &BTreeMap<String, Action>,
 ) -> Result<(BTreeMap<String, Option<Plan>>, Reads), CompileFault> {
     let mut seen = Vec::with_capacity(policies.len());
     let mut all = Reads::default();
-    for policy in policies {
-        let walked = walked(policy, actions)?;
+    for (policy, text, begins) in policies {
+        let walked = walked(policy, actions).map_err(|fault| within(fault, text, *begins))?;
         add(&mut all, &walked.reads);
         seen.push((policy, walked));
     }
@@ -43,30 +43,47 @@ pub(super) fn plans(
     Ok((plans, all))
 }
 
-fn walked(policy: &Policy, actions: &BTreeMap<String, Action>) -> Result<Seen, CompileFault> {
+fn walked(policy: &Policy, actions: &BTreeMap<String, Action>) -> Result<Seen, Refused> {
     let name = super::name(policy);
-    let refused = |problem: String| CompileFault::whole(format!("policy `{name}`: {problem}"));
+    let refused = |problem: String| (CompileFault::whole(format!("policy `{name}`: {problem}")), None);
     let est = policy.to_json().map_err(|error| refused(error.to_string()))?;
     entities::check(&est).map_err(refused)?;
     let seen = walk::policy(&est).map_err(refused)?;
     for action in &seen.named_actions {
         if !actions.contains_key(action) {
             let hint = suggestion(action, actions.keys().map(String::as_str));
-            return Err(refused(format!("there is no action `{action}`{hint}")));
+            return Err(named(refused(format!("there is no action `{action}`{hint}")), action));
         }
     }
-    undeclared(&seen, actions).map_or(Ok(seen), |problem| Err(refused(problem)))
+    match undeclared(&seen, actions) {
+        Some((param, problem)) => Err(named(refused(problem), param)),
+        None => Ok(seen),
+    }
+}
+
+/// The policy that is wrong, and in it the name that is wrong where it stands there once.
+fn within((fault, name): Refused, text: &str, begins: usize) -> CompileFault {
+    let word = name.and_then(|name| only_place(text, "", &name));
+    let span = word.unwrap_or(0..text.lines().next().unwrap_or_default().len());
+    CompileFault { span: Some(begins + span.start..begins + span.end), ..fault }
+}
+
+/// Why a policy is refused, and the name in it that is to blame.
+type Refused = (CompileFault, Option<String>);
+
+fn named((fault, _): Refused, name: &str) -> Refused {
+    (fault, Some(name.to_owned()))
 }
 
 /// A param that none of the policy's actions declares: it would always be absent.
-fn undeclared(seen: &Seen, actions: &BTreeMap<String, Action>) -> Option<String> {
+fn undeclared<'s>(seen: &'s Seen, actions: &BTreeMap<String, Action>) -> Option<(&'s str, String)> {
     let applicable: Vec<&Action> =
         actions.iter().filter(|(name, _)| applies(seen, name)).map(|(_, action)| action).collect();
     let template_params = seen.reads.state.iter().flat_map(|template| template.params());
     for param in seen.reads.params.iter().map(String::as_str).chain(template_params) {
         if applicable.iter().all(|action| declared::missing(&action.params, param)) {
             let known = applicable.iter().flat_map(|action| declared::names(&action.params));
-            return Some(format!("there is no param `{param}`{}", suggestion(param, known)));
+            return Some((param, format!("there is no param `{param}`{}", suggestion(param, known))));
         }
     }
     None

@@ -18,7 +18,7 @@ fn actions() -> BTreeMap<String, Action> {
 fn judged(policies: &str, params: &str) -> String {
     let policies = match compile(policies, &actions()) {
         Ok(policies) => policies,
-        Err(fault) => return format!("{}: {}", fault.offset, fault.problem),
+        Err(fault) => return format!("{}: {}", fault.offset(), fault.problem),
     };
     let params = json(params);
     let mut state = StateView::new();
@@ -268,17 +268,18 @@ fn mistakes_are_refused() {
     );
     refused(
         "forbid(principal, action == Action::\"refnd\", resource);",
-        "0: policy `policy0`: there is no action `refnd`; did you mean `refund`?",
+        "37: policy `policy0`: there is no action `refnd`; did you mean `refund`?",
     );
     refused(
         "forbid(principal, action == Action::\"close\", resource) when { context.params.amount == 1 };",
-        "0: policy `policy0`: there is no param `amount`; did you mean `account`?",
+        "77: policy `policy0`: there is no param `amount`; did you mean `account`?",
     );
     refused("forbid(principal, action, resource) whn { true };", "36: invalid policy condition: whn");
-    let refused_when = |condition: &str, problem: &str| {
-        check_when(condition, "{}", &format!("0: policy `p`: {problem}"));
+    let refused_at = |place: usize, condition: &str, problem: &str| {
+        check_when(condition, "{}", &format!("{place}: policy `p`: {problem}"));
     };
-    refused_when("context.params.amont == 1", "there is no param `amont`; did you mean `amount`?");
+    let refused_when = |condition: &str, problem: &str| refused_at(0, condition, problem);
+    refused_at(67, "context.params.amont == 1", "there is no param `amont`; did you mean `amount`?");
     refused_when("context.parms.amount == 1", "`context.parms` is not known; did you mean `params`?");
     refused_when("context == {}", "`context` can only be used with a dot: `context.params.amount`");
     refused_when("context.state == {}", "`context.state` can only be read by key: `context.state[\"a/{param}/b\"]`");
@@ -287,7 +288,7 @@ fn mistakes_are_refused() {
         "`principal` has no attributes here; use `context.agent`, `context.params`",
     );
     refused_when("context.state[\"a/{order\"] == 1", "state key `a/{order` has a `{` without a `}`");
-    refused_when("context.state[\"a/{nope}\"] == 1", "there is no param `nope`");
+    refused_at(70, "context.state[\"a/{nope}\"] == 1", "there is no param `nope`");
 }
 
 #[test]

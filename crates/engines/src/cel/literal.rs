@@ -4,6 +4,7 @@ use super::tree::Tree;
 use cel::common::ast::{Expr, IdedExpr, LiteralValue, SourceInfo};
 use kernel::decimal::Decimal;
 use kernel::json::Json;
+use std::ops::Range;
 
 /// The constant a literal denotes, or why it denotes none.
 pub(super) fn constant(value: &LiteralValue, source: &str) -> Result<Tree, String> {
@@ -45,9 +46,9 @@ pub(super) fn text(expression: &IdedExpr) -> Option<&str> {
     if let Expr::Literal(LiteralValue::String(text)) = &expression.expr { Some(text.inner()) } else { None }
 }
 
-/// First byte of a node.
-pub(super) fn offset(info: &SourceInfo, id: u64) -> usize {
-    info.offset_for(id).map_or(0, |(start, _)| start as usize)
+/// The bytes of a node's token.
+pub(super) fn span(info: &SourceInfo, id: u64) -> Range<usize> {
+    info.offset_for(id).map_or(0..0, |(start, stop)| start as usize..(stop as usize).saturating_add(1))
 }
 
 /// The source text of a node's token.

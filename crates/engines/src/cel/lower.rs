@@ -43,7 +43,7 @@ impl Lowering<'_> {
         }
         let tree = match &expression.expr {
             Expr::Literal(value) => literal::constant(value, literal::source(self.info, self.text, expression.id))
-                .map_err(|problem| CompileFault::at(literal::offset(self.info, expression.id), problem))?,
+                .map_err(|problem| CompileFault::at(literal::span(self.info, expression.id), problem))?,
             Expr::Ident(name) => self.identifier(expression, name)?,
             Expr::Select(select) => self.select(expression, select)?,
             Expr::Call(call) => self.call(expression, call)?,
@@ -289,7 +289,7 @@ impl Lowering<'_> {
     }
 
     fn refuse<T>(&self, expression: &IdedExpr, problem: impl Into<String>) -> Lowered<T> {
-        Err(CompileFault::at(literal::offset(self.info, expression.id), problem))
+        Err(CompileFault::at(literal::span(self.info, expression.id), problem))
     }
 }
 

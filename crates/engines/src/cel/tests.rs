@@ -13,7 +13,7 @@ const PARAMS: &str = r#"{"amount": 12.5, "count": 3, "iban": "DE89", "tags": ["a
 fn answer(text: &str) -> String {
     let expression = match compile(text) {
         Ok(expression) => expression,
-        Err(fault) => return format!("{}: {}", fault.offset, fault.problem),
+        Err(fault) => return format!("{}: {}", fault.offset(), fault.problem),
     };
     let params = Json::parse(PARAMS.as_bytes()).unwrap();
     let mut state = StateView::new();

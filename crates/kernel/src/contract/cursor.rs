@@ -277,6 +277,16 @@ pub(super) fn place_of(root: &Node, path: &str) -> Place {
     place
 }
 
+/// The deepest value on a path, and the rest of the path that leads nowhere.
+pub(super) fn deepest<'n, 'p>(root: &'n Node, path: &'p str) -> (&'n Node, &'p str) {
+    let (mut node, mut rest) = (root, path);
+    while !rest.is_empty() {
+        let Some((_, child, behind)) = step(node, rest) else { break };
+        (node, rest) = (child, behind);
+    }
+    (node, rest)
+}
+
 /// Keys may contain dots, so the longest key that begins the path is taken.
 fn step<'n, 'p>(node: &'n Node, path: &'p str) -> Option<(Place, &'n Node, &'p str)> {
     let behind = |key: &str| {

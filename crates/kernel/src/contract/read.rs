@@ -3,7 +3,7 @@
 mod action;
 mod consistency;
 
-use super::cursor::{Fields, Report, Spot, place_of};
+use super::cursor::{Fields, Report, Spot, deepest, place_of};
 use super::source::{Diagnostic, Node, Severity};
 use super::{
     Budget, Confidence, Contract, DriftKey, Escalation, EscalationTimeout, Mode, OnExhausted, ProposalRules, Resource,
@@ -81,6 +81,12 @@ fn holder(path: &str) -> String {
 pub fn located(mut diagnostic: Diagnostic, root: &Node) -> Diagnostic {
     diagnostic.place = place_of(root, &diagnostic.path);
     diagnostic
+}
+
+/// The value a path of the full form leads to in a written contract, and the rest of the path where the short form
+/// ends before it.
+pub fn written<'n, 'p>(root: &'n Node, path: &'p str) -> (&'n Node, &'p str) {
+    deepest(root, path)
 }
 
 fn report_inert(fields: &Fields<'_>, report: &mut Report) {
