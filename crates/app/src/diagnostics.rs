@@ -15,8 +15,8 @@ pub fn print(path: &Path, text: &str, diagnostics: &[Diagnostic]) {
 
 fn render(name: &str, text: &str, diagnostic: &Diagnostic) -> String {
     let level = match diagnostic.severity {
-        Severity::Error => Level::ERROR,
-        Severity::Inert | Severity::Warning => Level::WARNING,
+        Severity::Error | Severity::Inert => Level::ERROR,
+        Severity::Warning => Level::WARNING,
     };
     let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
     let placed = diagnostic.place.line > 0 && diagnostic.place.end <= text.len();

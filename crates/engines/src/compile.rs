@@ -3,10 +3,11 @@
 use crate::fault::CompileFault;
 use crate::{cedar, cel, declared, schema};
 use kernel::contract::source::{Diagnostic, Place, Severity};
-use kernel::contract::{Action, Contract, DriftKey, Rule};
+use kernel::contract::{Action, Contract, Rule};
 use kernel::evaluator::{Compiled, CompiledAction, ExpressionEvaluator, PolicyEvaluator, Reads, SchemaEvaluator};
 use kernel::json::Json;
 use kernel::nearest::suggestion;
+use kernel::plan::Plan;
 use kernel::template::Template;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +16,8 @@ pub fn compile(contract: Contract) -> Result<Compiled, Vec<Diagnostic>> {
     let mut problems = Vec::new();
     let mut actions = BTreeMap::new();
     for (name, action) in &contract.actions {
-        let compiled = ActionCompiler { path: format!("actions.{name}"), action, problems: &mut problems }
-            .compile(&contract.drift);
+        let compiler = ActionCompiler { path: format!("actions.{name}"), action, problems: &mut problems };
+        let compiled = compiler.compile(Plan::of(&contract, name, action));
         actions.extend(compiled.map(|compiled| (name.clone(), compiled)));
     }
     let policies = compiled_policies(&contract, &mut actions, &mut problems);
@@ -52,7 +53,7 @@ struct ActionCompiler<'a> {
 }
 
 impl ActionCompiler<'_> {
-    fn compile(mut self, drift: &[DriftKey]) -> Option<CompiledAction> {
+    fn compile(mut self, plan: Plan) -> Option<CompiledAction> {
         let action = self.action;
         let mut state_keys = BTreeSet::new();
         let schema = self.schema(&action.params);
@@ -60,10 +61,8 @@ impl ActionCompiler<'_> {
         let ask = self.rules("ask", &action.ask, &mut state_keys);
         let allow = action.allow.as_ref().and_then(|text| self.expression("allow", text, &mut state_keys));
         self.state_limits(&mut state_keys);
-        // A drift key over params that the action does not have is about other actions.
-        let applicable = drift.iter().map(|drift| &drift.key).filter(|key| self.undeclared(key.params()).is_none());
-        state_keys.extend(applicable.cloned());
-        Some(CompiledAction { schema: schema?, refuse, allow, ask, state_keys })
+        state_keys.extend(plan.drift.iter().map(|drift| drift.key.clone()));
+        Some(CompiledAction { schema: schema?, refuse, allow, ask, state_keys, plan })
     }
 
     fn schema(&mut self, params: &Json) -> Option<Box<dyn SchemaEvaluator>> {
@@ -169,6 +168,7 @@ fn diagnostic(path: &str, fault: &CompileFault) -> Diagnostic {
 mod tests {
     use super::*;
     use crate::testing::{action, contract};
+    use kernel::contract::DriftKey;
     use kernel::contract::{Limit, StateMatch, Tolerance};
 
     const PARAMS: &str = r#"{"type": "object", "additionalProperties": false, "properties": {

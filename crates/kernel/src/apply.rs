@@ -4,10 +4,8 @@ mod submit;
 mod touched;
 
 use crate::command::{Command, RefusedInput};
-use crate::finding::Finding;
-use crate::json::Json;
 use crate::outcome::{Answer, Done, Outcome, Verdict};
-use crate::record::{Record, RecordKind};
+use crate::record::{Record, RefusalRecord};
 use crate::time::Instant;
 use crate::world::World;
 
@@ -25,20 +23,9 @@ fn refuse(refused: &RefusedInput, at: Instant) -> Outcome {
     let answer = Answer {
         id: refused.malformed.id.clone().unwrap_or_else(|| refused.id.clone()),
         verdict: Verdict::Reject,
-        findings: refused.malformed.findings.clone(),
+        findings: refused.malformed.findings.clone().into(),
         intent: None,
     };
-    let findings = refused.malformed.findings.iter().map(Finding::to_record).collect();
-    let record = Record::new(
-        RecordKind::Refusal,
-        &refused.tenant,
-        [
-            ("at", Json::text(at.to_string())),
-            ("proposal_id", Json::text(answer.id.as_str())),
-            ("agent", Json::from(refused.malformed.agent.clone())),
-            ("digest", Json::text(refused.digest.to_string())),
-            ("findings", Json::List(findings)),
-        ],
-    );
+    let record = Record::Refusal(Box::new(RefusalRecord { refused: refused.clone(), id: answer.id.clone(), at }));
     Outcome::Done(Box::new(Done { answer, records: vec![record] }))
 }

@@ -10,19 +10,26 @@ pub const ENTRIES_MAX: usize = 64;
 ///
 /// When full, the two closest neighbours merge under the later instant: amounts then count longer than they
 /// should, never shorter, so no window ever admits more than its maximum.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Window {
     entries: Vec<(Instant, Decimal)>,
+    /// INVARIANT: the exact sum of the entries, or `None` where that cannot be held.
+    total: Option<Decimal>,
+}
+
+impl Default for Window {
+    fn default() -> Window {
+        Window { entries: Vec::new(), total: Some(Decimal::ZERO) }
+    }
 }
 
 impl Window {
     /// Sum of what still counts at an instant; `None` on overflow, which the caller must treat as full.
     pub fn used(&self, at: Instant, per: Duration) -> Option<Decimal> {
         let start = at.minus(per);
-        self.entries
-            .iter()
-            .filter(|(taken_at, _)| *taken_at > start)
-            .try_fold(Decimal::ZERO, |sum, (_, amount)| sum.checked_add(*amount))
+        // Entries stand in order of time: what has left stands in front, and mostly nothing has.
+        let left = self.entries.iter().take_while(|(taken_at, _)| *taken_at <= start);
+        left.map(|(_, amount)| amount).try_fold(self.total?, |sum, amount| sum.checked_sub(*amount))
     }
 
     /// Whether so much more fits.
@@ -33,11 +40,18 @@ impl Window {
     /// Takes an amount. What has left the window is forgotten.
     pub fn take(&mut self, at: Instant, per: Duration, amount: Decimal) {
         let start = at.minus(per);
-        self.entries.retain(|(taken_at, _)| *taken_at > start);
+        let left = self.entries.partition_point(|(taken_at, _)| *taken_at <= start);
+        for (_, gone) in self.entries.drain(..left) {
+            self.total = self.total.and_then(|total| total.checked_sub(gone));
+        }
         let position = self.entries.partition_point(|(taken_at, _)| *taken_at <= at);
         self.entries.insert(position, (at, amount));
+        self.total = self.total.and_then(|total| total.checked_add(amount));
         if self.entries.len() > ENTRIES_MAX {
             self.merge_closest();
+        }
+        if self.total.is_none() {
+            self.recount();
         }
     }
 
@@ -49,6 +63,11 @@ impl Window {
             *held = held.checked_sub(amount).unwrap_or(Decimal::ZERO);
         }
         self.entries.retain(|(_, held)| !held.is_zero());
+        self.recount();
+    }
+
+    fn recount(&mut self) {
+        self.total = self.entries.iter().try_fold(Decimal::ZERO, |sum, (_, amount)| sum.checked_add(*amount));
     }
 
     fn merge_closest(&mut self) {
@@ -58,10 +77,9 @@ impl Window {
         });
         let Some((_, index)) = gaps.min() else { return };
         let earlier = self.entries.remove(index);
-        if let Some((_, amount)) = self.entries.get_mut(index) {
-            // Amounts that do not add up are kept at the larger: too much counted is safe.
-            *amount = amount.checked_add(earlier.1).unwrap_or(*amount).max(earlier.1);
-        }
+        let Some((_, amount)) = self.entries.get_mut(index) else { return };
+        // What was taken fitted a maximum that can be held, so the sum can be held too.
+        *amount = amount.checked_add(earlier.1).unwrap_or((*amount).max(earlier.1));
     }
 }
 

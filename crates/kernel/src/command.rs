@@ -3,6 +3,7 @@
 use crate::evaluator::Compiled;
 use crate::finding::Findings;
 use crate::ids::Digest;
+use crate::json::{Json, Object};
 use crate::proposal::{Malformed, Proposal};
 use crate::request::{Provenance, Request};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Judge a proposal.
-    Submit(Box<Submission>),
+    Submit(Arc<Submission>),
     /// Refuse what could not be read as a proposal.
     Refuse(Box<RefusedInput>),
 }
@@ -79,6 +80,20 @@ impl Submission {
     /// The proposal's id.
     pub fn proposal_id(&self) -> &str {
         self.proposal.id.as_deref().unwrap_or(&self.ids.proposal)
+    }
+
+    /// The params as records and intents hold them: secret ones only as commitments.
+    pub fn committed_params(&self) -> Object {
+        let request = self.request();
+        let secret = |name: &str| request.action().is_some_and(|action| action.is_secret(name));
+        let commit = |(name, value): (&String, &Json)| {
+            if !secret(name) {
+                return (name.clone(), value.clone());
+            }
+            let parts = [self.proposal_id().as_bytes(), name.as_bytes(), &value.to_canonical().into_bytes()];
+            (name.clone(), Json::object([("commitment", Json::text(Digest::of_parts(&parts).to_string()))]))
+        };
+        self.proposal.params.iter().map(commit).collect()
     }
 
     /// The flow's id.

@@ -4,6 +4,7 @@ use crate::contract::{Contract, Role};
 use crate::decimal::Decimal;
 use crate::ids::Digest;
 use crate::json::{Json, Object};
+use crate::plan::Plan;
 use crate::template::Template;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -136,4 +137,6 @@ pub struct CompiledAction {
     pub ask: Vec<Box<dyn ExpressionEvaluator>>,
     /// Every key of state the action's judgement may look at.
     pub state_keys: BTreeSet<Template>,
+    /// What its rules come down to.
+    pub plan: Plan,
 }

@@ -43,14 +43,14 @@ pub struct Facts<'a> {
 }
 
 /// A budget and its window.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct BudgetFact<'a> {
     /// Its name in keys and sentences.
-    pub name: String,
+    pub name: &'a str,
     /// The rule.
     pub rule: &'a Budget,
-    /// What was taken.
-    pub window: Window,
+    /// What was taken; `None` if nothing ever was.
+    pub window: Option<&'a Window>,
     /// What this proposal would take; `None` if that is not a number.
     pub amount: Option<Decimal>,
 }

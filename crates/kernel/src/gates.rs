@@ -9,7 +9,7 @@ mod budgets;
 mod confidence;
 mod effect_key;
 mod evidence;
-pub mod freshness;
+mod freshness;
 mod limits;
 mod policy;
 pub mod reservations;

@@ -1,40 +1,23 @@
 //! Intents: what an accepted proposal becomes. Only an intent may cause an effect.
 
-use crate::contract::{EffectClass, Executor, ResourceKind, Run, Undo};
+use crate::command::Submission;
+use crate::contract::{Action, EffectClass, Executor, ResourceKind, Run, Undo};
 use crate::decimal::Decimal;
-use crate::ids::Digest;
-use crate::json::{Json, Object};
+use crate::json::Json;
 use crate::time::Instant;
+use std::sync::Arc;
 
 /// Permission to cause one effect.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Intent {
-    /// Its id.
-    pub id: String,
-    /// The proposal it came from.
-    pub proposal: String,
-    /// The flow.
-    pub flow: String,
-    /// Who proposed it.
-    pub agent: String,
-    /// What kind of action.
-    pub action: String,
-    /// With which params; secret ones as commitments.
-    pub params: Object,
+    /// The proposal it came from, with its contract.
+    pub submission: Arc<Submission>,
     /// The business key of the effect.
     pub effect_key: String,
-    /// Who performs it and how; without one, the caller does.
-    pub run: Option<Run>,
-    /// How it is undone.
-    pub undo: Undo,
-    /// How much it may hurt.
-    pub impact: crate::contract::Impact,
     /// Not after this.
     pub valid_until: Instant,
     /// What it holds of resources.
     pub holds: Vec<Hold>,
-    /// Digest of the contract it was judged under.
-    pub contract: Digest,
 }
 
 /// What an intent holds of a resource.
@@ -51,25 +34,41 @@ pub struct Hold {
 }
 
 impl Intent {
-    /// As it is answered and recorded.
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.submission.ids.intent
+    }
+
+    /// As it is answered and recorded; secret params are commitments.
     pub fn to_json(&self) -> Json {
-        let class = self.run.as_ref().map_or(EffectClass::Opaque, |run| run.class);
+        let submission = &self.submission;
+        let action = submission.contract.contract.actions.get(&submission.proposal.action);
+        let run = action.and_then(|action| action.run.as_ref());
+        let class = run.map_or(EffectClass::Opaque, |run| run.class);
+        let impact = action.map_or("HIGH", |action: &Action| action.impact.word());
         Json::object([
-            ("id", Json::text(self.id.as_str())),
-            ("proposal", Json::text(self.proposal.as_str())),
-            ("flow", Json::text(self.flow.as_str())),
-            ("agent", Json::text(self.agent.as_str())),
-            ("action", Json::text(self.action.as_str())),
-            ("params", Json::Object(self.params.clone())),
+            ("id", Json::text(self.id())),
+            ("proposal", Json::text(submission.proposal_id())),
+            ("flow", Json::text(submission.flow_id())),
+            ("agent", Json::text(submission.proposal.agent.as_str())),
+            ("action", Json::text(submission.proposal.action.as_str())),
+            ("params", Json::Object(submission.committed_params())),
             ("effect_key", Json::text(self.effect_key.as_str())),
             ("class", Json::text(class.word())),
-            ("impact", Json::text(self.impact.word())),
-            ("run", self.run.as_ref().map_or(Json::Null, run_json)),
-            ("undo", undo_json(&self.undo)),
+            ("impact", Json::text(impact)),
+            ("run", run.map_or(Json::Null, run_json)),
+            ("undo", action.map_or(Json::Null, |action| undo_json(&action.undo))),
             ("valid_until", Json::text(self.valid_until.to_string())),
             ("holds", Json::List(self.holds.iter().map(hold_json).collect())),
-            ("contract", Json::text(self.contract.to_string())),
+            ("contract", Json::text(submission.contract.digest.to_string())),
         ])
+    }
+}
+
+/// Two intents are the same if they say the same.
+impl PartialEq for Intent {
+    fn eq(&self, other: &Intent) -> bool {
+        self.to_json() == other.to_json()
     }
 }
 

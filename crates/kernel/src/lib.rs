@@ -20,6 +20,7 @@ pub mod intent;
 pub mod json;
 pub mod nearest;
 pub mod outcome;
+pub mod plan;
 pub mod proposal;
 pub mod pure;
 pub mod reasons;

@@ -6,6 +6,7 @@ use crate::json::Json;
 use crate::reasons::Reason;
 use crate::record::Record;
 use crate::world::KeySet;
+use std::sync::Arc;
 
 /// The three things the kernel can say.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -37,9 +38,9 @@ pub struct Answer {
     /// The verdict.
     pub verdict: Verdict,
     /// Everything found.
-    pub findings: Vec<Finding>,
+    pub findings: Arc<[Finding]>,
     /// What may now be performed, if it was accepted and has an effect.
-    pub intent: Option<Intent>,
+    pub intent: Option<Arc<Intent>>,
 }
 
 impl Answer {
@@ -77,7 +78,7 @@ impl Answer {
             write_finding(finding, &mut line);
         }
         line.push_str("],\"intent\":");
-        self.intent.as_ref().map_or(Json::Null, Intent::to_json).write_canonical(&mut line);
+        self.intent.as_ref().map_or(Json::Null, |intent| intent.to_json()).write_canonical(&mut line);
         line.push('}');
         line
     }
@@ -99,7 +100,7 @@ fn write_finding(finding: &Finding, line: &mut String) {
 }
 
 /// What applying a command yields.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub enum Outcome {
     /// Nothing was changed; load these and apply again.
     Need(KeySet),
@@ -108,7 +109,7 @@ pub enum Outcome {
 }
 
 /// What a finished command leaves behind. The world has been changed in place.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Done {
     /// For the caller.
     pub answer: Answer,

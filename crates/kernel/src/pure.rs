@@ -48,7 +48,7 @@ impl PureRun {
         let minted = |kind: &[u8]| Digest::of_parts(&[kind, digest.bytes()]).to_uuid_text();
         let ids = MintedIds { proposal: minted(b"proposal"), flow: minted(b"flow"), intent: minted(b"intent") };
         let submission = Submission::new(self.tenant.clone(), proposal, self.contract.clone(), provenance, ids);
-        self.apply(&Command::Submit(Box::new(submission)), at)
+        self.apply(&Command::Submit(Arc::new(submission)), at)
     }
 
     fn refuse(&mut self, malformed: Malformed, line: &[u8], digest: Digest) -> Done {
@@ -67,7 +67,7 @@ impl PureRun {
             Outcome::Done(done) => *done,
             // A complete world needs nothing; should it ever ask, nothing may pass.
             Outcome::Need(_) => Done {
-                answer: Answer { id: String::new(), verdict: Verdict::Reject, findings: Vec::new(), intent: None },
+                answer: Answer { id: String::new(), verdict: Verdict::Reject, findings: Arc::from([]), intent: None },
                 records: Vec::new(),
             },
         }

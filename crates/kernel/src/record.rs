@@ -1,6 +1,14 @@
 //! Records: what the ledger keeps. Structured, versioned, tenant first; sentences are put together on reading.
+//!
+//! A record shares what was judged and is written out only when someone wants its bytes.
 
+use crate::command::{RefusedInput, Submission};
+use crate::finding::Finding;
 use crate::json::{Json, Object};
+use crate::outcome::{Answer, Verdict};
+use crate::snapshot::Snapshot;
+use crate::time::{Duration, Instant};
+use std::sync::Arc;
 
 /// Version of the record format.
 pub const VERSION: u64 = 1;
@@ -9,41 +17,123 @@ pub const VERSION: u64 = 1;
 pub const SEMANTICS: u64 = 1;
 
 /// One entry for the ledger.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Record {
-    /// What kind of record.
-    pub kind: RecordKind,
-    /// Everything in it.
-    pub body: Json,
-}
-
-/// What a record tells of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RecordKind {
+#[derive(Clone, Debug)]
+pub enum Record {
     /// A proposal was judged.
-    Decision,
+    Decision(Box<DecisionRecord>),
     /// Something that was no proposal was refused.
-    Refusal,
+    Refusal(Box<RefusalRecord>),
 }
 
-impl RecordKind {
-    /// The word in the record.
-    pub fn word(self) -> &'static str {
+/// A proposal was judged.
+#[derive(Clone, Debug)]
+pub struct DecisionRecord {
+    /// What was judged, under which contract.
+    pub submission: Arc<Submission>,
+    /// What was answered.
+    pub answer: Answer,
+    /// What the agent had seen.
+    pub snapshot: Option<Snapshot>,
+    /// The decision instant.
+    pub at: Instant,
+}
+
+/// Something that was no proposal was refused.
+#[derive(Clone, Debug)]
+pub struct RefusalRecord {
+    /// What is wrong with it, and its digest.
+    pub refused: RefusedInput,
+    /// Id of the answer.
+    pub id: String,
+    /// When.
+    pub at: Instant,
+}
+
+impl Record {
+    /// The record in full.
+    pub fn body(&self) -> Json {
         match self {
-            RecordKind::Decision => "decision",
-            RecordKind::Refusal => "refusal",
+            Record::Decision(record) => record.body(),
+            Record::Refusal(record) => record.body(),
         }
     }
 }
 
-impl Record {
-    /// Puts the header in front of the members.
-    pub fn new<const N: usize>(kind: RecordKind, tenant: &str, members: [(&str, Json); N]) -> Record {
-        let mut body: Object = members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        body.insert("version".to_owned(), Json::from(VERSION));
-        body.insert("semantics".to_owned(), Json::from(SEMANTICS));
-        body.insert("tenant".to_owned(), Json::text(tenant));
-        body.insert("kind".to_owned(), Json::text(kind.word()));
-        Record { kind, body: Json::Object(body) }
+/// Puts the header in front of the members.
+fn headed<const N: usize>(kind: &str, tenant: &str, members: [(&str, Json); N]) -> Json {
+    let mut body: Object = members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    body.insert("version".to_owned(), Json::from(VERSION));
+    body.insert("semantics".to_owned(), Json::from(SEMANTICS));
+    body.insert("tenant".to_owned(), Json::text(tenant));
+    body.insert("kind".to_owned(), Json::text(kind));
+    Json::Object(body)
+}
+
+impl RefusalRecord {
+    fn body(&self) -> Json {
+        let findings = self.refused.malformed.findings.iter().map(Finding::to_record).collect();
+        headed(
+            "refusal",
+            &self.refused.tenant,
+            [
+                ("at", Json::text(self.at.to_string())),
+                ("proposal_id", Json::text(self.id.as_str())),
+                ("agent", Json::from(self.refused.malformed.agent.clone())),
+                ("digest", Json::text(self.refused.digest.to_string())),
+                ("findings", Json::List(findings)),
+            ],
+        )
+    }
+}
+
+impl DecisionRecord {
+    fn body(&self) -> Json {
+        let DecisionRecord { submission, answer, snapshot, at } = self;
+        let contract = &submission.contract.contract;
+        let named = Json::object([
+            ("id", Json::text(contract.id.as_str())),
+            ("version", Json::text(contract.version.to_string())),
+            ("digest", Json::text(submission.contract.digest.to_string())),
+            ("mission", Json::text(contract.mission.as_str())),
+        ]);
+        let escalation = (answer.verdict == Verdict::Escalate).then(|| self.escalation());
+        headed(
+            "decision",
+            &submission.tenant,
+            [
+                ("at", Json::text(at.to_string())),
+                ("proposal_id", Json::text(answer.id.as_str())),
+                ("flow", Json::text(submission.flow_id())),
+                ("agent", Json::text(submission.proposal.agent.as_str())),
+                ("proposal", submission.proposal.to_json(submission.committed_params())),
+                ("fingerprint", Json::text(submission.proposal.fingerprint.to_string())),
+                ("contract", named),
+                ("mode", Json::text(contract.mode.word())),
+                ("snapshot", Json::from(snapshot.as_ref().map(Snapshot::id))),
+                ("verdict", Json::text(answer.verdict.word())),
+                ("findings", Json::List(answer.findings.iter().map(Finding::to_record).collect())),
+                ("intent", answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json())),
+                ("escalation", escalation.unwrap_or(Json::Null)),
+            ],
+        )
+    }
+
+    /// The question a person will see: who may answer, how many must, and what time does to it.
+    fn escalation(&self) -> Json {
+        let request = self.submission.request();
+        let rules = &self.submission.contract.contract.escalation;
+        let later =
+            |duration: Option<Duration>| Json::from(duration.map(|duration| self.at.plus(duration).to_string()));
+        Json::object([
+            ("approvers", Json::texts(rules.approvers.iter().map(String::as_str))),
+            ("quorum", Json::from(rules.quorum)),
+            ("impact", Json::text(request.action().map_or("HIGH", |action| action.rules.impact.word()))),
+            ("remind_at", later(rules.timeout.remind)),
+            ("reroute_at", later(rules.timeout.reroute)),
+            ("reroute_to", Json::from(rules.timeout.reroute_to.clone())),
+            ("deadline", Json::text(self.at.plus(rules.timeout.after).to_string())),
+            ("then", Json::text(rules.timeout.then.word())),
+            ("undo", Json::text(request.action().map_or("NOOP", |action| action.rules.undo.kind.word()))),
+        ])
     }
 }

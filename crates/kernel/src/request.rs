@@ -1,7 +1,7 @@
 //! What a gate can know before anything is locked: the proposal, the contract, and what the door says.
 
 use crate::bugs::{self, Bug};
-use crate::contract::{Action, Budget, Origin};
+use crate::contract::{Action, Origin};
 use crate::decimal::Decimal;
 use crate::evaluator::{Compiled, CompiledAction};
 use crate::json::{Json, Object};
@@ -56,17 +56,6 @@ impl<'a> Request<'a> {
         let rules = self.compiled.contract.actions.get(&self.proposal.action)?;
         let compiled = self.compiled.actions.get(&self.proposal.action)?;
         Some(ActionFacts { rules, compiled })
-    }
-
-    /// The budgets that apply, each with its scope: the action's name, or `*` for the whole contract.
-    pub fn budgets(&self) -> Vec<(&'a str, &'a Budget)> {
-        let Some(action) = self.action() else { return Vec::new() };
-        let declares = |name: &str| action.declared_names().any(|declared| declared == name);
-        let applies = |budget: &&Budget| budget.sum.as_deref().is_none_or(declares);
-        let of_contract = self.compiled.contract.budgets.iter().filter(applies).map(|budget| ("*", budget));
-        let scope =
-            self.compiled.contract.actions.get_key_value(&self.proposal.action).map_or("", |(name, _)| name.as_str());
-        of_contract.chain(action.rules.budgets.iter().map(|budget| (scope, budget))).collect()
     }
 
     /// A param that is there and not null.
@@ -128,30 +117,15 @@ fn loosely(text: &str) -> Number<'static> {
     }
 }
 
-impl<'a> ActionFacts<'a> {
+impl ActionFacts<'_> {
     /// Whether a param is declared as decimal text.
     pub fn is_decimal_text(&self, name: &str) -> bool {
-        self.declared(name).and_then(|schema| schema.get("format")).and_then(Json::as_text) == Some("decimal")
+        self.compiled.plan.decimal_text.contains(name)
     }
 
     /// Whether a param must never be shown.
     pub fn is_secret(&self, name: &str) -> bool {
         let root = name.split('.').next().unwrap_or(name);
-        self.declared(root).and_then(|schema| schema.get("secret")) == Some(&Json::Bool(true))
-    }
-
-    /// Names of the declared params.
-    pub fn declared_names(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.rules
-            .params
-            .get("properties")
-            .and_then(Json::as_object)
-            .into_iter()
-            .flatten()
-            .map(|(name, _)| name.as_str())
-    }
-
-    fn declared(&self, name: &str) -> Option<&'a Json> {
-        self.rules.params.get("properties")?.get(name)
+        self.compiled.plan.secret.contains(root)
     }
 }

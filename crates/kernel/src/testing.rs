@@ -17,6 +17,7 @@ use crate::evaluator::{
 use crate::ids::{Digest, TENANT_DEFAULT};
 use crate::json::{Json, Object};
 use crate::outcome::{Done, Outcome};
+use crate::plan::Plan;
 use crate::proposal::Proposal;
 use crate::request::Provenance;
 use crate::snapshot::Snapshot;
@@ -238,7 +239,7 @@ impl Case {
         let id = |kind: &str| format!("{kind}-{}", self.judged);
         let ids = MintedIds { proposal: id("p"), flow: id("f"), intent: id("i") };
         let submission = Submission::new(Arc::from(TENANT_DEFAULT), proposal, contract, provenance, ids);
-        match apply(&mut self.world, &Command::Submit(Box::new(submission)), self.at) {
+        match apply(&mut self.world, &Command::Submit(Arc::new(submission)), self.at) {
             Outcome::Done(done) => *done,
             Outcome::Need(keys) => panic!("a complete world needs nothing: {keys:?}"),
         }
@@ -320,6 +321,7 @@ fn compile(contract: Contract, policies: Option<PolicyAnswer>) -> Compiled {
             allow: action.allow.as_deref().map(stub),
             ask: action.ask.iter().map(|rule| stub(&rule.when)).collect(),
             state_keys: drift.clone(),
+            plan: Plan::of(&contract, name, action),
         };
         (name.clone(), compiled)
     };

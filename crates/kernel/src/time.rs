@@ -116,7 +116,9 @@ impl fmt::Display for Duration {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(i64, &str); 4] =
             [(86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s")];
-        let exact = UNITS.iter().find(|(micros, _)| self.0 >= *micros && self.0 % micros == 0);
+        // One day is more often thought of as 24 hours.
+        let reads_well = |micros: i64, unit: &str| self.0 >= micros * if unit == "d" { 2 } else { 1 };
+        let exact = UNITS.iter().find(|(micros, unit)| reads_well(*micros, unit) && self.0 % micros == 0);
         match exact {
             Some((micros, unit)) => write!(formatter, "{}{unit}", self.0 / micros),
             None if self.0 % 1_000 == 0 => write!(formatter, "{}ms", self.0 / 1_000),
@@ -158,7 +160,8 @@ mod tests {
         };
         check("30s", Some("30s"));
         check("90m", Some("90m"));
-        check("24h", Some("1d"));
+        check("24h", Some("24h"));
+        check("7d", Some("7d"));
         check("250ms", Some("250ms"));
         for text in ["", "0s", "5", "-5s", "1.5h", "1y", "h", "99999999999999999d", "5 s"] {
             check(text, None);

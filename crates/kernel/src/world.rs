@@ -7,6 +7,7 @@ use crate::ids::Digest;
 use crate::json::Json;
 use crate::outcome::Answer;
 use crate::snapshot::Snapshot;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -32,12 +33,27 @@ pub enum Entity {
 }
 
 /// An entity of a tenant.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Key {
     /// Every key starts with the tenant.
     pub tenant: Arc<str>,
     /// Which entity.
     pub entity: Entity,
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Key) -> Ordering {
+        // Mostly both name the same tenant in the same memory, and its letters need not be compared.
+        let tenants =
+            if Arc::ptr_eq(&self.tenant, &other.tenant) { Ordering::Equal } else { self.tenant.cmp(&other.tenant) };
+        tenants.then_with(|| self.entity.cmp(&other.entity))
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// A set of keys, in lock order.
@@ -148,6 +164,23 @@ impl World {
             Some(None) => Loaded::Absent,
             None if self.complete => Loaded::Absent,
             None => Loaded::NotLoaded,
+        }
+    }
+
+    /// Whether it holds everything there is.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// Changes an entity in place, making it first where it does not exist.
+    pub fn update(&mut self, key: &Key, make: impl FnOnce() -> Row, change: impl FnOnce(&mut Row)) {
+        match self.rows.get_mut(key) {
+            Some(Some(row)) => change(row),
+            Some(None) | None => {
+                let mut row = make();
+                change(&mut row);
+                self.put(key.clone(), row);
+            }
         }
     }
 

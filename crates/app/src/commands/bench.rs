@@ -4,13 +4,16 @@ use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use anyhow::anyhow;
 use engines::load::load;
+use kernel::apply::apply;
+use kernel::command::{Command, MintedIds, Submission};
 use kernel::context::Context;
 use kernel::evaluator::{AgentView, Compiled, Scope, StateView};
-use kernel::ids::Digest;
+use kernel::ids::{Digest, TENANT_DEFAULT};
 use kernel::json::Json;
-use kernel::outcome::Verdict;
+use kernel::outcome::{Outcome, Verdict};
 use kernel::proposal::Proposal;
-use kernel::pure::PureRun;
+use kernel::request::Provenance;
+use kernel::time::Instant as At;
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::sync::Arc;
@@ -69,24 +72,26 @@ fn world() -> Context {
     context
 }
 
-/// A parsed proposal in, a decision out: gates, verdict, intent, record, and everything an acceptance takes.
+/// A parsed proposal in, a decision out: every gate, the verdict, the intent, the record, and everything an
+/// acceptance takes. Ids are the door's work and minted before; records are written out when someone reads them.
 fn decisions(contract: &Arc<Compiled>, budget: Duration) -> anyhow::Result<Value> {
     let parse =
         |number| Proposal::parse(proposal_text(number).as_bytes()).map_err(|malformed| anyhow!("{malformed:?}"));
     let proposals: Vec<Proposal> = (0..DECISIONS_PER_WORLD).map(parse).collect::<anyhow::Result<_>>()?;
+    let tenant: Arc<str> = Arc::from(TENANT_DEFAULT);
     let mut times: Vec<u64> = Vec::new();
     let started = Instant::now();
     while started.elapsed() < budget {
-        let mut run = PureRun::new(contract.clone(), world(), None, true);
+        let mut world = world().into_world(&tenant, &contract.contract.agent);
         for (number, proposal) in proposals.iter().enumerate() {
             let proposal = proposal.clone();
-            let seed = Digest::of(number.to_be_bytes());
+            let ids = ids(number);
             let begin = Instant::now();
-            let done = run.submit(proposal, seed);
+            let provenance = Provenance::of(&proposal, true);
+            let submission = Submission::new(tenant.clone(), proposal, contract.clone(), provenance, ids);
+            let outcome = apply(&mut world, &Command::Submit(Arc::new(submission)), At::PURE_DEFAULT);
             times.push(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX));
-            if done.answer.verdict != Verdict::Accept {
-                return Err(anyhow!("the benchmark measures acceptances, not {}", done.answer.to_line()));
-            }
+            accepted(&outcome)?;
         }
     }
     let total: u64 = times.iter().sum();
@@ -99,6 +104,18 @@ fn decisions(contract: &Arc<Compiled>, budget: Duration) -> anyhow::Result<Value
         "p99_us": at(990),
         "decisions": times.len(),
     }))
+}
+
+fn ids(number: usize) -> MintedIds {
+    MintedIds { proposal: format!("p-{number}"), flow: format!("f-{number}"), intent: format!("i-{number}") }
+}
+
+fn accepted(outcome: &Outcome) -> anyhow::Result<()> {
+    match outcome {
+        Outcome::Done(done) if done.answer.verdict == Verdict::Accept => Ok(()),
+        Outcome::Done(done) => Err(anyhow!("the benchmark measures acceptances, not {}", done.answer.to_line())),
+        Outcome::Need(keys) => Err(anyhow!("a complete world needs nothing: {keys:?}")),
+    }
 }
 
 /// The pieces apart, in microseconds a call.

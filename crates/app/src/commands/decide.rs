@@ -123,7 +123,7 @@ fn skip_line(input: &mut dyn BufRead) -> anyhow::Result<()> {
 fn write_records(file: Option<&mut BufWriter<File>>, done: &Done) -> anyhow::Result<()> {
     let Some(file) = file else { return Ok(()) };
     for record in &done.records {
-        writeln!(file, "{}", record.body.to_canonical()).context("cannot write the records")?;
+        writeln!(file, "{}", record.body().to_canonical()).context("cannot write the records")?;
     }
     Ok(())
 }

@@ -82,7 +82,7 @@ fn print_step(says: &str, answer: &Answer) {
     let reasons = answer.reasons().join(", ");
     anstream::println!("   {says}");
     anstream::println!("     {} {}", paint(verdict_style(verdict), verdict), reasons);
-    for finding in &answer.findings {
+    for finding in answer.findings.iter() {
         anstream::println!("     {}", paint(FAINT, finding.message()));
     }
 }

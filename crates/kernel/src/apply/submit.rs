@@ -1,55 +1,58 @@
 //! Submitting a proposal: load, judge, take what an acceptance takes, answer and record.
 
-use super::touched::{ESCALATIONS, Touched, budget_name};
+use super::touched::{ESCALATIONS, Touched};
 use crate::agent::{AgentRow, AgentStatus};
 use crate::budget::Window;
 use crate::bugs::{self, Bug};
 use crate::command::Submission;
-use crate::contract::{OnExhausted, Resource};
+use crate::contract::{Budget, OnExhausted, Resource};
 use crate::decide::{Judgement, decide, fold};
 use crate::decimal::Decimal;
 use crate::facts::{BudgetFact, Facts, SnapshotFact};
 use crate::finding::{Code, Effect, Finding, Findings, Gate};
 use crate::gates::{reservations, validity};
-use crate::ids::Digest;
 use crate::intent::{Hold, Intent};
 use crate::json::{Json, Object};
 use crate::outcome::{Answer, Done, Outcome, Verdict};
+use crate::plan::PlannedBudget;
 use crate::reasons::Reason;
-use crate::record::{Record, RecordKind};
-use crate::request::Number;
+use crate::record::{DecisionRecord, Record};
+use crate::request::{Number, Request};
 use crate::snapshot::Snapshot;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::world::{EffectRow, FlowRow, Key, Loaded, ResourceRow, Row, StoredAnswer, World};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Snapshot of live state compiled at the decision.
 const CURRENT: &str = "current";
 
-pub(super) fn apply(world: &mut World, submission: &Submission, at: Instant) -> Outcome {
+pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant) -> Outcome {
     let touched = Touched::by(submission);
-    let missing = world.missing(&touched.keys());
-    if !missing.is_empty() {
-        return Outcome::Need(missing);
+    if !world.is_complete() {
+        let missing = world.missing(&touched.keys());
+        if !missing.is_empty() {
+            return Outcome::Need(missing);
+        }
     }
     if let Some(outcome) = answered_before(world, submission, &touched, at) {
         return outcome;
     }
-    let (judgement, intent, snapshot_id) = {
+    let (judgement, intent, snapshot) = {
         let facts = facts(world, submission, &touched, at);
         let judgement = judge(&facts, submission, world, &touched);
         let intent = (judgement.verdict == Verdict::Accept).then(|| intent(&facts, submission)).flatten();
-        let snapshot_id = match &facts.snapshot {
-            SnapshotFact::Known(_, snapshot) => Some(snapshot.id()),
+        let snapshot = match facts.snapshot {
+            SnapshotFact::Known(_, snapshot) => Some(snapshot),
             SnapshotFact::None | SnapshotFact::Unknown(_) => None,
         };
-        (judgement, intent, snapshot_id)
+        (judgement, intent, snapshot)
     };
-    take(world, submission, &touched, &judgement, intent.as_ref(), at);
+    take(world, submission, &touched, &judgement, intent.as_deref(), at);
     let answer = Answer {
         id: submission.proposal_id().to_owned(),
         verdict: judgement.verdict,
-        findings: judgement.findings,
+        findings: judgement.findings.into(),
         intent,
     };
     if let Some(key) = touched.idempotency {
@@ -58,12 +61,17 @@ pub(super) fn apply(world: &mut World, submission: &Submission, at: Instant) -> 
     }
     let unrecorded = bugs::on(Bug::W09SuspendedUnrecorded)
         && answer.findings.iter().any(|finding| finding.code == Code::Known(Reason::AgentSuspended));
-    let records = if unrecorded { Vec::new() } else { vec![record(submission, &answer, snapshot_id, at)] };
+    let records = if unrecorded { Vec::new() } else { vec![record(submission, &answer, snapshot, at)] };
     Outcome::Done(Box::new(Done { answer, records }))
 }
 
+fn record(submission: &Arc<Submission>, answer: &Answer, snapshot: Option<Snapshot>, at: Instant) -> Record {
+    let answer = answer.clone();
+    Record::Decision(Box::new(DecisionRecord { submission: submission.clone(), answer, snapshot, at }))
+}
+
 /// The stored answer for an idempotency key, or the refusal of a key used for something else.
-fn answered_before(world: &World, submission: &Submission, touched: &Touched, at: Instant) -> Option<Outcome> {
+fn answered_before(world: &World, submission: &Arc<Submission>, touched: &Touched, at: Instant) -> Option<Outcome> {
     let Loaded::Present(Row::Idempotency(stored)) = world.get(touched.idempotency.as_ref()?) else { return None };
     if stored.fingerprint == submission.proposal.fingerprint {
         return Some(Outcome::Done(Box::new(Done { answer: stored.answer.clone(), records: Vec::new() })));
@@ -73,7 +81,7 @@ fn answered_before(world: &World, submission: &Submission, touched: &Touched, at
     let answer = Answer {
         id: submission.proposal_id().to_owned(),
         verdict: Verdict::Reject,
-        findings: vec![finding],
+        findings: Arc::from([finding]),
         intent: None,
     };
     let record = record(submission, &answer, None, at);
@@ -129,26 +137,20 @@ fn resource_row(world: &World, key: &Key) -> ResourceRow {
     row.clone()
 }
 
-fn window(world: &World, key: &Key) -> Window {
-    let Loaded::Present(Row::Budget(window)) = world.get(key) else { return Window::default() };
-    window.clone()
+fn window<'a>(world: &'a World, key: &Key) -> Option<&'a Window> {
+    let Loaded::Present(Row::Budget(window)) = world.get(key) else { return None };
+    Some(window)
 }
 
-fn budget_facts<'a>(world: &World, submission: &'a Submission, touched: &Touched) -> Vec<BudgetFact<'a>> {
+fn budget_facts<'a>(world: &'a World, submission: &'a Submission, touched: &Touched) -> Vec<BudgetFact<'a>> {
     let request = submission.request();
-    let fact = |(scope, rule): (&str, &'a crate::contract::Budget)| {
-        let name = budget_name(scope, rule);
-        let window = touched.budgets.get(&name).map(|key| window(world, key)).unwrap_or_default();
-        let amount = match &rule.sum {
-            None => Some(Decimal::from(1)),
-            Some(param) => match request.number(param) {
-                Number::Is(amount, _) => Some(amount),
-                Number::Missing | Number::Not(_) => None,
-            },
-        };
+    let planned = request.action().map(|action| action.compiled.plan.budgets.as_slice()).unwrap_or_default();
+    let fact = |PlannedBudget { name, rule }: &'a PlannedBudget| {
+        let window = touched.budgets.get(name).and_then(|key| window(world, key));
+        let amount = amount(&request, rule);
         BudgetFact { name, rule, window, amount }
     };
-    request.budgets().into_iter().map(fact).collect()
+    planned.iter().map(fact).collect()
 }
 
 fn snapshot_fact<'a>(
@@ -175,9 +177,11 @@ fn snapshot_fact<'a>(
 fn judge(facts: &Facts<'_>, submission: &Submission, world: &World, touched: &Touched) -> Judgement {
     let judgement = decide(facts, submission.prepared.clone());
     let rules = &submission.contract.contract.escalation;
-    let asked = window(world, &touched.escalations);
-    let may_ask = asked.fits(facts.at, rules.budget_per, Decimal::from(1), Decimal::from(rules.budget_max));
-    if judgement.verdict != Verdict::Escalate || may_ask {
+    let fits =
+        |asked: &Window| asked.fits(facts.at, rules.budget_per, Decimal::from(1), Decimal::from(rules.budget_max));
+    if judgement.verdict != Verdict::Escalate
+        || window(world, &touched.escalations).is_none_or(fits) && rules.budget_max > 0
+    {
         return judgement;
     }
     let mut findings = Findings::default();
@@ -194,43 +198,19 @@ fn judge(facts: &Facts<'_>, submission: &Submission, world: &World, touched: &To
     Judgement { verdict: fold(&findings), findings }
 }
 
-fn intent(facts: &Facts<'_>, submission: &Submission) -> Option<Intent> {
-    let action = facts.request.action()?;
+fn intent(facts: &Facts<'_>, submission: &Arc<Submission>) -> Option<Arc<Intent>> {
     let effect_key = facts.effect_key?.to_owned();
     let resources = &submission.contract.contract.resources;
     let hold = |(name, amount): (&str, Option<Decimal>)| {
         let Resource { kind, unit, .. } = resources.get(name)?;
         Some(Hold { resource: name.to_owned(), amount: amount?, kind: *kind, unit: unit.clone() })
     };
-    Some(Intent {
-        id: submission.ids.intent.clone(),
-        proposal: submission.proposal_id().to_owned(),
-        flow: submission.flow_id().to_owned(),
-        agent: submission.proposal.agent.clone(),
-        action: submission.proposal.action.clone(),
-        params: committed_params(submission),
+    Some(Arc::new(Intent {
+        submission: submission.clone(),
         effect_key,
-        run: action.rules.run.clone(),
-        undo: action.rules.undo.clone(),
-        impact: action.rules.impact,
         valid_until: validity::valid_until(facts),
         holds: reservations::wanted(&facts.request).into_iter().filter_map(hold).collect(),
-        contract: submission.contract.digest,
-    })
-}
-
-/// The params as records and intents hold them: secret ones only as commitments.
-fn committed_params(submission: &Submission) -> Object {
-    let request = submission.request();
-    let Some(action) = request.action() else { return submission.proposal.params.clone() };
-    let commit = |(name, value): (&String, &Json)| {
-        if !action.is_secret(name) {
-            return (name.clone(), value.clone());
-        }
-        let parts = [submission.proposal_id().as_bytes(), name.as_bytes(), &value.to_canonical().into_bytes()];
-        (name.clone(), Json::object([("commitment", Json::text(Digest::of_parts(&parts).to_string()))]))
-    };
-    submission.proposal.params.iter().map(commit).collect()
+    }))
 }
 
 /// What the verdict takes: retries on REJECT, questions on ESCALATE, budgets and reservations on ACCEPT.
@@ -254,7 +234,7 @@ fn take(
         }
         Verdict::Escalate => {
             let rules = &submission.contract.contract.escalation;
-            let mut asked = window(world, &touched.escalations);
+            let mut asked = window(world, &touched.escalations).cloned().unwrap_or_default();
             asked.take(at, rules.budget_per, Decimal::from(1));
             world.put(touched.escalations.clone(), Row::Budget(asked));
         }
@@ -285,18 +265,31 @@ fn exhaust(world: &mut World, submission: &Submission, touched: &Touched, findin
 }
 
 fn take_budgets(world: &mut World, submission: &Submission, touched: &Touched, at: Instant) {
-    let mut taken = BTreeMap::new();
-    for fact in budget_facts(world, submission, touched) {
-        let Some(amount) = fact.amount.filter(|amount| *amount > Decimal::ZERO) else { continue };
-        let mut window = fact.window;
-        window.take(at, fact.rule.per, amount);
-        // Two budgets of one name share one window and take once.
-        taken.entry(fact.name).or_insert(window);
+    let request = submission.request();
+    let planned = request.action().map(|action| action.compiled.plan.budgets.as_slice()).unwrap_or_default();
+    // Two budgets of one name share one window and take once.
+    let amounts: BTreeMap<&str, (Duration, Option<Decimal>)> = planned
+        .iter()
+        .map(|budget| (budget.name.as_str(), (budget.rule.per, amount(&request, &budget.rule))))
+        .collect();
+    for (name, (per, amount)) in amounts {
+        let Some(amount) = amount.filter(|amount| *amount > Decimal::ZERO) else { continue };
+        let Some(key) = touched.budgets.get(name) else { continue };
+        let take = |row: &mut Row| {
+            if let Row::Budget(window) = row {
+                window.take(at, per, amount);
+            }
+        };
+        world.update(key, || Row::Budget(Window::default()), take);
     }
-    for (name, window) in taken {
-        if let Some(key) = touched.budgets.get(&name) {
-            world.put(key.clone(), Row::Budget(window));
-        }
+}
+
+/// What a decision takes of a budget; `None` if that is not a number.
+fn amount(request: &Request<'_>, rule: &Budget) -> Option<Decimal> {
+    let Some(param) = &rule.sum else { return Some(Decimal::from(1)) };
+    match request.number(param) {
+        Number::Is(amount, _) => Some(amount),
+        Number::Missing | Number::Not(_) => None,
     }
 }
 
@@ -310,57 +303,8 @@ fn hold(world: &mut World, touched: &Touched, intent: Option<&Intent>) {
         world.put(key.clone(), Row::Resource(ResourceRow { held, ..row }));
     }
     if let Some((_, key)) = &touched.effect {
-        world.put(key.clone(), Row::Effect(EffectRow { intent: intent.id.clone(), done: false }));
+        world.put(key.clone(), Row::Effect(EffectRow { intent: intent.id().to_owned(), done: false }));
     }
-}
-
-fn record(submission: &Submission, answer: &Answer, snapshot_id: Option<String>, at: Instant) -> Record {
-    let contract = &submission.contract.contract;
-    let named = Json::object([
-        ("id", Json::text(contract.id.as_str())),
-        ("version", Json::text(contract.version.to_string())),
-        ("digest", Json::text(submission.contract.digest.to_string())),
-        ("mission", Json::text(contract.mission.as_str())),
-    ]);
-    let escalation = (answer.verdict == Verdict::Escalate).then(|| escalation(submission, at));
-    Record::new(
-        RecordKind::Decision,
-        &submission.tenant,
-        [
-            ("at", Json::text(at.to_string())),
-            ("proposal_id", Json::text(answer.id.as_str())),
-            ("flow", Json::text(submission.flow_id())),
-            ("agent", Json::text(submission.proposal.agent.as_str())),
-            ("proposal", submission.proposal.to_json(committed_params(submission))),
-            ("fingerprint", Json::text(submission.proposal.fingerprint.to_string())),
-            ("contract", named),
-            ("mode", Json::text(contract.mode.word())),
-            ("snapshot", Json::from(snapshot_id)),
-            ("verdict", Json::text(answer.verdict.word())),
-            ("findings", Json::List(answer.findings.iter().map(Finding::to_record).collect())),
-            ("intent", answer.intent.as_ref().map_or(Json::Null, Intent::to_json)),
-            ("escalation", escalation.unwrap_or(Json::Null)),
-        ],
-    )
-}
-
-/// The question a person will see: who may answer, how many must, and what time does to it.
-fn escalation(submission: &Submission, at: Instant) -> Json {
-    let rules = &submission.contract.contract.escalation;
-    let later =
-        |duration: Option<crate::time::Duration>| Json::from(duration.map(|duration| at.plus(duration).to_string()));
-    let impact = submission.request().action().map_or("HIGH", |action| action.rules.impact.word());
-    Json::object([
-        ("approvers", Json::texts(rules.approvers.iter().map(String::as_str))),
-        ("quorum", Json::from(rules.quorum)),
-        ("impact", Json::text(impact)),
-        ("remind_at", later(rules.timeout.remind)),
-        ("reroute_at", later(rules.timeout.reroute)),
-        ("reroute_to", Json::from(rules.timeout.reroute_to.clone())),
-        ("deadline", Json::text(at.plus(rules.timeout.after).to_string())),
-        ("then", Json::text(rules.timeout.then.word())),
-        ("undo", Json::text(submission.request().action().map_or("NOOP", |action| action.rules.undo.kind.word()))),
-    ])
 }
 
 #[cfg(test)]
@@ -401,7 +345,7 @@ mod tests {
         let done = case().agent_status("SUSPENDED").check("REJECT AGENT_SUSPENDED").last.unwrap();
         let [record] = done.records.as_slice() else { panic!("one record") };
         for key in ["version", "semantics", "tenant", "kind", "at", "contract", "verdict", "findings", "fingerprint"] {
-            assert!(record.body.get(key).is_some(), "{key}");
+            assert!(record.body().get(key).is_some(), "{key}");
         }
     }
 
@@ -411,6 +355,9 @@ mod tests {
         let schema = secret.unwrap();
         let case = case().contract(|contract| contract.actions.get_mut("pay").unwrap().params = schema.clone());
         let done = case.params(r#"{"amount":5,"pin":"very-secret"}"#).check("ACCEPT").last.unwrap();
-        assert!(!format!("{done:?}").contains("very-secret"));
+        let shown: String = done.records.iter().map(|record| record.body().to_canonical()).collect();
+        assert!(shown.contains("commitment"));
+        assert!(!shown.contains("very-secret"));
+        assert!(!done.answer.to_line().contains("very-secret"));
     }
 }

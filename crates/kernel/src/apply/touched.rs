@@ -1,7 +1,7 @@
 //! Which entities a submission touches, named before anything is loaded.
 
 use crate::command::Submission;
-use crate::contract::{Budget, EffectClass};
+use crate::contract::EffectClass;
 use crate::gates::reservations;
 use crate::ids::Digest;
 use crate::json::Json;
@@ -40,11 +40,7 @@ impl Touched {
         let agent = &proposal.agent;
         let request = submission.request();
         let budget_key = |name: &str| key(Entity::Budget(agent.clone(), name.to_owned()));
-        let budgets = request.budgets().into_iter().map(|(scope, budget)| {
-            let name = budget_name(scope, budget);
-            let key = budget_key(&name);
-            (name, key)
-        });
+        let planned = request.action().map(|action| action.compiled.plan.budgets.as_slice()).unwrap_or_default();
         let resources = reservations::wanted(&request).into_keys();
         let idempotency = proposal.idempotency_key.as_ref();
         Touched {
@@ -53,7 +49,7 @@ impl Touched {
             flow: key(Entity::Flow(submission.flow_id().to_owned())),
             effect: effect_key(submission).map(|name| (name.clone(), key(Entity::Effect(name)))),
             resources: resources.map(|name| (name.to_owned(), key(Entity::Resource(name.to_owned())))).collect(),
-            budgets: budgets.collect(),
+            budgets: planned.iter().map(|budget| (budget.name.clone(), budget_key(&budget.name))).collect(),
             escalations: budget_key(ESCALATIONS),
             state: state_keys(submission, &key),
             snapshot: proposal.snapshot.as_ref().map(|name| key(Entity::Snapshot(name.clone()))),
@@ -71,13 +67,6 @@ impl Touched {
             .cloned()
             .collect()
     }
-}
-
-/// The name of a budget in keys and sentences.
-pub(super) fn budget_name(scope: &str, budget: &Budget) -> String {
-    let what = budget.sum.as_ref().map_or_else(|| "count".to_owned(), |param| format!("sum of {param}"));
-    let whose = if scope == "*" { "all actions" } else { scope };
-    format!("{what} for {whose} per {}", budget.per)
 }
 
 /// The business key of the effect: as the contract says, else flow, step and params.

@@ -92,7 +92,7 @@ fn report_inert(fields: &Fields<'_>, report: &mut Report) {
             path: (*key).to_owned(),
             place: place_of(fields.spot.node, &spot.path),
             message: format!("`{key}` is read but does nothing yet"),
-            help: Some("remove it, or allow inert keys".to_owned()),
+            help: Some("remove it, or accept that with `--allow-inert`".to_owned()),
         });
     }
 }

@@ -11,12 +11,14 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
         let refused = budget.rule.sum.as_ref().is_some_and(|name| facts.refused.contains(name));
         // An amount that is not a positive number has been refused by shape or limits.
         let Some(amount) = budget.amount.filter(|amount| *amount > Decimal::ZERO && !refused) else { continue };
-        if budget.window.fits(facts.at, budget.rule.per, amount, budget.rule.max) {
+        let used = budget.window.map_or(Some(Decimal::ZERO), |window| window.used(facts.at, budget.rule.per));
+        let total = used.and_then(|used| used.checked_add(amount));
+        if total.is_some_and(|total| total <= budget.rule.max) {
             continue;
         }
-        let used = budget.window.used(facts.at, budget.rule.per).map_or(Json::text("all"), Json::from);
+        let used = used.map_or(Json::text("all"), Json::from);
         let mut finding = Finding::reject(Gate::Budgets, Reason::BudgetExceeded)
-            .with("budget", budget.name.as_str())
+            .with("budget", budget.name)
             .with("used", used)
             .with("amount", amount)
             .with("max", budget.rule.max);

@@ -8,13 +8,11 @@ use crate::finding::{Finding, Findings, Gate};
 use crate::gates::state_match::{is_within, tolerance_text};
 use crate::json::Json;
 use crate::reasons::Reason;
-use crate::request::ActionFacts;
 use crate::snapshot::Snapshot;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let Some(action) = facts.request.action() else { return };
-    let contract = &facts.request.compiled.contract;
-    let applicable: Vec<&DriftKey> = contract.drift.iter().filter(|drift| applies(drift, &action)).collect();
+    let applicable = &action.compiled.plan.drift;
     match &facts.snapshot {
         SnapshotFact::None if !applicable.is_empty() && !action.rules.reads => {
             let finding = Finding::reject(Gate::Freshness, Reason::SnapshotMissing).field("snapshot");
@@ -34,11 +32,6 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
             }
         }
     }
-}
-
-/// A drift key applies to the actions that have all its params.
-pub fn applies(drift: &DriftKey, action: &ActionFacts<'_>) -> bool {
-    drift.key.params().all(|param| action.declared_names().any(|name| name == param))
 }
 
 fn judge_age(facts: &Facts<'_>, name: &str, snapshot: &Snapshot, findings: &mut Findings) {

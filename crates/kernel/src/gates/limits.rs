@@ -1,7 +1,7 @@
 //! Limits: bounds of single params, exact to the last digit.
 
 use crate::bugs::{self, Bug};
-use crate::contract::{Amount, Limit, Matching};
+use crate::contract::{Limit, Matching};
 use crate::decimal::Decimal;
 use crate::finding::{Finding, Findings, Gate, shown};
 use crate::json::Json;
@@ -39,7 +39,7 @@ fn judge_number(
     let unit_text = limit.and_then(|limit| limit.unit.as_deref()).map(|unit| format!(" {unit}")).unwrap_or_default();
     if value.is_negative() && !signed {
         below("a negative number".to_owned());
-    } else if value <= Decimal::ZERO && is_taken(request, action, name) && !bugs::on(Bug::W09NegativePasses) {
+    } else if value <= Decimal::ZERO && action.compiled.plan.taken.contains(name) && !bugs::on(Bug::W09NegativePasses) {
         below("but amounts that are summed or reserved must be above 0".to_owned());
     } else if let Some(min) = min.filter(|min| value < *min) {
         below(format!("below the minimum of {min}{unit_text}"));
@@ -54,13 +54,6 @@ fn judge_number(
         let problem = format!("is in {given}, not in {expected}");
         findings.push(Finding::reject(Gate::Limits, Reason::ParamInvalid).field(name).with("problem", problem));
     }
-}
-
-/// Whether a budget or a reservation takes the amount.
-fn is_taken(request: &Request<'_>, action: &ActionFacts<'_>, name: &str) -> bool {
-    let summed = request.budgets().iter().any(|(_, budget)| budget.sum.as_deref() == Some(name));
-    let reserved = action.rules.reserves.iter().any(|reserve| reserve.amount == Amount::Param(name.to_owned()));
-    summed || reserved
 }
 
 fn judge_set(request: &Request<'_>, name: &str, limit: &Limit, value: &Json, findings: &mut Findings) {

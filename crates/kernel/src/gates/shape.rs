@@ -1,7 +1,6 @@
 //! Shape: the params against their schema, and what must be a number is one.
 
 use crate::bugs::{self, Bug};
-use crate::contract::Amount;
 use crate::evaluator::SchemaFaultKind;
 use crate::finding::{Finding, Findings, Gate};
 use crate::reasons::Reason;
@@ -29,7 +28,7 @@ pub(super) fn judge(request: &Request<'_>, findings: &mut Findings) {
 }
 
 fn judge_numbers(request: &Request<'_>, action: &ActionFacts<'_>, refused: &BTreeSet<String>, findings: &mut Findings) {
-    for name in numeric_params(request, action) {
+    for name in &action.compiled.plan.numeric {
         if refused.contains(name) {
             continue;
         }
@@ -59,17 +58,6 @@ fn judge_once(request: &Request<'_>, action: &ActionFacts<'_>, refused: &BTreeSe
             findings.push(invalid("", "yield an effect key longer than 1,024 bytes".to_owned()))
         }
     }
-}
-
-/// Params with a numeric limit, a budget or a reservation: these are mandatory and must be numbers.
-fn numeric_params<'a>(request: &Request<'a>, action: &ActionFacts<'a>) -> BTreeSet<&'a str> {
-    let limits = action.rules.limits.iter().filter(|(_, limit)| limit.is_numeric()).map(|(name, _)| name.as_str());
-    let sums = request.budgets().into_iter().filter_map(|(_, budget)| budget.sum.as_deref());
-    let reserves = action.rules.reserves.iter().filter_map(|reserve| match &reserve.amount {
-        Amount::Param(name) => Some(name.as_str()),
-        Amount::Fixed(_) => None,
-    });
-    limits.chain(sums).chain(reserves).collect()
 }
 
 fn missing(request: &Request<'_>, field: &str) -> Finding {

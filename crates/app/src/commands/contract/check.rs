@@ -8,7 +8,7 @@ use crate::files;
 use crate::terminal::{FAINT, GOOD, paint};
 use engines::load::load;
 use kernel::contract::attenuate::attenuate;
-use kernel::contract::source::Diagnostic;
+use kernel::contract::source::{Diagnostic, Severity};
 use kernel::json::Json;
 
 /// Says everything that is wrong.
@@ -23,7 +23,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             digest = Some(loaded.compiled.digest.to_string());
             let mut errors = if args.allow_inert { Vec::new() } else { loaded.inert.clone() };
             if args.allow_inert {
-                warnings.extend(loaded.inert);
+                let accepted = |inert: Diagnostic| Diagnostic { severity: Severity::Warning, ..inert };
+                warnings.extend(loaded.inert.into_iter().map(accepted));
             }
             if let Some(parent) = &args.parent {
                 let parent = contract_file::open(parent)?;

@@ -76,7 +76,7 @@ fn said(row: &Rehearsed) -> String {
 fn print_failure(row: &Rehearsed) {
     let expected = format!("{} {}", row.expect.verdict, row.expect.codes.join(", "));
     anstream::println!("         expected {}", expected.trim_end());
-    let findings = row.result.as_ref().map(|answer| answer.findings.as_slice()).unwrap_or_default();
+    let findings = row.result.as_ref().map(|answer| &*answer.findings).unwrap_or_default();
     for finding in findings {
         anstream::println!("         {} {}", paint(FAINT, finding.code.as_str()), finding.message());
     }

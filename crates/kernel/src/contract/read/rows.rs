@@ -79,7 +79,7 @@ fn short_forms_expand() {
     check_expanded(&row(r#""undo": "NOOP""#), "undo", r#"{"kind":"NOOP"}"#);
     check_expanded(&row(r#""from": {"amount": "user"}"#), "from", r#"{"amount":["user"]}"#);
     let budget = r#""budget": {"sum": "amount", "max": 5, "per": "24h"}"#;
-    check_expanded(&row(budget), "budgets", r#"[{"max":5,"per":"1d","sum":"amount"}]"#);
+    check_expanded(&row(budget), "budgets", r#"[{"max":5,"per":"24h","sum":"amount"}]"#);
 }
 
 #[test]
