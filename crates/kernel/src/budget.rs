@@ -27,9 +27,15 @@ impl Window {
     /// Sum of what still counts at an instant; `None` on overflow, which the caller must treat as full.
     pub fn used(&self, at: Instant, per: Duration) -> Option<Decimal> {
         let start = at.minus(per);
-        // Entries stand in order of time: what has left stands in front, and mostly nothing has.
-        let left = self.entries.iter().take_while(|(taken_at, _)| *taken_at <= start);
-        left.map(|(_, amount)| amount).try_fold(self.total?, |sum, amount| sum.checked_sub(*amount))
+        let left = self.entries.partition_point(|(taken_at, _)| *taken_at <= start);
+        let (gone, live) = self.entries.split_at_checked(left)?;
+        // Entries stand in order of time, so the shorter side tells as much as the longer one.
+        match self.total {
+            Some(total) if gone.len() <= live.len() => {
+                gone.iter().try_fold(total, |sum, (_, amount)| sum.checked_sub(*amount))
+            }
+            Some(_) | None => live.iter().try_fold(Decimal::ZERO, |sum, (_, amount)| sum.checked_add(*amount)),
+        }
     }
 
     /// Whether so much more fits.
@@ -37,16 +43,14 @@ impl Window {
         self.used(at, per).and_then(|used| used.checked_add(amount)).is_some_and(|total| total <= max)
     }
 
-    /// Takes an amount. What has left the window is forgotten.
+    /// Takes an amount. What has left the window is forgotten when the room is needed.
     pub fn take(&mut self, at: Instant, per: Duration, amount: Decimal) {
-        let start = at.minus(per);
-        let left = self.entries.partition_point(|(taken_at, _)| *taken_at <= start);
-        for (_, gone) in self.entries.drain(..left) {
-            self.total = self.total.and_then(|total| total.checked_sub(gone));
-        }
         let position = self.entries.partition_point(|(taken_at, _)| *taken_at <= at);
         self.entries.insert(position, (at, amount));
         self.total = self.total.and_then(|total| total.checked_add(amount));
+        if self.entries.len() > ENTRIES_MAX {
+            self.forget(per);
+        }
         if self.entries.len() > ENTRIES_MAX {
             self.merge_closest();
         }
@@ -55,8 +59,27 @@ impl Window {
         }
     }
 
+    /// Not earlier than it must: a pure run takes its instants from the proposals, and a line that comes late must not
+    /// find its window emptied by those that came before it.
+    fn forget(&mut self, per: Duration) {
+        let Some(start) = self.start(per) else { return };
+        let left = self.entries.partition_point(|(taken_at, _)| *taken_at <= start);
+        for (_, gone) in self.entries.drain(..left) {
+            self.total = self.total.and_then(|total| total.checked_sub(gone));
+        }
+    }
+
+    /// Where the window that ends with the newest entry starts.
+    fn start(&self, per: Duration) -> Option<Instant> {
+        self.entries.last().map(|(newest, _)| newest.minus(per))
+    }
+
     /// Gives an amount back; used when what was taken did not happen.
-    pub fn give_back(&mut self, taken_at: Instant, amount: Decimal) {
+    pub fn give_back(&mut self, taken_at: Instant, per: Duration, amount: Decimal) {
+        // What has left the window may be forgotten already, and must not be taken from what came later.
+        if self.start(per).is_none_or(|start| taken_at <= start) {
+            return;
+        }
         // The first entry not older than the taking holds it: entries merge only under the later instant.
         let found = self.entries.iter_mut().find(|(at, held)| *at >= taken_at && *held >= amount);
         if let Some((_, held)) = found {
@@ -118,7 +141,27 @@ mod tests {
         let mut window = Window::default();
         window.take(at(1), HOUR, Decimal::from(60));
         window.take(at(2), HOUR, Decimal::from(30));
-        window.give_back(at(1), Decimal::from(60));
+        window.give_back(at(1), HOUR, Decimal::from(60));
         assert_eq!(window.used(at(3), HOUR), Some(Decimal::from(30)));
+    }
+
+    #[test]
+    fn a_line_that_comes_late_finds_its_window_as_it_was() {
+        let mut window = Window::default();
+        window.take(at(0), HOUR, Decimal::from(60));
+        window.take(at(3600), HOUR, Decimal::from(1));
+        assert!(!window.fits(at(10), HOUR, Decimal::from(50), Decimal::from(100)));
+    }
+
+    #[test]
+    fn what_left_the_window_is_not_given_back_by_what_came_later() {
+        let mut window = Window::default();
+        window.take(at(0), HOUR, Decimal::from(60));
+        for second in 4_000..4_000 + ENTRIES_MAX as i64 {
+            window.take(at(second), HOUR, Decimal::from(70));
+        }
+        let used = window.used(at(4_100), HOUR);
+        window.give_back(at(0), HOUR, Decimal::from(60));
+        assert_eq!(window.used(at(4_100), HOUR), used);
     }
 }
