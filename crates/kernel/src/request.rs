@@ -123,9 +123,11 @@ impl ActionFacts<'_> {
         self.compiled.plan.decimal_text.contains(name)
     }
 
-    /// Whether a param must never be shown.
+    /// Whether a param, or what lies below one, must never be shown.
     pub fn is_secret(&self, name: &str) -> bool {
+        let secret = &self.compiled.plan.secret;
+        // The name of a param may itself contain a point.
         let root = name.split('.').next().unwrap_or(name);
-        self.compiled.plan.secret.contains(root)
+        secret.contains(name) || secret.contains(root)
     }
 }

@@ -248,6 +248,10 @@ fn check_rules(path: &str, rules: &[Rule], found: &mut Found) {
 }
 
 fn check_reserves(path: &str, action: &Action, contract: &Contract, found: &mut Found) {
+    if action.reads && !action.reserves.is_empty() {
+        let message = "a read becomes no intent, so nothing would hold what it reserves";
+        found.at(&join(path, "reserves"), message, Some("remove `reserves`, or `reads`"));
+    }
     for (index, reserve) in action.reserves.iter().enumerate() {
         let path = format!("{path}.reserves.{index}");
         let Some(resource) = contract.resources.get(&reserve.resource) else {

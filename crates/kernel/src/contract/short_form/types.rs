@@ -148,7 +148,9 @@ fn schema_of(kind: &str, signed: bool) -> Option<Json> {
         "path" => Some(with("string", "minLength", Json::from(1_u64))),
         "decimal" => {
             let pattern = if signed { r"^-?[0-9]+(\.[0-9]+)?$" } else { r"^[0-9]+(\.[0-9]+)?$" };
-            Some(with("string", "pattern", Json::text(pattern)))
+            // The format makes it a number to limits and budgets, the pattern refuses signs and exponents.
+            let members = [("type", "string"), ("format", "decimal"), ("pattern", pattern)];
+            Some(Json::object(members.map(|(key, value)| (key, Json::text(value)))))
         }
         _ => {
             if let Some(currency) = kind.strip_prefix("money ") {
@@ -226,7 +228,7 @@ mod tests {
         check("signed optional money USDC", r#"optional {"type":"number"} {"signed":true,"unit":"USDC"}"#);
         check("signed integer", r#"{"type":"integer"} {"signed":true}"#);
         check("number", r#"{"type":"number"} {}"#);
-        check("decimal", r#"{"pattern":"^[0-9]+(\\.[0-9]+)?$","type":"string"} {}"#);
+        check("decimal", r#"{"format":"decimal","pattern":"^[0-9]+(\\.[0-9]+)?$","type":"string"} {}"#);
         check("date", r#"{"format":"date","type":"string"} {}"#);
         check("path", r#"{"minLength":1,"type":"string"} {}"#);
         check("list of one of a, b c", r#"{"items":{"enum":["a","b c"],"type":"string"},"type":"array"} {}"#);
