@@ -106,10 +106,8 @@ fn items<'a>(json: &'a Json, key: &str) -> &'a [Json] {
 }
 
 fn decimal(json: Option<&Json>) -> Option<Decimal> {
-    match json? {
-        Json::Text(text) => Decimal::parse(text),
-        other => other.as_number(),
-    }
+    let json = json?;
+    json.as_number().or_else(|| Decimal::parse(json.as_text()?))
 }
 
 fn duration(json: Option<&Json>) -> Option<Duration> {

@@ -193,7 +193,7 @@ fn judge(world: &mut World, contract: &Made, proposal: &Json, number: u64) -> Do
     let ids = MintedIds { proposal: minted("proposal"), flow: minted("flow"), intent: minted("intent") };
     let tenant: Arc<str> = Arc::from(TENANT_DEFAULT);
     let submission = Submission::new(tenant, proposal, contract.compiled.clone(), provenance, ids);
-    match apply(world, &Command::Submit(Box::new(submission)), at) {
+    match apply(world, &Command::Submit(Arc::new(submission)), at) {
         Outcome::Done(done) => *done,
         Outcome::Need(keys) => panic!("a whole world needs nothing: {keys:?}"),
     }
@@ -204,17 +204,13 @@ fn index(choice: u64, ways: u64) -> usize {
 }
 
 fn member<'a>(object: &'a mut Object, key: &str) -> Option<&'a mut Object> {
-    match object.entry(key.to_owned()).or_insert(Json::Object(Object::new())) {
-        Json::Object(members) => Some(members),
-        _ => None,
-    }
+    let found = object.entry(key.to_owned()).or_insert(Json::Object(Object::new()));
+    if let Json::Object(members) = found { Some(members) } else { None }
 }
 
 fn list<'a>(object: &'a mut Object, key: &str) -> Option<&'a mut Vec<Json>> {
-    match object.entry(key.to_owned()).or_insert(Json::List(Vec::new())) {
-        Json::List(items) => Some(items),
-        _ => None,
-    }
+    let found = object.entry(key.to_owned()).or_insert(Json::List(Vec::new()));
+    if let Json::List(items) = found { Some(items) } else { None }
 }
 
 fn action(contract: &mut Object, choice: u64) -> Option<&mut Object> {

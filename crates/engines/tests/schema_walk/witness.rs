@@ -6,6 +6,7 @@ use kernel::contract::amend::{self, Amendment};
 use kernel::decimal::Decimal;
 use kernel::json::{Json, Object};
 use kernel::pure::PureRun;
+use kernel::record::Record;
 use kernel::time::{Duration, Instant};
 use std::sync::Arc;
 
@@ -85,8 +86,8 @@ fn run(loaded: Loaded, lines: &[String], context: &str) -> String {
     for (number, line) in (1..).zip(lines) {
         let done = run.judge(number, line.as_bytes());
         let answer = Json::parse(done.answer.to_line().as_bytes()).expect("answers are JSON");
-        for said in std::iter::once(&answer).chain(done.records.iter().map(|record| &record.body)) {
-            outcome.push_str(&without_digest(said).to_canonical());
+        for said in std::iter::once(answer).chain(done.records.iter().map(Record::body)) {
+            outcome.push_str(&without_digest(&said).to_canonical());
             outcome.push('\n');
         }
     }
