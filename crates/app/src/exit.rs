@@ -63,7 +63,7 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
         return Exit::Usage;
     }
     // An error of our own output carries no sentence about a file.
-    let unwritten = error.downcast_ref::<std::io::Error>().is_some();
+    let unwritten = error.chain().count() == 1 && error.is::<std::io::Error>();
     let theirs = error.is::<InvalidData>() || error.chain().any(|cause| cause.is::<std::io::Error>());
     if theirs && !unwritten { Exit::Invalid } else { Exit::Internal }
 }

@@ -33,8 +33,12 @@ impl Window {
             return None;
         }
         // Entries stand in order of time: what has left stands in front, and mostly nothing has.
-        let left = self.entries.iter().take_while(|(taken_at, _)| *taken_at <= start);
-        left.map(|(_, amount)| amount).try_fold(self.total?, |sum, amount| sum.checked_sub(*amount))
+        let left = self.entries.partition_point(|(taken_at, _)| *taken_at <= start);
+        let (gone, live) = self.entries.split_at_checked(left)?;
+        match self.total {
+            Some(total) => gone.iter().try_fold(total, |sum, (_, amount)| sum.checked_sub(*amount)),
+            None => live.iter().try_fold(Decimal::ZERO, |sum, (_, amount)| sum.checked_add(*amount)),
+        }
     }
 
     /// Whether so much more fits.
@@ -69,6 +73,10 @@ impl Window {
 
     /// Gives an amount back; used when what was taken did not happen.
     pub fn give_back(&mut self, taken_at: Instant, amount: Decimal) {
+        // What is forgotten already must not be taken from what came later.
+        if self.forgotten.is_some_and(|forgotten| taken_at <= forgotten) {
+            return;
+        }
         // The first entry not older than the taking holds it: entries merge only under the later instant.
         let found = self.entries.iter_mut().find(|(at, held)| *at >= taken_at && *held >= amount);
         if let Some((_, held)) = found {
@@ -145,5 +153,25 @@ mod tests {
         window.take(at(2), HOUR, Decimal::from(30));
         window.give_back(at(1), Decimal::from(60));
         assert_eq!(window.used(at(3), HOUR), Some(Decimal::from(30)));
+    }
+
+    #[test]
+    fn a_line_that_comes_late_finds_its_window_as_it_was() {
+        let mut window = Window::default();
+        window.take(at(0), HOUR, Decimal::from(60));
+        window.take(at(3600), HOUR, Decimal::from(1));
+        assert!(!window.fits(at(10), HOUR, Decimal::from(50), Decimal::from(100)));
+    }
+
+    #[test]
+    fn what_left_the_window_is_not_given_back_by_what_came_later() {
+        let mut window = Window::default();
+        window.take(at(0), HOUR, Decimal::from(60));
+        for second in 4_000..4_000 + ENTRIES_MAX as i64 {
+            window.take(at(second), HOUR, Decimal::from(70));
+        }
+        let used = window.used(at(4_100), HOUR);
+        window.give_back(at(0), Decimal::from(60));
+        assert_eq!(window.used(at(4_100), HOUR), used);
     }
 }

@@ -140,7 +140,9 @@ impl ActionFacts<'_> {
 
     /// Whether a param must never be shown.
     pub fn is_secret(&self, name: &str) -> bool {
+        let secret = &self.compiled.plan.secret;
+        // The name of a param may itself contain a point.
         let root = name.split('.').next().unwrap_or(name);
-        self.compiled.plan.secret.contains(root)
+        secret.contains(name) || secret.contains(root)
     }
 }

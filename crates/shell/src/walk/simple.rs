@@ -80,12 +80,17 @@ impl Walker<'_> {
         self.connected_shell_call(&words, &plan, span);
         let had_words = !words.is_empty();
         let out = self.run_with(words, assignments, plan.stdin.clone(), span);
+        self.fill_sinks(&sinks, &out);
+        self.deliver(&plan, out, had_words)
+    }
+
+    /// What is written into `>(…)` is read by the commands inside, which change nothing outside of them.
+    fn fill_sinks(&mut self, sinks: &[ast::SubshellCommand], out: &Stream) {
         for shell in sinks {
             let saved = self.state.clone();
             self.list(&shell.list, out.blurred());
             self.state = saved;
         }
-        self.deliver(&plan, out, had_words)
     }
 
     /// Runs with the assignments before the command in force, and takes them back afterwards.

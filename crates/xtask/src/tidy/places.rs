@@ -10,12 +10,17 @@ const NOBODY: &[&str] = &["user", "you", "agent", "alice", "bob"];
 /// Tool folders of a home that is not named after a person.
 const TOOL_FOLDERS: &[&str] = &["/root/.cargo", "/root/.rustup", "/root/.cache"];
 
+/// Files whose subject are homes: this one, and what understands shell commands.
+fn is_about_homes(file: &SourceFile) -> bool {
+    file.path.ends_with("tidy/places.rs") || file.path.starts_with("crates/shell/")
+}
+
 /// Somebody's home folder in a file that everybody reads.
 pub fn machine_specific(file: &SourceFile, findings: &mut Vec<Finding>) {
     for (index, line) in file.text.lines().enumerate() {
         let home = HOMES.iter().find_map(|home| person(line, home));
         let tools = TOOL_FOLDERS.iter().find(|folder| line.contains(*folder)).map(|folder| (*folder).to_owned());
-        if let Some(place) = home.or(tools).filter(|_| !file.path.ends_with("tidy/places.rs")) {
+        if let Some(place) = home.or(tools).filter(|_| !is_about_homes(file)) {
             findings.push(Finding { line: index + 1, message: format!("`{place}` exists on one machine only") });
         }
     }

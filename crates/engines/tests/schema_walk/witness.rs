@@ -1,0 +1,138 @@
+//! A witness: two contracts that differ in one property, and what shows that the property acts.
+
+use engines::load::{Loaded, load};
+use kernel::context::Context;
+use kernel::contract::amend::{self, Amendment};
+use kernel::decimal::Decimal;
+use kernel::json::{Json, Object};
+use kernel::pure::PureRun;
+use kernel::record::Record;
+use kernel::time::{Duration, Instant};
+use std::sync::Arc;
+
+/// What must come out differently.
+pub enum Shows {
+    /// The answers to these proposals, or their records.
+    Run { lines: Vec<String>, context: &'static str },
+    /// What the contract's own tests say.
+    Rehearsal,
+    /// What an amendment of `pay.amount` is told: minimum, maximum and hours.
+    Amendment(Option<i64>, Option<i64>, Option<i64>),
+    /// The second contract is refused, because the property has one legal value or others rely on it.
+    Refusal,
+    /// Nothing at all, and the reader says so.
+    Inert,
+}
+
+/// One property and its proof.
+pub struct Witness {
+    /// `definition.key`, as the schema calls it.
+    pub property: &'static str,
+    /// One text for both contracts: where they differ it says `«this¦that»`.
+    pub contract: String,
+    /// What shows the difference.
+    pub shows: Shows,
+}
+
+impl Witness {
+    /// Uses live state, snapshots and agents.
+    pub fn context(mut self, text: &'static str) -> Witness {
+        if let Shows::Run { context, .. } = &mut self.shows {
+            *context = text;
+        }
+        self
+    }
+
+    /// The two contracts.
+    pub fn texts(&self) -> (String, String) {
+        let (before, behind) = self.contract.split_once('«').expect("the contracts differ somewhere");
+        let (choice, after) = behind.split_once('»').expect("a difference ends");
+        let (left, right) = choice.split_once('¦').expect("a difference has two sides");
+        assert!(!after.contains('«'), "{}: one difference is enough", self.property);
+        (format!("{before}{left}{after}"), format!("{before}{right}{after}"))
+    }
+
+    /// Everything a contract makes of the case, without the contract's own digest.
+    pub fn outcome(&self, contract: &str) -> String {
+        let loaded = loaded(self.property, contract);
+        match &self.shows {
+            Shows::Run { lines, context } => run(loaded, lines, context),
+            Shows::Rehearsal => rehearse(loaded),
+            Shows::Amendment(min, max, hours) => amend(&loaded, *min, *max, *hours),
+            Shows::Inert => run(loaded, &[line(r#""params":{"amount":50}"#)], "{}"),
+            Shows::Refusal => String::new(),
+        }
+    }
+}
+
+/// Loads a contract that must load.
+pub fn loaded(property: &str, contract: &str) -> Loaded {
+    load(contract).unwrap_or_else(|errors| panic!("{property}: {errors:#?}\n{contract}"))
+}
+
+/// A proposal from the members that matter.
+pub fn line(members: &str) -> String {
+    let defaults = [("agent", "bot"), ("action", "pay")];
+    let missing = defaults.iter().filter(|(key, _)| !members.contains(&format!("\"{key}\"")));
+    let added: String = missing.map(|(key, value)| format!("\"{key}\":\"{value}\",")).collect();
+    format!("{{{added}{members}}}")
+}
+
+fn run(loaded: Loaded, lines: &[String], context: &str) -> String {
+    let context = Json::parse(context.as_bytes()).expect("the context is JSON");
+    let context = Context::from_json(&context).expect("the context reads");
+    let mut run = PureRun::new(Arc::new(loaded.compiled), context, None, true);
+    let mut outcome = String::new();
+    for (number, line) in (1..).zip(lines) {
+        let done = run.judge(number, line.as_bytes());
+        let answer = Json::parse(done.answer.to_line().as_bytes()).expect("answers are JSON");
+        for said in std::iter::once(answer).chain(done.records.iter().map(Record::body)) {
+            outcome.push_str(&without_digest(&said).to_canonical());
+            outcome.push('\n');
+        }
+    }
+    outcome
+}
+
+/// A contract's digest differs whenever anything does, so it proves nothing.
+fn without_digest(json: &Json) -> Json {
+    let Json::Object(members) = json else { return json.clone() };
+    let kept = members.iter().filter_map(|(key, value)| match (key.as_str(), value) {
+        ("contract", Json::Text(_)) => None,
+        ("contract", Json::Object(named)) => {
+            let named: Object = named.clone().into_iter().filter(|(key, _)| key != "digest").collect();
+            Some((key.clone(), Json::Object(named)))
+        }
+        _ => Some((key.clone(), without_digest(value))),
+    });
+    Json::Object(kept.collect())
+}
+
+fn rehearse(loaded: Loaded) -> String {
+    let contract = Arc::new(loaded.compiled);
+    let rows = loaded.tests.map(|tests| kernel::rehearse::rehearse(&contract, &tests)).unwrap_or_default();
+    let said = rows.iter().map(|row| {
+        let result = row.result.as_ref().map(|answer| {
+            let answer = Json::parse(answer.to_line().as_bytes()).expect("answers are JSON");
+            without_digest(&answer).to_canonical()
+        });
+        format!("{}: {} {result:?}\n", row.name, row.passed())
+    });
+    said.collect()
+}
+
+fn amend(loaded: &Loaded, min: Option<i64>, max: Option<i64>, hours: Option<i64>) -> String {
+    let at = Instant::PURE_DEFAULT;
+    let amendment = Amendment {
+        action: "pay".to_owned(),
+        param: "amount".to_owned(),
+        min: min.map(Decimal::from),
+        max: max.map(Decimal::from),
+        actor: "ann".to_owned(),
+        at,
+        expires: hours.map(|hours| at.plus(Duration::from_secs(hours * 3600))),
+    };
+    let contract = &loaded.compiled.contract;
+    let limits = amend::effective_limits(contract, std::slice::from_ref(&amendment), at);
+    format!("{:?} {limits:?}", amend::check(contract, &amendment))
+}
