@@ -3,6 +3,7 @@
 mod command_line;
 mod contract;
 mod reasons;
+mod shell;
 
 use crate::repository;
 use anyhow::{Context, Result};
@@ -19,7 +20,7 @@ pub struct Page {
 }
 
 /// Every generator. To add one: write a file with a function that yields its pages, and a line here.
-const GENERATORS: &[fn() -> Result<Vec<Page>>] = &[reasons::pages, contract::pages, command_line::pages];
+const GENERATORS: &[fn() -> Result<Vec<Page>>] = &[reasons::pages, contract::pages, command_line::pages, shell::pages];
 
 /// Whether pages are written or only compared.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,10 @@
 
 mod console;
 mod deps;
+mod disguise;
 mod docs;
 mod fuzz;
+mod measure;
 mod process;
 mod repository;
 mod suite;
@@ -21,6 +23,8 @@ cargo xtask <task>
   console [--bless]              runs the console blocks of README.md and docs/guide
   docs [--check]                 writes docs/reference (--check: only compares)
   fuzz [--seconds N] [target]    fuzzes where the tools are installed
+  measure [--json] [--seed N]    figures of the shell classifier on labelled cases
+  disguise --seed N [COMMAND]    disguises of a dangerous command, with their class
 ";
 
 fn main() -> ExitCode {
@@ -51,6 +55,8 @@ fn run(words: &[&str]) -> Result<bool> {
         ["docs"] => docs::run(docs::Mode::Write),
         ["docs", "--check"] => docs::run(docs::Mode::Check),
         ["fuzz", options @ ..] => fuzz::run(options),
+        ["measure", options @ ..] => measure::run(options),
+        ["disguise", options @ ..] => disguise::run(options),
         [task, ..] => bail!("`{task}` with these options is not a task\n\n{HELP}"),
     }
 }

@@ -30,7 +30,8 @@ fn print(command: &str, answer: &Classification) -> anyhow::Result<()> {
         Class::Catastrophic => BAD,
     };
     let capabilities: Vec<&str> = answer.capabilities.iter().map(|capability| capability.name()).collect();
-    say!("{}  {}", paint(style, answer.class.name()), paint(FAINT, capabilities.join(", ")));
+    let separator = if capabilities.is_empty() { "" } else { "  " };
+    say!("{}{separator}{}", paint(style, answer.class.name()), paint(FAINT, capabilities.join(", ")));
     // Hostile text is shown as text: a command may carry control characters of its own.
     let shown: String =
         command.chars().map(|letter| if letter.is_control() && letter != '\n' { ' ' } else { letter }).collect();
