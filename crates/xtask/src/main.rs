@@ -22,7 +22,7 @@ cargo xtask <task>
   deps                           the dependency arrow and the licences
   console [--bless]              runs the console blocks of README.md and docs/guide
   docs [--check]                 writes docs/reference (--check: only compares)
-  fuzz [--seconds N] [target]    fuzzes where the tools are installed
+  fuzz [--seconds N] [target]    fuzzes, guided by coverage where cargo-fuzz is installed
   measure [--json] [--seed N]    figures of the shell classifier on labelled cases
   disguise --seed N [COMMAND]    disguises of a dangerous command, with their class
 ";

@@ -4,11 +4,14 @@ mod libtest;
 mod nextest;
 mod tally;
 
-use crate::{console, deps, docs, process, repository, tidy};
+use crate::{console, deps, docs, fuzz, process, repository, tidy};
 use anyhow::Result;
 use std::path::Path;
 use std::process::Command;
 use tally::{Outcome, Tally};
+
+/// How long the test command fuzzes.
+const FUZZ_SECONDS: u32 = 90;
 
 /// Runs every family, also after a failure, and prints what ran, failed and was skipped.
 pub fn run() -> Result<bool> {
@@ -24,6 +27,7 @@ pub fn run() -> Result<bool> {
     run_tests(&root, &mut tally)?;
     run_doc_tests(&root, &mut tally)?;
     run_console(&mut tally);
+    one_check(&mut tally, "fuzz", || fuzz::run_blindly(FUZZ_SECONDS));
     println!("\n{tally}");
     Ok(tally.is_clean())
 }

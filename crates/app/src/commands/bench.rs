@@ -35,6 +35,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
     let figures = json!({
         "pure": { "plain": decisions(&plain, budget)?, "cedar": decisions(&cedar, budget)? },
         "cost_us": costs(&cedar, budget)?,
+        "shell": { "ordinary_commands_per_s": shell_speed(budget) },
         "machine": { "cores": std::thread::available_parallelism().map_or(0, usize::from), "build": build() },
     });
     if args.json {
@@ -145,6 +146,33 @@ fn costs(contract: &Compiled, budget: Duration) -> anyhow::Result<Value> {
     }))
 }
 
+/// Ordinary commands of a working day.
+const ORDINARY: &[&str] = &[
+    "ls -la src",
+    "git status --short",
+    "cargo test -p kernel -- --nocapture",
+    "grep -rn 'fn main' src | head -5",
+    "npm run build && npm test",
+    "cat Cargo.toml | sed -n '1,20p'",
+    "git commit -m 'fix: bounds'",
+    "python3 -m pytest -q tests",
+    "docker compose up -d",
+    "mkdir -p out && cp -r src out/",
+    "for f in *.txt; do echo \"$f\"; done",
+    "curl -s https://example.com/api | jq .name",
+];
+
+/// How many ordinary shell commands are understood in a second on one core.
+fn shell_speed(budget: Duration) -> f64 {
+    let view = shell::View::default();
+    let round = each(budget, || {
+        for command in ORDINARY {
+            black_box(shell::classify(black_box(command), &view));
+        }
+    });
+    (ORDINARY.len() as f64 / round * 1e6).round()
+}
+
 fn each<T>(budget: Duration, mut call: impl FnMut() -> T) -> f64 {
     let mut calls = 0_u64;
     let started = Instant::now();
@@ -168,6 +196,7 @@ fn print(figures: &Value) -> anyhow::Result<()> {
             number(&format!("{path}/p99_us")),
         );
     }
+    say!("{:<12} {:>9.0} commands/s understood", "shell", number("/shell/ordinary_commands_per_s"));
     say!("\nthe pieces, µs a call:");
     for piece in ["parse_json", "parse_proposal", "jcs", "sha256", "schema", "cel", "cedar"] {
         say!("  {piece:<15} {:>8.3}", number(&format!("/cost_us/{piece}")));

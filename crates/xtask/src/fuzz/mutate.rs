@@ -1,0 +1,152 @@
+//! Fuzzing without tools: seeds of the kept corpus, changed at random, through the same questions.
+//!
+//! Slower and blinder than a coverage-guided fuzzer, and it runs everywhere, also in the test command.
+
+use crate::repository;
+use anyhow::{Context, Result, bail};
+use kernel::json::Json;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Longest input; the door refuses longer ones and the shell answers `unknown`.
+const INPUT_BYTES_MAX: usize = 64 * 1024;
+
+/// Pieces that matter to one of the readers.
+const PIECES: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    "\"",
+    "\\u0000",
+    "\\ud800",
+    "1e400",
+    "-0.0",
+    "null",
+    "$(",
+    "`",
+    "${",
+    "<<A\n",
+    "&&",
+    "|",
+    ";",
+    "\n",
+    "'",
+    "rm -rf /",
+    "eval ",
+    "xargs ",
+    "base64 -d",
+    "| sh",
+    "{a,b}",
+    "$'\\x41'",
+    ">",
+    "case x in ",
+    "esac",
+    "\u{0}",
+    "\u{202e}",
+    "é",
+];
+
+/// Asks each target for its share of the time; the seed is printed so that a find can be repeated.
+pub fn run(seconds: u32, targets: &[&str]) -> Result<bool> {
+    let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_secs());
+    let share = Duration::from_secs(u64::from(seconds)) / u32::try_from(targets.len().max(1)).unwrap_or(1);
+    let mut clean = true;
+    for target in targets {
+        clean &= one(target, seed, share)?;
+    }
+    Ok(clean)
+}
+
+fn one(target: &str, seed: u64, share: Duration) -> Result<bool> {
+    let ask: fn(&[u8]) -> bool = match target {
+        "json_door" => door_holds,
+        "shell_classify" => shell_holds,
+        other => bail!("`{other}` is not a fuzz target"),
+    };
+    let seeds = corpus(&repository::root()?.join("fuzz/corpus").join(target))?;
+    let mut dice = Dice(seed | 1);
+    let started = Instant::now();
+    let (mut asked, mut slowest) = (0_u64, Duration::ZERO);
+    while started.elapsed() < share {
+        let input = mutated(&seeds, &mut dice);
+        let begin = Instant::now();
+        let held = catch_unwind(AssertUnwindSafe(|| ask(&input)));
+        slowest = slowest.max(begin.elapsed());
+        asked += 1;
+        if !matches!(held, Ok(true)) {
+            println!("fuzz: {target} seed {seed}: found {:?}", String::from_utf8_lossy(&input));
+            return Ok(false);
+        }
+    }
+    println!("fuzz: {target} seed {seed}: {asked} inputs, no find, slowest {} µs", slowest.as_micros());
+    Ok(true)
+}
+
+/// What the door admits has canonical bytes that it admits again as the same value.
+fn door_holds(input: &[u8]) -> bool {
+    let Ok(value) = Json::parse(input) else { return true };
+    Json::parse(value.to_canonical().as_bytes()).is_ok_and(|again| again == value)
+}
+
+/// Any text is answered, twice the same.
+fn shell_holds(input: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(input);
+    let view = shell::View::default();
+    shell::classify(&text, &view) == shell::classify(&text, &view)
+}
+
+fn corpus(folder: &Path) -> Result<Vec<Vec<u8>>> {
+    let mut seeds = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
+        seeds.push(std::fs::read(entry?.path())?);
+    }
+    seeds.sort();
+    Ok(seeds)
+}
+
+/// A small generator: what it yields depends on the seed alone.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % u64::try_from(bound.max(1)).unwrap_or(1)).unwrap_or(0)
+    }
+}
+
+fn mutated(seeds: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
+    let pick = |dice: &mut Dice| seeds.get(dice.below(seeds.len())).cloned().unwrap_or_default();
+    let mut input = pick(dice);
+    for _ in 0..=dice.below(8) {
+        let at = dice.below(input.len() + 1);
+        match dice.below(6) {
+            0 => input.truncate(at),
+            1 => {
+                if let Some(byte) = input.get_mut(at) {
+                    *byte ^= 1 << dice.below(8);
+                }
+            }
+            2 => {
+                let other = pick(dice);
+                input.truncate(at);
+                input.extend(other.iter().skip(dice.below(other.len() + 1)));
+            }
+            3 => {
+                let copy: Vec<u8> = input.iter().take(at).copied().collect();
+                input.extend(copy);
+            }
+            _ => {
+                let piece = PIECES.get(dice.below(PIECES.len())).copied().unwrap_or_default();
+                for _ in 0..=dice.below(3) {
+                    input.splice(at..at, piece.bytes());
+                }
+            }
+        }
+        input.truncate(INPUT_BYTES_MAX);
+    }
+    input
+}
