@@ -19,7 +19,11 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    std::panic::set_hook(Box::new(|fault| terminal::error(&format!("internal fault: {fault}"))));
+    std::panic::set_hook(Box::new(|fault| {
+        if !shell::is_caught_panic(fault) {
+            terminal::error(&format!("internal fault: {fault}"));
+        }
+    }));
     let result = std::panic::catch_unwind(|| run(cli.command));
     match result {
         Ok(Ok(exit)) => exit.into(),

@@ -56,6 +56,14 @@ pub fn classify(command: &str, view: &View<'_>) -> Classification {
     walk::classify(&mark::cleaned(command), view)
 }
 
+/// Whether a panic is one of the grammar's that [`classify`] catches and answers with [`Class::Unknown`].
+///
+/// A program with a panic hook of its own asks this, so that a caught fault of a library is not reported as its own.
+#[must_use]
+pub fn is_caught_panic(fault: &std::panic::PanicHookInfo<'_>) -> bool {
+    fault.location().is_some_and(|location| location.file().contains("brush-parser"))
+}
+
 impl Classification {
     /// The paths alone, in the form file tools use too.
     #[must_use]

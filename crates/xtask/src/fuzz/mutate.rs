@@ -50,6 +50,13 @@ const PIECES: &[&str] = &[
 
 /// Asks each target for its share of the time; the seed is printed so that a find can be repeated.
 pub fn run(seconds: u32, targets: &[&str]) -> Result<bool> {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |fault| {
+        // The classifier catches these and answers `unknown`; what is looked for are the others.
+        if !shell::is_caught_panic(fault) {
+            report(fault);
+        }
+    }));
     let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_secs());
     let share = Duration::from_secs(u64::from(seconds)) / u32::try_from(targets.len().max(1)).unwrap_or(1);
     let mut clean = true;
