@@ -39,7 +39,7 @@ pub fn contracts() -> impl Strategy<Value = Made> {
 fn contract(dense: f64) -> impl Strategy<Value = Made> {
     let head =
         (proposal_rules(dense), escalation(), budgets(dense), drift(dense), option(policy(), dense * 0.2), role());
-    let body = (action(dense), action(dense), select(&["1", "60", "150"][..]), any::<bool>());
+    let body = (action(dense), action(dense), select(&["1", "10", "50", "150"][..]), any::<bool>());
     (head, body).prop_map(|((proposal, escalation, budgets, drift, policies, role), (pay, send, capacity, slots))| {
         let kind = if slots { "slots" } else { "stock" };
         let mut text = format!(
@@ -164,7 +164,7 @@ fn sets() -> BoxedStrategy<String> {
     let denying = (denied, matching).prop_map(|(denied, matching)| format!(r#""denied":{denied},"match":{matching}"#));
     let allowed = word(&[r#"["late","lost"]"#, r#"["late",5,true,"ann","bob","cy"]"#]);
     let allowing = allowed.prop_map(|allowed| format!("\"allowed\":{allowed}"));
-    prop_oneof![3 => denying, 1 => allowing].prop_map(|set| format!("{{{set}}}")).boxed()
+    prop_oneof![3 => denying, 2 => allowing].prop_map(|set| format!("{{{set}}}")).boxed()
 }
 
 fn rules() -> BoxedStrategy<String> {
@@ -185,9 +185,14 @@ fn action(dense: f64) -> BoxedStrategy<String> {
         maybe("kind", dense * 0.4, sets()),
         maybe("payee", dense * 0.3, sets()),
         maybe("pin", dense * 0.2, sets()),
+        maybe("any", dense * 0.3, sets()),
     ]);
-    let from =
-        word(&[r#"{"payee":["user"]}"#, r#"{"payee":["user","state"],"kind":["tool"]}"#, r#"{"amount":["none"]}"#]);
+    let from = word(&[
+        r#"{"payee":["user"]}"#,
+        r#"{"payee":["user","state"],"kind":["tool"]}"#,
+        r#"{"amount":["none"]}"#,
+        r#"{"amount":["user","tool"]}"#,
+    ]);
     let reserves = word(&[
         r#"[{"resource":"pool","amount":"amount"}]"#,
         r#"[{"resource":"pool","amount":1},{"resource":"pool","amount":"amount"}]"#,

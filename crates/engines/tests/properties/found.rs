@@ -1,4 +1,4 @@
-//! What the properties found, each as a row: these must never come back.
+//! What the properties found, and what they would hardly meet by chance, each as a row.
 
 use crate::contracts::{Made, made};
 use engines::load::load;
@@ -75,4 +75,82 @@ fn a_read_reserves_nothing() {
                 look: { reads: true, reserves: [ { resource: pool, amount: 1 } ] }";
     let errors = load(text).expect_err("it is refused");
     assert_eq!(errors.iter().map(|error| error.path.as_str()).collect::<Vec<_>>(), ["actions.look.reserves"]);
+}
+
+/// No value reaches over its place in a key: two effects stay two, and one stays one.
+#[test]
+fn effects_are_told_apart_by_all_their_values() {
+    let text = "agent: bot\nactions: { pay: { params: { payee: text, kind: text }, once: \"a:{payee}:{kind}\" } }";
+    check(
+        text,
+        &[
+            (r#""params":{"payee":"a:b","kind":"c"}"#, "ACCEPT"),
+            (r#""params":{"payee":"a","kind":"b:c"}"#, "ACCEPT"),
+            (r#""params":{"payee":"a%3Ab","kind":"c"}"#, "ACCEPT"),
+            (r#""params":{"kind":"c","payee":"a\u003ab"}"#, "REJECT IN_PROGRESS"),
+        ],
+    );
+}
+
+/// Asking for the same effect again is no failed attempt.
+#[test]
+fn duplicates_are_no_retries() {
+    let text =
+        "agent: bot\nproposal: { retries: 1 }\nactions: { pay: { params: { payee: text }, once: \"a:{payee}\" } }";
+    check(
+        text,
+        &[
+            (r#""flow":"f","params":{"payee":"ann"}"#, "ACCEPT"),
+            (r#""flow":"f","params":{"payee":"ann"}"#, "REJECT IN_PROGRESS"),
+            (r#""flow":"f","params":{"payee":"ann"}"#, "REJECT IN_PROGRESS"),
+            (r#""flow":"f","params":{"payee":"bob"}"#, "ACCEPT"),
+            (r#""flow":"f","params":{}"#, "REJECT PARAM_MISSING"),
+            (r#""flow":"f","params":{"payee":"cy"}"#, "REJECT REASONING_EXHAUSTION"),
+        ],
+    );
+}
+
+/// One code, two gates, another between them: it is named once.
+#[test]
+fn reasons_are_named_once() {
+    let text = "agent: bot\nproposal: { confidence: { reject_below: 0.5 } }\nactions:\n  \
+                pay: { params: { amount: number, fee: number }, limits: { fee: { max: 1 } } }";
+    check(text, &[(r#""params":{"fee":2}"#, "REJECT PARAM_MISSING, LIMIT_EXCEEDED")]);
+    let contract = contract(text);
+    let line = br#"{"agent":"bot","action":"pay","params":{"fee":2}}"#;
+    let answer = crate::start(&contract.compiled, None).judge(1, line).answer;
+    assert_eq!(answer.reasons(), ["PARAM_MISSING", "LIMIT_EXCEEDED"]);
+    assert_eq!(answer.findings.len(), 3, "shape and confidence both miss something");
+}
+
+/// One rule beside another takes nothing away from it.
+#[test]
+fn rules_stand_beside_each_other() {
+    let text = "agent: bot\nactions:\n  pay:\n    params: { amount: number, kind: text }\n    \
+                limits: { kind: { allowed: [ late, odd ], denied: [ odd ] } }\n    \
+                refuse: [ { when: amount > 50 } ]\n    ask: [ { when: amount > 20 } ]";
+    check(
+        text,
+        &[
+            (r#""params":{"amount":10,"kind":"late"}"#, "ACCEPT"),
+            (r#""params":{"amount":10,"kind":"lost"}"#, "REJECT VALUE_NOT_ALLOWED"),
+            (r#""params":{"amount":10,"kind":"odd"}"#, "REJECT VALUE_DENIED"),
+            (r#""params":{"amount":30,"kind":"late"}"#, "ESCALATE NEEDS_APPROVAL"),
+            (r#""params":{"amount":60,"kind":"late"}"#, "REJECT NOT_ALLOWED"),
+            (r#""params":{"amount":-1,"kind":"late"}"#, "REJECT LIMIT_BELOW_MINIMUM"),
+        ],
+    );
+}
+
+/// The first `allow` beside questions lets pass what was only asked: a child must not gain by it.
+#[test]
+fn a_child_may_not_allow_what_its_parent_asks() {
+    let asks = "agent: bot\nactions: { pay: { params: { amount: number }, ask: [ { when: amount > 5 } ] } }";
+    let allows = asks.replace("ask:", "allow: \"true\", ask:");
+    let line = r#""params":{"amount":9}"#;
+    check(asks, &[(line, "ESCALATE NEEDS_APPROVAL")]);
+    check(&allows, &[(line, "ACCEPT")]);
+    let [parent, child] = [asks, &allows].map(|text| contract(text).compiled.contract.clone());
+    assert!(kernel::contract::attenuate::attenuate(&child, &parent).is_err());
+    assert!(kernel::contract::attenuate::attenuate(&parent, &parent).is_ok());
 }

@@ -36,11 +36,16 @@ impl fmt::Debug for Bytes {
 
 /// A run of proposals as JSON, each made some seconds after the one before.
 pub fn runs(length: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Vec<Line>> {
-    prop::collection::vec((proposal(), select(&[0_i64, 1, 30, 599, 600, 1800, 3600][..])), length).prop_map(|made| {
-        let mut seconds = 0;
-        let stamped = made.into_iter().map(|(proposal, later)| {
+    // Agents repeat themselves, so now and then a line is an earlier one again.
+    let again = proptest::option::weighted(0.2, any::<prop::sample::Index>());
+    let later = select(&[0_i64, 1, 30, 599, 600, 1800, 3600][..]);
+    prop::collection::vec((proposal(), later, again), length).prop_map(|made| {
+        let (mut seconds, mut plain) = (0, Vec::<Json>::new());
+        let stamped = made.into_iter().map(|(proposal, later, again)| {
             seconds += later;
-            Line(stamped(proposal, seconds))
+            let earlier = again.filter(|_| !plain.is_empty()).map(|again| again.get(&plain).clone());
+            plain.push(earlier.unwrap_or(proposal));
+            Line(stamped(plain.last().cloned().unwrap_or_default(), seconds))
         });
         stamped.collect()
     })
@@ -146,7 +151,7 @@ fn object(members: Vec<BoxedStrategy<(String, Option<Json>)>>) -> BoxedStrategy<
 }
 
 fn params() -> BoxedStrategy<Json> {
-    let amounts = &["0.01", "1", "2", "3", "5", "7", "9.99", "10", "10.01", "20", "49.5", "50"];
+    let amounts = &["0", "0.01", "1", "2", "3", "5", "7", "9.99", "10", "10.01", "20", "49.5", "50"];
     let kinds = text(&["late", "lost", "odd", "Lost", "mallory", "late/x", "late%2Fx"]);
     let payees = text(&["mallory", "Mallory & co", "a:b", "a", "b", "a%3Ab"]);
     let prices = text(&["5", "10", "10.01", "49.5", "100", "-1", "1e1", "many"]);
@@ -157,7 +162,7 @@ fn params() -> BoxedStrategy<Json> {
         maybe("kind", 0.95, value(&["\"late\"", "\"late\"", "\"late\"", "\"lost\""], kinds)),
         maybe("price", 0.8, value(&["\"5\"", "\"7.50\""], prices)),
         maybe("pin", 0.8, value(&["\"s3cret-pin-4711\""], hostile())),
-        maybe("any", 0.1, hostile()),
+        maybe("any", 0.3, value(&[r#"["late"]"#, r#"["late","odd"]"#, "[]", "5", "true"], hostile())),
         maybe("unknown", 0.01, hostile()),
     ])
 }

@@ -17,6 +17,8 @@ pub struct Past {
     pub flow: String,
     /// Whether it was accepted.
     pub accepted: bool,
+    /// Whether a person was asked.
+    pub asked: bool,
     /// Whether it counts as a failed attempt.
     pub failed: bool,
 }
@@ -60,6 +62,17 @@ pub fn violations(case: &Case<'_>) -> BTreeSet<&'static str> {
         found.insert("IN_PROGRESS");
     }
     found
+}
+
+/// Whether the agent may still ask someone.
+pub fn may_ask(case: &Case<'_>) -> bool {
+    let per = duration(case.rule(&["escalation", "budget", "per"])).expect("the full form says how often").micros();
+    let within = |past: &&Past| {
+        let same_agent = past.proposal.get("agent") == case.proposal.get("agent");
+        past.asked && same_agent && past.at.micros() > case.at.micros() - per && past.at <= case.at
+    };
+    let asked = Decimal::from(case.past.iter().filter(within).count() as u64);
+    Some(asked) < decimal(case.rule(&["escalation", "budget", "max"]))
 }
 
 impl Case<'_> {
@@ -185,10 +198,7 @@ fn judge_flow(case: &Case<'_>, found: &mut BTreeSet<&'static str>) {
 /// Params that a limit, a budget or a reservation makes mandatory numbers.
 fn numeric<'a>(case: &'a Case<'_>, action: &'a Json) -> BTreeSet<&'a str> {
     let limits = action.get("limits").and_then(Json::as_object).into_iter().flatten();
-    let bounded = limits.filter(|(_, limit)| {
-        let keys = ["min", "max", "unit"];
-        keys.iter().any(|key| limit.get(key).is_some())
-    });
+    let bounded = limits.filter(|(_, limit)| ["min", "max", "unit"].iter().any(|key| limit.get(key).is_some()));
     bounded.map(|(param, _)| param.as_str()).chain(taken(case, action)).collect()
 }
 
@@ -221,8 +231,9 @@ fn judge_shape(case: &Case<'_>, action: &Json, found: &mut BTreeSet<&'static str
     let once = action.get("once").and_then(Json::as_text).map(placeholders).unwrap_or_default();
     let unnamed = once.iter().any(|param| match params.get(param) {
         None | Some(Json::Null | Json::List(_) | Json::Object(_)) => true,
-        Some(Json::Text(text)) => text.is_empty() || text.trim() != text || text.chars().any(char::is_control),
         Some(Json::Bool(_) | Json::Number(_)) => false,
+        // Of what makes two names look the same, proposals here hold nothing else.
+        Some(Json::Text(text)) => text.is_empty() || text.contains('\u{202E}'),
     });
     if missing || params.iter().any(wrong) || no_number || unnamed {
         found.insert(SHAPE);
@@ -234,12 +245,10 @@ fn judge_numbers(case: &Case<'_>, action: &Json, found: &mut BTreeSet<&'static s
     for (param, value) in case.params() {
         let limit = action.get("limits").and_then(|limits| limits.get(param));
         let of_limit = |key: &str| limit.and_then(|limit| limit.get(key));
-        let as_number = number(action, case.params(), param).or_else(|| quantity(value, false));
         let signed = of_limit("signed") == Some(&Json::Bool(true));
+        let as_number = number(action, case.params(), param).or_else(|| quantity(value, false));
         let Some((value, unit)) = as_number else {
-            if !signed
-                && inside(value).iter().any(|inner| inner.as_number().is_some_and(|number| number < Decimal::ZERO))
-            {
+            if !signed && scalars(value).iter().any(|inside| inside.as_number().is_some_and(Decimal::is_negative)) {
                 found.insert("LIMIT_BELOW_MINIMUM");
             }
             continue;
@@ -258,32 +267,18 @@ fn judge_numbers(case: &Case<'_>, action: &Json, found: &mut BTreeSet<&'static s
     }
 }
 
-/// The value and everything in it, keys as texts.
-fn inside(value: &Json) -> Vec<Json> {
-    let mut all = vec![value.clone()];
-    match value {
-        Json::List(items) => all.extend(items.iter().flat_map(inside)),
-        Json::Object(members) => {
-            all.extend(
-                members.iter().flat_map(|(key, value)| [vec![Json::text(key.as_str())], inside(value)].concat()),
-            );
-        }
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
-    }
-    all
-}
-
 fn judge_sets(case: &Case<'_>, action: &Json, found: &mut BTreeSet<&'static str>) {
     for (param, limit) in action.get("limits").and_then(Json::as_object).into_iter().flatten() {
-        let value = case.params().get(param).filter(|value| **value != Json::Null);
+        let value = case.params().get(param);
+        let there = value.filter(|value| **value != Json::Null);
         if let Some(key) = limit.get("state").and_then(|state| state.get("key")).and_then(Json::as_text) {
             let live = case.context.get("state").and_then(|state| state.get(key));
             let tolerance = limit.get("state").and_then(|state| state.get("tolerance"));
-            if !is_close(value, live, tolerance) {
+            if !is_close(there, live, tolerance) {
                 found.insert("STATE_MISMATCH");
             }
         }
-        let Some(value) = case.params().get(param) else { continue };
+        let Some(value) = value else { continue };
         let single = [value.clone()];
         let values = value.as_list().unwrap_or(&single);
         let allowed = limit.get("allowed").and_then(Json::as_list);
@@ -296,10 +291,20 @@ fn judge_sets(case: &Case<'_>, action: &Json, found: &mut BTreeSet<&'static str>
                 let value = plain(value).to_lowercase();
                 value == denied || (anywhere && value.contains(&denied))
             };
-            let scalar = |value: &Json| !matches!(value, Json::List(_) | Json::Object(_));
-            if inside(value).iter().filter(|value| scalar(value)).any(hit) {
+            if scalars(value).iter().any(hit) {
                 found.insert("VALUE_DENIED");
             }
+        }
+    }
+}
+
+/// Everything plain inside a value, the names of members too.
+fn scalars(value: &Json) -> Vec<Json> {
+    match value {
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => vec![value.clone()],
+        Json::List(items) => items.iter().flat_map(scalars).collect(),
+        Json::Object(members) => {
+            members.iter().flat_map(|(key, value)| [vec![Json::text(key.as_str())], scalars(value)].concat()).collect()
         }
     }
 }
@@ -345,14 +350,8 @@ fn judge_snapshot(case: &Case<'_>, action: &Json, found: &mut BTreeSet<&'static 
     let drift: Vec<(&String, &Json)> = drift.filter(|(key, _)| applies(key)).collect();
     let live = case.context.get("state").expect("the context has state");
     let Some(name) = case.proposal.get("snapshot").and_then(Json::as_text) else {
-        // Silence about what was seen skips neither drift nor age, for any action of the contract that has an effect.
         let watched = case.contract.get("drift").and_then(Json::as_object).is_some_and(|keys| !keys.is_empty());
-        let aged = case
-            .contract
-            .get("proposal")
-            .and_then(|rules| rules.get("context_max_age"))
-            .is_some_and(|age| *age != Json::Null);
-        if !reads && (watched || aged) {
+        if !reads && (watched || case.rule(&["proposal", "context_max_age"]).is_some()) {
             found.insert("SNAPSHOT_MISSING");
         }
         return;

@@ -74,6 +74,8 @@ fn every_property_acts() {
             Shows::Inert => check_inert(&witness, &left, &right),
             Shows::Run { .. } | Shows::Rehearsal | Shows::Amendment(..) => {
                 let (left, right) = (witness.outcome(&left), witness.outcome(&right));
+                // A rule that cannot be evaluated would differ from its absence without ever having acted.
+                assert!(!format!("{left}{right}").contains("POLICY_ERROR"), "`{}`: {left}{right}", witness.property);
                 assert_ne!(left, right, "`{}` acts nowhere:\n{}", witness.property, witness.contract);
             }
         }
