@@ -67,14 +67,14 @@ impl Submission {
         provenance: Provenance,
         ids: MintedIds,
     ) -> Submission {
-        let request = Request { proposal: &proposal, compiled: &contract, provenance: &provenance };
+        let request = Request::new(&proposal, &contract, &provenance);
         let prepared = crate::decide::prepare(&request);
         Submission { tenant, proposal, contract, provenance, prepared, ids }
     }
 
     /// The stateless part of the judgement.
     pub fn request(&self) -> Request<'_> {
-        Request { proposal: &self.proposal, compiled: &self.contract, provenance: &self.provenance }
+        Request::new(&self.proposal, &self.contract, &self.provenance)
     }
 
     /// The proposal's id.

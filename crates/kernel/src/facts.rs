@@ -5,7 +5,7 @@ use crate::budget::Window;
 use crate::contract::{Budget, Role};
 use crate::decimal::Decimal;
 use crate::evaluator::{AgentView, Reads, Scope, StateView};
-use crate::json::Object;
+use crate::json::{Json, Object};
 use crate::request::Request;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
@@ -35,7 +35,7 @@ pub struct Facts<'a> {
     /// Live state by template text.
     pub state: StateView,
     /// Live state by key.
-    pub live: BTreeMap<String, crate::json::Json>,
+    pub live: BTreeMap<&'a str, &'a Json>,
     /// The snapshot the proposal names.
     pub snapshot: SnapshotFact<'a>,
     /// The business key of the effect, where there is one.

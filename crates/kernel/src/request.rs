@@ -39,6 +39,8 @@ pub struct Request<'a> {
     pub compiled: &'a Compiled,
     /// Where values came from.
     pub provenance: &'a Provenance,
+    /// The proposed action, looked up once: every gate asks for it.
+    action: Option<ActionFacts<'a>>,
 }
 
 /// An action with its evaluators.
@@ -51,11 +53,17 @@ pub struct ActionFacts<'a> {
 }
 
 impl<'a> Request<'a> {
+    /// A proposal under a contract.
+    pub fn new(proposal: &'a Proposal, compiled: &'a Compiled, provenance: &'a Provenance) -> Request<'a> {
+        let rules = compiled.contract.actions.get(&proposal.action);
+        let evaluators = compiled.actions.get(&proposal.action);
+        let action = rules.zip(evaluators).map(|(rules, compiled)| ActionFacts { rules, compiled });
+        Request { proposal, compiled, provenance, action }
+    }
+
     /// The proposed action, if the contract has it.
     pub fn action(&self) -> Option<ActionFacts<'a>> {
-        let rules = self.compiled.contract.actions.get(&self.proposal.action)?;
-        let compiled = self.compiled.actions.get(&self.proposal.action)?;
-        Some(ActionFacts { rules, compiled })
+        self.action
     }
 
     /// A param that is there and not null.

@@ -96,7 +96,7 @@ fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &'a Touched,
     for (template, name, key) in &touched.state {
         if let Loaded::Present(Row::State(value)) = world.get(key) {
             state.insert(template.clone(), value.clone());
-            live.insert(name.clone(), value.clone());
+            live.insert(name.as_str(), value);
         }
     }
     let snapshot = snapshot_fact(world, submission, touched, &live, at);
@@ -172,7 +172,7 @@ fn snapshot_fact<'a>(
     world: &World,
     submission: &'a Submission,
     touched: &Touched,
-    live: &BTreeMap<String, Json>,
+    live: &BTreeMap<&str, &Json>,
     at: Instant,
 ) -> SnapshotFact<'a> {
     let Some(name) = submission.proposal.snapshot.as_deref() else { return SnapshotFact::None };
@@ -184,7 +184,7 @@ fn snapshot_fact<'a>(
         return SnapshotFact::Unknown(name);
     }
     let flow = Some(submission.flow_id().to_owned());
-    let state: Object = live.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+    let state: Object = live.iter().map(|(key, value)| ((*key).to_owned(), (*value).clone())).collect();
     SnapshotFact::Known(name, Snapshot { at, source: CURRENT.to_owned(), flow, state })
 }
 

@@ -66,7 +66,7 @@ fn judge_drift(facts: &Facts<'_>, drift: &DriftKey, snapshot: &Snapshot, finding
         return;
     };
     let old = snapshot.state.get(&key);
-    let live = facts.live.get(&key);
+    let live = facts.live.get(key.as_str()).copied();
     if agrees(live, old, drift.tolerance) {
         return;
     }
