@@ -94,6 +94,24 @@ proptest! {
         prop_assert!(fullest(&history) <= max);
     }
 
+    /// With more entries than are kept and a line that comes late now and then: what was forgotten still counts.
+    #[test]
+    fn what_is_forgotten_is_not_free(
+        takes in prop::collection::vec((prop_oneof![12 => 1..30_i64, 1 => -1500..0_i64], 1..5_i64), 200..320),
+        max in 60..200_i64,
+    ) {
+        let (mut window, mut history, mut now) = (Window::default(), History::new(), 0);
+        for (step, amount) in takes {
+            let second = now + step;
+            now = now.max(second);
+            if window.fits(at(second), PER, cents(amount), cents(max)) {
+                window.take(at(second), PER, cents(amount));
+                history.push((at(second), amount));
+            }
+        }
+        prop_assert!(fullest(&history) <= max);
+    }
+
     /// What did not happen is given back once, and never from something else.
     #[test]
     fn giving_back_leaves_the_rest(

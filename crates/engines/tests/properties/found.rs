@@ -154,3 +154,19 @@ fn a_child_may_not_allow_what_its_parent_asks() {
     assert!(kernel::contract::attenuate::attenuate(&child, &parent).is_err());
     assert!(kernel::contract::attenuate::attenuate(&parent, &parent).is_ok());
 }
+
+/// What is denied is found however deep it lies.
+#[test]
+fn nothing_hides_inside() {
+    let text = r#"{"agent":"bot","actions":{"pay":{"params":{"type":"object","properties":{"any":{}}},
+        "limits":{"any":{"denied":["x"]}}}}}"#;
+    check(
+        text,
+        &[
+            (r#""params":{"any":[["y"],{"z":"xx"}]}"#, "ACCEPT"),
+            (r#""params":{"any":[["y",["X"]]]}"#, "REJECT VALUE_DENIED"),
+            (r#""params":{"any":{"x":1}}"#, "REJECT VALUE_DENIED"),
+            (r#""params":{"any":[{"y":[-1]}]}"#, "REJECT LIMIT_BELOW_MINIMUM"),
+        ],
+    );
+}

@@ -162,7 +162,14 @@ fn params() -> BoxedStrategy<Json> {
         maybe("kind", 0.95, value(&["\"late\"", "\"late\"", "\"late\"", "\"lost\""], kinds)),
         maybe("price", 0.8, value(&["\"5\"", "\"7.50\""], prices)),
         maybe("pin", 0.8, value(&["\"s3cret-pin-4711\""], hostile())),
-        maybe("any", 0.3, value(&[r#"["late"]"#, r#"["late","odd"]"#, "[]", "5", "true"], hostile())),
+        maybe(
+            "any",
+            0.3,
+            value(
+                &[r#"["late"]"#, r#"["late","odd"]"#, "[]", "5", "true", r#"[["x"]]"#, r#"{"lost":[-1]}"#],
+                hostile(),
+            ),
+        ),
         maybe("unknown", 0.01, hostile()),
     ])
 }
