@@ -237,10 +237,6 @@ fn take(
     intent: Option<&Intent>,
     at: Instant,
 ) {
-    // A stranger uses up nothing of a flow it names.
-    if judgement.findings.iter().any(|finding| finding.code == Code::Known(Reason::AgentUnknown)) {
-        return;
-    }
     let mut flow = flow_row(world, &touched.flow);
     flow.steps = flow.steps.saturating_add(1);
     flow.tokens = flow.tokens.saturating_add(submission.proposal.tokens);
@@ -357,15 +353,6 @@ mod tests {
         }
         let case = case.check("REJECT ESCALATION_BUDGET_EXHAUSTED");
         case.amount(60).check("REJECT AGENT_PASSIVE");
-    }
-
-    #[test]
-    fn a_stranger_uses_up_nothing() {
-        let mut case = case().flow("f").agent("stranger");
-        for _ in 0..4 {
-            case = case.check("REJECT AGENT_UNKNOWN");
-        }
-        case.agent("bot").check("ACCEPT");
     }
 
     #[test]
