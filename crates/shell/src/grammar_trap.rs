@@ -37,6 +37,44 @@ pub fn has_loose_here_document(text: &str) -> bool {
     })
 }
 
+/// A here-document whose tag is empty once unquoted (`<<''`): at the end of a text the tokenizer waits for it for ever.
+pub fn has_empty_here_tag(text: &str) -> bool {
+    // Besides quotes the tokenizer drops white space that is no blank, such as a carriage return.
+    const DROPPED: &[char] = &['\'', '"', '\\', '\r', '\u{b}', '\u{c}'];
+    if !text.contains("<<") {
+        return false;
+    }
+    let plain = !text.contains("$(") && !text.contains('`');
+    let data = if plain { quoted(text) } else { single_quoted(text) };
+    let in_data = |at: usize| data.iter().any(|(start, end)| (*start..*end).contains(&at));
+    text.match_indices("<<").filter(|(at, _)| !in_data(*at)).any(|(at, _)| {
+        let rest = text.get(at + 2..).unwrap_or_default();
+        let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start_matches([' ', '\t']);
+        let end = |c: char| matches!(c, ' ' | '\t' | '\n' | ';' | '|' | '&' | '(' | ')' | '<' | '>');
+        let tag = rest.split(end).next().unwrap_or_default();
+        !tag.is_empty() && tag.trim_matches(DROPPED).is_empty()
+    })
+}
+
+/// Byte ranges inside quotes of either kind, in a text without substitutions.
+fn quoted(text: &str) -> Vec<(usize, usize)> {
+    let mut ranges = Vec::new();
+    let (mut open, mut escaped): (Option<(u8, usize)>, bool) = (None, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match (byte, open) {
+            (_, Some((b'"', _)) | None) if escaped => escaped = false,
+            (b'\\', Some((b'"', _)) | None) => escaped = true,
+            (b'\'' | b'"', None) => open = Some((byte, at)),
+            (_, Some((quote, from))) if quote == byte => {
+                ranges.push((from, at));
+                open = None;
+            }
+            _ => {}
+        }
+    }
+    ranges
+}
+
 /// Byte ranges inside single quotes, substitutions followed.
 fn single_quoted(text: &str) -> Vec<(usize, usize)> {
     let mut ranges = Vec::new();
@@ -75,6 +113,21 @@ mod tests {
     fn traps() {
         assert!(has_number_overflow("99999999999>x"));
         assert!(!has_number_overflow("echo 99999999999 2>x"));
+        for empty in [
+            "cat <<''",
+            "cat <<-  \"\" x ",
+            "cat <<\\",
+            "cat <<A <<''",
+            "echo \"$(cat <<''",
+            "cat <<'' <<A ",
+            "cat <<\r x ",
+        ] {
+            assert!(has_empty_here_tag(empty), "{empty}");
+        }
+        for fine in ["cat <<E", "cat <<'E'\nE\n", "grep '<<' x", "grep \"<<\" x", "cat <<< ''", "echo \\\"; cat <<\\E"]
+        {
+            assert!(!has_empty_here_tag(fine), "{fine}");
+        }
         assert!(has_loose_here_document("echo $(cat <<E)\nE\n"));
         assert!(has_loose_here_document("$(cat <<E"));
         assert!(!has_loose_here_document("git commit -m \"$(cat <<'E'\ntext (more)\nE\n)\""));

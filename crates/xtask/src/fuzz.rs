@@ -14,11 +14,15 @@ const SECONDS_DEFAULT: u32 = 60;
 
 /// Fuzzes the named target, or each for the given time.
 pub fn run(options: &[&str]) -> Result<bool> {
-    let (seconds, targets) = read_options(options)?;
+    let Options { seconds, seed, targets } = read_options(options)?;
     let root = repository::root()?;
+    // A seed belongs to the blind fuzzer: it repeats what that one printed.
+    if seed.is_some() {
+        return mutate::run(seconds, seed, &targets);
+    }
     if !process::answers(process::cargo(&root).args(["fuzz", "--version"])) {
         println!("fuzz: cargo-fuzz is not installed (`cargo install cargo-fuzz`); inputs are changed blindly instead");
-        return mutate::run(seconds, &targets);
+        return mutate::run(seconds, None, &targets);
     }
     let mut clean = true;
     for target in targets {
@@ -29,27 +33,37 @@ pub fn run(options: &[&str]) -> Result<bool> {
 }
 
 /// What the test command runs: needs no tools, changes the kept corpus at random.
-pub fn run_blindly(seconds: u32) -> Result<bool> {
-    mutate::run(seconds, TARGETS)
+pub fn run_blindly(seconds: u32, seed: u64) -> Result<bool> {
+    mutate::run(seconds, Some(seed), TARGETS)
 }
 
-fn read_options<'a>(options: &[&'a str]) -> Result<(u32, Vec<&'a str>)> {
-    let (mut seconds, mut targets) = (SECONDS_DEFAULT, Vec::new());
+struct Options<'a> {
+    seconds: u32,
+    seed: Option<u64>,
+    targets: Vec<&'a str>,
+}
+
+fn read_options<'a>(options: &[&'a str]) -> Result<Options<'a>> {
+    let mut read = Options { seconds: SECONDS_DEFAULT, seed: None, targets: Vec::new() };
     let mut rest = options.iter();
     while let Some(option) = rest.next() {
         match *option {
             "--seconds" => {
                 let value = rest.next().context("`--seconds` needs a number")?;
-                seconds = value.parse().with_context(|| format!("`{value}` is not a number of seconds"))?;
+                read.seconds = value.parse().with_context(|| format!("`{value}` is not a number of seconds"))?;
             }
-            target if TARGETS.contains(&target) => targets.push(target),
+            "--seed" => {
+                let value = rest.next().context("`--seed` needs the number an earlier run printed")?;
+                read.seed = Some(value.parse().with_context(|| format!("`{value}` is not a seed"))?);
+            }
+            target if TARGETS.contains(&target) => read.targets.push(target),
             other => bail!("`{other}` is not a fuzz target; there are: {}", TARGETS.join(", ")),
         }
     }
-    if targets.is_empty() {
-        targets.extend(TARGETS);
+    if read.targets.is_empty() {
+        read.targets.extend(TARGETS);
     }
-    Ok((seconds, targets))
+    Ok(read)
 }
 
 fn fuzz_command(root: &Path, target: &str, seconds: u32) -> Result<Command> {
@@ -78,10 +92,12 @@ mod tests {
 
     #[test]
     fn options_may_stand_in_any_order() {
-        assert_eq!(read_options(&[]).unwrap(), (SECONDS_DEFAULT, TARGETS.to_vec()));
-        assert_eq!(read_options(&["json_door", "--seconds", "5"]).unwrap(), (5, vec!["json_door"]));
-        assert_eq!(read_options(&["--seconds", "5"]).unwrap().0, 5);
-        assert!(read_options(&["--seconds"]).is_err());
-        assert!(read_options(&["json_gate"]).unwrap_err().to_string().contains("json_door"));
+        let read = |options: &[&'static str]| read_options(options).map(|read| (read.seconds, read.seed, read.targets));
+        assert_eq!(read(&[]).unwrap(), (SECONDS_DEFAULT, None, TARGETS.to_vec()));
+        assert_eq!(read(&["json_door", "--seconds", "5"]).unwrap(), (5, None, vec!["json_door"]));
+        assert_eq!(read(&["--seed", "7", "json_door"]).unwrap(), (SECONDS_DEFAULT, Some(7), vec!["json_door"]));
+        assert!(read(&["--seconds"]).is_err());
+        assert!(read(&["--seed", "x"]).is_err());
+        assert!(read(&["json_gate"]).unwrap_err().to_string().contains("json_door"));
     }
 }

@@ -78,7 +78,10 @@ impl Walker<'_> {
 /// The texts known to make the grammar panic are refused first. Catching a panic is the last line of
 /// defence, for the ones not known yet: a judge that falls over must still say no.
 fn parse(text: &str) -> Option<ast::Program> {
-    if grammar_trap::has_number_overflow(text) || grammar_trap::has_loose_here_document(text) {
+    let trapped = grammar_trap::has_number_overflow(text)
+        || grammar_trap::has_loose_here_document(text)
+        || grammar_trap::has_empty_here_tag(text);
+    if trapped {
         return None;
     }
     let read = || {

@@ -7,10 +7,15 @@ use anyhow::{Context, Result, bail};
 use kernel::json::Json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Longest input; the door refuses longer ones and the shell answers `unknown`.
 const INPUT_BYTES_MAX: usize = 64 * 1024;
+
+/// An input that takes longer, or a process that grows larger, is a find.
+const ANSWER_SECONDS_MAX: u64 = 20;
+const MEMORY_BYTES_MAX: u64 = 2 << 30;
 
 /// Pieces that matter to one of the readers.
 const PIECES: &[&str] = &[
@@ -49,7 +54,7 @@ const PIECES: &[&str] = &[
 ];
 
 /// Asks each target for its share of the time; the seed is printed so that a find can be repeated.
-pub fn run(seconds: u32, targets: &[&str]) -> Result<bool> {
+pub fn run(seconds: u32, seed: Option<u64>, targets: &[&str]) -> Result<bool> {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |fault| {
         // The classifier catches these and answers `unknown`; what is looked for are the others.
@@ -57,7 +62,7 @@ pub fn run(seconds: u32, targets: &[&str]) -> Result<bool> {
             report(fault);
         }
     }));
-    let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_secs());
+    let seed = seed.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_secs()));
     let share = Duration::from_secs(u64::from(seconds)) / u32::try_from(targets.len().max(1)).unwrap_or(1);
     let mut clean = true;
     for target in targets {
@@ -74,11 +79,13 @@ fn one(target: &str, seed: u64, share: Duration) -> Result<bool> {
     };
     let seeds = corpus(&repository::root()?.join("fuzz/corpus").join(target))?;
     let mut dice = Dice(seed | 1);
+    let watch = Watch::over(target, seed);
     let started = Instant::now();
     let (mut asked, mut slowest) = (0_u64, Duration::ZERO);
     while started.elapsed() < share {
         let input = mutated(&seeds, &mut dice);
         let begin = Instant::now();
+        watch.asks(&input);
         let held = catch_unwind(AssertUnwindSafe(|| ask(&input)));
         slowest = slowest.max(begin.elapsed());
         asked += 1;
@@ -89,6 +96,40 @@ fn one(target: &str, seed: u64, share: Duration) -> Result<bool> {
     }
     println!("fuzz: {target} seed {seed}: {asked} inputs, no find, slowest {} µs", slowest.as_micros());
     Ok(true)
+}
+
+/// Ends the run with the input at hand when its answer takes too long or too much memory: no panic would tell.
+struct Watch(Arc<Mutex<Option<(Instant, Vec<u8>)>>>);
+
+impl Watch {
+    fn over(target: &str, seed: u64) -> Self {
+        let current = Arc::new(Mutex::new(None));
+        let (seen, target) = (Arc::downgrade(&current), target.to_owned());
+        std::thread::spawn(move || {
+            while let Some(current) = seen.upgrade() {
+                std::thread::sleep(Duration::from_millis(20));
+                let asked: Option<(Instant, Vec<u8>)> = current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let Some((begin, input)) = asked else { continue };
+                if begin.elapsed().as_secs() >= ANSWER_SECONDS_MAX || memory_bytes() > MEMORY_BYTES_MAX {
+                    println!("fuzz: {target} seed {seed}: no end for {:?}", String::from_utf8_lossy(&input));
+                    std::process::exit(1);
+                }
+            }
+        });
+        Self(current)
+    }
+
+    fn asks(&self, input: &[u8]) {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *current = Some((Instant::now(), input.to_vec()));
+    }
+}
+
+/// Resident memory, where the system says; elsewhere only the time is watched.
+fn memory_bytes() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let resident = pages.and_then(|pages| pages.split(' ').nth(1).and_then(|count| count.parse::<u64>().ok()));
+    resident.unwrap_or(0).saturating_mul(4096)
 }
 
 /// What the door admits has canonical bytes that it admits again as the same value.
