@@ -99,7 +99,10 @@ fn one(target: &str, seed: u64, share: Duration) -> Result<bool> {
 }
 
 /// Ends the run with the input at hand when its answer takes too long or too much memory: no panic would tell.
-struct Watch(Arc<Mutex<Option<(Instant, Vec<u8>)>>>);
+struct Watch(Arc<Mutex<Asked>>);
+
+/// The input at hand and when it was asked.
+type Asked = Option<(Instant, Vec<u8>)>;
 
 impl Watch {
     fn over(target: &str, seed: u64) -> Self {
@@ -108,7 +111,7 @@ impl Watch {
         std::thread::spawn(move || {
             while let Some(current) = seen.upgrade() {
                 std::thread::sleep(Duration::from_millis(20));
-                let asked: Option<(Instant, Vec<u8>)> = current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let asked: Asked = current.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 let Some((begin, input)) = asked else { continue };
                 if begin.elapsed().as_secs() >= ANSWER_SECONDS_MAX || memory_bytes() > MEMORY_BYTES_MAX {
                     println!("fuzz: {target} seed {seed}: no end for {:?}", String::from_utf8_lossy(&input));
