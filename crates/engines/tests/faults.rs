@@ -176,10 +176,12 @@ fn w10_snapshot_ids_are_full_digests_over_everything() {
             source: "store".to_owned(),
             flow: Some("f".to_owned()),
             state: Json::parse(br#"{"a":1}"#).ok().and_then(|json| json.as_object().cloned()).unwrap_or_default(),
+            session: kernel::json::Object::new(),
         };
         let others = [
             Snapshot { source: "other".to_owned(), ..base.clone() },
             Snapshot { flow: None, ..base.clone() },
+            Snapshot { session: base.state.clone(), ..base.clone() },
             Snapshot { at: Instant::from_micros(1), ..base.clone() },
         ];
         if others.iter().any(|other| other.id() == base.id()) {

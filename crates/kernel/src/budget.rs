@@ -1,6 +1,8 @@
 //! Rolling windows: at most so much in any window of this length.
 
 use crate::decimal::Decimal;
+use crate::json::Json;
+use crate::stored::{decimal_json, instant_json, instant_of};
 use crate::time::{Duration, Instant};
 
 /// Entries a window keeps; up to so many events it is exact.
@@ -84,6 +86,27 @@ impl Window {
         }
         self.entries.retain(|(_, held)| !held.is_zero());
         self.recount();
+    }
+
+    /// As a store keeps it.
+    pub fn to_json(&self) -> Json {
+        let entry = |(at, amount): &(Instant, Decimal)| Json::List(vec![instant_json(*at), decimal_json(*amount)]);
+        Json::object([
+            ("entries", Json::List(self.entries.iter().map(entry).collect())),
+            ("forgotten", self.forgotten.map_or(Json::Null, instant_json)),
+        ])
+    }
+
+    /// Reads back what [`Window::to_json`] wrote; `None` is damage.
+    pub fn from_json(json: &Json) -> Option<Window> {
+        let entry = |item: &Json| {
+            let [at, amount] = item.as_list()? else { return None };
+            Some((Instant::from_micros(at.as_number()?.to_i64()?), Decimal::parse(amount.as_text()?)?))
+        };
+        let entries: Vec<_> = json.get("entries")?.as_list()?.iter().map(entry).collect::<Option<_>>()?;
+        let mut window = Window { entries, total: None, forgotten: instant_of(json, "forgotten") };
+        window.recount();
+        Some(window)
     }
 
     fn recount(&mut self) {

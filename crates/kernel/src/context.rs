@@ -1,12 +1,12 @@
 //! The context of a pure run: state, snapshots and agents, from one JSON document.
 
-use crate::agent::{AgentRow, AgentStatus};
+use crate::agent::{AgentRow, AgentStatus, Restriction};
 use crate::contract::Role;
 use crate::json::{Json, Object};
 use crate::nearest::suggestion;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
-use crate::world::{Entity, Key, Row, World};
+use crate::world::{Entity, Key, Row, StateRow, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -50,12 +50,12 @@ impl Context {
     pub fn into_world(self, tenant: &Arc<str>, contract_agent: &str) -> World {
         let mut world = World::complete();
         let key = |entity| Key { tenant: tenant.clone(), entity };
-        world.put(key(Entity::Agent(contract_agent.to_owned())), Row::Agent(AgentRow::active()));
+        world.put(key(Entity::Agent(contract_agent.to_owned())), Row::Agent(Box::new(AgentRow::active())));
         for (name, row) in self.agents {
-            world.put(key(Entity::Agent(name)), Row::Agent(row));
+            world.put(key(Entity::Agent(name)), Row::Agent(Box::new(row)));
         }
         for (name, value) in self.state {
-            world.put(key(Entity::State(name)), Row::State(value));
+            world.put(key(Entity::State(name)), Row::State(StateRow { value, version: 1 }));
         }
         for (name, snapshot) in self.snapshots {
             world.put(key(Entity::Snapshot(name)), Row::Snapshot(snapshot));
@@ -72,7 +72,7 @@ fn snapshot(name: &str, value: &Json) -> Result<Snapshot, String> {
     let at = at.ok_or_else(|| format!("{place}: `at` is not an RFC 3339 time with an offset"))?;
     let data = members.get("data").ok_or_else(|| format!("{place}: `data` is missing"))?;
     let state = object(data, &format!("{place}: `data`"))?.clone();
-    Ok(Snapshot { at, source: "context".to_owned(), flow: None, state })
+    Ok(Snapshot { at, source: "context".to_owned(), flow: None, state, session: Object::new() })
 }
 
 fn agent(name: &str, value: &Json) -> Result<AgentRow, String> {
@@ -80,9 +80,16 @@ fn agent(name: &str, value: &Json) -> Result<AgentRow, String> {
     let members = object(value, &place)?;
     known_keys(members, &["status", "role", "revoked", "because"], &place)?;
     let mut row = AgentRow::active();
+    let mut restriction = Restriction {
+        status: AgentStatus::Active,
+        by: "context".to_owned(),
+        because: members.get("because").and_then(Json::as_text).unwrap_or_default().to_owned(),
+        at: Instant::PURE_DEFAULT,
+        actions: BTreeSet::new(),
+    };
     if let Some(value) = members.get("status") {
         let status = value.as_text().and_then(AgentStatus::from_word);
-        row.status =
+        restriction.status =
             status.ok_or_else(|| format!("{place}: `status` is not one of {}", AgentStatus::WORDS.join(", ")))?;
     }
     if let Some(value) = members.get("role") {
@@ -92,9 +99,14 @@ fn agent(name: &str, value: &Json) -> Result<AgentRow, String> {
     if let Some(value) = members.get("revoked") {
         let actions = value.as_list().and_then(|items| items.iter().map(Json::as_text).collect::<Option<Vec<_>>>());
         let actions = actions.ok_or_else(|| format!("{place}: `revoked` is not a list of actions"))?;
-        row.revoked = actions.into_iter().map(str::to_owned).collect::<BTreeSet<_>>();
+        restriction.actions = actions.into_iter().map(str::to_owned).collect();
     }
-    row.because = members.get("because").and_then(Json::as_text).map(str::to_owned);
+    match restriction.status {
+        AgentStatus::Registered | AgentStatus::Active | AgentStatus::Retired => row.base = restriction.status,
+        AgentStatus::Passive | AgentStatus::Degraded | AgentStatus::EscalationOnly | AgentStatus::Suspended => {
+            row.restrictions.push(restriction);
+        }
+    }
     Ok(row)
 }
 
@@ -134,7 +146,7 @@ mod tests {
         check(r#"{"snapshots":{"s":{"at":"2026-01-01T00:00:00Z"}}}"#, "snapshot `s`: `data` is missing");
         check(
             r#"{"agents":{"bot":{"status":"ASLEEP"}}}"#,
-            "agent `bot`: `status` is not one of REGISTERED, ACTIVE, PASSIVE, DEGRADED, ESCALATION_ONLY, SUSPENDED, RETIRED",
+            "agent `bot`: `status` is not one of REGISTERED, ACTIVE, DEGRADED, ESCALATION_ONLY, PASSIVE, SUSPENDED, RETIRED",
         );
     }
 }

@@ -3,6 +3,7 @@
 use crate::ids::is_deceptive;
 use crate::json::{Json, Object};
 use crate::reasons::Reason;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Longest value shown in a sentence.
@@ -107,7 +108,7 @@ pub struct Finding {
     /// The field it is about.
     pub field: Option<String>,
     /// Named values of the sentence.
-    pub values: Vec<(&'static str, Json)>,
+    pub values: Vec<(Cow<'static, str>, Json)>,
 }
 
 impl Finding {
@@ -129,7 +130,7 @@ impl Finding {
 
     /// Adds a named value.
     pub fn with(mut self, name: &'static str, value: impl Into<Json>) -> Finding {
-        self.values.push((name, value.into()));
+        self.values.push((Cow::Borrowed(name), value.into()));
         self
     }
 
@@ -171,12 +172,34 @@ impl Finding {
             Effect::Escalate => "escalate",
         };
         members.insert("effect".to_owned(), Json::text(effect));
+        if let Code::Custom { when, .. } = &self.code {
+            members.insert("when".to_owned(), Json::text(when.as_str()));
+        }
         if let Some(field) = &self.field {
             members.insert("field".to_owned(), Json::text(field.as_str()));
         }
-        let values: Object = self.values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let values: Object =
+            self.values.iter().map(|(name, value)| (name.clone().into_owned(), value.clone())).collect();
         members.insert("values".to_owned(), Json::Object(values));
         Json::Object(members)
+    }
+
+    /// Reads the record form back; `None` if it is not one.
+    pub fn from_record(json: &Json) -> Option<Finding> {
+        let text = |key: &str| json.get(key).and_then(Json::as_text);
+        let gate = Gate::ALL.iter().copied().find(|gate| Some(gate.word()) == text("gate"))?;
+        let code = match text("when") {
+            Some(when) => Code::Custom { code: text("code")?.to_owned(), when: when.to_owned() },
+            None => Code::Known(Reason::from_code(text("code")?)?),
+        };
+        let effect = match text("effect")? {
+            "reject" => Effect::Reject,
+            "escalate" => Effect::Escalate,
+            _ => return None,
+        };
+        let values = json.get("values")?.as_object()?;
+        let values = values.iter().map(|(name, value)| (Cow::Owned(name.clone()), value.clone())).collect();
+        Some(Finding { gate, code, effect, field: text("field").map(str::to_owned), values })
     }
 
     fn fill(&self, sentence: &str) -> String {

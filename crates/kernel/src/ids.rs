@@ -29,6 +29,29 @@ impl Digest {
         Digest(hasher.finalize().into())
     }
 
+    /// From the raw bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Digest {
+        Digest(bytes)
+    }
+
+    /// Reads what is printed: 64 lower-case hexadecimal digits.
+    pub fn parse(text: &str) -> Option<Digest> {
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Some(byte - b'0'),
+            b'a'..=b'f' => Some(byte - b'a' + 10),
+            _ => None,
+        };
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        if pairs.len() != 32 || !rest.is_empty() {
+            return None;
+        }
+        let mut bytes = [0_u8; 32];
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = digit(*high)? << 4 | digit(*low)?;
+        }
+        Some(Digest(bytes))
+    }
+
     /// The raw bytes.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.0

@@ -18,6 +18,8 @@ pub struct Intent {
     pub valid_until: Instant,
     /// What it holds of resources.
     pub holds: Vec<Hold>,
+    /// What it took of budgets.
+    pub taken: Vec<Taken>,
 }
 
 /// What an intent holds of a resource.
@@ -72,7 +74,7 @@ impl PartialEq for Intent {
     }
 }
 
-fn hold_json(hold: &Hold) -> Json {
+pub(crate) fn hold_json(hold: &Hold) -> Json {
     Json::object([
         ("resource", Json::text(hold.resource.as_str())),
         ("amount", Json::from_decimal(hold.amount)),
@@ -103,4 +105,182 @@ fn undo_json(undo: &Undo) -> Json {
         ("http", Json::from(undo.http.clone())),
         ("within", Json::from(undo.within.map(|within| within.to_string()))),
     ])
+}
+
+crate::contract::words! {
+    /// Where an intent stands.
+    IntentState {
+        /// Waiting to be performed.
+        Ready = "READY",
+        /// It happened.
+        Succeeded = "SUCCEEDED",
+        /// It did not happen, without doubt.
+        Failed = "FAILED",
+        /// It expired or was revoked before anything was sent.
+        Cancelled = "CANCELLED",
+        /// Nobody knows whether it happened.
+        InDoubt = "IN_DOUBT",
+    }
+}
+
+crate::contract::words! {
+    /// What became of an intent, as its performer reports it.
+    IntentEvent {
+        /// It happened.
+        Succeed = "SUCCEED",
+        /// It did not happen, without doubt.
+        Fail = "FAIL",
+        /// It was called off before anything was sent.
+        Cancel = "CANCEL",
+        /// Nobody knows.
+        Doubt = "DOUBT",
+    }
+}
+
+/// The machine; `None` is refused. After doubt only positive evidence or a person is final.
+pub fn transition(state: IntentState, event: IntentEvent, by_person: bool) -> Option<IntentState> {
+    match (state, event) {
+        (IntentState::Ready, IntentEvent::Succeed) | (IntentState::InDoubt, IntentEvent::Succeed) => {
+            Some(IntentState::Succeeded)
+        }
+        (IntentState::Ready, IntentEvent::Fail) => Some(IntentState::Failed),
+        (IntentState::Ready, IntentEvent::Cancel) => Some(IntentState::Cancelled),
+        (IntentState::Ready, IntentEvent::Doubt) => Some(IntentState::InDoubt),
+        (IntentState::InDoubt, IntentEvent::Fail) if by_person => Some(IntentState::Failed),
+        (IntentState::InDoubt, IntentEvent::Fail | IntentEvent::Cancel | IntentEvent::Doubt) => None,
+        (
+            IntentState::Succeeded | IntentState::Failed | IntentState::Cancelled,
+            IntentEvent::Succeed | IntentEvent::Fail | IntentEvent::Cancel | IntentEvent::Doubt,
+        ) => None,
+    }
+}
+
+/// An intent as it is kept: where it stands, and what it took.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IntentRow {
+    /// Where it stands.
+    pub state: IntentState,
+    /// When it was accepted; budgets were taken at this instant.
+    pub accepted_at: Instant,
+    /// What it is; the answered text stands in the record of its decision.
+    pub facts: IntentFacts,
+}
+
+/// What is kept of an intent besides its record.
+#[derive(Clone, Debug)]
+pub enum IntentFacts {
+    /// Just made; shares what was judged.
+    Made(Arc<Intent>),
+    /// Read back from a store.
+    Kept(Box<KeptIntent>),
+}
+
+/// What a store keeps of an intent.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KeptIntent {
+    /// Who proposed it.
+    pub agent: String,
+    /// In which flow.
+    pub flow: String,
+    /// The proposal it came from.
+    pub proposal: String,
+    /// The business key of the effect.
+    pub effect_key: String,
+    /// Not after this.
+    pub valid_until: Instant,
+    /// What it holds of resources.
+    pub holds: Vec<Hold>,
+    /// What it took of budgets.
+    pub taken: Vec<Taken>,
+}
+
+/// What an acceptance took of a budget.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// Whose budget.
+    pub agent: String,
+    /// Its name.
+    pub budget: String,
+    /// How much.
+    pub amount: Decimal,
+}
+
+impl IntentFacts {
+    /// The business key of the effect.
+    pub fn effect_key(&self) -> &str {
+        match self {
+            IntentFacts::Made(intent) => &intent.effect_key,
+            IntentFacts::Kept(kept) => &kept.effect_key,
+        }
+    }
+
+    /// Not after this.
+    pub fn valid_until(&self) -> Instant {
+        match self {
+            IntentFacts::Made(intent) => intent.valid_until,
+            IntentFacts::Kept(kept) => kept.valid_until,
+        }
+    }
+
+    /// What it holds of resources.
+    pub fn holds(&self) -> &[Hold] {
+        match self {
+            IntentFacts::Made(intent) => &intent.holds,
+            IntentFacts::Kept(kept) => &kept.holds,
+        }
+    }
+
+    /// What it took of budgets.
+    pub fn taken(&self) -> &[Taken] {
+        match self {
+            IntentFacts::Made(intent) => &intent.taken,
+            IntentFacts::Kept(kept) => &kept.taken,
+        }
+    }
+
+    /// As a store keeps it.
+    pub fn to_kept(&self) -> KeptIntent {
+        match self {
+            IntentFacts::Kept(kept) => kept.as_ref().clone(),
+            IntentFacts::Made(intent) => KeptIntent {
+                agent: intent.submission.proposal.agent.clone(),
+                flow: intent.submission.flow_id().to_owned(),
+                proposal: intent.submission.proposal_id().to_owned(),
+                effect_key: intent.effect_key.clone(),
+                valid_until: intent.valid_until,
+                holds: intent.holds.clone(),
+                taken: intent.taken.clone(),
+            },
+        }
+    }
+}
+
+/// Equal if a store would keep the same.
+impl PartialEq for IntentFacts {
+    fn eq(&self, other: &IntentFacts) -> bool {
+        self.to_kept() == other.to_kept()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_doubt_only_positive_evidence_or_a_person_is_final() {
+        let doubt = transition(IntentState::Ready, IntentEvent::Doubt, false).unwrap();
+        assert_eq!(transition(doubt, IntentEvent::Fail, false), None);
+        assert_eq!(transition(doubt, IntentEvent::Fail, true), Some(IntentState::Failed));
+        assert_eq!(transition(doubt, IntentEvent::Succeed, false), Some(IntentState::Succeeded));
+        assert_eq!(transition(doubt, IntentEvent::Cancel, true), None);
+    }
+
+    #[test]
+    fn what_is_over_stays_over() {
+        for state in [IntentState::Succeeded, IntentState::Failed, IntentState::Cancelled] {
+            for event in [IntentEvent::Succeed, IntentEvent::Fail, IntentEvent::Cancel, IntentEvent::Doubt] {
+                assert_eq!(transition(state, event, true), None);
+            }
+        }
+    }
 }

@@ -20,6 +20,11 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// The verdict of a word.
+    pub fn from_word(word: &str) -> Option<Verdict> {
+        [Verdict::Accept, Verdict::Reject, Verdict::Escalate].into_iter().find(|verdict| verdict.word() == word)
+    }
+
     /// The word in answers and records.
     pub fn word(self) -> &'static str {
         match self {
@@ -40,10 +45,52 @@ pub struct Answer {
     /// Everything found.
     pub findings: Arc<[Finding]>,
     /// What may now be performed, if it was accepted and has an effect.
-    pub intent: Option<Arc<Intent>>,
+    pub intent: Option<AnsweredIntent>,
+}
+
+/// An intent as an answer names it: just made, or read back from the record of the first answer.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AnsweredIntent {
+    /// Made by this decision.
+    Made(Arc<Intent>),
+    /// As it was recorded.
+    Recorded(Arc<Json>),
+}
+
+impl AnsweredIntent {
+    /// As it is answered and recorded.
+    pub fn to_json(&self) -> Json {
+        match self {
+            AnsweredIntent::Made(intent) => intent.to_json(),
+            AnsweredIntent::Recorded(json) => json.as_ref().clone(),
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        match self {
+            AnsweredIntent::Made(intent) => intent.id(),
+            AnsweredIntent::Recorded(json) => json.get("id").and_then(Json::as_text).unwrap_or_default(),
+        }
+    }
 }
 
 impl Answer {
+    /// The answer a decision's record tells of; `None` if that is no such record.
+    ///
+    /// Its line has the same bytes as the answer that was given.
+    pub fn from_record(body: &Json) -> Option<Answer> {
+        let verdict = Verdict::from_word(body.get("verdict")?.as_text()?)?;
+        let findings = body.get("findings")?.as_list()?.iter().map(Finding::from_record).collect::<Option<Vec<_>>>()?;
+        let intent = body.get("intent").filter(|intent| **intent != Json::Null);
+        Some(Answer {
+            id: body.get("proposal_id")?.as_text()?.to_owned(),
+            verdict,
+            findings: findings.into(),
+            intent: intent.map(|intent| AnsweredIntent::Recorded(Arc::new(intent.clone()))),
+        })
+    }
+
     /// The codes that support the verdict, in gate order, each once.
     pub fn reasons(&self) -> Vec<&str> {
         let supporting = match self.verdict {

@@ -4,6 +4,7 @@
 
 use crate::command::{RefusedInput, Submission};
 use crate::finding::Finding;
+use crate::ids::Digest;
 use crate::json::{Json, Object};
 use crate::outcome::{Answer, Verdict};
 use crate::snapshot::Snapshot;
@@ -49,7 +50,42 @@ pub struct RefusalRecord {
     pub at: Instant,
 }
 
+/// A record ready for the ledger: what is hashed into the tree, and what may be erased from beside it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sealed {
+    /// Header and salted digest; kept for ever.
+    pub leaf: String,
+    /// The record in full, canonical.
+    pub body: String,
+    /// Without it nobody can guess a short body from its digest; erased with the body.
+    pub salt: [u8; 16],
+}
+
+impl Sealed {
+    /// Whether leaf, body and salt belong together.
+    pub fn is_consistent(&self) -> bool {
+        let said = Json::parse(self.leaf.as_bytes()).ok();
+        let digest = said.as_ref().and_then(|leaf| leaf.get("body")).and_then(Json::as_text);
+        digest == Some(body_digest(&self.salt, &self.body).as_str())
+    }
+}
+
+fn body_digest(salt: &[u8; 16], body: &str) -> String {
+    Digest::of_parts(&[b"writkeeper/body/v1", salt, body.as_bytes()]).to_string()
+}
+
 impl Record {
+    /// Its bytes, under a salt drawn outside.
+    pub fn seal(&self, salt: [u8; 16]) -> Sealed {
+        let json = self.body();
+        let body = json.to_canonical();
+        let header = ["at", "kind", "semantics", "tenant", "version"];
+        let mut leaf: Object =
+            header.iter().filter_map(|key| Some(((*key).to_owned(), json.get(key)?.clone()))).collect();
+        leaf.insert("body".to_owned(), Json::text(body_digest(&salt, &body)));
+        Sealed { leaf: Json::Object(leaf).to_canonical(), body, salt }
+    }
+
     /// The record in full.
     pub fn body(&self) -> Json {
         match self {

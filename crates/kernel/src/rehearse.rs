@@ -86,7 +86,8 @@ fn context(members: &Object, at: Instant) -> Result<Context, String> {
         context.state = state.as_object().ok_or("`state` is not a map")?.clone();
     }
     if let Some(Json::Object(state)) = members.get("snapshot") {
-        let snapshot = Snapshot { at, source: "test".to_owned(), flow: None, state: state.clone() };
+        let snapshot =
+            Snapshot { at, source: "test".to_owned(), flow: None, state: state.clone(), session: Object::new() };
         context.snapshots.insert(INLINE.to_owned(), snapshot);
     }
     Ok(context)

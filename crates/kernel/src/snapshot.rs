@@ -17,14 +17,22 @@ pub struct Snapshot {
     pub source: String,
     /// The flow it was compiled for, if for one.
     pub flow: Option<String>,
-    /// State by key. Session, memory and artifacts join it under their own layers.
+    /// State by key. Memory and artifacts will join it under their own layers.
     pub state: Object,
+    /// What the flow's session held.
+    pub session: Object,
 }
 
 impl Snapshot {
     /// The id: SHA-256 over time, source, flow and state. Nothing that distinguishes two snapshots is left out.
     pub fn id(&self) -> String {
-        let layers = Json::object([("state", Json::Object(self.state.clone()))]);
+        let mut layers = Object::new();
+        layers.insert("state".to_owned(), Json::Object(self.state.clone()));
+        // A layer that holds nothing is no layer: ids stay what they were when layers join.
+        if !self.session.is_empty() {
+            layers.insert("session".to_owned(), Json::Object(self.session.clone()));
+        }
+        let layers = Json::Object(layers);
         let flow = self.flow.as_deref().unwrap_or_default();
         let digest = Digest::of_parts(&[
             FORMAT,

@@ -2,7 +2,7 @@
 //!
 //! Expressions are stubs (`amount<=25`, `broken`): the real engines are tested where they live.
 
-use crate::agent::{AgentRow, AgentStatus};
+use crate::agent::{AgentRow, AgentStatus, Restriction};
 use crate::apply::apply;
 use crate::command::{Command, MintedIds, Submission};
 use crate::contract::{
@@ -23,7 +23,7 @@ use crate::request::Provenance;
 use crate::snapshot::Snapshot;
 use crate::template::Template;
 use crate::time::{Duration, Instant};
-use crate::world::{Entity, Key, Row, World};
+use crate::world::{Entity, Key, Row, StateRow, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -141,12 +141,27 @@ impl Case {
     }
 
     pub fn agent_status(mut self, word: &str) -> Case {
-        self.agent.status = AgentStatus::from_word(word).unwrap();
+        let status = AgentStatus::from_word(word).unwrap();
+        if matches!(status, AgentStatus::Registered | AgentStatus::Active | AgentStatus::Retired) {
+            self.agent.base = status;
+            return self;
+        }
+        let at = Instant::PURE_DEFAULT;
+        let actions = BTreeSet::new();
+        self.agent.restrictions.push(Restriction {
+            status,
+            by: "test".to_owned(),
+            because: String::new(),
+            at,
+            actions,
+        });
         self
     }
 
     pub fn revoked(mut self, actions: &[&str]) -> Case {
-        self.agent.revoked = actions.iter().map(|action| (*action).to_owned()).collect();
+        if let Some(restriction) = self.agent.restrictions.last_mut() {
+            restriction.actions = actions.iter().map(|action| (*action).to_owned()).collect();
+        }
         self
     }
 
@@ -200,14 +215,20 @@ impl Case {
         let Json::Object(state) = Json::parse(text.as_bytes()).unwrap() else { return self };
         for (name, value) in state {
             let key = self.key(Entity::State(name));
-            self.world.put(key, Row::State(value));
+            self.world.put(key, Row::State(StateRow { value, version: 1 }));
         }
         self
     }
 
     pub fn snapshot_data(mut self, name: &str, at: &str, text: &str) -> Case {
         let Json::Object(state) = Json::parse(text.as_bytes()).unwrap() else { return self };
-        let snapshot = Snapshot { at: Instant::parse(at).unwrap(), source: "test".to_owned(), flow: None, state };
+        let snapshot = Snapshot {
+            at: Instant::parse(at).unwrap(),
+            source: "test".to_owned(),
+            flow: None,
+            state,
+            session: Object::new(),
+        };
         let key = self.key(Entity::Snapshot(name.to_owned()));
         self.world.put(key, Row::Snapshot(snapshot));
         self
@@ -230,7 +251,7 @@ impl Case {
     fn judge(&mut self) -> Done {
         let agent_key = self.key(Entity::Agent("bot".to_owned()));
         if self.judged == 0 {
-            self.world.put(agent_key, Row::Agent(self.agent.clone()));
+            self.world.put(agent_key, Row::Agent(Box::new(self.agent.clone())));
         }
         self.judged += 1;
         let proposal = Proposal::from_json(self.proposal.clone()).unwrap();

@@ -3,10 +3,14 @@
 use crate::agent::AgentRow;
 use crate::budget::Window;
 use crate::decimal::Decimal;
+use crate::escalation::EscalationRow;
+use crate::flow::FlowState;
 use crate::ids::Digest;
-use crate::json::Json;
+use crate::intent::IntentRow;
+use crate::json::{Json, Object};
 use crate::outcome::Answer;
 use crate::snapshot::Snapshot;
+use crate::time::Instant;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,12 +18,22 @@ use std::sync::Arc;
 /// Names one entity. The order of the variants is the global lock order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Entity {
+    /// The tenant itself, with its kill switch. Loaded with every command.
+    Tenant,
     /// A stored answer: agent and key.
     Idempotency(String, String),
     /// An agent.
     Agent(String),
+    /// A contract in its full form, by digest.
+    Contract(String),
     /// A flow.
     Flow(String),
+    /// A question to people.
+    Escalation(String),
+    /// A permission to cause an effect.
+    Intent(String),
+    /// The waiting intents whose time ends soonest; a range, loaded only under pressure.
+    DueIntents,
     /// A business effect.
     Effect(String),
     /// A resource.
@@ -28,9 +42,14 @@ pub enum Entity {
     Budget(String, String),
     /// A key of state.
     State(String),
-    /// A snapshot by name.
+    /// What a flow's session holds.
+    Session(String),
+    /// A snapshot by name or id.
     Snapshot(String),
 }
+
+/// Intents one look at [`Entity::DueIntents`] loads.
+pub const DUE_INTENTS_MAX: usize = 64;
 
 /// An entity of a tenant.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -62,12 +81,22 @@ pub type KeySet = BTreeSet<Key>;
 /// What is known of one entity.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Row {
+    /// The tenant.
+    Tenant(TenantRow),
     /// A stored answer.
     Idempotency(Box<StoredAnswer>),
     /// An agent.
-    Agent(AgentRow),
+    Agent(Box<AgentRow>),
+    /// A contract in its full form.
+    Contract(Arc<Json>),
     /// A flow.
     Flow(FlowRow),
+    /// A question to people.
+    Escalation(Box<EscalationRow>),
+    /// A permission to cause an effect.
+    Intent(Box<IntentRow>),
+    /// The waiting intents whose time ends soonest, soonest first.
+    DueIntents(Vec<String>),
     /// A business effect.
     Effect(EffectRow),
     /// A resource.
@@ -75,9 +104,38 @@ pub enum Row {
     /// A windowed budget.
     Budget(Window),
     /// A value of state.
-    State(Json),
+    State(StateRow),
+    /// What a flow's session holds.
+    Session(Object),
     /// A snapshot.
     Snapshot(Snapshot),
+}
+
+/// The tenant.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TenantRow {
+    /// Who pulled the kill switch and why; while it is pulled nothing is accepted.
+    pub halted: Option<Halt>,
+}
+
+/// A pulled kill switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Halt {
+    /// Who.
+    pub by: String,
+    /// Why.
+    pub because: String,
+    /// When.
+    pub at: Instant,
+}
+
+/// A value of state. The version grows with every write and is what compare-and-set compares.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StateRow {
+    /// The value.
+    pub value: Json,
+    /// From 1.
+    pub version: u64,
 }
 
 /// The answer given for an idempotency key.
@@ -89,9 +147,21 @@ pub struct StoredAnswer {
     pub answer: Answer,
 }
 
-/// What a flow has used up.
+/// A flow: where it comes from, whether it is open, and what it has used up.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FlowRow {
+    /// Whether proposals are taken.
+    pub state: FlowState,
+    /// The agent it was opened for.
+    pub agent: String,
+    /// When.
+    pub opened_at: Option<Instant>,
+    /// The flow it came out of.
+    pub parent: Option<String>,
+    /// The first of its line; itself if it has no parent.
+    pub root: Option<String>,
+    /// How many flows stand above it.
+    pub depth: u64,
     /// Proposals judged in it.
     pub steps: u64,
     /// Of those, rejected ones that count as retries.
@@ -116,11 +186,13 @@ pub struct ResourceRow {
     pub held: Decimal,
     /// Used up for good.
     pub consumed: Decimal,
+    /// How contracts declare it; all must declare it alike.
+    pub declared: Option<String>,
 }
 
 impl ResourceRow {
     /// A resource nobody has touched.
-    pub const UNTOUCHED: ResourceRow = ResourceRow { held: Decimal::ZERO, consumed: Decimal::ZERO };
+    pub const UNTOUCHED: ResourceRow = ResourceRow { held: Decimal::ZERO, consumed: Decimal::ZERO, declared: None };
 
     /// What is left of a capacity; `None` on overflow, which the caller must treat as nothing.
     pub fn free(&self, capacity: Decimal) -> Option<Decimal> {
@@ -144,17 +216,31 @@ pub enum Loaded<'a> {
 pub struct World {
     rows: BTreeMap<Key, Option<Row>>,
     complete: bool,
+    /// What was changed since it was loaded, and by which record; a complete world has nobody to tell.
+    changed: BTreeMap<Key, usize>,
+    record: usize,
+}
+
+/// An entity that was changed, for a store to save.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Changed {
+    /// Which.
+    pub key: Key,
+    /// What it is now.
+    pub row: Row,
+    /// Which record of the batch, from 0, says so; stored answers point at it.
+    pub record: usize,
 }
 
 impl World {
     /// A world that holds everything there is: what it does not have does not exist.
     pub fn complete() -> World {
-        World { rows: BTreeMap::new(), complete: true }
+        World { complete: true, ..World::default() }
     }
 
     /// A slice: what was not put in is not loaded.
     pub fn slice() -> World {
-        World { rows: BTreeMap::new(), complete: false }
+        World::default()
     }
 
     /// Looks an entity up.
@@ -175,7 +261,12 @@ impl World {
     /// Changes an entity in place, making it first where it does not exist.
     pub fn update(&mut self, key: &Key, make: impl FnOnce() -> Row, change: impl FnOnce(&mut Row)) {
         match self.rows.get_mut(key) {
-            Some(Some(row)) => change(row),
+            Some(Some(row)) => {
+                change(row);
+                if !self.complete {
+                    self.changed.insert(key.clone(), self.record);
+                }
+            }
             Some(None) | None => {
                 let mut row = make();
                 change(&mut row);
@@ -184,18 +275,41 @@ impl World {
         }
     }
 
-    /// Loads or changes an entity.
+    /// Changes an entity.
     pub fn put(&mut self, key: Key, row: Row) {
+        if !self.complete {
+            self.changed.insert(key.clone(), self.record);
+        }
         self.rows.insert(key, Some(row));
     }
 
-    /// Says that an entity does not exist.
-    pub fn put_absent(&mut self, key: Key) {
-        self.rows.insert(key, None);
+    /// Says what a store holds, or that it holds nothing. This is no change.
+    pub fn load(&mut self, key: Key, row: Option<Row>) {
+        self.rows.insert(key, row);
     }
 
     /// The keys that are not loaded.
     pub fn missing(&self, keys: &KeySet) -> KeySet {
         keys.iter().filter(|key| self.get(key) == Loaded::NotLoaded).cloned().collect()
+    }
+
+    /// From now on changes belong to this record of the batch.
+    pub fn begin_record(&mut self, record: usize) {
+        self.record = record;
+    }
+
+    /// What was changed, in lock order.
+    pub fn take_changes(&mut self) -> Vec<Changed> {
+        let changed = std::mem::take(&mut self.changed);
+        let rows = changed.into_iter().filter_map(|(key, record)| {
+            let row = self.rows.get(&key)?.clone()?;
+            Some(Changed { key, row, record })
+        });
+        rows.collect()
+    }
+
+    /// Everything it holds, in lock order.
+    pub fn iter(&self) -> impl Iterator<Item = (&Key, &Row)> {
+        self.rows.iter().filter_map(|(key, row)| Some((key, row.as_ref()?)))
     }
 }

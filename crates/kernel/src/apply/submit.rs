@@ -1,7 +1,7 @@
 //! Submitting a proposal: load, judge, take what an acceptance takes, answer and record.
 
 use super::touched::{ESCALATIONS, Touched};
-use crate::agent::{AgentRow, AgentStatus};
+use crate::agent::{Actor, AgentRow, AgentStatus, Restriction};
 use crate::budget::Window;
 use crate::bugs::{self, Bug};
 use crate::command::Submission;
@@ -13,16 +13,16 @@ use crate::finding::{Code, Effect, Finding, Findings, Gate};
 use crate::gates::{reservations, validity};
 use crate::intent::{Hold, Intent};
 use crate::json::{Json, Object};
-use crate::outcome::{Answer, Done, Outcome, Verdict};
+use crate::outcome::{Answer, AnsweredIntent, Done, Outcome, Verdict};
 use crate::plan::PlannedBudget;
 use crate::reasons::Reason;
 use crate::record::{DecisionRecord, Record};
 use crate::request::{Number, Request};
 use crate::snapshot::Snapshot;
 use crate::time::{Duration, Instant};
-use crate::world::{EffectRow, FlowRow, Key, Loaded, ResourceRow, Row, StoredAnswer, World};
+use crate::world::{EffectRow, FlowRow, Key, Loaded, ResourceRow, Row, StateRow, StoredAnswer, World};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Snapshot of live state compiled at the decision.
@@ -54,7 +54,7 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
         id: submission.proposal_id().to_owned(),
         verdict: judgement.verdict,
         findings: judgement.findings.into(),
-        intent,
+        intent: intent.map(AnsweredIntent::Made),
     };
     if let Some(key) = touched.idempotency {
         let stored = StoredAnswer { fingerprint: submission.proposal.fingerprint, answer: answer.clone() };
@@ -94,7 +94,7 @@ fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &'a Touched,
     let mut state = BTreeMap::new();
     let mut live = BTreeMap::new();
     for (template, name, key) in &touched.state {
-        if let Loaded::Present(Row::State(value)) = world.get(key) {
+        if let Loaded::Present(Row::State(StateRow { value, .. })) = world.get(key) {
             state.insert(template.clone(), value.clone());
             live.insert(name.as_str(), value);
         }
@@ -185,7 +185,7 @@ fn snapshot_fact<'a>(
     }
     let flow = Some(submission.flow_id().to_owned());
     let state: Object = live.iter().map(|(key, value)| ((*key).to_owned(), (*value).clone())).collect();
-    SnapshotFact::Known(name, Snapshot { at, source: CURRENT.to_owned(), flow, state })
+    SnapshotFact::Known(name, Snapshot { at, source: CURRENT.to_owned(), flow, state, session: Object::new() })
 }
 
 /// All gates, and then the budget of questions: when it is empty, nobody is asked.
@@ -225,6 +225,7 @@ fn intent(facts: &Facts<'_>, submission: &Arc<Submission>) -> Option<Arc<Intent>
         effect_key,
         valid_until: validity::valid_until(facts),
         holds: reservations::wanted(&facts.request).into_iter().filter_map(hold).collect(),
+        taken: Vec::new(),
     }))
 }
 
@@ -245,7 +246,7 @@ fn take(
             if counts_as_retry(&judgement.findings) {
                 flow.rejected = flow.rejected.saturating_add(1);
             }
-            exhaust(world, submission, touched, &judgement.findings);
+            exhaust(world, submission, touched, &judgement.findings, at);
         }
         Verdict::Escalate => {
             let rules = &submission.contract.contract.escalation;
@@ -267,16 +268,19 @@ fn counts_as_retry(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.effect == Effect::Reject && !duplicate(&finding.code))
 }
 
-fn exhaust(world: &mut World, submission: &Submission, touched: &Touched, findings: &[Finding]) {
+fn exhaust(world: &mut World, submission: &Submission, touched: &Touched, findings: &[Finding], at: Instant) {
     let exhausted = findings.iter().any(|finding| finding.code == Code::Known(Reason::EscalationBudgetExhausted));
     let passive = submission.contract.contract.escalation.on_exhausted == OnExhausted::Passive;
     let Some(agent) = agent_row(world, &touched.agent).cloned().filter(|_| exhausted && passive) else { return };
-    // Harder states stay as they are.
-    if agent.status != AgentStatus::Active {
-        return;
-    }
-    let because = Some(format!("its {ESCALATIONS} are used up"));
-    world.put(touched.agent.clone(), Row::Agent(AgentRow { status: AgentStatus::Passive, because, ..agent }));
+    let mut agent = agent;
+    agent.restrictions.push(Restriction {
+        status: AgentStatus::Passive,
+        by: Actor::Kernel.text(),
+        because: format!("its {ESCALATIONS} are used up"),
+        at,
+        actions: BTreeSet::new(),
+    });
+    world.put(touched.agent.clone(), Row::Agent(Box::new(agent)));
 }
 
 fn take_budgets(world: &mut World, submission: &Submission, touched: &Touched, at: Instant) {

@@ -17,19 +17,21 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     }
     let Some(agent) = facts.agent else { return };
     let reads = facts.request.action().is_some_and(|action| action.rules.reads);
-    let revoked = agent.revoked.is_empty() || agent.revoked.contains(&proposal.action);
-    let finding = match agent.status {
-        AgentStatus::Active => return,
-        AgentStatus::Passive if reads => return,
-        AgentStatus::Degraded if !revoked => return,
+    let revoked = agent.revokes(&proposal.action);
+    let finding = match agent.status() {
+        // A milder state above it does not give a revoked action back.
+        AgentStatus::Degraded | AgentStatus::EscalationOnly | AgentStatus::Active if revoked => {
+            Finding::reject(Gate::Agent, Reason::AgentDegraded)
+        }
+        AgentStatus::Active | AgentStatus::Degraded => return,
+        AgentStatus::Passive if reads && !revoked => return,
         AgentStatus::Registered => Finding::reject(Gate::Agent, Reason::ContractInactive),
         AgentStatus::Passive => Finding::reject(Gate::Agent, Reason::AgentPassive),
-        AgentStatus::Degraded => Finding::reject(Gate::Agent, Reason::AgentDegraded),
         AgentStatus::EscalationOnly => Finding::escalate(Gate::Agent, Reason::AgentEscalationOnly),
         AgentStatus::Suspended => Finding::reject(Gate::Agent, Reason::AgentSuspended),
         AgentStatus::Retired => Finding::reject(Gate::Agent, Reason::AgentRetired),
     };
-    let because = agent.because.as_ref().map(|because| format!(": {because}")).unwrap_or_default();
+    let because = agent.because().map(|because| format!(": {because}")).unwrap_or_default();
     findings.push(
         finding
             .with("agent", proposal.agent.as_str())

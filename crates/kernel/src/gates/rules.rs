@@ -4,7 +4,6 @@ use crate::contract::Rule;
 use crate::evaluator::{ExpressionEvaluator, ExpressionFault};
 use crate::facts::Facts;
 use crate::finding::{Code, Effect, Finding, Findings, Gate};
-use crate::json::Json;
 use crate::reasons::Reason;
 use crate::request::ActionFacts;
 
@@ -78,8 +77,8 @@ fn rule_finding(rule: &Rule, effect: Effect) -> Finding {
         Some(reason) => Code::Known(reason),
         None => Code::Custom { code: rule.reason.clone(), when: rule.when.clone() },
     };
-    let values = vec![("problem", Json::text(rule.when.as_str())), ("allow", Json::text(format!("not {}", rule.when)))];
-    Finding { gate: Gate::Rules, code, effect, field: None, values }
+    let finding = Finding { gate: Gate::Rules, code, effect, field: None, values: Vec::new() };
+    finding.with("problem", rule.when.as_str()).with("allow", format!("not {}", rule.when))
 }
 
 #[cfg(test)]

@@ -1,0 +1,140 @@
+//! Escalations: questions to people. Bound to exact bytes, answered once, by someone entitled to.
+
+use crate::contract::{Impact, words};
+use crate::ids::Digest;
+use crate::json::Json;
+use crate::time::Instant;
+
+words! {
+    /// Where a question stands.
+    EscalationState {
+        /// Waiting for an answer.
+        Open = "OPEN",
+        /// Accepted as it was.
+        Overridden = "OVERRIDDEN",
+        /// Another proposal took its place.
+        Modified = "MODIFIED",
+        /// A person said no.
+        Aborted = "ABORTED",
+        /// Nobody answered in time.
+        Expired = "EXPIRED",
+    }
+}
+
+words! {
+    /// What a person can say. Any other text is refused.
+    HumanDecision {
+        /// Accept as it is.
+        Override = "OVERRIDE",
+        /// Accept something else instead.
+        Modify = "MODIFY",
+        /// No.
+        Abort = "ABORT",
+    }
+}
+
+/// A question to people.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EscalationRow {
+    /// Where it stands.
+    pub state: EscalationState,
+    /// Who asked.
+    pub agent: String,
+    /// In which flow.
+    pub flow: String,
+    /// The proposal's id.
+    pub proposal_id: String,
+    /// The exact proposal.
+    pub proposal: Json,
+    /// SHA-256 of the exact canonical bytes a person is shown.
+    pub digest: Digest,
+    /// Digest of the contract it was judged under.
+    pub contract: Digest,
+    /// The codes that made it a question.
+    pub reasons: Vec<String>,
+    /// How much it may hurt.
+    pub impact: Impact,
+    /// Groups whose members may answer.
+    pub approvers: Vec<String>,
+    /// How many must agree.
+    pub quorum: u64,
+    /// When it was asked.
+    pub asked_at: Instant,
+    /// After this the safe default counts.
+    pub deadline: Instant,
+    /// Who agreed so far.
+    pub votes: Vec<Vote>,
+    /// Who answered and what came of it, once it is over.
+    pub answer: Option<GivenAnswer>,
+    /// Where the door says the values came from; kept because the answer judges again.
+    pub provenance: Json,
+    /// Id of the intent an acceptance will make.
+    pub intent: String,
+}
+
+impl EscalationRow {
+    /// When the safe default counts; nothing is due once it is over.
+    pub fn due(&self) -> Option<Instant> {
+        (self.state == EscalationState::Open).then_some(self.deadline)
+    }
+}
+
+/// One person's agreement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Vote {
+    /// Who.
+    pub person: String,
+    /// When.
+    pub at: Instant,
+}
+
+/// How a question ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GivenAnswer {
+    /// What was said; `None` when time answered.
+    pub decision: Option<HumanDecision>,
+    /// By whom.
+    pub person: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// When.
+    pub at: Instant,
+    /// The intent that came of it.
+    pub intent: Option<String>,
+}
+
+/// The machine; `None` is refused: a question is answered once.
+pub fn transition(state: EscalationState, decision: Option<HumanDecision>) -> Option<EscalationState> {
+    match (state, decision) {
+        (EscalationState::Open, Some(HumanDecision::Override)) => Some(EscalationState::Overridden),
+        (EscalationState::Open, Some(HumanDecision::Modify)) => Some(EscalationState::Modified),
+        (EscalationState::Open, Some(HumanDecision::Abort)) => Some(EscalationState::Aborted),
+        (EscalationState::Open, None) => Some(EscalationState::Expired),
+        (
+            EscalationState::Overridden
+            | EscalationState::Modified
+            | EscalationState::Aborted
+            | EscalationState::Expired,
+            Some(HumanDecision::Override | HumanDecision::Modify | HumanDecision::Abort) | None,
+        ) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn w15_an_unknown_decision_is_no_decision() {
+        for text in ["approve", "yes", "override", "OVERRIDE ", ""] {
+            assert_eq!(HumanDecision::from_word(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_question_is_answered_once() {
+        let over = transition(EscalationState::Open, Some(HumanDecision::Abort)).unwrap();
+        assert_eq!(transition(over, Some(HumanDecision::Override)), None);
+        assert_eq!(transition(over, None), None);
+    }
+}

@@ -1,0 +1,500 @@
+//! Rows as a store keeps them: canonical JSON, the same for every store. A store knows keys and bytes, never meaning.
+//!
+//! What cannot be read back is damage, and damage is never taken for absence.
+
+mod people;
+
+use crate::agent::{AgentRow, AgentStatus, Restriction, Session};
+use crate::budget::Window;
+use crate::contract::amend::Amendment;
+use crate::contract::{ResourceKind, Role};
+use crate::decimal::Decimal;
+use crate::flow::FlowState;
+use crate::ids::Digest;
+use crate::intent::{Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Taken, hold_json};
+use crate::json::{Json, Object};
+use crate::snapshot::Snapshot;
+use crate::time::Instant;
+use crate::world::{EffectRow, Entity, FlowRow, Halt, ResourceRow, Row, StateRow, TenantRow};
+use std::sync::Arc;
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
+        /// What kind of entity a stored row is; each kind has a table of its own.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Kind { $($(#[$doc])* $name),+ }
+
+        impl Kind {
+            /// Every kind, in lock order.
+            pub const ALL: &'static [Kind] = &[$(Kind::$name),+];
+
+            /// Its name in tables.
+            pub fn word(self) -> &'static str {
+                match self { $(Kind::$name => $word),+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The tenant itself.
+    Tenant = "tenant",
+    /// Stored answers.
+    Idempotency = "idempotency",
+    /// Agents.
+    Agent = "agent",
+    /// Contracts by digest.
+    Contract = "contract",
+    /// Flows.
+    Flow = "flow",
+    /// Questions to people.
+    Escalation = "escalation",
+    /// Permissions to cause an effect.
+    Intent = "intent",
+    /// A range over intents; it has no table.
+    DueIntents = "due_intents",
+    /// Business effects.
+    Effect = "effect",
+    /// Resources.
+    Resource = "resource",
+    /// Windowed budgets.
+    Budget = "budget",
+    /// State.
+    State = "state",
+    /// Sessions of flows.
+    Session = "session",
+    /// Snapshots.
+    Snapshot = "snapshot",
+}
+
+impl Entity {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Entity::Tenant => Kind::Tenant,
+            Entity::Idempotency(..) => Kind::Idempotency,
+            Entity::Agent(_) => Kind::Agent,
+            Entity::Contract(_) => Kind::Contract,
+            Entity::Flow(_) => Kind::Flow,
+            Entity::Escalation(_) => Kind::Escalation,
+            Entity::Intent(_) => Kind::Intent,
+            Entity::DueIntents => Kind::DueIntents,
+            Entity::Effect(_) => Kind::Effect,
+            Entity::Resource(_) => Kind::Resource,
+            Entity::Budget(..) => Kind::Budget,
+            Entity::State(_) => Kind::State,
+            Entity::Session(_) => Kind::Session,
+            Entity::Snapshot(_) => Kind::Snapshot,
+        }
+    }
+
+    /// The parts of its name within the tenant and kind.
+    pub fn parts(&self) -> (&str, Option<&str>) {
+        match self {
+            Entity::Tenant | Entity::DueIntents => ("", None),
+            Entity::Agent(name)
+            | Entity::Contract(name)
+            | Entity::Flow(name)
+            | Entity::Escalation(name)
+            | Entity::Intent(name)
+            | Entity::Effect(name)
+            | Entity::Resource(name)
+            | Entity::State(name)
+            | Entity::Session(name)
+            | Entity::Snapshot(name) => (name, None),
+            Entity::Idempotency(agent, name) | Entity::Budget(agent, name) => (agent, Some(name)),
+        }
+    }
+
+    /// The entity of a kind and the parts of its name; `None` if the parts do not fit the kind.
+    pub fn from_parts(kind: Kind, first: &str, second: Option<&str>) -> Option<Entity> {
+        let first = first.to_owned();
+        Some(match (kind, second) {
+            (Kind::Tenant, None) => Entity::Tenant,
+            (Kind::DueIntents, None) => Entity::DueIntents,
+            (Kind::Agent, None) => Entity::Agent(first),
+            (Kind::Contract, None) => Entity::Contract(first),
+            (Kind::Flow, None) => Entity::Flow(first),
+            (Kind::Escalation, None) => Entity::Escalation(first),
+            (Kind::Intent, None) => Entity::Intent(first),
+            (Kind::Effect, None) => Entity::Effect(first),
+            (Kind::Resource, None) => Entity::Resource(first),
+            (Kind::State, None) => Entity::State(first),
+            (Kind::Session, None) => Entity::Session(first),
+            (Kind::Snapshot, None) => Entity::Snapshot(first),
+            (Kind::Idempotency, Some(name)) => Entity::Idempotency(first, name.to_owned()),
+            (Kind::Budget, Some(name)) => Entity::Budget(first, name.to_owned()),
+            (
+                Kind::Tenant
+                | Kind::DueIntents
+                | Kind::Agent
+                | Kind::Contract
+                | Kind::Flow
+                | Kind::Escalation
+                | Kind::Intent
+                | Kind::Effect
+                | Kind::Resource
+                | Kind::State
+                | Kind::Session
+                | Kind::Snapshot,
+                Some(_),
+            )
+            | (Kind::Idempotency | Kind::Budget, None) => return None,
+        })
+    }
+}
+
+impl Row {
+    /// When something must happen to it of its own accord; stores keep an index over this.
+    pub fn due(&self) -> Option<Instant> {
+        match self {
+            Row::Intent(intent) if intent.state == IntentState::Ready => Some(intent.facts.valid_until()),
+            Row::Escalation(question) => question.due(),
+            Row::Intent(_)
+            | Row::Tenant(_)
+            | Row::Idempotency(_)
+            | Row::Agent(_)
+            | Row::Contract(_)
+            | Row::Flow(_)
+            | Row::DueIntents(_)
+            | Row::Effect(_)
+            | Row::Resource(_)
+            | Row::Budget(_)
+            | Row::State(_)
+            | Row::Session(_)
+            | Row::Snapshot(_) => None,
+        }
+    }
+
+    /// What a store keeps. A stored answer is its fingerprint: the answer itself is in the record it points at.
+    pub fn to_stored(&self) -> String {
+        let json = match self {
+            Row::Tenant(row) => tenant_json(row),
+            Row::Idempotency(stored) => return stored.fingerprint.to_string(),
+            Row::Agent(row) => agent_json(row),
+            Row::Contract(contract) => return contract.to_canonical(),
+            Row::Flow(row) => flow_json(row),
+            Row::Escalation(row) => people::to_json(row),
+            Row::Intent(row) => intent_json(row),
+            Row::DueIntents(names) => Json::texts(names.iter().map(String::as_str)),
+            Row::Effect(row) => {
+                Json::object([("intent", Json::text(row.intent.as_str())), ("done", Json::Bool(row.done))])
+            }
+            Row::Resource(row) => Json::object([
+                ("held", decimal_json(row.held)),
+                ("consumed", decimal_json(row.consumed)),
+                ("declared", row.declared.as_ref().map_or(Json::Null, |declared| Json::text(declared.as_str()))),
+            ]),
+            Row::Budget(window) => window.to_json(),
+            Row::State(row) => Json::object([("value", row.value.clone()), ("version", Json::from(row.version))]),
+            Row::Session(values) => Json::Object(values.clone()),
+            Row::Snapshot(snapshot) => snapshot_json(snapshot),
+        };
+        json.to_canonical()
+    }
+
+    /// Reads back what [`Row::to_stored`] wrote; `None` is damage. Stored answers are read through their record.
+    pub fn from_stored(kind: Kind, text: &str) -> Option<Row> {
+        let json = Json::parse_within(text.as_bytes(), &crate::json::Bounds::FILE).ok()?;
+        Some(match kind {
+            Kind::Idempotency | Kind::DueIntents => return None,
+            Kind::Tenant => Row::Tenant(tenant(&json)?),
+            Kind::Agent => Row::Agent(Box::new(agent(&json)?)),
+            Kind::Contract => Row::Contract(Arc::new(json)),
+            Kind::Flow => Row::Flow(flow(&json)?),
+            Kind::Escalation => Row::Escalation(Box::new(people::from_json(&json)?)),
+            Kind::Intent => Row::Intent(Box::new(intent(&json)?)),
+            Kind::Effect => {
+                Row::Effect(EffectRow { intent: text_of(&json, "intent")?, done: json.get("done")?.as_bool()? })
+            }
+            Kind::Resource => Row::Resource(ResourceRow {
+                held: decimal_of(&json, "held")?,
+                consumed: decimal_of(&json, "consumed")?,
+                declared: optional_text(&json, "declared"),
+            }),
+            Kind::Budget => Row::Budget(Window::from_json(&json)?),
+            Kind::State => {
+                Row::State(StateRow { value: json.get("value")?.clone(), version: whole_of(&json, "version")? })
+            }
+            Kind::Session => Row::Session(json.as_object()?.clone()),
+            Kind::Snapshot => Row::Snapshot(snapshot(&json)?),
+        })
+    }
+}
+
+pub(crate) fn instant_json(at: Instant) -> Json {
+    Json::Number(Decimal::from(at.micros()))
+}
+
+pub(crate) fn instant_of(json: &Json, key: &str) -> Option<Instant> {
+    Some(Instant::from_micros(json.get(key)?.as_number()?.to_i64()?))
+}
+
+/// Amounts may have more digits than a JSON number holds.
+pub(crate) fn decimal_json(value: Decimal) -> Json {
+    Json::text(value.to_string())
+}
+
+pub(crate) fn decimal_of(json: &Json, key: &str) -> Option<Decimal> {
+    Decimal::parse(json.get(key)?.as_text()?)
+}
+
+pub(crate) fn text_of(json: &Json, key: &str) -> Option<String> {
+    json.get(key)?.as_text().map(str::to_owned)
+}
+
+pub(crate) fn optional_text(json: &Json, key: &str) -> Option<String> {
+    json.get(key).and_then(Json::as_text).map(str::to_owned)
+}
+
+/// A member that must be there and may be null.
+pub(crate) fn nullable<'a>(json: &'a Json, key: &str) -> Option<Option<&'a Json>> {
+    let value = json.get(key)?;
+    Some(Some(value).filter(|value| **value != Json::Null))
+}
+
+pub(crate) fn whole_of(json: &Json, key: &str) -> Option<u64> {
+    u64::try_from(json.get(key)?.as_number()?.to_i64()?).ok()
+}
+
+pub(crate) fn texts_of(json: &Json, key: &str) -> Option<Vec<String>> {
+    json.get(key)?.as_list()?.iter().map(|item| item.as_text().map(str::to_owned)).collect()
+}
+
+fn tenant_json(row: &TenantRow) -> Json {
+    let halted = row.halted.as_ref().map_or(Json::Null, |halt| {
+        Json::object([
+            ("by", Json::text(halt.by.as_str())),
+            ("because", Json::text(halt.because.as_str())),
+            ("at", instant_json(halt.at)),
+        ])
+    });
+    Json::object([("halted", halted)])
+}
+
+fn tenant(json: &Json) -> Option<TenantRow> {
+    let halted = match json.get("halted")? {
+        Json::Null => None,
+        halt @ (Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_) | Json::Object(_)) => {
+            Some(Halt { by: text_of(halt, "by")?, because: text_of(halt, "because")?, at: instant_of(halt, "at")? })
+        }
+    };
+    Some(TenantRow { halted })
+}
+
+fn restriction_json(restriction: &Restriction) -> Json {
+    Json::object([
+        ("status", Json::text(restriction.status.word())),
+        ("by", Json::text(restriction.by.as_str())),
+        ("because", Json::text(restriction.because.as_str())),
+        ("at", instant_json(restriction.at)),
+        ("actions", Json::texts(restriction.actions.iter().map(String::as_str))),
+    ])
+}
+
+fn restriction(json: &Json) -> Option<Restriction> {
+    Some(Restriction {
+        status: AgentStatus::from_word(json.get("status")?.as_text()?)?,
+        by: text_of(json, "by")?,
+        because: text_of(json, "because")?,
+        at: instant_of(json, "at")?,
+        actions: texts_of(json, "actions")?.into_iter().collect(),
+    })
+}
+
+/// An amendment as rows and records hold it.
+pub(crate) fn amendment_json(amendment: &Amendment) -> Json {
+    let number = |value: Option<Decimal>| value.map_or(Json::Null, decimal_json);
+    Json::object([
+        ("action", Json::text(amendment.action.as_str())),
+        ("param", Json::text(amendment.param.as_str())),
+        ("min", number(amendment.min)),
+        ("max", number(amendment.max)),
+        ("actor", Json::text(amendment.actor.as_str())),
+        ("at", instant_json(amendment.at)),
+        ("expires", amendment.expires.map_or(Json::Null, instant_json)),
+    ])
+}
+
+pub(crate) fn amendment(json: &Json) -> Option<Amendment> {
+    Some(Amendment {
+        action: text_of(json, "action")?,
+        param: text_of(json, "param")?,
+        min: decimal_of(json, "min"),
+        max: decimal_of(json, "max"),
+        actor: text_of(json, "actor")?,
+        at: instant_of(json, "at")?,
+        expires: instant_of(json, "expires"),
+    })
+}
+
+fn agent_json(row: &AgentRow) -> Json {
+    let session = row.session.as_ref().map_or(Json::Null, |session| {
+        Json::object([
+            ("token_hash", Json::text(session.token_hash.to_string())),
+            ("expires", instant_json(session.expires)),
+        ])
+    });
+    Json::object([
+        ("base", Json::text(row.base.word())),
+        ("restrictions", Json::List(row.restrictions.iter().map(restriction_json).collect())),
+        ("role", Json::from(row.role.map(|role| role.word().to_owned()))),
+        ("contract", Json::from(row.contract.map(|digest| digest.to_string()))),
+        ("offered", Json::from(row.offered.map(|digest| digest.to_string()))),
+        ("parent", Json::from(row.parent.clone())),
+        ("version", Json::from(row.version.clone())),
+        ("session", session),
+        ("amendments", Json::List(row.amendments.iter().map(amendment_json).collect())),
+    ])
+}
+
+fn agent(json: &Json) -> Option<AgentRow> {
+    let digest = |key: &str| match nullable(json, key)? {
+        None => Some(None),
+        Some(value) => Digest::parse(value.as_text()?).map(Some),
+    };
+    let session = match nullable(json, "session")? {
+        None => None,
+        Some(value) => Some(Session {
+            token_hash: Digest::parse(value.get("token_hash")?.as_text()?)?,
+            expires: instant_of(value, "expires")?,
+        }),
+    };
+    let role = match nullable(json, "role")? {
+        None => None,
+        Some(value) => Some(Role::from_word(value.as_text()?)?),
+    };
+    Some(AgentRow {
+        base: AgentStatus::from_word(json.get("base")?.as_text()?)?,
+        restrictions: json.get("restrictions")?.as_list()?.iter().map(restriction).collect::<Option<_>>()?,
+        role,
+        contract: digest("contract")?,
+        offered: digest("offered")?,
+        parent: optional_text(json, "parent"),
+        version: optional_text(json, "version"),
+        session,
+        amendments: json.get("amendments")?.as_list()?.iter().map(amendment).collect::<Option<_>>()?,
+    })
+}
+
+/// Flows are many and mostly young: what says nothing is left out.
+fn flow_json(row: &FlowRow) -> Json {
+    let mut members = Object::new();
+    let mut put = |key: &str, value: Json| members.insert(key.to_owned(), value);
+    put("agent", Json::text(row.agent.as_str()));
+    put("steps", Json::from(row.steps));
+    if row.state != FlowState::Open {
+        put("state", Json::text(row.state.word()));
+    }
+    if let Some(at) = row.opened_at {
+        put("at", instant_json(at));
+    }
+    for (key, name) in [("parent", &row.parent), ("root", &row.root)] {
+        if let Some(name) = name {
+            put(key, Json::text(name.as_str()));
+        }
+    }
+    for (key, count) in [("depth", row.depth), ("rejected", row.rejected), ("tokens", row.tokens)] {
+        if count > 0 {
+            put(key, Json::from(count));
+        }
+    }
+    Json::Object(members)
+}
+
+fn flow(json: &Json) -> Option<FlowRow> {
+    let state = match json.get("state") {
+        None => FlowState::Open,
+        Some(word) => FlowState::from_word(word.as_text()?)?,
+    };
+    let count = |key: &str| json.get(key).map_or(Some(0), |_| whole_of(json, key));
+    Some(FlowRow {
+        state,
+        agent: text_of(json, "agent")?,
+        opened_at: instant_of(json, "at"),
+        parent: optional_text(json, "parent"),
+        root: optional_text(json, "root"),
+        depth: count("depth")?,
+        steps: count("steps")?,
+        rejected: count("rejected")?,
+        tokens: count("tokens")?,
+    })
+}
+
+fn intent_json(row: &IntentRow) -> Json {
+    let kept = row.facts.to_kept();
+    let taken = kept.taken.iter().map(|taken| {
+        Json::List(vec![
+            Json::text(taken.agent.as_str()),
+            Json::text(taken.budget.as_str()),
+            decimal_json(taken.amount),
+        ])
+    });
+    Json::object([
+        ("state", Json::text(row.state.word())),
+        ("accepted_at", instant_json(row.accepted_at)),
+        ("agent", Json::text(kept.agent)),
+        ("flow", Json::text(kept.flow)),
+        ("proposal", Json::text(kept.proposal)),
+        ("effect_key", Json::text(kept.effect_key)),
+        ("valid_until", instant_json(kept.valid_until)),
+        ("holds", Json::List(kept.holds.iter().map(hold_json).collect())),
+        ("taken", Json::List(taken.collect())),
+    ])
+}
+
+fn hold(json: &Json) -> Option<Hold> {
+    let amount = json.get("amount")?;
+    let amount = amount.as_number().or_else(|| Decimal::parse(amount.as_text()?))?;
+    Some(Hold {
+        resource: text_of(json, "resource")?,
+        amount,
+        kind: ResourceKind::from_word(json.get("kind")?.as_text()?)?,
+        unit: optional_text(json, "unit"),
+    })
+}
+
+fn intent(json: &Json) -> Option<IntentRow> {
+    let taken = |item: &Json| {
+        let [agent, budget, amount] = item.as_list()? else { return None };
+        Some(Taken {
+            agent: agent.as_text()?.to_owned(),
+            budget: budget.as_text()?.to_owned(),
+            amount: Decimal::parse(amount.as_text()?)?,
+        })
+    };
+    let kept = KeptIntent {
+        agent: text_of(json, "agent")?,
+        flow: text_of(json, "flow")?,
+        proposal: text_of(json, "proposal")?,
+        effect_key: text_of(json, "effect_key")?,
+        valid_until: instant_of(json, "valid_until")?,
+        holds: json.get("holds")?.as_list()?.iter().map(hold).collect::<Option<_>>()?,
+        taken: json.get("taken")?.as_list()?.iter().map(taken).collect::<Option<_>>()?,
+    };
+    Some(IntentRow {
+        state: IntentState::from_word(json.get("state")?.as_text()?)?,
+        accepted_at: instant_of(json, "accepted_at")?,
+        facts: IntentFacts::Kept(Box::new(kept)),
+    })
+}
+
+fn snapshot_json(snapshot: &Snapshot) -> Json {
+    Json::object([
+        ("at", instant_json(snapshot.at)),
+        ("source", Json::text(snapshot.source.as_str())),
+        ("flow", Json::from(snapshot.flow.clone())),
+        ("state", Json::Object(snapshot.state.clone())),
+        ("session", Json::Object(snapshot.session.clone())),
+    ])
+}
+
+fn snapshot(json: &Json) -> Option<Snapshot> {
+    Some(Snapshot {
+        at: instant_of(json, "at")?,
+        source: text_of(json, "source")?,
+        flow: optional_text(json, "flow"),
+        state: json.get("state")?.as_object()?.clone(),
+        session: json.get("session")?.as_object()?.clone(),
+    })
+}

@@ -1,0 +1,83 @@
+//! Questions to people as a store keeps them.
+
+use super::{instant_json, instant_of, nullable, optional_text, text_of, texts_of, whole_of};
+use crate::contract::Impact;
+use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, Vote};
+use crate::ids::Digest;
+use crate::json::Json;
+
+pub(super) fn to_json(row: &EscalationRow) -> Json {
+    let votes = row
+        .votes
+        .iter()
+        .map(|vote| Json::object([("person", Json::text(vote.person.as_str())), ("at", instant_json(vote.at))]));
+    Json::object([
+        ("state", Json::text(row.state.word())),
+        ("agent", Json::text(row.agent.as_str())),
+        ("flow", Json::text(row.flow.as_str())),
+        ("proposal_id", Json::text(row.proposal_id.as_str())),
+        ("proposal", row.proposal.clone()),
+        ("digest", Json::text(row.digest.to_string())),
+        ("contract", Json::text(row.contract.to_string())),
+        ("reasons", Json::texts(row.reasons.iter().map(String::as_str))),
+        ("impact", Json::text(row.impact.word())),
+        ("approvers", Json::texts(row.approvers.iter().map(String::as_str))),
+        ("quorum", Json::from(row.quorum)),
+        ("asked_at", instant_json(row.asked_at)),
+        ("deadline", instant_json(row.deadline)),
+        ("votes", Json::List(votes.collect())),
+        ("answer", row.answer.as_ref().map_or(Json::Null, answer_json)),
+        ("provenance", row.provenance.clone()),
+        ("intent", Json::text(row.intent.as_str())),
+    ])
+}
+
+/// How a question ended, as rows and answers show it.
+pub(crate) fn answer_json(answer: &GivenAnswer) -> Json {
+    Json::object([
+        ("decision", Json::from(answer.decision.map(|decision| decision.word().to_owned()))),
+        ("person", Json::from(answer.person.clone())),
+        ("reason", Json::text(answer.reason.as_str())),
+        ("at", instant_json(answer.at)),
+        ("intent", Json::from(answer.intent.clone())),
+    ])
+}
+
+pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
+    let vote = |item: &Json| Some(Vote { person: text_of(item, "person")?, at: instant_of(item, "at")? });
+    let answer = match nullable(json, "answer")? {
+        None => None,
+        Some(given) => {
+            let decision = match nullable(given, "decision")? {
+                None => None,
+                Some(word) => Some(HumanDecision::from_word(word.as_text()?)?),
+            };
+            Some(GivenAnswer {
+                decision,
+                person: optional_text(given, "person"),
+                reason: text_of(given, "reason")?,
+                at: instant_of(given, "at")?,
+                intent: optional_text(given, "intent"),
+            })
+        }
+    };
+    Some(EscalationRow {
+        state: EscalationState::from_word(json.get("state")?.as_text()?)?,
+        agent: text_of(json, "agent")?,
+        flow: text_of(json, "flow")?,
+        proposal_id: text_of(json, "proposal_id")?,
+        proposal: json.get("proposal")?.clone(),
+        digest: Digest::parse(json.get("digest")?.as_text()?)?,
+        contract: Digest::parse(json.get("contract")?.as_text()?)?,
+        reasons: texts_of(json, "reasons")?,
+        impact: Impact::from_word(json.get("impact")?.as_text()?)?,
+        approvers: texts_of(json, "approvers")?,
+        quorum: whole_of(json, "quorum")?,
+        asked_at: instant_of(json, "asked_at")?,
+        deadline: instant_of(json, "deadline")?,
+        votes: json.get("votes")?.as_list()?.iter().map(vote).collect::<Option<_>>()?,
+        answer,
+        provenance: json.get("provenance")?.clone(),
+        intent: text_of(json, "intent")?,
+    })
+}

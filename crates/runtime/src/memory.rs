@@ -1,0 +1,188 @@
+//! A store in memory: the whole contract of the port without a disk. For tests, rehearsals and simulation.
+
+use crate::ports::clock::{Clock, decision_instant};
+use crate::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault, StoredRecord};
+use kernel::ids::Digest;
+use kernel::json::{Bounds, Json};
+use kernel::outcome::Answer;
+use kernel::stored::Kind;
+use kernel::time::Instant;
+use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a row is kept as: its text, when it is due, and the record that wrote it.
+#[derive(Clone, Debug)]
+struct Kept {
+    text: String,
+    due: Option<Instant>,
+    record: u64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    rows: BTreeMap<Key, Kept>,
+    ledger: Vec<StoredRecord>,
+    last: Option<Instant>,
+    batches: BTreeSet<BatchId>,
+}
+
+/// A store in memory. Clones share what they hold, as several processes share a file.
+#[derive(Clone)]
+pub struct MemoryStore {
+    state: Arc<Mutex<State>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new(clock: Arc<dyn Clock>) -> MemoryStore {
+        MemoryStore { state: Arc::default(), clock }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic while folding leaves the state as it was: changes are taken over only afterwards.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn read(&self, key: &Key) -> Result<Option<Row>, StoreFault> {
+        let Some(kept) = self.rows.get(key) else { return Ok(None) };
+        let damaged = || StoreFault::Corrupt(format!("{:?} cannot be read", key.entity));
+        if key.entity.kind() != Kind::Idempotency {
+            return Row::from_stored(key.entity.kind(), &kept.text).map(Some).ok_or_else(damaged);
+        }
+        let body = usize::try_from(kept.record).ok().and_then(|index| self.ledger.get(index)?.body.as_ref());
+        let json = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::FILE).ok());
+        let answer = json.as_ref().and_then(Answer::from_record).ok_or_else(damaged)?;
+        let fingerprint = Digest::parse(&kept.text).ok_or_else(damaged)?;
+        Ok(Some(Row::Idempotency(Box::new(StoredAnswer { fingerprint, answer }))))
+    }
+
+    fn due(&self, tenant: &str, kind: Kind, until: Option<Instant>, limit: usize) -> Vec<Key> {
+        let of_kind = self.rows.iter().filter(|(key, _)| *key.tenant == *tenant && key.entity.kind() == kind);
+        let mut due: Vec<(Instant, &Key)> = of_kind.filter_map(|(key, kept)| Some((kept.due?, key))).collect();
+        due.sort();
+        let in_time = due.into_iter().filter(|(at, _)| until.is_none_or(|until| *at <= until));
+        in_time.take(limit).map(|(_, key)| key.clone()).collect()
+    }
+
+    fn load(&self, keys: &KeySet) -> Result<World, StoreFault> {
+        let mut world = World::slice();
+        for key in keys {
+            if key.entity != Entity::DueIntents {
+                world.load(key.clone(), self.read(key)?);
+                continue;
+            }
+            let due = self.due(&key.tenant, Kind::Intent, None, DUE_INTENTS_MAX);
+            let mut names = Vec::new();
+            for intent in due {
+                names.push(intent.entity.parts().0.to_owned());
+                let row = self.read(&intent)?;
+                world.load(intent, row);
+            }
+            world.load(key.clone(), Some(Row::DueIntents(names)));
+        }
+        Ok(world)
+    }
+}
+
+impl Store for MemoryStore {
+    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+        let mut state = self.lock();
+        let mut world = state.load(keys)?;
+        let (at, clock_ran_backwards) = decision_instant(self.clock.now(), state.last);
+        let records = fold(&mut world, at);
+        let first = state.ledger.len() as u64;
+        for changed in world.take_changes() {
+            let record = first.saturating_add(changed.record as u64);
+            let kept = Kept { text: changed.row.to_stored(), due: changed.row.due(), record };
+            state.rows.insert(changed.key, kept);
+        }
+        for (index, sealed) in (first..).zip(records) {
+            state.ledger.push(StoredRecord { index, leaf: sealed.leaf, body: Some((sealed.body, sealed.salt)) });
+        }
+        state.last = Some(at);
+        state.batches.insert(batch);
+        Ok(Committed { at, first, clock_ran_backwards })
+    }
+
+    fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {
+        Ok(self.lock().batches.contains(&batch))
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Reader for MemoryStore {
+    fn get(&mut self, key: &Key) -> Result<Option<Row>, StoreFault> {
+        self.lock().read(key)
+    }
+
+    fn scan(
+        &mut self,
+        tenant: &str,
+        kind: Kind,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let state = self.lock();
+        let fits = |key: &&Key| {
+            let behind = after.is_none_or(|after| key.entity.parts().0 > after);
+            *key.tenant == *tenant && key.entity.kind() == kind && kind != Kind::Idempotency && behind
+        };
+        let mut found = Vec::new();
+        for key in state.rows.keys().filter(fits).take(limit) {
+            if let Some(row) = state.read(key)? {
+                found.push((key.clone(), row));
+            }
+        }
+        Ok(found)
+    }
+
+    fn due(&mut self, tenant: &str, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let state = self.lock();
+        let mut found = Vec::new();
+        for key in state.due(tenant, kind, Some(until), limit) {
+            if let Some(row) = state.read(&key)? {
+                found.push((key, row));
+            }
+        }
+        Ok(found)
+    }
+
+    fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {
+        let from = usize::try_from(from).unwrap_or(usize::MAX);
+        Ok(self.lock().ledger.iter().skip(from).take(limit).cloned().collect())
+    }
+
+    fn size(&mut self) -> Result<u64, StoreFault> {
+        Ok(self.lock().ledger.len() as u64)
+    }
+}
+
+/// A clock that stands where it is put.
+#[derive(Debug)]
+pub struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    /// Stands at an instant.
+    pub fn at(instant: Instant) -> ManualClock {
+        ManualClock(AtomicI64::new(instant.micros()))
+    }
+
+    /// Moves it, also backwards.
+    pub fn set(&self, instant: Instant) {
+        self.0.store(instant.micros(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Instant {
+        Instant::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}

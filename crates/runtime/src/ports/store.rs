@@ -1,0 +1,112 @@
+//! The store: lock and load, save what changed, append records, in one transaction for a whole batch.
+
+use kernel::record::Sealed;
+use kernel::stored::Kind;
+use kernel::time::Instant;
+use kernel::world::{Key, KeySet, Row, World};
+use std::fmt;
+
+/// Names a batch, so that a commit whose answer was lost can be looked up.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct BatchId(pub u128);
+
+/// What a fold hands back: one sealed record after another, in the order of the ledger.
+pub type Fold<'a> = dyn FnMut(&mut World, Instant) -> Vec<Sealed> + 'a;
+
+/// A transactional store. One writer uses it; several processes may have one store open.
+///
+/// [`Store::transact`] does, in this order: lock the named entities in key order, load them into a slice of the world
+/// (an entity that does not exist is loaded as absent), read the decision instant *after* the locks
+/// ([`decision_instant`](super::clock::decision_instant)), call `fold` exactly once, save
+/// [`World::take_changes`], append the records at the end of the ledger without a gap, remember the batch id, commit.
+/// Either all of it is durable when it returns `Ok`, or none of it ever is.
+///
+/// Stored answers ([`Kind::Idempotency`]) keep the fingerprint and point at the record that
+/// [`Changed::record`](kernel::world::Changed) names; loading one reads that record's body
+/// ([`Answer::from_record`](kernel::outcome::Answer::from_record)). [`Entity::DueIntents`](kernel::world::Entity)
+/// loads the at most 64 intents of the tenant with the smallest [`Row::due`], and their rows with them.
+pub trait Store: Send {
+    /// One transaction for a batch.
+    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault>;
+
+    /// Whether a batch whose commit was ambiguous is durable. Afterwards it can no longer become durable.
+    fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault>;
+
+    /// A second connection that only reads.
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreFault>;
+}
+
+/// Reads what is committed; takes no part in decisions.
+pub trait Reader: Send {
+    /// One entity.
+    fn get(&mut self, key: &Key) -> Result<Option<Row>, StoreFault>;
+
+    /// Entities of a kind in the order of their names, after a name; for [`Kind::Idempotency`] nothing.
+    fn scan(
+        &mut self,
+        tenant: &str,
+        kind: Kind,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(Key, Row)>, StoreFault>;
+
+    /// Entities of a kind whose [`Row::due`] is not after an instant, soonest first.
+    fn due(&mut self, tenant: &str, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault>;
+
+    /// Records from an index on.
+    fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault>;
+
+    /// How many records there are.
+    fn size(&mut self) -> Result<u64, StoreFault>;
+}
+
+/// A batch that is durable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Committed {
+    /// The decision instant.
+    pub at: Instant,
+    /// Index of its first record.
+    pub first: u64,
+    /// The clock ran backwards; the instant was taken from the ledger instead.
+    pub clock_ran_backwards: bool,
+}
+
+/// A record as the ledger holds it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoredRecord {
+    /// Its place.
+    pub index: u64,
+    /// Header and salted digest.
+    pub leaf: String,
+    /// The body with its salt, unless it was erased.
+    pub body: Option<(String, [u8; 16])>,
+}
+
+/// What went wrong, sorted by what the caller does next.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StoreFault {
+    /// Another transaction was in the way: do the whole batch again.
+    Conflict(String),
+    /// Not now: nothing was committed.
+    Unavailable(String),
+    /// The connection was lost while committing: ask [`Store::has_settled`].
+    Ambiguous(String),
+    /// The store will never take this: nothing was committed.
+    Refused(String),
+    /// What was read cannot be right: stop.
+    Corrupt(String),
+}
+
+impl fmt::Display for StoreFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreFault::Conflict(problem) => write!(formatter, "the store is contended: {problem}"),
+            StoreFault::Unavailable(problem) => write!(formatter, "the store is unavailable: {problem}"),
+            StoreFault::Ambiguous(problem) => write!(formatter, "the store lost the answer to a commit: {problem}"),
+            StoreFault::Refused(problem) => write!(formatter, "the store refused: {problem}"),
+            StoreFault::Corrupt(problem) => write!(formatter, "the store is damaged: {problem}"),
+        }
+    }
+}
+
+impl std::error::Error for StoreFault {}
