@@ -40,6 +40,17 @@ pub enum Actor {
 }
 
 impl Actor {
+    /// Reads back what records name.
+    pub fn parse(text: &str) -> Option<Actor> {
+        match text.split_once(':') {
+            Some(("operator", name)) => Some(Actor::Operator(name.to_owned())),
+            Some(("monitor", name)) => Some(Actor::Monitor(name.to_owned())),
+            Some(("agent", name)) => Some(Actor::Agent(name.to_owned())),
+            None if text == "kernel" => Some(Actor::Kernel),
+            Some(_) | None => None,
+        }
+    }
+
     /// As records name it.
     pub fn text(&self) -> String {
         match self {

@@ -1,13 +1,29 @@
 //! The fold: one command over the world. Total; it never fails and never panics.
 
+mod change;
+mod expiry;
+mod known;
+mod settling;
+mod standing;
 mod submit;
+mod taking;
 mod touched;
 
 use crate::command::{Command, RefusedInput};
+use crate::json::Json;
 use crate::outcome::{Answer, Done, Outcome, Verdict};
 use crate::record::{Record, RefusalRecord};
 use crate::time::Instant;
-use crate::world::World;
+use crate::world::{KeySet, World};
+
+/// What a command touches, as far as that is known before anything is loaded; [`Outcome::Need`] names the rest.
+pub fn touches(command: &Command) -> KeySet {
+    match command {
+        Command::Submit(submission) => touched::Touched::by(submission).keys(),
+        Command::Refuse(_) => KeySet::new(),
+        Command::Change(change) => change::keys(&World::slice(), change),
+    }
+}
 
 /// Applies a command at an instant.
 ///
@@ -16,6 +32,7 @@ pub fn apply(world: &mut World, command: &Command, at: Instant) -> Outcome {
     match command {
         Command::Submit(submission) => submit::apply(world, submission, at),
         Command::Refuse(refused) => refuse(refused, at),
+        Command::Change(change) => change::apply(world, change, at),
     }
 }
 
@@ -27,5 +44,5 @@ fn refuse(refused: &RefusedInput, at: Instant) -> Outcome {
         intent: None,
     };
     let record = Record::Refusal(Box::new(RefusalRecord { refused: refused.clone(), id: answer.id.clone(), at }));
-    Outcome::Done(Box::new(Done { answer, records: vec![record] }))
+    Outcome::Done(Box::new(Done { answer, body: Json::Null, records: vec![record] }))
 }

@@ -63,6 +63,28 @@ bugs! {
     W12NotANumberPasses = "w12_not_a_number_passes",
     /// "1.2.x" accepts 1.0.0: only the major version is compared.
     W13MajorOnly = "w13_major_only",
+    /// A repeated key is judged again instead of getting its stored answer.
+    W01KeyForgotten = "w01_key_forgotten",
+    /// What others hold of a resource is not counted.
+    W02HeldIgnored = "w02_held_ignored",
+    /// The budget of questions is not counted.
+    W03QuestionsUncounted = "w03_questions_uncounted",
+    /// Registering again makes an agent active, under the contract it brings.
+    W04HandshakeResets = "w04_handshake_resets",
+    /// Rejections of a flow are not counted.
+    W05RetriesUncounted = "w05_retries_uncounted",
+    /// State is written without comparing versions.
+    W06MergeBlind = "w06_merge_blind",
+    /// A flow that is over takes proposals.
+    W08ClosedFlowActs = "w08_closed_flow_acts",
+    /// An answer is taken from anyone, also the proposer.
+    W15AnswerFromAnyone = "w15_answer_from_anyone",
+    /// A suspension is not looked at.
+    SuspensionIgnored = "suspension_ignored",
+    /// An answer is taken for other bytes than were shown.
+    AnswerUnbound = "answer_unbound",
+    /// A bound may be amended beyond its ceiling.
+    AmendmentUnbounded = "amendment_unbounded",
     /// Objects with `__entity` in params become real Cedar entities.
     CedarEntityInjection = "cedar_entity_injection",
 }
@@ -71,6 +93,7 @@ bugs! {
 mod switch {
     use super::Bug;
     use std::cell::Cell;
+    use std::sync::OnceLock;
 
     thread_local! {
         static ACTIVE: Cell<Option<Bug>> = const { Cell::new(None) };
@@ -84,14 +107,22 @@ mod switch {
         result
     }
 
+    /// For a whole process: writers have threads of their own.
+    static EVERYWHERE: OnceLock<Bug> = OnceLock::new();
+
+    /// Switches one fault on for the rest of the process; the first one counts.
+    pub fn everywhere(bug: Bug) {
+        let _ = EVERYWHERE.set(bug);
+    }
+
     /// Whether the fault is switched on.
     pub fn on(bug: Bug) -> bool {
-        ACTIVE.get() == Some(bug)
+        ACTIVE.get() == Some(bug) || EVERYWHERE.get() == Some(&bug)
     }
 }
 
 #[cfg(feature = "bugs")]
-pub use switch::{on, with};
+pub use switch::{everywhere, on, with};
 
 /// Whether the fault is switched on: never, in this build.
 #[cfg(not(feature = "bugs"))]

@@ -1,7 +1,9 @@
 //! Commands: every change of the world. Each carries everything it needs; what is not in it cannot matter.
 
+use crate::change::Change;
+use crate::contract::words;
 use crate::evaluator::Compiled;
-use crate::finding::Findings;
+use crate::finding::{Finding, Findings};
 use crate::ids::Digest;
 use crate::json::{Json, Object};
 use crate::proposal::{Malformed, Proposal};
@@ -15,6 +17,55 @@ pub enum Command {
     Submit(Arc<Submission>),
     /// Refuse what could not be read as a proposal.
     Refuse(Box<RefusedInput>),
+    /// Everything else that changes the world.
+    Change(Arc<Change>),
+}
+
+impl Command {
+    /// Whose.
+    pub fn tenant(&self) -> &Arc<str> {
+        match self {
+            Command::Submit(submission) => &submission.tenant,
+            Command::Refuse(refused) => &refused.tenant,
+            Command::Change(change) => &change.tenant,
+        }
+    }
+}
+
+/// What a door says about itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Door {
+    /// What becomes of a flow nobody opened.
+    pub flows: UnseenFlow,
+    /// Who performs what is accepted.
+    pub performer: Performer,
+    /// Hash of the session token the caller showed; `None` where the door vouches for the caller.
+    pub session: Option<Digest>,
+}
+
+impl Door {
+    /// The door of pure runs: whoever asks also performs, and naming a flow opens it.
+    pub const PURE: Door = Door { flows: UnseenFlow::Opens, performer: Performer::Caller, session: None };
+}
+
+words! {
+    /// What becomes of a flow nobody opened.
+    UnseenFlow {
+        /// Naming it opens it.
+        Opens = "opens",
+        /// It is refused.
+        Refused = "refused",
+    }
+}
+
+words! {
+    /// Who performs what is accepted.
+    Performer {
+        /// Whoever asked; the answer hands the intent out, and only a report says what became of it.
+        Caller = "caller",
+        /// The runtime; what it has not started can be called off.
+        Runtime = "runtime",
+    }
 }
 
 /// A proposal on its way to judgement.
@@ -32,6 +83,12 @@ pub struct Submission {
     pub prepared: Findings,
     /// Ids to use where the proposal names none.
     pub ids: MintedIds,
+    /// The contracts above this one, nearest first: their limits apply and their budgets are taken too.
+    pub ancestors: Vec<Arc<Compiled>>,
+    /// What validators outside said.
+    pub advice: Vec<Finding>,
+    /// The door it came through.
+    pub door: Door,
 }
 
 /// Ids minted outside the kernel, which draws no random numbers.
@@ -43,6 +100,8 @@ pub struct MintedIds {
     pub flow: String,
     /// For the intent it may become.
     pub intent: String,
+    /// For the question it may become.
+    pub escalation: String,
 }
 
 /// Input that is no proposal.
@@ -69,7 +128,26 @@ impl Submission {
     ) -> Submission {
         let request = Request::new(&proposal, &contract, &provenance);
         let prepared = crate::decide::prepare(&request);
-        Submission { tenant, proposal, contract, provenance, prepared, ids }
+        let (ancestors, advice) = (Vec::new(), Vec::new());
+        Submission { tenant, proposal, contract, provenance, prepared, ids, ancestors, advice, door: Door::PURE }
+    }
+
+    /// Under the contracts above its own, nearest first.
+    pub fn under(mut self, ancestors: Vec<Arc<Compiled>>) -> Submission {
+        self.ancestors = ancestors;
+        self
+    }
+
+    /// Through a door.
+    pub fn through(mut self, door: Door) -> Submission {
+        self.door = door;
+        self
+    }
+
+    /// With what validators outside said.
+    pub fn advised(mut self, advice: Vec<Finding>) -> Submission {
+        self.advice = advice;
+        self
     }
 
     /// The stateless part of the judgement.

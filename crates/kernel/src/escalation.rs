@@ -73,6 +73,11 @@ pub struct EscalationRow {
 }
 
 impl EscalationRow {
+    /// The digest of the exact bytes a person is shown: the proposal, and the contract it was judged under.
+    pub fn digest_of(proposal: &Json, contract: Digest) -> Digest {
+        Digest::of_parts(&[b"writkeeper/question/v1", contract.bytes(), proposal.to_canonical().as_bytes()])
+    }
+
     /// When the safe default counts; nothing is due once it is over.
     pub fn due(&self) -> Option<Instant> {
         (self.state == EscalationState::Open).then_some(self.deadline)

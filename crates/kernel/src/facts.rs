@@ -2,6 +2,7 @@
 
 use crate::agent::AgentRow;
 use crate::budget::Window;
+use crate::command::Door;
 use crate::contract::{Budget, Role};
 use crate::decimal::Decimal;
 use crate::evaluator::{AgentView, Reads, Scope, StateView};
@@ -9,7 +10,7 @@ use crate::json::{Json, Object};
 use crate::request::Request;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
-use crate::world::{EffectRow, FlowRow, ResourceRow};
+use crate::world::{EffectRow, FlowRow, Halt, ResourceRow};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,12 +25,18 @@ pub struct Facts<'a> {
     pub params: Cow<'a, Object>,
     /// Params and fields refused already; no gate judges such a value again.
     pub refused: BTreeSet<String>,
+    /// Who stopped everything, if someone did.
+    pub halted: Option<&'a Halt>,
+    /// The door the proposal came through.
+    pub door: &'a Door,
+    /// What the contracts above say.
+    pub ancestors: Vec<AncestorFact<'a>>,
     /// The proposing agent, if the registry knows it.
     pub agent: Option<&'a AgentRow>,
     /// Id of the flow.
     pub flow_id: &'a str,
-    /// What the flow has used up.
-    pub flow: FlowRow,
+    /// The flow, and what it has used up.
+    pub flow: FlowFact,
     /// The budgets that apply, with what is used of them.
     pub budgets: Vec<BudgetFact<'a>>,
     /// Live state by template text.
@@ -44,6 +51,26 @@ pub struct Facts<'a> {
     pub effect: Option<&'a EffectRow>,
     /// What is used of resources, by name.
     pub resources: BTreeMap<&'a str, ResourceRow>,
+}
+
+/// The flow a proposal belongs to.
+#[derive(Clone, Debug)]
+pub struct FlowFact {
+    /// As it stands.
+    pub row: FlowRow,
+    /// Whether anyone opened it.
+    pub seen: bool,
+}
+
+/// A contract above, seen by the same proposal.
+#[derive(Clone, Debug)]
+pub struct AncestorFact<'a> {
+    /// Its agent, if the registry knows it.
+    pub agent: Option<&'a AgentRow>,
+    /// The proposal under its contract.
+    pub request: Request<'a>,
+    /// Its budgets.
+    pub budgets: Vec<BudgetFact<'a>>,
 }
 
 /// A budget and its window.

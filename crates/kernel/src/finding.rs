@@ -88,6 +88,10 @@ gates! {
     Evidence = "evidence",
     /// Cedar policies.
     Policy = "policy",
+    /// Validators outside.
+    Validators = "validators",
+    /// Contracts above this one.
+    Lineage = "lineage",
     /// The business key of the effect.
     EffectKey = "effect",
     /// Resources; last, they take something.

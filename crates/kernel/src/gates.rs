@@ -4,13 +4,16 @@
 //! reasons in `reasons.rs`.
 
 mod agent_state;
+mod arrival;
 mod authority;
 mod budgets;
 mod confidence;
 mod effect_key;
 mod evidence;
+mod flow;
 mod freshness;
-mod limits;
+pub(crate) mod limits;
+mod lineage;
 mod policy;
 pub mod reservations;
 mod retry;
@@ -28,9 +31,11 @@ pub const STATELESS: &[fn(&Request<'_>, &mut Findings)] = &[shape::judge, limits
 
 /// Gates that need the world. They run under the lock, in the order of the documentation.
 pub const STATEFUL: &[fn(&Facts<'_>, &mut Findings)] = &[
+    arrival::judge,
     agent_state::judge,
     authority::judge,
     validity::judge,
+    flow::judge,
     retry::judge,
     state_match::judge,
     rules::judge,
@@ -38,6 +43,7 @@ pub const STATEFUL: &[fn(&Facts<'_>, &mut Findings)] = &[
     confidence::judge,
     freshness::judge,
     policy::judge,
+    lineage::judge,
     effect_key::judge,
     reservations::judge,
 ];

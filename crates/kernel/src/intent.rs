@@ -10,6 +10,8 @@ use std::sync::Arc;
 /// Permission to cause one effect.
 #[derive(Clone, Debug)]
 pub struct Intent {
+    /// Its id.
+    pub id: String,
     /// The proposal it came from, with its contract.
     pub submission: Arc<Submission>,
     /// The business key of the effect.
@@ -38,7 +40,7 @@ pub struct Hold {
 impl Intent {
     /// Its id.
     pub fn id(&self) -> &str {
-        &self.submission.ids.intent
+        &self.id
     }
 
     /// As it is answered and recorded; secret params are commitments.
@@ -112,6 +114,8 @@ crate::contract::words! {
     IntentState {
         /// Waiting to be performed.
         Ready = "READY",
+        /// Handed to whoever performs it; only a report says what became of it.
+        HandedOut = "HANDED_OUT",
         /// It happened.
         Succeeded = "SUCCEEDED",
         /// It did not happen, without doubt.
@@ -140,12 +144,15 @@ crate::contract::words! {
 /// The machine; `None` is refused. After doubt only positive evidence or a person is final.
 pub fn transition(state: IntentState, event: IntentEvent, by_person: bool) -> Option<IntentState> {
     match (state, event) {
-        (IntentState::Ready, IntentEvent::Succeed) | (IntentState::InDoubt, IntentEvent::Succeed) => {
+        (IntentState::Ready | IntentState::HandedOut | IntentState::InDoubt, IntentEvent::Succeed) => {
             Some(IntentState::Succeeded)
         }
-        (IntentState::Ready, IntentEvent::Fail) => Some(IntentState::Failed),
+        (IntentState::Ready | IntentState::HandedOut, IntentEvent::Fail) => Some(IntentState::Failed),
         (IntentState::Ready, IntentEvent::Cancel) => Some(IntentState::Cancelled),
-        (IntentState::Ready, IntentEvent::Doubt) => Some(IntentState::InDoubt),
+        // Whoever has it may have performed it already.
+        (IntentState::HandedOut, IntentEvent::Cancel) if by_person => Some(IntentState::Cancelled),
+        (IntentState::HandedOut, IntentEvent::Cancel) => None,
+        (IntentState::Ready | IntentState::HandedOut, IntentEvent::Doubt) => Some(IntentState::InDoubt),
         (IntentState::InDoubt, IntentEvent::Fail) if by_person => Some(IntentState::Failed),
         (IntentState::InDoubt, IntentEvent::Fail | IntentEvent::Cancel | IntentEvent::Doubt) => None,
         (

@@ -6,6 +6,7 @@ pub mod agent;
 pub mod apply;
 pub mod budget;
 pub mod bugs;
+pub mod change;
 pub mod command;
 pub mod context;
 pub mod contract;

@@ -151,6 +151,8 @@ fn write_finding(finding: &Finding, line: &mut String) {
 pub enum Outcome {
     /// Nothing was changed; load these and apply again.
     Need(KeySet),
+    /// Nothing was changed; the agent acts under another contract by now: form the command again under that one.
+    Prepare,
     /// It is done.
     Done(Box<Done>),
 }
@@ -160,6 +162,8 @@ pub enum Outcome {
 pub struct Done {
     /// For the caller.
     pub answer: Answer,
+    /// What a change has to tell besides; null for proposals.
+    pub body: Json,
     /// For the ledger.
     pub records: Vec<Record>,
 }

@@ -5,6 +5,7 @@ use crate::command::{Command, MintedIds, RefusedInput, Submission};
 use crate::context::Context;
 use crate::evaluator::Compiled;
 use crate::ids::{Digest, TENANT_DEFAULT};
+use crate::json::Json;
 use crate::outcome::{Answer, Done, Outcome, Verdict};
 use crate::proposal::{Malformed, Proposal};
 use crate::request::Provenance;
@@ -46,7 +47,12 @@ impl PureRun {
         let at = self.at.or(proposal.created_at).unwrap_or(Instant::PURE_DEFAULT);
         let provenance = Provenance::of(&proposal, self.trust_provenance);
         let minted = |kind: &[u8]| Digest::of_parts(&[kind, digest.bytes()]).to_uuid_text();
-        let ids = MintedIds { proposal: minted(b"proposal"), flow: minted(b"flow"), intent: minted(b"intent") };
+        let ids = MintedIds {
+            proposal: minted(b"proposal"),
+            flow: minted(b"flow"),
+            intent: minted(b"intent"),
+            escalation: minted(b"escalation"),
+        };
         let submission = Submission::new(self.tenant.clone(), proposal, self.contract.clone(), provenance, ids);
         self.apply(&Command::Submit(Arc::new(submission)), at)
     }
@@ -65,9 +71,10 @@ impl PureRun {
     fn apply(&mut self, command: &Command, at: Instant) -> Done {
         match apply(&mut self.world, command, at) {
             Outcome::Done(done) => *done,
-            // A complete world needs nothing; should it ever ask, nothing may pass.
-            Outcome::Need(_) => Done {
+            // A complete world needs nothing, and its registry names no contracts; should it ask, nothing may pass.
+            Outcome::Need(_) | Outcome::Prepare => Done {
                 answer: Answer { id: String::new(), verdict: Verdict::Reject, findings: Arc::from([]), intent: None },
+                body: Json::Null,
                 records: Vec::new(),
             },
         }

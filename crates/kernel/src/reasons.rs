@@ -326,6 +326,50 @@ reasons! {
         "this proof was used before"
         | "make a new proof for a new decision"
         | "look for a client that repeats proofs";
+    Halted "HALTED" Runtime:
+        "everything is stopped by {by}: {because}"
+        | "wait until it is lifted"
+        | "run `writkeeper resume` when it is safe";
+    SessionInvalid "SESSION_INVALID" Agent:
+        "the session token of agent `{agent}` is wrong or over"
+        | "register again and use the new token"
+        | "look at who holds the agent's token";
+    NotAuthorized "NOT_AUTHORIZED" Agent:
+        "{actor} may not {what}"
+        | "ask an operator"
+        | "do it as someone who may";
+    StepRefused "STEP_REFUSED" Execution:
+        "{what} is {state}: {problem}"
+        | "look at its state first"
+        | "look at its history; what is over stays over";
+    VersionMismatch "VERSION_MISMATCH" Agent:
+        "version {version} is not supported: this runtime speaks {range}"
+        | "come back with a supported version"
+        | "update the agent or the runtime";
+    StateConflict "STATE_CONFLICT" Execution:
+        "`{key}` is at version {version}, not at {expected}"
+        | "read it again and decide again"
+        | "two writers use the same key";
+    ApprovalUnknown "APPROVAL_UNKNOWN" Escalation:
+        "there is no question `{question}`"
+        | "look at the open questions"
+        | "run `writkeeper escalations` to see them";
+    AlreadyAnswered "ALREADY_ANSWERED" Escalation:
+        "question `{question}` was answered already: {answer}"
+        | "nothing to do; the first answer counts"
+        | "nothing to do; the first answer counts";
+    ApproverNotEntitled "APPROVER_NOT_ENTITLED" Escalation:
+        "{person} may not answer this: {problem}"
+        | "wait for someone entitled"
+        | "let a member of {approvers} answer, never the proposer";
+    AmendmentRefused "AMENDMENT_REFUSED" Contract:
+        "the amendment is refused: {problem}"
+        | "nothing to do"
+        | "stay inside the bounds the contract marks amendable";
+    IntentUnknown "INTENT_UNKNOWN" Execution:
+        "there is no intent `{intent}`"
+        | "look at where the id came from"
+        | "look at where the id came from";
     ValidationPassed "VALIDATION_PASSED" Success:
         "every gate passed"
         | "go on"

@@ -2,11 +2,13 @@
 //!
 //! A record shares what was judged and is written out only when someone wants its bytes.
 
-use crate::command::{RefusedInput, Submission};
+use crate::change::Change;
+use crate::command::{Door, RefusedInput, Submission};
 use crate::finding::Finding;
 use crate::ids::Digest;
 use crate::json::{Json, Object};
 use crate::outcome::{Answer, Verdict};
+use crate::request::Provenance;
 use crate::snapshot::Snapshot;
 use crate::time::{Duration, Instant};
 use std::sync::Arc;
@@ -24,6 +26,66 @@ pub enum Record {
     Decision(Box<DecisionRecord>),
     /// Something that was no proposal was refused.
     Refusal(Box<RefusalRecord>),
+    /// Something else changed, or someone tried to change it.
+    Event(Box<EventRecord>),
+}
+
+/// A change other than a proposal.
+#[derive(Clone, Debug)]
+pub struct EventRecord {
+    tenant: Arc<str>,
+    kind: &'static str,
+    /// Who and what was asked for; nobody asks for a consequence.
+    asked: Option<(String, String, Json)>,
+    /// What came of it.
+    verdict: Option<Verdict>,
+    findings: Vec<Json>,
+    intent: Json,
+    body: Json,
+    at: Instant,
+}
+
+impl EventRecord {
+    /// Of a change that someone asked for.
+    pub fn of(change: &Change, answer: &Answer, body: Json, at: Instant) -> EventRecord {
+        EventRecord {
+            tenant: change.tenant.clone(),
+            kind: change.act.word(),
+            asked: Some((change.id.clone(), change.actor.text(), change.act.to_json())),
+            verdict: Some(answer.verdict),
+            findings: answer.findings.iter().map(Finding::to_record).collect(),
+            intent: answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json()),
+            body,
+            at,
+        }
+    }
+
+    /// Of something that followed from another command.
+    pub fn consequence(tenant: &Arc<str>, kind: &'static str, body: Json, at: Instant) -> EventRecord {
+        let (findings, intent) = (Vec::new(), Json::Null);
+        EventRecord { tenant: tenant.clone(), kind, asked: None, verdict: None, findings, intent, body, at }
+    }
+
+    fn body(&self) -> Json {
+        let (id, actor, command) = match &self.asked {
+            Some((id, actor, command)) => (Json::text(id.as_str()), Json::text(actor.as_str()), command.clone()),
+            None => (Json::Null, Json::Null, Json::Null),
+        };
+        headed(
+            self.kind,
+            &self.tenant,
+            [
+                ("at", Json::text(self.at.to_string())),
+                ("id", id),
+                ("actor", actor),
+                ("command", command),
+                ("verdict", Json::from(self.verdict.map(|verdict| verdict.word().to_owned()))),
+                ("findings", Json::List(self.findings.clone())),
+                ("intent", self.intent.clone()),
+                ("result", self.body.clone()),
+            ],
+        )
+    }
 }
 
 /// A proposal was judged.
@@ -91,6 +153,7 @@ impl Record {
         match self {
             Record::Decision(record) => record.body(),
             Record::Refusal(record) => record.body(),
+            Record::Event(record) => record.body(),
         }
     }
 }
@@ -133,7 +196,7 @@ impl DecisionRecord {
             ("mission", Json::text(contract.mission.as_str())),
         ]);
         let escalation = (answer.verdict == Verdict::Escalate).then(|| self.escalation());
-        headed(
+        let mut body = headed(
             "decision",
             &submission.tenant,
             [
@@ -151,7 +214,37 @@ impl DecisionRecord {
                 ("intent", answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json())),
                 ("escalation", escalation.unwrap_or(Json::Null)),
             ],
-        )
+        );
+        self.add_inputs(&mut body);
+        body
+    }
+
+    /// Whatever else the judgement depended on, where it is not what it mostly is: a replay needs it.
+    fn add_inputs(&self, body: &mut Json) {
+        let submission = &self.submission;
+        let Json::Object(members) = body else { return };
+        let mut put = |key: &str, value: Json| members.insert(key.to_owned(), value);
+        if submission.provenance != Provenance::Unknown {
+            put("provenance", submission.provenance.to_json());
+        }
+        if !submission.ancestors.is_empty() {
+            let digests = submission.ancestors.iter().map(|contract| contract.digest.to_string());
+            put("ancestors", Json::texts(digests));
+        }
+        if !submission.advice.is_empty() {
+            put("advice", Json::List(submission.advice.iter().map(Finding::to_record).collect()));
+        }
+        if submission.door != Door::PURE {
+            let Door { flows, performer, session } = &submission.door;
+            put(
+                "door",
+                Json::object([
+                    ("flows", Json::text(flows.word())),
+                    ("performer", Json::text(performer.word())),
+                    ("session", Json::from(session.map(|session| session.to_string()))),
+                ]),
+            );
+        }
     }
 
     /// The question a person will see: who may answer, how many must, and what time does to it.
@@ -161,6 +254,8 @@ impl DecisionRecord {
         let later =
             |duration: Option<Duration>| Json::from(duration.map(|duration| self.at.plus(duration).to_string()));
         Json::object([
+            ("id", Json::text(self.submission.ids.escalation.as_str())),
+            ("intent", Json::text(self.submission.ids.intent.as_str())),
             ("approvers", Json::texts(rules.approvers.iter().map(String::as_str))),
             ("quorum", Json::from(rules.quorum)),
             ("impact", Json::text(request.action().map_or("HIGH", |action| action.rules.impact.word()))),

@@ -20,6 +20,32 @@ pub enum Provenance {
 }
 
 impl Provenance {
+    /// As records and rows hold it.
+    pub fn to_json(&self) -> Json {
+        match self {
+            Provenance::Stated(origins) => {
+                let stated = origins.iter().map(|(param, origin)| (param.clone(), Json::text(origin.word())));
+                Json::Object(stated.collect())
+            }
+            Provenance::Unknown => Json::Null,
+            Provenance::ClaimedByAgent => Json::text("claimed"),
+        }
+    }
+
+    /// Reads back what [`Provenance::to_json`] wrote.
+    pub fn from_json(json: &Json) -> Option<Provenance> {
+        match json {
+            Json::Null => Some(Provenance::Unknown),
+            Json::Text(_) => Some(Provenance::ClaimedByAgent),
+            Json::Object(stated) => {
+                let origin =
+                    |(param, word): (&String, &Json)| Some((param.clone(), Origin::from_word(word.as_text()?)?));
+                stated.iter().map(origin).collect::<Option<_>>().map(Provenance::Stated)
+            }
+            Json::Bool(_) | Json::Number(_) | Json::List(_) => None,
+        }
+    }
+
     /// What a door that cannot trace values makes of a proposal's own statement.
     pub fn of(proposal: &Proposal, trusted: bool) -> Provenance {
         match (&proposal.provenance, trusted) {

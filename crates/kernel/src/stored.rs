@@ -4,6 +4,8 @@
 
 mod people;
 
+pub(crate) use people::answer_json;
+
 use crate::agent::{AgentRow, AgentStatus, Restriction, Session};
 use crate::budget::Window;
 use crate::contract::amend::Amendment;

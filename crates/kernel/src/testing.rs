@@ -2,9 +2,9 @@
 //!
 //! Expressions are stubs (`amount<=25`, `broken`): the real engines are tested where they live.
 
-use crate::agent::{AgentRow, AgentStatus, Restriction};
+use crate::agent::{AgentRow, AgentStatus, Restriction, Session};
 use crate::apply::apply;
-use crate::command::{Command, MintedIds, Submission};
+use crate::command::{Command, Door, MintedIds, Submission};
 use crate::contract::{
     Action, Amount, Contract, DriftKey, Escalation, EscalationTimeout, Impact, Limit, Mode, OnExhausted, Origin,
     ProposalRules, Reserve, Resource, ResourceKind, Role, Rule, TimeoutAnswer, Tolerance, Undo, UndoKind,
@@ -23,7 +23,7 @@ use crate::request::Provenance;
 use crate::snapshot::Snapshot;
 use crate::template::Template;
 use crate::time::{Duration, Instant};
-use crate::world::{Entity, Key, Row, StateRow, World};
+use crate::world::{Entity, Halt, Key, Row, StateRow, TenantRow, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -37,6 +37,7 @@ pub fn case() -> Case {
         agent: AgentRow::active(),
         at: Instant::PURE_DEFAULT,
         trusted: true,
+        token: None,
         judged: 0,
         last: None,
     }
@@ -51,6 +52,7 @@ pub struct Case {
     agent: AgentRow,
     at: Instant,
     trusted: bool,
+    token: Option<Digest>,
     judged: usize,
     /// What the last check left behind.
     pub last: Option<Done>,
@@ -165,6 +167,29 @@ impl Case {
         self
     }
 
+    pub fn halted(mut self, by: &str, because: &str) -> Case {
+        let halt = Halt { by: by.to_owned(), because: because.to_owned(), at: self.at };
+        let key = self.key(Entity::Tenant);
+        self.world.put(key, Row::Tenant(TenantRow { halted: Some(halt) }));
+        self
+    }
+
+    pub fn resumed(mut self) -> Case {
+        let key = self.key(Entity::Tenant);
+        self.world.put(key, Row::Tenant(TenantRow::default()));
+        self
+    }
+
+    pub fn session(mut self, token: &str, expires: &str) -> Case {
+        self.agent.session = Some(Session { token_hash: Digest::of(token), expires: Instant::parse(expires).unwrap() });
+        self
+    }
+
+    pub fn token(mut self, token: &str) -> Case {
+        self.token = Some(Digest::of(token));
+        self
+    }
+
     pub fn role(self, word: &str) -> Case {
         let role = Role::from_word(word).unwrap();
         self.contract(|contract| contract.role = role)
@@ -258,10 +283,12 @@ impl Case {
         let provenance = Provenance::of(&proposal, self.trusted);
         let contract = Arc::new(compile(self.contract.clone(), self.policies.clone()));
         let id = |kind: &str| format!("{kind}-{}", self.judged);
-        let ids = MintedIds { proposal: id("p"), flow: id("f"), intent: id("i") };
-        let submission = Submission::new(Arc::from(TENANT_DEFAULT), proposal, contract, provenance, ids);
+        let ids = MintedIds { proposal: id("p"), flow: id("f"), intent: id("i"), escalation: id("e") };
+        let submission = Submission::new(Arc::from(TENANT_DEFAULT), proposal, contract, provenance, ids)
+            .through(Door { session: self.token, ..Door::PURE });
         match apply(&mut self.world, &Command::Submit(Arc::new(submission)), self.at) {
             Outcome::Done(done) => *done,
+            Outcome::Prepare => panic!("the registry names no contract"),
             Outcome::Need(keys) => panic!("a complete world needs nothing: {keys:?}"),
         }
     }

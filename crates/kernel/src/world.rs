@@ -283,6 +283,31 @@ impl World {
         self.rows.insert(key, Some(row));
     }
 
+    /// Changes an entity that will point at the record this far behind the current one.
+    pub fn put_for_record(&mut self, key: Key, row: Row, behind: usize) {
+        if !self.complete {
+            self.changed.insert(key.clone(), self.record.saturating_add(behind));
+        }
+        self.rows.insert(key, Some(row));
+    }
+
+    /// Names of the waiting intents whose time ends soonest; `None` if nobody looked.
+    pub fn due_intents(&self, tenant: &Arc<str>) -> Option<Vec<String>> {
+        let key = |entity| Key { tenant: tenant.clone(), entity };
+        match self.get(&key(Entity::DueIntents)) {
+            Loaded::Present(Row::DueIntents(names)) => return Some(names.clone()),
+            Loaded::NotLoaded => return None,
+            Loaded::Present(_) | Loaded::Absent => {}
+        }
+        let mut due: Vec<(Instant, &str)> = self
+            .rows
+            .range(key(Entity::Intent(String::new()))..key(Entity::DueIntents))
+            .filter_map(|(key, row)| Some((row.as_ref()?.due()?, key.entity.parts().0)))
+            .collect();
+        due.sort_unstable();
+        Some(due.into_iter().take(DUE_INTENTS_MAX).map(|(_, name)| name.to_owned()).collect())
+    }
+
     /// Says what a store holds, or that it holds nothing. This is no change.
     pub fn load(&mut self, key: Key, row: Option<Row>) {
         self.rows.insert(key, row);

@@ -109,13 +109,19 @@ fn decisions(contract: &Arc<Compiled>, budget: Duration) -> anyhow::Result<Value
 }
 
 fn ids(number: usize) -> MintedIds {
-    MintedIds { proposal: format!("p-{number}"), flow: format!("f-{number}"), intent: format!("i-{number}") }
+    MintedIds {
+        proposal: format!("p-{number}"),
+        flow: format!("f-{number}"),
+        intent: format!("i-{number}"),
+        escalation: format!("e-{number}"),
+    }
 }
 
 fn accepted(outcome: &Outcome) -> anyhow::Result<()> {
     match outcome {
         Outcome::Done(done) if done.answer.verdict == Verdict::Accept => Ok(()),
         Outcome::Done(done) => Err(anyhow!("the benchmark measures acceptances, not {}", done.answer.to_line())),
+        Outcome::Prepare => Err(anyhow!("a world without a registry names no contract")),
         Outcome::Need(keys) => Err(anyhow!("a complete world needs nothing: {keys:?}")),
     }
 }

@@ -179,7 +179,9 @@ fn judge_envelope(case: &Case<'_>, found: &mut BTreeSet<&'static str>) {
 }
 
 fn judge_flow(case: &Case<'_>, found: &mut BTreeSet<&'static str>) {
-    let same: Vec<&Past> = case.past.iter().filter(|past| past.flow == case.flow).collect();
+    // A stranger uses nothing of a flow up.
+    let ours = |past: &&Past| past.flow == case.flow && past.proposal.get("agent") == case.contract.get("agent");
+    let same: Vec<&Past> = case.past.iter().filter(ours).collect();
     let whole = |number: usize| Decimal::from(number as u64);
     let failed = same.iter().filter(|past| past.failed).count();
     if Some(whole(failed)) >= decimal(case.rule(&["proposal", "retries"])) {

@@ -187,11 +187,17 @@ fn judge(world: &mut World, contract: &Made, proposal: &Json, number: u64) -> Do
     let at = proposal.created_at.unwrap_or(Instant::PURE_DEFAULT);
     let provenance = Provenance::of(&proposal, true);
     let minted = |kind: &str| Digest::of(format!("{kind} {number}")).to_uuid_text();
-    let ids = MintedIds { proposal: minted("proposal"), flow: minted("flow"), intent: minted("intent") };
+    let ids = MintedIds {
+        proposal: minted("proposal"),
+        flow: minted("flow"),
+        intent: minted("intent"),
+        escalation: minted("escalation"),
+    };
     let tenant: Arc<str> = Arc::from(TENANT_DEFAULT);
     let submission = Submission::new(tenant, proposal, contract.compiled.clone(), provenance, ids);
     match apply(world, &Command::Submit(Arc::new(submission)), at) {
         Outcome::Done(done) => *done,
+        Outcome::Prepare => panic!("the registry names no contract"),
         Outcome::Need(keys) => panic!("a whole world needs nothing: {keys:?}"),
     }
 }

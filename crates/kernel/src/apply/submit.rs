@@ -1,32 +1,27 @@
 //! Submitting a proposal: load, judge, take what an acceptance takes, answer and record.
 
-use super::touched::{ESCALATIONS, Touched};
-use crate::agent::{Actor, AgentRow, AgentStatus, Restriction};
+use super::known::{self, agent_row, window};
+use super::taking;
+use super::touched::Touched;
+use super::{expiry, standing};
 use crate::budget::Window;
 use crate::bugs::{self, Bug};
 use crate::command::Submission;
-use crate::contract::{Budget, OnExhausted, Resource};
+use crate::contract::Resource;
 use crate::decide::{Judgement, decide, fold};
 use crate::decimal::Decimal;
-use crate::facts::{BudgetFact, Facts, SnapshotFact};
-use crate::finding::{Code, Effect, Finding, Findings, Gate};
+use crate::facts::{Facts, SnapshotFact};
+use crate::finding::{Code, Finding, Findings, Gate};
 use crate::gates::{reservations, validity};
-use crate::intent::{Hold, Intent};
-use crate::json::{Json, Object};
+use crate::intent::{Hold, Intent, Taken};
+use crate::json::Json;
 use crate::outcome::{Answer, AnsweredIntent, Done, Outcome, Verdict};
-use crate::plan::PlannedBudget;
 use crate::reasons::Reason;
 use crate::record::{DecisionRecord, Record};
-use crate::request::{Number, Request};
 use crate::snapshot::Snapshot;
-use crate::time::{Duration, Instant};
-use crate::world::{EffectRow, FlowRow, Key, Loaded, ResourceRow, Row, StateRow, StoredAnswer, World};
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::time::Instant;
+use crate::world::{Loaded, Row, StoredAnswer, World};
 use std::sync::Arc;
-
-/// Snapshot of live state compiled at the decision.
-const CURRENT: &str = "current";
 
 pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant) -> Outcome {
     let touched = Touched::by(submission);
@@ -39,17 +34,23 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
     if let Some(outcome) = answered_before(world, submission, &touched, at) {
         return outcome;
     }
-    let (judgement, intent, snapshot) = {
-        let facts = facts(world, submission, &touched, at);
-        let judgement = judge(&facts, submission, world, &touched);
-        let intent = (judgement.verdict == Verdict::Accept).then(|| intent(&facts, submission)).flatten();
-        let snapshot = match facts.snapshot {
-            SnapshotFact::Known(_, snapshot) => Some(snapshot),
-            SnapshotFact::None | SnapshotFact::Unknown(_) => None,
-        };
-        (judgement, intent, snapshot)
-    };
-    take(world, submission, &touched, &judgement, intent.as_deref(), at);
+    if standing::is_stale(world, submission, &touched) {
+        return Outcome::Prepare;
+    }
+    let mut records = Vec::new();
+    let mut judged = judged(world, submission, &touched, at);
+    if expiry::may_help(&judged.0.findings) {
+        match expiry::call_off_expired(world, &submission.tenant, at) {
+            Err(needed) => return Outcome::Need(needed),
+            Ok(called_off) if called_off.is_empty() => {}
+            Ok(called_off) => {
+                records = called_off;
+                judged = self::judged(world, submission, &touched, at);
+            }
+        }
+    }
+    let (judgement, intent, snapshot) = judged;
+    taking::take(world, submission, &touched, &judgement, intent.as_ref(), at);
     let answer = Answer {
         id: submission.proposal_id().to_owned(),
         verdict: judgement.verdict,
@@ -58,12 +59,29 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
     };
     if let Some(key) = touched.idempotency {
         let stored = StoredAnswer { fingerprint: submission.proposal.fingerprint, answer: answer.clone() };
-        world.put(key, Row::Idempotency(Box::new(stored)));
+        world.put_for_record(key, Row::Idempotency(Box::new(stored)), records.len());
     }
     let unrecorded = bugs::on(Bug::W09SuspendedUnrecorded)
         && answer.findings.iter().any(|finding| finding.code == Code::Known(Reason::AgentSuspended));
-    let records = if unrecorded { Vec::new() } else { vec![record(submission, &answer, snapshot, at)] };
-    Outcome::Done(Box::new(Done { answer, records }))
+    if !unrecorded {
+        records.push(record(submission, &answer, snapshot, at));
+    }
+    Outcome::Done(Box::new(Done { answer, body: Json::Null, records }))
+}
+
+type Judged = (Judgement, Option<Arc<Intent>>, Option<Snapshot>);
+
+fn judged(world: &World, submission: &Arc<Submission>, touched: &Touched, at: Instant) -> Judged {
+    let facts = known::facts(world, submission, touched, at);
+    let judgement = judge(&facts, submission, world, touched);
+    let valid_until = validity::valid_until(&facts);
+    let accepted = judgement.verdict == Verdict::Accept;
+    let intent = accepted.then(|| intent(&facts, submission, &submission.ids.intent, valid_until)).flatten();
+    let snapshot = match facts.snapshot {
+        SnapshotFact::Known(_, snapshot) => Some(snapshot),
+        SnapshotFact::None | SnapshotFact::Unknown(_) => None,
+    };
+    (judgement, intent, snapshot)
 }
 
 fn record(submission: &Arc<Submission>, answer: &Answer, snapshot: Option<Snapshot>, at: Instant) -> Record {
@@ -74,8 +92,12 @@ fn record(submission: &Arc<Submission>, answer: &Answer, snapshot: Option<Snapsh
 /// The stored answer for an idempotency key, or the refusal of a key used for something else.
 fn answered_before(world: &World, submission: &Arc<Submission>, touched: &Touched, at: Instant) -> Option<Outcome> {
     let Loaded::Present(Row::Idempotency(stored)) = world.get(touched.idempotency.as_ref()?) else { return None };
+    if bugs::on(Bug::W01KeyForgotten) {
+        return None;
+    }
     if stored.fingerprint == submission.proposal.fingerprint {
-        return Some(Outcome::Done(Box::new(Done { answer: stored.answer.clone(), records: Vec::new() })));
+        let done = Done { answer: stored.answer.clone(), body: Json::Null, records: Vec::new() };
+        return Some(Outcome::Done(Box::new(done)));
     }
     let key = submission.proposal.idempotency_key.clone().unwrap_or_default();
     let finding = Finding::reject(Gate::Shape, Reason::IdempotencyKeyReused).field("idempotency_key").with("key", key);
@@ -86,111 +108,24 @@ fn answered_before(world: &World, submission: &Arc<Submission>, touched: &Touche
         intent: None,
     };
     let record = record(submission, &answer, None, at);
-    Some(Outcome::Done(Box::new(Done { answer, records: vec![record] })))
+    Some(Outcome::Done(Box::new(Done { answer, body: Json::Null, records: vec![record] })))
 }
 
-fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &'a Touched, at: Instant) -> Facts<'a> {
-    let request = submission.request();
-    let mut state = BTreeMap::new();
-    let mut live = BTreeMap::new();
-    for (template, name, key) in &touched.state {
-        if let Loaded::Present(Row::State(StateRow { value, .. })) = world.get(key) {
-            state.insert(template.clone(), value.clone());
-            live.insert(name.as_str(), value);
-        }
-    }
-    let snapshot = snapshot_fact(world, submission, touched, &live, at);
-    let effect = touched.effect.as_ref().and_then(|(_, key)| effect_row(world, key));
-    Facts {
-        request,
-        params: seen_params(&request),
-        at,
-        refused: submission.prepared.refused_fields(),
-        agent: agent_row(world, &touched.agent),
-        flow_id: submission.flow_id(),
-        flow: flow_row(world, &touched.flow),
-        budgets: budget_facts(world, submission, touched),
-        state,
-        live,
-        snapshot,
-        effect_key: touched.effect.as_ref().map(|(name, _)| name.as_str()),
-        effect,
-        resources: touched.resources.iter().map(|(name, key)| (name.as_str(), resource_row(world, key))).collect(),
-    }
-}
-
-/// Decimal text is text at the door, because a JSON number holds fewer digits, and a number to every rule.
-fn seen_params<'a>(request: &Request<'a>) -> Cow<'a, Object> {
-    let decimals = request.action().map(|action| &action.compiled.plan.decimal_text).filter(|names| !names.is_empty());
-    let Some(decimals) = decimals else { return Cow::Borrowed(&request.proposal.params) };
-    let mut params = request.proposal.params.clone();
-    for name in decimals {
-        if let Some(number) = params.get(name).and_then(Json::as_text).and_then(Decimal::parse) {
-            params.insert(name.clone(), Json::Number(number));
-        }
-    }
-    Cow::Owned(params)
-}
-
-fn agent_row<'a>(world: &'a World, key: &Key) -> Option<&'a AgentRow> {
-    let Loaded::Present(Row::Agent(agent)) = world.get(key) else { return None };
-    Some(agent)
-}
-
-fn effect_row<'a>(world: &'a World, key: &Key) -> Option<&'a EffectRow> {
-    let Loaded::Present(Row::Effect(effect)) = world.get(key) else { return None };
-    Some(effect)
-}
-
-fn flow_row(world: &World, key: &Key) -> FlowRow {
-    let Loaded::Present(Row::Flow(flow)) = world.get(key) else { return FlowRow::default() };
-    flow.clone()
-}
-
-fn resource_row(world: &World, key: &Key) -> ResourceRow {
-    let Loaded::Present(Row::Resource(row)) = world.get(key) else { return ResourceRow::UNTOUCHED };
-    row.clone()
-}
-
-fn window<'a>(world: &'a World, key: &Key) -> Option<&'a Window> {
-    let Loaded::Present(Row::Budget(window)) = world.get(key) else { return None };
-    Some(window)
-}
-
-fn budget_facts<'a>(world: &'a World, submission: &'a Submission, touched: &Touched) -> Vec<BudgetFact<'a>> {
-    let request = submission.request();
-    let planned = request.action().map(|action| action.compiled.plan.budgets.as_slice()).unwrap_or_default();
-    let fact = |PlannedBudget { name, rule }: &'a PlannedBudget| {
-        let window = touched.budgets.get(name).and_then(|key| window(world, key));
-        let amount = amount(&request, rule);
-        BudgetFact { name, rule, window, amount }
+/// What was found outside the lock, with amended limits where someone amended them.
+pub(super) fn prepared(facts: &Facts<'_>, submission: &Submission) -> Findings {
+    let mut findings = match facts.agent {
+        Some(agent) if !agent.amendments.is_empty() => standing::with_amended_limits(submission, agent, facts.at),
+        Some(_) | None => submission.prepared.clone(),
     };
-    planned.iter().map(fact).collect()
-}
-
-fn snapshot_fact<'a>(
-    world: &World,
-    submission: &'a Submission,
-    touched: &Touched,
-    live: &BTreeMap<&str, &Json>,
-    at: Instant,
-) -> SnapshotFact<'a> {
-    let Some(name) = submission.proposal.snapshot.as_deref() else { return SnapshotFact::None };
-    let stored = touched.snapshot.as_ref().map(|key| world.get(key));
-    if let Some(Loaded::Present(Row::Snapshot(snapshot))) = stored {
-        return SnapshotFact::Known(name, snapshot.clone());
+    for advice in &submission.advice {
+        findings.push(advice.clone());
     }
-    if name != CURRENT {
-        return SnapshotFact::Unknown(name);
-    }
-    let flow = Some(submission.flow_id().to_owned());
-    let state: Object = live.iter().map(|(key, value)| ((*key).to_owned(), (*value).clone())).collect();
-    SnapshotFact::Known(name, Snapshot { at, source: CURRENT.to_owned(), flow, state, session: Object::new() })
+    findings
 }
 
 /// All gates, and then the budget of questions: when it is empty, nobody is asked.
 fn judge(facts: &Facts<'_>, submission: &Submission, world: &World, touched: &Touched) -> Judgement {
-    let judgement = decide(facts, submission.prepared.clone());
+    let judgement = decide(facts, prepared(facts, submission));
     let rules = &submission.contract.contract.escalation;
     let fits =
         |asked: &Window| asked.fits(facts.at, rules.budget_per, Decimal::from(1), Decimal::from(rules.budget_max));
@@ -213,7 +148,13 @@ fn judge(facts: &Facts<'_>, submission: &Submission, world: &World, touched: &To
     Judgement { verdict: fold(&findings), findings }
 }
 
-fn intent(facts: &Facts<'_>, submission: &Arc<Submission>) -> Option<Arc<Intent>> {
+/// What an acceptance permits; `None` where nothing is caused.
+pub(super) fn intent(
+    facts: &Facts<'_>,
+    submission: &Arc<Submission>,
+    id: &str,
+    valid_until: Instant,
+) -> Option<Arc<Intent>> {
     let effect_key = facts.effect_key?.to_owned();
     let resources = &submission.contract.contract.resources;
     let hold = |(name, amount): (&str, Option<Decimal>)| {
@@ -221,109 +162,39 @@ fn intent(facts: &Facts<'_>, submission: &Arc<Submission>) -> Option<Arc<Intent>
         Some(Hold { resource: name.to_owned(), amount: amount?, kind: *kind, unit: unit.clone() })
     };
     Some(Arc::new(Intent {
+        id: id.to_owned(),
         submission: submission.clone(),
         effect_key,
-        valid_until: validity::valid_until(facts),
+        valid_until,
         holds: reservations::wanted(&facts.request).into_iter().filter_map(hold).collect(),
-        taken: Vec::new(),
+        taken: taken(facts, submission),
     }))
 }
 
-/// What the verdict takes: retries on REJECT, questions on ESCALATE, budgets and reservations on ACCEPT.
-fn take(
-    world: &mut World,
-    submission: &Submission,
-    touched: &Touched,
-    judgement: &Judgement,
-    intent: Option<&Intent>,
-    at: Instant,
-) {
-    let mut flow = flow_row(world, &touched.flow);
-    flow.steps = flow.steps.saturating_add(1);
-    flow.tokens = flow.tokens.saturating_add(submission.proposal.tokens);
-    match judgement.verdict {
-        Verdict::Reject => {
-            if counts_as_retry(&judgement.findings) {
-                flow.rejected = flow.rejected.saturating_add(1);
-            }
-            exhaust(world, submission, touched, &judgement.findings, at);
-        }
-        Verdict::Escalate => {
-            let rules = &submission.contract.contract.escalation;
-            let mut asked = window(world, &touched.escalations).cloned().unwrap_or_default();
-            asked.take(at, rules.budget_per, Decimal::from(1));
-            world.put(touched.escalations.clone(), Row::Budget(asked));
-        }
-        Verdict::Accept => {
-            take_budgets(world, submission, touched, at);
-            hold(world, touched, intent);
-        }
-    }
-    world.put(touched.flow.clone(), Row::Flow(flow));
-}
-
-/// A duplicate is not a failed attempt at reasoning.
-fn counts_as_retry(findings: &[Finding]) -> bool {
-    let duplicate = |code: &Code| matches!(code, Code::Known(Reason::AlreadyDone | Reason::InProgress));
-    findings.iter().any(|finding| finding.effect == Effect::Reject && !duplicate(&finding.code))
-}
-
-fn exhaust(world: &mut World, submission: &Submission, touched: &Touched, findings: &[Finding], at: Instant) {
-    let exhausted = findings.iter().any(|finding| finding.code == Code::Known(Reason::EscalationBudgetExhausted));
-    let passive = submission.contract.contract.escalation.on_exhausted == OnExhausted::Passive;
-    let Some(agent) = agent_row(world, &touched.agent).cloned().filter(|_| exhausted && passive) else { return };
-    let mut agent = agent;
-    agent.restrictions.push(Restriction {
-        status: AgentStatus::Passive,
-        by: Actor::Kernel.text(),
-        because: format!("its {ESCALATIONS} are used up"),
-        at,
-        actions: BTreeSet::new(),
+/// What an acceptance takes of budgets: its own, and those of every contract above.
+fn taken(facts: &Facts<'_>, submission: &Submission) -> Vec<Taken> {
+    let own = (submission.proposal.agent.as_str(), &facts.budgets);
+    let above = facts.ancestors.iter().map(|ancestor| {
+        let name = ancestor.request.compiled.contract.agent.as_str();
+        (name, &ancestor.budgets)
     });
-    world.put(touched.agent.clone(), Row::Agent(Box::new(agent)));
-}
-
-fn take_budgets(world: &mut World, submission: &Submission, touched: &Touched, at: Instant) {
-    let request = submission.request();
-    let planned = request.action().map(|action| action.compiled.plan.budgets.as_slice()).unwrap_or_default();
-    // Two budgets of one name share one window and take once.
-    let amounts: BTreeMap<&str, (Duration, Option<Decimal>)> = planned
-        .iter()
-        .map(|budget| (budget.name.as_str(), (budget.rule.per, amount(&request, &budget.rule))))
-        .collect();
-    for (name, (per, amount)) in amounts {
-        let Some(amount) = amount.filter(|amount| *amount > Decimal::ZERO) else { continue };
-        let Some(key) = touched.budgets.get(name) else { continue };
-        let take = |row: &mut Row| {
-            if let Row::Budget(window) = row {
-                window.take(at, per, amount);
+    let mut taken: Vec<Taken> = Vec::new();
+    for (agent, budgets) in std::iter::once(own).chain(above) {
+        for budget in budgets {
+            let Some(amount) = budget.amount.filter(|amount| *amount > Decimal::ZERO) else { continue };
+            // Two budgets of one name share one window and take once.
+            let again = taken.iter().any(|earlier| earlier.agent == agent && earlier.budget == budget.name);
+            if !again {
+                taken.push(Taken { agent: agent.to_owned(), budget: budget.name.to_owned(), amount });
             }
-        };
-        world.update(key, || Row::Budget(Window::default()), take);
+        }
     }
+    taken
 }
 
-/// What a decision takes of a budget; `None` if that is not a number.
-fn amount(request: &Request<'_>, rule: &Budget) -> Option<Decimal> {
-    let Some(param) = &rule.sum else { return Some(Decimal::from(1)) };
-    match request.number(param) {
-        Number::Is(amount, _) => Some(amount),
-        Number::Missing | Number::Not(_) => None,
-    }
-}
-
-fn hold(world: &mut World, touched: &Touched, intent: Option<&Intent>) {
-    let Some(intent) = intent else { return };
-    for hold in &intent.holds {
-        let Some(key) = touched.resources.get(&hold.resource) else { continue };
-        let row = resource_row(world, key);
-        // The gate has proved that the sum fits the capacity, so it cannot overflow.
-        let held = row.held.checked_add(hold.amount).unwrap_or(row.held);
-        world.put(key.clone(), Row::Resource(ResourceRow { held, ..row }));
-    }
-    if let Some((_, key)) = &touched.effect {
-        world.put(key.clone(), Row::Effect(EffectRow { intent: intent.id().to_owned(), done: false }));
-    }
+/// Whether the agent is one the registry knows and the contract is for.
+pub(super) fn is_known(world: &World, submission: &Submission, touched: &Touched) -> bool {
+    submission.proposal.agent == submission.contract.contract.agent && agent_row(world, &touched.agent).is_some()
 }
 
 #[cfg(test)]

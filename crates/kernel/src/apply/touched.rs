@@ -2,9 +2,11 @@
 
 use crate::command::Submission;
 use crate::contract::EffectClass;
+use crate::evaluator::Compiled;
 use crate::gates::reservations;
 use crate::ids::Digest;
 use crate::json::{Json, Object};
+use crate::plan::PlannedBudget;
 use crate::world::{Entity, Key, KeySet};
 use std::collections::BTreeMap;
 
@@ -13,6 +15,8 @@ pub(super) const ESCALATIONS: &str = "escalations";
 
 /// Everything a submission touches, by name.
 pub(super) struct Touched {
+    /// The tenant, with its kill switch.
+    pub tenant: Key,
     /// The stored answer, where the proposal has an idempotency key.
     pub idempotency: Option<Key>,
     /// The agent.
@@ -25,6 +29,8 @@ pub(super) struct Touched {
     pub resources: BTreeMap<String, Key>,
     /// Budgets by name.
     pub budgets: BTreeMap<String, Key>,
+    /// The agents above, with their budgets by name.
+    pub ancestors: Vec<(Key, BTreeMap<String, Key>)>,
     /// The budget of questions.
     pub escalations: Key,
     /// State: template text, key of state, key of the entity.
@@ -39,34 +45,50 @@ impl Touched {
         let proposal = &submission.proposal;
         let agent = &proposal.agent;
         let request = submission.request();
-        let budget_key = |name: &str| key(Entity::Budget(agent.clone(), name.to_owned()));
-        let planned = request.action().map(|action| action.compiled.plan.budgets.as_slice()).unwrap_or_default();
+        let budgets = |whose: &str, contract: &Compiled| -> BTreeMap<String, Key> {
+            let planned = planned_budgets(contract, &proposal.action);
+            let named = |name: &String| (name.clone(), key(Entity::Budget(whose.to_owned(), name.clone())));
+            planned.iter().map(|budget| named(&budget.name)).collect()
+        };
+        let above = |contract: &Compiled| {
+            let name = &contract.contract.agent;
+            (key(Entity::Agent(name.clone())), budgets(name, contract))
+        };
         let resources = reservations::wanted(&request).into_keys();
         let idempotency = proposal.idempotency_key.as_ref();
         Touched {
+            tenant: key(Entity::Tenant),
             idempotency: idempotency.map(|name| key(Entity::Idempotency(agent.clone(), name.clone()))),
             agent: key(Entity::Agent(agent.clone())),
             flow: key(Entity::Flow(submission.flow_id().to_owned())),
             effect: effect_key(submission).map(|name| (name.clone(), key(Entity::Effect(name)))),
             resources: resources.map(|name| (name.to_owned(), key(Entity::Resource(name.to_owned())))).collect(),
-            budgets: planned.iter().map(|budget| (budget.name.clone(), budget_key(&budget.name))).collect(),
-            escalations: budget_key(ESCALATIONS),
+            budgets: budgets(agent, &submission.contract),
+            ancestors: submission.ancestors.iter().map(|contract| above(contract)).collect(),
+            escalations: key(Entity::Budget(agent.clone(), ESCALATIONS.to_owned())),
             state: state_keys(submission, &key),
             snapshot: proposal.snapshot.as_ref().map(|name| key(Entity::Snapshot(name.clone()))),
         }
     }
 
     pub(super) fn keys(&self) -> KeySet {
-        let single = [&self.agent, &self.flow, &self.escalations].into_iter();
+        let single = [&self.tenant, &self.agent, &self.flow, &self.escalations].into_iter();
         let optional = [self.idempotency.as_ref(), self.effect.as_ref().map(|(_, key)| key), self.snapshot.as_ref()];
         let many = self.resources.values().chain(self.budgets.values());
+        let above = self.ancestors.iter().flat_map(|(agent, budgets)| std::iter::once(agent).chain(budgets.values()));
         single
             .chain(optional.into_iter().flatten())
             .chain(many)
+            .chain(above)
             .chain(self.state.iter().map(|(_, _, key)| key))
             .cloned()
             .collect()
     }
+}
+
+/// The budgets an action has under a contract.
+pub(super) fn planned_budgets<'a>(contract: &'a Compiled, action: &str) -> &'a [PlannedBudget] {
+    contract.actions.get(action).map(|action| action.plan.budgets.as_slice()).unwrap_or_default()
 }
 
 /// The business key of the effect: as the contract says, else flow, step and params.
@@ -86,13 +108,9 @@ fn effect_key(submission: &Submission) -> Option<String> {
             let named: Object = named.map(|(name, value)| (name.clone(), value.clone())).collect();
             let params = Json::Object(named).to_canonical();
             let step = submission.proposal.step.as_deref().unwrap_or_default();
-            let parts = [
-                submission.flow_id().as_bytes(),
-                step.as_bytes(),
-                submission.proposal.action.as_bytes(),
-                params.as_bytes(),
-            ];
-            Some(format!("step:{}", Digest::of_parts(&parts)))
+            let parts = [step.as_bytes(), submission.proposal.action.as_bytes(), params.as_bytes()];
+            // The flow comes first: its id is ordered by time, and stores stay fast when keys arrive in order.
+            Some(format!("flow:{}:{}", submission.flow_id(), Digest::of_parts(&parts)))
         }
     }
 }

@@ -28,6 +28,7 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
         AgentStatus::Registered => Finding::reject(Gate::Agent, Reason::ContractInactive),
         AgentStatus::Passive => Finding::reject(Gate::Agent, Reason::AgentPassive),
         AgentStatus::EscalationOnly => Finding::escalate(Gate::Agent, Reason::AgentEscalationOnly),
+        AgentStatus::Suspended if bugs::on(Bug::SuspensionIgnored) => return,
         AgentStatus::Suspended => Finding::reject(Gate::Agent, Reason::AgentSuspended),
         AgentStatus::Retired => Finding::reject(Gate::Agent, Reason::AgentRetired),
     };

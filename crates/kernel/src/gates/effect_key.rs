@@ -5,7 +5,8 @@ use crate::finding::{Finding, Findings, Gate};
 use crate::reasons::Reason;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
-    let Some(effect) = facts.effect else { return };
+    // An effect that did not happen left its key without an intent.
+    let Some(effect) = facts.effect.filter(|effect| !effect.intent.is_empty()) else { return };
     let reason = if effect.done { Reason::AlreadyDone } else { Reason::InProgress };
     let finding = Finding::reject(Gate::EffectKey, reason);
     let key = facts.effect_key.unwrap_or_default();

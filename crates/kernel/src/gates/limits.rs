@@ -7,13 +7,20 @@ use crate::finding::{Finding, Findings, Gate, shown};
 use crate::json::Json;
 use crate::reasons::Reason;
 use crate::request::{ActionFacts, Number, Request};
+use std::collections::BTreeMap;
 
 pub(super) fn judge(request: &Request<'_>, findings: &mut Findings) {
+    let Some(action) = request.action() else { return };
+    judge_within(request, &action.rules.limits, findings);
+}
+
+/// Judges under limits that may differ from the contract's: someone amended them.
+pub(crate) fn judge_within(request: &Request<'_>, limits: &BTreeMap<String, Limit>, findings: &mut Findings) {
     let Some(action) = request.action() else { return };
     let refused = findings.refused_fields();
     let present = request.proposal.params.keys().filter(|name| !refused.contains(*name));
     for name in present {
-        let limit = action.rules.limits.get(name);
+        let limit = limits.get(name);
         match request.number(name) {
             Number::Is(value, unit) => judge_number(request, &action, name, limit, value, unit, findings),
             Number::Missing | Number::Not(_) => judge_inside(request, name, limit, findings),

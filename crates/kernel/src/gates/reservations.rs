@@ -1,5 +1,6 @@
 //! Reservations: all or nothing, last of all gates. Checked here, held only if the verdict is ACCEPT.
 
+use crate::bugs::{self, Bug};
 use crate::contract::Amount;
 use crate::decimal::Decimal;
 use crate::facts::Facts;
@@ -13,7 +14,8 @@ use std::collections::BTreeMap;
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     for (resource, amount) in wanted(&facts.request) {
         let Some(declared) = facts.request.compiled.contract.resources.get(resource) else { continue };
-        let row = facts.resources.get(resource).cloned().unwrap_or(ResourceRow::UNTOUCHED);
+        let known = facts.resources.get(resource).filter(|_| !bugs::on(Bug::W02HeldIgnored));
+        let row = known.cloned().unwrap_or(ResourceRow::UNTOUCHED);
         let free = row.free(declared.capacity);
         let enough = matches!((free, amount), (Some(free), Some(amount)) if amount <= free);
         let refused = amount.is_none_or(|amount| amount <= Decimal::ZERO);

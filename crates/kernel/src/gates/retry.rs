@@ -7,10 +7,11 @@ use crate::reasons::Reason;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let rules = &facts.request.compiled.contract.proposal;
-    if facts.flow.rejected >= rules.retries {
+    if facts.flow.row.rejected >= rules.retries {
         let finding = Finding::reject(Gate::Retry, Reason::ReasoningExhaustion).field("flow");
-        findings
-            .push(finding.with("flow", facts.flow_id).with("rejected", facts.flow.rejected).with("max", rules.retries));
+        findings.push(
+            finding.with("flow", facts.flow_id).with("rejected", facts.flow.row.rejected).with("max", rules.retries),
+        );
     }
     let mut spend = |name: &'static str, used: u64, amount: u64, max: Option<u64>| {
         let Some(max) = max else { return };
@@ -26,8 +27,8 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
                 .with("max", Decimal::from(max)),
         );
     };
-    spend("steps", facts.flow.steps, 1, rules.spend_steps);
-    spend("tokens", facts.flow.tokens, facts.request.proposal.tokens, rules.spend_tokens);
+    spend("steps", facts.flow.row.steps, 1, rules.spend_steps);
+    spend("tokens", facts.flow.row.tokens, facts.request.proposal.tokens, rules.spend_tokens);
 }
 
 #[cfg(test)]

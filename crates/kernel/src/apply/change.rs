@@ -1,0 +1,185 @@
+//! Carrying out a change: what it touches, who may, what it leaves behind.
+
+mod context;
+mod flows;
+mod people;
+mod registry;
+
+use super::{expiry, settling, standing};
+use crate::agent::Actor;
+use crate::change::{Act, Change};
+use crate::finding::{Finding, Gate};
+use crate::intent::IntentRow;
+use crate::json::Json;
+use crate::outcome::{Answer, AnsweredIntent, Done, Outcome, Verdict};
+use crate::reasons::Reason;
+use crate::record::{EventRecord, Record};
+use crate::time::Instant;
+use crate::world::{Entity, Halt, Key, KeySet, Loaded, Row, TenantRow, World};
+use std::sync::Arc;
+
+/// What came of a change.
+pub(super) enum Came {
+    /// Something must be loaded first.
+    Need(KeySet),
+    /// It was formed under a contract that no longer counts.
+    Prepare,
+    /// It was refused; the world is as it was.
+    Refused(Vec<Finding>, Json),
+    /// It happened.
+    Done(Json, Option<AnsweredIntent>, Vec<Record>),
+}
+
+impl Came {
+    fn done(body: Json) -> Came {
+        Came::Done(body, None, Vec::new())
+    }
+
+    fn refused(finding: Finding) -> Came {
+        Came::Refused(vec![finding], Json::Null)
+    }
+}
+
+pub(super) fn apply(world: &mut World, change: &Arc<Change>, at: Instant) -> Outcome {
+    let missing = world.missing(&keys(world, change));
+    if !missing.is_empty() {
+        return Outcome::Need(missing);
+    }
+    let (verdict, findings, body, intent, mut records) = match carry_out(world, change, at) {
+        Came::Need(keys) => return Outcome::Need(keys),
+        Came::Prepare => return Outcome::Prepare,
+        Came::Refused(findings, body) => (Verdict::Reject, findings, body, None, Vec::new()),
+        Came::Done(body, intent, records) => (Verdict::Accept, Vec::new(), body, intent, records),
+    };
+    let answer = Answer { id: change.id.clone(), verdict, findings: findings.into(), intent };
+    records.push(Record::Event(Box::new(EventRecord::of(change, &answer, body.clone(), at))));
+    Outcome::Done(Box::new(Done { answer, body, records }))
+}
+
+fn key(change: &Change, entity: Entity) -> Key {
+    Key { tenant: change.tenant.clone(), entity }
+}
+
+/// Everything it touches, as far as that is known before the first look.
+pub(super) fn keys(world: &World, change: &Change) -> KeySet {
+    let key = |entity| key(change, entity);
+    let agent = |name: &String| key(Entity::Agent(name.clone()));
+    let flow = |name: &String| key(Entity::Flow(name.clone()));
+    let mut keys = KeySet::from([key(Entity::Tenant)]);
+    match &change.act {
+        Act::Register(registration) => {
+            keys.extend(registry::keys_of_registration(registration, &key));
+        }
+        Act::Activate(contract) => keys.extend(registry::keys_of_contract(contract, &key)),
+        Act::Restrict { agent: name, .. } | Act::Lift { agent: name, .. } | Act::Retire { agent: name, .. } => {
+            keys.insert(agent(name));
+        }
+        Act::Amend { contract, .. } => {
+            keys.insert(agent(&contract.contract.agent));
+        }
+        Act::OpenFlow { flow: name, agent: whose, parent } => {
+            keys.extend([agent(whose), flow(name)]);
+            keys.extend(parent.as_ref().map(flow));
+        }
+        Act::EndFlow { flow: name, .. } => {
+            keys.insert(flow(name));
+        }
+        Act::Merge(writes) => keys.extend(writes.iter().map(|write| key(Entity::State(write.key.clone())))),
+        Act::Remember { flow: name, .. } => keys.extend([flow(name), key(Entity::Session(name.clone()))]),
+        Act::Freeze { flow: name, keys: names } => {
+            keys.extend(names.iter().map(|name| key(Entity::State(name.clone()))));
+            keys.extend(name.iter().flat_map(|name| [flow(name), key(Entity::Session(name.clone()))]));
+        }
+        Act::Import { name, .. } => {
+            keys.insert(key(Entity::Snapshot(name.clone())));
+        }
+        Act::Answer(answer) => keys.extend(people::keys_of_answer(answer, &key)),
+        Act::ExpireQuestions(names) => keys.extend(names.iter().map(|name| key(Entity::Escalation(name.clone())))),
+        Act::Settle { intent, .. } => {
+            let intent = key(Entity::Intent(intent.clone()));
+            if let Loaded::Present(Row::Intent(row)) = world.get(&intent) {
+                keys.extend(settling::keys(&change.tenant, row));
+            }
+            keys.insert(intent);
+        }
+        Act::ExpireIntents => {
+            keys.insert(key(Entity::DueIntents));
+        }
+        Act::Halt { .. } | Act::Resume { .. } => {}
+    }
+    keys
+}
+
+fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
+    match &change.act {
+        Act::Register(registration) => registry::register(world, change, registration, at),
+        Act::Activate(contract) => registry::activate(world, change, contract),
+        Act::Restrict { agent, status, because, actions } => {
+            registry::restrict(world, change, agent, *status, because, actions, at)
+        }
+        Act::Lift { agent, status, .. } => registry::lift(world, change, agent, *status),
+        Act::Retire { agent, .. } => registry::retire(world, change, agent),
+        Act::Amend { contract, amendment } => registry::amend(world, change, contract, amendment, at),
+        Act::OpenFlow { flow, agent, parent } => flows::open(world, change, flow, agent, parent.as_ref(), at),
+        Act::EndFlow { flow, event } => flows::end(world, change, flow, *event),
+        Act::Merge(writes) => context::merge(world, change, writes),
+        Act::Remember { flow, values } => context::remember(world, change, flow, values),
+        Act::Freeze { flow, keys } => context::freeze(world, change, flow.as_deref(), keys, at),
+        Act::Import { name, snapshot } => context::import(world, change, name, snapshot),
+        Act::Answer(answer) => people::answer(world, change, answer, at),
+        Act::ExpireQuestions(names) => people::expire(world, change, names, at),
+        Act::Settle { intent, event } => settle(world, change, intent, *event),
+        Act::ExpireIntents => match expiry::call_off_expired(world, &change.tenant, at) {
+            Err(keys) => Came::Need(keys),
+            Ok(records) => Came::Done(Json::object([("called_off", Json::from(records.len() as u64))]), None, records),
+        },
+        Act::Halt { because } => switch(world, change, Some(because), at),
+        Act::Resume { .. } => switch(world, change, None, at),
+    }
+}
+
+/// Whoever performed an intent reports; only a person may say "it did not happen" once there is doubt.
+fn settle(world: &mut World, change: &Change, intent: &str, event: crate::intent::IntentEvent) -> Came {
+    let entity = key(change, Entity::Intent(intent.to_owned()));
+    let Loaded::Present(Row::Intent(row)) = world.get(&entity) else {
+        return Came::refused(Finding::reject(Gate::EffectKey, Reason::IntentUnknown).with("intent", intent));
+    };
+    let IntentRow { facts, .. } = row.as_ref();
+    let by_person = matches!(change.actor, Actor::Operator(_));
+    let own = matches!(&change.actor, Actor::Agent(name) if *name == facts.to_kept().agent);
+    if !by_person && !own && change.actor != Actor::Kernel {
+        return Came::refused(not_authorized(change, format!("say what became of intent `{intent}`")));
+    }
+    match settling::settle(world, &change.tenant, intent, event, by_person) {
+        Ok(state) => Came::done(Json::object([("intent", Json::text(intent)), ("state", Json::text(state.word()))])),
+        Err(state) => Came::refused(step_refused(
+            format!("intent `{intent}`"),
+            state.map_or("unknown", crate::intent::IntentState::word),
+            format!("it cannot {}", event.word()),
+        )),
+    }
+}
+
+fn switch(world: &mut World, change: &Change, because: Option<&String>, at: Instant) -> Came {
+    let may = match (&change.actor, because) {
+        (Actor::Operator(_), _) | (Actor::Monitor(_), Some(_)) => true,
+        (Actor::Monitor(_) | Actor::Agent(_) | Actor::Kernel, _) => false,
+    };
+    if !may {
+        return Came::refused(not_authorized(change, "use the kill switch".to_owned()));
+    }
+    let halted = because.map(|because| Halt { by: change.actor.text(), because: because.clone(), at });
+    let body = Json::object([("halted", Json::Bool(halted.is_some()))]);
+    world.put(key(change, Entity::Tenant), Row::Tenant(TenantRow { halted }));
+    Came::done(body)
+}
+
+fn not_authorized(change: &Change, what: String) -> Finding {
+    Finding::reject(Gate::Agent, Reason::NotAuthorized).with("actor", change.actor.text()).with("what", what)
+}
+
+fn step_refused(what: String, state: &str, problem: String) -> Finding {
+    Finding::reject(Gate::Agent, Reason::StepRefused).with("what", what).with("state", state).with("problem", problem)
+}
+
+use standing::is_stale;

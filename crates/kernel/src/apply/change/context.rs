@@ -1,0 +1,118 @@
+//! Context: state with versions, sessions of flows, and snapshots of both.
+
+use super::flows::{flow_row, may, unknown};
+use super::{Came, key, not_authorized, step_refused};
+use crate::agent::Actor;
+use crate::bugs::{self, Bug};
+use crate::change::{Change, Write};
+use crate::finding::{Finding, Gate};
+use crate::json::{Json, Object};
+use crate::reasons::Reason;
+use crate::snapshot::Snapshot;
+use crate::time::Instant;
+use crate::world::{Entity, Loaded, Row, StateRow, World};
+
+/// Values one session keeps.
+const SESSION_VALUES_MAX: usize = 1_024;
+
+/// Writes every value, or none: a version that moved refuses all of them.
+pub(super) fn merge(world: &mut World, change: &Change, writes: &[Write]) -> Came {
+    let own = |name: &str, key: &str| {
+        key.strip_prefix("agents/")
+            .is_some_and(|rest| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')))
+    };
+    for write in writes {
+        let may = match &change.actor {
+            Actor::Operator(_) | Actor::Kernel => true,
+            Actor::Agent(name) => own(name, &write.key),
+            Actor::Monitor(_) => false,
+        };
+        if !may {
+            return Came::refused(not_authorized(change, format!("write state `{}`", write.key)));
+        }
+        let version = version(world, change, &write.key);
+        if let Some(expected) = write.expect.filter(|expected| *expected != version && !bugs::on(Bug::W06MergeBlind)) {
+            let finding = Finding::reject(Gate::Shape, Reason::StateConflict).field("expect");
+            return Came::refused(
+                finding.with("key", write.key.as_str()).with("version", version).with("expected", expected),
+            );
+        }
+    }
+    let mut versions = Object::new();
+    for write in writes {
+        let version = version(world, change, &write.key).saturating_add(1);
+        versions.insert(write.key.clone(), Json::from(version));
+        let row = StateRow { value: write.value.clone(), version };
+        world.put(key(change, Entity::State(write.key.clone())), Row::State(row));
+    }
+    Came::done(Json::object([("versions", Json::Object(versions))]))
+}
+
+fn version(world: &World, change: &Change, name: &str) -> u64 {
+    match world.get(&key(change, Entity::State(name.to_owned()))) {
+        Loaded::Present(Row::State(row)) => row.version,
+        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => 0,
+    }
+}
+
+pub(super) fn remember(world: &mut World, change: &Change, flow: &str, values: &Object) -> Came {
+    if flow_row(world, change, flow).is_none_or(|row| !may(change, row)) {
+        return unknown(flow);
+    }
+    let mut session = session(world, change, flow);
+    session.extend(values.iter().map(|(name, value)| (name.clone(), value.clone())));
+    if session.len() > SESSION_VALUES_MAX {
+        let problem = format!("a session keeps at most {SESSION_VALUES_MAX} values");
+        return Came::refused(step_refused(format!("session of flow `{flow}`"), "full", problem));
+    }
+    let count = Json::from(session.len() as u64);
+    world.put(key(change, Entity::Session(flow.to_owned())), Row::Session(session));
+    Came::done(Json::object([("flow", Json::text(flow)), ("values", count)]))
+}
+
+fn session(world: &World, change: &Change, flow: &str) -> Object {
+    match world.get(&key(change, Entity::Session(flow.to_owned()))) {
+        Loaded::Present(Row::Session(values)) => values.clone(),
+        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => Object::new(),
+    }
+}
+
+/// Freezes state and session as they are; the snapshot is named by its full digest.
+pub(super) fn freeze(world: &mut World, change: &Change, flow: Option<&str>, names: &[String], at: Instant) -> Came {
+    if let Some(flow) = flow
+        && flow_row(world, change, flow).is_none_or(|row| !may(change, row))
+    {
+        return unknown(flow);
+    }
+    let mut state = Object::new();
+    for name in names {
+        if let Loaded::Present(Row::State(row)) = world.get(&key(change, Entity::State(name.clone()))) {
+            state.insert(name.clone(), row.value.clone());
+        }
+    }
+    let session = flow.map(|flow| session(world, change, flow)).unwrap_or_default();
+    let snapshot = Snapshot { at, source: "context".to_owned(), flow: flow.map(str::to_owned), state, session };
+    let id = snapshot.id();
+    let body = Json::object([
+        ("snapshot", Json::text(id.as_str())),
+        ("at", Json::text(at.to_string())),
+        ("state", Json::Object(snapshot.state.clone())),
+    ]);
+    world.put(key(change, Entity::Snapshot(id)), Row::Snapshot(snapshot));
+    Came::done(body)
+}
+
+pub(super) fn import(world: &mut World, change: &Change, name: &str, snapshot: &Snapshot) -> Came {
+    if !matches!(change.actor, Actor::Operator(_)) {
+        return Came::refused(not_authorized(change, "import snapshots".to_owned()));
+    }
+    let entity = key(change, Entity::Snapshot(name.to_owned()));
+    if let Loaded::Present(Row::Snapshot(known)) = world.get(&entity)
+        && known != snapshot
+    {
+        let problem = "another snapshot has this name".to_owned();
+        return Came::refused(step_refused(format!("snapshot `{name}`"), "there", problem));
+    }
+    world.put(entity, Row::Snapshot(snapshot.clone()));
+    Came::done(Json::object([("name", Json::text(name)), ("snapshot", Json::text(snapshot.id()))]))
+}

@@ -1,0 +1,215 @@
+//! Answers of people: bound to the exact bytes shown, given once, by someone entitled, judged again.
+
+use super::{Came, is_stale, key, not_authorized};
+use crate::agent::Actor;
+use crate::apply::known;
+use crate::apply::submit;
+use crate::apply::taking;
+use crate::apply::touched::Touched;
+use crate::bugs::{self, Bug};
+use crate::change::{Change, HumanAnswer};
+use crate::command::Submission;
+use crate::decide::decide;
+use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, Vote, transition};
+use crate::finding::{Code, Effect, Finding, Gate};
+use crate::ids::Digest;
+use crate::intent::Intent;
+use crate::json::Json;
+use crate::outcome::AnsweredIntent;
+use crate::reasons::Reason;
+use crate::record::{EventRecord, Record};
+use crate::stored::answer_json;
+use crate::time::Instant;
+use crate::world::{Entity, Key, Loaded, Row, World};
+use std::sync::Arc;
+
+pub(super) fn keys_of_answer(answer: &HumanAnswer, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
+    let question = key(Entity::Escalation(answer.escalation.clone()));
+    let judged = [answer.original.as_ref(), answer.modified.as_ref()].into_iter().flatten();
+    std::iter::once(question).chain(judged.flat_map(|submission| Touched::by(submission).keys())).collect()
+}
+
+fn question<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a EscalationRow> {
+    let entity = key(change, Entity::Escalation(name.to_owned()));
+    let Loaded::Present(Row::Escalation(row)) = world.get(&entity) else { return None };
+    Some(row)
+}
+
+pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, at: Instant) -> Came {
+    let name = &answer.escalation;
+    let Some(row) = question(world, change, name) else {
+        return Came::refused(
+            Finding::reject(Gate::Escalation, Reason::ApprovalUnknown).with("question", name.as_str()),
+        );
+    };
+    let mut row = row.clone();
+    if row.state != EscalationState::Open {
+        return already(name, &row);
+    }
+    if at > row.deadline {
+        let record = expired(world, change, name, row, at);
+        let row = question(world, change, name).cloned();
+        let Came::Refused(findings, body) = row.map_or_else(|| Came::done(Json::Null), |row| already(name, &row))
+        else {
+            return Came::done(Json::Null);
+        };
+        // Time answered first; that is a change, so the refusal is told in the body.
+        let told = findings.first().map(Finding::message).unwrap_or_default();
+        return Came::Done(Json::object([("refused", Json::text(told)), ("answer", body)]), None, vec![record]);
+    }
+    let decision = match entitled(change, answer, &row) {
+        Ok((person, decision)) => (person, decision),
+        Err(finding) => return Came::refused(*finding),
+    };
+    let (person, decision) = decision;
+    if decision != HumanDecision::Abort {
+        row.votes.retain(|vote| vote.person != person);
+        row.votes.push(Vote { person: person.clone(), at });
+        if (row.votes.len() as u64) < row.quorum {
+            let body = Json::object([
+                ("question", Json::text(name.as_str())),
+                ("state", Json::text(row.state.word())),
+                ("votes", Json::from(row.votes.len() as u64)),
+                ("quorum", Json::from(row.quorum)),
+            ]);
+            world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
+            return Came::done(body);
+        }
+    }
+    let intent = match decision {
+        HumanDecision::Abort => None,
+        HumanDecision::Override | HumanDecision::Modify => {
+            let submission = if decision == HumanDecision::Override { &answer.original } else { &answer.modified };
+            let Some(submission) = submission else { return Came::Prepare };
+            let id =
+                if decision == HumanDecision::Override { row.intent.clone() } else { submission.ids.intent.clone() };
+            match accept(world, submission, &id, at) {
+                Accepted::Stale => return Came::Prepare,
+                Accepted::No(findings) => return Came::Refused(findings, shown(name, &row)),
+                Accepted::Yes(intent) => intent,
+            }
+        }
+    };
+    let Some(state) = transition(row.state, Some(decision)) else { return already(name, &row) };
+    row.state = state;
+    row.answer = Some(GivenAnswer {
+        decision: Some(decision),
+        person: Some(person),
+        reason: answer.reason.clone(),
+        at,
+        intent: intent.as_ref().map(|intent| intent.id.clone()),
+    });
+    let body = shown(name, &row);
+    world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
+    Came::Done(body, intent.map(AnsweredIntent::Made), Vec::new())
+}
+
+fn shown(name: &str, row: &EscalationRow) -> Json {
+    Json::object([
+        ("question", Json::text(name)),
+        ("state", Json::text(row.state.word())),
+        ("proposal", Json::text(row.proposal_id.as_str())),
+        ("answer", row.answer.as_ref().map_or(Json::Null, answer_json)),
+    ])
+}
+
+/// The second answer gets the first.
+fn already(name: &str, row: &EscalationRow) -> Came {
+    let said = row.answer.as_ref().map(|answer| match (&answer.decision, &answer.person) {
+        (Some(decision), Some(person)) => format!("{} by {person}", decision.word()),
+        (Some(decision), None) => decision.word().to_owned(),
+        (None, _) => "nobody answered in time".to_owned(),
+    });
+    let finding = Finding::reject(Gate::Escalation, Reason::AlreadyAnswered).with("question", name);
+    Came::Refused(vec![finding.with("answer", said.unwrap_or_default())], shown(name, row))
+}
+
+/// Who says what; an unknown word, the wrong person or other bytes are no answer.
+fn entitled(
+    change: &Change,
+    answer: &HumanAnswer,
+    row: &EscalationRow,
+) -> Result<(String, HumanDecision), Box<Finding>> {
+    let Actor::Operator(person) = &change.actor else {
+        return Err(Box::new(not_authorized(change, "answer for a person".to_owned())));
+    };
+    let Some(decision) = HumanDecision::from_word(&answer.decision) else {
+        let problem = format!("is `{}`, not one of {}", answer.decision, HumanDecision::WORDS.join(", "));
+        let finding = Finding::reject(Gate::Escalation, Reason::ParamInvalid).field("decision");
+        return Err(Box::new(finding.with("problem", problem)));
+    };
+    let member = row.approvers.is_empty() || row.approvers.iter().any(|group| answer.groups.contains(group));
+    let problem = if *person == row.agent {
+        Some("nobody approves what they proposed")
+    } else if !member {
+        Some("they are in none of the groups that may")
+    } else {
+        None
+    };
+    if let Some(problem) = problem.filter(|_| !bugs::on(Bug::W15AnswerFromAnyone)) {
+        let finding = Finding::reject(Gate::Escalation, Reason::ApproverNotEntitled).with("person", person.as_str());
+        return Err(Box::new(finding.with("problem", problem).with("approvers", row.approvers.join(", "))));
+    }
+    let digests: [Digest; 2] = [answer.digest, row.digest];
+    if digests[0] != digests[1] && !bugs::on(Bug::AnswerUnbound) {
+        return Err(Box::new(Finding::reject(Gate::Escalation, Reason::ApprovalMismatch)));
+    }
+    Ok((person.clone(), decision))
+}
+
+enum Accepted {
+    Stale,
+    No(Vec<Finding>),
+    Yes(Option<Arc<Intent>>),
+}
+
+/// Judges again at the answer. A person takes the place of what asked for one and of the proposal's own time; nothing
+/// else is overridden.
+fn accept(world: &mut World, submission: &Arc<Submission>, intent: &str, at: Instant) -> Accepted {
+    let touched = Touched::by(submission);
+    if is_stale(world, submission, &touched) {
+        return Accepted::Stale;
+    }
+    let (against, intent) = {
+        let facts = known::facts(world, submission, &touched, at);
+        let judgement = decide(&facts, submit::prepared(&facts, submission));
+        let against: Vec<Finding> = judgement.findings.into_iter().filter(stands).collect();
+        let valid_until = at.plus(submission.contract.contract.proposal.ttl_default);
+        let intent = against.is_empty().then(|| submit::intent(&facts, submission, intent, valid_until)).flatten();
+        (against, intent)
+    };
+    if !against.is_empty() {
+        return Accepted::No(against);
+    }
+    taking::accept(world, submission, &touched, intent.as_ref(), at);
+    Accepted::Yes(intent)
+}
+
+fn stands(finding: &Finding) -> bool {
+    let replaced = matches!(finding.code, Code::Known(Reason::SnapshotStale | Reason::ReasoningExhaustion));
+    finding.effect == Effect::Reject && finding.gate != Gate::Validity && !replaced
+}
+
+/// The safe default: nobody answered, so it is over.
+pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: Instant) -> Came {
+    if !matches!(change.actor, Actor::Kernel | Actor::Operator(_)) {
+        return Came::refused(not_authorized(change, "end questions".to_owned()));
+    }
+    let mut records = Vec::new();
+    for name in names {
+        let due = question(world, change, name).filter(|row| row.due().is_some_and(|deadline| at > deadline));
+        if let Some(row) = due.cloned() {
+            records.push(expired(world, change, name, row, at));
+        }
+    }
+    Came::Done(Json::object([("expired", Json::from(records.len() as u64))]), None, records)
+}
+
+fn expired(world: &mut World, change: &Change, name: &str, mut row: EscalationRow, at: Instant) -> Record {
+    row.state = transition(row.state, None).unwrap_or(row.state);
+    let reason = "nobody answered in time".to_owned();
+    row.answer = Some(GivenAnswer { decision: None, person: None, reason, at, intent: None });
+    let body = shown(name, &row);
+    world.put(key(change, Entity::Escalation(name.to_owned())), Row::Escalation(Box::new(row)));
+    Record::Event(Box::new(EventRecord::consequence(&change.tenant, "question_expired", body, at)))
+}

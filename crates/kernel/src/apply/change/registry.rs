@@ -1,0 +1,264 @@
+//! The registry: agents come, are put in force, restricted, let go.
+
+use super::{Came, key, not_authorized, step_refused};
+use crate::agent::{Actor, AgentEvent, AgentRefusal, AgentRow, AgentStatus, Restriction, transition};
+use crate::apply::known::agent_row;
+use crate::bugs::{self, Bug};
+use crate::change::{Change, Registration};
+use crate::contract::Resource;
+use crate::contract::amend::{self, Amendment};
+use crate::contract::attenuate::attenuate;
+use crate::evaluator::Compiled;
+use crate::finding::{Finding, Gate};
+use crate::json::Json;
+use crate::reasons::Reason;
+use crate::time::Instant;
+use crate::version::supports;
+use crate::world::{Entity, Key, Loaded, ResourceRow, Row, World};
+use std::sync::Arc;
+
+/// Versions of agents this runtime speaks with.
+pub const SUPPORTED_VERSIONS: &str = ">=0.1.0, <2.0.0";
+
+/// Amendments kept for an agent; those that are over make room.
+const AMENDMENTS_MAX: usize = 64;
+
+pub(super) fn keys_of_registration(registration: &Registration, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
+    let mut keys = keys_of_contract(&registration.contract, key);
+    keys.extend(registration.contract.contract.parent.iter().map(|parent| key(Entity::Agent(parent.clone()))));
+    keys
+}
+
+pub(super) fn keys_of_contract(contract: &Compiled, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
+    let own = [Entity::Agent(contract.contract.agent.clone()), Entity::Contract(contract.digest.to_string())];
+    let resources = contract.contract.resources.keys().map(|name| Entity::Resource(name.clone()));
+    own.into_iter().chain(resources).map(key).collect()
+}
+
+/// An agent comes with a contract. What the registry holds of it already stays as it is.
+pub(super) fn register(world: &mut World, change: &Change, registration: &Registration, _at: Instant) -> Came {
+    let contract = &registration.contract;
+    let name = &contract.contract.agent;
+    let agent_key = key(change, Entity::Agent(name.clone()));
+    let itself = matches!(&change.actor, Actor::Agent(actor) if actor == name);
+    if !itself && !matches!(change.actor, Actor::Operator(_)) {
+        return Came::refused(not_authorized(change, format!("register agent `{name}`")));
+    }
+    if let Some(version) = registration.version.as_ref().filter(|version| !supports(SUPPORTED_VERSIONS, version)) {
+        let finding = Finding::reject(Gate::Agent, Reason::VersionMismatch);
+        return Came::refused(finding.with("version", version.as_str()).with("range", SUPPORTED_VERSIONS));
+    }
+    if let Some(finding) = outside_its_parent(world, change, registration) {
+        return Came::refused(finding);
+    }
+    let known = agent_row(world, &agent_key).cloned();
+    let mut row = match known {
+        Some(_) if bugs::on(Bug::W04HandshakeResets) => {
+            AgentRow { contract: Some(contract.digest), ..AgentRow::active() }
+        }
+        Some(row) => row,
+        None => AgentRow { base: AgentStatus::Registered, ..AgentRow::active() },
+    };
+    let refusal = match row.status() {
+        AgentStatus::Suspended => Some(Reason::AgentSuspended),
+        AgentStatus::Retired => Some(Reason::AgentRetired),
+        AgentStatus::Registered
+        | AgentStatus::Active
+        | AgentStatus::Degraded
+        | AgentStatus::EscalationOnly
+        | AgentStatus::Passive => None,
+    };
+    if let Some(reason) = refusal {
+        let because = row.because().map(|because| format!(": {because}")).unwrap_or_default();
+        return Came::refused(
+            Finding::reject(Gate::Agent, reason).with("agent", name.as_str()).with("because", because),
+        );
+    }
+    row.offered = Some(contract.digest);
+    row.version = registration.version.clone().or(row.version);
+    row.session = registration.session.clone().or(row.session);
+    let body = described(name, &row);
+    world.put(key(change, Entity::Contract(contract.digest.to_string())), contract_row(contract));
+    world.put(agent_key, Row::Agent(Box::new(row)));
+    Came::done(body)
+}
+
+fn contract_row(contract: &Compiled) -> Row {
+    Row::Contract(Arc::new(contract.contract.to_json()))
+}
+
+/// The early error; the parent's limits and budgets apply again at every decision.
+fn outside_its_parent(world: &World, change: &Change, registration: &Registration) -> Option<Finding> {
+    let contract = &registration.contract.contract;
+    let parent = contract.parent.as_ref()?;
+    let widens =
+        |problem: String| Some(Finding::reject(Gate::Agent, Reason::ContractWidensParent).with("problem", problem));
+    let in_force = agent_row(world, &key(change, Entity::Agent(parent.clone()))).and_then(|row| row.contract);
+    match &registration.parent {
+        Some(bound) if Some(bound.digest) == in_force => match attenuate(contract, &bound.contract) {
+            Ok(()) => None,
+            Err(diagnostic) => widens(diagnostic.message),
+        },
+        Some(_) | None => widens(format!("its parent `{parent}` has no contract in force")),
+    }
+}
+
+/// An operator puts a contract in force. All contracts that name a resource must declare it alike.
+pub(super) fn activate(world: &mut World, change: &Change, contract: &Arc<Compiled>) -> Came {
+    let name = &contract.contract.agent;
+    let agent_key = key(change, Entity::Agent(name.clone()));
+    let mut row = match agent_row(world, &agent_key) {
+        Some(row) => row.clone(),
+        None => return unknown(name),
+    };
+    match transition(row.base, &AgentEvent::Activate, &change.actor, name) {
+        Ok(base) => row.base = base,
+        Err(refusal) => return refused(change, name, &row, refusal, "activate"),
+    }
+    for (resource, declared) in &contract.contract.resources {
+        let resource_key = key(change, Entity::Resource(resource.clone()));
+        let text = declared_text(declared);
+        let mut known = match world.get(&resource_key) {
+            Loaded::Present(Row::Resource(row)) => row.clone(),
+            Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => ResourceRow::UNTOUCHED,
+        };
+        match &known.declared {
+            Some(other) if *other != text => {
+                let problem = format!("resource `{resource}` is {text} here and {other} elsewhere");
+                let finding = Finding::reject(Gate::Agent, Reason::ContractInvalid).with("problem", problem);
+                return Came::refused(finding);
+            }
+            Some(_) => {}
+            None => {
+                known.declared = Some(text);
+                world.put(resource_key, Row::Resource(known));
+            }
+        }
+    }
+    row.contract = Some(contract.digest);
+    row.parent = contract.contract.parent.clone();
+    // An amendment was made to the contract that was in force.
+    row.amendments.clear();
+    let body = described(name, &row);
+    world.put(key(change, Entity::Contract(contract.digest.to_string())), contract_row(contract));
+    world.put(agent_key, Row::Agent(Box::new(row)));
+    Came::done(body)
+}
+
+fn declared_text(resource: &Resource) -> String {
+    let unit = resource.unit.as_ref().map(|unit| format!(" {unit}")).unwrap_or_default();
+    format!("{} of {}{unit}", resource.kind.word(), resource.capacity)
+}
+
+pub(super) fn restrict(
+    world: &mut World,
+    change: &Change,
+    name: &str,
+    status: AgentStatus,
+    because: &str,
+    actions: &[String],
+    at: Instant,
+) -> Came {
+    changed(world, change, name, &AgentEvent::Restrict(status), |row| {
+        // The same restriction by the same actor is one restriction.
+        let by = change.actor.text();
+        row.restrictions.retain(|known| known.status != status || known.by != by);
+        row.restrictions.push(Restriction {
+            status,
+            by,
+            because: because.to_owned(),
+            at,
+            actions: actions.iter().cloned().collect(),
+        });
+    })
+}
+
+pub(super) fn lift(world: &mut World, change: &Change, name: &str, status: AgentStatus) -> Came {
+    changed(world, change, name, &AgentEvent::Lift(status), |row| {
+        row.restrictions.retain(|known| known.status != status);
+    })
+}
+
+pub(super) fn retire(world: &mut World, change: &Change, name: &str) -> Came {
+    changed(world, change, name, &AgentEvent::Retire, |_| {})
+}
+
+fn changed(
+    world: &mut World,
+    change: &Change,
+    name: &str,
+    event: &AgentEvent,
+    edit: impl FnOnce(&mut AgentRow),
+) -> Came {
+    let agent_key = key(change, Entity::Agent(name.to_owned()));
+    let Some(row) = agent_row(world, &agent_key) else { return unknown(name) };
+    let mut row = row.clone();
+    match transition(row.base, event, &change.actor, name) {
+        Ok(base) => row.base = base,
+        Err(refusal) => return refused(change, name, &row, refusal, change.act.word()),
+    }
+    edit(&mut row);
+    let body = described(name, &row);
+    world.put(agent_key, Row::Agent(Box::new(row)));
+    Came::done(body)
+}
+
+pub(super) fn amend(
+    world: &mut World,
+    change: &Change,
+    contract: &Arc<Compiled>,
+    amendment: &Amendment,
+    at: Instant,
+) -> Came {
+    let name = &contract.contract.agent;
+    let agent_key = key(change, Entity::Agent(name.clone()));
+    let Some(row) = agent_row(world, &agent_key) else { return unknown(name) };
+    if row.contract != Some(contract.digest) {
+        return Came::Prepare;
+    }
+    if !matches!(change.actor, Actor::Operator(_)) {
+        return Came::refused(not_authorized(change, format!("amend the contract of `{name}`")));
+    }
+    let mut row = row.clone();
+    let amendment = Amendment { at, actor: change.actor.text(), ..amendment.clone() };
+    let refused =
+        |problem: &str| Came::refused(Finding::reject(Gate::Agent, Reason::AmendmentRefused).with("problem", problem));
+    let expires = match amend::check(&contract.contract, &amendment) {
+        Ok(expires) => expires,
+        Err(_) if bugs::on(Bug::AmendmentUnbounded) => at,
+        Err(refusal) => return refused(refusal.word()),
+    };
+    row.amendments.retain(|known| amend::check(&contract.contract, known).is_ok_and(|expires| at < expires));
+    if row.amendments.len() >= AMENDMENTS_MAX {
+        return refused("TOO_MANY");
+    }
+    row.amendments.push(amendment);
+    world.put(agent_key, Row::Agent(Box::new(row)));
+    Came::done(Json::object([("agent", Json::text(name.as_str())), ("expires", Json::text(expires.to_string()))]))
+}
+
+fn unknown(name: &str) -> Came {
+    Came::refused(Finding::reject(Gate::Agent, Reason::AgentUnknown).with("agent", name).with("expected", name))
+}
+
+fn refused(change: &Change, name: &str, row: &AgentRow, refusal: AgentRefusal, what: &str) -> Came {
+    let finding = match refusal {
+        AgentRefusal::Retired => Finding::reject(Gate::Agent, Reason::AgentRetired).with("agent", name),
+        AgentRefusal::NotAuthorized => not_authorized(change, format!("{what} agent `{name}`")),
+        AgentRefusal::NoSuchRestriction => {
+            step_refused(format!("agent `{name}`"), row.status().word(), format!("it cannot {what} like this"))
+        }
+    };
+    Came::refused(finding)
+}
+
+/// An agent as answers show it. Tokens are never shown, not even hashed.
+pub(super) fn described(name: &str, row: &AgentRow) -> Json {
+    Json::object([
+        ("agent", Json::text(name)),
+        ("status", Json::text(row.status().word())),
+        ("because", Json::from(row.because().map(str::to_owned))),
+        ("contract", Json::from(row.contract.map(|digest| digest.to_string()))),
+        ("offered", Json::from(row.offered.map(|digest| digest.to_string()))),
+    ])
+}

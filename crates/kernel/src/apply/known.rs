@@ -1,0 +1,148 @@
+//! From the world to the facts a judgement depends on.
+
+use super::touched::{Touched, planned_budgets};
+use crate::agent::AgentRow;
+use crate::budget::Window;
+use crate::command::Submission;
+use crate::contract::Budget;
+use crate::decimal::Decimal;
+use crate::evaluator::Compiled;
+use crate::facts::{AncestorFact, BudgetFact, Facts, FlowFact, SnapshotFact};
+use crate::json::{Json, Object};
+use crate::plan::PlannedBudget;
+use crate::request::{Number, Request};
+use crate::snapshot::Snapshot;
+use crate::time::Instant;
+use crate::world::{EffectRow, FlowRow, Halt, Key, Loaded, ResourceRow, Row, StateRow, World};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// Snapshot of live state compiled at the decision.
+const CURRENT: &str = "current";
+
+pub(super) fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &'a Touched, at: Instant) -> Facts<'a> {
+    let request = submission.request();
+    let mut state = BTreeMap::new();
+    let mut live = BTreeMap::new();
+    for (template, name, key) in &touched.state {
+        if let Loaded::Present(Row::State(StateRow { value, .. })) = world.get(key) {
+            state.insert(template.clone(), value.clone());
+            live.insert(name.as_str(), value);
+        }
+    }
+    let snapshot = snapshot_fact(world, submission, touched, &live, at);
+    let effect = touched.effect.as_ref().and_then(|(_, key)| effect_row(world, key));
+    let flow = match world.get(&touched.flow) {
+        Loaded::Present(Row::Flow(row)) => FlowFact { row: row.clone(), seen: true },
+        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => FlowFact { row: FlowRow::default(), seen: false },
+    };
+    Facts {
+        request,
+        params: seen_params(&request),
+        at,
+        refused: submission.prepared.refused_fields(),
+        halted: halt(world, &touched.tenant),
+        agent: agent_row(world, &touched.agent),
+        door: &submission.door,
+        flow_id: submission.flow_id(),
+        flow,
+        budgets: budget_facts(world, &request, &submission.contract, &touched.budgets),
+        ancestors: ancestor_facts(world, submission, touched),
+        state,
+        live,
+        snapshot,
+        effect_key: touched.effect.as_ref().map(|(name, _)| name.as_str()),
+        effect,
+        resources: touched.resources.iter().map(|(name, key)| (name.as_str(), resource_row(world, key))).collect(),
+    }
+}
+
+fn ancestor_facts<'a>(world: &'a World, submission: &'a Submission, touched: &'a Touched) -> Vec<AncestorFact<'a>> {
+    let above = submission.ancestors.iter().zip(&touched.ancestors);
+    let fact = |(contract, (agent, budgets)): (&'a std::sync::Arc<Compiled>, &'a (Key, BTreeMap<String, Key>))| {
+        let request = Request::new(&submission.proposal, contract, &submission.provenance);
+        let budgets = budget_facts(world, &request, contract, budgets);
+        AncestorFact { agent: agent_row(world, agent), request, budgets }
+    };
+    above.map(fact).collect()
+}
+
+/// Decimal text is text at the door, because a JSON number holds fewer digits, and a number to every rule.
+fn seen_params<'a>(request: &Request<'a>) -> Cow<'a, Object> {
+    let decimals = request.action().map(|action| &action.compiled.plan.decimal_text).filter(|names| !names.is_empty());
+    let Some(decimals) = decimals else { return Cow::Borrowed(&request.proposal.params) };
+    let mut params = request.proposal.params.clone();
+    for name in decimals {
+        if let Some(number) = params.get(name).and_then(Json::as_text).and_then(Decimal::parse) {
+            params.insert(name.clone(), Json::Number(number));
+        }
+    }
+    Cow::Owned(params)
+}
+
+pub(super) fn halt<'a>(world: &'a World, key: &Key) -> Option<&'a Halt> {
+    let Loaded::Present(Row::Tenant(tenant)) = world.get(key) else { return None };
+    tenant.halted.as_ref()
+}
+
+pub(super) fn agent_row<'a>(world: &'a World, key: &Key) -> Option<&'a AgentRow> {
+    let Loaded::Present(Row::Agent(agent)) = world.get(key) else { return None };
+    Some(agent)
+}
+
+fn effect_row<'a>(world: &'a World, key: &Key) -> Option<&'a EffectRow> {
+    let Loaded::Present(Row::Effect(effect)) = world.get(key) else { return None };
+    Some(effect)
+}
+
+pub(super) fn resource_row(world: &World, key: &Key) -> ResourceRow {
+    let Loaded::Present(Row::Resource(row)) = world.get(key) else { return ResourceRow::UNTOUCHED };
+    row.clone()
+}
+
+pub(super) fn window<'a>(world: &'a World, key: &Key) -> Option<&'a Window> {
+    let Loaded::Present(Row::Budget(window)) = world.get(key) else { return None };
+    Some(window)
+}
+
+fn budget_facts<'a>(
+    world: &'a World,
+    request: &Request<'a>,
+    contract: &'a Compiled,
+    keys: &BTreeMap<String, Key>,
+) -> Vec<BudgetFact<'a>> {
+    let fact = |PlannedBudget { name, rule }: &'a PlannedBudget| {
+        let window = keys.get(name).and_then(|key| window(world, key));
+        BudgetFact { name, rule, window, amount: amount(request, rule) }
+    };
+    planned_budgets(contract, &request.proposal.action).iter().map(fact).collect()
+}
+
+/// What a decision takes of a budget; `None` if that is not a number.
+pub(super) fn amount(request: &Request<'_>, rule: &Budget) -> Option<Decimal> {
+    let Some(param) = &rule.sum else { return Some(Decimal::from(1)) };
+    match request.number(param) {
+        Number::Is(amount, _) => Some(amount),
+        Number::Missing | Number::Not(_) => None,
+    }
+}
+
+fn snapshot_fact<'a>(
+    world: &World,
+    submission: &'a Submission,
+    touched: &Touched,
+    live: &BTreeMap<&str, &Json>,
+    at: Instant,
+) -> SnapshotFact<'a> {
+    let Some(name) = submission.proposal.snapshot.as_deref() else { return SnapshotFact::None };
+    let stored = touched.snapshot.as_ref().map(|key| world.get(key));
+    if let Some(Loaded::Present(Row::Snapshot(snapshot))) = stored {
+        return SnapshotFact::Known(name, snapshot.clone());
+    }
+    if name != CURRENT {
+        return SnapshotFact::Unknown(name);
+    }
+    let flow = Some(submission.flow_id().to_owned());
+    let state: Object = live.iter().map(|(key, value)| ((*key).to_owned(), (*value).clone())).collect();
+    SnapshotFact::Known(name, Snapshot { at, source: CURRENT.to_owned(), flow, state, session: Object::new() })
+}

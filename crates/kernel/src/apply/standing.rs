@@ -1,0 +1,48 @@
+//! Whether a command was formed under the contracts that count now, and limits that someone amended.
+
+use super::known::agent_row;
+use super::touched::Touched;
+use crate::agent::AgentRow;
+use crate::command::Submission;
+use crate::contract::amend::effective_limits;
+use crate::evaluator::Compiled;
+use crate::finding::{Findings, Gate};
+use crate::gates;
+use crate::time::Instant;
+use crate::world::World;
+
+/// Whether an agent of the line acts under another contract by now. In a pure run the registry names none.
+pub(super) fn is_stale(world: &World, submission: &Submission, touched: &Touched) -> bool {
+    let differs = |agent: Option<&AgentRow>, contract: &Compiled| {
+        agent.and_then(|agent| agent.contract).is_some_and(|active| active != contract.digest)
+    };
+    let own = agent_row(world, &touched.agent);
+    if differs(own, &submission.contract) {
+        return true;
+    }
+    let registered = own.is_some_and(|agent| agent.contract.is_some());
+    let mut parent = submission.contract.contract.parent.as_deref();
+    for (contract, (key, _)) in submission.ancestors.iter().zip(&touched.ancestors) {
+        let above = agent_row(world, key);
+        let named = parent == Some(contract.contract.agent.as_str());
+        if !named || differs(above, contract) {
+            return true;
+        }
+        parent = contract.contract.parent.as_deref();
+    }
+    // A parent that nobody looked up cannot have bounded anything.
+    registered && parent.is_some()
+}
+
+/// What the stateless gates found, with the limits of this moment in place of the contract's.
+pub(super) fn with_amended_limits(submission: &Submission, agent: &AgentRow, at: Instant) -> Findings {
+    let request = submission.request();
+    let limits = effective_limits(&submission.contract.contract, &agent.amendments, at);
+    let Some(limits) = limits.get(&submission.proposal.action) else { return submission.prepared.clone() };
+    let mut findings = Findings::default();
+    for finding in submission.prepared.iter().filter(|finding| finding.gate != Gate::Limits) {
+        findings.push(finding.clone());
+    }
+    gates::limits::judge_within(&request, limits, &mut findings);
+    findings
+}

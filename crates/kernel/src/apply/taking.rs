@@ -1,0 +1,177 @@
+//! What a verdict takes: retries on REJECT, questions on ESCALATE, budgets and reservations on ACCEPT.
+
+use super::known::{agent_row, amount, resource_row, window};
+use super::submit::is_known;
+use super::touched::{ESCALATIONS, Touched, planned_budgets};
+use crate::agent::{Actor, AgentStatus, Restriction};
+use crate::budget::Window;
+use crate::bugs::{self, Bug};
+use crate::command::{Performer, Submission};
+use crate::contract::{Executor, Impact, OnExhausted};
+use crate::decide::Judgement;
+use crate::decimal::Decimal;
+use crate::escalation::{EscalationRow, EscalationState};
+use crate::evaluator::Compiled;
+use crate::finding::{Code, Effect, Finding};
+use crate::intent::{Intent, IntentFacts, IntentRow, IntentState};
+use crate::outcome::Verdict;
+use crate::reasons::Reason;
+use crate::request::Request;
+use crate::time::{Duration, Instant};
+use crate::world::{EffectRow, Entity, FlowRow, Key, Loaded, ResourceRow, Row, World};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub(super) fn take(
+    world: &mut World,
+    submission: &Arc<Submission>,
+    touched: &Touched,
+    judgement: &Judgement,
+    intent: Option<&Arc<Intent>>,
+    at: Instant,
+) {
+    count_step(world, submission, touched, judgement, at);
+    match judgement.verdict {
+        Verdict::Reject => exhaust(world, submission, touched, &judgement.findings, at),
+        Verdict::Escalate => ask(world, submission, touched, judgement, at),
+        Verdict::Accept => accept(world, submission, touched, intent, at),
+    }
+}
+
+/// A stranger, and an agent in a flow that is not its own, uses nothing of it up.
+fn count_step(world: &mut World, submission: &Submission, touched: &Touched, judgement: &Judgement, at: Instant) {
+    let mut flow = match world.get(&touched.flow) {
+        Loaded::Present(Row::Flow(flow)) => flow.clone(),
+        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => {
+            FlowRow { agent: submission.proposal.agent.clone(), opened_at: Some(at), ..FlowRow::default() }
+        }
+    };
+    let refused = |reason: Reason| judgement.findings.iter().any(|finding| finding.code == Code::Known(reason));
+    let foreign = refused(Reason::FlowUnknown) || refused(Reason::FlowClosed);
+    if !is_known(world, submission, touched) || flow.agent != submission.proposal.agent || foreign {
+        return;
+    }
+    flow.steps = flow.steps.saturating_add(1);
+    flow.tokens = flow.tokens.saturating_add(submission.proposal.tokens);
+    if judgement.verdict == Verdict::Reject
+        && counts_as_retry(&judgement.findings)
+        && !bugs::on(Bug::W05RetriesUncounted)
+    {
+        flow.rejected = flow.rejected.saturating_add(1);
+    }
+    world.put(touched.flow.clone(), Row::Flow(flow));
+}
+
+/// A duplicate is not a failed attempt at reasoning, and neither is a switch that someone else pulled.
+fn counts_as_retry(findings: &[Finding]) -> bool {
+    let excused = |code: &Code| matches!(code, Code::Known(Reason::AlreadyDone | Reason::InProgress | Reason::Halted));
+    findings.iter().any(|finding| finding.effect == Effect::Reject && !excused(&finding.code))
+}
+
+fn exhaust(world: &mut World, submission: &Submission, touched: &Touched, findings: &[Finding], at: Instant) {
+    let exhausted = findings.iter().any(|finding| finding.code == Code::Known(Reason::EscalationBudgetExhausted));
+    let passive = submission.contract.contract.escalation.on_exhausted == OnExhausted::Passive;
+    let Some(agent) = agent_row(world, &touched.agent).filter(|_| exhausted && passive) else { return };
+    let mut agent = agent.clone();
+    agent.restrictions.push(Restriction {
+        status: AgentStatus::Passive,
+        by: Actor::Kernel.text(),
+        because: format!("its {ESCALATIONS} are used up"),
+        at,
+        actions: BTreeSet::new(),
+    });
+    world.put(touched.agent.clone(), Row::Agent(Box::new(agent)));
+}
+
+/// A question takes one of the budget and holds nothing else while a person thinks.
+fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judgement: &Judgement, at: Instant) {
+    let rules = &submission.contract.contract.escalation;
+    if !bugs::on(Bug::W03QuestionsUncounted) {
+        let mut asked = window(world, &touched.escalations).cloned().unwrap_or_default();
+        asked.take(at, rules.budget_per, Decimal::from(1));
+        world.put(touched.escalations.clone(), Row::Budget(asked));
+    }
+    let asking = judgement.findings.iter().filter(|finding| finding.effect == Effect::Escalate);
+    let proposal = submission.proposal.to_json(submission.proposal.params.clone());
+    let row = EscalationRow {
+        state: EscalationState::Open,
+        agent: submission.proposal.agent.clone(),
+        flow: submission.flow_id().to_owned(),
+        proposal_id: submission.proposal_id().to_owned(),
+        digest: EscalationRow::digest_of(&proposal, submission.contract.digest),
+        proposal,
+        contract: submission.contract.digest,
+        reasons: asking.map(|finding| finding.code.as_str().to_owned()).collect(),
+        impact: submission.request().action().map_or(Impact::High, |action| action.rules.impact),
+        approvers: rules.approvers.clone(),
+        quorum: rules.quorum,
+        asked_at: at,
+        deadline: at.plus(rules.timeout.after),
+        votes: Vec::new(),
+        answer: None,
+        provenance: submission.provenance.to_json(),
+        intent: submission.ids.intent.clone(),
+    };
+    let entity = Entity::Escalation(submission.ids.escalation.clone());
+    world.put(Key { tenant: submission.tenant.clone(), entity }, Row::Escalation(Box::new(row)));
+}
+
+/// Takes budgets, holds resources, and keeps the intent and its business key.
+pub(super) fn accept(
+    world: &mut World,
+    submission: &Arc<Submission>,
+    touched: &Touched,
+    intent: Option<&Arc<Intent>>,
+    at: Instant,
+) {
+    take_budgets(world, &submission.request(), &submission.contract, &touched.budgets, at);
+    for (contract, (_, keys)) in submission.ancestors.iter().zip(&touched.ancestors) {
+        let request = Request::new(&submission.proposal, contract, &submission.provenance);
+        take_budgets(world, &request, contract, keys, at);
+    }
+    let Some(intent) = intent else { return };
+    for hold in &intent.holds {
+        let Some(key) = touched.resources.get(&hold.resource) else { continue };
+        let row = resource_row(world, key);
+        // The gate has proved that the sum fits the capacity, so it cannot overflow.
+        let held = row.held.checked_add(hold.amount).unwrap_or(row.held);
+        world.put(key.clone(), Row::Resource(ResourceRow { held, ..row }));
+    }
+    if let Some((_, key)) = &touched.effect {
+        world.put(key.clone(), Row::Effect(EffectRow { intent: intent.id.clone(), done: false }));
+    }
+    let performed_by_caller = submission.door.performer == Performer::Caller || is_hosts(submission);
+    let state = if performed_by_caller { IntentState::HandedOut } else { IntentState::Ready };
+    let row = IntentRow { state, accepted_at: at, facts: IntentFacts::Made(intent.clone()) };
+    let entity = Entity::Intent(intent.id.clone());
+    world.put(Key { tenant: submission.tenant.clone(), entity }, Row::Intent(Box::new(row)));
+}
+
+/// Whether the contract leaves performing to the agent's host.
+fn is_hosts(submission: &Submission) -> bool {
+    let run = submission.request().action().and_then(|action| action.rules.run.as_ref());
+    run.is_none_or(|run| matches!(run.executor, Executor::Host))
+}
+
+fn take_budgets(
+    world: &mut World,
+    request: &Request<'_>,
+    contract: &Compiled,
+    keys: &BTreeMap<String, Key>,
+    at: Instant,
+) {
+    let planned = planned_budgets(contract, &request.proposal.action);
+    // Two budgets of one name share one window and take once.
+    let amounts: BTreeMap<&str, (Duration, Option<Decimal>)> =
+        planned.iter().map(|budget| (budget.name.as_str(), (budget.rule.per, amount(request, &budget.rule)))).collect();
+    for (name, (per, amount)) in amounts {
+        let Some(amount) = amount.filter(|amount| *amount > Decimal::ZERO) else { continue };
+        let Some(key) = keys.get(name) else { continue };
+        let take = |row: &mut Row| {
+            if let Row::Budget(window) = row {
+                window.take(at, per, amount);
+            }
+        };
+        world.update(key, || Row::Budget(Window::default()), take);
+    }
+}

@@ -1,0 +1,303 @@
+//! Changes other than proposals: who, what, and everything needed to carry it out and to replay it.
+
+use crate::agent::{Actor, AgentStatus, Session};
+use crate::command::Submission;
+use crate::contract::amend::Amendment;
+use crate::evaluator::Compiled;
+use crate::flow::FlowEvent;
+use crate::ids::Digest;
+use crate::intent::IntentEvent;
+use crate::json::{Json, Object};
+use crate::snapshot::Snapshot;
+use crate::stored::{amendment_json, instant_json};
+use std::sync::Arc;
+
+/// One change of the world by someone.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Whose world.
+    pub tenant: Arc<str>,
+    /// Names the change in its answer and record.
+    pub id: String,
+    /// Who asks for it.
+    pub actor: Actor,
+    /// What.
+    pub act: Act,
+}
+
+/// What can be asked for.
+#[derive(Clone, Debug)]
+pub enum Act {
+    /// An agent comes with a contract. This never changes its state, widens its contract or resets a budget.
+    Register(Box<Registration>),
+    /// An operator puts a contract in force.
+    Activate(Arc<Compiled>),
+    /// A restriction is placed.
+    Restrict {
+        /// The agent.
+        agent: String,
+        /// Which state it demands.
+        status: AgentStatus,
+        /// Why.
+        because: String,
+        /// For DEGRADED: the revoked actions; empty means all.
+        actions: Vec<String>,
+    },
+    /// Restrictions of one kind are lifted.
+    Lift {
+        /// The agent.
+        agent: String,
+        /// Which.
+        status: AgentStatus,
+        /// Why.
+        because: String,
+    },
+    /// It is over with an agent.
+    Retire {
+        /// The agent.
+        agent: String,
+        /// Why.
+        because: String,
+    },
+    /// A bound changes for a while.
+    Amend {
+        /// The contract it belongs to.
+        contract: Arc<Compiled>,
+        /// The change.
+        amendment: Amendment,
+    },
+    /// A flow is opened.
+    OpenFlow {
+        /// Its id, minted outside.
+        flow: String,
+        /// For which agent.
+        agent: String,
+        /// Out of which flow.
+        parent: Option<String>,
+    },
+    /// A flow is closed or broken off.
+    EndFlow {
+        /// The flow.
+        flow: String,
+        /// How.
+        event: FlowEvent,
+    },
+    /// Values of state are written, all or none.
+    Merge(Vec<Write>),
+    /// Values join a flow's session.
+    Remember {
+        /// The flow.
+        flow: String,
+        /// The values.
+        values: Object,
+    },
+    /// State and session are frozen.
+    Freeze {
+        /// For which flow.
+        flow: Option<String>,
+        /// Which keys of state.
+        keys: Vec<String>,
+    },
+    /// A snapshot made elsewhere is kept under a name.
+    Import {
+        /// The name.
+        name: String,
+        /// The snapshot.
+        snapshot: Snapshot,
+    },
+    /// A person answers a question.
+    Answer(Box<HumanAnswer>),
+    /// Time answers questions.
+    ExpireQuestions(Vec<String>),
+    /// Whoever performed an intent says what became of it.
+    Settle {
+        /// The intent.
+        intent: String,
+        /// What became of it.
+        event: IntentEvent,
+    },
+    /// Intents nobody started in time are called off.
+    ExpireIntents,
+    /// The kill switch is pulled.
+    Halt {
+        /// Why.
+        because: String,
+    },
+    /// The kill switch is lifted.
+    Resume {
+        /// Why.
+        because: String,
+    },
+}
+
+/// An agent comes with a contract.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// Its contract.
+    pub contract: Arc<Compiled>,
+    /// The contract in force above it, where it names a parent.
+    pub parent: Option<Arc<Compiled>>,
+    /// Its version.
+    pub version: Option<String>,
+    /// The token it will show, hashed.
+    pub session: Option<Session>,
+}
+
+/// One value of state.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Write {
+    /// The key.
+    pub key: String,
+    /// The value.
+    pub value: Json,
+    /// The version it must have; 0 means it must not exist; absent means any.
+    pub expect: Option<u64>,
+}
+
+/// A person's answer to a question.
+#[derive(Clone, Debug)]
+pub struct HumanAnswer {
+    /// Which question.
+    pub escalation: String,
+    /// What was said, as it was said.
+    pub decision: String,
+    /// Digest of what the person was shown.
+    pub digest: Digest,
+    /// The groups the person is in, as the door established.
+    pub groups: Vec<String>,
+    /// Why.
+    pub reason: String,
+    /// The proposal in question, formed again under the contract in force.
+    pub original: Option<Arc<Submission>>,
+    /// What is to happen instead.
+    pub modified: Option<Arc<Submission>>,
+}
+
+impl Act {
+    /// The word of records and listings.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Act::Register(_) => "register",
+            Act::Activate(_) => "activate",
+            Act::Restrict { .. } => "restrict",
+            Act::Lift { .. } => "lift",
+            Act::Retire { .. } => "retire",
+            Act::Amend { .. } => "amend",
+            Act::OpenFlow { .. } => "open_flow",
+            Act::EndFlow { .. } => "end_flow",
+            Act::Merge(_) => "merge_state",
+            Act::Remember { .. } => "merge_session",
+            Act::Freeze { .. } => "snapshot",
+            Act::Import { .. } => "import_snapshot",
+            Act::Answer(_) => "answer",
+            Act::ExpireQuestions(_) => "expire_questions",
+            Act::Settle { .. } => "settle",
+            Act::ExpireIntents => "expire_intents",
+            Act::Halt { .. } => "halt",
+            Act::Resume { .. } => "resume",
+        }
+    }
+
+    /// Everything needed to carry it out again; contracts in full where they are new, by digest elsewhere.
+    pub fn to_json(&self) -> Json {
+        let text = |value: &str| Json::text(value);
+        match self {
+            Act::Register(registration) => registration.to_json(),
+            Act::Activate(contract) => Json::object([
+                ("agent", text(&contract.contract.agent)),
+                ("contract", Json::text(contract.digest.to_string())),
+            ]),
+            Act::Restrict { agent, status, because, actions } => Json::object([
+                ("agent", text(agent)),
+                ("status", text(status.word())),
+                ("because", text(because)),
+                ("actions", Json::texts(actions.iter().map(String::as_str))),
+            ]),
+            Act::Lift { agent, status, because } => {
+                Json::object([("agent", text(agent)), ("status", text(status.word())), ("because", text(because))])
+            }
+            Act::Retire { agent, because } => Json::object([("agent", text(agent)), ("because", text(because))]),
+            Act::Amend { contract, amendment } => Json::object([
+                ("agent", text(&contract.contract.agent)),
+                ("contract", Json::text(contract.digest.to_string())),
+                ("amendment", amendment_json(amendment)),
+            ]),
+            Act::OpenFlow { flow, agent, parent } => {
+                Json::object([("flow", text(flow)), ("agent", text(agent)), ("parent", Json::from(parent.clone()))])
+            }
+            Act::EndFlow { flow, event } => Json::object([("flow", text(flow)), ("event", text(event.word()))]),
+            Act::Merge(writes) => Json::object([("writes", Json::List(writes.iter().map(Write::to_json).collect()))]),
+            Act::Remember { flow, values } => {
+                Json::object([("flow", text(flow)), ("values", Json::Object(values.clone()))])
+            }
+            Act::Freeze { flow, keys } => Json::object([
+                ("flow", Json::from(flow.clone())),
+                ("keys", Json::texts(keys.iter().map(String::as_str))),
+            ]),
+            Act::Import { name, snapshot } => Json::object([
+                ("name", text(name)),
+                ("at", Json::text(snapshot.at.to_string())),
+                ("source", text(&snapshot.source)),
+                ("flow", Json::from(snapshot.flow.clone())),
+                ("state", Json::Object(snapshot.state.clone())),
+                ("session", Json::Object(snapshot.session.clone())),
+            ]),
+            Act::Answer(answer) => answer.to_json(),
+            Act::ExpireQuestions(names) => Json::object([("questions", Json::texts(names.iter().map(String::as_str)))]),
+            Act::Settle { intent, event } => Json::object([("intent", text(intent)), ("event", text(event.word()))]),
+            Act::ExpireIntents => Json::Object(Object::new()),
+            Act::Halt { because } | Act::Resume { because } => Json::object([("because", text(because))]),
+        }
+    }
+}
+
+impl Registration {
+    fn to_json(&self) -> Json {
+        let session = self.session.as_ref().map_or(Json::Null, |session| {
+            Json::object([
+                ("token_hash", Json::text(session.token_hash.to_string())),
+                ("expires", instant_json(session.expires)),
+            ])
+        });
+        Json::object([
+            ("agent", Json::text(self.contract.contract.agent.as_str())),
+            ("digest", Json::text(self.contract.digest.to_string())),
+            ("contract", self.contract.contract.to_json()),
+            ("parent", Json::from(self.parent.as_ref().map(|parent| parent.digest.to_string()))),
+            ("version", Json::from(self.version.clone())),
+            ("session", session),
+        ])
+    }
+}
+
+impl Write {
+    fn to_json(&self) -> Json {
+        Json::object([
+            ("key", Json::text(self.key.as_str())),
+            ("value", self.value.clone()),
+            ("expect", self.expect.map_or(Json::Null, Json::from)),
+        ])
+    }
+}
+
+impl HumanAnswer {
+    fn to_json(&self) -> Json {
+        let instead = self.modified.as_ref().map_or(Json::Null, |submission| {
+            Json::object([
+                ("proposal", submission.proposal.to_json(submission.shown_params())),
+                ("proposal_id", Json::text(submission.proposal_id())),
+                ("intent", Json::text(submission.ids.intent.as_str())),
+            ])
+        });
+        let contract = self.original.as_ref().or(self.modified.as_ref());
+        Json::object([
+            ("question", Json::text(self.escalation.as_str())),
+            ("decision", Json::text(self.decision.as_str())),
+            ("digest", Json::text(self.digest.to_string())),
+            ("groups", Json::texts(self.groups.iter().map(String::as_str))),
+            ("reason", Json::text(self.reason.as_str())),
+            ("contract", Json::from(contract.map(|submission| submission.contract.digest.to_string()))),
+            ("modified", instead),
+        ])
+    }
+}

@@ -1,0 +1,25 @@
+//! Flow: a proposal belongs to an open flow of its own agent.
+
+use crate::bugs::{self, Bug};
+use crate::command::UnseenFlow;
+use crate::facts::Facts;
+use crate::finding::{Finding, Findings, Gate};
+use crate::flow::{FlowEvent, transition};
+use crate::reasons::Reason;
+
+pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
+    let named = facts.request.proposal.flow.is_some();
+    let refuse = |reason| Finding::reject(Gate::Retry, reason).field("flow").with("flow", facts.flow_id);
+    if !facts.flow.seen {
+        if named && facts.door.flows == UnseenFlow::Refused {
+            findings.push(refuse(Reason::FlowUnknown));
+        }
+        return;
+    }
+    // To an agent another's flow does not exist.
+    if facts.flow.row.agent != facts.request.proposal.agent {
+        findings.push(refuse(Reason::FlowUnknown));
+    } else if transition(facts.flow.row.state, FlowEvent::Propose).is_none() && !bugs::on(Bug::W08ClosedFlowActs) {
+        findings.push(refuse(Reason::FlowClosed));
+    }
+}
