@@ -3,5 +3,16 @@
 //! A door forms commands; the sequencer carries them in batches into one transaction each; the kernel judges. Nothing
 //! here decides anything.
 
+mod answer_slot;
+mod contracts;
+mod lanes;
 pub mod memory;
+mod mint;
 pub mod ports;
+mod runtime;
+mod sequencer;
+
+pub use contracts::Line;
+pub use lanes::Bounds;
+pub use mint::Minted;
+pub use runtime::{Answered, Arrival, Options, Pending, PersonAnswer, Runtime};

@@ -1,0 +1,129 @@
+//! Which contracts count for an agent: its own and those above it, compiled once per digest.
+
+use crate::ports::store::{Reader, StoreFault};
+use kernel::agent::AgentRow;
+use kernel::evaluator::Compiled;
+use kernel::flow::DEPTH_MAX;
+use kernel::ids::Digest;
+use kernel::world::{Entity, Key, Row};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Compiled contracts kept; a digest never changes its meaning, so forgetting one costs only time.
+const CONTRACTS_MAX: usize = 4_096;
+
+/// A contract and those above it, nearest first.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The agent's own.
+    pub contract: Arc<Compiled>,
+    /// Those above.
+    pub ancestors: Vec<Arc<Compiled>>,
+}
+
+/// Contracts by digest, and lines by agent as they were last seen; the kernel says when one is stale.
+pub struct Contracts {
+    by_digest: Mutex<BTreeMap<Digest, Arc<Compiled>>>,
+    lines: Mutex<BTreeMap<(Arc<str>, String), Line>>,
+    reader: Mutex<Box<dyn Reader>>,
+    nobody: Arc<Compiled>,
+}
+
+/// Strangers are judged under a contract that permits nothing.
+const NOBODY: &str = r#"{"agent": "nobody", "actions": {"nothing": {"reads": true}}}"#;
+
+impl Contracts {
+    pub fn new(reader: Box<dyn Reader>) -> Result<Contracts, StoreFault> {
+        let loaded = engines::load::load(NOBODY)
+            .map_err(|_| StoreFault::Corrupt("the contract for strangers does not compile".to_owned()))?;
+        Ok(Contracts {
+            by_digest: Mutex::default(),
+            lines: Mutex::default(),
+            reader: Mutex::new(reader),
+            nobody: Arc::new(loaded.compiled),
+        })
+    }
+
+    /// Keeps a contract that was compiled elsewhere.
+    pub fn keep(&self, contract: &Arc<Compiled>) {
+        let mut known = self.by_digest.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= CONTRACTS_MAX {
+            known.clear();
+        }
+        known.insert(contract.digest, contract.clone());
+    }
+
+    /// The line of an agent, as it was last seen.
+    pub fn line(&self, tenant: &Arc<str>, agent: &str) -> Result<Line, StoreFault> {
+        let name = (tenant.clone(), agent.to_owned());
+        let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(&name).cloned();
+        if let Some(line) = known {
+            return Ok(line);
+        }
+        let line = self.read_line(tenant, agent)?;
+        // Strangers are not kept: anyone could fill the memory with names.
+        if !Arc::ptr_eq(&line.contract, &self.nobody) {
+            self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(name, line.clone());
+        }
+        Ok(line)
+    }
+
+    /// Forgets a line that the kernel called stale.
+    pub fn forget(&self, tenant: &Arc<str>, agent: &str) {
+        let name = (tenant.clone(), agent.to_owned());
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+    }
+
+    fn read_line(&self, tenant: &Arc<str>, agent: &str) -> Result<Line, StoreFault> {
+        let Some(row) = self.agent(tenant, agent)? else {
+            return Ok(Line { contract: self.nobody.clone(), ancestors: Vec::new() });
+        };
+        let Some(digest) = row.contract.or(row.offered) else {
+            return Ok(Line { contract: self.nobody.clone(), ancestors: Vec::new() });
+        };
+        let contract = self.compiled(tenant, digest)?;
+        let mut ancestors = Vec::new();
+        let mut parent = contract.contract.parent.clone();
+        while let Some(name) = parent.take() {
+            if ancestors.len() as u64 >= DEPTH_MAX {
+                return Err(StoreFault::Refused(format!("more than {DEPTH_MAX} contracts stand above `{agent}`")));
+            }
+            let Some(digest) = self.agent(tenant, &name)?.and_then(|row| row.contract) else { break };
+            let above = self.compiled(tenant, digest)?;
+            parent = above.contract.parent.clone();
+            ancestors.push(above);
+        }
+        Ok(Line { contract, ancestors })
+    }
+
+    fn agent(&self, tenant: &Arc<str>, name: &str) -> Result<Option<Box<AgentRow>>, StoreFault> {
+        match self.read(tenant, Entity::Agent(name.to_owned()))? {
+            Some(Row::Agent(row)) => Ok(Some(row)),
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    /// Reads one entity outside of any transaction.
+    pub fn read(&self, tenant: &Arc<str>, entity: Entity) -> Result<Option<Row>, StoreFault> {
+        let key = Key { tenant: tenant.clone(), entity };
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner).get(&key)
+    }
+
+    /// A contract by its digest, compiled.
+    pub fn compiled(&self, tenant: &Arc<str>, digest: Digest) -> Result<Arc<Compiled>, StoreFault> {
+        if let Some(known) = self.by_digest.lock().unwrap_or_else(PoisonError::into_inner).get(&digest) {
+            return Ok(known.clone());
+        }
+        let damaged = |problem: &str| StoreFault::Corrupt(format!("contract {digest} {problem}"));
+        let Some(Row::Contract(json)) = self.read(tenant, Entity::Contract(digest.to_string()))? else {
+            return Err(damaged("is not there"));
+        };
+        let loaded = engines::load::load(&json.to_canonical()).map_err(|_| damaged("does not compile"))?;
+        if loaded.compiled.digest != digest {
+            return Err(damaged("is another one"));
+        }
+        let contract = Arc::new(loaded.compiled);
+        self.keep(&contract);
+        Ok(contract)
+    }
+}

@@ -1,0 +1,141 @@
+//! Bounded queues before the writer: operators and people first, and no agent crowds the others out.
+
+use crate::sequencer::Job;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Commands that may wait, and how large they may be together.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Proposals.
+    pub proposals: usize,
+    /// Commands of operators and people.
+    pub operators: usize,
+    /// Bytes of all proposals.
+    pub bytes: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds { proposals: 4_096, operators: 1_024, bytes: 64 << 20 }
+    }
+}
+
+/// Which queue a command waits in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lane {
+    /// First in the next batch.
+    Operator,
+    /// In order of arrival, by fair shares.
+    Agent,
+}
+
+#[derive(Default)]
+struct Waiting {
+    operators: VecDeque<Job>,
+    proposals: VecDeque<Job>,
+    bytes: usize,
+    closed: bool,
+}
+
+/// The queues.
+pub struct Lanes {
+    waiting: Mutex<Waiting>,
+    arrived: Condvar,
+    bounds: Bounds,
+}
+
+impl Lanes {
+    pub fn new(bounds: Bounds) -> Lanes {
+        Lanes { waiting: Mutex::default(), arrived: Condvar::new(), bounds }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues a job, or gives it back because there is no room or nobody serves any more.
+    pub fn push(&self, job: Job) -> Result<(), Box<Job>> {
+        let mut waiting = self.lock();
+        let full = match job.lane {
+            Lane::Operator => waiting.operators.len() >= self.bounds.operators,
+            Lane::Agent => {
+                waiting.proposals.len() >= self.bounds.proposals
+                    || waiting.bytes.saturating_add(job.bytes) > self.bounds.bytes
+            }
+        };
+        if full || waiting.closed {
+            return Err(Box::new(job));
+        }
+        match job.lane {
+            Lane::Operator => waiting.operators.push_back(job),
+            Lane::Agent => {
+                waiting.bytes = waiting.bytes.saturating_add(job.bytes);
+                waiting.proposals.push_back(job);
+            }
+        }
+        drop(waiting);
+        self.arrived.notify_one();
+        Ok(())
+    }
+
+    /// The next batch, at most so many; waits for the first. `None` once closed and empty.
+    pub fn take(&self, most: usize) -> Option<Vec<Job>> {
+        let mut waiting = self.lock();
+        loop {
+            if !waiting.operators.is_empty() || !waiting.proposals.is_empty() {
+                break;
+            }
+            if waiting.closed {
+                return None;
+            }
+            waiting = self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+        let mut batch: Vec<Job> = Vec::with_capacity(most);
+        while batch.len() < most
+            && let Some(job) = waiting.operators.pop_front()
+        {
+            batch.push(job);
+        }
+        let proposals = std::mem::take(&mut waiting.proposals);
+        let (chosen, left) = fair(proposals, most - batch.len(), (most / 4).max(1));
+        let bytes: usize = chosen.iter().map(|job| job.bytes).sum();
+        waiting.bytes = waiting.bytes.saturating_sub(bytes);
+        waiting.proposals = left;
+        batch.extend(chosen);
+        Some(batch)
+    }
+
+    /// Takes no more; what waits is still served.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.arrived.notify_all();
+    }
+}
+
+/// The first so many, no agent beyond its share as long as others wait; order of arrival within an agent is kept.
+fn fair(mut queue: VecDeque<Job>, room: usize, share: usize) -> (Vec<Job>, VecDeque<Job>) {
+    if queue.len() <= room {
+        return (queue.into_iter().collect(), VecDeque::new());
+    }
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut chosen, mut held) = (Vec::with_capacity(room), VecDeque::new());
+    while chosen.len() < room
+        && let Some(job) = queue.pop_front()
+    {
+        let count = counts.entry(job.agent.clone()).or_default();
+        if *count < share {
+            *count += 1;
+            chosen.push(job);
+        } else {
+            held.push_back(job);
+        }
+    }
+    while chosen.len() < room
+        && let Some(job) = held.pop_front()
+    {
+        chosen.push(job);
+    }
+    held.extend(queue);
+    (chosen, held)
+}

@@ -1,0 +1,35 @@
+//! Ids, salts and tokens: everything random is drawn here, outside of the kernel.
+
+use kernel::command::MintedIds;
+use uuid::Uuid;
+
+/// Mints ids.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Minted;
+
+impl Minted {
+    /// A time-ordered id.
+    pub fn id() -> String {
+        Uuid::now_v7().to_string()
+    }
+
+    /// Ids for a proposal on its way.
+    pub fn ids() -> MintedIds {
+        MintedIds { proposal: Minted::id(), flow: Minted::id(), intent: Minted::id(), escalation: Minted::id() }
+    }
+
+    /// A number that names a batch.
+    pub fn batch() -> u128 {
+        Uuid::now_v7().as_u128()
+    }
+
+    /// Sixteen random bytes.
+    pub fn salt() -> [u8; 16] {
+        *Uuid::new_v4().as_bytes()
+    }
+
+    /// A session token: 256 random bits that are kept only as a hash.
+    pub fn token() -> String {
+        format!("wk_{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
+    }
+}

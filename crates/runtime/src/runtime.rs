@@ -1,0 +1,463 @@
+//! The façade every door calls.
+
+use crate::answer_slot::{Waiter, slot};
+use crate::contracts::{Contracts, Line};
+use crate::lanes::{Bounds, Lane, Lanes};
+use crate::mint::Minted;
+use crate::ports::store::{Store, StoreFault};
+use crate::sequencer::{self, Job, Reply};
+use kernel::agent::{Actor, Session};
+use kernel::apply::touches;
+use kernel::change::{Act, Change, HumanAnswer, Registration};
+use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
+use kernel::contract::amend::Amendment;
+use kernel::escalation::EscalationRow;
+use kernel::evaluator::Compiled;
+use kernel::finding::{Finding, Gate};
+use kernel::ids::{Digest, TENANT_DEFAULT};
+use kernel::json::Json;
+use kernel::outcome::{Answer, Verdict};
+use kernel::proposal::Proposal;
+use kernel::reasons::Reason;
+use kernel::request::Provenance;
+use kernel::time::Instant;
+use kernel::world::{Entity, Row};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Times a command is formed again because the contract changed under it.
+const FORMED_MAX: u8 = 4;
+
+/// How a runtime behaves.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whose decisions.
+    pub tenant: Arc<str>,
+    /// How much may wait.
+    pub bounds: Bounds,
+    /// How long a caller waits before it is told that there is no decision yet.
+    pub wait: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { tenant: Arc::from(TENANT_DEFAULT), bounds: Bounds::default(), wait: Duration::from_secs(60) }
+    }
+}
+
+/// A proposal at a door.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// What the door says about itself.
+    pub door: Door,
+    /// Whether the proposal's own statement of provenance counts.
+    pub trust_provenance: bool,
+    /// What validators outside said.
+    pub advice: Vec<Finding>,
+}
+
+impl Arrival {
+    /// Through a door that vouches for its caller.
+    pub fn through(door: Door) -> Arrival {
+        Arrival { door, trust_provenance: false, advice: Vec::new() }
+    }
+}
+
+/// What a caller is told.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The answer; its line has the same bytes through every door.
+    pub answer: Answer,
+    /// What a change has to tell besides.
+    pub body: Json,
+    /// When it was decided; `None` if nothing was.
+    pub at: Option<Instant>,
+}
+
+struct Inner {
+    lanes: Arc<Lanes>,
+    contracts: Contracts,
+    options: Options,
+}
+
+/// The runtime: submit, change, read. Dropping the last handle serves what waits and ends.
+pub struct Runtime {
+    inner: Arc<Inner>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// An answer that will come.
+pub struct Pending {
+    inner: Arc<Inner>,
+    waiter: Waiter<Reply>,
+    form: Form,
+    id: String,
+    formed: u8,
+}
+
+/// Everything needed to form a command again under another contract.
+#[derive(Clone)]
+enum Form {
+    Proposal(Box<(Proposal, Arrival, MintedIds)>),
+    Refuse(Box<RefusedInput>),
+    Change(Arc<Change>),
+    Register { actor: Actor, contract: Arc<Compiled>, version: Option<String>, session: Option<Session> },
+    Amend { actor: Actor, agent: String, amendment: Amendment },
+    Answer(Box<PersonAnswer>),
+}
+
+/// A person's answer at a door.
+#[derive(Clone, Debug)]
+pub struct PersonAnswer {
+    /// Who.
+    pub person: String,
+    /// In which groups.
+    pub groups: Vec<String>,
+    /// Which question.
+    pub question: String,
+    /// What was said.
+    pub decision: String,
+    /// Digest of what was shown.
+    pub digest: Digest,
+    /// Why.
+    pub reason: String,
+    /// What is to happen instead, for MODIFY.
+    pub instead: Option<Json>,
+    /// Who performs what is accepted.
+    pub door: Door,
+}
+
+impl Runtime {
+    /// Starts the writer on a store.
+    pub fn start(store: Box<dyn Store>, options: Options) -> Result<Runtime, StoreFault> {
+        let contracts = Contracts::new(store.reader()?)?;
+        let lanes = Arc::new(Lanes::new(options.bounds));
+        let serving = lanes.clone();
+        let spawned = std::thread::Builder::new().name("writer".to_owned());
+        let writer = spawned.spawn(move || sequencer::serve(store, &serving));
+        let writer = writer.map_err(|error| StoreFault::Unavailable(format!("no thread for the writer: {error}")))?;
+        let inner = Arc::new(Inner { lanes, contracts, options });
+        Ok(Runtime { inner, writer: Mutex::new(Some(writer)) })
+    }
+
+    /// Judges what an agent sent.
+    pub fn judge(&self, bytes: &[u8], arrival: Arrival) -> Pending {
+        match Proposal::parse(bytes) {
+            Ok(proposal) => self.submit(proposal, arrival),
+            Err(malformed) => {
+                let tenant = self.inner.options.tenant.clone();
+                let id = Minted::id();
+                let refused = RefusedInput { tenant, malformed, digest: Digest::of(bytes), id };
+                self.inner.send(Form::Refuse(Box::new(refused)))
+            }
+        }
+    }
+
+    /// Judges a proposal.
+    pub fn submit(&self, proposal: Proposal, arrival: Arrival) -> Pending {
+        self.inner.send(Form::Proposal(Box::new((proposal, arrival, Minted::ids()))))
+    }
+
+    /// Carries out a change that depends on no contract.
+    pub fn change(&self, actor: Actor, act: Act) -> Pending {
+        let change = Change { tenant: self.inner.options.tenant.clone(), id: Minted::id(), actor, act };
+        self.inner.send(Form::Change(Arc::new(change)))
+    }
+
+    /// An agent comes with a contract; `session` is the hash of the token it will show.
+    pub fn register(
+        &self,
+        actor: Actor,
+        contract: Arc<Compiled>,
+        version: Option<String>,
+        session: Option<Session>,
+    ) -> Pending {
+        self.inner.contracts.keep(&contract);
+        self.inner.send(Form::Register { actor, contract, version, session })
+    }
+
+    /// Puts a contract in force.
+    pub fn activate(&self, actor: Actor, contract: Arc<Compiled>) -> Pending {
+        self.inner.contracts.keep(&contract);
+        self.inner.contracts.forget(&self.inner.options.tenant, &contract.contract.agent);
+        self.change(actor, Act::Activate(contract))
+    }
+
+    /// Changes a bound for a while.
+    pub fn amend(&self, actor: Actor, agent: &str, amendment: Amendment) -> Pending {
+        self.inner.send(Form::Amend { actor, agent: agent.to_owned(), amendment })
+    }
+
+    /// A person answers a question.
+    pub fn answer(&self, answer: PersonAnswer) -> Pending {
+        self.inner.send(Form::Answer(Box::new(answer)))
+    }
+
+    /// The contract an agent acts under, with those above it.
+    pub fn line(&self, agent: &str) -> Result<Line, StoreFault> {
+        self.inner.contracts.line(&self.inner.options.tenant, agent)
+    }
+
+    /// A contract by its digest.
+    pub fn contract(&self, digest: Digest) -> Result<Arc<Compiled>, StoreFault> {
+        self.inner.contracts.compiled(&self.inner.options.tenant, digest)
+    }
+
+    /// Reads one entity as it was last committed.
+    pub fn read(&self, entity: Entity) -> Result<Option<Row>, StoreFault> {
+        self.inner.contracts.read(&self.inner.options.tenant, entity)
+    }
+
+    /// Whose decisions.
+    pub fn tenant(&self) -> &Arc<str> {
+        &self.inner.options.tenant
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.inner.lanes.close();
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
+            // A writer that panicked has answered nobody any more; there is nothing left to save.
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Inner {
+    fn send(self: &Arc<Inner>, form: Form) -> Pending {
+        let (giver, waiter) = slot();
+        let (command, id) = match self.command(&form) {
+            Ok(command) => {
+                let id = command_id(&command);
+                (Some(command), id)
+            }
+            Err(fault) => {
+                giver.give(Reply::Unavailable(fault.to_string()));
+                return Pending { inner: self.clone(), waiter, form, id: Minted::id(), formed: 0 };
+            }
+        };
+        if let Some(command) = command {
+            let job = job(command, giver);
+            if let Err(job) = self.lanes.push(job) {
+                job.giver.give(Reply::Unavailable("too many commands wait already".to_owned()));
+            }
+        }
+        Pending { inner: self.clone(), waiter, form, id, formed: 0 }
+    }
+
+    fn command(&self, form: &Form) -> Result<Command, StoreFault> {
+        let tenant = &self.options.tenant;
+        let change = |actor: &Actor, act: Act| {
+            let change = Change { tenant: tenant.clone(), id: Minted::id(), actor: actor.clone(), act };
+            Command::Change(Arc::new(change))
+        };
+        Ok(match form {
+            Form::Proposal(parts) => {
+                let (proposal, arrival, ids) = parts.as_ref();
+                let provenance = Provenance::of(proposal, arrival.trust_provenance);
+                let line = self.contracts.line(tenant, &proposal.agent)?;
+                let formed = self.submission(proposal.clone(), line, provenance, ids.clone(), arrival.door.clone());
+                Command::Submit(Arc::new(formed.advised(arrival.advice.clone())))
+            }
+            Form::Refuse(refused) => Command::Refuse(refused.clone()),
+            Form::Change(change) => Command::Change(change.clone()),
+            Form::Register { actor, contract, version, session } => {
+                let parent = match &contract.contract.parent {
+                    Some(parent) => Some(self.contracts.line(tenant, parent)?.contract),
+                    None => None,
+                };
+                let registration = Registration {
+                    contract: contract.clone(),
+                    parent,
+                    version: version.clone(),
+                    session: session.clone(),
+                };
+                change(actor, Act::Register(Box::new(registration)))
+            }
+            Form::Amend { actor, agent, amendment } => {
+                let contract = self.contracts.line(tenant, agent)?.contract;
+                change(actor, Act::Amend { contract, amendment: amendment.clone() })
+            }
+            Form::Answer(answer) => self.answer(answer, &change)?,
+        })
+    }
+
+    fn submission(
+        &self,
+        proposal: Proposal,
+        line: Line,
+        provenance: Provenance,
+        ids: MintedIds,
+        door: Door,
+    ) -> Submission {
+        let formed = Submission::new(self.options.tenant.clone(), proposal, line.contract, provenance, ids);
+        formed.under(line.ancestors).through(door)
+    }
+
+    /// Forms the proposal in question again, and the one that is to happen instead.
+    fn answer(&self, answer: &PersonAnswer, change: &dyn Fn(&Actor, Act) -> Command) -> Result<Command, StoreFault> {
+        let tenant = &self.options.tenant;
+        let row = self.contracts.read(tenant, Entity::Escalation(answer.question.clone()))?;
+        let row = match row {
+            Some(Row::Escalation(row)) => Some(row),
+            Some(_) | None => None,
+        };
+        let original = match &row {
+            Some(row) => self.again(row, None, &answer.door)?,
+            None => None,
+        };
+        let modified = match (&row, &answer.instead) {
+            (Some(row), Some(instead)) => self.again(row, Some(instead), &answer.door)?,
+            (Some(_) | None, _) => None,
+        };
+        let human = HumanAnswer {
+            escalation: answer.question.clone(),
+            decision: answer.decision.clone(),
+            digest: answer.digest,
+            groups: answer.groups.clone(),
+            reason: answer.reason.clone(),
+            original,
+            modified,
+        };
+        Ok(change(&Actor::Operator(answer.person.clone()), Act::Answer(Box::new(human))))
+    }
+
+    fn again(
+        &self,
+        row: &EscalationRow,
+        instead: Option<&Json>,
+        door: &Door,
+    ) -> Result<Option<Arc<Submission>>, StoreFault> {
+        let Ok(mut proposal) = Proposal::from_json(instead.unwrap_or(&row.proposal).clone()) else { return Ok(None) };
+        // The answer is given for this agent and this flow, whatever the new text says.
+        if proposal.agent != row.agent {
+            return Ok(None);
+        }
+        proposal.flow = Some(row.flow.clone());
+        let provenance = match instead {
+            // A person typed it.
+            Some(_) => Provenance::Stated(
+                proposal.params.keys().map(|name| (name.clone(), kernel::contract::Origin::User)).collect(),
+            ),
+            None => Provenance::from_json(&row.provenance).unwrap_or(Provenance::Unknown),
+        };
+        let line = self.contracts.line(&self.options.tenant, &row.agent)?;
+        let ids = MintedIds { flow: row.flow.clone(), ..Minted::ids() };
+        Ok(Some(Arc::new(self.submission(proposal, line, provenance, ids, door.clone()))))
+    }
+}
+
+fn command_id(command: &Command) -> String {
+    match command {
+        Command::Submit(submission) => submission.proposal_id().to_owned(),
+        Command::Refuse(refused) => refused.malformed.id.clone().unwrap_or_else(|| refused.id.clone()),
+        Command::Change(change) => change.id.clone(),
+    }
+}
+
+fn job(command: Command, giver: crate::answer_slot::Giver<Reply>) -> Job {
+    let (lane, agent, bytes) = match &command {
+        Command::Submit(submission) => {
+            let text: usize = submission.proposal.params.iter().map(|(name, value)| name.len() + weight(value)).sum();
+            let words = submission.proposal.justification.as_ref().map_or(0, String::len);
+            (Lane::Agent, submission.proposal.agent.clone(), 1_024 + text + words)
+        }
+        Command::Refuse(refused) => (Lane::Agent, refused.malformed.agent.clone().unwrap_or_default(), 1_024),
+        Command::Change(change) => match &change.actor {
+            Actor::Agent(name) => (Lane::Agent, name.clone(), 4_096),
+            Actor::Operator(_) | Actor::Monitor(_) | Actor::Kernel => (Lane::Operator, String::new(), 4_096),
+        },
+    };
+    Job { keys: touches(&command), command, lane, agent, bytes, rounds: 0, giver }
+}
+
+/// Roughly what a value occupies.
+fn weight(value: &Json) -> usize {
+    match value {
+        Json::Null | Json::Bool(_) | Json::Number(_) => 32,
+        Json::Text(text) => 32 + text.len(),
+        Json::List(items) => 32 + items.iter().map(weight).sum::<usize>(),
+        Json::Object(members) => {
+            32 + members.iter().map(|(name, value)| 32 + name.len() + weight(value)).sum::<usize>()
+        }
+    }
+}
+
+impl Pending {
+    /// Waits for the answer; without one in time it is UNAVAILABLE.
+    pub fn wait(self) -> Answered {
+        let Pending { inner, mut waiter, form, mut id, mut formed } = self;
+        loop {
+            let reply = waiter.wait(inner.options.wait);
+            match finish(&inner, reply, &form, &id, &mut formed) {
+                Ok(answered) => return answered,
+                Err(next) => {
+                    waiter = next.waiter;
+                    id = next.id;
+                }
+            }
+        }
+    }
+
+    /// Awaits the answer.
+    pub async fn answer(self) -> Answered {
+        let Pending { inner, mut waiter, form, mut id, mut formed } = self;
+        loop {
+            let reply = waiter.await;
+            match finish(&inner, reply, &form, &id, &mut formed) {
+                Ok(answered) => return answered,
+                Err(next) => {
+                    waiter = next.waiter;
+                    id = next.id;
+                }
+            }
+        }
+    }
+}
+
+/// The answer, or the command formed again.
+fn finish(
+    inner: &Arc<Inner>,
+    reply: Option<Reply>,
+    form: &Form,
+    id: &str,
+    formed: &mut u8,
+) -> Result<Answered, Box<Pending>> {
+    match reply {
+        Some(Reply::Done { done, at }) => Ok(Answered { answer: done.answer, body: done.body, at: Some(at) }),
+        Some(Reply::Prepare) if *formed < FORMED_MAX => {
+            *formed += 1;
+            for agent in form.agents() {
+                inner.contracts.forget(&inner.options.tenant, &agent);
+            }
+            Err(Box::new(inner.send(form.clone())))
+        }
+        Some(Reply::Prepare) => Ok(unavailable(id, "the contract in force keeps changing")),
+        Some(Reply::Unavailable(problem)) => Ok(unavailable(id, &problem)),
+        None => Ok(unavailable(id, "the store did not answer in time; the outcome is unknown")),
+    }
+}
+
+impl Form {
+    /// Whose contracts it was formed under.
+    fn agents(&self) -> Vec<String> {
+        match self {
+            Form::Proposal(parts) => vec![parts.0.agent.clone()],
+            Form::Register { contract, .. } => contract.contract.parent.iter().cloned().collect(),
+            Form::Amend { agent, .. } => vec![agent.clone()],
+            Form::Answer(answer) => {
+                answer.instead.iter().filter_map(|json| Some(json.get("agent")?.as_text()?.to_owned())).collect()
+            }
+            Form::Refuse(_) | Form::Change(_) => Vec::new(),
+        }
+    }
+}
+
+fn unavailable(id: &str, problem: &str) -> Answered {
+    let finding = Finding::reject(Gate::Shape, Reason::Unavailable).with("problem", problem);
+    let answer = Answer { id: id.to_owned(), verdict: Verdict::Reject, findings: Arc::from([finding]), intent: None };
+    Answered { answer, body: Json::Null, at: None }
+}

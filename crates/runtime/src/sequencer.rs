@@ -1,0 +1,230 @@
+//! The writer: one thread that carries batches into transactions and hands answers out after the commit only.
+
+use crate::answer_slot::Giver;
+use crate::lanes::{Lane, Lanes};
+use crate::mint::Minted;
+use crate::ports::store::{BatchId, Committed, Store, StoreFault};
+use kernel::apply::apply;
+use kernel::command::{Command, RefusedInput};
+use kernel::finding::{Finding, Gate};
+use kernel::ids::Digest;
+use kernel::outcome::{Done, Outcome};
+use kernel::proposal::Malformed;
+use kernel::reasons::Reason;
+use kernel::time::Instant;
+use kernel::world::KeySet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Looks at the store a command may take; a forgotten key must never read as "not suspended".
+const ROUNDS_MAX: u8 = 4;
+
+/// Whole batches tried again after a conflict.
+const CONFLICTS_MAX: u32 = 5;
+
+/// Questions to the store whether a commit happened.
+const SETTLING_MAX: u32 = 20;
+
+/// How long a batch should take; the next one grows or shrinks towards it.
+const BATCH_TIME: Duration = Duration::from_millis(20);
+
+const BATCH_MIN: usize = 16;
+const BATCH_MAX: usize = 1_024;
+const BATCH_START: usize = 512;
+
+/// A command on its way.
+pub struct Job {
+    pub command: Command,
+    pub keys: KeySet,
+    pub lane: Lane,
+    /// Whose share of a batch it takes.
+    pub agent: String,
+    pub bytes: usize,
+    pub rounds: u8,
+    pub giver: Giver<Reply>,
+}
+
+/// What the writer says.
+#[derive(Debug)]
+pub enum Reply {
+    /// It is durable.
+    Done {
+        /// What the kernel said.
+        done: Box<Done>,
+        /// The decision instant.
+        at: Instant,
+    },
+    /// Form the command again under the contract in force.
+    Prepare,
+    /// No decision.
+    Unavailable(String),
+}
+
+/// Serves until the lanes are closed and empty.
+pub fn serve(mut store: Box<dyn Store>, lanes: &Arc<Lanes>) {
+    let mut most = BATCH_START;
+    let mut again: Vec<Job> = Vec::new();
+    loop {
+        let mut batch = std::mem::take(&mut again);
+        if batch.is_empty() {
+            match lanes.take(most) {
+                Some(jobs) => batch = jobs,
+                None => return,
+            }
+        }
+        let size = batch.len();
+        let begin = std::time::Instant::now();
+        again = carry(store.as_mut(), batch);
+        most = adapted(most, size, begin.elapsed());
+    }
+}
+
+fn adapted(most: usize, size: usize, took: Duration) -> usize {
+    if took > BATCH_TIME {
+        (most / 2).max(BATCH_MIN)
+    } else if size >= most && took < BATCH_TIME / 2 {
+        most.saturating_add(most / 2).min(BATCH_MAX)
+    } else {
+        most
+    }
+}
+
+/// One transaction for a batch; what needs another look comes back.
+fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
+    let mut conflicts = 0;
+    loop {
+        let batch = BatchId(Minted::batch());
+        let keys: KeySet = jobs.iter().flat_map(|job| job.keys.iter().cloned()).collect();
+        let mut outcomes = Vec::new();
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            store.transact(batch, &keys, &mut |world, at| {
+                outcomes.clear();
+                let mut records = Vec::new();
+                for job in &jobs {
+                    world.begin_record(records.len());
+                    let outcome = apply(world, &job.command, at);
+                    if let Outcome::Done(done) = &outcome {
+                        records.extend(done.records.iter().map(|record| record.seal(Minted::salt())));
+                    }
+                    outcomes.push(outcome);
+                }
+                records
+            })
+        }));
+        match result {
+            Ok(Ok(committed)) => return hand_out(jobs, outcomes, committed),
+            Ok(Err(StoreFault::Conflict(problem))) => {
+                conflicts += 1;
+                if conflicts > CONFLICTS_MAX {
+                    return give_up(jobs, &problem);
+                }
+                std::thread::sleep(Duration::from_millis(u64::from(conflicts) * 3));
+            }
+            Ok(Err(StoreFault::Ambiguous(problem))) => match settled(store, batch) {
+                Some(true) => {
+                    let at = store.reader().ok().and_then(|mut reader| last_instant(reader.as_mut()));
+                    let committed =
+                        Committed { at: at.unwrap_or(Instant::PURE_DEFAULT), first: 0, clock_ran_backwards: false };
+                    return hand_out(jobs, outcomes, committed);
+                }
+                Some(false) => {}
+                None => return give_up(jobs, &format!("{problem}; ask again with the same idempotency key")),
+            },
+            Ok(Err(fault @ (StoreFault::Unavailable(_) | StoreFault::Corrupt(_)))) => {
+                return give_up(jobs, &fault.to_string());
+            }
+            Ok(Err(StoreFault::Refused(_))) | Err(_) => return halve(store, jobs),
+        }
+    }
+}
+
+/// The instant the kernel judged at is in the records; asking for it again is only for the caller's display.
+fn last_instant(reader: &mut dyn crate::ports::store::Reader) -> Option<Instant> {
+    let size = reader.size().ok()?;
+    let record = reader.records(size.checked_sub(1)?, 1).ok()?.pop()?;
+    let leaf = kernel::json::Json::parse(record.leaf.as_bytes()).ok()?;
+    Instant::parse(leaf.get("at")?.as_text()?)
+}
+
+/// Whether an ambiguous commit happened; `None` if the store does not come back.
+fn settled(store: &mut dyn Store, batch: BatchId) -> Option<bool> {
+    for attempt in 0..SETTLING_MAX {
+        match store.has_settled(batch) {
+            Ok(settled) => return Some(settled),
+            Err(_) => std::thread::sleep(Duration::from_millis(10 * u64::from(attempt + 1))),
+        }
+    }
+    None
+}
+
+fn hand_out(jobs: Vec<Job>, outcomes: Vec<Outcome>, committed: Committed) -> Vec<Job> {
+    let mut again = Vec::new();
+    for (mut job, outcome) in jobs.into_iter().zip(outcomes) {
+        match outcome {
+            Outcome::Done(done) => job.giver.give(Reply::Done { done, at: committed.at }),
+            Outcome::Prepare => job.giver.give(Reply::Prepare),
+            Outcome::Need(keys) => {
+                job.rounds = job.rounds.saturating_add(1);
+                if job.rounds > ROUNDS_MAX {
+                    job.giver.give(Reply::Unavailable("it needs more than one decision may look at".to_owned()));
+                } else {
+                    job.keys.extend(keys);
+                    again.push(job);
+                }
+            }
+        }
+    }
+    again
+}
+
+fn give_up(jobs: Vec<Job>, problem: &str) -> Vec<Job> {
+    for job in jobs {
+        job.giver.give(Reply::Unavailable(problem.to_owned()));
+    }
+    Vec::new()
+}
+
+/// Something in the batch is poison: each half is a transaction of its own, until the poison stands alone.
+fn halve(store: &mut dyn Store, mut jobs: Vec<Job>) -> Vec<Job> {
+    if jobs.len() > 1 {
+        let rest = jobs.split_off(jobs.len() / 2);
+        let mut again = carry(store, jobs);
+        again.extend(carry(store, rest));
+        return again;
+    }
+    if let Some(job) = jobs.pop() {
+        poisoned(store, job);
+    }
+    Vec::new()
+}
+
+/// Answers KERNEL_FAULT and records the command by its digest: its bytes are what nobody could handle.
+fn poisoned(store: &mut dyn Store, job: Job) {
+    let (digest, id, agent) = match &job.command {
+        Command::Submit(submission) => {
+            let agent = submission.proposal.agent.clone();
+            (submission.proposal.fingerprint, submission.proposal_id().to_owned(), Some(agent))
+        }
+        Command::Change(change) => (Digest::of(change.act.to_json().to_canonical()), change.id.clone(), None),
+        Command::Refuse(refused) => (refused.digest, refused.id.clone(), refused.malformed.agent.clone()),
+    };
+    let finding = Finding::reject(Gate::Shape, Reason::KernelFault).with("problem", format!("sha256 {digest}"));
+    let malformed = Malformed { id: Some(id.clone()), agent, findings: vec![finding] };
+    let refused = RefusedInput { tenant: job.command.tenant().clone(), malformed, digest, id };
+    let command = Command::Refuse(Box::new(refused));
+    let mut said = None;
+    let keys = KeySet::new();
+    let result = store.transact(BatchId(Minted::batch()), &keys, &mut |world, at| {
+        let outcome = apply(world, &command, at);
+        let Outcome::Done(done) = outcome else { return Vec::new() };
+        let records = done.records.iter().map(|record| record.seal(Minted::salt())).collect();
+        said = Some(done);
+        records
+    });
+    match (result, said) {
+        (Ok(committed), Some(done)) => job.giver.give(Reply::Done { done, at: committed.at }),
+        (Ok(_), None) => job.giver.give(Reply::Unavailable("the kernel could not answer".to_owned())),
+        (Err(fault), _) => job.giver.give(Reply::Unavailable(fault.to_string())),
+    }
+}

@@ -1,0 +1,348 @@
+//! Decisions through the runtime on the store in memory: what the registry, flows, people and switches do to them.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use kernel::agent::{Actor, AgentStatus};
+use kernel::change::{Act, Write};
+use kernel::command::{Door, Performer, UnseenFlow};
+use kernel::evaluator::Compiled;
+use kernel::flow::FlowEvent;
+use kernel::intent::IntentEvent;
+use kernel::json::Json;
+use kernel::time::Instant;
+use kernel::world::{Entity, Row};
+use runtime::memory::{ManualClock, MemoryStore};
+use runtime::ports::store::{Reader, Store};
+use runtime::{Answered, Arrival, Options, PersonAnswer, Runtime};
+use std::sync::Arc;
+
+const CONTRACT: &str = r#"
+agent: refunds
+actions:
+  refund:
+    once: "refund:{order}"
+    params: { order: text, amount: number }
+    allow: amount <= 50
+    ask: amount <= 100
+    budget: { sum: amount, max: 300, per: 24h }
+    run: POST http://127.0.0.1:9911/refunds
+  look: { reads: true }
+approvers: [leads]
+"#;
+
+struct Bench {
+    runtime: Runtime,
+    clock: Arc<ManualClock>,
+    store: MemoryStore,
+}
+
+fn compiled(text: &str) -> Arc<Compiled> {
+    Arc::new(engines::load::load(text).unwrap_or_else(|problems| panic!("{problems:?}")).compiled)
+}
+
+fn operator() -> Actor {
+    Actor::Operator("ann".to_owned())
+}
+
+fn bench() -> Bench {
+    let clock = Arc::new(ManualClock::at(Instant::PURE_DEFAULT));
+    let store = MemoryStore::new(clock.clone());
+    let runtime = Runtime::start(Box::new(store.clone()), Options::default()).unwrap();
+    let bench = Bench { runtime, clock, store };
+    bench.enroll(CONTRACT);
+    bench
+}
+
+impl Bench {
+    fn enroll(&self, text: &str) {
+        let contract = compiled(text);
+        let said = self.runtime.register(operator(), contract.clone(), Some("1.0.0".to_owned()), None).wait();
+        said_yes(&said);
+        said_yes(&self.runtime.activate(operator(), contract).wait());
+    }
+
+    fn propose(&self, text: &str) -> Answered {
+        let door = Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None };
+        self.runtime.judge(text.as_bytes(), Arrival::through(door)).wait()
+    }
+
+    fn change(&self, actor: Actor, act: Act) -> Answered {
+        self.runtime.change(actor, act).wait()
+    }
+
+    fn refund(&self, order: &str, amount: u32) -> Answered {
+        self.propose(&format!(
+            r#"{{"agent":"refunds","action":"refund","params":{{"order":"{order}","amount":{amount}}}}}"#
+        ))
+    }
+
+    /// The one open question.
+    fn question(&self) -> (String, kernel::escalation::EscalationRow) {
+        let mut reader = self.store.reader().unwrap();
+        let rows = reader.scan("default", kernel::stored::Kind::Escalation, None, 100).unwrap();
+        let open = rows.into_iter().filter_map(|(key, row)| match row {
+            Row::Escalation(row) if row.due().is_some() => Some((key.entity.parts().0.to_owned(), *row)),
+            _ => None,
+        });
+        open.last().expect("an open question")
+    }
+
+    fn answer(&self, person: &str, decision: &str) -> Answered {
+        let (question, row) = self.question();
+        self.answer_to(&question, row.digest, person, decision)
+    }
+
+    fn answer_to(&self, question: &str, digest: kernel::ids::Digest, person: &str, decision: &str) -> Answered {
+        self.runtime
+            .answer(PersonAnswer {
+                person: person.to_owned(),
+                groups: vec!["leads".to_owned()],
+                question: question.to_owned(),
+                decision: decision.to_owned(),
+                digest,
+                reason: "because".to_owned(),
+                instead: None,
+                door: Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None },
+            })
+            .wait()
+    }
+}
+
+fn said(answered: &Answered) -> String {
+    match answered.answer.verdict.word() {
+        "ACCEPT" => "ACCEPT".to_owned(),
+        verdict => format!("{verdict} {}", answered.answer.reasons().join(", ")),
+    }
+}
+
+#[track_caller]
+fn said_yes(answered: &Answered) {
+    assert_eq!(said(answered), "ACCEPT", "{}", answered.answer.to_line());
+}
+
+#[track_caller]
+fn check(answered: &Answered, expected: &str) {
+    assert_eq!(said(answered), expected, "{}", answered.answer.to_line());
+}
+
+#[test]
+fn the_same_effect_is_done_once_whoever_asks() {
+    let bench = bench();
+    check(&bench.refund("A", 10), "ACCEPT");
+    check(&bench.refund("A", 10), "REJECT IN_PROGRESS");
+    let intent = bench.refund("B", 10).answer.intent.unwrap().id().to_owned();
+    let settle = |event| Act::Settle { intent: intent.clone(), event };
+    check(&bench.change(operator(), settle(IntentEvent::Succeed)), "ACCEPT");
+    check(&bench.refund("B", 10), "REJECT ALREADY_DONE");
+    check(&bench.change(operator(), settle(IntentEvent::Fail)), "REJECT STEP_REFUSED");
+}
+
+#[test]
+fn what_did_not_happen_is_given_back() {
+    let bench = bench();
+    for order in ["A", "B", "C", "D", "E", "F"] {
+        check(&bench.refund(order, 50), "ACCEPT");
+    }
+    check(&bench.refund("G", 50), "REJECT BUDGET_EXCEEDED");
+    // After its time an intent nobody started is called off, and what it took is free again.
+    bench.clock.set(Instant::PURE_DEFAULT.plus(kernel::time::Duration::from_secs(3_600)));
+    check(&bench.refund("G", 50), "ACCEPT");
+    check(&bench.refund("A", 50), "ACCEPT");
+}
+
+#[test]
+fn a_suspended_agent_stays_suspended_however_often_it_comes_back() {
+    let bench = bench();
+    let suspend = Act::Restrict {
+        agent: "refunds".to_owned(),
+        status: AgentStatus::Suspended,
+        because: "too many refunds".to_owned(),
+        actions: Vec::new(),
+    };
+    check(&bench.change(operator(), suspend), "ACCEPT");
+    check(&bench.refund("A", 10), "REJECT AGENT_SUSPENDED");
+    let itself = Actor::Agent("refunds".to_owned());
+    let wider = compiled(&CONTRACT.replace("<= 50", "<= 1000000"));
+    check(&bench.runtime.register(itself.clone(), wider, None, None).wait(), "REJECT AGENT_SUSPENDED");
+    check(&bench.refund("A", 10), "REJECT AGENT_SUSPENDED");
+    let lift = || Act::Lift { agent: "refunds".to_owned(), status: AgentStatus::Suspended, because: String::new() };
+    check(&bench.change(itself, lift()), "REJECT NOT_AUTHORIZED");
+    check(&bench.change(operator(), lift()), "ACCEPT");
+    check(&bench.refund("A", 10), "ACCEPT");
+    check(&bench.refund("B", 500), "REJECT NOT_ALLOWED, BUDGET_EXCEEDED");
+}
+
+#[test]
+fn a_new_contract_counts_from_its_activation_on() {
+    let bench = bench();
+    check(&bench.refund("A", 10), "ACCEPT");
+    let tighter = compiled(&CONTRACT.replace("<= 50", "<= 5").replace("<= 100", "<= 6"));
+    let itself = Actor::Agent("refunds".to_owned());
+    check(&bench.runtime.register(itself.clone(), tighter.clone(), None, None).wait(), "ACCEPT");
+    check(&bench.refund("B", 10), "ACCEPT");
+    check(&bench.runtime.change(itself, Act::Activate(tighter.clone())).wait(), "REJECT NOT_AUTHORIZED");
+    check(&bench.change(operator(), Act::Activate(tighter)), "ACCEPT");
+    check(&bench.refund("C", 10), "REJECT NOT_ALLOWED");
+}
+
+#[test]
+fn a_person_answers_once_and_for_these_bytes() {
+    let bench = bench();
+    check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+    let (question, row) = bench.question();
+    check(&bench.answer("refunds", "OVERRIDE"), "REJECT APPROVER_NOT_ENTITLED");
+    check(&bench.answer("bob", "approve"), "REJECT PARAM_INVALID");
+    let other = kernel::ids::Digest::of("other bytes");
+    check(&bench.answer_to(&question, other, "bob", "OVERRIDE"), "REJECT APPROVAL_MISMATCH");
+    let yes = bench.answer("bob", "OVERRIDE");
+    check(&yes, "ACCEPT");
+    let intent = yes.answer.intent.expect("an accepted answer is an intent");
+    assert_eq!(intent.to_json().get("params").and_then(|params| params.get("order")), Some(&Json::text("A")));
+    let second = bench.answer_to(&question, row.digest, "carol", "ABORT");
+    check(&second, "REJECT ALREADY_ANSWERED");
+    assert!(second.answer.to_line().contains("OVERRIDE by bob"), "{}", second.answer.to_line());
+    check(&bench.refund("A", 10), "REJECT IN_PROGRESS");
+}
+
+#[test]
+fn an_override_overrides_nothing_else() {
+    let bench = bench();
+    check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+    let (question, row) = bench.question();
+    let suspend = Act::Restrict {
+        agent: "refunds".to_owned(),
+        status: AgentStatus::Suspended,
+        because: String::new(),
+        actions: Vec::new(),
+    };
+    check(&bench.change(operator(), suspend), "ACCEPT");
+    let refused = bench.answer_to(&question, row.digest, "bob", "OVERRIDE");
+    check(&refused, "REJECT AGENT_SUSPENDED");
+    let lift = Act::Lift { agent: "refunds".to_owned(), status: AgentStatus::Suspended, because: String::new() };
+    check(&bench.change(operator(), lift), "ACCEPT");
+    // The request stayed open.
+    check(&bench.answer_to(&question, row.digest, "bob", "OVERRIDE"), "ACCEPT");
+}
+
+#[test]
+fn time_answers_with_no() {
+    let bench = bench();
+    check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+    let (question, row) = bench.question();
+    bench.clock.set(row.deadline.plus(kernel::time::Duration::from_secs(1)));
+    let late = bench.answer_to(&question, row.digest, "bob", "OVERRIDE");
+    assert!(late.answer.intent.is_none());
+    check(&bench.answer_to(&question, row.digest, "bob", "OVERRIDE"), "REJECT ALREADY_ANSWERED");
+}
+
+#[test]
+fn three_questions_an_hour_and_then_passive() {
+    let bench = bench();
+    for order in ["A", "B", "C"] {
+        check(&bench.refund(order, 60), "ESCALATE NEEDS_APPROVAL");
+    }
+    check(&bench.refund("D", 60), "REJECT ESCALATION_BUDGET_EXHAUSTED");
+    check(&bench.refund("E", 10), "REJECT AGENT_PASSIVE");
+}
+
+#[test]
+fn flows_are_opened_by_the_kernel_and_end_once() {
+    let bench = bench();
+    let itself = Actor::Agent("refunds".to_owned());
+    let propose = |flow: &str, order: &str| {
+        let text = r#"{"agent":"refunds","action":"refund","flow":"FLOW","params":{"order":"ORDER","amount":1}}"#;
+        bench.propose(&text.replace("FLOW", flow).replace("ORDER", order))
+    };
+    check(&propose("made-up", "A"), "REJECT FLOW_UNKNOWN");
+    let open = |flow: &str, parent: Option<&str>| Act::OpenFlow {
+        flow: flow.to_owned(),
+        agent: "refunds".to_owned(),
+        parent: parent.map(str::to_owned),
+    };
+    check(&bench.change(itself.clone(), open("f", None)), "ACCEPT");
+    check(&propose("f", "A"), "ACCEPT");
+    check(&bench.change(itself.clone(), open("g", Some("f"))), "ACCEPT");
+    check(&bench.change(Actor::Agent("thief".to_owned()), open("h", Some("f"))), "REJECT FLOW_UNKNOWN");
+    let close = || Act::EndFlow { flow: "f".to_owned(), event: FlowEvent::Close };
+    check(&bench.change(itself.clone(), close()), "ACCEPT");
+    check(&bench.change(itself, close()), "REJECT STEP_REFUSED");
+    check(&propose("f", "B"), "REJECT FLOW_CLOSED");
+}
+
+#[test]
+fn state_is_compared_and_set() {
+    let bench = bench();
+    let write = |expect| Act::Merge(vec![Write { key: "risk".to_owned(), value: Json::from(1_u64), expect }]);
+    check(&bench.change(operator(), write(Some(0))), "ACCEPT");
+    check(&bench.change(operator(), write(Some(0))), "REJECT STATE_CONFLICT");
+    check(&bench.change(operator(), write(Some(1))), "ACCEPT");
+    check(&bench.change(Actor::Agent("refunds".to_owned()), write(None)), "REJECT NOT_AUTHORIZED");
+    let Ok(Some(Row::State(row))) = bench.runtime.read(Entity::State("risk".to_owned())) else { panic!("state") };
+    assert_eq!(row.version, 2);
+}
+
+#[test]
+fn nothing_passes_the_kill_switch() {
+    let bench = bench();
+    check(
+        &bench.change(Actor::Agent("refunds".to_owned()), Act::Resume { because: String::new() }),
+        "REJECT NOT_AUTHORIZED",
+    );
+    check(&bench.change(operator(), Act::Halt { because: "fire".to_owned() }), "ACCEPT");
+    check(&bench.refund("A", 10), "REJECT HALTED");
+    check(&bench.change(operator(), Act::Resume { because: "out".to_owned() }), "ACCEPT");
+    check(&bench.refund("A", 10), "ACCEPT");
+}
+
+#[test]
+fn a_stranger_gets_nothing() {
+    let bench = bench();
+    check(
+        &bench.propose(r#"{"agent":"stranger","action":"refund","params":{}}"#),
+        "REJECT AGENT_UNKNOWN, ACTION_NOT_ALLOWED",
+    );
+    check(&bench.propose(r#"{"agent":"stranger""#), "REJECT JSON_MALFORMED");
+}
+
+#[test]
+fn a_repeated_key_gets_the_same_bytes() {
+    let bench = bench();
+    let text = r#"{"agent":"refunds","action":"refund","idempotency_key":"k","params":{"order":"A","amount":10}}"#;
+    let first = bench.propose(text);
+    let size = bench.store.clone().size().unwrap();
+    let second = bench.propose(text);
+    assert_eq!(first.answer.to_line(), second.answer.to_line());
+    assert_eq!(bench.store.clone().size().unwrap(), size, "an answer given again is not a new decision");
+    check(&bench.propose(&text.replace("10}", "11}")), "REJECT IDEMPOTENCY_KEY_REUSED");
+}
+
+#[test]
+fn every_contract_above_bounds_and_pays() {
+    let bench = bench();
+    let child = CONTRACT.replace("agent: refunds", "agent: junior\nparent: refunds").replace("max: 300", "max: 200");
+    let widening = child.replace("max: 200", "max: 1000");
+    let refused = bench.runtime.register(operator(), compiled(&widening), None, None).wait();
+    check(&refused, "REJECT CONTRACT_WIDENS_PARENT");
+    bench.enroll(&child);
+    let junior = |order: &str, amount: u32| {
+        bench.propose(&format!(
+            r#"{{"agent":"junior","action":"refund","params":{{"order":"{order}","amount":{amount}}}}}"#
+        ))
+    };
+    for order in ["1", "2", "3", "4"] {
+        check(&junior(order, 50), "ACCEPT");
+    }
+    check(&junior("5", 50), "REJECT BUDGET_EXCEEDED");
+    // The parent's budget was taken too: 200 of 300.
+    for order in ["A", "B"] {
+        check(&bench.refund(order, 50), "ACCEPT");
+    }
+    check(&bench.refund("C", 50), "REJECT BUDGET_EXCEEDED");
+    let suspend = Act::Restrict {
+        agent: "refunds".to_owned(),
+        status: AgentStatus::Suspended,
+        because: String::new(),
+        actions: Vec::new(),
+    };
+    check(&bench.change(operator(), suspend), "ACCEPT");
+    check(&junior("6", 30), "REJECT BUDGET_EXCEEDED, AGENT_SUSPENDED");
+}
