@@ -79,9 +79,9 @@ impl Bench {
     fn question(&self) -> (String, kernel::escalation::EscalationRow) {
         let mut reader = self.store.reader().unwrap();
         let rows = reader.scan("default", kernel::stored::Kind::Escalation, None, 100).unwrap();
-        let open = rows.into_iter().filter_map(|(key, row)| match row {
-            Row::Escalation(row) if row.due().is_some() => Some((key.entity.parts().0.to_owned(), *row)),
-            _ => None,
+        let open = rows.into_iter().filter_map(|(key, row)| {
+            let Row::Escalation(row) = row else { return None };
+            row.due().is_some().then(|| (key.entity.parts().0.to_owned(), *row))
         });
         open.last().expect("an open question")
     }

@@ -1,0 +1,44 @@
+//! From what a person writes after `--store` to a store.
+
+use crate::store_sqlite::SqliteStore;
+use runtime::memory::MemoryStore;
+use runtime::ports::clock::Clock;
+use runtime::ports::store::{Store, StoreFault};
+use std::sync::Arc;
+
+/// Opens the store at a location: a path or `sqlite:PATH`, or `memory:` for one that is forgotten.
+pub fn open_store(location: &str, clock: Arc<dyn Clock>) -> Result<Box<dyn Store>, StoreFault> {
+    if location == "memory:" {
+        return Ok(Box::new(MemoryStore::new(clock)));
+    }
+    let path = location.strip_prefix("sqlite:").unwrap_or(location);
+    if path.contains("://") || path.starts_with("//") && location != path {
+        return Err(StoreFault::Refused(format!(
+            "`{location}` is no store this version knows; give a path, `sqlite:PATH` or `memory:`"
+        )));
+    }
+    // SQLite would make a database in memory of these, and nothing would be kept.
+    if path.is_empty() || path.starts_with(':') || path.starts_with("file:") {
+        return Err(StoreFault::Refused(format!(
+            "`{location}` names no file; give a path, `sqlite:PATH` or `memory:`"
+        )));
+    }
+    Ok(Box::new(SqliteStore::open(path, clock)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system_clock::SystemClock;
+
+    #[test]
+    fn what_is_no_store_is_refused_with_what_would_be_one() {
+        for location in
+            ["postgres://localhost/db", "https://a.example", "sqlite://x", "sqlite:", "", ":memory:", "file:x"]
+        {
+            let fault = open_store(location, Arc::new(SystemClock)).err().map(|fault| fault.to_string());
+            assert!(fault.as_ref().is_some_and(|text| text.contains("`sqlite:PATH`")), "{location}: {fault:?}");
+        }
+        assert!(open_store("memory:", Arc::new(SystemClock)).is_ok());
+    }
+}

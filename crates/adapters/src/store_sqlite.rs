@@ -1,0 +1,139 @@
+//! A store in one SQLite file, for one machine: several processes may have it open.
+//!
+//! A whole batch is one `BEGIN IMMEDIATE` transaction, so the single writer of SQLite is the lock on every entity.
+
+mod connection;
+mod fault;
+mod hot;
+mod key;
+mod load;
+mod queue;
+mod read;
+mod save;
+mod schema;
+mod statements;
+
+pub(crate) use connection::{configure, durability};
+pub(crate) use fault::fault;
+
+use fault::{commit_fault, start_fault};
+use hot::HotRows;
+use kernel::time::Instant;
+use kernel::world::KeySet;
+use queue::Queue;
+use runtime::ports::clock::{Clock, decision_instant};
+use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A store in a SQLite file.
+pub struct SqliteStore {
+    connection: Connection,
+    queue: Queue,
+    hot: HotRows,
+    clock: Arc<dyn Clock>,
+    path: PathBuf,
+    /// Names this opening of the store; the batches it committed are looked up by it.
+    process: [u8; 16],
+    /// Whether this process has committed anything yet.
+    is_known: bool,
+    /// The latest instant a fold here has seen, also where nothing came of it.
+    last_seen: Option<Instant>,
+}
+
+/// Where the ledger ends.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    size: u64,
+    last: Option<Instant>,
+}
+
+impl SqliteStore {
+    /// Opens the store in a file, making it first where there is none.
+    pub fn open(path: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Result<SqliteStore, StoreFault> {
+        let path = path.as_ref().to_path_buf();
+        let queue = Queue::beside(&path)?;
+        // Two processes that make the file at once would trip over each other's change of the journal.
+        let turn = queue.wait()?;
+        let mut connection = connection::writer(&path)?;
+        schema::migrate(&mut connection)?;
+        drop(turn);
+        Ok(SqliteStore {
+            connection,
+            queue,
+            hot: HotRows::default(),
+            clock,
+            path,
+            process: uuid::Uuid::now_v7().into_bytes(),
+            is_known: false,
+            last_seen: None,
+        })
+    }
+
+    /// `PRAGMA synchronous` and `PRAGMA journal_mode` as the connection that writes reads them back.
+    pub fn durability(&self) -> Result<(String, String), StoreFault> {
+        durability(&self.connection)
+    }
+}
+
+impl Store for SqliteStore {
+    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+        let turn = self.queue.wait()?;
+        let transaction =
+            Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(start_fault)?;
+        // Put back only after the commit: after an error or a panic nothing remembered is trusted.
+        let mut hot = std::mem::take(&mut self.hot);
+        hot.validate(&transaction)?;
+        let head = load::head(&transaction)?;
+        let mut world = load::world(&transaction, keys, &mut hot)?;
+        let (at, clock_ran_backwards) = decision_instant(self.clock.now(), head.last.max(self.last_seen));
+        let records = fold(&mut world, at);
+        let changes = world.take_changes();
+        let committed = Committed { at, first: head.size, clock_ran_backwards };
+        self.last_seen = Some(at);
+        if records.is_empty() && changes.is_empty() {
+            // Nothing can be lost, so nothing needs to reach the disk: a round that only asked for keys is cheap.
+            transaction.rollback().map_err(fault)?;
+            self.hot = hot;
+            return Ok(committed);
+        }
+        save::rows(&transaction, &changes, head.size)?;
+        save::records(&transaction, &records, head.size)?;
+        save::head(&transaction, head.size.saturating_add(records.len() as u64), at)?;
+        save::writer(&transaction, &self.process, batch, head.size)?;
+        if !self.is_known {
+            save::forget_old_writers(&transaction)?;
+        }
+        transaction.commit().map_err(commit_fault)?;
+        drop(turn);
+        self.is_known = true;
+        hot.take_over(changes);
+        self.hot = hot;
+        Ok(committed)
+    }
+
+    fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {
+        let _turn = self.queue.wait()?;
+        // What an interrupted commit left in this connection must not come to life later.
+        self.hot = HotRows::default();
+        self.connection = connection::writer(&self.path)?;
+        let transaction =
+            Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(start_fault)?;
+        let found = transaction
+            .query_row("SELECT 1 FROM writer WHERE batch = ?1", [batch.0.to_be_bytes()], |_| Ok(()))
+            .optional()
+            .map_err(fault)?;
+        if found.is_some() {
+            return Ok(true);
+        }
+        // A commit whose last sync failed may lie complete in the log, and a crash would revive it: write over it.
+        save::fence(&transaction, batch)?;
+        transaction.commit().map_err(commit_fault)?;
+        Ok(false)
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {
+        Ok(Box::new(read::SqliteReader::open(&self.path)?))
+    }
+}

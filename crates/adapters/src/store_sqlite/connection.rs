@@ -1,0 +1,73 @@
+//! Connections: what every one of them is set to, read back before it is used.
+
+use super::fault::{fault, open_fault};
+use runtime::ports::store::StoreFault;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::path::Path;
+use std::time::Duration;
+
+/// Writers queue elsewhere; only a foreign program can be in the way for so long.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// Every statement of the store stays prepared.
+const STATEMENTS_MAX: usize = 96;
+
+/// A connection that writes, and makes the file where there is none.
+pub(super) fn writer(path: &Path) -> Result<Connection, StoreFault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| open_fault(path, error))?;
+    configure(&connection)?;
+    Ok(connection)
+}
+
+/// A connection that only reads.
+pub(super) fn reader(path: &Path) -> Result<Connection, StoreFault> {
+    // Not opened read-only: a reader of a write-ahead log has to write into its index.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| open_fault(path, error))?;
+    connection.busy_timeout(BUSY_WAIT).map_err(fault)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;").map_err(fault)?;
+    Ok(connection)
+}
+
+/// Sets what makes a commit durable and fast, and refuses to go on if it did not take.
+pub(crate) fn configure(connection: &Connection) -> Result<(), StoreFault> {
+    connection.busy_timeout(BUSY_WAIT).map_err(fault)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(fault)?;
+    // Where a plain sync does not reach the disk, `fullfsync` does; elsewhere it means nothing.
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL;
+             PRAGMA synchronous = FULL;
+             PRAGMA fullfsync = ON;
+             PRAGMA checkpoint_fullfsync = ON;
+             PRAGMA trusted_schema = OFF;
+             PRAGMA cache_size = -65536;
+             PRAGMA wal_autocheckpoint = 8000;",
+        )
+        .map_err(fault)?;
+    match durability(connection)? {
+        (synchronous, journal) if synchronous == "FULL" && journal == "wal" => Ok(()),
+        (synchronous, journal) => Err(StoreFault::Refused(format!(
+            "the file system gives journal mode `{journal}` and synchronous `{synchronous}` where `wal` and `FULL` are \
+             needed; a commit would not be durable"
+        ))),
+    }
+}
+
+/// `PRAGMA synchronous` and `PRAGMA journal_mode` as read back.
+pub(crate) fn durability(connection: &Connection) -> Result<(String, String), StoreFault> {
+    let synchronous: i64 = connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).map_err(fault)?;
+    let journal: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(fault)?;
+    let word = match synchronous {
+        0 => "OFF".to_owned(),
+        1 => "NORMAL".to_owned(),
+        2 => "FULL".to_owned(),
+        3 => "EXTRA".to_owned(),
+        other => other.to_string(),
+    };
+    Ok((word, journal))
+}

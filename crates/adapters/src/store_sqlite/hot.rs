@@ -1,0 +1,70 @@
+//! Rows that nearly every batch needs, remembered as they were read.
+//!
+//! They are right only as long as nobody else has committed, which is asked after the write lock is taken.
+
+use super::fault::fault;
+use kernel::stored::Kind;
+use kernel::world::{Changed, Key, Row};
+use runtime::ports::store::StoreFault;
+use rusqlite::Connection;
+use std::collections::HashMap;
+
+/// Agents, budgets and contracts of a busy tenant; beyond that it starts again.
+const ROWS_MAX: usize = 4096;
+
+/// Remembered rows; `None` is remembered absence.
+#[derive(Debug, Default)]
+pub(super) struct HotRows {
+    rows: HashMap<Key, Option<Row>>,
+    data_version: Option<i64>,
+}
+
+impl HotRows {
+    /// Forgets everything if another connection has committed since.
+    pub(super) fn validate(&mut self, connection: &Connection) -> Result<(), StoreFault> {
+        let mut statement = connection.prepare_cached("PRAGMA data_version").map_err(fault)?;
+        let found: i64 = statement.query_row([], |row| row.get(0)).map_err(fault)?;
+        if self.data_version != Some(found) || self.rows.len() > ROWS_MAX {
+            self.rows.clear();
+            self.data_version = Some(found);
+        }
+        Ok(())
+    }
+
+    /// What is remembered of an entity, if anything.
+    pub(super) fn get(&self, key: &Key) -> Option<&Option<Row>> {
+        self.rows.get(key)
+    }
+
+    /// Remembers what was read, if it is of a kind worth it.
+    pub(super) fn remember(&mut self, key: &Key, row: &Option<Row>) {
+        if is_hot(key.entity.kind()) {
+            self.rows.insert(key.clone(), row.clone());
+        }
+    }
+
+    /// Remembers what was committed.
+    pub(super) fn take_over(&mut self, changes: Vec<Changed>) {
+        for changed in changes {
+            if is_hot(changed.key.entity.kind()) {
+                self.rows.insert(changed.key, Some(changed.row));
+            }
+        }
+    }
+}
+
+/// Few entities that many commands share.
+fn is_hot(kind: Kind) -> bool {
+    match kind {
+        Kind::Tenant | Kind::Agent | Kind::Contract | Kind::Resource | Kind::Budget => true,
+        Kind::Idempotency
+        | Kind::Flow
+        | Kind::Escalation
+        | Kind::Intent
+        | Kind::DueIntents
+        | Kind::Effect
+        | Kind::State
+        | Kind::Session
+        | Kind::Snapshot => false,
+    }
+}

@@ -1,0 +1,170 @@
+//! Keys as bytes: tenant, zero, name, and a zero and the second part of the name where there is one.
+//!
+//! Raw and never hashed, so that time-ordered keys stay in order and a page of the index takes many of them. No part
+//! may contain a zero, which the doors refuse anyway.
+
+use kernel::stored::Kind;
+use kernel::world::{Entity, Key};
+use runtime::ports::store::StoreFault;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// The rest of an idempotency key is the 16 bytes of a UUID in its usual text.
+const MARK_UUID: u8 = 1;
+/// The rest of an idempotency key is text.
+const MARK_TEXT: u8 = 2;
+
+/// The bytes of a key.
+pub(super) fn encode(key: &Key) -> Result<Vec<u8>, StoreFault> {
+    let (first, second) = key.entity.parts();
+    let mut bytes = prefix(&key.tenant)?;
+    push_text(first, &mut bytes)?;
+    if let Some(second) = second {
+        bytes.push(0);
+        match usual_uuid(second).filter(|_| key.entity.kind() == Kind::Idempotency) {
+            Some(uuid) => {
+                bytes.push(MARK_UUID);
+                bytes.extend_from_slice(uuid.as_bytes());
+            }
+            None => {
+                if key.entity.kind() == Kind::Idempotency {
+                    bytes.push(MARK_TEXT);
+                }
+                push_text(second, &mut bytes)?;
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+/// The key of bytes.
+pub(super) fn decode(kind: Kind, bytes: &[u8]) -> Option<Key> {
+    let (tenant, rest) = split_at_zero(bytes)?;
+    let tenant: Arc<str> = Arc::from(std::str::from_utf8(tenant).ok()?);
+    let (first, second) = match split_at_zero(rest) {
+        None => (rest, None),
+        Some((first, second)) => (first, Some(second)),
+    };
+    let first = std::str::from_utf8(first).ok()?;
+    let second = match second {
+        None => None,
+        Some(second) if kind == Kind::Idempotency => Some(decode_marked(second)?),
+        Some(second) => Some(std::str::from_utf8(second).ok()?.to_owned()),
+    };
+    Some(Key { tenant, entity: Entity::from_parts(kind, first, second.as_deref())? })
+}
+
+/// Where the keys of a tenant start whose first part comes after a name, and where the tenant's keys end.
+pub(super) fn range(tenant: &str, after: Option<&str>) -> Result<(Vec<u8>, Vec<u8>), StoreFault> {
+    let mut from = prefix(tenant)?;
+    if let Some(after) = after {
+        push_text(after, &mut from)?;
+        // Below every name that continues this one, above every second part.
+        from.push(1);
+    }
+    let mut to = tenant.as_bytes().to_vec();
+    to.push(1);
+    Ok((from, to))
+}
+
+fn prefix(tenant: &str) -> Result<Vec<u8>, StoreFault> {
+    let mut bytes = Vec::with_capacity(64);
+    push_text(tenant, &mut bytes)?;
+    bytes.push(0);
+    Ok(bytes)
+}
+
+fn push_text(text: &str, bytes: &mut Vec<u8>) -> Result<(), StoreFault> {
+    if text.as_bytes().contains(&0) {
+        return Err(StoreFault::Refused("a name contains the character U+0000".to_owned()));
+    }
+    bytes.extend_from_slice(text.as_bytes());
+    Ok(())
+}
+
+/// A UUID, if the text is exactly how it would be written back.
+fn usual_uuid(text: &str) -> Option<Uuid> {
+    let uuid = (text.len() == 36).then(|| Uuid::try_parse(text).ok())??;
+    let mut buffer = Uuid::encode_buffer();
+    (*uuid.hyphenated().encode_lower(&mut buffer) == *text).then_some(uuid)
+}
+
+fn decode_marked(bytes: &[u8]) -> Option<String> {
+    let (mark, rest) = bytes.split_first()?;
+    match *mark {
+        MARK_UUID => Some(Uuid::from_slice(rest).ok()?.hyphenated().to_string()),
+        MARK_TEXT => Some(std::str::from_utf8(rest).ok()?.to_owned()),
+        _ => None,
+    }
+}
+
+fn split_at_zero(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let place = bytes.iter().position(|byte| *byte == 0)?;
+    let (before, rest) = bytes.split_at_checked(place)?;
+    Some((before, rest.get(1..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(tenant: &str, entity: Entity) -> Key {
+        Key { tenant: Arc::from(tenant), entity }
+    }
+
+    fn idempotency(agent: &str, name: &str) -> Entity {
+        Entity::Idempotency(agent.to_owned(), name.to_owned())
+    }
+
+    #[test]
+    fn every_key_comes_back_and_no_two_share_bytes() {
+        let uuid = "01890a5d-ac96-774b-bcce-b302099a8057";
+        // Bytes of a UUID may contain a zero and look like a separator.
+        let with_zeros = "00000000-0000-7000-8000-000000000000";
+        let keys = [
+            key("t", Entity::Tenant),
+            key("t", idempotency("a", uuid)),
+            key("t", idempotency("a", &uuid.to_uppercase())),
+            key("t", idempotency("a", with_zeros)),
+            key("t", idempotency("a", &uuid.replace('-', ""))),
+            key("t", idempotency("a", "\u{1}0123456789abcdef")),
+            key("t", idempotency("a", "")),
+            key("t", Entity::Budget("a".to_owned(), uuid.to_owned())),
+            key("t", Entity::Flow("é".to_owned())),
+            key("ta", Entity::Flow(String::new())),
+        ];
+        let mut seen = std::collections::BTreeSet::new();
+        for key in keys {
+            let bytes = encode(&key).unwrap();
+            assert_eq!(decode(key.entity.kind(), &bytes).as_ref(), Some(&key));
+            assert!(seen.insert((key.entity.kind(), bytes)), "{key:?}");
+        }
+    }
+
+    #[test]
+    fn a_uuid_takes_sixteen_bytes_and_keeps_its_order() {
+        let early = encode(&key("t", idempotency("a", "01890a5d-ac96-774b-bcce-b302099a8057"))).unwrap();
+        let late = encode(&key("t", idempotency("a", "01890a5e-0000-7000-8000-000000000000"))).unwrap();
+        assert_eq!(early.len(), "t\0a\0".len() + 1 + 16);
+        assert!(early < late);
+    }
+
+    #[test]
+    fn a_zero_in_a_name_is_refused() {
+        assert!(encode(&key("t", Entity::Flow("a\0b".to_owned()))).is_err());
+        assert!(encode(&key("t\0", Entity::Tenant)).is_err());
+    }
+
+    #[test]
+    fn the_range_after_a_name_leaves_out_that_name_and_other_tenants() {
+        let bytes = |tenant: &str, entity: Entity| encode(&key(tenant, entity)).unwrap();
+        let (from, to) = range("t", Some("a")).unwrap();
+        let inside = |bytes: &[u8]| from.as_slice() <= bytes && bytes < to.as_slice();
+        assert!(!inside(&bytes("t", Entity::Flow("a".to_owned()))));
+        assert!(!inside(&bytes("t", Entity::Budget("a".to_owned(), "z".to_owned()))));
+        assert!(inside(&bytes("t", Entity::Flow("a\u{1}".to_owned()))));
+        assert!(inside(&bytes("t", Entity::Flow("b".to_owned()))));
+        assert!(!inside(&bytes("ta", Entity::Flow("b".to_owned()))));
+        assert!(!inside(&bytes("t\u{1}", Entity::Flow("b".to_owned()))));
+    }
+}

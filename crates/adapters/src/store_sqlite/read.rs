@@ -1,0 +1,73 @@
+//! Reading what is committed, beside the writer and without waiting for it.
+
+use super::fault::fault;
+use super::{connection, key, load, statements};
+use kernel::stored::Kind;
+use kernel::time::Instant;
+use kernel::world::{Key, Row};
+use runtime::ports::store::{Reader, StoreFault, StoredRecord};
+use rusqlite::Connection;
+use std::path::Path;
+
+/// A connection that only reads.
+pub(super) struct SqliteReader(Connection);
+
+impl SqliteReader {
+    pub(super) fn open(path: &Path) -> Result<SqliteReader, StoreFault> {
+        connection::reader(path).map(SqliteReader)
+    }
+}
+
+impl Reader for SqliteReader {
+    fn get(&mut self, key: &Key) -> Result<Option<Row>, StoreFault> {
+        load::one(&self.0, key)
+    }
+
+    fn scan(
+        &mut self,
+        tenant: &str,
+        kind: Kind,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let Some(statements) = statements::of(kind) else { return Ok(Vec::new()) };
+        let (from, to) = key::range(tenant, after)?;
+        let mut statement = self.0.prepare_cached(statements.scan).map_err(fault)?;
+        load::many(&mut statement, kind, (from, to, count(limit)))
+    }
+
+    fn due(&mut self, tenant: &str, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        load::due(&self.0, tenant, kind, until, limit)
+    }
+
+    fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {
+        const SQL: &str = "SELECT idx, leaf, salt, body FROM ledger WHERE idx >= ?1 ORDER BY idx LIMIT ?2";
+        let Ok(from) = i64::try_from(from) else { return Ok(Vec::new()) };
+        let mut statement = self.0.prepare_cached(SQL).map_err(fault)?;
+        let mut rows = statement.query((from, count(limit))).map_err(fault)?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().map_err(fault)? {
+            let index: i64 = row.get(0).map_err(fault)?;
+            let index = index.unsigned_abs();
+            let salt: Option<[u8; 16]> = row.get(2).map_err(fault)?;
+            let body: Option<String> = row.get(3).map_err(fault)?;
+            let body = match (body, salt) {
+                (Some(body), Some(salt)) => Some((body, salt)),
+                (None, None) => None,
+                (Some(_), None) | (None, Some(_)) => {
+                    return Err(StoreFault::Corrupt(format!("record {index} is erased by half")));
+                }
+            };
+            found.push(StoredRecord { index, leaf: row.get(1).map_err(fault)?, body });
+        }
+        Ok(found)
+    }
+
+    fn size(&mut self) -> Result<u64, StoreFault> {
+        load::head(&self.0).map(|head| head.size)
+    }
+}
+
+fn count(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,99 @@
+//! What a batch leaves behind, in key order: neighbours in an index are written together.
+
+use super::fault::fault;
+use super::{key, statements};
+use kernel::record::Sealed;
+use kernel::time::Instant;
+use kernel::world::{Changed, Row};
+use runtime::ports::store::{BatchId, StoreFault};
+use rusqlite::Connection;
+
+/// Processes whose last batch is remembered. A process asks only about a commit it has just made.
+const WRITERS_MAX: i64 = 256;
+
+/// Saves what was changed; `first` is the index of the batch's first record.
+pub(super) fn rows(connection: &Connection, changes: &[Changed], first: u64) -> Result<(), StoreFault> {
+    for changed in changes {
+        let index = integer(first.saturating_add(changed.record as u64))?;
+        let key = key::encode(&changed.key)?;
+        let kind = changed.key.entity.kind();
+        if let Row::Idempotency(stored) = &changed.row {
+            const SQL: &str = "INSERT INTO idempotency(key, fingerprint, idx) VALUES(?1, ?2, ?3) \
+                               ON CONFLICT(key) DO UPDATE SET fingerprint = excluded.fingerprint, idx = excluded.idx";
+            let mut statement = connection.prepare_cached(SQL).map_err(fault)?;
+            statement.execute((key, stored.fingerprint.bytes(), index)).map_err(fault)?;
+            continue;
+        }
+        let Some(statements) = statements::of(kind) else {
+            return Err(StoreFault::Refused(format!("nothing of kind {} can be saved", kind.word())));
+        };
+        let mut statement = connection.prepare_cached(statements.put).map_err(fault)?;
+        let body = changed.row.to_stored();
+        if statements.due.is_some() {
+            let due = changed.row.due().map(Instant::micros);
+            statement.execute((key, body, &*changed.key.tenant, due, index)).map_err(fault)?;
+        } else {
+            statement.execute((key, body)).map_err(fault)?;
+        }
+    }
+    Ok(())
+}
+
+/// Appends records from an index on.
+pub(super) fn records(connection: &Connection, records: &[Sealed], first: u64) -> Result<(), StoreFault> {
+    const SQL: &str = "INSERT INTO ledger(idx, leaf, salt, body) VALUES(?1, ?2, ?3, ?4)";
+    let mut statement = connection.prepare_cached(SQL).map_err(fault)?;
+    for (index, sealed) in (first..).zip(records) {
+        let appended = statement.execute((integer(index)?, &sealed.leaf, sealed.salt, &sealed.body));
+        appended.map_err(|error| match fault(error) {
+            StoreFault::Refused(_) => StoreFault::Corrupt(format!("the ledger already holds a record {index}")),
+            other @ (StoreFault::Conflict(_)
+            | StoreFault::Unavailable(_)
+            | StoreFault::Ambiguous(_)
+            | StoreFault::Corrupt(_)) => other,
+        })?;
+    }
+    Ok(())
+}
+
+/// Says where the ledger ends now.
+pub(super) fn head(connection: &Connection, size: u64, last: Instant) -> Result<(), StoreFault> {
+    let mut statement = connection.prepare_cached("UPDATE head SET size = ?1, last_instant = ?2").map_err(fault)?;
+    statement.execute((integer(size)?, last.micros())).map_err(fault)?;
+    Ok(())
+}
+
+/// Remembers the batch, so that a commit whose answer was lost can be looked up.
+pub(super) fn writer(
+    connection: &Connection,
+    process: &[u8; 16],
+    batch: BatchId,
+    first: u64,
+) -> Result<(), StoreFault> {
+    const SQL: &str = "INSERT INTO writer(process, batch, first_idx) VALUES(?1, ?2, ?3) \
+                       ON CONFLICT(process) DO UPDATE SET batch = excluded.batch, first_idx = excluded.first_idx";
+    let mut statement = connection.prepare_cached(SQL).map_err(fault)?;
+    statement.execute((process, batch.0.to_be_bytes(), integer(first)?)).map_err(fault)?;
+    Ok(())
+}
+
+/// Forgets processes that committed nothing for longest: every short-lived one leaves a row.
+pub(super) fn forget_old_writers(connection: &Connection) -> Result<(), StoreFault> {
+    const SQL: &str = "DELETE FROM writer WHERE first_idx < \
+                       (SELECT first_idx FROM writer ORDER BY first_idx DESC LIMIT 1 OFFSET ?1)";
+    connection.execute(SQL, [WRITERS_MAX]).map_err(fault)?;
+    Ok(())
+}
+
+/// Writes something, so that what an interrupted commit left at the end of the log is written over.
+pub(super) fn fence(connection: &Connection, batch: BatchId) -> Result<(), StoreFault> {
+    let written = connection.execute("UPDATE meta SET value = ?1 WHERE name = 'fence'", [batch.0.to_be_bytes()]);
+    if written.map_err(fault)? == 1 {
+        return Ok(());
+    }
+    Err(StoreFault::Corrupt("the fence of lost commits is missing".to_owned()))
+}
+
+fn integer(value: u64) -> Result<i64, StoreFault> {
+    i64::try_from(value).map_err(|_| StoreFault::Refused("the ledger is full".to_owned()))
+}

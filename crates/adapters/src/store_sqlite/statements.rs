@@ -1,0 +1,71 @@
+//! The statements of each kind, written once.
+
+use kernel::stored::Kind;
+
+/// Statements over the table of a kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Statements {
+    /// The body at a key.
+    pub(super) get: &'static str,
+    /// Puts a body at a key.
+    pub(super) put: &'static str,
+    /// Keys and bodies from a key on, up to another.
+    pub(super) scan: &'static str,
+    /// Keys and bodies of a tenant by what is due soonest, where the kind has anything due.
+    pub(super) due: Option<&'static str>,
+}
+
+macro_rules! plain {
+    ($table:literal) => {
+        Some(Statements {
+            get: concat!("SELECT body FROM ", $table, " WHERE key = ?1"),
+            put: concat!(
+                "INSERT INTO ",
+                $table,
+                "(key, body) VALUES(?1, ?2) ON CONFLICT(key) DO UPDATE SET body = excluded.body"
+            ),
+            scan: concat!("SELECT key, body FROM ", $table, " WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3"),
+            due: None,
+        })
+    };
+}
+
+macro_rules! due {
+    ($table:literal) => {
+        Some(Statements {
+            get: concat!("SELECT body FROM ", $table, " WHERE key = ?1"),
+            // The index of the record that made it stays: there its first words are found.
+            put: concat!(
+                "INSERT INTO ",
+                $table,
+                "(key, body, tenant, due, idx) VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT(key) DO UPDATE SET body = \
+                 excluded.body, due = excluded.due"
+            ),
+            scan: concat!("SELECT key, body FROM ", $table, " WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT ?3"),
+            due: Some(concat!(
+                "SELECT key, body FROM ",
+                $table,
+                " WHERE tenant = ?1 AND due IS NOT NULL AND due <= ?2 ORDER BY due, key LIMIT ?3"
+            )),
+        })
+    };
+}
+
+/// The statements of a kind; stored answers and ranges have none of this form.
+pub(super) fn of(kind: Kind) -> Option<Statements> {
+    match kind {
+        Kind::Tenant => plain!("tenant"),
+        Kind::Agent => plain!("agent"),
+        Kind::Contract => plain!("contract"),
+        Kind::Flow => plain!("flow"),
+        Kind::Escalation => due!("escalation"),
+        Kind::Intent => due!("intent"),
+        Kind::Effect => plain!("effect"),
+        Kind::Resource => plain!("resource"),
+        Kind::Budget => plain!("budget"),
+        Kind::State => plain!("state"),
+        Kind::Session => plain!("session"),
+        Kind::Snapshot => plain!("snapshot"),
+        Kind::Idempotency | Kind::DueIntents => None,
+    }
+}
