@@ -9,16 +9,25 @@
 //! | grow a tree and know its root | [`merkle::Frontier`] |
 //! | prove and check membership and growth | [`proof`] |
 //! | lay the tree out as immutable files | [`tiles`], [`edge::Edge`], [`bundle`] |
+//! | state a root under a key | [`checkpoint::Checkpoint`], [`publish::may_sign`] |
+//! | hand a caller something it can keep | [`receipt::Receipt`] |
+//! | change keys without a gap | [`keyring::Keyring`] |
 //!
 //! Everything that reads is total: hostile input yields a problem, never a panic or an unbounded cost.
 
 pub mod bundle;
+pub mod checkpoint;
+pub mod discontinuity;
 pub mod ed25519;
 pub mod edge;
+pub mod keyring;
 pub mod keys;
 pub mod merkle;
 pub mod note;
+pub mod policy;
 pub mod proof;
+pub mod publish;
+pub mod receipt;
 mod text;
 pub mod tile_path;
 pub mod tiles;

@@ -143,11 +143,13 @@ impl Note {
         if self.signatures.contains(&line) {
             return Ok(());
         }
-        if self.signatures.len() == SIGNATURES_MAX {
-            return Err(NoteProblem::TooManySignatures);
-        }
         self.signatures.push(line);
-        Ok(())
+        // What is handed out can be read again.
+        let form = self.demand_form();
+        if form.is_err() {
+            self.signatures.pop();
+        }
+        form
     }
 
     /// Reads a note. What was read and is printed again has the same bytes.
@@ -216,7 +218,7 @@ impl Note {
         match self.signatures.len() {
             0 => Err(NoteProblem::NoSignatures),
             count if count > SIGNATURES_MAX => Err(NoteProblem::TooManySignatures),
-            _ if self.text.len() > NOTE_BYTES_MAX => Err(NoteProblem::TooLong),
+            _ if self.to_string().len() > NOTE_BYTES_MAX => Err(NoteProblem::TooLong),
             _ => Ok(()),
         }
     }
@@ -320,6 +322,11 @@ mod tests {
         }
         let line = Cosigner::new("w", &[9; 32]).unwrap().cosign(&note, 99).unwrap();
         assert_eq!(note.add(line), Err(NoteProblem::TooManySignatures));
+        let mut note = Note::sign("a\n", &[&one]).unwrap();
+        let huge = SignatureLine::new(one.name().clone(), one.verifier().id(), vec![0; NOTE_BYTES_MAX]);
+        assert_eq!(note.add(huge), Err(NoteProblem::TooLong));
+        assert_eq!(note.signatures().len(), 1);
+        assert_eq!(Note::sign(&format!("{}\n", "a".repeat(NOTE_BYTES_MAX)), &[&one]), Err(NoteProblem::TooLong));
     }
 
     #[test]
