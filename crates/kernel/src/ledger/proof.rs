@@ -170,8 +170,8 @@ impl Span {
     fn nodes(self) -> Vec<Node> {
         let mut nodes = Vec::new();
         let mut from = self.from;
+        // A subtree starts at a multiple of the largest power of two that fits into it, and so does what is left of it.
         while let Some(level) = (self.to - from).checked_ilog2() {
-            let level = level.min(from.trailing_zeros());
             nodes.push(Node { level: level as u8, index: from >> level });
             from += 1 << level;
         }

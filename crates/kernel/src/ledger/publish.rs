@@ -288,5 +288,8 @@ mod tests {
         let note = permit(&nine).sign(&ring, &[&one, &two]).unwrap();
         assert_eq!(ring.verify(&note).unwrap().log_keys.len(), 2);
         assert_eq!(note, permit(&nine).sign(&ring, &[&one, &two]).unwrap(), "signing is deterministic");
+        let elsewhere = Checkpoint::new("log.example/other", 9, nine.root()).unwrap();
+        let expected = Err(SignRefusal::OtherLog { expected: ORIGIN.to_owned() });
+        assert_eq!(permit(&elsewhere).sign(&ring, &[&one, &two]), expected, "keys sign for their own log");
     }
 }

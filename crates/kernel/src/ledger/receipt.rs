@@ -234,6 +234,8 @@ mod tests {
         check(&format!("{good}\n"), ReceiptProblem::Note(NoteProblem::NoSignatures));
         check(&"x".repeat(RECEIPT_BYTES_MAX + 1), ReceiptProblem::TooLong);
         assert_eq!(Receipt::parse(b"\xFF"), Err(ReceiptProblem::NotUtf8));
+        let note = Receipt::parse(good.as_bytes()).unwrap().checkpoint;
+        assert_eq!(Receipt::new(1, vec![TreeHash::of_leaf(b"left"); 66], note), None, "what is made can be read");
     }
 
     #[test]

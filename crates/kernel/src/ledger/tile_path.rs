@@ -18,9 +18,6 @@ pub(super) const TILE_HEIGHT: u8 = 8;
 /// The public format counts to 63; a tile beyond level 7 would stand for more leaves than there can be.
 pub const TILE_LEVELS: u8 = 8;
 
-/// Longer than any path: eight groups of digits and the words around them.
-const PATH_BYTES_MAX: usize = 64;
-
 /// What a tile is made of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum TileKind {
@@ -68,10 +65,10 @@ pub struct TilePath {
 impl TilePath {
     /// The tile with this many items; `None` if no tree can have it.
     pub fn new(kind: TileKind, index: u64, width: u16) -> Option<TilePath> {
-        if kind.level() >= TILE_LEVELS || !(1..=TILE_WIDTH).contains(&width) {
+        if !(1..=TILE_WIDTH).contains(&width) {
             return None;
         }
-        // The last item has to be a node of the largest tree.
+        // The last item has to be a node of the largest tree, which has none beyond the last level.
         let last = index.checked_mul(u64::from(TILE_WIDTH))?.checked_add(u64::from(width) - 1)?;
         (last < kind.items(u64::MAX)).then_some(TilePath { kind, index, width })
     }
@@ -95,9 +92,6 @@ impl TilePath {
 
     /// Reads a path; there is exactly one text for each.
     pub fn parse(text: &str) -> Option<TilePath> {
-        if text.len() > PATH_BYTES_MAX {
-            return None;
-        }
         let (kind, rest) = text.strip_prefix("tile/")?.split_once('/')?;
         let kind = match kind {
             "entries" => TileKind::Entries,
