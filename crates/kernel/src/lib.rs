@@ -21,6 +21,7 @@ pub mod gates;
 pub mod ids;
 pub mod intent;
 pub mod json;
+pub mod ledger;
 pub mod nearest;
 pub mod outcome;
 pub mod plan;
