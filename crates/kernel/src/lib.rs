@@ -11,6 +11,7 @@ pub mod context;
 pub mod contract;
 pub mod decide;
 pub mod decimal;
+pub mod enforcement;
 pub mod evaluator;
 pub mod facts;
 pub mod finding;
@@ -27,6 +28,7 @@ pub mod reasons;
 pub mod record;
 pub mod rehearse;
 pub mod request;
+pub mod settings;
 pub mod snapshot;
 pub mod template;
 #[cfg(test)]
