@@ -11,6 +11,7 @@ pub mod context;
 pub mod contract;
 pub mod decide;
 pub mod decimal;
+pub mod detectors;
 pub mod enforcement;
 pub mod evaluator;
 pub mod facts;
