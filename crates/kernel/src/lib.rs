@@ -20,6 +20,7 @@ pub mod gates;
 pub mod ids;
 pub mod intent;
 pub mod json;
+pub mod lease;
 pub mod nearest;
 pub mod outcome;
 pub mod plan;

@@ -1,11 +1,15 @@
-//! The smaller detectors. Rows of operations that are not built here are passed over.
+//! The smaller detectors, and who may hold which region beside whom. Rows of operations that are not built here are passed over.
 
-use super::{check, json, text};
+use super::{Differs, check, json, text};
 use kernel::detectors::dangling_intent;
 use kernel::detectors::noop_streak;
 use kernel::detectors::precursor;
 use kernel::detectors::stall;
 use kernel::ids::Digest;
+use kernel::lease::book::{LeaseBook, Verdict};
+use kernel::lease::region::Region;
+use kernel::lease::{Mode, Party, Request};
+use kernel::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 #[test]
@@ -26,6 +30,61 @@ fn given_rows_of_dangling_intent() {
 #[test]
 fn given_rows_of_the_precursor() {
     check("misc.jsonl", 3, &[], |row| (row["op"] == "precursor_gate").then(|| precursor(row)));
+}
+
+const DILUTED: &str = "who lists enough other paths is admitted to a region that another holds exclusively";
+const PREFIX: &str = "paths are compared by their letters, so `src/ap` collides with `src/api`";
+
+const DIFFERS: &[Differs] = &[
+    Differs { id: "misc-225", fault: DILUTED, ours: "xx true ss false sx true admitted false" },
+    Differs { id: "misc-227", fault: DILUTED, ours: "xx true ss false sx true admitted false" },
+    Differs { id: "misc-228", fault: DILUTED, ours: "xx true ss false sx true admitted false" },
+    Differs { id: "misc-232", fault: DILUTED, ours: "xx true ss false sx true admitted false" },
+    Differs { id: "misc-234", fault: PREFIX, ours: "xx false ss false sx false admitted true" },
+    Differs { id: "misc-264", fault: PREFIX, ours: "xx false ss false sx false admitted true" },
+    Differs { id: "misc-274", fault: PREFIX, ours: "xx false ss false sx false admitted true" },
+    Differs { id: "misc-275", fault: PREFIX, ours: "xx false ss false sx false admitted true" },
+    Differs { id: "misc-279", fault: PREFIX, ours: "xx false ss false sx false admitted true" },
+    Differs { id: "misc-283", fault: PREFIX, ours: "xx false ss false sx false admitted true" },
+];
+
+#[test]
+fn given_rows_of_overlapping_regions() {
+    check("misc.jsonl", 51, DIFFERS, |row| (row["op"] == "lane_overlap").then(|| overlapping(row)));
+}
+
+fn overlapping(row: &Value) -> (String, String) {
+    let (input, expect) = (&row["input"], &row["expect"]);
+    let conflict = |held: Mode, asked: Mode| conflicts(&input["lease"], held, &input["requested"], asked);
+    let alone = conflict(Mode::Exclusive, Mode::Exclusive);
+    let beside = conflict(Mode::Exclusive, Mode::Shared);
+    assert_eq!(beside, conflict(Mode::Shared, Mode::Exclusive), "{input}");
+    let shared = conflict(Mode::Shared, Mode::Shared);
+    (
+        format!("xx {alone} ss {shared} sx {beside} admitted {}", !alone),
+        format!(
+            "xx {} ss {} sx {} admitted {}",
+            expect["region_conflict_xx"],
+            expect["region_conflict_ss"],
+            expect["region_conflict_sx"],
+            expect["admissible"]
+        ),
+    )
+}
+
+fn conflicts(held: &Value, held_as: Mode, asked: &Value, asked_as: Mode) -> bool {
+    let request = |patterns: &Value, holder: &str, mode: Mode| {
+        let patterns = patterns.as_array().unwrap().iter();
+        let regions = patterns.map(|pattern| Region::glob("/", pattern.as_str().unwrap()).unwrap());
+        Request::new(Party::parse(holder).unwrap(), mode, regions, Duration::from_secs(60)).ok()
+    };
+    // A lease on nothing cannot be asked for, so it stands against nobody.
+    let (Some(held), Some(asked)) = (request(held, "one", held_as), request(asked, "other", asked_as)) else {
+        return false;
+    };
+    let (mut book, now) = (LeaseBook::default(), Instant::PURE_DEFAULT);
+    book.acquire(&held, now);
+    matches!(book.decide(&asked, now), Verdict::Held { .. })
 }
 
 fn stalled(row: &Value) -> (String, String) {
