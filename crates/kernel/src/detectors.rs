@@ -1,0 +1,159 @@
+//! Detectors: pure functions from what was seen to a judgement, each in its own file.
+//!
+//! A detector advises. It never stops a call by itself, every doubt of it is quiet, and its thresholds come from
+//! settings that a contract can fill. To add one: write `detectors/<name>.rs` with `ABOUT`, `Evidence`, `Settings` and
+//! `signal`, and add its name to the table below.
+
+pub mod breaker;
+pub mod dangling_intent;
+pub mod effect_witness;
+pub mod efficiency;
+pub mod noop_streak;
+pub mod precursor;
+pub mod productivity;
+pub mod stall;
+
+use crate::json::Json;
+use crate::settings::{Fault, Fields};
+
+/// What a detector says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Signal {
+    /// Which detector.
+    pub detector: &'static str,
+    /// Its judgement, one of a closed set of words.
+    pub state: &'static str,
+    /// Whether somebody should look.
+    pub is_concern: bool,
+    /// Why, as one line.
+    pub reason: String,
+    /// The figures behind it.
+    pub details: Json,
+}
+
+impl Signal {
+    /// The signal as a record keeps it.
+    pub fn to_json(&self) -> Json {
+        Json::object([
+            ("detector", Json::text(self.detector)),
+            ("state", Json::text(self.state)),
+            ("concern", Json::Bool(self.is_concern)),
+            ("details", self.details.clone()),
+        ])
+    }
+}
+
+/// A detector with nothing of its types showing.
+#[derive(Clone, Copy, Debug)]
+pub struct Detector {
+    /// Its name, which is also the key of its settings.
+    pub name: &'static str,
+    /// One line for people.
+    pub about: &'static str,
+    /// Judges its part of what was seen.
+    pub judge: fn(&Seen, &Thresholds) -> Signal,
+}
+
+macro_rules! detectors {
+    ($($name:ident),+ $(,)?) => {
+        /// What was seen of a run, one part for each detector. What is not filled in is quiet.
+        #[derive(Clone, PartialEq, Eq, Debug, Default)]
+        pub struct Seen {
+            $(#[doc = concat!("For the detector `", stringify!($name), "`.")] pub $name: $name::Evidence,)+
+        }
+
+        /// The settings of every detector.
+        #[derive(Clone, PartialEq, Eq, Debug, Default)]
+        pub struct Thresholds {
+            $(#[doc = concat!("Of the detector `", stringify!($name), "`.")] pub $name: $name::Settings,)+
+        }
+
+        impl Thresholds {
+            /// Reads the settings that a contract gives; what it leaves out has its default.
+            ///
+            /// ```
+            /// use kernel::detectors::Thresholds;
+            /// use kernel::json::Json;
+            /// let written = Json::parse(br#"{"noop_streak": {"max": 6}}"#).unwrap();
+            /// assert_eq!(Thresholds::read(Some(&written)).unwrap().noop_streak.max, 6);
+            /// let typo = Json::parse(br#"{"noop_steak": {}}"#).unwrap();
+            /// let fault = Thresholds::read(Some(&typo)).unwrap_err().to_string();
+            /// assert_eq!(fault, "`detectors.noop_steak` is not known; did you mean `noop_streak`?");
+            /// ```
+            pub fn read(written: Option<&Json>) -> Result<Thresholds, Fault> {
+                let fields = Fields::of("detectors", written, &[$(stringify!($name)),+])?;
+                Ok(Thresholds {
+                    $($name: $name::Settings::read(
+                        &fields.at(stringify!($name)),
+                        fields.get(stringify!($name)),
+                    )?,)+
+                })
+            }
+        }
+
+        /// Every detector there is.
+        pub const DETECTORS: &[Detector] = &[$(Detector {
+            name: stringify!($name),
+            about: $name::ABOUT,
+            judge: |seen, thresholds| $name::signal(&seen.$name, &thresholds.$name),
+        }),+];
+    };
+}
+
+detectors!(stall, noop_streak, breaker, productivity, efficiency, precursor, effect_witness, dangling_intent,);
+
+/// Asks every detector, in the order of the table.
+///
+/// ```
+/// use kernel::detectors::{DETECTORS, Seen, Thresholds, judge_all};
+/// let signals = judge_all(&Seen::default(), &Thresholds::default());
+/// assert_eq!(signals.len(), DETECTORS.len());
+/// assert!(signals.iter().all(|signal| !signal.is_concern), "nothing seen, nothing to say");
+/// ```
+pub fn judge_all(seen: &Seen, thresholds: &Thresholds) -> Vec<Signal> {
+    DETECTORS.iter().map(|detector| (detector.judge)(seen, thresholds)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_in_settings_name_their_place() {
+        let check = |written: &str, expected: &str| {
+            let written = Json::parse(written.as_bytes()).unwrap();
+            let read = Thresholds::read(Some(&written));
+            assert_eq!(read.map_or_else(|fault| fault.to_string(), |_| String::new()), expected);
+        };
+        check("{}", "");
+        check(r#"{"stall":{"repeat":2,"stall":9,"ignore_tools":["sleep"]},"efficiency":{"floor":0.0001}}"#, "");
+        check(r#"{"stall":{"repeat":1}}"#, "`detectors.stall.repeat` must be at least 2: one call repeats nothing");
+        check(r#"{"stall":{"repeat":6}}"#, "`detectors.stall.stall` is 5, which is before `repeat` at 6");
+        check(
+            r#"{"breaker":{"max_consecutive":0,"max_total":0}}"#,
+            "`detectors.breaker` can never trip: both limits are 0",
+        );
+        check(
+            r#"{"breaker":{"on_trip":"JURY"}}"#,
+            "`detectors.breaker.on_trip` must be one of `NONE`, `JUDGE`, `HUMAN`, not `JURY`",
+        );
+        check(
+            r#"{"efficiency":{"floor":-1}}"#,
+            "`detectors.efficiency.floor` must be a number that is not negative, not -1",
+        );
+        check(
+            r#"{"precursor":{"requires":{"a":"b"}}}"#,
+            "`detectors.precursor.requires.a` must be a list of texts, not `b`",
+        );
+        check(r#"{"effect_witness":{"x":1}}"#, "`detectors.effect_witness.x` is not known");
+    }
+
+    #[test]
+    fn every_detector_has_its_line() {
+        for detector in DETECTORS {
+            assert!(!detector.about.is_empty(), "{}", detector.name);
+            let signal = (detector.judge)(&Seen::default(), &Thresholds::default());
+            assert_eq!(signal.detector, detector.name);
+        }
+    }
+}
