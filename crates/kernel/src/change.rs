@@ -12,6 +12,8 @@ use crate::snapshot::Snapshot;
 use crate::stored::{amendment_json, instant_json};
 use std::sync::Arc;
 
+pub mod read;
+
 /// One change of the world by someone.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -290,6 +292,7 @@ impl HumanAnswer {
             ])
         });
         let contract = self.original.as_ref().or(self.modified.as_ref());
+        let above = contract.into_iter().flat_map(|submission| submission.ancestors.iter());
         Json::object([
             ("question", Json::text(self.escalation.as_str())),
             ("decision", Json::text(self.decision.as_str())),
@@ -297,6 +300,8 @@ impl HumanAnswer {
             ("groups", Json::texts(self.groups.iter().map(String::as_str))),
             ("reason", Json::text(self.reason.as_str())),
             ("contract", Json::from(contract.map(|submission| submission.contract.digest.to_string()))),
+            ("ancestors", Json::texts(above.map(|contract| contract.digest.to_string()))),
+            ("door", contract.map_or(Json::Null, |submission| submission.door.to_json())),
             ("modified", instead),
         ])
     }

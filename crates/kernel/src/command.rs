@@ -46,6 +46,28 @@ pub struct Door {
 impl Door {
     /// The door of pure runs: whoever asks also performs, and naming a flow opens it.
     pub const PURE: Door = Door { flows: UnseenFlow::Opens, performer: Performer::Caller, session: None };
+
+    /// As records hold it.
+    pub fn to_json(&self) -> Json {
+        Json::object([
+            ("flows", Json::text(self.flows.word())),
+            ("performer", Json::text(self.performer.word())),
+            ("session", Json::from(self.session.map(|session| session.to_string()))),
+        ])
+    }
+
+    /// Reads back what [`Door::to_json`] wrote.
+    pub fn from_json(json: &Json) -> Option<Door> {
+        let session = match json.get("session")?.as_text() {
+            Some(text) => Some(Digest::parse(text)?),
+            None => None,
+        };
+        Some(Door {
+            flows: UnseenFlow::from_word(json.get("flows")?.as_text()?)?,
+            performer: Performer::from_word(json.get("performer")?.as_text()?)?,
+            session,
+        })
+    }
 }
 
 words! {

@@ -235,15 +235,7 @@ impl DecisionRecord {
             put("advice", Json::List(submission.advice.iter().map(Finding::to_record).collect()));
         }
         if submission.door != Door::PURE {
-            let Door { flows, performer, session } = &submission.door;
-            put(
-                "door",
-                Json::object([
-                    ("flows", Json::text(flows.word())),
-                    ("performer", Json::text(performer.word())),
-                    ("session", Json::from(session.map(|session| session.to_string()))),
-                ]),
-            );
+            put("door", submission.door.to_json());
         }
     }
 

@@ -32,15 +32,20 @@ pub struct Contracts {
 /// Strangers are judged under a contract that permits nothing.
 const NOBODY: &str = r#"{"agent": "nobody", "actions": {"nothing": {"reads": true}}}"#;
 
+/// The contract for strangers, compiled.
+pub fn nobody() -> Result<Arc<Compiled>, StoreFault> {
+    let loaded = engines::load::load(NOBODY);
+    let loaded = loaded.map_err(|_| StoreFault::Corrupt("the contract for strangers does not compile".to_owned()))?;
+    Ok(Arc::new(loaded.compiled))
+}
+
 impl Contracts {
     pub fn new(reader: Box<dyn Reader>) -> Result<Contracts, StoreFault> {
-        let loaded = engines::load::load(NOBODY)
-            .map_err(|_| StoreFault::Corrupt("the contract for strangers does not compile".to_owned()))?;
         Ok(Contracts {
             by_digest: Mutex::default(),
             lines: Mutex::default(),
             reader: Mutex::new(reader),
-            nobody: Arc::new(loaded.compiled),
+            nobody: nobody()?,
         })
     }
 

@@ -9,6 +9,7 @@ mod lanes;
 pub mod memory;
 mod mint;
 pub mod ports;
+pub mod replay;
 mod runtime;
 mod sequencer;
 

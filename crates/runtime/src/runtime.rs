@@ -10,6 +10,7 @@ use kernel::agent::{Actor, Session};
 use kernel::apply::touches;
 use kernel::change::{Act, Change, HumanAnswer, Registration};
 use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
+use kernel::contract::Origin;
 use kernel::contract::amend::Amendment;
 use kernel::escalation::EscalationRow;
 use kernel::evaluator::Compiled;
@@ -338,16 +339,24 @@ impl Inner {
         }
         proposal.flow = Some(row.flow.clone());
         let provenance = match instead {
-            // A person typed it.
-            Some(_) => Provenance::Stated(
-                proposal.params.keys().map(|name| (name.clone(), kernel::contract::Origin::User)).collect(),
-            ),
+            Some(_) => typed_by_a_person(&proposal),
             None => Provenance::from_json(&row.provenance).unwrap_or(Provenance::Unknown),
         };
         let line = self.contracts.line(&self.options.tenant, &row.agent)?;
-        let ids = MintedIds { flow: row.flow.clone(), ..Minted::ids() };
+        let minted = Minted::ids();
+        let ids = match instead {
+            // The proposal in question keeps its name.
+            None => MintedIds { proposal: row.proposal_id.clone(), intent: row.intent.clone(), ..minted },
+            Some(_) => minted,
+        };
+        let ids = MintedIds { flow: row.flow.clone(), ..ids };
         Ok(Some(Arc::new(self.submission(proposal, line, provenance, ids, door.clone()))))
     }
+}
+
+/// Where the values of a proposal come from that a person put in place of another.
+pub(crate) fn typed_by_a_person(proposal: &Proposal) -> Provenance {
+    Provenance::Stated(proposal.params.keys().map(|name| (name.clone(), Origin::User)).collect())
 }
 
 fn command_id(command: &Command) -> String {

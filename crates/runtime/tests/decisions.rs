@@ -107,6 +107,18 @@ impl Bench {
     }
 }
 
+/// Whatever a test did, a replay of its records must say the same.
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let replayed = runtime::replay::replay(&mut self.store).unwrap();
+        assert_eq!(replayed.differs, None);
+        assert!(replayed.same >= 2, "{replayed:?}");
+    }
+}
+
 fn said(answered: &Answered) -> String {
     match answered.answer.verdict.word() {
         "ACCEPT" => "ACCEPT".to_owned(),

@@ -1,0 +1,105 @@
+//! Reading a change back from its record, for replay. Answers of people need the question too and are read elsewhere.
+
+use super::{Act, Registration, Write};
+use crate::agent::{AgentStatus, Session};
+use crate::evaluator::Compiled;
+use crate::flow::FlowEvent;
+use crate::ids::Digest;
+use crate::intent::IntentEvent;
+use crate::json::Json;
+use crate::snapshot::Snapshot;
+use crate::stored::{amendment, instant_of, nullable, optional_text, text_of, texts_of, whole_of};
+use crate::time::Instant;
+use std::sync::Arc;
+
+/// Where contracts come from: those seen before by digest, new ones by their full text.
+pub trait Contracts {
+    /// A contract seen before.
+    fn known(&self, digest: Digest) -> Option<Arc<Compiled>>;
+
+    /// A contract in full.
+    fn compile(&mut self, contract: &Json) -> Option<Arc<Compiled>>;
+}
+
+/// The act of a record; `None` if the record is not one of ours.
+pub fn act(kind: &str, command: &Json, contracts: &mut dyn Contracts) -> Option<Act> {
+    let digest = |key: &str| Digest::parse(command.get(key)?.as_text()?);
+    Some(match kind {
+        "register" => Act::Register(Box::new(registration(command, contracts)?)),
+        "activate" => Act::Activate(contracts.known(digest("contract")?)?),
+        "amend" => Act::Amend {
+            contract: contracts.known(digest("contract")?)?,
+            amendment: amendment(command.get("amendment")?)?,
+        },
+        "restrict" => Act::Restrict {
+            agent: text_of(command, "agent")?,
+            status: AgentStatus::from_word(command.get("status")?.as_text()?)?,
+            because: text_of(command, "because")?,
+            actions: texts_of(command, "actions")?,
+        },
+        "lift" => Act::Lift {
+            agent: text_of(command, "agent")?,
+            status: AgentStatus::from_word(command.get("status")?.as_text()?)?,
+            because: text_of(command, "because")?,
+        },
+        "retire" => Act::Retire { agent: text_of(command, "agent")?, because: text_of(command, "because")? },
+        "open_flow" => Act::OpenFlow {
+            flow: text_of(command, "flow")?,
+            agent: text_of(command, "agent")?,
+            parent: optional_text(command, "parent"),
+        },
+        "end_flow" => Act::EndFlow {
+            flow: text_of(command, "flow")?,
+            event: FlowEvent::from_word(command.get("event")?.as_text()?)?,
+        },
+        "merge_state" => Act::Merge(command.get("writes")?.as_list()?.iter().map(write).collect::<Option<_>>()?),
+        "merge_session" => {
+            Act::Remember { flow: text_of(command, "flow")?, values: command.get("values")?.as_object()?.clone() }
+        }
+        "snapshot" => Act::Freeze { flow: optional_text(command, "flow"), keys: texts_of(command, "keys")? },
+        "import_snapshot" => Act::Import { name: text_of(command, "name")?, snapshot: snapshot(command)? },
+        "expire_questions" => Act::ExpireQuestions(texts_of(command, "questions")?),
+        "settle" => Act::Settle {
+            intent: text_of(command, "intent")?,
+            event: IntentEvent::from_word(command.get("event")?.as_text()?)?,
+        },
+        "expire_intents" => Act::ExpireIntents,
+        "halt" => Act::Halt { because: text_of(command, "because")? },
+        "resume" => Act::Resume { because: text_of(command, "because")? },
+        _ => return None,
+    })
+}
+
+fn registration(command: &Json, contracts: &mut dyn Contracts) -> Option<Registration> {
+    let parent = match nullable(command, "parent")? {
+        Some(digest) => Some(contracts.known(Digest::parse(digest.as_text()?)?)?),
+        None => None,
+    };
+    let session = match nullable(command, "session")? {
+        Some(session) => Some(Session {
+            token_hash: Digest::parse(session.get("token_hash")?.as_text()?)?,
+            expires: instant_of(session, "expires")?,
+        }),
+        None => None,
+    };
+    let contract = contracts.compile(command.get("contract")?)?;
+    Some(Registration { contract, parent, version: optional_text(command, "version"), session })
+}
+
+fn write(json: &Json) -> Option<Write> {
+    let expect = match nullable(json, "expect")? {
+        Some(_) => Some(whole_of(json, "expect")?),
+        None => None,
+    };
+    Some(Write { key: text_of(json, "key")?, value: json.get("value")?.clone(), expect })
+}
+
+fn snapshot(json: &Json) -> Option<Snapshot> {
+    Some(Snapshot {
+        at: Instant::parse(json.get("at")?.as_text()?)?,
+        source: text_of(json, "source")?,
+        flow: optional_text(json, "flow"),
+        state: json.get("state")?.as_object()?.clone(),
+        session: json.get("session")?.as_object()?.clone(),
+    })
+}
