@@ -25,6 +25,8 @@ pub(super) fn head(connection: &Connection) -> Result<Head, StoreFault> {
 /// The entities named, and no others.
 pub(super) fn world(connection: &Connection, keys: &KeySet, hot: &mut HotRows) -> Result<World, StoreFault> {
     let mut world = World::slice();
+    // Keys come sorted by kind, so that each statement is fetched once for many rows.
+    let mut fetched: Option<(Kind, CachedStatement<'_>)> = None;
     for key in keys {
         if key.entity == Entity::DueIntents {
             due_intents(connection, key, &mut world)?;
@@ -34,7 +36,13 @@ pub(super) fn world(connection: &Connection, keys: &KeySet, hot: &mut HotRows) -
             world.load(key.clone(), remembered.clone());
             continue;
         }
-        let row = one(connection, key)?;
+        let kind = key.entity.kind();
+        let mut statement = match fetched.take() {
+            Some((of, statement)) if of == kind => statement,
+            Some(_) | None => connection.prepare_cached(get(kind)).map_err(fault)?,
+        };
+        let row = found(&mut statement, key)?;
+        fetched = Some((kind, statement));
         hot.remember(key, &row);
         world.load(key.clone(), row);
     }
@@ -43,14 +51,25 @@ pub(super) fn world(connection: &Connection, keys: &KeySet, hot: &mut HotRows) -
 
 /// One entity.
 pub(super) fn one(connection: &Connection, key: &Key) -> Result<Option<Row>, StoreFault> {
-    let kind = key.entity.kind();
-    if kind == Kind::Idempotency {
-        return stored_answer(connection, key);
+    if key.entity == Entity::DueIntents {
+        return Ok(None);
     }
-    let Some(statements) = statements::of(kind) else { return Ok(None) };
-    let mut statement = connection.prepare_cached(statements.get).map_err(fault)?;
+    found(&mut connection.prepare_cached(get(key.entity.kind())).map_err(fault)?, key)
+}
+
+/// The statement that finds an entity of a kind; a range has no row of its own.
+fn get(kind: Kind) -> &'static str {
+    statements::of(kind).map_or(STORED_ANSWER, |statements| statements.get)
+}
+
+/// What the statement of its kind finds of an entity.
+fn found(statement: &mut CachedStatement<'_>, key: &Key) -> Result<Option<Row>, StoreFault> {
+    let kind = key.entity.kind();
     let mut rows = statement.query([key::encode(key)?]).map_err(fault)?;
     let Some(row) = rows.next().map_err(fault)? else { return Ok(None) };
+    if kind == Kind::Idempotency {
+        return stored_answer(row).map(Some);
+    }
     body(kind, row.get_ref(0).map_err(fault)?).map(Some)
 }
 
@@ -101,12 +120,10 @@ fn body(kind: Kind, value: ValueRef<'_>) -> Result<Row, StoreFault> {
 }
 
 /// The answer stands in the record that the row points at.
-fn stored_answer(connection: &Connection, key: &Key) -> Result<Option<Row>, StoreFault> {
-    const SQL: &str = "SELECT i.fingerprint, l.idx, l.body FROM idempotency i LEFT JOIN ledger l ON l.idx = i.idx \
-                       WHERE i.key = ?1";
-    let mut statement = connection.prepare_cached(SQL).map_err(fault)?;
-    let mut rows = statement.query([key::encode(key)?]).map_err(fault)?;
-    let Some(row) = rows.next().map_err(fault)? else { return Ok(None) };
+const STORED_ANSWER: &str = "SELECT i.fingerprint, l.idx, l.body FROM idempotency i LEFT JOIN ledger l \
+                             ON l.idx = i.idx WHERE i.key = ?1";
+
+fn stored_answer(row: &rusqlite::Row<'_>) -> Result<Row, StoreFault> {
     let damaged = || StoreFault::Corrupt("a stored answer cannot be read".to_owned());
     let fingerprint: [u8; 32] = row.get(0).map_err(fault)?;
     let text = match (row.get_ref(1).map_err(fault)?, row.get_ref(2).map_err(fault)?) {
@@ -119,5 +136,5 @@ fn stored_answer(connection: &Connection, key: &Key) -> Result<Option<Row>, Stor
     };
     let json = Json::parse_within(text, &Bounds::FILE).ok();
     let answer = json.as_ref().and_then(Answer::from_record).ok_or_else(damaged)?;
-    Ok(Some(Row::Idempotency(Box::new(StoredAnswer { fingerprint: Digest::from_bytes(fingerprint), answer }))))
+    Ok(Row::Idempotency(Box::new(StoredAnswer { fingerprint: Digest::from_bytes(fingerprint), answer })))
 }

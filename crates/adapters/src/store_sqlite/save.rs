@@ -3,6 +3,7 @@
 use super::fault::fault;
 use super::{key, statements};
 use kernel::record::Sealed;
+use kernel::stored::Kind;
 use kernel::time::Instant;
 use kernel::world::{Changed, Row};
 use runtime::ports::store::{BatchId, StoreFault};
@@ -13,28 +14,43 @@ const WRITERS_MAX: i64 = 256;
 
 /// Saves what was changed; `first` is the index of the batch's first record.
 pub(super) fn rows(connection: &Connection, changes: &[Changed], first: u64) -> Result<(), StoreFault> {
-    for changed in changes {
-        let index = integer(first.saturating_add(changed.record as u64))?;
-        let key = key::encode(&changed.key)?;
-        let kind = changed.key.entity.kind();
-        if let Row::Idempotency(stored) = &changed.row {
-            const SQL: &str = "INSERT INTO idempotency(key, fingerprint, idx) VALUES(?1, ?2, ?3) \
-                               ON CONFLICT(key) DO UPDATE SET fingerprint = excluded.fingerprint, idx = excluded.idx";
-            let mut statement = connection.prepare_cached(SQL).map_err(fault)?;
-            statement.execute((key, stored.fingerprint.bytes(), index)).map_err(fault)?;
+    // Changes come sorted by kind, so that each statement is fetched once for many rows.
+    for run in changes.chunk_by(|one, next| one.key.entity.kind() == next.key.entity.kind()) {
+        let Some(kind) = run.first().map(|changed| changed.key.entity.kind()) else { continue };
+        if kind == Kind::Idempotency {
+            answers(connection, run, first)?;
             continue;
         }
         let Some(statements) = statements::of(kind) else {
             return Err(StoreFault::Refused(format!("nothing of kind {} can be saved", kind.word())));
         };
         let mut statement = connection.prepare_cached(statements.put).map_err(fault)?;
-        let body = changed.row.to_stored();
-        if statements.due.is_some() {
-            let due = changed.row.due().map(Instant::micros);
-            statement.execute((key, body, &*changed.key.tenant, due, index)).map_err(fault)?;
-        } else {
-            statement.execute((key, body)).map_err(fault)?;
+        for changed in run {
+            let key = key::encode(&changed.key)?;
+            let body = changed.row.to_stored();
+            if statements.due.is_some() {
+                let due = changed.row.due().map(Instant::micros);
+                let index = integer(first.saturating_add(changed.record as u64))?;
+                statement.execute((key, body, &*changed.key.tenant, due, index)).map_err(fault)?;
+            } else {
+                statement.execute((key, body)).map_err(fault)?;
+            }
         }
+    }
+    Ok(())
+}
+
+/// Answers are kept as a fingerprint and the index of the record that holds them.
+fn answers(connection: &Connection, changes: &[Changed], first: u64) -> Result<(), StoreFault> {
+    const SQL: &str = "INSERT INTO idempotency(key, fingerprint, idx) VALUES(?1, ?2, ?3) \
+                       ON CONFLICT(key) DO UPDATE SET fingerprint = excluded.fingerprint, idx = excluded.idx";
+    let mut statement = connection.prepare_cached(SQL).map_err(fault)?;
+    for changed in changes {
+        let Row::Idempotency(stored) = &changed.row else {
+            return Err(StoreFault::Refused("what stands at an idempotency key is no answer".to_owned()));
+        };
+        let index = integer(first.saturating_add(changed.record as u64))?;
+        statement.execute((key::encode(&changed.key)?, stored.fingerprint.bytes(), index)).map_err(fault)?;
     }
     Ok(())
 }

@@ -1,5 +1,9 @@
 //! The SQLite store on a real disk.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
+#![expect(clippy::wildcard_enum_match_arm, reason = "a row of another kind is a failed test")]
 
+mod conforms;
 mod file;
 mod folder;
+mod processes;
+mod roles;

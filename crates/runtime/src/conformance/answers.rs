@@ -1,0 +1,141 @@
+//! Stored answers: whoever asks again gets the bytes of the first answer.
+
+use super::Room;
+use super::samples::{TENANT, batch_id, key, look, must, put, transact};
+use crate::ports::store::Store;
+use kernel::agent::AgentRow;
+use kernel::apply::apply;
+use kernel::command::{Command, MintedIds, Submission};
+use kernel::evaluator::Compiled;
+use kernel::outcome::{Answer, Outcome};
+use kernel::proposal::Proposal;
+use kernel::record::Sealed;
+use kernel::request::Provenance;
+use kernel::time::Instant;
+use kernel::world::{Entity, KeySet, Row, World};
+use std::sync::Arc;
+
+/// Accepts up to 25, asks up to 50, refuses the rest.
+const CONTRACT: &str = "
+agent: bot
+actions:
+  pay:
+    once: \"pay:{order}\"
+    params:
+      type: object
+      required: [order, amount]
+      properties:
+        order: { type: string }
+        amount: { type: number }
+    limits:
+      amount: { min: 0.01, max: 50, unit: EUR }
+    allow: params.amount <= 25
+    ask:
+      - { when: \"params.amount > 25\", reason: BIG_AMOUNT }
+    budgets:
+      - { sum: amount, max: 1000, per: 24h }
+";
+
+/// A UUID as our doors mint them, its capitals, and what people write.
+const NAMES: [&str; 4] =
+    ["01890a5d-ac96-774b-bcce-b302099a8057", "01890A5D-AC96-774B-BCCE-B302099A8057", "order 17 / retry", "é"];
+
+pub(super) fn same_bytes(room: &Room) -> Result<(), String> {
+    let loaded = engines::load::load(CONTRACT).map_err(|errors| format!("{errors:?}"))?;
+    let contract = Arc::new(loaded.compiled);
+    let mut store = room.open()?;
+    put(store.as_mut(), &key(Entity::Agent("bot".to_owned())), &Row::Agent(Box::new(AgentRow::active())))?;
+    let mut verdicts = Vec::new();
+    let mut given = Vec::new();
+    // Several answers in one batch each point at their own record.
+    for (place, name) in NAMES.into_iter().enumerate() {
+        let batch: Vec<(String, Arc<Submission>)> = ["5", "40", "500"]
+            .iter()
+            .map(|amount| {
+                let idempotency = format!("{name}{}", if *amount == "5" { "" } else { amount });
+                submission(&contract, &idempotency, &format!("{place}-{amount}"), amount)
+                    .map(|made| (idempotency, made))
+            })
+            .collect::<Result<_, _>>()?;
+        let submissions: Vec<Arc<Submission>> = batch.iter().map(|(_, made)| made.clone()).collect();
+        let answers = judge(store.as_mut(), &submissions)?;
+        verdicts.extend(answers.iter().map(|answer| answer.verdict.word()));
+        given.extend(batch.into_iter().zip(answers));
+    }
+    for word in ["ACCEPT", "ESCALATE", "REJECT"] {
+        must(verdicts.contains(&word), || format!("no answer says {word}: {verdicts:?}"))?;
+    }
+    let mut other = room.open()?;
+    for ((name, submission), answer) in &given {
+        let stored = look(other.as_mut(), &key(Entity::Idempotency("bot".to_owned(), name.clone())))?;
+        let Some(Row::Idempotency(stored)) = stored else { return Err(format!("`{name}` has no stored answer")) };
+        must(stored.fingerprint == submission.proposal.fingerprint, || format!("`{name}` has another fingerprint"))?;
+        let (first, again) = (answer.to_line(), stored.answer.to_line());
+        must(first == again, || format!("`{name}` was answered {first} and again {again}"))?;
+        let repeated = judge(other.as_mut(), std::slice::from_ref(submission))?;
+        let same = repeated.first().is_some_and(|repeated| repeated.to_line() == first);
+        must(same, || format!("`{name}` asked again was judged again: {repeated:?}"))?;
+    }
+    Ok(())
+}
+
+fn submission(contract: &Arc<Compiled>, name: &str, order: &str, amount: &str) -> Result<Arc<Submission>, String> {
+    let text = format!(
+        r#"{{"agent":"bot","action":"pay","params":{{"order":"{order}","amount":{amount}}},"idempotency_key":"{name}"}}"#
+    );
+    let proposal = Proposal::parse(text.as_bytes()).map_err(|malformed| format!("{malformed:?}"))?;
+    let ids = MintedIds { proposal: format!("p-{order}"), flow: format!("f-{order}"), intent: format!("i-{order}") };
+    let provenance = Provenance::of(&proposal, false);
+    Ok(Arc::new(Submission::new(Arc::from(TENANT), proposal, contract.clone(), provenance, ids)))
+}
+
+/// Judges a batch as the sequencer does: what is missing is asked for, and the batch is done again.
+fn judge(store: &mut dyn Store, submissions: &[Arc<Submission>]) -> Result<Vec<Answer>, String> {
+    let mut keys = KeySet::new();
+    for _ in 0..4 {
+        let mut answers = Vec::new();
+        let mut needed = KeySet::new();
+        transact(store, batch_id(), &keys.clone(), &mut |world, at| {
+            answers.clear();
+            match fold(world, submissions, at, &mut answers) {
+                Ok(records) => records,
+                Err(missing) => {
+                    needed = missing;
+                    Vec::new()
+                }
+            }
+        })?;
+        if needed.is_empty() {
+            return Ok(answers);
+        }
+        keys.extend(needed);
+    }
+    Err("a batch needs ever more keys".to_owned())
+}
+
+fn fold(
+    world: &mut World,
+    submissions: &[Arc<Submission>],
+    at: Instant,
+    answers: &mut Vec<Answer>,
+) -> Result<Vec<Sealed>, KeySet> {
+    let mut missing = KeySet::new();
+    let mut trial = world.clone();
+    for submission in submissions {
+        if let Outcome::Need(keys) = apply(&mut trial, &Command::Submit(submission.clone()), at) {
+            missing.extend(keys);
+        }
+    }
+    if !missing.is_empty() {
+        return Err(missing);
+    }
+    let mut records = Vec::new();
+    for submission in submissions {
+        world.begin_record(records.len());
+        if let Outcome::Done(done) = apply(world, &Command::Submit(submission.clone()), at) {
+            records.extend(done.records.iter().map(|record| record.seal([5; 16])));
+            answers.push(done.answer);
+        }
+    }
+    Ok(records)
+}
