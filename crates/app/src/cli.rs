@@ -80,6 +80,9 @@ pub enum Command {
     /// The fake bank the demo talks to
     #[command(hide = true)]
     DemoBank(DemoBankArgs),
+    /// The writer the benchmark kills
+    #[command(hide = true)]
+    BenchWriter(BenchWriterArgs),
 }
 
 /// `writkeeper decide`
@@ -280,6 +283,19 @@ pub struct BenchArgs {
     /// How long each figure may take
     #[arg(long, default_value_t = 1000, value_name = "MILLISECONDS", value_parser = clap::value_parser!(u64).range(10..=60_000))]
     pub millis: u64,
+    /// Leave out what needs a disk
+    #[arg(long)]
+    pub pure: bool,
+    /// Leave out the store with a million flows, which takes the longest
+    #[arg(long)]
+    pub no_growth: bool,
+}
+
+/// `writkeeper bench-writer`
+#[derive(Args, Debug)]
+pub struct BenchWriterArgs {
+    /// The store
+    pub store: std::path::PathBuf,
 }
 
 /// `writkeeper completions`

@@ -13,6 +13,11 @@ impl Minted {
         Uuid::now_v7().to_string()
     }
 
+    /// An id in no order, as a caller may choose it.
+    pub fn random_id() -> String {
+        Uuid::new_v4().to_string()
+    }
+
     /// Ids for a proposal on its way.
     pub fn ids() -> MintedIds {
         MintedIds { proposal: Minted::id(), flow: Minted::id(), intent: Minted::id(), escalation: Minted::id() }

@@ -1,5 +1,7 @@
 //! `writkeeper bench`: how fast this machine decides, and what the pieces cost.
 
+mod durable;
+
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::terminal::say;
@@ -20,6 +22,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub use durable::write_until_killed;
+
 const CONTRACT: &str = include_str!("bench/plain.yaml");
 const POLICIES: &str = include_str!("bench/policies.cedar");
 
@@ -32,12 +36,17 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
     let plain = compile(CONTRACT)?;
     let with_policies: String = format!("{CONTRACT}policies: |\n{}", indented(POLICIES));
     let cedar = compile(&with_policies)?;
-    let figures = json!({
+    let mut figures = json!({
         "pure": { "plain": decisions(&plain, budget)?, "cedar": decisions(&cedar, budget)? },
         "cost_us": costs(&cedar, budget)?,
         "shell": { "ordinary_commands_per_s": shell_speed(budget) },
         "machine": { "cores": std::thread::available_parallelism().map_or(0, usize::from), "build": build() },
     });
+    if !args.pure
+        && let Some(members) = figures.as_object_mut()
+    {
+        members.extend(durable::figures(budget, !args.no_growth)?);
+    }
     if args.json {
         say!("{figures}");
     } else {
@@ -192,6 +201,36 @@ fn each<T>(budget: Duration, mut call: impl FnMut() -> T) -> f64 {
     (micros * 1_000.0).round() / 1_000.0
 }
 
+fn print_durable(figures: &Value) -> anyhow::Result<()> {
+    let number = |path: String| figures.pointer(&path).and_then(Value::as_f64).unwrap_or_default();
+    let pragma = |key: &str| figures.pointer(&format!("/pragma/{key}")).and_then(Value::as_str).unwrap_or("?");
+    say!("\ndurable, journal_mode={}, synchronous={}:", pragma("journal_mode"), pragma("synchronous"));
+    for in_flight in [1, 64, 512] {
+        say!(
+            "  {in_flight:>3} in flight {:>9.0} decisions/s   p50 {:>7.0} µs   p99 {:>7.0} µs   {:>8.0} raw rows/s   ratio {:.2}",
+            number(format!("/durable/{in_flight}/decisions_per_s")),
+            number(format!("/durable/{in_flight}/p50_us")),
+            number(format!("/durable/{in_flight}/p99_us")),
+            number(format!("/raw_sqlite/{in_flight}/rows_per_s")),
+            number(format!("/durable/{in_flight}/ratio_to_raw")),
+        );
+    }
+    say!(
+        "  killed in the middle: {:.0} acknowledged, {:.0} of them missing",
+        number("/killed/acknowledged".to_owned()),
+        number("/killed/missing".to_owned()),
+    );
+    if figures.get("growth").is_some() {
+        say!(
+            "  with 10⁶ flows stored a decision costs {:.2} × what it costs with 10³ (random keys: {:.0} instead of {:.0}/s)",
+            number("/growth/cost_of_1e6_over_1e3".to_owned()),
+            number("/growth/1e6/random".to_owned()),
+            number("/growth/1e6/uuid_v7".to_owned()),
+        );
+    }
+    Ok(())
+}
+
 fn print(figures: &Value) -> anyhow::Result<()> {
     let number = |path: &str| figures.pointer(path).and_then(Value::as_f64).unwrap_or_default();
     for (title, path) in [("plain", "/pure/plain"), ("with Cedar", "/pure/cedar")] {
@@ -203,6 +242,9 @@ fn print(figures: &Value) -> anyhow::Result<()> {
         );
     }
     say!("{:<12} {:>9.0} commands/s understood", "shell", number("/shell/ordinary_commands_per_s"));
+    if figures.get("durable").is_some() {
+        print_durable(figures)?;
+    }
     say!("\nthe pieces, µs a call:");
     for piece in ["parse_json", "parse_proposal", "jcs", "sha256", "schema", "cel", "cedar"] {
         say!("  {piece:<15} {:>8.3}", number(&format!("/cost_us/{piece}")));

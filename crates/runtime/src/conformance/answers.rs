@@ -84,7 +84,12 @@ fn submission(contract: &Arc<Compiled>, name: &str, order: &str, amount: &str) -
         r#"{{"agent":"bot","action":"pay","params":{{"order":"{order}","amount":{amount}}},"idempotency_key":"{name}"}}"#
     );
     let proposal = Proposal::parse(text.as_bytes()).map_err(|malformed| format!("{malformed:?}"))?;
-    let ids = MintedIds { proposal: format!("p-{order}"), flow: format!("f-{order}"), intent: format!("i-{order}") };
+    let ids = MintedIds {
+        proposal: format!("p-{order}"),
+        flow: format!("f-{order}"),
+        intent: format!("i-{order}"),
+        escalation: format!("e-{order}"),
+    };
     let provenance = Provenance::of(&proposal, false);
     Ok(Arc::new(Submission::new(Arc::from(TENANT), proposal, contract.clone(), provenance, ids)))
 }

@@ -1,0 +1,291 @@
+//! Durable decisions beside the physical limit of the same disk in the same run, growth, and one kill.
+
+use crate::terminal::note;
+use adapters::measure::raw_sqlite;
+use adapters::store_sqlite::SqliteStore;
+use adapters::system_clock::SystemClock;
+use anyhow::{Context as _, anyhow};
+use engines::load::load;
+use kernel::agent::Actor;
+use kernel::command::Door;
+use kernel::outcome::Verdict;
+use kernel::world::{Entity, FlowRow, Key, Row};
+use runtime::ports::store::{BatchId, Store};
+use runtime::{Arrival, Minted, Options, Pending, Runtime};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeSet, VecDeque};
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Decisions waiting at the same time.
+const IN_FLIGHT: [usize; 3] = [1, 64, 512];
+
+/// Agents that share the load; one alone would be held to its share of a batch.
+const AGENTS: usize = 8;
+
+/// Rows of one transaction while a store is filled.
+const FILL_ROWS: u64 = 5_000;
+
+/// A folder beside the current one's files that goes away again: the disk that counts is the one a store would use.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> anyhow::Result<Folder> {
+        let path = PathBuf::from(format!(".writkeeper-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&path).with_context(|| format!("cannot create `{}`", path.display()))?;
+        Ok(Folder(path))
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if std::fs::remove_dir_all(&self.0).is_err() {
+            note(&format!("`{}` could not be removed", self.0.display()));
+        }
+    }
+}
+
+/// All figures that need a disk.
+pub fn figures(budget: Duration, growth: bool) -> anyhow::Result<Map<String, Value>> {
+    let folder = Folder::new()?;
+    let mut raw = Map::new();
+    let mut durable = Map::new();
+    let mut pragmas = json!(null);
+    for in_flight in IN_FLIGHT {
+        // One after the other on the same disk, so that the ratio means something on a busy machine too.
+        let rows = raw_rows(in_flight, budget);
+        let measured = raw_sqlite(folder.file(&format!("raw-{in_flight}.db")), in_flight, rows)?;
+        raw.insert(in_flight.to_string(), json!({ "rows_per_s": measured.rows_per_s.round() }));
+        pragmas = json!({ "synchronous": measured.synchronous, "journal_mode": measured.journal_mode });
+        let path = folder.file(&format!("durable-{in_flight}.db"));
+        let mut figures = decisions(&path, in_flight, budget, Keys::Ordered)?;
+        if let Some(members) = figures.as_object_mut() {
+            let rate = members.get("decisions_per_s").and_then(Value::as_f64).unwrap_or_default();
+            members.insert("ratio_to_raw".to_owned(), json!(rate / measured.rows_per_s.max(1.0)));
+        }
+        durable.insert(in_flight.to_string(), figures);
+    }
+    let mut all = Map::new();
+    all.insert("raw_sqlite".to_owned(), Value::Object(raw));
+    all.insert("durable".to_owned(), Value::Object(durable));
+    all.insert("pragma".to_owned(), pragmas);
+    all.insert("killed".to_owned(), killed(&folder, budget)?);
+    if growth {
+        all.insert("growth".to_owned(), grown(&folder, budget)?);
+    }
+    Ok(all)
+}
+
+fn raw_rows(rows_per_commit: usize, budget: Duration) -> usize {
+    let millis = usize::try_from(budget.as_millis()).unwrap_or(1_000);
+    match rows_per_commit {
+        1 => millis,
+        64 => millis * 30,
+        _ => millis * 80,
+    }
+}
+
+/// How idempotency keys and flows arrive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keys {
+    /// In order of time, as our doors mint them.
+    Ordered,
+    /// In no order, as a caller may choose them.
+    Random,
+}
+
+impl Keys {
+    fn key(self) -> String {
+        match self {
+            Keys::Ordered => Minted::id(),
+            Keys::Random => Minted::random_id(),
+        }
+    }
+}
+
+fn start(path: &Path) -> anyhow::Result<Runtime> {
+    let store = SqliteStore::open(path, Arc::new(SystemClock))?;
+    let runtime = Runtime::start(Box::new(store), Options::default())?;
+    for agent in 0..AGENTS {
+        let text = format!(
+            "agent: bench-{agent}\nactions:\n  pay:\n    once: \"pay:{{order}}\"\n    params: {{ order: text, amount: number, note: text }}\n    allow: amount <= 25\n    budget: {{ sum: amount, max: 1000000000, per: 24h }}\n"
+        );
+        let loaded = load(&text).map_err(|errors| anyhow!("the benchmark's contract is broken: {errors:?}"))?;
+        let contract = Arc::new(loaded.compiled);
+        let operator = || Actor::Operator("bench".to_owned());
+        for answered in [
+            runtime.register(operator(), contract.clone(), None, None).wait(),
+            runtime.activate(operator(), contract.clone()).wait(),
+        ] {
+            if answered.answer.verdict != Verdict::Accept {
+                return Err(anyhow!("the benchmark's agent was refused: {}", answered.answer.to_line()));
+            }
+        }
+    }
+    Ok(runtime)
+}
+
+fn proposal(number: u64, keys: Keys) -> String {
+    let agent = number % AGENTS as u64;
+    let (key, order) = (keys.key(), keys.key());
+    format!(
+        r#"{{"agent":"bench-{agent}","action":"pay","idempotency_key":"{key}","params":{{"order":"{order}","amount":12.5,"note":"arrived broken"}},"justification":"the customer sent a photo"}}"#
+    )
+}
+
+/// Keeps so many in flight until the time is over; what counts was answered, so it is durable.
+fn decisions(path: &Path, in_flight: usize, budget: Duration, keys: Keys) -> anyhow::Result<Value> {
+    let runtime = start(path)?;
+    let size_before = size(path)?;
+    let mut waiting: VecDeque<(Instant, Pending)> = VecDeque::new();
+    let mut times: Vec<u64> = Vec::new();
+    let started = Instant::now();
+    let mut number = 0;
+    let finish = |waiting: &mut VecDeque<(Instant, Pending)>, times: &mut Vec<u64>| -> anyhow::Result<()> {
+        let Some((begin, pending)) = waiting.pop_front() else { return Ok(()) };
+        let answered = pending.wait();
+        times.push(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        if answered.answer.verdict == Verdict::Accept {
+            Ok(())
+        } else {
+            Err(anyhow!("the benchmark measures acceptances, not {}", answered.answer.to_line()))
+        }
+    };
+    while started.elapsed() < budget {
+        while waiting.len() < in_flight {
+            let text = proposal(number, keys);
+            number += 1;
+            let begin = Instant::now();
+            waiting.push_back((begin, runtime.judge(text.as_bytes(), Arrival::through(Door::PURE))));
+        }
+        finish(&mut waiting, &mut times)?;
+    }
+    while !waiting.is_empty() {
+        finish(&mut waiting, &mut times)?;
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    drop(runtime);
+    let stored = size(path)? - size_before;
+    if stored != times.len() as u64 {
+        return Err(anyhow!("{} decisions were acknowledged and {stored} are stored", times.len()));
+    }
+    times.sort_unstable();
+    let at = |share: usize| times.get(times.len() * share / 1000).copied().unwrap_or_default() as f64 / 1_000.0;
+    Ok(json!({
+        "decisions_per_s": (times.len() as f64 / seconds).round(),
+        "p50_us": at(500).round(),
+        "p99_us": at(990).round(),
+        "acknowledged": times.len(),
+        "found_after_reopening": stored,
+    }))
+}
+
+fn size(path: &Path) -> anyhow::Result<u64> {
+    let store = SqliteStore::open(path, Arc::new(SystemClock))?;
+    Ok(store.reader()?.size()?)
+}
+
+/// The rate on a store with few and with many flows, with ordered keys and with random ones.
+fn grown(folder: &Folder, budget: Duration) -> anyhow::Result<Value> {
+    let mut figures = Map::new();
+    for (name, flows) in [("1e3", 1_000_u64), ("1e6", 1_000_000)] {
+        let mut row = Map::new();
+        for (kind, keys) in [("uuid_v7", Keys::Ordered), ("random", Keys::Random)] {
+            let path = folder.file(&format!("growth-{name}-{kind}.db"));
+            fill(&path, flows, keys)?;
+            let measured = decisions(&path, 512, budget, keys)?;
+            row.insert(kind.to_owned(), measured.get("decisions_per_s").cloned().unwrap_or_default());
+            std::fs::remove_file(&path).with_context(|| format!("cannot remove `{}`", path.display()))?;
+        }
+        figures.insert(name.to_owned(), Value::Object(row));
+    }
+    let rate = |name: &str| figures.get(name).and_then(|row| row.get("uuid_v7")).and_then(Value::as_f64);
+    let cost = rate("1e3").zip(rate("1e6")).map(|(few, many)| few / many.max(1.0));
+    figures.insert("cost_of_1e6_over_1e3".to_owned(), json!(cost));
+    Ok(Value::Object(figures))
+}
+
+/// Flows and effects as so many decisions would have left them; only the records are missing.
+fn fill(path: &Path, flows: u64, keys: Keys) -> anyhow::Result<()> {
+    let mut store = SqliteStore::open(path, Arc::new(SystemClock))?;
+    let tenant: Arc<str> = Arc::from(kernel::ids::TENANT_DEFAULT);
+    let mut left = flows;
+    while left > 0 {
+        let now = left.min(FILL_ROWS);
+        left -= now;
+        store.transact(BatchId(Minted::batch()), &kernel::world::KeySet::new(), &mut |world, at| {
+            for _ in 0..now {
+                let key = |entity| Key { tenant: tenant.clone(), entity };
+                let flow = FlowRow { agent: "bench-0".to_owned(), opened_at: Some(at), steps: 1, ..FlowRow::default() };
+                world.put(key(Entity::Flow(keys.key())), Row::Flow(flow));
+                let effect = kernel::world::EffectRow { intent: Minted::id(), done: true };
+                world.put(key(Entity::Effect(format!("pay:{}", keys.key()))), Row::Effect(effect));
+            }
+            Vec::new()
+        })?;
+    }
+    Ok(())
+}
+
+/// A writer of its own is killed in the middle; whatever it acknowledged must be there.
+fn killed(folder: &Folder, budget: Duration) -> anyhow::Result<Value> {
+    let path = folder.file("killed.db");
+    let mut child = Command::new(std::env::current_exe()?)
+        .arg("bench-writer")
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start a second writer")?;
+    let output = child.stdout.take().context("the second writer has no output")?;
+    let mut acknowledged = BTreeSet::new();
+    let mut lines = BufReader::new(output).lines();
+    let started = Instant::now();
+    while started.elapsed() < budget
+        && let Some(line) = lines.next()
+    {
+        acknowledged.insert(line?);
+    }
+    child.kill().context("cannot kill the second writer")?;
+    // What it said before it died counts too; a line cut short does not.
+    acknowledged.extend(lines.map_while(Result::ok).filter(|line| line.len() == 36));
+    child.wait()?;
+    let mut reader = SqliteStore::open(&path, Arc::new(SystemClock))?.reader()?;
+    let (mut stored, mut from) = (BTreeSet::new(), 0);
+    loop {
+        let page = reader.records(from, 1_000)?;
+        let Some(last) = page.last() else { break };
+        from = last.index + 1;
+        for (body, _) in page.iter().filter_map(|record| record.body.as_ref()) {
+            let body: Value = serde_json::from_str(body)?;
+            if let Some(id) = body.get("proposal_id").and_then(Value::as_str) {
+                stored.insert(id.to_owned());
+            }
+        }
+    }
+    let missing = acknowledged.difference(&stored).count();
+    Ok(json!({ "acknowledged": acknowledged.len(), "stored": stored.len(), "missing": missing }))
+}
+
+/// `writkeeper bench-writer PATH`: decides and says what was acknowledged, until it is killed.
+pub fn write_until_killed(path: &Path) -> anyhow::Result<crate::exit::Exit> {
+    let runtime = start(path)?;
+    let mut output = std::io::stdout().lock();
+    let mut waiting: VecDeque<Pending> = VecDeque::new();
+    for number in 0.. {
+        waiting.push_back(runtime.judge(proposal(number, Keys::Ordered).as_bytes(), Arrival::through(Door::PURE)));
+        if waiting.len() >= 64
+            && let Some(pending) = waiting.pop_front()
+        {
+            writeln!(output, "{}", pending.wait().answer.id)?;
+            output.flush()?;
+        }
+    }
+    Ok(crate::exit::Exit::Fine)
+}
