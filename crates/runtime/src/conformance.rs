@@ -98,7 +98,10 @@ pub fn check(make: &mut Make<'_>) -> Vec<Failure> {
 fn outcome(check: Check, room: Room) -> Result<(), String> {
     let (done, finished) = mpsc::channel();
     thread::spawn(move || {
-        let _nobody_waits = done.send(check(&room));
+        let said = check(&room);
+        // Before anyone hears of it: a store may have files to remove.
+        drop(room);
+        let _nobody_waits = done.send(said);
     });
     match finished.recv_timeout(CHECK_MAX) {
         Ok(said) => said,
