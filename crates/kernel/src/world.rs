@@ -327,7 +327,8 @@ impl World {
     pub fn take_changes(&mut self) -> Vec<Changed> {
         let changed = std::mem::take(&mut self.changed);
         let rows = changed.into_iter().filter_map(|(key, record)| {
-            let row = self.rows.get(&key)?.clone()?;
+            // A slice is over once its changes are taken; nothing looks at its rows again.
+            let row = self.rows.remove(&key)??;
             Some(Changed { key, row, record })
         });
         rows.collect()

@@ -14,7 +14,11 @@ struct Slot<T> {
 
 #[derive(Debug)]
 enum Held<T> {
-    Nothing(Option<Waker>),
+    /// Who waits for it, if anyone does yet: a thread asleep, a task.
+    Nothing {
+        asleep: bool,
+        waker: Option<Waker>,
+    },
     Answer(T),
     /// Taken, or never to come.
     Over,
@@ -37,7 +41,8 @@ pub struct Waiter<T>(Arc<Slot<T>>);
 
 /// A slot for one answer.
 pub fn slot<T>() -> (Giver<T>, Waiter<T>) {
-    let slot = Arc::new(Slot { held: Mutex::new(Held::Nothing(None)), arrived: Condvar::new() });
+    let slot =
+        Arc::new(Slot { held: Mutex::new(Held::Nothing { asleep: false, waker: None }), arrived: Condvar::new() });
     (Giver(slot.clone()), Waiter(slot))
 }
 
@@ -49,11 +54,14 @@ impl<T> Giver<T> {
 
     fn put(&self, value: Held<T>) {
         let mut held = self.0.lock();
-        if let Held::Nothing(waker) = &mut *held {
-            let waker = waker.take();
+        if let Held::Nothing { asleep, waker } = &mut *held {
+            let (asleep, waker) = (*asleep, waker.take());
             *held = value;
             drop(held);
-            self.0.arrived.notify_all();
+            // Waking nobody is a system call too.
+            if asleep {
+                self.0.arrived.notify_all();
+            }
             if let Some(waker) = waker {
                 waker.wake();
             }
@@ -76,7 +84,7 @@ impl<T> Waiter<T> {
             match std::mem::replace(&mut *held, Held::Over) {
                 Held::Answer(answer) => return Some(answer),
                 Held::Over => return None,
-                Held::Nothing(waker) => *held = Held::Nothing(waker),
+                Held::Nothing { waker, .. } => *held = Held::Nothing { asleep: true, waker },
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -95,8 +103,8 @@ impl<T> Future for Waiter<T> {
         match std::mem::replace(&mut *held, Held::Over) {
             Held::Answer(answer) => Poll::Ready(Some(answer)),
             Held::Over => Poll::Ready(None),
-            Held::Nothing(_) => {
-                *held = Held::Nothing(Some(context.waker().clone()));
+            Held::Nothing { asleep, .. } => {
+                *held = Held::Nothing { asleep, waker: Some(context.waker().clone()) };
                 Poll::Pending
             }
         }

@@ -36,6 +36,8 @@ struct Waiting {
     proposals: VecDeque<Job>,
     bytes: usize,
     closed: bool,
+    /// The writer sleeps until something arrives.
+    idle: bool,
 }
 
 /// The queues.
@@ -74,8 +76,11 @@ impl Lanes {
                 waiting.proposals.push_back(job);
             }
         }
+        let idle = std::mem::take(&mut waiting.idle);
         drop(waiting);
-        self.arrived.notify_one();
+        if idle {
+            self.arrived.notify_one();
+        }
         Ok(())
     }
 
@@ -89,6 +94,7 @@ impl Lanes {
             if waiting.closed {
                 return None;
             }
+            waiting.idle = true;
             waiting = self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
         let mut batch: Vec<Job> = Vec::with_capacity(most);

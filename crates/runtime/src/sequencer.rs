@@ -11,6 +11,7 @@ use kernel::ids::Digest;
 use kernel::outcome::{Done, Outcome};
 use kernel::proposal::Malformed;
 use kernel::reasons::Reason;
+use kernel::record::{Record, Sealed};
 use kernel::time::Instant;
 use kernel::world::KeySet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,6 +29,9 @@ const SETTLING_MAX: u32 = 20;
 
 /// How long a batch should take; the next one grows or shrinks towards it.
 const BATCH_TIME: Duration = Duration::from_millis(20);
+
+/// Records from which on a second thread is worth its start.
+const SHARED_FROM: usize = 48;
 
 const BATCH_MIN: usize = 16;
 const BATCH_MAX: usize = 1_024;
@@ -100,16 +104,16 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
         let result = catch_unwind(AssertUnwindSafe(|| {
             store.transact(batch, &keys, &mut |world, at| {
                 outcomes.clear();
-                let mut records = Vec::new();
+                let mut records = 0;
                 for job in &jobs {
-                    world.begin_record(records.len());
+                    world.begin_record(records);
                     let outcome = apply(world, &job.command, at);
                     if let Outcome::Done(done) = &outcome {
-                        records.extend(done.records.iter().map(|record| record.seal(Minted::salt())));
+                        records += done.records.len();
                     }
                     outcomes.push(outcome);
                 }
-                records
+                sealed(&outcomes)
             })
         }));
         match result {
@@ -137,6 +141,32 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
             Ok(Err(StoreFault::Refused(_))) | Err(_) => return halve(store, jobs),
         }
     }
+}
+
+/// Writes the records out. That is most of a decision's work, so a large batch shares it with a second thread.
+fn sealed(outcomes: &[Outcome]) -> Vec<Sealed> {
+    let records: Vec<&Record> = outcomes
+        .iter()
+        .flat_map(|outcome| match outcome {
+            Outcome::Done(done) => done.records.as_slice(),
+            Outcome::Need(_) | Outcome::Prepare => &[],
+        })
+        .collect();
+    let seal =
+        |records: &[&Record]| -> Vec<Sealed> { records.iter().map(|record| record.seal(Minted::salt())).collect() };
+    if records.len() < SHARED_FROM {
+        return seal(&records);
+    }
+    let (first, second) = records.split_at(records.len() / 2);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| seal(second));
+        let mut all = seal(first);
+        match other.join() {
+            Ok(rest) => all.extend(rest),
+            Err(fault) => std::panic::resume_unwind(fault),
+        }
+        all
+    })
 }
 
 /// The instant the kernel judged at is in the records; asking for it again is only for the caller's display.

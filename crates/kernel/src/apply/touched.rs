@@ -23,6 +23,8 @@ pub(super) struct Touched {
     pub agent: Key,
     /// The flow.
     pub flow: Key,
+    /// Whether the proposal named it. One that was minted for it cannot exist yet, so nobody has to look.
+    pub flow_named: bool,
     /// The business key, and where it is kept.
     pub effect: Option<(String, Key)>,
     /// Resources by name.
@@ -61,6 +63,7 @@ impl Touched {
             idempotency: idempotency.map(|name| key(Entity::Idempotency(agent.clone(), name.clone()))),
             agent: key(Entity::Agent(agent.clone())),
             flow: key(Entity::Flow(submission.flow_id().to_owned())),
+            flow_named: proposal.flow.is_some(),
             effect: effect_key(submission).map(|name| (name.clone(), key(Entity::Effect(name)))),
             resources: resources.map(|name| (name.to_owned(), key(Entity::Resource(name.to_owned())))).collect(),
             budgets: budgets(agent, &submission.contract),
@@ -72,8 +75,10 @@ impl Touched {
     }
 
     pub(super) fn keys(&self) -> KeySet {
-        let single = [&self.tenant, &self.agent, &self.flow, &self.escalations].into_iter();
-        let optional = [self.idempotency.as_ref(), self.effect.as_ref().map(|(_, key)| key), self.snapshot.as_ref()];
+        let single = [&self.tenant, &self.agent, &self.escalations].into_iter();
+        let flow = Some(&self.flow).filter(|_| self.flow_named);
+        let optional =
+            [flow, self.idempotency.as_ref(), self.effect.as_ref().map(|(_, key)| key), self.snapshot.as_ref()];
         let many = self.resources.values().chain(self.budgets.values());
         let above = self.ancestors.iter().flat_map(|(agent, budgets)| std::iter::once(agent).chain(budgets.values()));
         single
