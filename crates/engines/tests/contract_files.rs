@@ -61,7 +61,7 @@ fn the_full_contract_loads() {
     let Some(reading) = load_shared("contract-example.yaml") else { return };
     assert_eq!(reading.warnings, []);
     let inert: Vec<(&str, usize)> = reading.inert.iter().map(|inert| (inert.path.as_str(), inert.place.line)).collect();
-    assert_eq!(inert, [("parent", 10), ("priority", 11), ("wake_when", 23), ("monitors", 73)]);
+    assert_eq!(inert, [("priority", 11), ("wake_when", 23), ("monitors", 73)]);
     assert_eq!(reading.contract.version.to_string(), "1.4.0");
     assert_eq!(reading.contract.drift.len(), 2);
     assert_eq!(reading.tests.expect("it carries tests").rows.len(), 10);

@@ -72,7 +72,7 @@ fn every_property_acts() {
         match &witness.shows {
             Shows::Refusal => check_refused(&witness, &left, &right),
             Shows::Inert => check_inert(&witness, &left, &right),
-            Shows::Run { .. } | Shows::Rehearsal | Shows::Amendment(..) => {
+            Shows::Run { .. } | Shows::Rehearsal | Shows::Registration | Shows::Amendment(..) => {
                 let (left, right) = (witness.outcome(&left), witness.outcome(&right));
                 // A rule that cannot be evaluated would differ from its absence without ever having acted.
                 assert!(!format!("{left}{right}").contains("POLICY_ERROR"), "`{}`: {left}{right}", witness.property);

@@ -63,6 +63,7 @@ fn contract() -> Vec<Witness> {
         whole("contract.actions", look, &[r#""action":"look","params":{}"#]),
         whole("contract.escalation", &asked, &[unsure]),
         whole("contract.approvers", &approved, &[unsure]),
+        Witness { shows: Shows::Registration, ..top("contract.parent", "«parent: boss¦»", &[]) },
         top("contract.policies", &format!("«{forbid}¦»"), &[FIFTY]),
         top("budget.sum", "budget: { sum: «amount¦fee», max: 60, per: 1h }", &[r#""params":{"amount":100,"fee":1}"#]),
         top("budget.count", "budget: { «count: true¦sum: amount», max: 60, per: 1h }", &[FIFTY, FIFTY]),
@@ -93,7 +94,6 @@ fn contract() -> Vec<Witness> {
 fn inert() -> Vec<Witness> {
     let row = |property, written: &str| Witness { shows: Shows::Inert, ..top(property, written, &[]) };
     vec![
-        row("contract.parent", "«parent: boss¦»"),
         row("contract.priority", "«priority: 3¦»"),
         row("contract.wake_when", "«wake_when: \"true\"¦»"),
         row("contract.monitors", "«monitors: [ { id: watch, kind: rate } ]¦»"),

@@ -1,13 +1,20 @@
 //! A witness: two contracts that differ in one property, and what shows that the property acts.
 
 use engines::load::{Loaded, load};
+use kernel::agent::Actor;
+use kernel::apply::apply;
+use kernel::change::{Act, Change, Registration};
+use kernel::command::Command;
 use kernel::context::Context;
 use kernel::contract::amend::{self, Amendment};
 use kernel::decimal::Decimal;
+use kernel::ids::TENANT_DEFAULT;
 use kernel::json::{Json, Object};
+use kernel::outcome::Outcome;
 use kernel::pure::PureRun;
 use kernel::record::Record;
 use kernel::time::{Duration, Instant};
+use kernel::world::World;
 use std::sync::Arc;
 
 /// What must come out differently.
@@ -20,6 +27,8 @@ pub enum Shows {
     Amendment(Option<i64>, Option<i64>, Option<i64>),
     /// The second contract is refused, because the property has one legal value or others rely on it.
     Refusal,
+    /// What the registry says to an agent that comes with the contract.
+    Registration,
     /// Nothing at all, and the reader says so.
     Inert,
 }
@@ -59,6 +68,7 @@ impl Witness {
             Shows::Run { lines, context } => run(loaded, lines, context),
             Shows::Rehearsal => rehearse(loaded),
             Shows::Amendment(min, max, hours) => amend(&loaded, *min, *max, *hours),
+            Shows::Registration => register(loaded),
             Shows::Inert => run(loaded, &[line(r#""params":{"amount":50}"#)], "{}"),
             Shows::Refusal => String::new(),
         }
@@ -92,6 +102,19 @@ fn run(loaded: Loaded, lines: &[String], context: &str) -> String {
         }
     }
     outcome
+}
+
+fn register(loaded: Loaded) -> String {
+    let registration = Registration { contract: Arc::new(loaded.compiled), parent: None, version: None, session: None };
+    let change = Change {
+        tenant: Arc::from(TENANT_DEFAULT),
+        id: "c".to_owned(),
+        actor: Actor::Operator("ann".to_owned()),
+        act: Act::Register(Box::new(registration)),
+    };
+    let outcome = apply(&mut World::complete(), &Command::Change(Arc::new(change)), Instant::PURE_DEFAULT);
+    let Outcome::Done(done) = outcome else { panic!("a complete world needs nothing") };
+    done.answer.to_line()
 }
 
 /// A contract's digest differs whenever anything does, so it proves nothing.

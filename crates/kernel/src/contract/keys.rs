@@ -96,7 +96,7 @@ shapes! {
 }
 
 /// Keys of the document that are read and kept but act nowhere yet.
-pub const INERT: &[&str] = &["parent", "priority", "wake_when", "monitors"];
+pub const INERT: &[&str] = &["priority", "wake_when", "monitors"];
 
 /// Built-in reasons a rule may give: they say what `ask` and `refuse` mean anyway.
 const REASONS_OF_RULES: &[Reason] = &[Reason::NeedsApproval, Reason::NotAllowed];
