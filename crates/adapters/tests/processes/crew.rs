@@ -93,7 +93,13 @@ impl Hand {
         None
     }
 
-    fn rest(&mut self) -> Vec<Report> {
+    /// Ends it at once, whatever it is doing.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub fn rest(&mut self) -> Vec<Report> {
         std::iter::from_fn(|| self.next()).collect()
     }
 }

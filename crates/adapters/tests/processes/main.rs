@@ -4,7 +4,10 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod crew;
+mod kill_loop;
 mod ledger;
+mod mixed_load;
+mod paused_store;
 mod races;
 mod site;
 mod worker;

@@ -1,7 +1,7 @@
 //! What a worker process does: opens the store, says that it is ready, waits for the word and does its job.
 
-use crate::races;
 use crate::site::start;
+use crate::{kill_loop, mixed_load, paused_store, races};
 use kernel::bugs::Bug;
 use runtime::Runtime;
 use std::io::Write;
@@ -45,6 +45,9 @@ const JOBS: &[(&str, Job)] = &[
     ("other_bytes", races::people::other_bytes_work),
     ("two_people", races::people::two_people_work),
     ("new_contract", races::people::new_contract_work),
+    ("kill_loop", kill_loop::work),
+    ("mixed_load", mixed_load::work),
+    ("paused_store", paused_store::work),
 ];
 
 /// Does nothing unless the process was started as a worker.
@@ -87,6 +90,22 @@ pub fn together<T: Send>(threads: usize, work: impl Fn(usize) -> T + Sync) -> Ve
         let running: Vec<_> = (0..threads).map(start).collect();
         running.into_iter().map(|thread| thread.join().unwrap()).collect()
     })
+}
+
+/// How large a test is; its issue asks for more than every run can spend.
+pub fn scale(name: &str, usual: usize) -> usize {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// Numbers that look random; a test prints where it began.
+pub struct Dice(pub u64);
+
+impl Dice {
+    /// Below a bound.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
 }
 
 fn switch_on(name: &str) {
