@@ -75,6 +75,13 @@ impl SqliteStore {
     pub fn durability(&self) -> Result<(String, String), StoreFault> {
         durability(&self.connection)
     }
+
+    /// A reader for which time stands still: every look sees the same commit, whatever is committed meanwhile.
+    ///
+    /// The log cannot be taken into the file beyond that commit as long as the reader is open, so it should not be long.
+    pub fn snapshot(&self) -> Result<Box<dyn Reader>, StoreFault> {
+        Ok(Box::new(read::SqliteReader::open_at_one_commit(&self.path)?))
+    }
 }
 
 impl Store for SqliteStore {

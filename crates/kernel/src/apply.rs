@@ -10,11 +10,13 @@ mod taking;
 mod touched;
 
 use crate::command::{Command, RefusedInput};
+use crate::intent::IntentRow;
 use crate::json::Json;
 use crate::outcome::{Answer, Done, Outcome, Verdict};
 use crate::record::{Record, RefusalRecord};
 use crate::time::Instant;
 use crate::world::{KeySet, World};
+use std::sync::Arc;
 
 /// What a command touches, as far as that is known before anything is loaded; [`Outcome::Need`] names the rest.
 pub fn touches(command: &Command) -> KeySet {
@@ -23,6 +25,14 @@ pub fn touches(command: &Command) -> KeySet {
         Command::Refuse(_) => KeySet::new(),
         Command::Change(change) => change::keys(&World::slice(), change),
     }
+}
+
+/// What calling off an intent touches besides the intent.
+///
+/// A store loads it with [`Entity::DueIntents`](crate::world::Entity): asked for afterwards, it would be asked for
+/// again and again while others call off what was due and more becomes due.
+pub fn touched_by_calling_off(tenant: &Arc<str>, intent: &IntentRow) -> KeySet {
+    settling::keys(tenant, intent)
 }
 
 /// Applies a command at an instant.

@@ -79,10 +79,17 @@ impl Window {
         if self.forgotten.is_some_and(|forgotten| taken_at <= forgotten) {
             return;
         }
-        // The first entry not older than the taking holds it: entries merge only under the later instant.
-        let found = self.entries.iter_mut().find(|(at, held)| *at >= taken_at && *held >= amount);
-        if let Some((_, held)) = found {
-            *held = held.checked_sub(amount).unwrap_or(Decimal::ZERO);
+        // The first entries not older than the taking hold it: entries merge only under the later instant, and those of
+        // one instant cannot be told apart. What is left is then never older than what was really left.
+        let mut left = amount;
+        let start = self.entries.partition_point(|(at, _)| *at < taken_at);
+        for (_, held) in self.entries.iter_mut().skip(start) {
+            let part = left.min(*held);
+            *held = held.checked_sub(part).unwrap_or(Decimal::ZERO);
+            left = left.checked_sub(part).unwrap_or(Decimal::ZERO);
+            if left.is_zero() {
+                break;
+            }
         }
         self.entries.retain(|(_, held)| !held.is_zero());
         self.recount();
@@ -176,6 +183,20 @@ mod tests {
         window.take(at(2), HOUR, Decimal::from(30));
         window.give_back(at(1), Decimal::from(60));
         assert_eq!(window.used(at(3), HOUR), Some(Decimal::from(30)));
+    }
+
+    #[test]
+    fn takings_of_one_instant_are_given_back_from_that_instant() {
+        let mut window = Window::default();
+        for amount in [3, 5, 2] {
+            window.take(at(1), HOUR, Decimal::from(amount));
+        }
+        window.take(at(2), HOUR, Decimal::from(9));
+        for amount in [2, 3, 5] {
+            window.give_back(at(1), Decimal::from(amount));
+        }
+        assert_eq!(window.used(at(3_601), HOUR), Some(Decimal::from(9)), "what came later still counts");
+        assert_eq!(window.used(at(3), HOUR), Some(Decimal::from(9)));
     }
 
     #[test]

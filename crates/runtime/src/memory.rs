@@ -2,6 +2,7 @@
 
 use crate::ports::clock::{Clock, decision_instant};
 use crate::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault, StoredRecord};
+use kernel::apply::touched_by_calling_off;
 use kernel::ids::Digest;
 use kernel::json::{Bounds, Json};
 use kernel::outcome::Answer;
@@ -71,6 +72,7 @@ impl State {
 
     fn load(&self, keys: &KeySet) -> Result<World, StoreFault> {
         let mut world = World::slice();
+        let mut touched = KeySet::new();
         for key in keys {
             if key.entity != Entity::DueIntents {
                 world.load(key.clone(), self.read(key)?);
@@ -81,9 +83,16 @@ impl State {
             for intent in due {
                 names.push(intent.entity.parts().0.to_owned());
                 let row = self.read(&intent)?;
+                if let Some(Row::Intent(row)) = &row {
+                    touched.extend(touched_by_calling_off(&key.tenant, row));
+                }
                 world.load(intent, row);
             }
             world.load(key.clone(), Some(Row::DueIntents(names)));
+        }
+        for key in world.missing(&touched) {
+            let row = self.read(&key)?;
+            world.load(key, row);
         }
         Ok(world)
     }

@@ -286,6 +286,21 @@ impl Inner {
         })
     }
 
+    /// Whose contract a command was formed under.
+    fn formed_under(&self, form: &Form) -> Option<String> {
+        match form {
+            Form::Proposal(parts) => Some(parts.0.agent.clone()),
+            Form::Register { contract, .. } => contract.contract.parent.clone(),
+            Form::Amend { agent, .. } => Some(agent.clone()),
+            // An answer is judged under the contract of whoever asked, and only the question says who that was.
+            Form::Answer(answer) => match self.contracts.read(&self.options.tenant, question(answer)) {
+                Ok(Some(Row::Escalation(row))) => Some(row.agent),
+                Ok(_) | Err(_) => None,
+            },
+            Form::Refuse(_) | Form::Change(_) => None,
+        }
+    }
+
     fn submission(
         &self,
         proposal: Proposal,
@@ -301,7 +316,7 @@ impl Inner {
     /// Forms the proposal in question again, and the one that is to happen instead.
     fn answer(&self, answer: &PersonAnswer, change: &dyn Fn(&Actor, Act) -> Command) -> Result<Command, StoreFault> {
         let tenant = &self.options.tenant;
-        let row = self.contracts.read(tenant, Entity::Escalation(answer.question.clone()))?;
+        let row = self.contracts.read(tenant, question(answer))?;
         let row = match row {
             Some(Row::Escalation(row)) => Some(row),
             Some(_) | None => None,
@@ -357,6 +372,10 @@ impl Inner {
 /// Where the values of a proposal come from that a person put in place of another.
 pub(crate) fn typed_by_a_person(proposal: &Proposal) -> Provenance {
     Provenance::Stated(proposal.params.keys().map(|name| (name.clone(), Origin::User)).collect())
+}
+
+fn question(answer: &PersonAnswer) -> Entity {
+    Entity::Escalation(answer.question.clone())
 }
 
 fn command_id(command: &Command) -> String {
@@ -439,7 +458,7 @@ fn finish(
         Some(Reply::Done { done, at }) => Ok(Answered { answer: done.answer, body: done.body, at: Some(at) }),
         Some(Reply::Prepare) if *formed < FORMED_MAX => {
             *formed += 1;
-            for agent in form.agents() {
+            if let Some(agent) = inner.formed_under(form) {
                 inner.contracts.forget(&inner.options.tenant, &agent);
             }
             Err(Box::new(inner.send(form.clone())))
@@ -447,21 +466,6 @@ fn finish(
         Some(Reply::Prepare) => Ok(unavailable(id, "the contract in force keeps changing")),
         Some(Reply::Unavailable(problem)) => Ok(unavailable(id, &problem)),
         None => Ok(unavailable(id, "the store did not answer in time; the outcome is unknown")),
-    }
-}
-
-impl Form {
-    /// Whose contracts it was formed under.
-    fn agents(&self) -> Vec<String> {
-        match self {
-            Form::Proposal(parts) => vec![parts.0.agent.clone()],
-            Form::Register { contract, .. } => contract.contract.parent.iter().cloned().collect(),
-            Form::Amend { agent, .. } => vec![agent.clone()],
-            Form::Answer(answer) => {
-                answer.instead.iter().filter_map(|json| Some(json.get("agent")?.as_text()?.to_owned())).collect()
-            }
-            Form::Refuse(_) | Form::Change(_) => Vec::new(),
-        }
     }
 }
 

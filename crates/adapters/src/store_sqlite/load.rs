@@ -3,6 +3,7 @@
 use super::fault::fault;
 use super::hot::HotRows;
 use super::{Head, key, statements};
+use kernel::apply::touched_by_calling_off;
 use kernel::ids::Digest;
 use kernel::json::{Bounds, Json};
 use kernel::outcome::Answer;
@@ -22,16 +23,23 @@ pub(super) fn head(connection: &Connection) -> Result<Head, StoreFault> {
     Ok(Head { size, last: last.map(Instant::from_micros) })
 }
 
-/// The entities named, and no others.
+/// The entities named, and with what is due also what calling it off touches.
 pub(super) fn world(connection: &Connection, keys: &KeySet, hot: &mut HotRows) -> Result<World, StoreFault> {
     let mut world = World::slice();
+    let mut touched = KeySet::new();
+    for key in keys.iter().filter(|key| key.entity == Entity::DueIntents) {
+        touched.extend(due_intents(connection, key, &mut world)?);
+    }
+    load(connection, keys, hot, &mut world)?;
+    let missing = world.missing(&touched);
+    load(connection, &missing, hot, &mut world)?;
+    Ok(world)
+}
+
+fn load(connection: &Connection, keys: &KeySet, hot: &mut HotRows, world: &mut World) -> Result<(), StoreFault> {
     // Keys come sorted by kind, so that each statement is fetched once for many rows.
     let mut fetched: Option<(Kind, CachedStatement<'_>)> = None;
-    for key in keys {
-        if key.entity == Entity::DueIntents {
-            due_intents(connection, key, &mut world)?;
-            continue;
-        }
+    for key in keys.iter().filter(|key| key.entity != Entity::DueIntents) {
         if let Some(remembered) = hot.get(key) {
             world.load(key.clone(), remembered.clone());
             continue;
@@ -46,7 +54,7 @@ pub(super) fn world(connection: &Connection, keys: &KeySet, hot: &mut HotRows) -
         hot.remember(key, &row);
         world.load(key.clone(), row);
     }
-    Ok(world)
+    Ok(())
 }
 
 /// One entity.
@@ -103,15 +111,20 @@ pub(super) fn due(
     many(&mut connection.prepare_cached(sql).map_err(fault)?, kind, (tenant, until.micros(), limit))
 }
 
-fn due_intents(connection: &Connection, range: &Key, world: &mut World) -> Result<(), StoreFault> {
+/// Loads the intents that are due soonest, and names what calling them off touches.
+fn due_intents(connection: &Connection, range: &Key, world: &mut World) -> Result<KeySet, StoreFault> {
     let whenever = Instant::from_micros(i64::MAX);
     let due = due(connection, &range.tenant, Kind::Intent, whenever, DUE_INTENTS_MAX)?;
     let names = due.iter().map(|(key, _)| key.entity.parts().0.to_owned()).collect();
+    let mut touched = KeySet::new();
     for (key, row) in due {
+        if let Row::Intent(row) = &row {
+            touched.extend(touched_by_calling_off(&range.tenant, row));
+        }
         world.load(key, Some(row));
     }
     world.load(range.clone(), Some(Row::DueIntents(names)));
-    Ok(())
+    Ok(touched)
 }
 
 fn body(kind: Kind, value: ValueRef<'_>) -> Result<Row, StoreFault> {

@@ -16,6 +16,15 @@ impl SqliteReader {
     pub(super) fn open(path: &Path) -> Result<SqliteReader, StoreFault> {
         connection::reader(path).map(SqliteReader)
     }
+
+    /// Sees only what is committed now.
+    pub(super) fn open_at_one_commit(path: &Path) -> Result<SqliteReader, StoreFault> {
+        let connection = connection::reader(path)?;
+        connection.execute_batch("BEGIN").map_err(fault)?;
+        // A transaction that only reads begins with its first look.
+        load::head(&connection)?;
+        Ok(SqliteReader(connection))
+    }
 }
 
 impl Reader for SqliteReader {

@@ -7,7 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 /// Version n of the schema is reached from n - 1 by the n-th step. A released step never changes.
 const STEPS: &[&str] = &[FIRST];
 
-/// Narrow tables are kept in their index alone; wide rows would make that index deep.
+/// Narrow tables are kept in their index alone; wide rows would make that index deep. `REPLACE` deletes without asking
+/// the trigger for deletions, so a record that is there is also defended against being inserted again.
 const FIRST: &str = "
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta(name, value) VALUES('schema', 0), ('fence', NULL);
@@ -39,6 +40,9 @@ CREATE INDEX escalation_due ON escalation(tenant, due, key) WHERE due IS NOT NUL
 CREATE INDEX intent_due ON intent(tenant, due, key) WHERE due IS NOT NULL;
 
 CREATE TRIGGER ledger_is_never_deleted BEFORE DELETE ON ledger
+BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+CREATE TRIGGER ledger_is_never_replaced BEFORE INSERT ON ledger
+WHEN EXISTS (SELECT 1 FROM ledger WHERE idx = NEW.idx)
 BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 CREATE TRIGGER ledger_leaves_never_change BEFORE UPDATE OF idx, leaf ON ledger
 BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;

@@ -24,7 +24,8 @@ pub type Fold<'a> = dyn FnMut(&mut World, Instant) -> Vec<Sealed> + 'a;
 /// Stored answers ([`Kind::Idempotency`]) keep the fingerprint and point at the record that
 /// [`Changed::record`](kernel::world::Changed) names; loading one reads that record's body
 /// ([`Answer::from_record`](kernel::outcome::Answer::from_record)). [`Entity::DueIntents`](kernel::world::Entity)
-/// loads the at most 64 intents of the tenant with the smallest [`Row::due`], and their rows with them.
+/// loads the at most 64 intents of the tenant with the smallest [`Row::due`], their rows with them, and what calling
+/// them off touches ([`touched_by_calling_off`](kernel::apply::touched_by_calling_off)).
 pub trait Store: Send {
     /// One transaction for a batch.
     fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault>;

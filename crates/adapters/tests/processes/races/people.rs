@@ -1,0 +1,169 @@
+//! Answers of people.
+
+use super::{CONTRACT, PROCESSES, caught, demand, refund};
+use crate::crew::{Crew, Report};
+use crate::site::{Site, door, enroll, propose, said};
+use crate::worker::{Desk, report, together};
+use kernel::bugs::Bug;
+use kernel::escalation::EscalationState;
+use kernel::ids::Digest;
+use kernel::stored::Kind;
+use kernel::world::Row;
+use runtime::{Answered, PersonAnswer, Runtime};
+
+const QUESTIONS: usize = 10;
+
+/// Questions enough for every race here.
+fn asked() -> Site {
+    let site = Site::with(&format!("{CONTRACT}escalation: {{ budget: {{ max: 100, per: 1h }} }}\n"));
+    let runtime = site.runtime();
+    for number in 0..QUESTIONS {
+        assert_eq!(said(&propose(&runtime, &refund(&format!("order-{number}"), 60, ""))), "ESCALATE NEEDS_APPROVAL");
+    }
+    site
+}
+
+/// Every question's name, the digest of what it shows, and where it stands.
+fn questions(site: &Site) -> Vec<(String, Digest, EscalationState)> {
+    let rows = site.rows(Kind::Escalation).into_iter();
+    let question = rows.filter_map(|(key, row)| {
+        let Row::Escalation(row) = row else { return None };
+        Some((key.entity.parts().0.to_owned(), row.digest, row.state))
+    });
+    question.collect()
+}
+
+/// As workers are told of them.
+fn words(site: &Site) -> String {
+    let lines = questions(site).into_iter().map(|(name, digest, _)| format!("{name} {digest}"));
+    lines.collect::<Vec<_>>().join(",")
+}
+
+fn told(desk: &Desk) -> Vec<(String, Digest)> {
+    let question = |line: &str| {
+        let (name, digest) = line.split_once(' ')?;
+        Some((name.to_owned(), Digest::parse(digest)?))
+    };
+    desk.words.split(',').filter_map(question).collect()
+}
+
+fn answer(runtime: &Runtime, person: &str, question: &str, decision: &str, digest: Digest) -> Answered {
+    let answer = PersonAnswer {
+        person: person.to_owned(),
+        groups: vec!["leads".to_owned()],
+        question: question.to_owned(),
+        decision: decision.to_owned(),
+        digest,
+        reason: String::new(),
+        instead: None,
+        door: door(),
+    };
+    runtime.answer(answer).wait()
+}
+
+/// Nothing was answered: every answer was refused as expected and every question is open.
+fn all_refused(job: &str, bug: Option<Bug>) -> Result<(), String> {
+    let site = asked();
+    let reports = Crew::run(job, &site, PROCESSES, bug, &words(&site));
+    for report in &reports {
+        demand(report[1] == report[2], || format!("{}: {} where {} was due", report[0], report[1], report[2]))?;
+    }
+    demand(!reports.is_empty(), || "nobody answered".to_owned())?;
+    let open = questions(&site).iter().filter(|(_, _, state)| *state == EscalationState::Open).count();
+    demand(open == QUESTIONS, || format!("{open} questions are open"))
+}
+
+#[test]
+fn w15_unknown_words_and_the_proposers_own_answer_are_refused() {
+    caught(Bug::W15AnswerFromAnyone, |bug| all_refused("own_answer", bug));
+}
+
+pub fn own_answer_work(desk: &Desk) {
+    let questions = told(desk);
+    together(4, |_| {
+        for (name, digest) in &questions {
+            let answer = |person, decision| said(&answer(&desk.runtime, person, name, decision, *digest));
+            for word in ["approve", "APPROVED", "override", "yes", ""] {
+                report(&[word, &answer("bob", word), "REJECT PARAM_INVALID"]);
+            }
+            report(&["its own", &answer("refunds", "OVERRIDE"), "REJECT APPROVER_NOT_ENTITLED"]);
+        }
+    });
+}
+
+#[test]
+fn w15_an_answer_counts_only_for_the_bytes_that_were_shown() {
+    caught(Bug::AnswerUnbound, |bug| all_refused("other_bytes", bug));
+}
+
+pub fn other_bytes_work(desk: &Desk) {
+    let questions = told(desk);
+    together(4, |thread| {
+        for (number, (name, _)) in questions.iter().enumerate() {
+            // What another question showed, and what nobody was shown.
+            let (_, other) = &questions[(number + 1) % questions.len()];
+            let digest = if thread % 2 == 0 { *other } else { Digest::of("other bytes") };
+            let answered = answer(&desk.runtime, "bob", name, "OVERRIDE", digest);
+            report(&["other bytes", &said(&answered), "REJECT APPROVAL_MISMATCH"]);
+        }
+    });
+}
+
+#[test]
+fn w15_of_two_people_who_answer_at_once_one_counts() {
+    let site = asked();
+    let reports = Crew::run("two_people", &site, PROCESSES, None, &words(&site));
+    for (name, _, state) in questions(&site) {
+        let answers: Vec<&Report> = reports.iter().filter(|report| report[0] == name).collect();
+        let (first, second) = answers.iter().partition::<Vec<&Report>, _>(|report| report[2] == "ACCEPT");
+        assert_eq!((first.len(), second.len()), (1, PROCESSES * 2 - 1), "{answers:?}");
+        let told = format!("{} by {}", first[0][3], first[0][1]);
+        for report in second {
+            assert!(report[2] == "REJECT ALREADY_ANSWERED" && report[4].contains(&told), "{told}: {report:?}");
+        }
+        let expected = if first[0][3] == "OVERRIDE" { EscalationState::Overridden } else { EscalationState::Aborted };
+        assert_eq!(state, expected);
+    }
+    let overridden = questions(&site).iter().filter(|(_, _, state)| *state == EscalationState::Overridden).count();
+    println!("two people: {overridden} of {QUESTIONS} overridden, the others aborted");
+    assert_eq!(site.rows(Kind::Intent).len(), overridden);
+}
+
+pub fn two_people_work(desk: &Desk) {
+    let questions = told(desk);
+    together(2, |thread| {
+        let person = format!("person-{}-{thread}", desk.process);
+        for (number, (name, digest)) in questions.iter().enumerate() {
+            let decision = if (number + thread + desk.process).is_multiple_of(2) { "OVERRIDE" } else { "ABORT" };
+            let answered = answer(&desk.runtime, &person, name, decision, *digest);
+            report(&[name, &person, &said(&answered), decision, &answered.answer.to_line()]);
+        }
+    });
+}
+
+/// A process that knows only the old contract must learn of the new one when a person answers.
+#[test]
+fn an_answer_is_judged_under_the_contract_another_process_put_in_force() {
+    let site = asked();
+    let mut crew = Crew::hire("new_contract", &site, PROCESSES, None, &words(&site));
+    crew.go();
+    for hand in crew.hands() {
+        assert_eq!(hand.next(), Some(vec!["REJECT NOT_ALLOWED".to_owned()]));
+    }
+    let tighter = format!("{}escalation: {{ budget: {{ max: 100, per: 1h }} }}\n", CONTRACT.replace("<= 100", "<= 55"));
+    enroll(&site.runtime(), &tighter);
+    crew.go();
+    for report in crew.reports() {
+        assert!(!report[0].contains("UNAVAILABLE"), "{report:?}");
+        assert_eq!(report[0], "REJECT NOT_ALLOWED");
+    }
+}
+
+pub fn new_contract_work(desk: &Desk) {
+    let before = propose(&desk.runtime, &refund(&format!("before-{}", desk.process), 500, ""));
+    report(&[&said(&before)]);
+    crate::worker::await_word();
+    for (name, digest) in told(desk) {
+        report(&[&said(&answer(&desk.runtime, "bob", &name, "OVERRIDE", digest))]);
+    }
+}
