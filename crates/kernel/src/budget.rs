@@ -79,10 +79,13 @@ impl Window {
         if self.forgotten.is_some_and(|forgotten| taken_at <= forgotten) {
             return;
         }
-        // The first entry not older than the taking holds it: entries merge only under the later instant.
-        let found = self.entries.iter_mut().find(|(at, held)| *at >= taken_at && *held >= amount);
-        if let Some((_, held)) = found {
-            *held = held.checked_sub(amount).unwrap_or(Decimal::ZERO);
+        // Entries merge only under the later instant, so what was taken stands in the first ones not older than it.
+        // Several of one instant give together: which of them was whose is not kept.
+        let mut left = amount;
+        for (_, held) in self.entries.iter_mut().filter(|(at, _)| *at >= taken_at) {
+            let part = left.min(*held);
+            *held = held.checked_sub(part).unwrap_or(Decimal::ZERO);
+            left = left.checked_sub(part).unwrap_or(Decimal::ZERO);
         }
         self.entries.retain(|(_, held)| !held.is_zero());
         self.recount();
@@ -176,6 +179,18 @@ mod tests {
         window.take(at(2), HOUR, Decimal::from(30));
         window.give_back(at(1), Decimal::from(60));
         assert_eq!(window.used(at(3), HOUR), Some(Decimal::from(30)));
+    }
+
+    #[test]
+    fn what_two_took_at_one_instant_is_given_back_by_both() {
+        let mut window = Window::default();
+        window.take(at(1), HOUR, Decimal::from(60));
+        window.take(at(1), HOUR, Decimal::from(30));
+        window.take(at(2), HOUR, Decimal::from(70));
+        window.give_back(at(1), Decimal::from(30));
+        window.give_back(at(1), Decimal::from(60));
+        assert_eq!(window.used(at(3_601), HOUR), Some(Decimal::from(70)), "what came later stays taken");
+        assert_eq!(window.used(at(3), HOUR), Some(Decimal::from(70)));
     }
 
     #[test]
