@@ -24,8 +24,8 @@ pub(super) enum Came {
     Need(KeySet),
     /// It was formed under a contract that no longer counts.
     Prepare,
-    /// It was refused; the world is as it was.
-    Refused(Vec<Finding>, Json),
+    /// It was refused; the world is as it was, but for what the records tell.
+    Refused(Vec<Finding>, Json, Vec<Record>),
     /// It happened.
     Done(Json, Option<AnsweredIntent>, Vec<Record>),
 }
@@ -36,7 +36,7 @@ impl Came {
     }
 
     fn refused(finding: Finding) -> Came {
-        Came::Refused(vec![finding], Json::Null)
+        Came::Refused(vec![finding], Json::Null, Vec::new())
     }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn apply(world: &mut World, change: &Arc<Change>, at: Instant) -> Out
     let (verdict, findings, body, intent, mut records) = match carry_out(world, change, at) {
         Came::Need(keys) => return Outcome::Need(keys),
         Came::Prepare => return Outcome::Prepare,
-        Came::Refused(findings, body) => (Verdict::Reject, findings, body, None, Vec::new()),
+        Came::Refused(findings, body, records) => (Verdict::Reject, findings, body, None, records),
         Came::Done(body, intent, records) => (Verdict::Accept, Vec::new(), body, intent, records),
     };
     let answer = Answer { id: change.id.clone(), verdict, findings: findings.into(), intent };

@@ -19,6 +19,12 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let reads = facts.request.action().is_some_and(|action| action.rules.reads);
     let revoked = agent.revokes(&proposal.action);
     let finding = match agent.status() {
+        // What is held against an agent does not put its contract in force.
+        AgentStatus::Degraded | AgentStatus::EscalationOnly | AgentStatus::Passive
+            if agent.base == AgentStatus::Registered =>
+        {
+            Finding::reject(Gate::Agent, Reason::ContractInactive)
+        }
         // A milder state above it does not give a revoked action back.
         AgentStatus::Degraded | AgentStatus::EscalationOnly | AgentStatus::Active if revoked => {
             Finding::reject(Gate::Agent, Reason::AgentDegraded)
@@ -67,6 +73,15 @@ mod tests {
     fn degraded_names_actions() {
         case().agent_status("DEGRADED").revoked(&["other"]).check("ACCEPT");
         case().agent_status("DEGRADED").revoked(&["pay"]).check("REJECT AGENT_DEGRADED");
+    }
+
+    #[test]
+    fn a_restriction_puts_no_contract_in_force() {
+        for status in ["DEGRADED", "ESCALATION_ONLY", "PASSIVE"] {
+            let case = case().agent_status("REGISTERED").agent_status(status).revoked(&["other"]);
+            let case = case.check("REJECT CONTRACT_INACTIVE");
+            case.action("look").params("{}").check("REJECT CONTRACT_INACTIVE");
+        }
     }
 
     #[test]

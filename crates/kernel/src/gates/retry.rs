@@ -7,6 +7,10 @@ use crate::reasons::Reason;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let rules = &facts.request.compiled.contract.proposal;
+    // To an agent another's flow does not exist, so nothing is told of what happened in it.
+    if facts.flow.seen && facts.flow.row.agent != facts.request.proposal.agent {
+        return;
+    }
     if facts.flow.row.rejected >= rules.retries {
         let finding = Finding::reject(Gate::Retry, Reason::ReasoningExhaustion).field("flow");
         findings.push(

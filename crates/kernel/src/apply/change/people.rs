@@ -1,6 +1,6 @@
 //! Answers of people: bound to the exact bytes shown, given once, by someone entitled, judged again.
 
-use super::{Came, is_stale, key, not_authorized};
+use super::{Came, expiry, is_stale, key, not_authorized};
 use crate::agent::Actor;
 use crate::apply::known;
 use crate::apply::submit;
@@ -20,7 +20,7 @@ use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::stored::answer_json;
 use crate::time::Instant;
-use crate::world::{Entity, Key, Loaded, Row, World};
+use crate::world::{Entity, Key, KeySet, Loaded, Row, World};
 use std::sync::Arc;
 
 pub(super) fn keys_of_answer(answer: &HumanAnswer, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
@@ -44,18 +44,12 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     };
     let mut row = row.clone();
     if row.state != EscalationState::Open {
-        return already(name, &row);
+        return already(name, &row, Vec::new());
     }
     if at > row.deadline {
-        let record = expired(world, change, name, row, at);
-        let row = question(world, change, name).cloned();
-        let Came::Refused(findings, body) = row.map_or_else(|| Came::done(Json::Null), |row| already(name, &row))
-        else {
-            return Came::done(Json::Null);
-        };
-        // Time answered first; that is a change, so the refusal is told in the body.
-        let told = findings.first().map(Finding::message).unwrap_or_default();
-        return Came::Done(Json::object([("refused", Json::text(told)), ("answer", body)]), None, vec![record]);
+        let (row, record) = expired(world, change, name, row, at);
+        // Time answered first, and that is a change, though the answer is refused.
+        return already(name, &row, vec![record]);
     }
     let decision = match entitled(change, answer, &row) {
         Ok((person, decision)) => (person, decision),
@@ -76,6 +70,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
             return Came::done(body);
         }
     }
+    let mut called_off = Vec::new();
     let intent = match decision {
         HumanDecision::Abort => None,
         HumanDecision::Override | HumanDecision::Modify => {
@@ -83,14 +78,16 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
             let Some(submission) = submission else { return Came::Prepare };
             let id =
                 if decision == HumanDecision::Override { row.intent.clone() } else { submission.ids.intent.clone() };
-            match accept(world, submission, &id, at) {
+            match accept(world, submission, &id, &mut called_off, at) {
                 Accepted::Stale => return Came::Prepare,
-                Accepted::No(findings) => return Came::Refused(findings, shown(name, &row)),
+                Accepted::Need(keys) => return Came::Need(keys),
+                // The question stays open as it was; this vote is not kept.
+                Accepted::No(findings) => return Came::Refused(findings, shown(name, &row), called_off),
                 Accepted::Yes(intent) => intent,
             }
         }
     };
-    let Some(state) = transition(row.state, Some(decision)) else { return already(name, &row) };
+    let Some(state) = transition(row.state, Some(decision)) else { return already(name, &row, called_off) };
     row.state = state;
     row.answer = Some(GivenAnswer {
         decision: Some(decision),
@@ -101,7 +98,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     });
     let body = shown(name, &row);
     world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
-    Came::Done(body, intent.map(AnsweredIntent::Made), Vec::new())
+    Came::Done(body, intent.map(AnsweredIntent::Made), called_off)
 }
 
 fn shown(name: &str, row: &EscalationRow) -> Json {
@@ -114,14 +111,14 @@ fn shown(name: &str, row: &EscalationRow) -> Json {
 }
 
 /// The second answer gets the first.
-fn already(name: &str, row: &EscalationRow) -> Came {
+fn already(name: &str, row: &EscalationRow, records: Vec<Record>) -> Came {
     let said = row.answer.as_ref().map(|answer| match (&answer.decision, &answer.person) {
         (Some(decision), Some(person)) => format!("{} by {person}", decision.word()),
         (Some(decision), None) => decision.word().to_owned(),
         (None, _) => "nobody answered in time".to_owned(),
     });
     let finding = Finding::reject(Gate::Escalation, Reason::AlreadyAnswered).with("question", name);
-    Came::Refused(vec![finding.with("answer", said.unwrap_or_default())], shown(name, row))
+    Came::Refused(vec![finding.with("answer", said.unwrap_or_default())], shown(name, row), records)
 }
 
 /// Who says what; an unknown word, the wrong person or other bytes are no answer.
@@ -159,25 +156,36 @@ fn entitled(
 
 enum Accepted {
     Stale,
+    Need(KeySet),
     No(Vec<Finding>),
     Yes(Option<Arc<Intent>>),
 }
 
 /// Judges again at the answer. A person takes the place of what asked for one and of the proposal's own time; nothing
-/// else is overridden.
-fn accept(world: &mut World, submission: &Arc<Submission>, intent: &str, at: Instant) -> Accepted {
+/// else is overridden. What nobody started in time makes room, as it does for a proposal.
+fn accept(
+    world: &mut World,
+    submission: &Arc<Submission>,
+    intent: &str,
+    called_off: &mut Vec<Record>,
+    at: Instant,
+) -> Accepted {
     let touched = Touched::by(submission);
     if is_stale(world, submission, &touched) {
         return Accepted::Stale;
     }
-    let (against, intent) = {
-        let facts = known::facts(world, submission, &touched, at);
-        let judgement = decide(&facts, submit::prepared(&facts, submission));
-        let against: Vec<Finding> = judgement.findings.into_iter().filter(stands).collect();
-        let valid_until = at.plus(submission.contract.contract.proposal.ttl_default);
-        let intent = against.is_empty().then(|| submit::intent(&facts, submission, intent, valid_until)).flatten();
-        (against, intent)
-    };
+    let mut judged = judged(world, submission, &touched, intent, at);
+    if expiry::may_help(&judged.0) {
+        match expiry::call_off_expired(world, &submission.tenant, at) {
+            Err(needed) => return Accepted::Need(needed),
+            Ok(records) if records.is_empty() => {}
+            Ok(records) => {
+                *called_off = records;
+                judged = self::judged(world, submission, &touched, intent, at);
+            }
+        }
+    }
+    let (against, intent) = judged;
     if !against.is_empty() {
         return Accepted::No(against);
     }
@@ -185,8 +193,29 @@ fn accept(world: &mut World, submission: &Arc<Submission>, intent: &str, at: Ins
     Accepted::Yes(intent)
 }
 
+/// What still stands against it, and what it becomes if nothing does.
+fn judged(
+    world: &World,
+    submission: &Arc<Submission>,
+    touched: &Touched,
+    intent: &str,
+    at: Instant,
+) -> (Vec<Finding>, Option<Arc<Intent>>) {
+    let facts = known::facts(world, submission, touched, at);
+    let judgement = decide(&facts, submit::prepared(&facts, submission));
+    let against: Vec<Finding> = judgement.findings.into_iter().filter(stands).collect();
+    let valid_until = at.plus(submission.contract.contract.proposal.ttl_default);
+    let intent = against.is_empty().then(|| submit::intent(&facts, submission, intent, valid_until)).flatten();
+    (against, intent)
+}
+
 fn stands(finding: &Finding) -> bool {
-    let replaced = matches!(finding.code, Code::Known(Reason::SnapshotStale | Reason::ReasoningExhaustion));
+    let replaced = match finding.code {
+        Code::Known(Reason::SnapshotStale | Reason::ReasoningExhaustion) => true,
+        // The flow paid for its step and its tokens when the question was asked.
+        Code::Known(Reason::BudgetExceeded) => finding.gate == Gate::Retry,
+        Code::Known(_) | Code::Custom { .. } => false,
+    };
     finding.effect == Effect::Reject && finding.gate != Gate::Validity && !replaced
 }
 
@@ -199,17 +228,24 @@ pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: I
     for name in names {
         let due = question(world, change, name).filter(|row| row.due().is_some_and(|deadline| at > deadline));
         if let Some(row) = due.cloned() {
-            records.push(expired(world, change, name, row, at));
+            records.push(expired(world, change, name, row, at).1);
         }
     }
     Came::Done(Json::object([("expired", Json::from(records.len() as u64))]), None, records)
 }
 
-fn expired(world: &mut World, change: &Change, name: &str, mut row: EscalationRow, at: Instant) -> Record {
+fn expired(
+    world: &mut World,
+    change: &Change,
+    name: &str,
+    mut row: EscalationRow,
+    at: Instant,
+) -> (EscalationRow, Record) {
     row.state = transition(row.state, None).unwrap_or(row.state);
     let reason = "nobody answered in time".to_owned();
     row.answer = Some(GivenAnswer { decision: None, person: None, reason, at, intent: None });
     let body = shown(name, &row);
-    world.put(key(change, Entity::Escalation(name.to_owned())), Row::Escalation(Box::new(row)));
-    Record::Event(Box::new(EventRecord::consequence(&change.tenant, "question_expired", body, at)))
+    world.put(key(change, Entity::Escalation(name.to_owned())), Row::Escalation(Box::new(row.clone())));
+    let record = EventRecord::consequence(&change.tenant, "question_expired", body, at);
+    (row, Record::Event(Box::new(record)))
 }

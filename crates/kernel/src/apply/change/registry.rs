@@ -115,6 +115,7 @@ pub(super) fn activate(world: &mut World, change: &Change, contract: &Arc<Compil
         Ok(base) => row.base = base,
         Err(refusal) => return refused(change, name, &row, refusal, "activate"),
     }
+    let mut fresh = Vec::new();
     for (resource, declared) in &contract.contract.resources {
         let resource_key = key(change, Entity::Resource(resource.clone()));
         let text = declared_text(declared);
@@ -131,9 +132,13 @@ pub(super) fn activate(world: &mut World, change: &Change, contract: &Arc<Compil
             Some(_) => {}
             None => {
                 known.declared = Some(text);
-                world.put(resource_key, Row::Resource(known));
+                fresh.push((resource_key, known));
             }
         }
+    }
+    // Only now can nothing refuse it any more.
+    for (resource_key, known) in fresh {
+        world.put(resource_key, Row::Resource(known));
     }
     row.contract = Some(contract.digest);
     row.parent = contract.contract.parent.clone();

@@ -1,0 +1,101 @@
+//! Commands as plain data: what a generator makes, the second reducer understands and the harness turns into the
+//! kernel's own.
+
+/// Who asks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Who {
+    Operator(String),
+    Monitor,
+    Agent(String),
+    Kernel,
+}
+
+/// One command. Instants are microseconds.
+#[derive(Clone, Debug)]
+pub enum Command {
+    Register { who: Who, contract: String, version: Option<String> },
+    Activate { who: Who, contract: String },
+    Restrict { who: Who, agent: String, status: String, actions: Vec<String> },
+    Lift { who: Who, agent: String, status: String },
+    Retire { who: Who, agent: String },
+    OpenFlow { who: Who, flow: String, agent: String, parent: Option<String> },
+    EndFlow { who: Who, flow: String, abort: bool },
+    Write { who: Who, writes: Vec<Write> },
+    Remember { who: Who, flow: String, value: i64 },
+    Freeze { who: Who, slot: String, flow: Option<String>, keys: Vec<String> },
+    Import { who: Who, name: String, at: i64, risk: Option<i64> },
+    Propose(Proposal),
+    Answer(Answer),
+    ExpireQuestions { who: Who, questions: Vec<String> },
+    Settle { who: Who, intent: String, event: String },
+    ExpireIntents { who: Who },
+    Halt { who: Who },
+    Resume { who: Who },
+}
+
+/// One value of state.
+#[derive(Clone, Debug)]
+pub struct Write {
+    pub key: String,
+    pub value: i64,
+    pub expect: Option<u64>,
+}
+
+/// What an agent wants to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Proposal {
+    pub agent: String,
+    pub action: String,
+    pub order: String,
+    pub amount: i64,
+    pub flow: Option<String>,
+    pub snapshot: Option<String>,
+    pub key: Option<String>,
+    pub tokens: u64,
+    pub valid_until: Option<i64>,
+    pub created_at: Option<i64>,
+    /// Whether naming a flow opens it.
+    pub opens: bool,
+    /// Whether the runtime performs what is accepted, rather than the caller.
+    pub by_runtime: bool,
+    /// The contract it is formed under, where that is not the one in force.
+    pub under: Option<String>,
+}
+
+/// What a person says to a question.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub who: Who,
+    pub question: String,
+    pub decision: String,
+    /// Whether the person saw these bytes.
+    pub right: bool,
+    pub groups: Vec<String>,
+    pub by_runtime: bool,
+}
+
+impl Command {
+    /// What the tally calls it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Command::Register { .. } => "register",
+            Command::Activate { .. } => "activate",
+            Command::Restrict { .. } => "restrict",
+            Command::Lift { .. } => "lift",
+            Command::Retire { .. } => "retire",
+            Command::OpenFlow { .. } => "open_flow",
+            Command::EndFlow { .. } => "end_flow",
+            Command::Write { .. } => "write",
+            Command::Remember { .. } => "remember",
+            Command::Freeze { .. } => "freeze",
+            Command::Import { .. } => "import",
+            Command::Propose(_) => "propose",
+            Command::Answer(_) => "answer",
+            Command::ExpireQuestions { .. } => "expire_questions",
+            Command::Settle { .. } => "settle",
+            Command::ExpireIntents { .. } => "expire_intents",
+            Command::Halt { .. } => "halt",
+            Command::Resume { .. } => "resume",
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! Random commands from small alphabets, so that they get in each other's way.
+
+use crate::commands::{Answer, Command, Proposal, Who, Write};
+use crate::contracts::SECOND;
+use crate::reducer::Reducer;
+use proptest::collection::vec;
+use proptest::option::weighted as maybe;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// A command that still has to be told what it is about, how long after the last it comes, and whether it shares a
+/// batch with the last where it comes at the same instant.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    pub after: i64,
+    pub joins: bool,
+    pub what: What,
+}
+
+/// What is wished for; numbers pick among what is there by then.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// Said already.
+    Plain(Command),
+    /// A proposal whose times are told from now.
+    Propose { proposal: Proposal, valid_for: Option<i64>, created: Option<i64> },
+    /// A proposal that was sent before, with another key perhaps.
+    Repeat { back: usize, key: Option<String> },
+    /// An answer to one of the latest questions.
+    Answer { back: usize, answer: Answer },
+    /// One of the latest intents ends.
+    Settle { back: usize, who: Who, event: String },
+    /// A flow out of the latest one.
+    Descend { who: Who, agent: String },
+    /// A snapshot from another time, kept under a name.
+    Import { who: Who, name: String, after: i64, risk: Option<i64> },
+    /// The latest questions end.
+    ExpireQuestions { who: Who, latest: usize },
+}
+
+impl What {
+    /// The command with this number, now that it is known what is there.
+    pub fn told(&self, number: usize, seen: &Reducer, at: i64) -> Command {
+        match self {
+            What::Plain(command) => numbered(command, number),
+            What::Propose { proposal, valid_for, created } => Command::Propose(Proposal {
+                valid_until: valid_for.map(|after| at + after * SECOND),
+                created_at: created.map(|after| at + after * SECOND),
+                snapshot: proposal.snapshot.as_ref().map(|name| frozen(name, seen)),
+                ..proposal.clone()
+            }),
+            What::Repeat { back, key } => match seen.sent.iter().rev().nth(back % seen.sent.len().max(1)) {
+                Some(sent) => Command::Propose(Proposal { key: key.clone().or(sent.key.clone()), ..sent.clone() }),
+                None => Command::Halt { who: Who::Agent("lead".to_owned()) },
+            },
+            What::Answer { back, answer } => {
+                if seen.questions.is_empty() && *back > 0 {
+                    return Command::Propose(paying(12, number));
+                }
+                let open = seen.questions.iter().filter(|question| question.state == "OPEN");
+                let question = one_of(open.map(|question| &question.name).collect(), *back);
+                let last = || seen.questions.last().map_or("e-none".to_owned(), |question| question.name.clone());
+                Command::Answer(Answer { question: question.unwrap_or_else(last), ..answer.clone() })
+            }
+            What::Settle { back, who, event } => {
+                if seen.intents.is_empty() && *back > 0 {
+                    return Command::Propose(paying(3, number));
+                }
+                let intent = one_of(seen.intents.iter().map(|intent| &intent.name).collect(), *back);
+                let intent = intent.unwrap_or("i-none".to_owned());
+                Command::Settle { who: who.clone(), intent, event: event.clone() }
+            }
+            What::Descend { who, agent } => {
+                let deepest = seen.flows.iter().max_by_key(|(_, flow)| flow.depth).map(|(name, _)| name.clone());
+                let (who, agent) = (who.clone(), agent.clone());
+                Command::OpenFlow { who, flow: format!("d-{number}"), agent, parent: deepest }
+            }
+            What::Import { who, name, after, risk } => {
+                Command::Import { who: who.clone(), name: name.clone(), at: at + after * SECOND, risk: *risk }
+            }
+            What::ExpireQuestions { who, latest } => {
+                let names = seen.questions.iter().rev().take(*latest).map(|question| question.name.clone()).collect();
+                Command::ExpireQuestions { who: who.clone(), questions: names }
+            }
+        }
+    }
+}
+
+/// In place of an answer that has no question yet, and of a report without an intent.
+fn paying(amount: i64, number: usize) -> Proposal {
+    Proposal {
+        agent: "lead".to_owned(),
+        action: "pay".to_owned(),
+        order: format!("P{number}"),
+        amount,
+        flow: None,
+        snapshot: None,
+        key: None,
+        tokens: 0,
+        valid_until: None,
+        created_at: None,
+        opens: true,
+        by_runtime: true,
+        under: None,
+    }
+}
+
+/// Counted from the latest back.
+fn one_of(names: Vec<&String>, back: usize) -> Option<String> {
+    let index = names.len().checked_sub(1 + back % names.len().max(1))?;
+    names.get(index).map(|name| (*name).clone())
+}
+
+/// What names something new is named by its number.
+fn numbered(command: &Command, number: usize) -> Command {
+    let mut command = command.clone();
+    if let Command::OpenFlow { flow, .. } = &mut command
+        && flow.is_empty()
+    {
+        *flow = format!("o-{number}");
+    }
+    if let Command::Freeze { slot, .. } = &mut command {
+        *slot = format!("t-{number:04}");
+    }
+    command
+}
+
+/// `t0` is the latest frozen snapshot, `t1` the one before.
+fn frozen(name: &str, seen: &Reducer) -> String {
+    let back = match name {
+        "t0" => 0,
+        "t1" => 1,
+        _ => return name.to_owned(),
+    };
+    let found = seen.snapshots.keys().rev().filter(|name| name.starts_with("t-")).nth(back);
+    found.map_or(name.to_owned(), String::clone)
+}
+
+fn words(list: &[&'static str]) -> BoxedStrategy<String> {
+    select(list.to_vec()).prop_map(str::to_owned).boxed()
+}
+
+fn operator() -> Who {
+    Who::Operator("ann".to_owned())
+}
+
+/// Mostly someone who may.
+fn anyone() -> BoxedStrategy<Who> {
+    prop_oneof![
+        10 => Just(operator()),
+        1 => Just(Who::Monitor),
+        1 => Just(Who::Kernel),
+        2 => words(&["lead", "junior", "thief"]).prop_map(Who::Agent),
+    ]
+    .boxed()
+}
+
+/// Mostly an agent.
+fn agents_or_anyone() -> BoxedStrategy<Who> {
+    prop_oneof![3 => words(&["lead", "junior"]).prop_map(Who::Agent), 2 => anyone()].boxed()
+}
+
+fn agent() -> BoxedStrategy<String> {
+    prop_oneof![20 => words(&["lead", "lead", "junior"]), 1 => words(&["thief"])].boxed()
+}
+
+fn flow() -> BoxedStrategy<String> {
+    words(&["f0", "f1", "f2", "f3"]).boxed()
+}
+
+fn contract() -> BoxedStrategy<String> {
+    words(&["lead-1", "lead-1", "lead-2", "lead-odd", "junior-1", "junior-1", "junior-wide", "junior-wide"]).boxed()
+}
+
+fn proposals() -> BoxedStrategy<What> {
+    let what = (
+        agent(),
+        prop_oneof![12 => words(&["pay"]), 3 => words(&["note"]), 2 => words(&["look"]), 1 => words(&["rob"])],
+        words(&["A", "B", "C", "D", "E", "F", "G", "H"]),
+        select(vec![1, 2, 2, 3, 3, 5, 5, 8, 10, 11, 12, 12, 15, 20, 21, 41, 101]),
+        maybe(0.6, flow()),
+    );
+    let with = (
+        maybe(0.85, words(&["current", "current", "current", "current", "s0", "t0", "t1"])),
+        maybe(0.2, words(&["k0", "k1", "k2"])),
+        select(vec![0, 0, 0, 0, 1, 6]),
+        maybe(0.1, select(vec![-1, 0, 40, 240, 299, 300, 301])),
+        maybe(0.1, select(vec![-200, -1, 0, 5, 6])),
+    );
+    let door = (prop::bool::weighted(0.85), prop::bool::weighted(0.8), maybe(0.05, contract()));
+    (what, with, door)
+        .prop_map(|(what, with, (opens, by_runtime, under))| {
+            let (agent, action, order, amount, flow) = what;
+            let (snapshot, key, tokens, valid_for, created) = with;
+            // Only a junior needs a snapshot.
+            let snapshot = snapshot.filter(|_| agent == "junior" || tokens == 1);
+            let under = under.filter(|under| under.starts_with(&agent));
+            let (valid_until, created_at) = (None, None);
+            let proposal = Proposal {
+                agent,
+                action,
+                order,
+                amount,
+                flow,
+                snapshot,
+                key,
+                tokens,
+                valid_until,
+                created_at,
+                opens,
+                by_runtime,
+                under,
+            };
+            What::Propose { proposal, valid_for, created }
+        })
+        .boxed()
+}
+
+fn answers() -> BoxedStrategy<What> {
+    let who = prop_oneof![
+        6 => words(&["ann", "bob"]).prop_map(Who::Operator),
+        1 => words(&["lead", "junior"]).prop_map(Who::Operator),
+        1 => anyone(),
+    ];
+    let decision = words(&["OVERRIDE", "OVERRIDE", "OVERRIDE", "OVERRIDE", "ABORT", "approve"]);
+    let groups = prop_oneof![9 => Just(vec!["mail".to_owned(), "desk".to_owned()]), 1 => Just(vec!["mail".to_owned()])];
+    (0..4_usize, who, decision, prop::bool::weighted(0.9), groups, any::<bool>())
+        .prop_map(|(back, who, decision, right, groups, by_runtime)| {
+            let question = String::new();
+            What::Answer { back, answer: Answer { who, question, decision, right, groups, by_runtime } }
+        })
+        .boxed()
+}
+
+fn registry() -> BoxedStrategy<What> {
+    let version = maybe(0.4, words(&["0.1.0", "1.9.9", "2.0.0", "0.0.9", "new"]));
+    let status = || {
+        words(&[
+            "SUSPENDED",
+            "SUSPENDED",
+            "PASSIVE",
+            "DEGRADED",
+            "DEGRADED",
+            "ESCALATION_ONLY",
+            "ESCALATION_ONLY",
+            "ACTIVE",
+        ])
+    };
+    let actions = prop_oneof![2 => Just(Vec::new()), 3 => vec(words(&["pay", "note", "look"]), 1..3)];
+    prop_oneof![
+        4 => (agents_or_anyone(), contract(), version)
+            .prop_map(|(who, contract, version)| Command::Register { who, contract, version }),
+        4 => (anyone(), contract()).prop_map(|(who, contract)| Command::Activate { who, contract }),
+        4 => (anyone(), agent(), status(), actions)
+            .prop_map(|(who, agent, status, actions)| Command::Restrict { who, agent, status, actions }),
+        7 => (anyone(), agent(), status()).prop_map(|(who, agent, status)| Command::Lift { who, agent, status }),
+        1 => (agents_or_anyone(), agent()).prop_map(|(who, agent)| Command::Retire { who, agent }),
+        1 => anyone().prop_map(|who| Command::Halt { who }),
+        2 => anyone().prop_map(|who| Command::Resume { who }),
+    ]
+    .prop_map(What::Plain)
+    .boxed()
+}
+
+fn flows() -> BoxedStrategy<What> {
+    prop_oneof![
+        4 => (agents_or_anyone(), flow(), agent(), maybe(0.4, flow()))
+            .prop_map(|(who, flow, agent, parent)| Command::OpenFlow { who, flow, agent, parent }),
+        1 => (agents_or_anyone(), agent(), maybe(0.5, flow()))
+            .prop_map(|(who, agent, parent)| Command::OpenFlow { who, flow: String::new(), agent, parent }),
+        2 => (agents_or_anyone(), flow(), any::<bool>())
+            .prop_map(|(who, flow, abort)| Command::EndFlow { who, flow, abort }),
+        1 => (agents_or_anyone(), flow(), 0..3_i64).prop_map(|(who, flow, value)| Command::Remember { who, flow, value }),
+    ]
+    .prop_map(What::Plain).boxed()
+}
+
+fn context() -> BoxedStrategy<What> {
+    let key = || words(&["risk", "risk", "agents/lead/x", "agents/junior/x"]);
+    let write = (key(), 0..3_i64, maybe(0.5, 0..4_u64)).prop_map(|(key, value, expect)| Write { key, value, expect });
+    let writes = (agents_or_anyone(), vec(write, 1..3)).prop_map(|(who, writes)| Command::Write { who, writes });
+    let freezes = (agents_or_anyone(), maybe(0.3, flow()), vec(key(), 1..3))
+        .prop_map(|(who, flow, keys)| Command::Freeze { who, slot: String::new(), flow, keys });
+    let import = (anyone(), words(&["s0", "s1"]), select(vec![-601, -600, 0, 0, 5, 6]), maybe(0.9, 0..3_i64));
+    prop_oneof![
+        4 => writes.prop_map(What::Plain),
+        3 => freezes.prop_map(What::Plain),
+        2 => import.prop_map(|(who, name, after, risk)| What::Import { who, name, after, risk }),
+    ]
+    .boxed()
+}
+
+fn what() -> BoxedStrategy<What> {
+    let event = words(&["SUCCEED", "SUCCEED", "FAIL", "FAIL", "CANCEL", "DOUBT"]);
+    let settle =
+        (0..4_usize, agents_or_anyone(), event).prop_map(|(back, who, event)| What::Settle { back, who, event });
+    let expire = prop_oneof![
+        (anyone(), 1..4_usize).prop_map(|(who, latest)| What::ExpireQuestions { who, latest }),
+        anyone().prop_map(|who| What::Plain(Command::ExpireIntents { who })),
+    ];
+    prop_oneof![
+        22 => proposals(),
+        3 => (0..4_usize, maybe(0.3, words(&["k0", "k1", "k2"]))).prop_map(|(back, key)| What::Repeat { back, key }),
+        5 => answers(),
+        6 => settle,
+        2 => expire,
+        6 => registry(),
+        4 => flows(),
+        5 => context(),
+    ]
+    .boxed()
+}
+
+/// Mostly at once; sometimes just over a proposal's time, a question's deadline, a window.
+fn wish(what: impl Strategy<Value = What> + 'static) -> BoxedStrategy<Wish> {
+    let after = prop_oneof![
+        12 => Just(0),
+        4 => select(vec![1, 9, 30]),
+        2 => select(vec![31, 300, 301]),
+        1 => select(vec![600, 601, 900, 901, 3_599, 3_600, 90_000]),
+    ];
+    (after, any::<bool>(), what).prop_map(|(after, joins, what)| Wish { after, joins, what }).boxed()
+}
+
+/// A short story: mostly one command, sometimes a few that belong together.
+fn story() -> BoxedStrategy<Vec<Wish>> {
+    let ladder = (wish(Just(What::Descend { who: operator(), agent: "lead".to_owned() })), 9..=10_usize)
+        .prop_map(|(wish, steps)| vec![wish; steps]);
+    // The same question asked until nobody may be asked any more, or answered twice.
+    let pesters = (wish(proposals()), 2..=4_usize).prop_map(|(wish, times)| {
+        let again = |turn: usize| {
+            let mut wish = wish.clone();
+            if let What::Propose { proposal, .. } = &mut wish.what {
+                proposal.action = "pay".to_owned();
+                proposal.amount = 12;
+                proposal.order = ["A", "B", "C", "D"][turn].to_owned();
+                proposal.key = None;
+            }
+            wish
+        };
+        (0..times).map(again).collect()
+    });
+    let agreed = (wish(answers()), wish(answers())).prop_map(|(mut first, mut second)| {
+        for (wish, person) in [(&mut first, "ann"), (&mut second, "bob")] {
+            if let What::Answer { back, answer } = &mut wish.what {
+                *back = 0;
+                answer.who = Who::Operator(person.to_owned());
+            }
+        }
+        vec![first, second]
+    });
+    prop_oneof![
+        60 => wish(what()).prop_map(|wish| vec![wish]),
+        1 => ladder,
+        3 => pesters,
+        3 => agreed,
+    ]
+    .boxed()
+}
+
+/// Two agents in force, mostly: without them everything is refused for the same reason.
+fn beginning() -> BoxedStrategy<Vec<Wish>> {
+    let at_once = |command: Command| Wish { after: 0, joins: true, what: What::Plain(command) };
+    let enroll = |contract: &str| {
+        let (who, contract) = (operator(), contract.to_owned());
+        let register = Command::Register { who: who.clone(), contract: contract.clone(), version: None };
+        vec![register, Command::Activate { who, contract }]
+    };
+    let write = Write { key: "risk".to_owned(), value: 1, expect: None };
+    let state = Command::Write { who: operator(), writes: vec![write] };
+    let both: Vec<Command> = [enroll("lead-1"), enroll("junior-1"), vec![state]].concat();
+    // The junior's contract is not in force.
+    let waiting = [enroll("lead-1"), enroll("junior-1").into_iter().take(1).collect()].concat();
+    prop_oneof![
+        30 => Just(both.into_iter().map(at_once).collect()),
+        3 => Just(waiting.into_iter().map(at_once).collect()),
+        1 => Just(enroll("lead-odd").into_iter().map(at_once).collect()),
+        1 => Just(Vec::new()),
+    ]
+    .boxed()
+}
+
+/// A whole run.
+pub fn runs() -> BoxedStrategy<Vec<Wish>> {
+    (beginning(), vec(story(), 1..40))
+        .prop_map(|(beginning, stories)| beginning.into_iter().chain(stories.into_iter().flatten()).collect())
+        .boxed()
+}

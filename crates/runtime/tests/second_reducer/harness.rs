@@ -1,0 +1,309 @@
+//! The kernel twice: over a world that holds everything, and over slices that hold only what was asked for.
+
+use crate::commands::{self, Who};
+use crate::contracts;
+use crate::store::Store;
+use kernel::agent::{Actor, AgentStatus};
+use kernel::apply::apply;
+use kernel::change::{Act, Change, HumanAnswer, Registration, Write};
+use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlow};
+use kernel::escalation::EscalationRow;
+use kernel::evaluator::Compiled;
+use kernel::flow::FlowEvent;
+use kernel::ids::{Digest, TENANT_DEFAULT};
+use kernel::intent::IntentEvent;
+use kernel::json::{Json, Object};
+use kernel::outcome::Outcome;
+use kernel::proposal::Proposal;
+use kernel::request::Provenance;
+use kernel::snapshot::Snapshot;
+use kernel::time::Instant;
+use kernel::world::{Entity, Key, Loaded, Row, World};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Every contract, compiled once.
+pub struct Library {
+    by_name: BTreeMap<String, Arc<Compiled>>,
+}
+
+impl Library {
+    pub fn new() -> Library {
+        let load = |name: &&str| {
+            let loaded = engines::load::load(&contracts::text(name));
+            let compiled = loaded.unwrap_or_else(|problems| panic!("{name}: {problems:?}")).compiled;
+            ((*name).to_owned(), Arc::new(compiled))
+        };
+        Library { by_name: contracts::NAMES.iter().map(load).collect() }
+    }
+
+    pub fn named(&self, name: &str) -> Arc<Compiled> {
+        self.by_name[name].clone()
+    }
+
+    pub fn name_of(&self, digest: Digest) -> &str {
+        let found = self.by_name.iter().find(|(_, contract)| contract.digest == digest);
+        found.map_or("unheard of", |(name, _)| name)
+    }
+
+    fn compiled(&self, digest: Digest) -> Arc<Compiled> {
+        self.named(self.name_of(digest))
+    }
+}
+
+/// What came out of the kernel, to the byte.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Came {
+    /// Line, what a change tells besides, bodies of the records; verdict and codes once more for reading.
+    Done {
+        line: String,
+        body: String,
+        records: Vec<String>,
+        verdict: String,
+        codes: Vec<String>,
+    },
+    Prepare,
+}
+
+impl Came {
+    pub fn of(outcome: &Outcome) -> Option<Came> {
+        match outcome {
+            Outcome::Need(_) => None,
+            Outcome::Prepare => Some(Came::Prepare),
+            Outcome::Done(done) => Some(Came::Done {
+                line: done.answer.to_line(),
+                body: done.body.to_canonical(),
+                records: done.records.iter().map(|record| record.body().to_canonical()).collect(),
+                verdict: done.answer.verdict.word().to_owned(),
+                codes: done.answer.reasons().into_iter().map(str::to_owned).collect(),
+            }),
+        }
+    }
+}
+
+/// Both kernels, side by side.
+pub struct Harness<'a> {
+    library: &'a Library,
+    tenant: Arc<str>,
+    pub world: World,
+    pub store: Store,
+    /// What frozen snapshots are called.
+    slots: BTreeMap<String, String>,
+    /// Commands of one batch that the slices have still to carry out, with what came of them.
+    waiting: Vec<(Command, Came)>,
+    at: Instant,
+}
+
+impl<'a> Harness<'a> {
+    pub fn new(library: &'a Library) -> Harness<'a> {
+        let (tenant, at) = (Arc::from(TENANT_DEFAULT), Instant::PURE_DEFAULT);
+        Harness {
+            library,
+            tenant,
+            world: World::complete(),
+            store: Store::default(),
+            slots: BTreeMap::new(),
+            waiting: Vec::new(),
+            at,
+        }
+    }
+
+    /// Carries a command out over everything; slices follow when the batch is full.
+    pub fn apply(&mut self, number: usize, command: &commands::Command, at: i64, joins: bool) -> Came {
+        let at = Instant::from_micros(at);
+        if !joins || at != self.at {
+            self.settle_batch();
+        }
+        self.at = at;
+        let formed = self.formed(number, command);
+        let outcome = apply(&mut self.world, &formed, at);
+        let came = Came::of(&outcome).unwrap_or_else(|| panic!("a complete world needs nothing: {formed:?}"));
+        if let (commands::Command::Freeze { slot, .. }, Outcome::Done(done)) = (command, &outcome)
+            && let Some(id) = done.body.get("snapshot").and_then(Json::as_text)
+        {
+            self.slots.insert(slot.clone(), id.to_owned());
+        }
+        self.waiting.push((formed, came.clone()));
+        came
+    }
+
+    /// Carries the batch out over slices and compares every byte.
+    pub fn settle_batch(&mut self) {
+        let batch = std::mem::take(&mut self.waiting);
+        self.store.carry(&batch, self.at);
+    }
+
+    pub fn key(&self, entity: Entity) -> Key {
+        Key { tenant: self.tenant.clone(), entity }
+    }
+
+    fn agent_contracts(&self, agent: &str) -> (Option<Digest>, Option<Digest>) {
+        match self.world.get(&self.key(Entity::Agent(agent.to_owned()))) {
+            Loaded::Present(Row::Agent(row)) => (row.contract, row.offered),
+            Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => (None, None),
+        }
+    }
+
+    fn submission(&self, proposal: Proposal, under: Option<&String>, ids: MintedIds, door: Door) -> Arc<Submission> {
+        let (in_force, offered) = self.agent_contracts(&proposal.agent);
+        let contract = match (under, in_force.or(offered)) {
+            (Some(name), _) => self.library.named(name),
+            (None, Some(digest)) => self.library.compiled(digest),
+            (None, None) => self.library.named("nobody"),
+        };
+        let mut ancestors = Vec::new();
+        let mut parent = contract.contract.parent.clone();
+        while let Some(name) = parent.take() {
+            let Some(digest) = self.agent_contracts(&name).0 else { break };
+            let above = self.library.compiled(digest);
+            parent = above.contract.parent.clone();
+            ancestors.push(above);
+        }
+        let formed = Submission::new(self.tenant.clone(), proposal, contract, Provenance::Unknown, ids);
+        Arc::new(formed.under(ancestors).through(door))
+    }
+
+    fn formed(&self, number: usize, command: &commands::Command) -> Command {
+        if let commands::Command::Propose(proposal) = command {
+            let ids = ids(number);
+            let door = door(proposal.opens, proposal.by_runtime);
+            let read = Proposal::from_json(self.proposal_json(proposal)).unwrap();
+            return Command::Submit(self.submission(read, proposal.under.as_ref(), ids, door));
+        }
+        let (who, act) = self.act(number, command);
+        let id = format!("c-{number}");
+        Command::Change(Arc::new(Change { tenant: self.tenant.clone(), id, actor: actor(who), act }))
+    }
+
+    fn proposal_json(&self, proposal: &commands::Proposal) -> Json {
+        let mut members = Object::new();
+        let mut put = |key: &str, value: Option<Json>| members.extend(value.map(|value| (key.to_owned(), value)));
+        let mut params = Object::new();
+        if proposal.action != "look" {
+            params.insert("order".to_owned(), Json::text(proposal.order.as_str()));
+        }
+        if proposal.action == "pay" {
+            params.insert("amount".to_owned(), number_json(proposal.amount));
+        }
+        let snapshot = proposal.snapshot.as_ref().map(|name| self.slots.get(name).unwrap_or(name));
+        let instant = |micros: i64| Json::text(Instant::from_micros(micros).to_string());
+        put("agent", Some(Json::text(proposal.agent.as_str())));
+        put("action", Some(Json::text(proposal.action.as_str())));
+        put("params", Some(Json::Object(params)));
+        put("flow", proposal.flow.as_deref().map(Json::from));
+        put("snapshot", snapshot.map(|name| Json::text(name.as_str())));
+        put("idempotency_key", proposal.key.as_deref().map(Json::from));
+        put("tokens", (proposal.tokens > 0).then(|| Json::from(proposal.tokens)));
+        put("valid_until", proposal.valid_until.map(instant));
+        put("created_at", proposal.created_at.map(instant));
+        Json::Object(members)
+    }
+
+    fn act<'c>(&self, number: usize, command: &'c commands::Command) -> (&'c Who, Act) {
+        use commands::Command as Plain;
+        let because = String::new;
+        match command {
+            Plain::Register { who, contract, version } => {
+                let contract = self.library.named(contract);
+                let above = contract.contract.parent.as_ref().and_then(|parent| self.agent_contracts(parent).0);
+                let parent = above.map(|digest| self.library.compiled(digest));
+                let registration = Registration { contract, parent, version: version.clone(), session: None };
+                (who, Act::Register(Box::new(registration)))
+            }
+            Plain::Activate { who, contract } => (who, Act::Activate(self.library.named(contract))),
+            Plain::Restrict { who, agent, status, actions } => {
+                let status = AgentStatus::from_word(status).unwrap();
+                let (agent, actions) = (agent.clone(), actions.clone());
+                (who, Act::Restrict { agent, status, because: because(), actions })
+            }
+            Plain::Lift { who, agent, status } => {
+                let status = AgentStatus::from_word(status).unwrap();
+                (who, Act::Lift { agent: agent.clone(), status, because: because() })
+            }
+            Plain::Retire { who, agent } => (who, Act::Retire { agent: agent.clone(), because: because() }),
+            Plain::OpenFlow { who, flow, agent, parent } => {
+                (who, Act::OpenFlow { flow: flow.clone(), agent: agent.clone(), parent: parent.clone() })
+            }
+            Plain::EndFlow { who, flow, abort } => {
+                let event = if *abort { FlowEvent::Abort } else { FlowEvent::Close };
+                (who, Act::EndFlow { flow: flow.clone(), event })
+            }
+            Plain::Write { who, writes } => (who, Act::Merge(writes.iter().map(write).collect())),
+            Plain::Remember { who, flow, value } => {
+                let values = Object::from([("v".to_owned(), number_json(*value))]);
+                (who, Act::Remember { flow: flow.clone(), values })
+            }
+            Plain::Freeze { who, flow, keys, .. } => (who, Act::Freeze { flow: flow.clone(), keys: keys.clone() }),
+            Plain::Import { who, name, at, risk } => {
+                let state = risk.map(|risk| ("risk".to_owned(), number_json(risk))).into_iter().collect();
+                let (at, source, session) = (Instant::from_micros(*at), "test".to_owned(), Object::new());
+                let snapshot = Snapshot { at, source, flow: None, state, session };
+                (who, Act::Import { name: name.clone(), snapshot })
+            }
+            Plain::Propose(_) => panic!("a proposal is no change"),
+            Plain::Answer(answer) => (&answer.who, Act::Answer(Box::new(self.answer(number, answer)))),
+            Plain::ExpireQuestions { who, questions } => (who, Act::ExpireQuestions(questions.clone())),
+            Plain::Settle { who, intent, event } => {
+                let event = IntentEvent::from_word(event).unwrap();
+                (who, Act::Settle { intent: intent.clone(), event })
+            }
+            Plain::ExpireIntents { who } => (who, Act::ExpireIntents),
+            Plain::Halt { who } => (who, Act::Halt { because: because() }),
+            Plain::Resume { who } => (who, Act::Resume { because: because() }),
+        }
+    }
+
+    /// The proposal in question is formed again under the contract in force, as the runtime does.
+    fn answer(&self, number: usize, answer: &commands::Answer) -> HumanAnswer {
+        let row = match self.world.get(&self.key(Entity::Escalation(answer.question.clone()))) {
+            Loaded::Present(Row::Escalation(row)) => Some(row),
+            Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => None,
+        };
+        let again = |row: &EscalationRow| {
+            let mut proposal = Proposal::from_json(row.proposal.clone()).unwrap();
+            proposal.flow = Some(row.flow.clone());
+            let ids = MintedIds { flow: row.flow.clone(), ..ids(number) };
+            self.submission(proposal, None, ids, door(false, answer.by_runtime))
+        };
+        let digest = row.map(|row| row.digest).filter(|_| answer.right).unwrap_or_else(|| Digest::of("other bytes"));
+        HumanAnswer {
+            escalation: answer.question.clone(),
+            decision: answer.decision.clone(),
+            digest,
+            groups: answer.groups.clone(),
+            reason: String::new(),
+            original: row.map(|row| again(row)),
+            modified: None,
+        }
+    }
+}
+
+fn ids(number: usize) -> MintedIds {
+    let id = |kind: &str| format!("{kind}-{number}");
+    MintedIds { proposal: id("p"), flow: id("f"), intent: id("i"), escalation: id("e") }
+}
+
+fn door(opens: bool, by_runtime: bool) -> Door {
+    Door {
+        flows: if opens { UnseenFlow::Opens } else { UnseenFlow::Refused },
+        performer: if by_runtime { Performer::Runtime } else { Performer::Caller },
+        session: None,
+    }
+}
+
+fn actor(who: &Who) -> Actor {
+    match who {
+        Who::Operator(name) => Actor::Operator(name.clone()),
+        Who::Monitor => Actor::Monitor("m".to_owned()),
+        Who::Agent(name) => Actor::Agent(name.clone()),
+        Who::Kernel => Actor::Kernel,
+    }
+}
+
+fn write(write: &commands::Write) -> Write {
+    Write { key: write.key.clone(), value: number_json(write.value), expect: write.expect }
+}
+
+fn number_json(value: i64) -> Json {
+    Json::Number(kernel::decimal::Decimal::from(value))
+}

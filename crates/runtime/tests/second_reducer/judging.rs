@@ -1,0 +1,475 @@
+//! How the second reducer judges proposals and answers.
+
+use crate::commands::{Answer, Proposal, Who};
+use crate::contracts::{
+    AGE_MAX, ALL_MAX, ANSWER_WITHIN, APPROVERS, HOUR, NOTES_MAX, QUESTIONS_MAX, RETRIES, Rules, SECOND, STEPS_MAX,
+    TOKENS_MAX, TTL, TTL_MAX, rules,
+};
+use crate::reducer::{Flow, Intent, Print, Question, Reducer, Said, Snapshot, Step, Taking};
+use std::collections::BTreeSet;
+
+/// Everything found: what rejects, what asks, and whether something was refused for want.
+#[derive(Debug, Default)]
+struct Found {
+    reject: BTreeSet<String>,
+    ask: BTreeSet<String>,
+    want: bool,
+}
+
+impl Found {
+    fn reject(&mut self, when: bool, code: &str) {
+        if when {
+            self.reject.insert(code.to_owned());
+        }
+    }
+
+    fn want(&mut self, when: bool, code: &str) {
+        self.reject(when, code);
+        self.want |= when;
+    }
+}
+
+/// What is judged, when and how.
+struct Case<'a> {
+    proposal: &'a Proposal,
+    rules: Rules,
+    /// The contracts above, nearest first.
+    above: Vec<Rules>,
+    flow: &'a str,
+    named: bool,
+    at: i64,
+    /// Whether a person answered: then neither its own time nor its attempts count any more.
+    answered: bool,
+}
+
+/// A budget of an agent: whose, its name, how much is taken, at most how much, in which window.
+type Budget = (String, String, i64, i64, i64);
+
+impl Reducer {
+    /// The contract an agent's proposals are formed under.
+    pub fn contract_of(&self, agent: &str) -> String {
+        let known = self.agents.get(agent);
+        known.map_or("nobody".to_owned(), |agent| agent.contract.clone().unwrap_or_else(|| agent.offered.clone()))
+    }
+
+    pub fn propose(&mut self, number: usize, proposal: &Proposal, at: i64) -> Said {
+        let print = self.print(proposal);
+        let name = proposal.key.clone().map(|key| (proposal.agent.clone(), key));
+        if let Some((first, said)) = name.as_ref().and_then(|name| self.answered.get(name)) {
+            return if *first == print { said.clone() } else { Said::reject("IDEMPOTENCY_KEY_REUSED") };
+        }
+        let in_force = self.agents.get(&proposal.agent).and_then(|agent| agent.contract.clone());
+        let contract = proposal.under.clone().unwrap_or_else(|| self.contract_of(&proposal.agent));
+        if in_force.is_some_and(|in_force| in_force != contract) {
+            return Said::Prepare;
+        }
+        self.sent.push(proposal.clone());
+        let minted = format!("f-{number}");
+        let flow = proposal.flow.clone().unwrap_or(minted);
+        let named = proposal.flow.is_some();
+        let case = self.case(proposal, &contract, &flow, named, at, false);
+        let mut found = self.judge(&case);
+        if found.want && self.call_off_expired(at) {
+            found = self.judge(&case);
+        }
+        let asked = self.questions.iter().filter(|question| {
+            question.proposal.agent == proposal.agent && question.asked_at > at - HOUR && question.asked_at <= at
+        });
+        let exhausted = found.reject.is_empty() && !found.ask.is_empty() && asked.count() >= QUESTIONS_MAX;
+        found.reject(exhausted, "ESCALATION_BUDGET_EXHAUSTED");
+        self.count(&case, &found);
+        let said = if !found.reject.is_empty() {
+            if exhausted && let Some(agent) = self.agents.get_mut(&proposal.agent) {
+                agent.hold_against("PASSIVE", "Kernel", &[]);
+            }
+            Said::Verdict("REJECT", found.reject)
+        } else if !found.ask.is_empty() {
+            self.ask(number, &case);
+            Said::Verdict("ESCALATE", found.ask)
+        } else {
+            let valid_until = proposal.valid_until.unwrap_or(at + TTL);
+            self.take(&case, format!("i-{number}"), valid_until, proposal.by_runtime);
+            Said::accept()
+        };
+        if let Some(name) = name {
+            self.answered.insert(name, (print, said.clone()));
+        }
+        said
+    }
+
+    /// The key and the time of making do not count; neither does what only the door says.
+    fn print(&self, proposal: &Proposal) -> Print {
+        let snapshot = proposal.snapshot.as_ref().and_then(|name| self.snapshots.get(name));
+        let frozen = snapshot.filter(|snapshot| !snapshot.imported).cloned();
+        let name = if frozen.is_some() { None } else { proposal.snapshot.clone() };
+        let plain = Proposal {
+            key: None,
+            created_at: None,
+            opens: false,
+            by_runtime: false,
+            under: None,
+            snapshot: name,
+            order: if proposal.action == "look" { String::new() } else { proposal.order.clone() },
+            amount: if proposal.action == "pay" { proposal.amount } else { 0 },
+            ..proposal.clone()
+        };
+        Print { proposal: plain, snapshot: frozen }
+    }
+
+    fn case<'a>(
+        &self,
+        proposal: &'a Proposal,
+        contract: &str,
+        flow: &'a str,
+        named: bool,
+        at: i64,
+        answered: bool,
+    ) -> Case<'a> {
+        let rules_here = rules(contract);
+        let mut above = Vec::new();
+        let mut parent = rules_here.parent;
+        while let Some(name) = parent {
+            let Some(contract) = self.agents.get(name).and_then(|agent| agent.contract.as_deref()) else { break };
+            parent = rules(contract).parent;
+            above.push(rules(contract));
+        }
+        Case { proposal, rules: rules_here, above, flow, named, at, answered }
+    }
+
+    fn judge(&self, case: &Case<'_>) -> Found {
+        let mut found = Found::default();
+        found.reject(self.halted, "HALTED");
+        self.judge_agent(case, &mut found);
+        judge_time(case, &mut found);
+        self.judge_flow(case, &mut found);
+        for above in &case.above {
+            let agent = self.agents.get(above.agent);
+            let status = agent.map(|agent| agent.status());
+            found.reject(agent.is_none(), "AGENT_UNKNOWN");
+            found.reject(status == Some("SUSPENDED"), "AGENT_SUSPENDED");
+            found.reject(status == Some("RETIRED"), "AGENT_RETIRED");
+        }
+        if !["pay", "note", "look"].contains(&case.proposal.action.as_str()) || !case.rules.has_actions {
+            found.reject(true, "ACTION_NOT_ALLOWED");
+            return found;
+        }
+        self.judge_snapshot(case, &mut found);
+        for (agent, budget, amount, max, per) in budgets(case) {
+            let used = self.used(&agent, &budget, per, case.at);
+            found.want(used + amount > max, "BUDGET_EXCEEDED");
+        }
+        if case.proposal.action == "pay" {
+            judge_amount(case, &mut found);
+            for (resource, _, capacity) in &case.rules.resources {
+                let wanted = wanted(case, resource);
+                let free = capacity - self.held(resource) - self.consumed(resource);
+                found.want(wanted > free, "RESOURCE_INSUFFICIENT");
+            }
+        }
+        let effect = effect(case);
+        let same = self.intents.iter().filter(|intent| Some(&intent.effect) == effect.as_ref());
+        let states: Vec<&str> = same.map(|intent| intent.state).collect();
+        found.want(states.iter().any(|state| is_live(state)), "IN_PROGRESS");
+        found.reject(states.contains(&"SUCCEEDED"), "ALREADY_DONE");
+        found
+    }
+
+    /// The hardest state counts; an agent whose contract nobody put in force does nothing at all.
+    fn judge_agent(&self, case: &Case<'_>, found: &mut Found) {
+        let action = case.proposal.action.as_str();
+        let Some(agent) = self.agents.get(&case.proposal.agent).filter(|_| case.rules.agent == case.proposal.agent)
+        else {
+            found.reject(true, "AGENT_UNKNOWN");
+            return;
+        };
+        let revoked = agent.revokes(action);
+        let reads = action == "look" && case.rules.has_actions;
+        if agent.base == "RETIRED" {
+            found.reject(true, "AGENT_RETIRED");
+        } else if agent.has("SUSPENDED") {
+            found.reject(true, "AGENT_SUSPENDED");
+        } else if agent.base == "REGISTERED" {
+            found.reject(true, "CONTRACT_INACTIVE");
+        } else if agent.has("PASSIVE") {
+            found.reject(!reads || revoked, "AGENT_PASSIVE");
+        } else if revoked {
+            found.reject(true, "AGENT_DEGRADED");
+        } else if agent.has("ESCALATION_ONLY") {
+            found.ask.insert("AGENT_ESCALATION_ONLY".to_owned());
+        }
+    }
+
+    /// To an agent another's flow does not exist, whatever happened in it.
+    fn judge_flow(&self, case: &Case<'_>, found: &mut Found) {
+        let flow = self.flows.get(case.flow);
+        let foreign = flow.is_some_and(|flow| flow.agent != case.proposal.agent);
+        let unseen = flow.is_none() && case.named && !case.proposal.opens;
+        found.reject(foreign || unseen, "FLOW_UNKNOWN");
+        if foreign {
+            return;
+        }
+        found.reject(flow.is_some_and(|flow| flow.state != "OPEN"), "FLOW_CLOSED");
+        // What a person answers to was counted when it was asked.
+        if case.answered {
+            return;
+        }
+        let (steps, failed, tokens) = self.spent(case.flow);
+        found.reject(failed >= RETRIES, "REASONING_EXHAUSTION");
+        let spends = steps + 1 > STEPS_MAX || tokens + case.proposal.tokens > TOKENS_MAX;
+        found.reject(spends && case.rules.spends, "BUDGET_EXCEEDED");
+    }
+
+    fn judge_snapshot(&self, case: &Case<'_>, found: &mut Found) {
+        let reads = case.proposal.action == "look";
+        let Some(name) = &case.proposal.snapshot else {
+            found.reject(case.rules.needs_snapshot && !reads, "SNAPSHOT_MISSING");
+            return;
+        };
+        let live = self.state.get("risk").map(|(value, _)| *value);
+        let state = live.map(|risk| ("risk".to_owned(), risk)).into_iter().collect();
+        let current = Snapshot { at: case.at, flow: None, state, session: None, imported: true };
+        let known = self.snapshots.get(name).or_else(|| (name == "current").then_some(&current));
+        let Some(snapshot) = known else {
+            found.reject(true, "SNAPSHOT_UNKNOWN");
+            return;
+        };
+        let early = snapshot.at > case.at + 5 * SECOND;
+        let old = case.rules.needs_snapshot && case.at - snapshot.at > AGE_MAX;
+        // A question's deadline takes the place of the context's age.
+        found.reject((early || old) && !case.answered, "SNAPSHOT_STALE");
+        if case.rules.needs_snapshot && !reads {
+            let seen = snapshot.state.get("risk").copied();
+            found.reject(seen.is_none() || seen != live, "STATE_DRIFT");
+        }
+    }
+
+    /// Steps, failed ones and tokens of a flow.
+    pub fn spent(&self, flow: &str) -> (usize, usize, u64) {
+        let steps: Vec<&Step> = self.steps.iter().filter(|step| step.flow == flow).collect();
+        let failed = steps.iter().filter(|step| step.failed).count();
+        (steps.len(), failed, steps.iter().map(|step| step.tokens).sum())
+    }
+
+    /// What is used of a budget in the window that ends now.
+    pub fn used(&self, agent: &str, budget: &str, per: i64, at: i64) -> i64 {
+        let kept = |taking: &&Taking| {
+            let intent = self.intents.iter().find(|intent| Some(&intent.name) == taking.intent.as_ref());
+            !intent.is_some_and(|intent| intent.state == "FAILED" || intent.state == "CANCELLED")
+        };
+        let ours = |taking: &&Taking| taking.agent == agent && taking.budget == budget;
+        let takings = self.takings.iter().filter(ours).filter(kept);
+        takings.filter(|taking| taking.at > at - per && taking.at <= at).map(|taking| taking.amount).sum()
+    }
+
+    pub fn held(&self, resource: &str) -> i64 {
+        let live = self.intents.iter().filter(|intent| is_live(intent.state)).flat_map(|intent| &intent.holds);
+        live.filter(|(name, _, _)| name == resource).map(|(_, amount, _)| amount).sum()
+    }
+
+    pub fn consumed(&self, resource: &str) -> i64 {
+        let done = self.intents.iter().filter(|intent| intent.state == "SUCCEEDED").flat_map(|intent| &intent.holds);
+        done.filter(|(name, _, stock)| name == resource && *stock).map(|(_, amount, _)| amount).sum()
+    }
+
+    /// A step counts in an open flow of the agent's own; duplicates and the kill switch are no failed attempts.
+    fn count(&mut self, case: &Case<'_>, found: &Found) {
+        let known = self.agents.contains_key(&case.proposal.agent) && case.rules.agent == case.proposal.agent;
+        let shut = found.reject.contains("FLOW_UNKNOWN") || found.reject.contains("FLOW_CLOSED");
+        if !known || shut {
+            return;
+        }
+        let fresh = Flow { agent: case.proposal.agent.clone(), state: "OPEN", parent: None, depth: 0 };
+        self.flows.entry(case.flow.to_owned()).or_insert(fresh);
+        let excused = ["ALREADY_DONE", "IN_PROGRESS", "HALTED"];
+        let failed = found.reject.iter().any(|code| !excused.contains(&code.as_str()));
+        self.steps.push(Step { flow: case.flow.to_owned(), tokens: case.proposal.tokens, failed });
+    }
+
+    fn ask(&mut self, number: usize, case: &Case<'_>) {
+        self.questions.push(Question {
+            name: format!("e-{number}"),
+            proposal: case.proposal.clone(),
+            flow: case.flow.to_owned(),
+            quorum: case.rules.quorum,
+            asked_at: case.at,
+            intent: format!("i-{number}"),
+            state: "OPEN",
+            votes: BTreeSet::new(),
+        });
+    }
+
+    fn take(&mut self, case: &Case<'_>, intent: String, valid_until: i64, by_runtime: bool) {
+        let effect = effect(case);
+        let taken_for = effect.is_some().then(|| intent.clone());
+        for (agent, budget, amount, _, _) in budgets(case) {
+            self.takings.push(Taking { at: case.at, agent, budget, amount, intent: taken_for.clone() });
+        }
+        let Some(effect) = effect else { return };
+        let pays = case.proposal.action == "pay";
+        let resources = case.rules.resources.iter().filter(|(name, _, _)| pays && wanted(case, name) > 0);
+        let holds = resources.map(|(name, stock, _)| ((*name).to_owned(), wanted(case, name), *stock)).collect();
+        self.intents.push(Intent {
+            name: intent,
+            agent: case.proposal.agent.clone(),
+            effect,
+            holds,
+            valid_until,
+            // What names no executor is performed by the agent's host.
+            state: if by_runtime && pays { "READY" } else { "HANDED_OUT" },
+        });
+    }
+
+    /// Calls off what nobody started in time; whether there was any.
+    pub fn call_off_expired(&mut self, at: i64) -> bool {
+        let mut any = false;
+        for intent in self.intents.iter_mut().filter(|intent| intent.state == "READY" && intent.valid_until < at) {
+            intent.state = "CANCELLED";
+            any = true;
+        }
+        any
+    }
+
+    pub fn settle(&mut self, who: &Who, name: &str, event: &str) -> Said {
+        let Some(intent) = self.intents.iter_mut().find(|intent| intent.name == name) else {
+            return Said::reject("INTENT_UNKNOWN");
+        };
+        let person = matches!(who, Who::Operator(_));
+        if !person && *who != Who::Kernel && *who != Who::Agent(intent.agent.clone()) {
+            return Said::reject("NOT_AUTHORIZED");
+        }
+        let waits = intent.state == "READY" || intent.state == "HANDED_OUT";
+        let next = match (intent.state, event) {
+            (_, "SUCCEED") if is_live(intent.state) => "SUCCEEDED",
+            (_, "FAIL") if waits => "FAILED",
+            (_, "DOUBT") if waits => "IN_DOUBT",
+            ("READY", "CANCEL") => "CANCELLED",
+            ("HANDED_OUT", "CANCEL") if person => "CANCELLED",
+            ("IN_DOUBT", "FAIL") if person => "FAILED",
+            _ => return Said::reject("STEP_REFUSED"),
+        };
+        intent.state = next;
+        Said::accept()
+    }
+
+    pub fn expire_questions(&mut self, who: &Who, names: &[String], at: i64) -> Said {
+        if !matches!(who, Who::Kernel | Who::Operator(_)) {
+            return Said::reject("NOT_AUTHORIZED");
+        }
+        for question in self.questions.iter_mut().filter(|question| names.contains(&question.name)) {
+            if question.state == "OPEN" && at > question.asked_at + ANSWER_WITHIN {
+                question.state = "EXPIRED";
+            }
+        }
+        Said::accept()
+    }
+
+    pub fn answer(&mut self, answer: &Answer, at: i64) -> Said {
+        let found = self.questions.iter().position(|question| question.name == answer.question);
+        let Some(index) = found else { return Said::reject("APPROVAL_UNKNOWN") };
+        let question = self.questions[index].clone();
+        if question.state != "OPEN" {
+            return Said::reject("ALREADY_ANSWERED");
+        }
+        // Time has answered first.
+        if at > question.asked_at + ANSWER_WITHIN {
+            self.questions[index].state = "EXPIRED";
+            return Said::reject("ALREADY_ANSWERED");
+        }
+        let Who::Operator(person) = &answer.who else { return Said::reject("NOT_AUTHORIZED") };
+        if !["OVERRIDE", "ABORT"].contains(&answer.decision.as_str()) {
+            return Said::reject("PARAM_INVALID");
+        }
+        if *person == question.proposal.agent || !answer.groups.iter().any(|group| group == APPROVERS) {
+            return Said::reject("APPROVER_NOT_ENTITLED");
+        }
+        if !answer.right {
+            return Said::reject("APPROVAL_MISMATCH");
+        }
+        if answer.decision == "ABORT" {
+            self.questions[index].state = "ABORTED";
+            return Said::accept();
+        }
+        let mut votes = question.votes.clone();
+        votes.insert(person.clone());
+        if votes.len() < question.quorum {
+            self.questions[index].votes = votes;
+            return Said::accept();
+        }
+        let contract = self.contract_of(&question.proposal.agent);
+        let case = self.case(&question.proposal, &contract, &question.flow, true, at, true);
+        let mut found = self.judge(&case);
+        if found.want && self.call_off_expired(at) {
+            found = self.judge(&case);
+        }
+        if !found.reject.is_empty() {
+            return Said::Verdict("REJECT", found.reject);
+        }
+        self.take(&case, question.intent.clone(), at + TTL, answer.by_runtime);
+        self.questions[index].state = "OVERRIDDEN";
+        self.questions[index].votes = votes;
+        Said::accept()
+    }
+}
+
+fn is_live(state: &str) -> bool {
+    ["READY", "HANDED_OUT", "IN_DOUBT"].contains(&state)
+}
+
+fn judge_time(case: &Case<'_>, found: &mut Found) {
+    if case.answered {
+        return;
+    }
+    let created_at = case.proposal.created_at.unwrap_or(case.at);
+    found.reject(created_at > case.at + 5 * SECOND, "PARAM_INVALID");
+    if let Some(valid_until) = case.proposal.valid_until {
+        found.reject(valid_until < case.at, "TTL_EXPIRED");
+        found.reject(valid_until > created_at.min(case.at) + TTL_MAX, "TTL_TOO_LONG");
+    }
+}
+
+fn judge_amount(case: &Case<'_>, found: &mut Found) {
+    let amount = case.proposal.amount;
+    let above = case.above.iter().any(|above| amount > above.limit);
+    found.reject(amount > case.rules.limit || above, "LIMIT_EXCEEDED");
+    if amount > case.rules.ask {
+        found.reject(true, "NOT_ALLOWED");
+    } else if amount > case.rules.allow {
+        found.ask.insert("NEEDS_APPROVAL".to_owned());
+    }
+}
+
+/// The amount comes out of the pool, one place at the desk is taken.
+fn wanted(case: &Case<'_>, resource: &str) -> i64 {
+    match resource {
+        "pool" => case.proposal.amount,
+        "desk" => 1,
+        _ => 0,
+    }
+}
+
+/// What names the effect; reads have none.
+fn effect(case: &Case<'_>) -> Option<String> {
+    let Proposal { action, order, .. } = case.proposal;
+    match action.as_str() {
+        "pay" => Some(format!("pay {order}")),
+        "note" => Some(format!("note {order} in {}", case.flow)),
+        _ => None,
+    }
+}
+
+/// Every budget a proposal takes of, its own and those of every contract above.
+fn budgets(case: &Case<'_>) -> Vec<Budget> {
+    let mut budgets = Vec::new();
+    for rules in std::iter::once(&case.rules).chain(&case.above) {
+        let mut put = |name: &str, amount: i64, max: i64, per: i64| {
+            budgets.push((rules.agent.to_owned(), name.to_owned(), amount, max, per));
+        };
+        put("count for all actions per 1h", 1, ALL_MAX, HOUR);
+        match case.proposal.action.as_str() {
+            "pay" => put("sum of amount for pay per 1h", case.proposal.amount, rules.pay_max, HOUR),
+            "note" => put("count for note per 10m", 1, NOTES_MAX, 600 * SECOND),
+            _ => {}
+        }
+    }
+    budgets
+}

@@ -1,0 +1,191 @@
+//! Random commands through the kernel over a whole world, through the kernel over slices of a store, and through a
+//! second reducer that shares no code with it: all three must say and leave the same.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop loudly"
+)]
+
+mod commands;
+mod contracts;
+mod found;
+mod generator;
+mod harness;
+mod judging;
+mod reducer;
+mod shown;
+mod store;
+
+use generator::{Wish, runs};
+use harness::{Came, Harness, Library};
+use kernel::time::Instant;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use reducer::{Reducer, Said};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How often what occurred.
+type Tally = BTreeMap<String, usize>;
+
+fn said(came: &Came) -> Said {
+    match came {
+        Came::Prepare => Said::Prepare,
+        Came::Done { verdict, codes, .. } => match verdict.as_str() {
+            "ACCEPT" => Said::accept(),
+            "ESCALATE" => Said::Verdict("ESCALATE", codes.iter().cloned().collect()),
+            _ => Said::Verdict("REJECT", codes.iter().cloned().collect()),
+        },
+    }
+}
+
+/// What the last command of a run is answered with.
+fn last_said(library: &Library, wishes: &[Wish]) -> String {
+    let mut second = Reducer::default();
+    let mut harness = Harness::new(library);
+    let mut at = Instant::PURE_DEFAULT.micros();
+    let mut last = Said::Prepare;
+    for (number, wish) in wishes.iter().enumerate() {
+        at += wish.after * contracts::SECOND;
+        let command = wish.what.told(number, &second, at);
+        last = said(&harness.apply(number, &command, at, wish.joins));
+        second.apply(number, &command, at);
+    }
+    match last {
+        Said::Prepare => "PREPARE".to_owned(),
+        Said::Verdict(verdict, codes) if codes.is_empty() => verdict.to_owned(),
+        Said::Verdict(verdict, codes) => format!("{verdict} {}", codes.into_iter().collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// One run; the error tells everything that led to the disagreement.
+fn compare(library: &Library, wishes: &[Wish], tally: &mut Tally) -> Result<(), String> {
+    let mut harness = Harness::new(library);
+    let mut second = Reducer::default();
+    let mut at = Instant::PURE_DEFAULT.micros();
+    let mut story = String::new();
+    for (number, wish) in wishes.iter().enumerate() {
+        at += wish.after * contracts::SECOND;
+        let command = wish.what.told(number, &second, at);
+        let first = said(&harness.apply(number, &command, at, wish.joins));
+        let other = second.apply(number, &command, at);
+        story.push_str(&format!("{number} +{}s {command:?}\n    {first:?}\n", wish.after));
+        if first != other {
+            return Err(format!("{story}the second reducer says {other:?}"));
+        }
+        let (left, right) = (shown::of_world(&harness, library, at), shown::of_reducer(&second, at));
+        if left != right {
+            let both: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+            let differ = both.into_iter().filter(|key| left.get(*key) != right.get(*key));
+            let lines = differ.map(|key| format!("{key}: {:?}, the second {:?}", left.get(key), right.get(key)));
+            return Err(format!("{story}{}", lines.collect::<Vec<_>>().join("\n")));
+        }
+        count(&command, &first, tally);
+    }
+    count_ends(&second, tally);
+    harness.settle_batch();
+    let whole: BTreeMap<_, _> = harness.world.iter().map(|(key, row)| (key.clone(), row.to_stored())).collect();
+    if whole != harness.store.texts() {
+        return Err(format!("{story}slices left {:?}\ninstead of {whole:?}", harness.store.texts()));
+    }
+    Ok(())
+}
+
+fn count(command: &commands::Command, said: &Said, tally: &mut Tally) {
+    let mut add = |what: String| *tally.entry(what).or_default() += 1;
+    match said {
+        Said::Prepare => add(format!("{} PREPARE", command.word())),
+        Said::Verdict(verdict, codes) => {
+            add(format!("{} {verdict}", command.word()));
+            codes.iter().for_each(|code| add(code.clone()));
+        }
+    }
+}
+
+/// What became of questions and intents.
+fn count_ends(second: &Reducer, tally: &mut Tally) {
+    let questions = second.questions.iter().map(|question| format!("question {}", question.state));
+    let intents = second.intents.iter().map(|intent| format!("intent {}", intent.state));
+    for what in questions.chain(intents) {
+        *tally.entry(what).or_default() += 1;
+    }
+}
+
+/// Runs that make every kind of thing happen; fewer may miss one.
+const CASES: u32 = 400;
+
+/// Commands that nobody may be refused.
+const NEVER_REFUSED: [&str; 1] = ["expire_intents"];
+
+const COMMANDS: [&str; 18] = [
+    "activate",
+    "answer",
+    "end_flow",
+    "expire_intents",
+    "expire_questions",
+    "freeze",
+    "halt",
+    "import",
+    "lift",
+    "open_flow",
+    "propose",
+    "register",
+    "remember",
+    "restrict",
+    "resume",
+    "retire",
+    "settle",
+    "write",
+];
+
+/// Everything else that must have happened, by the words of the tally.
+const HAPPENED: &str = "
+    ACTION_NOT_ALLOWED AGENT_DEGRADED AGENT_ESCALATION_ONLY AGENT_PASSIVE AGENT_RETIRED AGENT_SUSPENDED AGENT_UNKNOWN
+    ALREADY_ANSWERED ALREADY_DONE APPROVAL_MISMATCH APPROVAL_UNKNOWN APPROVER_NOT_ENTITLED BUDGET_EXCEEDED
+    CONTRACT_INACTIVE CONTRACT_INVALID CONTRACT_WIDENS_PARENT ESCALATION_BUDGET_EXHAUSTED FLOW_CLOSED FLOW_UNKNOWN
+    HALTED IDEMPOTENCY_KEY_REUSED INTENT_UNKNOWN IN_PROGRESS LIMIT_EXCEEDED NEEDS_APPROVAL NOT_ALLOWED NOT_AUTHORIZED
+    PARAM_INVALID REASONING_EXHAUSTION RESOURCE_INSUFFICIENT SNAPSHOT_MISSING SNAPSHOT_STALE SNAPSHOT_UNKNOWN
+    STATE_CONFLICT STATE_DRIFT STEP_REFUSED TTL_EXPIRED TTL_TOO_LONG VERSION_MISMATCH";
+
+const ENDED: [&str; 11] = [
+    "intent CANCELLED",
+    "intent FAILED",
+    "intent HANDED_OUT",
+    "intent IN_DOUBT",
+    "intent READY",
+    "intent SUCCEEDED",
+    "propose ESCALATE",
+    "propose PREPARE",
+    "question ABORTED",
+    "question EXPIRED",
+    "question OVERRIDDEN",
+];
+
+/// A comparison of nothing agrees too, so everything must have happened.
+fn nothing_was_missed(tally: &Tally) {
+    let accepted = COMMANDS.iter().map(|word| format!("{word} ACCEPT"));
+    let refused = COMMANDS.iter().filter(|word| !NEVER_REFUSED.contains(word)).map(|word| format!("{word} REJECT"));
+    let rest = HAPPENED.split_whitespace().chain(ENDED).map(str::to_owned);
+    let missed: Vec<String> = accepted.chain(refused).chain(rest).filter(|what| !tally.contains_key(what)).collect();
+    assert!(missed.is_empty(), "these never happened: {missed:?}");
+}
+
+#[test]
+fn a_second_reducer_agrees_with_the_kernel() {
+    let library = Library::new();
+    let tally = RefCell::new(Tally::new());
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 2_000, ..Config::default() };
+    let mut runner = TestRunner::new(config);
+    let result =
+        runner.run(&runs(), |wishes| compare(&library, &wishes, &mut tally.borrow_mut()).map_err(TestCaseError::fail));
+    if let Err(failure) = result {
+        panic!("{failure}");
+    }
+    for (what, times) in tally.borrow().iter() {
+        println!("{times:6} {what}");
+    }
+    if cases >= CASES {
+        nothing_was_missed(&tally.borrow());
+    }
+}

@@ -1,0 +1,118 @@
+//! What is there in the end, in the same plain words for the kernel's world and for the second reducer.
+
+use crate::contracts::{HOUR, SECOND};
+use crate::harness::{Harness, Library};
+use crate::reducer::Reducer;
+use kernel::time::{Duration, Instant};
+use kernel::world::{Entity, Row};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub type Shown = BTreeMap<String, String>;
+
+/// The window of a budget; its name says it.
+fn window(budget: &str) -> i64 {
+    if budget.ends_with("10m") { 600 * SECOND } else { HOUR }
+}
+
+/// The kernel's world at an instant.
+pub fn of_world(harness: &Harness<'_>, library: &Library, at: i64) -> Shown {
+    let at = Instant::from_micros(at);
+    let contract = |digest: Option<kernel::ids::Digest>| digest.map(|digest| library.name_of(digest).to_owned());
+    let show = |(key, row): (&kernel::world::Key, &Row)| {
+        let name = key.entity.parts().0;
+        let line = match row {
+            Row::Tenant(row) if row.halted.is_some() => ("halted".to_owned(), String::new()),
+            Row::Agent(row) => {
+                let status = row.status().word();
+                (format!("agent {name}"), format!("{status} {:?} {:?}", contract(row.contract), contract(row.offered)))
+            }
+            Row::Flow(row) => {
+                let state = row.state.word();
+                let lineage = format!("{} {:?} {}", row.agent, row.parent, row.depth);
+                let spent = format!("{} {} {}", row.steps, row.rejected, row.tokens);
+                (format!("flow {name}"), format!("{state} {lineage} {spent}"))
+            }
+            Row::Escalation(row) => {
+                let votes: BTreeSet<&String> = row.votes.iter().map(|vote| &vote.person).collect();
+                (format!("question {name}"), format!("{} {votes:?}", row.state.word()))
+            }
+            Row::Intent(row) => {
+                let valid_until = row.facts.valid_until().micros();
+                (format!("intent {name}"), format!("{} until {valid_until}", row.state.word()))
+            }
+            Row::Effect(row) if !row.intent.is_empty() => {
+                (format!("effect of {}", row.intent), format!("{}", row.done))
+            }
+            Row::Resource(row) => {
+                (format!("resource {name}"), format!("{} {} {:?}", row.held, row.consumed, row.declared))
+            }
+            Row::Budget(row) => {
+                let Entity::Budget(agent, budget) = &key.entity else { panic!("a budget has a budget's key") };
+                let used = row.used(at, Duration::from_micros(window(budget))).unwrap();
+                if used.is_zero() {
+                    return None;
+                }
+                (format!("budget {agent} {budget}"), used.to_string())
+            }
+            Row::State(row) => (format!("state {name}"), format!("{} {}", row.value.to_canonical(), row.version)),
+            Row::Tenant(_)
+            | Row::Effect(_)
+            | Row::Idempotency(_)
+            | Row::Contract(_)
+            | Row::DueIntents(_)
+            | Row::Session(_)
+            | Row::Snapshot(_) => return None,
+        };
+        Some(line)
+    };
+    harness.world.iter().filter_map(show).collect()
+}
+
+/// The second reducer at an instant.
+pub fn of_reducer(reducer: &Reducer, at: i64) -> Shown {
+    let mut shown = Shown::new();
+    if reducer.halted {
+        shown.insert("halted".to_owned(), String::new());
+    }
+    for (name, agent) in &reducer.agents {
+        let text = format!("{} {:?} {:?}", agent.status(), agent.contract, Some(&agent.offered));
+        shown.insert(format!("agent {name}"), text);
+    }
+    for (name, flow) in &reducer.flows {
+        let (steps, failed, tokens) = reducer.spent(name);
+        let text = format!("{} {} {:?} {} {steps} {failed} {tokens}", flow.state, flow.agent, flow.parent, flow.depth);
+        shown.insert(format!("flow {name}"), text);
+    }
+    for question in &reducer.questions {
+        shown.insert(format!("question {}", question.name), format!("{} {:?}", question.state, question.votes));
+    }
+    for intent in &reducer.intents {
+        shown.insert(format!("intent {}", intent.name), format!("{} until {}", intent.state, intent.valid_until));
+        if !["FAILED", "CANCELLED"].contains(&intent.state) {
+            shown.insert(format!("effect of {}", intent.name), format!("{}", intent.state == "SUCCEEDED"));
+        }
+    }
+    for (name, (stock, capacity)) in &reducer.declared {
+        let declared = format!("{} of {capacity}", if *stock { "stock" } else { "slots" });
+        let text = format!("{} {} {:?}", reducer.held(name), reducer.consumed(name), Some(declared));
+        shown.insert(format!("resource {name}"), text);
+    }
+    for taking in &reducer.takings {
+        let used = reducer.used(&taking.agent, &taking.budget, window(&taking.budget), at);
+        if used > 0 {
+            shown.insert(format!("budget {} {}", taking.agent, taking.budget), used.to_string());
+        }
+    }
+    for asked in &reducer.questions {
+        let agent = &asked.proposal.agent;
+        let same = reducer.questions.iter().filter(|other| other.proposal.agent == *agent);
+        let live = same.filter(|other| other.asked_at > at - HOUR).count();
+        if live > 0 {
+            shown.insert(format!("budget {agent} escalations"), live.to_string());
+        }
+    }
+    for (key, (value, version)) in &reducer.state {
+        shown.insert(format!("state {key}"), format!("{value} {version}"));
+    }
+    shown
+}
