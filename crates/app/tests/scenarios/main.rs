@@ -1,6 +1,7 @@
-//! Scenarios: prose, contract, inputs and expected verdicts in one file, run in this process and through the binary.
+//! Scenarios: prose, contract, inputs and expected verdicts in one file, run in this process and through the binary,
+//! without a store and with one.
 //!
-//! Both must give the same bytes, and the comparison with the reference must be true.
+//! All must give the same bytes but for minted ids, and the comparison with the reference must be true.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,12 +11,16 @@
 )]
 
 mod file;
+mod stored;
 
+use adapters::store_sqlite::SqliteStore;
 use file::{Scenario, Step, all, folder};
+use runtime::memory::MemoryStore;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use stored::{through_the_runtime, without_ids};
 
 /// Answers of one step, one line each, judged in this process.
 fn in_process(step: &Step) -> Vec<String> {
@@ -28,8 +33,8 @@ fn in_process(step: &Step) -> Vec<String> {
     step.cases.iter().enumerate().map(judge).collect()
 }
 
-/// The same through `writkeeper decide`.
-fn through_the_binary(step: &Step) -> Vec<String> {
+/// The same through `writkeeper decide`, perhaps into a store.
+fn through_the_binary(step: &Step, with_store: bool) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let contract = folder.path().join("contract.yaml");
     let context = folder.path().join("context.json");
@@ -40,6 +45,8 @@ fn through_the_binary(step: &Step) -> Vec<String> {
         .arg(&contract)
         .arg("--context")
         .arg(&context)
+        .args(if with_store { &["--store", "kept.db", "--allow-inert", "--clock-of-lines"][..] } else { &[] })
+        .current_dir(folder.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -63,7 +70,16 @@ fn check(scenario: &Scenario) {
         for (case, line) in step.cases.iter().zip(&pure) {
             assert_eq!(said(line), case.expected, "{}: {}\n{line}", scenario.name, case.name);
         }
-        assert_eq!(pure, through_the_binary(step), "{}: the binary answers other bytes", scenario.name);
+        assert_eq!(pure, through_the_binary(step, false), "{}: the binary answers other bytes", scenario.name);
+        let expected = without_ids(step, &pure);
+        let same = |lines: Vec<String>, door: &str| {
+            assert_eq!(expected, without_ids(step, &lines), "{}: {door} answers other bytes", scenario.name);
+        };
+        same(through_the_runtime(step, |clock| Box::new(MemoryStore::new(clock))), "the store in memory");
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("kept.db");
+        same(through_the_runtime(step, |clock| Box::new(SqliteStore::open(path, clock).unwrap())), "SQLite");
+        same(through_the_binary(step, true), "the binary with a store");
     }
     for row in &scenario.versions {
         let said = if kernel::version::supports(&row.range, &row.version) { "WELCOME" } else { "VERSION_MISMATCH" };
