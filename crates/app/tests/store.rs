@@ -256,6 +256,30 @@ fn a_context_is_written_to_the_store_where_it_differs() {
 }
 
 #[test]
+fn what_people_are_shown_hides_secrets_and_deceives_nobody() {
+    let desk = Desk::new();
+    desk.write(
+        "contract.yaml",
+        "agent: bot\napprovers: [desk]\nactions:\n  login:\n    params: { type: object, additionalProperties: false, \
+         required: [pin, note], properties: { pin: { type: string, secret: true }, note: { type: string } } }\n    \
+         ask: 'true'\n",
+    );
+    desk.enroll();
+    let line = r#"{"agent":"bot","action":"login","params":{"pin":"very-secret","note":"pay \u202eeur 05"},"id":"p1"}"#;
+    let output = desk.run("decide --store writkeeper.db", line);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    desk.run("decide --store writkeeper.db", &line.replace(r#""p1""#, r#""p11""#));
+    for command in ["escalations", "escalations --json", "escalations show p1", "escalations show p1 --json"] {
+        let said = desk.says(command, 0);
+        assert!(!said.contains("very-secret"), "{command}: {said}");
+        assert!(command.ends_with("--json") || !said.contains('\u{202e}'), "{command}: {said}");
+    }
+    // A whole id is meant, even if another starts with it.
+    assert_eq!(desk.json("escalations show p1")["proposal_id"], "p1");
+    assert_eq!(desk.json("flows show p1")["proposals"], 1);
+}
+
+#[test]
 fn help_shows_twelve_verbs_in_five_groups() {
     let help = Desk::new().says("--help", 0);
     let verbs = help.lines().filter(|line| line.starts_with("  ") && !line.trim_start().starts_with('-')).count();

@@ -8,6 +8,7 @@ use crate::exit::Exit;
 use crate::store;
 use crate::terminal::{FAINT, STRONG, paint, say};
 use kernel::agent::{AgentRow, AgentStatus};
+use kernel::finding::visible;
 use kernel::json::Json;
 use kernel::stored::Kind;
 use kernel::world::Row;
@@ -74,7 +75,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
 }
 
 fn line(runtime: &Runtime, name: &str, row: &AgentRow) -> anyhow::Result<String> {
-    let because = row.because().map(|because| format!("  {because}")).unwrap_or_default();
+    let because = row.because().map(|because| format!("  {}", visible(because))).unwrap_or_default();
     let name = paint(STRONG, format!("{name:<24}"));
     let status = paint(style(row.status()), format!("{:<15}", row.status().word()));
     Ok(format!("{name} {status} {}{because}", paint(FAINT, contract_in_force(runtime, row)?)))

@@ -5,6 +5,7 @@ use crate::exit::{Exit, InvalidData, UsageError};
 use crate::store;
 use crate::terminal::{FAINT, STRONG, paint, say};
 use kernel::change::{Act, Write};
+use kernel::finding::visible;
 use kernel::json::Json;
 use kernel::nearest::suggestion;
 use kernel::snapshot::Snapshot;
@@ -43,7 +44,7 @@ fn get(runtime: &Runtime, key: &str, json: bool) -> anyhow::Result<()> {
         let body = Json::object([("key", Json::text(key)), ("value", row.value), ("version", Json::from(row.version))]);
         say!("{}", body.to_canonical());
     } else {
-        say!("{}  {}", row.value.to_canonical(), paint(FAINT, format!("version {}", row.version)));
+        say!("{}  {}", visible(&row.value.to_canonical()), paint(FAINT, format!("version {}", row.version)));
     }
     Ok(())
 }
@@ -110,7 +111,7 @@ fn show(name: &str, snapshot: &Snapshot, json: bool) -> anyhow::Result<()> {
     }
     for (layer, values) in [("state", &snapshot.state), ("session", &snapshot.session)] {
         for (key, value) in values {
-            say!("  {layer:<8} {key} = {}", value.to_canonical());
+            say!("  {layer:<8} {} = {}", visible(key), visible(&value.to_canonical()));
         }
     }
     Ok(())

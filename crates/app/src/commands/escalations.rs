@@ -5,15 +5,18 @@ use crate::exit::{Exit, InvalidData, UsageError};
 use crate::files;
 use crate::store;
 use crate::terminal::{ATTENTION, FAINT, STRONG, paint, say, verdict_style};
-use kernel::command::Door;
+use kernel::command::{Door, Submission};
 use kernel::contract::Impact;
 use kernel::escalation::EscalationRow;
+use kernel::finding::visible;
 use kernel::ids::Digest;
 use kernel::json::{Bounds, Json};
+use kernel::proposal::Proposal;
+use kernel::request::Provenance;
 use kernel::stored::Kind;
 use kernel::time::{Duration, Instant};
 use kernel::world::Row;
-use runtime::{PersonAnswer, Runtime};
+use runtime::{Minted, PersonAnswer, Runtime};
 
 /// Questions listed; whoever has more open ones needs another answer than a longer list.
 const LISTED_MAX: usize = 1_000;
@@ -59,7 +62,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
     open.sort_by_key(|(_, row)| std::cmp::Reverse(urgency(row, now)));
     if json {
         for (name, row) in &open {
-            say!("{}", to_json(name, row).to_canonical());
+            say!("{}", to_json(runtime, name, row).to_canonical());
         }
         return Ok(());
     }
@@ -76,7 +79,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
             row.impact.word(),
             row.agent,
             paint(STRONG, action),
-            params(&row.proposal),
+            params(&shown_proposal(runtime, row)),
             paint(FAINT, format!("{}; {}", row.reasons.join(", "), left(row, now)))
         );
     }
@@ -88,6 +91,17 @@ fn params(proposal: &Json) -> String {
     let members = proposal.get("params").and_then(Json::as_object);
     let shown = members.into_iter().flatten().map(|(name, value)| format!("{name}={}", kernel::finding::shown(value)));
     shown.collect::<Vec<_>>().join(" ")
+}
+
+/// The proposal as a person may see it: what the contract calls secret is withheld, as in answers and records.
+fn shown_proposal(runtime: &Runtime, row: &EscalationRow) -> Json {
+    let proposal = Proposal::from_json(row.proposal.clone()).ok();
+    let Some((proposal, contract)) = proposal.zip(runtime.contract(row.contract).ok()) else {
+        return Json::object([("withheld", Json::Bool(true))]);
+    };
+    let (tenant, ids) = (runtime.tenant().clone(), Minted::ids());
+    let submission = Submission::new(tenant, proposal, contract, Provenance::Unknown, ids);
+    submission.proposal.to_json(submission.shown_params())
 }
 
 /// How long people have, in a unit that reads well.
@@ -115,10 +129,14 @@ fn question(runtime: &Runtime, text: &str) -> anyhow::Result<(String, Escalation
         after = Some(last.entity.parts().0.to_owned());
         for (key, row) in page {
             let Row::Escalation(row) = row else { continue };
-            if [&row.proposal_id, &row.flow, &row.intent].iter().any(|id| id.starts_with(text)) {
+            if is_of(&row, |id| id.starts_with(text)) {
                 found.push((key.entity.parts().0.to_owned(), *row));
             }
         }
+    }
+    // A whole id is meant, even if others start with it.
+    if found.iter().any(|(_, row)| is_of(row, |id| id == text)) {
+        found.retain(|(_, row)| is_of(row, |id| id == text));
     }
     match found.len() {
         1 => found.pop().ok_or(unknown),
@@ -130,9 +148,14 @@ fn question(runtime: &Runtime, text: &str) -> anyhow::Result<(String, Escalation
     }
 }
 
+/// Whether the id of something the question belongs to fits.
+fn is_of(row: &EscalationRow, fits: impl Fn(&str) -> bool) -> bool {
+    [&row.proposal_id, &row.flow, &row.intent].into_iter().any(|id| fits(id))
+}
+
 fn show(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> anyhow::Result<()> {
     if json {
-        say!("{}", to_json(name, row).to_canonical());
+        say!("{}", to_json(runtime, name, row).to_canonical());
         return Ok(());
     }
     say!("question {}  {}", paint(STRONG, name), paint(ATTENTION, row.state.word()));
@@ -145,13 +168,18 @@ fn show(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> anyho
     if let Ok(contract) = runtime.contract(row.contract) {
         say!("  contract  {} {} sha256 {}", contract.contract.id, contract.contract.version, row.contract);
     }
-    say!("\n{}\n", row.proposal.to_canonical());
-    say!("digest of exactly these bytes under this contract: {}", paint(STRONG, row.digest));
+    let shown = shown_proposal(runtime, row);
+    say!("\n{}\n", visible(&shown.to_canonical()));
+    if shown == row.proposal {
+        say!("digest of exactly these bytes under this contract: {}", paint(STRONG, row.digest));
+    } else {
+        say!("digest of these bytes, with what is withheld here, under this contract: {}", paint(STRONG, row.digest));
+    }
     match &row.answer {
         Some(answer) => {
             let said = answer.decision.map_or("nobody", |decision| decision.word());
             let by = answer.person.as_deref().map(|person| format!(" by {person}")).unwrap_or_default();
-            say!("answered  {said}{by} at {}: {}", answer.at, answer.reason);
+            say!("answered  {said}{by} at {}: {}", answer.at, visible(&answer.reason));
         }
         None => {
             say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --group GROUP --because …")
@@ -160,7 +188,7 @@ fn show(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> anyho
     Ok(())
 }
 
-fn to_json(name: &str, row: &EscalationRow) -> Json {
+fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> Json {
     let answer = row.answer.as_ref().map_or(Json::Null, |answer| {
         Json::object([
             ("decision", Json::from(answer.decision.map(|decision| decision.word().to_owned()))),
@@ -176,7 +204,7 @@ fn to_json(name: &str, row: &EscalationRow) -> Json {
         ("agent", Json::text(row.agent.as_str())),
         ("flow", Json::text(row.flow.as_str())),
         ("proposal_id", Json::text(row.proposal_id.as_str())),
-        ("proposal", row.proposal.clone()),
+        ("proposal", shown_proposal(runtime, row)),
         ("digest", Json::text(row.digest.to_string())),
         ("contract", Json::text(row.contract.to_string())),
         ("reasons", Json::texts(row.reasons.iter().map(String::as_str))),

@@ -116,15 +116,19 @@ fn flow(runtime: &Runtime, text: &str) -> anyhow::Result<(String, FlowRow)> {
     }
 }
 
+/// A whole id is meant before a beginning that several may share.
 fn flow_of_proposal(runtime: &Runtime, text: &str) -> anyhow::Result<Option<String>> {
+    let mut beginning = None;
     let mut ledger = Ledger::since(runtime, None)?;
     while let Some(body) = ledger.next_body()? {
         let said = |key: &str| body.get(key).and_then(Json::as_text);
-        if said("proposal_id").is_some_and(|id| id.starts_with(text)) {
-            return Ok(said("flow").map(str::to_owned));
+        match said("proposal_id").zip(said("flow")) {
+            Some((id, flow)) if id == text => return Ok(Some(flow.to_owned())),
+            Some((id, flow)) if id.starts_with(text) && beginning.is_none() => beginning = Some(flow.to_owned()),
+            Some(_) | None => {}
         }
     }
-    Ok(None)
+    Ok(beginning)
 }
 
 fn open(runtime: &Runtime, agent: &str, parent: Option<&str>, json: bool) -> anyhow::Result<()> {

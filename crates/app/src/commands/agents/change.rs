@@ -7,6 +7,7 @@ use crate::store;
 use crate::terminal::{STRONG, paint, say};
 use kernel::agent::{AgentStatus, Session};
 use kernel::change::Act;
+use kernel::finding::visible;
 use kernel::ids::Digest;
 use kernel::json::Json;
 use kernel::time::Duration;
@@ -96,7 +97,7 @@ fn told(answered: &Answered, json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     let said = |key: &str| answered.body.get(key).and_then(Json::as_text);
-    let because = said("because").map(|because| format!(": {because}")).unwrap_or_default();
+    let because = said("because").map(|because| format!(": {}", visible(because))).unwrap_or_default();
     say!("{} is {}{because}", paint(STRONG, said("agent").unwrap_or_default()), said("status").unwrap_or_default());
     Ok(())
 }

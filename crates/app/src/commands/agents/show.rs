@@ -4,6 +4,7 @@ use super::{contract_in_force, to_json};
 use crate::store::{self, Ledger};
 use crate::terminal::{FAINT, STRONG, paint, say};
 use kernel::agent::AgentRow;
+use kernel::finding::visible;
 use kernel::json::Json;
 use runtime::Runtime;
 
@@ -31,8 +32,8 @@ pub fn run(runtime: &Runtime, agent: &str, json: bool) -> anyhow::Result<()> {
             "  {}  {:<9} {}  {}{refused}",
             paint(FAINT, said("at")),
             said("kind"),
-            said("what"),
-            paint(FAINT, said("actor"))
+            visible(said("what")),
+            paint(FAINT, visible(said("actor")))
         );
     }
     Ok(())
@@ -50,7 +51,13 @@ fn print_standing(runtime: &Runtime, name: &str, row: &AgentRow) -> anyhow::Resu
     for held in &row.restrictions {
         let actions: Vec<&str> = held.actions.iter().map(String::as_str).collect();
         let actions = if actions.is_empty() { String::new() } else { format!(" ({})", actions.join(", ")) };
-        say!("  {}{actions} since {} by {}: {}", held.status.word(), held.at, held.by, held.because);
+        say!(
+            "  {}{actions} since {} by {}: {}",
+            held.status.word(),
+            held.at,
+            visible(&held.by),
+            visible(&held.because)
+        );
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::{state, to_json};
 use crate::store::Ledger;
 use crate::terminal::{FAINT, STRONG, paint, say, verdict_style};
-use kernel::finding::Finding;
+use kernel::finding::{Finding, visible};
 use kernel::json::Json;
 use kernel::outcome::Answer;
 use kernel::world::FlowRow;
@@ -99,7 +99,7 @@ impl Seen {
             details.extend(findings(body));
         }
         let actor = text(body, &["actor"]);
-        let by = if actor.is_empty() { String::new() } else { format!("  by {actor}") };
+        let by = if actor.is_empty() { String::new() } else { format!("  by {}", visible(actor)) };
         let what = if refused { format!("refused: {what}{by}") } else { format!("{what}{by}") };
         Some(Entry { at: text(body, &["at"]).to_owned(), what, details, json: short(body) })
     }
@@ -135,7 +135,7 @@ impl Seen {
 
     fn answer(&mut self, body: &Json) -> (String, Vec<String>) {
         let intent = text(body, &["intent", "id"]);
-        let mut details = vec![format!("because {}", text(body, &["command", "reason"]))];
+        let mut details = vec![format!("because {}", visible(text(body, &["command", "reason"])))];
         if !intent.is_empty() {
             self.intents.insert(intent.to_owned());
             details.push(format!("intent {intent}, valid until {}", text(body, &["intent", "valid_until"])));
