@@ -1,6 +1,9 @@
 //! The command line: what can be typed. Help texts live here and nowhere else.
 
+pub mod kept;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, ReportArgs, SwitchArgs};
 use std::path::PathBuf;
 
 /// Half a screen for someone who typed nothing.
@@ -8,7 +11,7 @@ pub const WELCOME: &str = "\
 Writkeeper decides what AI agents may do: agents propose, contracts judge, every verdict is exact and explained.
 
 Next steps:
-  writkeeper demo                                     see it stop two expensive mistakes
+  writkeeper demo                                     see it stop four expensive mistakes
   writkeeper contract new --template refunds          start a contract of your own
   writkeeper decide --contract refunds.yaml < lines   judge proposals, one JSON object a line
 
@@ -29,16 +32,26 @@ Decide
   contract     Write, check, test and compare contracts
   shell        Understand shell commands without running them
 
+Ask people
+  escalations  What waits for an answer; answer it
+
+Prove
+  flows        What happened in a flow, in order
+  report       What was decided, and why
+
 Run
+  agents       Register, activate, restrict and list agents
+  context      Read and write state; freeze it
+  halt         Accept nothing until `resume`
   bench        Measure how fast this machine decides
-  completions  Completions for your shell
 
 Options:
   -h, --help     Print help
   -V, --version  Print version
 
 `writkeeper help COMMAND` explains a command, `writkeeper help --all` prints everything.
-Exit codes: 0 accepted, 1 rejected, 2 escalated, 64 usage, 65 invalid contract or data, 70 internal fault.";
+Exit codes: 0 accepted, 1 rejected, 2 escalated, 64 usage, 65 invalid contract or data, 70 internal fault,
+75 store unavailable.";
 
 /// Everything that can be typed.
 #[derive(Parser, Debug)]
@@ -68,6 +81,20 @@ pub enum Command {
     Contract(ContractCommand),
     /// What a reason code means and what to do about it
     Explain(ExplainArgs),
+    /// What waits for an answer; answer it
+    Escalations(EscalationsArgs),
+    /// What happened in a flow, in order
+    Flows(FlowsArgs),
+    /// What was decided, why, and what observing contracts would have stopped
+    Report(ReportArgs),
+    /// Register, activate, restrict and list agents
+    Agents(AgentsArgs),
+    /// Read and write state; freeze it
+    Context(ContextArgs),
+    /// Accept nothing until `resume`
+    Halt(SwitchArgs),
+    /// Judge proposals again after `halt`
+    Resume(SwitchArgs),
     /// Measure how fast this machine decides
     Bench(BenchArgs),
     /// Understand shell commands without running them
@@ -95,15 +122,30 @@ An answer:   {\"id\",\"verdict\",\"reasons\":[codes],\"findings\":[{\"code\",\"g
 What is accepted adds up over the lines: budgets, reservations and effect keys are taken.
 A malformed line is answered with REJECT and the run goes on.
 
-Exit codes: 0 all accepted, 1 something rejected, 2 something escalated and nothing rejected, 65 invalid contract or context.")]
+With --store every decision is durable before its line is printed, and what earlier runs took counts. \
+An agent the store does not know is registered and activated with --contract; other agents act under their contract \
+in force. What the context says and the store does not hold yet is written to the store. \
+The clock is the machine's, or stands at --at; in one store it never runs backwards.
+
+Exit codes: 0 all accepted, 1 something rejected, 2 something escalated and nothing rejected, \
+65 invalid contract or context, 75 store unavailable.")]
 pub struct DecideArgs {
-    /// The contract (YAML or JSON)
-    #[arg(long, value_name = "FILE")]
-    pub contract: PathBuf,
+    /// The contract (YAML or JSON); with --store not needed for agents the store knows
+    #[arg(long, value_name = "FILE", required_unless_present = "store")]
+    pub contract: Option<PathBuf>,
+    /// Keep the decisions in this SQLite file; without it nothing is kept
+    #[arg(long, value_name = "PATH")]
+    pub store: Option<String>,
+    /// Put a contract in force although it has keys that do nothing yet
+    #[arg(long, requires = "store")]
+    pub allow_inert: bool,
+    /// With --store: a line's `created_at` is its instant, as without a store
+    #[arg(long, hide = true, requires = "store")]
+    pub clock_of_lines: bool,
     /// State, snapshots and agents: {"state":{…},"snapshots":{name:{"at","data"}},"agents":{name:{"status","role"}}}
     #[arg(long, value_name = "FILE")]
     pub context: Option<PathBuf>,
-    /// The instant of every line; without it a line's `created_at`, else 2026-01-01T00:00:00Z
+    /// The instant of every line; without it a line's `created_at`, else 2026-01-01T00:00:00Z (with --store: now)
     #[arg(long, value_name = "RFC3339")]
     pub at: Option<String>,
     /// Believe the `provenance` in the lines: for tests and trusted recordings only

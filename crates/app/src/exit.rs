@@ -18,6 +18,8 @@ pub enum Exit {
     Invalid,
     /// Our own fault.
     Internal,
+    /// The store cannot be reached; nothing was decided.
+    Unavailable,
 }
 
 impl From<Exit> for ExitCode {
@@ -29,6 +31,7 @@ impl From<Exit> for ExitCode {
             Exit::Usage => 64,
             Exit::Invalid => 65,
             Exit::Internal => 70,
+            Exit::Unavailable => 75,
         })
     }
 }
@@ -57,10 +60,40 @@ impl fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
+/// The store cannot be reached.
+#[derive(Debug)]
+pub struct StoreUnavailable(pub String);
+
+impl fmt::Display for StoreUnavailable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StoreUnavailable {}
+
+/// The kernel said no to what an operator asked for.
+#[derive(Debug)]
+pub struct Refused(pub String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
 /// The code an error ends with: files that cannot be read and bad data are the caller's, the rest is ours.
 pub fn of_error(error: &anyhow::Error) -> Exit {
     if error.is::<UsageError>() {
         return Exit::Usage;
+    }
+    if error.is::<StoreUnavailable>() {
+        return Exit::Unavailable;
+    }
+    if error.is::<Refused>() {
+        return Exit::Rejected;
     }
     // An error of our own output carries no sentence about a file.
     let unwritten = error.chain().count() == 1 && error.is::<std::io::Error>();

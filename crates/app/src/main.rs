@@ -6,6 +6,7 @@ mod contract_file;
 mod diagnostics;
 mod exit;
 mod files;
+mod store;
 mod terminal;
 
 use crate::terminal::say;
@@ -52,6 +53,13 @@ fn run(command: Option<Command>) -> anyhow::Result<Exit> {
         Command::Contract(command) => commands::contract::run(&command),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Shell(command) => commands::shell::run(&command),
+        Command::Agents(args) => commands::agents::run(&args),
+        Command::Flows(args) => commands::flows::run(&args),
+        Command::Context(args) => commands::context::run(&args),
+        Command::Escalations(args) => commands::escalations::run(&args),
+        Command::Report(args) => commands::report::run(&args),
+        Command::Halt(args) => commands::switch::halt(&args),
+        Command::Resume(args) => commands::switch::resume(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
         Command::Help(args) => commands::help::run(&args),

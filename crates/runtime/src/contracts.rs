@@ -7,7 +7,7 @@ use kernel::flow::DEPTH_MAX;
 use kernel::ids::Digest;
 use kernel::world::{Entity, Key, Row};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Compiled contracts kept; a digest never changes its meaning, so forgetting one costs only time.
 const CONTRACTS_MAX: usize = 4_096;
@@ -40,13 +40,12 @@ pub fn nobody() -> Result<Arc<Compiled>, StoreFault> {
 }
 
 impl Contracts {
-    pub fn new(reader: Box<dyn Reader>) -> Result<Contracts, StoreFault> {
-        Ok(Contracts {
-            by_digest: Mutex::default(),
-            lines: Mutex::default(),
-            reader: Mutex::new(reader),
-            nobody: nobody()?,
-        })
+    pub fn new(reader: Box<dyn Reader>, strangers: Option<Arc<Compiled>>) -> Result<Contracts, StoreFault> {
+        let nobody = match strangers {
+            Some(contract) => contract,
+            None => nobody()?,
+        };
+        Ok(Contracts { by_digest: Mutex::default(), lines: Mutex::default(), reader: Mutex::new(reader), nobody })
     }
 
     /// Keeps a contract that was compiled elsewhere.
@@ -67,7 +66,7 @@ impl Contracts {
         }
         let line = self.read_line(tenant, agent)?;
         // Strangers are not kept: anyone could fill the memory with names.
-        if !Arc::ptr_eq(&line.contract, &self.nobody) {
+        if line.contract.contract.agent == agent {
             self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(name, line.clone());
         }
         Ok(line)
@@ -111,7 +110,12 @@ impl Contracts {
     /// Reads one entity outside of any transaction.
     pub fn read(&self, tenant: &Arc<str>, entity: Entity) -> Result<Option<Row>, StoreFault> {
         let key = Key { tenant: tenant.clone(), entity };
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner).get(&key)
+        self.reader().get(&key)
+    }
+
+    /// The connection that reads outside of any transaction.
+    pub fn reader(&self) -> MutexGuard<'_, Box<dyn Reader>> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A contract by its digest, compiled.

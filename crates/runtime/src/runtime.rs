@@ -4,7 +4,7 @@ use crate::answer_slot::{Waiter, slot};
 use crate::contracts::{Contracts, Line};
 use crate::lanes::{Bounds, Lane, Lanes};
 use crate::mint::Minted;
-use crate::ports::store::{Store, StoreFault};
+use crate::ports::store::{Store, StoreFault, StoredRecord};
 use crate::sequencer::{self, Job, Reply};
 use kernel::agent::{Actor, Session};
 use kernel::apply::touches;
@@ -17,12 +17,14 @@ use kernel::evaluator::Compiled;
 use kernel::finding::{Finding, Gate};
 use kernel::ids::{Digest, TENANT_DEFAULT};
 use kernel::json::Json;
-use kernel::outcome::{Answer, Verdict};
+use kernel::outcome::{Answer, Done, Verdict};
 use kernel::proposal::Proposal;
 use kernel::reasons::Reason;
+use kernel::record::Record;
 use kernel::request::Provenance;
+use kernel::stored::Kind;
 use kernel::time::Instant;
-use kernel::world::{Entity, Row};
+use kernel::world::{Entity, Key, Row};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -39,11 +41,19 @@ pub struct Options {
     pub bounds: Bounds,
     /// How long a caller waits before it is told that there is no decision yet.
     pub wait: Duration,
+    /// The contract strangers are refused under; without one, a contract that permits nothing. An agent the registry
+    /// does not know is refused either way: this only decides which sentences it reads.
+    pub strangers: Option<Arc<Compiled>>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { tenant: Arc::from(TENANT_DEFAULT), bounds: Bounds::default(), wait: Duration::from_secs(60) }
+        Options {
+            tenant: Arc::from(TENANT_DEFAULT),
+            bounds: Bounds::default(),
+            wait: Duration::from_secs(60),
+            strangers: None,
+        }
     }
 }
 
@@ -74,6 +84,8 @@ pub struct Answered {
     pub body: Json,
     /// When it was decided; `None` if nothing was.
     pub at: Option<Instant>,
+    /// What the ledger holds of it; nothing where an earlier answer was given again.
+    pub records: Vec<Record>,
 }
 
 struct Inner {
@@ -132,7 +144,7 @@ pub struct PersonAnswer {
 impl Runtime {
     /// Starts the writer on a store.
     pub fn start(store: Box<dyn Store>, options: Options) -> Result<Runtime, StoreFault> {
-        let contracts = Contracts::new(store.reader()?)?;
+        let contracts = Contracts::new(store.reader()?, options.strangers.clone())?;
         let lanes = Arc::new(Lanes::new(options.bounds));
         let serving = lanes.clone();
         let spawned = std::thread::Builder::new().name("writer".to_owned());
@@ -208,6 +220,26 @@ impl Runtime {
     /// Reads one entity as it was last committed.
     pub fn read(&self, entity: Entity) -> Result<Option<Row>, StoreFault> {
         self.inner.contracts.read(&self.inner.options.tenant, entity)
+    }
+
+    /// Entities of a kind in the order of their names, after a name; see [`Reader::scan`](crate::ports::store::Reader).
+    pub fn scan(&self, kind: Kind, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        self.inner.contracts.reader().scan(&self.inner.options.tenant, kind, after, limit)
+    }
+
+    /// Entities of a kind that something must happen to not later than an instant, soonest first.
+    pub fn due(&self, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        self.inner.contracts.reader().due(&self.inner.options.tenant, kind, until, limit)
+    }
+
+    /// Records of every tenant from an index on.
+    pub fn records(&self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {
+        self.inner.contracts.reader().records(from, limit)
+    }
+
+    /// How many records there are.
+    pub fn size(&self) -> Result<u64, StoreFault> {
+        self.inner.contracts.reader().size()
     }
 
     /// Whose decisions.
@@ -455,7 +487,10 @@ fn finish(
     formed: &mut u8,
 ) -> Result<Answered, Box<Pending>> {
     match reply {
-        Some(Reply::Done { done, at }) => Ok(Answered { answer: done.answer, body: done.body, at: Some(at) }),
+        Some(Reply::Done { done, at }) => {
+            let Done { answer, body, records } = *done;
+            Ok(Answered { answer, body, at: Some(at), records })
+        }
         Some(Reply::Prepare) if *formed < FORMED_MAX => {
             *formed += 1;
             if let Some(agent) = inner.formed_under(form) {
@@ -472,5 +507,5 @@ fn finish(
 fn unavailable(id: &str, problem: &str) -> Answered {
     let finding = Finding::reject(Gate::Shape, Reason::Unavailable).with("problem", problem);
     let answer = Answer { id: id.to_owned(), verdict: Verdict::Reject, findings: Arc::from([finding]), intent: None };
-    Answered { answer, body: Json::Null, at: None }
+    Answered { answer, body: Json::Null, at: None, records: Vec::new() }
 }

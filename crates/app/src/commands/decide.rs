@@ -1,5 +1,8 @@
 //! `writkeeper decide`: proposals in, one line of answer each.
 
+mod prepare;
+mod stored;
+
 use crate::cli::DecideArgs;
 use crate::commands::lines::Lines;
 use crate::contract_file;
@@ -9,44 +12,62 @@ use crate::terminal;
 use anyhow::Context as _;
 use kernel::context::Context;
 use kernel::contract::Mode;
+use kernel::evaluator::Compiled;
 use kernel::finding::{Finding, Gate};
 use kernel::ids::Digest;
 use kernel::json::{Bounds, Json};
-use kernel::outcome::{Answer, Done, Verdict};
+use kernel::outcome::{Answer, Verdict};
 use kernel::pure::PureRun;
 use kernel::reasons::Reason;
+use kernel::record::Record;
 use kernel::time::Instant;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use stored::StoredRun;
+
+/// What became of a line.
+pub struct Judged {
+    answer: Answer,
+    records: Vec<Record>,
+    /// Without a store that answers, nothing is.
+    is_decided: bool,
+}
 
 /// Judges every line.
 pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
     let at = args.at.as_deref().map(instant).transpose()?;
-    let file = contract_file::open(&args.contract)?;
-    if !file.loaded.inert.is_empty() && !args.quiet {
-        terminal::note(&format!("not enforced yet: {}", contract_file::inert_paths(&file.loaded.inert)));
-    }
-    if file.loaded.compiled.contract.mode == Mode::Observe && !args.quiet {
-        terminal::note("the contract says `mode: observe`: verdicts are decided and recorded, and stop nothing");
-    }
+    let contract = args.contract.as_deref().map(|path| contract(path, args)).transpose()?;
     let context = args.context.as_deref().map(context).transpose()?.unwrap_or_default();
-    let mut run = PureRun::new(Arc::new(file.loaded.compiled), context, at, args.trust_provenance);
+    match (&args.store, contract) {
+        (Some(location), contract) => {
+            let run = StoredRun::open(args, location, contract, &context, at)?;
+            judge_lines(args, |_, line| Some(run.judge(line)))
+        }
+        (None, Some(contract)) => {
+            let mut run = PureRun::new(contract, context, at, args.trust_provenance);
+            judge_lines(args, |line_number, line| {
+                // What was judged so far stands; after a fault nothing more can be trusted.
+                let done = catch_unwind(AssertUnwindSafe(|| run.judge(line_number, line))).ok()?;
+                Some(Judged { answer: done.answer, records: done.records, is_decided: true })
+            })
+        }
+        (None, None) => Err(UsageError("give --contract, or --store with agents in it".to_owned()).into()),
+    }
+}
+
+fn judge_lines(args: &DecideArgs, mut judge: impl FnMut(u64, &[u8]) -> Option<Judged>) -> anyhow::Result<Exit> {
     let mut records = args.records.as_deref().map(create).transpose()?;
     let mut input = Lines::open(args.proposals.as_deref())?;
     let mut output = std::io::stdout().lock();
     let mut tally = Tally::default();
     while let Some((line_number, line)) = input.next_line()? {
-        let done = match catch_unwind(AssertUnwindSafe(|| run.judge(line_number, line))) {
-            Ok(done) => done,
-            // What was judged so far stands; after a fault nothing more can be trusted.
-            Err(_) => return kernel_fault(&mut output, line),
-        };
-        tally.count(done.answer.verdict);
-        writeln!(output, "{}", done.answer.to_line())?;
-        write_records(records.as_mut(), &done)?;
+        let Some(judged) = judge(line_number, line) else { return kernel_fault(&mut output, line) };
+        tally.count(&judged);
+        writeln!(output, "{}", judged.answer.to_line())?;
+        write_records(records.as_mut(), &judged.records)?;
     }
     if let Some(mut file) = records {
         file.flush().context("cannot write the records")?;
@@ -55,6 +76,24 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
         tally.print();
     }
     Ok(tally.exit())
+}
+
+fn contract(path: &Path, args: &DecideArgs) -> anyhow::Result<Arc<Compiled>> {
+    let file = contract_file::open(path)?;
+    if !file.loaded.inert.is_empty() {
+        let inert = contract_file::inert_paths(&file.loaded.inert);
+        if args.store.is_some() && !args.allow_inert {
+            let problem = format!("`{}` has keys that are not enforced yet: {inert}", path.display());
+            return Err(InvalidData(format!("{problem}; to put it in force all the same, add --allow-inert")).into());
+        }
+        if !args.quiet {
+            terminal::note(&format!("not enforced yet: {inert}"));
+        }
+    }
+    if file.loaded.compiled.contract.mode == Mode::Observe && !args.quiet {
+        terminal::note("the contract says `mode: observe`: verdicts are decided and recorded, and stop nothing");
+    }
+    Ok(Arc::new(file.loaded.compiled))
 }
 
 /// The answer to a proposal the kernel broke on: refused, and named by its digest.
@@ -85,9 +124,9 @@ fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
     Ok(BufWriter::new(file))
 }
 
-fn write_records(file: Option<&mut BufWriter<File>>, done: &Done) -> anyhow::Result<()> {
+fn write_records(file: Option<&mut BufWriter<File>>, records: &[Record]) -> anyhow::Result<()> {
     let Some(file) = file else { return Ok(()) };
-    for record in &done.records {
+    for record in records {
         writeln!(file, "{}", record.body().to_canonical()).context("cannot write the records")?;
     }
     Ok(())
@@ -98,11 +137,16 @@ struct Tally {
     accepted: u64,
     rejected: u64,
     escalated: u64,
+    undecided: u64,
 }
 
 impl Tally {
-    fn count(&mut self, verdict: Verdict) {
-        match verdict {
+    fn count(&mut self, judged: &Judged) {
+        if !judged.is_decided {
+            self.undecided += 1;
+            return;
+        }
+        match judged.answer.verdict {
             Verdict::Accept => self.accepted += 1,
             Verdict::Reject => self.rejected += 1,
             Verdict::Escalate => self.escalated += 1,
@@ -110,6 +154,9 @@ impl Tally {
     }
 
     fn exit(&self) -> Exit {
+        if self.undecided > 0 {
+            return Exit::Unavailable;
+        }
         match (self.rejected, self.escalated) {
             (0, 0) => Exit::Fine,
             (0, _) => Exit::Escalated,
@@ -118,11 +165,12 @@ impl Tally {
     }
 
     fn print(&self) {
-        let total = self.accepted + self.rejected + self.escalated;
+        let total = self.accepted + self.rejected + self.escalated + self.undecided;
+        let undecided = if self.undecided > 0 { format!(", {} not decided", self.undecided) } else { String::new() };
         let proposals = if total == 1 { "proposal" } else { "proposals" };
         let _ = writeln!(
             anstream::stderr(),
-            "{total} {proposals}: {} accepted, {} rejected, {} escalated",
+            "{total} {proposals}: {} accepted, {} rejected, {} escalated{undecided}",
             self.accepted,
             self.rejected,
             self.escalated

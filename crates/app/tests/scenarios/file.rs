@@ -1,7 +1,8 @@
-//! Reading scenario files: fenced blocks `yaml`, `json`, `proposals` and `versions`; prose between them.
+//! Reading scenario files: fenced blocks `yaml`, `json`, `proposals`, `changes` and `versions`; prose between them.
 //!
 //! A `yaml` block starts a step with a fresh world; a `json` block is its context; `proposals` hold
-//! `# name`, the proposal on one line, and `=> VERDICT CODES`.
+//! `# name`, the proposal on one line, and `=> VERDICT CODES`; before a second such block stores are closed and opened
+//! again. `changes` are the same for what is no proposal, and are carried out on stores only.
 
 use std::path::PathBuf;
 
@@ -15,6 +16,17 @@ pub(crate) struct Step {
     pub(crate) contract: String,
     pub(crate) context: String,
     pub(crate) cases: Vec<Case>,
+    /// How many cases come before each restart.
+    pub(crate) restarts: Vec<usize>,
+    pub(crate) changes: Vec<Case>,
+}
+
+impl Step {
+    /// The cases between restarts.
+    pub(crate) fn runs(&self) -> Vec<&[Case]> {
+        let ends = self.restarts.iter().copied().skip(1).chain([self.cases.len()]);
+        self.restarts.iter().zip(ends).map(|(start, end)| &self.cases[*start..end]).collect()
+    }
 }
 
 pub(crate) struct Case {
@@ -54,12 +66,20 @@ fn read(path: &PathBuf) -> Scenario {
     let mut scenario = Scenario { name, steps: Vec::new(), versions: Vec::new() };
     for (kind, body) in blocks(&text) {
         match kind.as_str() {
-            "yaml" => scenario.steps.push(Step { contract: body, context: "{}".to_owned(), cases: Vec::new() }),
+            "yaml" => scenario.steps.push(Step {
+                contract: body,
+                context: "{}".to_owned(),
+                cases: Vec::new(),
+                restarts: Vec::new(),
+                changes: Vec::new(),
+            }),
             "json" => last(&mut scenario).context = body,
             "proposals" => {
-                let cases = cases(&body);
-                last(&mut scenario).cases.extend(cases);
+                let step = last(&mut scenario);
+                step.restarts.push(step.cases.len());
+                step.cases.extend(cases(&body));
             }
+            "changes" => last(&mut scenario).changes.extend(cases(&body)),
             "versions" => scenario.versions.extend(body.lines().map(version_row)),
             other => panic!("{}: no block is called `{other}`", path.display()),
         }

@@ -1,6 +1,7 @@
-//! Scenarios: prose, contract, inputs and expected verdicts in one file, run in this process and through the binary.
+//! Scenarios: prose, contract, inputs and expected verdicts in one file, run in this process and through the binary,
+//! without a store and with one.
 //!
-//! Both must give the same bytes, and the comparison with the reference must be true.
+//! All must give the same bytes but for minted ids, and the comparison with the reference must be true.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,12 +11,16 @@
 )]
 
 mod file;
+mod stored;
 
+use adapters::store_sqlite::SqliteStore;
 use file::{Scenario, Step, all, folder};
+use runtime::memory::{ManualClock, MemoryStore};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use stored::{through_the_runtime, without_ids};
 
 /// Answers of one step, one line each, judged in this process.
 fn in_process(step: &Step) -> Vec<String> {
@@ -28,26 +33,34 @@ fn in_process(step: &Step) -> Vec<String> {
     step.cases.iter().enumerate().map(judge).collect()
 }
 
-/// The same through `writkeeper decide`.
-fn through_the_binary(step: &Step) -> Vec<String> {
+/// The same through `writkeeper decide`, perhaps into a store.
+fn through_the_binary(step: &Step, with_store: bool) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let contract = folder.path().join("contract.yaml");
     let context = folder.path().join("context.json");
     std::fs::write(&contract, &step.contract).unwrap();
     std::fs::write(&context, &step.context).unwrap();
-    let mut process = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
-        .args(["decide", "--trust-provenance", "--quiet", "--contract"])
-        .arg(&contract)
-        .arg("--context")
-        .arg(&context)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let input: String = step.cases.iter().map(|case| format!("{}\n", case.proposal)).collect();
-    process.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    let output = process.wait_with_output().unwrap();
-    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    // Without a store nothing outlives the process, so there is one for all cases.
+    let runs = if with_store { step.runs() } else { vec![step.cases.as_slice()] };
+    let mut lines = Vec::new();
+    for run in runs {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
+            .args(["decide", "--trust-provenance", "--quiet", "--contract"])
+            .arg(&contract)
+            .arg("--context")
+            .arg(&context)
+            .args(if with_store { &["--store", "kept.db", "--allow-inert", "--clock-of-lines"][..] } else { &[] })
+            .current_dir(folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input: String = run.iter().map(|case| format!("{}\n", case.proposal)).collect();
+        process.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = process.wait_with_output().unwrap();
+        lines.extend(String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned));
+    }
+    lines
 }
 
 fn said(line: &str) -> String {
@@ -63,7 +76,18 @@ fn check(scenario: &Scenario) {
         for (case, line) in step.cases.iter().zip(&pure) {
             assert_eq!(said(line), case.expected, "{}: {}\n{line}", scenario.name, case.name);
         }
-        assert_eq!(pure, through_the_binary(step), "{}: the binary answers other bytes", scenario.name);
+        assert_eq!(pure, through_the_binary(step, false), "{}: the binary answers other bytes", scenario.name);
+        let expected = without_ids(step, &pure);
+        let same = |lines: Vec<String>, door: &str| {
+            assert_eq!(expected, without_ids(step, &lines), "{}: {door} answers other bytes", scenario.name);
+        };
+        let memory: OnceLock<MemoryStore> = OnceLock::new();
+        let reopened = |clock: Arc<ManualClock>| memory.get_or_init(|| MemoryStore::new(clock)).clone();
+        same(through_the_runtime(step, |clock| Box::new(reopened(clock))), "the store in memory");
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("kept.db");
+        same(through_the_runtime(step, |clock| Box::new(SqliteStore::open(&path, clock).unwrap())), "SQLite");
+        same(through_the_binary(step, true), "the binary with a store");
     }
     for row in &scenario.versions {
         let said = if kernel::version::supports(&row.range, &row.version) { "WELCOME" } else { "VERSION_MISMATCH" };
@@ -74,7 +98,7 @@ fn check(scenario: &Scenario) {
 #[test]
 fn every_scenario_holds_through_every_door() {
     let scenarios = all();
-    assert!(scenarios.len() >= 6, "samples 00, 01, 02, 05, 06 and 12");
+    assert!(scenarios.len() >= 9, "samples 00 to 06, 08 and 12");
     for scenario in &scenarios {
         check(scenario);
     }
@@ -86,7 +110,7 @@ fn the_comparison_with_the_reference_is_true() {
     let text = std::fs::read_to_string(folder().join("README.md")).unwrap();
     let mut ours: BTreeMap<String, String> = BTreeMap::new();
     for scenario in all() {
-        for case in scenario.steps.iter().flat_map(|step| &step.cases) {
+        for case in scenario.steps.iter().flat_map(|step| step.cases.iter().chain(&step.changes)) {
             let verdict = case.expected.split(' ').next().unwrap_or_default().to_owned();
             ours.insert(format!("{} {}", scenario.number(), case.name), verdict);
         }

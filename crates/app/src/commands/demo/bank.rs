@@ -4,7 +4,7 @@ use anyhow::{Context, bail};
 use kernel::json::Json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -37,6 +37,11 @@ impl Bank {
         BufReader::new(output.take(64)).read_line(&mut line).context("the bank said nothing")?;
         let port = line.trim().parse().context("the bank named no port")?;
         Ok(Bank { process, port, folder })
+    }
+
+    /// A folder that goes when the bank does.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Asks the bank to do what an intent says.

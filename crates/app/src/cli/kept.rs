@@ -1,0 +1,300 @@
+//! The verbs that work on a store.
+
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Which store, and for whom the output is.
+#[derive(Args, Debug)]
+pub struct Kept {
+    /// The store: a SQLite file
+    #[arg(long, global = true, value_name = "PATH", env = "WRITKEEPER_STORE", default_value = "writkeeper.db")]
+    pub store: String,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// `writkeeper agents …`
+#[derive(Args, Debug)]
+pub struct AgentsArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: Kept,
+    /// What to do; the list if nothing is said.
+    #[command(subcommand)]
+    pub command: Option<AgentsCommand>,
+}
+
+/// What can be done with agents.
+#[derive(Subcommand, Debug)]
+pub enum AgentsCommand {
+    /// Every agent with its state and contract
+    List,
+    /// One agent and everything that was done to it
+    Show {
+        /// The agent
+        #[arg(value_name = "AGENT")]
+        agent: String,
+    },
+    /// Make an agent known; prints its session token, which is shown only once
+    Register {
+        /// Its contract
+        #[arg(long, value_name = "FILE")]
+        contract: PathBuf,
+        /// The version the agent says it has
+        #[arg(long, value_name = "SEMVER")]
+        agent_version: Option<String>,
+        /// How long the session token counts
+        #[arg(long, value_name = "DURATION", default_value = "24h")]
+        session: String,
+    },
+    /// Put a contract in force
+    Activate {
+        /// The contract
+        #[arg(long, value_name = "FILE")]
+        contract: PathBuf,
+        /// Accept keys that do nothing yet
+        #[arg(long)]
+        allow_inert: bool,
+    },
+    /// Let an agent do nothing
+    Suspend(RestrictArgs),
+    /// Revoke actions; without --action all of them
+    Degrade(DegradeArgs),
+    /// Let an agent read only
+    Passive(RestrictArgs),
+    /// Let a person decide everything the agent wants
+    EscalationOnly(RestrictArgs),
+    /// Lift restrictions of one kind
+    Lift {
+        /// The agent
+        #[arg(value_name = "AGENT")]
+        agent: String,
+        /// Which kind
+        #[arg(value_enum, value_name = "STATUS", ignore_case = true)]
+        status: Liftable,
+        /// Why
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        because: String,
+    },
+    /// End an agent for good
+    Retire(RestrictArgs),
+}
+
+/// Whom and why.
+#[derive(Args, Debug)]
+pub struct RestrictArgs {
+    /// The agent
+    #[arg(value_name = "AGENT")]
+    pub agent: String,
+    /// Why; the agent and the records will say it
+    #[arg(long, value_name = "TEXT")]
+    pub because: String,
+}
+
+/// Whom, what and why.
+#[derive(Args, Debug)]
+pub struct DegradeArgs {
+    /// Whom and why.
+    #[command(flatten)]
+    pub whom: RestrictArgs,
+    /// An action to revoke; may be given several times
+    #[arg(long = "action", value_name = "ACTION")]
+    pub actions: Vec<String>,
+}
+
+/// Restrictions that can be lifted.
+#[derive(ValueEnum, Clone, Copy, Debug)]
+pub enum Liftable {
+    Degraded,
+    #[value(alias = "ESCALATION_ONLY")]
+    EscalationOnly,
+    Passive,
+    Suspended,
+}
+
+/// `writkeeper flows …`
+#[derive(Args, Debug)]
+pub struct FlowsArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: Kept,
+    /// What to do; the list if nothing is said.
+    #[command(subcommand)]
+    pub command: Option<FlowsCommand>,
+}
+
+/// What can be done with flows.
+#[derive(Subcommand, Debug)]
+pub enum FlowsCommand {
+    /// The latest flows
+    List {
+        /// Only of this agent
+        #[arg(long, value_name = "AGENT")]
+        agent: Option<String>,
+        /// How many
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: usize,
+    },
+    /// What happened in a flow, in order
+    Show {
+        /// The flow, or a question, an intent or a proposal of it
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Open a flow
+    Open {
+        /// For which agent
+        #[arg(long, value_name = "AGENT")]
+        agent: String,
+        /// Out of which flow
+        #[arg(long, value_name = "FLOW")]
+        parent: Option<String>,
+    },
+    /// Close a flow: it is finished
+    Close {
+        /// The flow
+        #[arg(value_name = "FLOW")]
+        flow: String,
+    },
+    /// Break a flow off
+    Abort {
+        /// The flow
+        #[arg(value_name = "FLOW")]
+        flow: String,
+    },
+}
+
+/// `writkeeper context …`
+#[derive(Args, Debug)]
+pub struct ContextArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: Kept,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ContextCommand,
+}
+
+/// What can be done with state and snapshots.
+#[derive(Subcommand, Debug)]
+pub enum ContextCommand {
+    /// Print a value of state and its version
+    Get {
+        /// The key
+        #[arg(value_name = "KEY")]
+        key: String,
+    },
+    /// Write a value of state
+    Set {
+        /// The key
+        #[arg(value_name = "KEY")]
+        key: String,
+        /// The value
+        #[arg(value_name = "JSON", allow_hyphen_values = true)]
+        value: String,
+        /// The version it must have now; 0 means it must not exist
+        #[arg(long, value_name = "VERSION")]
+        expect: Option<u64>,
+    },
+    /// Freeze values of state, and a flow's session, under the digest of all of it
+    Snapshot {
+        /// The keys
+        #[arg(value_name = "KEY")]
+        keys: Vec<String>,
+        /// For which flow
+        #[arg(long, value_name = "FLOW")]
+        flow: Option<String>,
+    },
+    /// Print a snapshot
+    Show {
+        /// The snapshot
+        #[arg(value_name = "SNAPSHOT")]
+        snapshot: String,
+    },
+}
+
+/// `writkeeper escalations …`
+#[derive(Args, Debug)]
+pub struct EscalationsArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: Kept,
+    /// What to do; the list if nothing is said.
+    #[command(subcommand)]
+    pub command: Option<EscalationsCommand>,
+}
+
+/// What can be done with questions.
+#[derive(Subcommand, Debug)]
+pub enum EscalationsCommand {
+    /// Open questions, the riskiest and oldest first
+    List,
+    /// One question: exactly what an answer is for
+    Show {
+        /// The question, or its proposal, flow or intent
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Answer a question; it is judged again and answered once
+    Answer(AnswerArgs),
+}
+
+/// `writkeeper escalations answer`
+#[derive(Args, Debug)]
+pub struct AnswerArgs {
+    /// The question, or its proposal, flow or intent
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What to say
+    #[arg(value_enum, value_name = "ANSWER", ignore_case = true)]
+    pub decision: Decision,
+    /// Who says it; not who proposed
+    #[arg(long = "as", value_name = "PERSON")]
+    pub person: String,
+    /// A group the person is in; may be given several times
+    #[arg(long = "group", value_name = "GROUP")]
+    pub groups: Vec<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT")]
+    pub because: String,
+    /// Digest of what the person was shown; the one `show` prints if not given
+    #[arg(long, value_name = "SHA256")]
+    pub digest: Option<String>,
+    /// With `modify`: the proposal that is to happen instead
+    #[arg(long, value_name = "FILE", required_if_eq("decision", "modify"))]
+    pub instead: Option<PathBuf>,
+}
+
+/// What a person can say.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// Accept it as it is
+    Override,
+    /// Accept something else instead
+    Modify,
+    /// No
+    Abort,
+}
+
+/// `writkeeper report`
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: Kept,
+    /// How far back: a whole number and ms, s, m, h or d; everything if not given
+    #[arg(long, value_name = "DURATION")]
+    pub since: Option<String>,
+}
+
+/// `writkeeper halt` and `writkeeper resume`
+#[derive(Args, Debug)]
+pub struct SwitchArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: Kept,
+    /// Why; every refusal will say it
+    #[arg(long, value_name = "TEXT")]
+    pub because: String,
+}

@@ -1,0 +1,103 @@
+//! Changing what the registry knows of agents.
+
+use crate::cli::kept::RestrictArgs;
+use crate::contract_file;
+use crate::exit::{InvalidData, UsageError};
+use crate::store;
+use crate::terminal::{STRONG, paint, say};
+use kernel::agent::{AgentStatus, Session};
+use kernel::change::Act;
+use kernel::finding::visible;
+use kernel::ids::Digest;
+use kernel::json::Json;
+use kernel::time::Duration;
+use runtime::{Answered, Minted};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Makes an agent known. The token is printed once and kept only as a hash.
+pub fn register(
+    location: &str,
+    json: bool,
+    path: &Path,
+    version: Option<&String>,
+    session: &str,
+) -> anyhow::Result<()> {
+    let problem = || UsageError(format!("--session `{session}` is no duration, such as 24h or 30d"));
+    let counts = Duration::parse(session).ok_or_else(problem)?;
+    let contract = Arc::new(contract_file::open(path)?.loaded.compiled);
+    let runtime = store::create(location)?;
+    let token = Minted::token();
+    let session = Session { token_hash: Digest::of(&token), expires: store::now().plus(counts) };
+    let expires = session.expires;
+    let answered = store::done(runtime.register(store::operator(), contract.clone(), version.cloned(), Some(session)))?;
+    let name = &contract.contract.agent;
+    if json {
+        let mut body = answered.body;
+        if let Json::Object(members) = &mut body {
+            members.insert("token".to_owned(), Json::text(token));
+            members.insert("expires".to_owned(), Json::text(expires.to_string()));
+        }
+        say!("{}", body.to_canonical());
+        return Ok(());
+    }
+    say!("registered {} in {location}", paint(STRONG, name));
+    say!("session token, shown only now and until {expires}: {token}");
+    say!("next: writkeeper agents activate --contract {} --store {location}", path.display());
+    Ok(())
+}
+
+/// Puts a contract in force; keys that do nothing yet must be accepted knowingly.
+pub fn activate(location: &str, json: bool, path: &Path, allow_inert: bool) -> anyhow::Result<()> {
+    let file = contract_file::open(path)?;
+    if !file.loaded.inert.is_empty() && !allow_inert {
+        let inert = contract_file::inert_paths(&file.loaded.inert);
+        let problem = format!("`{}` has keys that are not enforced yet: {inert}", path.display());
+        return Err(InvalidData(format!("{problem}; to put it in force all the same, add --allow-inert")).into());
+    }
+    let contract = Arc::new(file.loaded.compiled);
+    let runtime = store::open(location)?;
+    let answered = store::done(runtime.activate(store::operator(), contract))?;
+    told(&answered, json)
+}
+
+/// Places a restriction.
+pub fn restrict(
+    location: &str,
+    json: bool,
+    whom: &RestrictArgs,
+    status: AgentStatus,
+    actions: &[String],
+) -> anyhow::Result<()> {
+    let runtime = store::open(location)?;
+    let (agent, _) = store::agent_named(&runtime, &whom.agent)?;
+    let act = Act::Restrict { agent, status, because: whom.because.clone(), actions: actions.to_vec() };
+    told(&store::done(runtime.change(store::operator(), act))?, json)
+}
+
+/// Lifts restrictions of one kind.
+pub fn lift(location: &str, json: bool, agent: &str, status: AgentStatus, because: &str) -> anyhow::Result<()> {
+    let runtime = store::open(location)?;
+    let (agent, _) = store::agent_named(&runtime, agent)?;
+    let act = Act::Lift { agent, status, because: because.to_owned() };
+    told(&store::done(runtime.change(store::operator(), act))?, json)
+}
+
+/// Ends an agent.
+pub fn retire(location: &str, json: bool, whom: &RestrictArgs) -> anyhow::Result<()> {
+    let runtime = store::open(location)?;
+    let (agent, _) = store::agent_named(&runtime, &whom.agent)?;
+    let act = Act::Retire { agent, because: whom.because.clone() };
+    told(&store::done(runtime.change(store::operator(), act))?, json)
+}
+
+fn told(answered: &Answered, json: bool) -> anyhow::Result<()> {
+    if json {
+        say!("{}", answered.body.to_canonical());
+        return Ok(());
+    }
+    let said = |key: &str| answered.body.get(key).and_then(Json::as_text);
+    let because = said("because").map(|because| format!(": {}", visible(because))).unwrap_or_default();
+    say!("{} is {}{because}", paint(STRONG, said("agent").unwrap_or_default()), said("status").unwrap_or_default());
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! `writkeeper context …`: state with versions, and snapshots.
+
+use crate::cli::kept::{ContextArgs, ContextCommand};
+use crate::exit::{Exit, InvalidData, UsageError};
+use crate::store;
+use crate::terminal::{FAINT, STRONG, paint, say};
+use kernel::change::{Act, Write};
+use kernel::finding::visible;
+use kernel::json::Json;
+use kernel::nearest::suggestion;
+use kernel::snapshot::Snapshot;
+use kernel::stored::Kind;
+use kernel::world::{Entity, Row};
+use runtime::Runtime;
+
+/// Keys looked through for a mistyped one.
+const KEYS_MAX: usize = 1_000;
+
+/// Reads and writes state, and freezes it.
+pub fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
+    let json = args.kept.json;
+    let runtime = store::open(&args.kept.store)?;
+    match &args.command {
+        ContextCommand::Get { key } => get(&runtime, key, json)?,
+        ContextCommand::Set { key, value, expect } => set(&runtime, key, value, *expect, json)?,
+        ContextCommand::Snapshot { keys, flow } => freeze(&runtime, keys, flow.as_ref(), json)?,
+        ContextCommand::Show { snapshot } => {
+            let (name, row) = store::find(&runtime, Kind::Snapshot, "snapshot", snapshot)?;
+            if let Row::Snapshot(snapshot) = row {
+                show(&name, &snapshot, json)?;
+            }
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+fn get(runtime: &Runtime, key: &str, json: bool) -> anyhow::Result<()> {
+    let Some(Row::State(row)) = runtime.read(Entity::State(key.to_owned())).map_err(store::unread)? else {
+        let known = runtime.scan(Kind::State, None, KEYS_MAX).map_err(store::unread)?;
+        let hint = suggestion(key, known.iter().map(|(key, _)| key.entity.parts().0));
+        return Err(InvalidData(format!("state has no key `{key}`{hint}")).into());
+    };
+    if json {
+        let body = Json::object([("key", Json::text(key)), ("value", row.value), ("version", Json::from(row.version))]);
+        say!("{}", body.to_canonical());
+    } else {
+        say!("{}  {}", visible(&row.value.to_canonical()), paint(FAINT, format!("version {}", row.version)));
+    }
+    Ok(())
+}
+
+fn set(runtime: &Runtime, key: &str, value: &str, expect: Option<u64>, json: bool) -> anyhow::Result<()> {
+    if let Some(problem) = kernel::ids::identifier_problem(key) {
+        return Err(UsageError(format!("the key `{key}` {problem}")).into());
+    }
+    let parsed = Json::parse(value.as_bytes());
+    let problem =
+        |refusal| UsageError(format!("`{value}` is not JSON: {refusal}; put text into double quotes: '\"text\"'"));
+    let write = Write { key: key.to_owned(), value: parsed.map_err(problem)?, expect };
+    let answered = store::done(runtime.change(store::operator(), Act::Merge(vec![write])))?;
+    let version = answered.body.get("versions").and_then(|versions| versions.get(key)).cloned().unwrap_or(Json::Null);
+    if json {
+        say!("{}", Json::object([("key", Json::text(key)), ("version", version)]).to_canonical());
+    } else {
+        say!("{} is version {}", paint(STRONG, key), version.to_canonical());
+    }
+    Ok(())
+}
+
+fn freeze(runtime: &Runtime, keys: &[String], flow: Option<&String>, json: bool) -> anyhow::Result<()> {
+    let flow = match flow {
+        Some(flow) => Some(store::find(runtime, Kind::Flow, "flow", flow)?.0),
+        None => None,
+    };
+    if keys.is_empty() && flow.is_none() {
+        return Err(UsageError("name the keys to freeze, or a flow whose session is frozen".to_owned()).into());
+    }
+    let answered = store::done(runtime.change(store::operator(), Act::Freeze { flow, keys: keys.to_vec() }))?;
+    if json {
+        say!("{}", answered.body.to_canonical());
+        return Ok(());
+    }
+    let said = |key: &str| answered.body.get(key).and_then(Json::as_text).unwrap_or_default();
+    let held = answered.body.get("state").and_then(Json::as_object);
+    for key in keys.iter().filter(|key| held.is_none_or(|held| !held.contains_key(*key))) {
+        crate::terminal::note(&format!("state has no key `{key}`; the snapshot says nothing about it"));
+    }
+    say!("snapshot {} at {}", paint(STRONG, said("snapshot")), said("at"));
+    Ok(())
+}
+
+fn show(name: &str, snapshot: &Snapshot, json: bool) -> anyhow::Result<()> {
+    let id = snapshot.id();
+    if json {
+        let body = Json::object([
+            ("name", Json::text(name)),
+            ("snapshot", Json::text(id)),
+            ("at", Json::text(snapshot.at.to_string())),
+            ("source", Json::text(snapshot.source.as_str())),
+            ("flow", Json::from(snapshot.flow.clone())),
+            ("state", Json::Object(snapshot.state.clone())),
+            ("session", Json::Object(snapshot.session.clone())),
+        ]);
+        say!("{}", body.to_canonical());
+        return Ok(());
+    }
+    say!("snapshot {}", paint(STRONG, id));
+    say!("  taken {} by {}", snapshot.at, snapshot.source);
+    if let Some(flow) = &snapshot.flow {
+        say!("  for flow {flow}");
+    }
+    for (layer, values) in [("state", &snapshot.state), ("session", &snapshot.session)] {
+        for (key, value) in values {
+            say!("  {layer:<8} {} = {}", visible(key), visible(&value.to_canonical()));
+        }
+    }
+    Ok(())
+}

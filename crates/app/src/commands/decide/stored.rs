@@ -1,0 +1,70 @@
+//! `writkeeper decide --store`: the same lines, judged by the runtime and kept.
+
+use super::Judged;
+use super::prepare::{enroll, take_over};
+use crate::cli::DecideArgs;
+use crate::store;
+use adapters::system_clock::SystemClock;
+use kernel::command::Door;
+use kernel::context::Context;
+use kernel::evaluator::Compiled;
+use kernel::proposal::Proposal;
+use kernel::time::Instant;
+use runtime::memory::ManualClock;
+use runtime::{Arrival, Runtime};
+use std::sync::Arc;
+
+/// A run whose decisions are kept.
+pub struct StoredRun {
+    runtime: Runtime,
+    /// Where it stands is set before every line; without it the machine's clock counts.
+    clock: Option<Arc<ManualClock>>,
+    at: Option<Instant>,
+    arrival: Arrival,
+}
+
+impl StoredRun {
+    /// Opens the store, and makes the contract's agent and the context known to it.
+    pub fn open(
+        args: &DecideArgs,
+        location: &str,
+        contract: Option<Arc<Compiled>>,
+        context: &Context,
+        at: Option<Instant>,
+    ) -> anyhow::Result<StoredRun> {
+        let manual = at.is_some() || args.clock_of_lines;
+        let clock = manual.then(|| Arc::new(ManualClock::at(at.unwrap_or(Instant::PURE_DEFAULT))));
+        let runtime = match &clock {
+            Some(clock) => store::start(location, clock.clone(), contract.clone())?,
+            None => store::start(location, Arc::new(SystemClock), contract.clone())?,
+        };
+        if let (Some(contract), Some(path)) = (contract, &args.contract) {
+            enroll(&runtime, &contract, path, location, context)?;
+        }
+        take_over(&runtime, context)?;
+        let arrival = Arrival { trust_provenance: args.trust_provenance, ..Arrival::through(Door::PURE) };
+        Ok(StoredRun { runtime, clock, at, arrival })
+    }
+
+    /// Judges one line; when it returns, the decision is durable.
+    pub fn judge(&self, line: &[u8]) -> Judged {
+        let pending = match Proposal::parse(line) {
+            Ok(proposal) => {
+                self.set_clock(proposal.created_at);
+                self.runtime.submit(proposal, self.arrival.clone())
+            }
+            Err(_) => {
+                self.set_clock(None);
+                self.runtime.judge(line, self.arrival.clone())
+            }
+        };
+        let answered = pending.wait();
+        Judged { answer: answered.answer, records: answered.records, is_decided: answered.at.is_some() }
+    }
+
+    fn set_clock(&self, created_at: Option<Instant>) {
+        if let Some(clock) = &self.clock {
+            clock.set(self.at.or(created_at).unwrap_or(Instant::PURE_DEFAULT));
+        }
+    }
+}

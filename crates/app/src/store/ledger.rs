@@ -1,0 +1,59 @@
+//! Reading records in order, page by page; memory stays bounded however long the ledger is.
+
+use super::unread;
+use kernel::json::{Bounds, Json};
+use kernel::time::Instant;
+use runtime::Runtime;
+use runtime::ports::store::StoredRecord;
+use std::collections::VecDeque;
+
+/// Records read at once.
+const PAGE: usize = 512;
+
+/// Records of a store, oldest first.
+pub struct Ledger<'r> {
+    runtime: &'r Runtime,
+    next: u64,
+    page: VecDeque<StoredRecord>,
+}
+
+impl<'r> Ledger<'r> {
+    /// From the first record at or after an instant; instants never decrease along a ledger.
+    pub fn since(runtime: &'r Runtime, since: Option<Instant>) -> anyhow::Result<Ledger<'r>> {
+        let (mut low, mut high) = (0, runtime.size().map_err(unread)?);
+        let Some(since) = since else { return Ok(Ledger { runtime, next: 0, page: VecDeque::new() }) };
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let record = runtime.records(middle, 1).map_err(unread)?.pop();
+            if record.and_then(|record| instant(&record.leaf)).is_some_and(|at| at < since) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(Ledger { runtime, next: low, page: VecDeque::new() })
+    }
+
+    /// The body of the next record of this tenant that was not erased.
+    pub fn next_body(&mut self) -> anyhow::Result<Option<Json>> {
+        loop {
+            let Some(record) = self.page.pop_front() else {
+                self.page = self.runtime.records(self.next, PAGE).map_err(unread)?.into();
+                match self.page.back() {
+                    Some(last) => self.next = last.index + 1,
+                    None => return Ok(None),
+                }
+                continue;
+            };
+            let body = record.body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::FILE).ok());
+            let own = |body: &Json| body.get("tenant").and_then(Json::as_text) == Some(self.runtime.tenant());
+            if let Some(body) = body.filter(own) {
+                return Ok(Some(body));
+            }
+        }
+    }
+}
+
+fn instant(leaf: &str) -> Option<Instant> {
+    Instant::parse(Json::parse(leaf.as_bytes()).ok()?.get("at")?.as_text()?)
+}
