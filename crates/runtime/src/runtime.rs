@@ -423,7 +423,8 @@ fn job(command: Command, giver: crate::answer_slot::Giver<Reply>) -> Job {
         Command::Submit(submission) => {
             let text: usize = submission.proposal.params.iter().map(|(name, value)| name.len() + weight(value)).sum();
             let words = submission.proposal.justification.as_ref().map_or(0, String::len);
-            (Lane::Agent, submission.proposal.agent.clone(), 1_024 + text + words)
+            // Twice: the caller keeps what it takes to form the command again.
+            (Lane::Agent, submission.proposal.agent.clone(), 4_096 + 2 * (text + words))
         }
         Command::Refuse(refused) => (Lane::Agent, refused.malformed.agent.clone().unwrap_or_default(), 1_024),
         Command::Change(change) => match &change.actor {
@@ -434,14 +435,15 @@ fn job(command: Command, giver: crate::answer_slot::Giver<Reply>) -> Job {
     Job { keys: touches(&command), command, lane, agent, bytes, rounds: 0, giver }
 }
 
-/// Roughly what a value occupies.
+/// Roughly what a value occupies. Small members cost most beside their own bytes: half-empty nodes, and a piece of
+/// memory for every name.
 fn weight(value: &Json) -> usize {
     match value {
         Json::Null | Json::Bool(_) | Json::Number(_) => 32,
-        Json::Text(text) => 32 + text.len(),
+        Json::Text(text) => 48 + text.len(),
         Json::List(items) => 32 + items.iter().map(weight).sum::<usize>(),
         Json::Object(members) => {
-            32 + members.iter().map(|(name, value)| 32 + name.len() + weight(value)).sum::<usize>()
+            32 + members.iter().map(|(name, value)| 96 + name.len() + weight(value)).sum::<usize>()
         }
     }
 }

@@ -113,7 +113,7 @@ fn tell(what: &str, answered: &Answered, wanted: &str) {
 
 #[test]
 fn counters_equal_sums_at_every_moment_and_no_capacity_is_exceeded() {
-    run(scale("WRITKEEPER_MIXED_COMMANDS", 500), None);
+    run(scale("WRITKEEPER_MIXED_COMMANDS", 400), None);
 }
 
 #[test]

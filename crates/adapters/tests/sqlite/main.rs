@@ -3,6 +3,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a row of another kind is a failed test")]
 
 mod conforms;
+mod due;
 mod file;
 mod folder;
 mod processes;
