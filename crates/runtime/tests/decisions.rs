@@ -243,6 +243,7 @@ fn time_answers_with_no() {
     bench.clock.set(row.deadline.plus(kernel::time::Duration::from_secs(1)));
     let late = bench.answer_to(&question, row.digest, "bob", "OVERRIDE");
     assert!(late.answer.intent.is_none());
+    check(&late, "REJECT ALREADY_ANSWERED");
     check(&bench.answer_to(&question, row.digest, "bob", "OVERRIDE"), "REJECT ALREADY_ANSWERED");
 }
 

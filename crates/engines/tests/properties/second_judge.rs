@@ -182,6 +182,10 @@ fn judge_flow(case: &Case<'_>, found: &mut BTreeSet<&'static str>) {
     // A stranger uses nothing of a flow up.
     let ours = |past: &&Past| past.flow == case.flow && past.proposal.get("agent") == case.contract.get("agent");
     let same: Vec<&Past> = case.past.iter().filter(ours).collect();
+    // To a stranger the flow does not exist, whatever happened in it.
+    if case.proposal.get("agent") != case.contract.get("agent") && !same.is_empty() {
+        return;
+    }
     let whole = |number: usize| Decimal::from(number as u64);
     let failed = same.iter().filter(|past| past.failed).count();
     if Some(whole(failed)) >= decimal(case.rule(&["proposal", "retries"])) {

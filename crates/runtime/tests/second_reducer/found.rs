@@ -1,5 +1,5 @@
-//! What random commands found, kept as rows: each was answered wrongly once. The last answer is written down too, so
-//! that no two wrongs agree.
+//! Where the two disagreed, kept as rows: the kernel answered each of these wrongly once. The last answer is written
+//! down too, so that no two wrongs agree.
 
 use crate::commands::{Answer, Command, Proposal, Who};
 use crate::generator::{What, Wish};

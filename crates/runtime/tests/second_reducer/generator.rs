@@ -268,7 +268,7 @@ fn flows() -> BoxedStrategy<What> {
             .prop_map(|(who, flow, agent, parent)| Command::OpenFlow { who, flow, agent, parent }),
         1 => (agents_or_anyone(), agent(), maybe(0.5, flow()))
             .prop_map(|(who, agent, parent)| Command::OpenFlow { who, flow: String::new(), agent, parent }),
-        2 => (agents_or_anyone(), flow(), any::<bool>())
+        4 => (agents_or_anyone(), flow(), any::<bool>())
             .prop_map(|(who, flow, abort)| Command::EndFlow { who, flow, abort }),
         1 => (agents_or_anyone(), flow(), 0..3_i64).prop_map(|(who, flow, value)| Command::Remember { who, flow, value }),
     ]

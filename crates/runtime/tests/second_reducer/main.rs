@@ -13,6 +13,8 @@ mod found;
 mod generator;
 mod harness;
 mod judging;
+#[cfg(feature = "bugs")]
+mod mutations;
 mod reducer;
 mod shown;
 mod store;

@@ -1,0 +1,38 @@
+//! The comparison bites: each of these faults, switched on in the kernel, makes it disagree.
+
+use crate::generator::runs;
+use crate::harness::Library;
+use crate::{CASES, Tally, compare};
+use kernel::bugs::{Bug, with};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, TestRunner};
+
+const FAULTS: [Bug; 10] = [
+    Bug::W01KeyForgotten,
+    Bug::W02HeldIgnored,
+    Bug::W03QuestionsUncounted,
+    Bug::W04HandshakeResets,
+    Bug::W05RetriesUncounted,
+    Bug::W06MergeBlind,
+    Bug::W08ClosedFlowActs,
+    Bug::W15AnswerFromAnyone,
+    Bug::SuspensionIgnored,
+    Bug::AnswerUnbound,
+];
+
+#[test]
+fn every_fault_is_noticed() {
+    let library = Library::new();
+    let config = Config { failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new(config);
+    let strategy = runs();
+    for fault in FAULTS {
+        let disagrees = |_: u32| {
+            let wishes = strategy.new_tree(&mut runner).unwrap().current();
+            with(fault, || compare(&library, &wishes, &mut Tally::new())).is_err()
+        };
+        let found = (0..4 * CASES).position(disagrees);
+        assert!(found.is_some(), "{fault:?} goes unnoticed");
+        println!("{fault:?} after {} runs", found.unwrap_or_default() + 1);
+    }
+}
