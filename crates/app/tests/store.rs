@@ -136,6 +136,15 @@ fn another_contract_is_not_put_in_force_by_the_way() {
 }
 
 #[test]
+fn an_agent_left_registered_is_not_activated_by_the_way() {
+    let desk = Desk::new();
+    desk.says("agents register --contract contract.yaml", 0);
+    let said = desk.says("decide --store writkeeper.db --contract contract.yaml", 65);
+    assert!(said.contains("no contract yet"), "{said}");
+    assert_eq!(desk.json("agents show bot")["status"], "REGISTERED");
+}
+
+#[test]
 fn a_store_that_is_not_there_has_its_own_codes() {
     let desk = Desk::new();
     assert!(desk.says("agents", 65).contains("there is no store at `writkeeper.db`"));
