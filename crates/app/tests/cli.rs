@@ -250,7 +250,9 @@ fn no_arguments_fit_half_a_screen() {
 fn completions_know_every_verb() {
     for shell in ["bash", "zsh", "fish"] {
         let output = writkeeper(&["completions", shell], folder().path(), "");
-        for verb in ["decide", "contract", "explain", "demo", "bench"] {
+        for verb in
+            ["decide", "contract", "explain", "demo", "bench", "agents", "flows", "escalations", "report", "halt"]
+        {
             assert!(text(&output.stdout).contains(verb), "{shell} {verb}");
         }
     }

@@ -101,6 +101,27 @@ fn decisions_of_earlier_runs_count() {
 }
 
 #[test]
+fn processes_that_start_at_once_on_one_file_pay_each_order_once() {
+    let desk = Desk::new();
+    let lines: String = (0..40)
+        .map(|order| {
+            format!("{{\"agent\":\"bot\",\"action\":\"pay\",\"params\":{{\"order\":\"{order}\",\"amount\":5}}}}\n")
+        })
+        .collect();
+    let accepted: usize = std::thread::scope(|scope| {
+        let decide = || {
+            let output = desk.run("decide --store kept.db --contract contract.yaml", &lines);
+            let said = text(&output.stdout);
+            assert_eq!(said.lines().count(), 40, "{}", text(&output.stderr));
+            said.matches(r#""verdict":"ACCEPT""#).count()
+        };
+        let processes: Vec<_> = (0..3).map(|_| scope.spawn(decide)).collect();
+        processes.into_iter().map(|process| process.join().unwrap()).sum()
+    });
+    assert_eq!(accepted, 40);
+}
+
+#[test]
 fn another_contract_is_not_put_in_force_by_the_way() {
     let desk = Desk::new();
     desk.enroll();
@@ -112,6 +133,15 @@ fn another_contract_is_not_put_in_force_by_the_way() {
     assert_eq!(desk.pay("2", "60"), "ACCEPT VALIDATION_PASSED");
     let history = desk.json("agents show bot")["history"].clone();
     assert_eq!(history.as_array().unwrap().len(), 3, "{history}");
+}
+
+#[test]
+fn an_agent_left_registered_is_not_activated_by_the_way() {
+    let desk = Desk::new();
+    desk.says("agents register --contract contract.yaml", 0);
+    let said = desk.says("decide --store writkeeper.db --contract contract.yaml", 65);
+    assert!(said.contains("no contract yet"), "{said}");
+    assert_eq!(desk.json("agents show bot")["status"], "REGISTERED");
 }
 
 #[test]

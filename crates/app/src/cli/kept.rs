@@ -7,7 +7,14 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 pub struct Kept {
     /// The store: a SQLite file
-    #[arg(long, global = true, value_name = "PATH", env = "WRITKEEPER_STORE", default_value = "writkeeper.db")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "PATH",
+        env = "WRITKEEPER_STORE",
+        hide_env_values = true,
+        default_value = "writkeeper.db"
+    )]
     pub store: String,
     /// Print JSON
     #[arg(long, global = true)]

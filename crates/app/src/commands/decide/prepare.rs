@@ -6,11 +6,19 @@ use kernel::agent::{AgentRow, AgentStatus, Restriction};
 use kernel::change::{Act, Write};
 use kernel::context::Context;
 use kernel::evaluator::Compiled;
+use kernel::ids::Digest;
 use kernel::outcome::Verdict;
 use kernel::world::{Entity, Row};
 use runtime::{Pending, Runtime};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Looks at an agent that another process may be enrolling; registering and activating are two commits.
+const LOOKS_MAX: u32 = 40;
+
+/// Between two looks.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Registers and activates an agent the store does not know; refuses a contract that is not the one in force.
 pub fn enroll(
@@ -21,18 +29,44 @@ pub fn enroll(
     context: &Context,
 ) -> anyhow::Result<()> {
     let name = &contract.contract.agent;
-    let Some(row) = agent(runtime, name)? else {
+    let stays_registered = context.agents.get(name).is_some_and(|row| row.base == AgentStatus::Registered);
+    let is_new = agent(runtime, name)?.is_none();
+    if is_new {
         carried_out(runtime.register(store::operator(), contract.clone(), None, None), path)?;
-        let stays_registered = context.agents.get(name).is_some_and(|row| row.base == AgentStatus::Registered);
-        if !stays_registered {
-            carried_out(runtime.activate(store::operator(), contract.clone()), path)?;
-        }
-        return Ok(());
-    };
-    if row.contract == Some(contract.digest) {
+    }
+    let mut row = agent(runtime, name)?;
+    if stays_registered && row.as_ref().is_some_and(|row| row.contract.is_none()) {
         return Ok(());
     }
-    let in_force = match row.contract {
+    if is_new && row.as_ref().is_some_and(|row| row.contract.is_none()) {
+        return carried_out(runtime.activate(store::operator(), contract.clone()), path);
+    }
+    // Who is only registered may be on the way to this contract. Waiting puts nothing in force that an operator left.
+    for _ in 0..LOOKS_MAX {
+        let on_the_way = |row: &AgentRow| row.contract.is_none() && row.offered == Some(contract.digest);
+        if !row.as_deref().is_some_and(on_the_way) {
+            break;
+        }
+        std::thread::sleep(LOOK_AGAIN);
+        row = agent(runtime, name)?;
+    }
+    let active = row.and_then(|row| row.contract);
+    if active == Some(contract.digest) {
+        Ok(())
+    } else {
+        Err(other_contract(runtime, contract, path, location, active)?)
+    }
+}
+
+/// Says which contract is in force and how to put this one in force.
+fn other_contract(
+    runtime: &Runtime,
+    contract: &Compiled,
+    path: &Path,
+    location: &str,
+    active: Option<Digest>,
+) -> anyhow::Result<anyhow::Error> {
+    let in_force = match active {
         Some(digest) => {
             let active = runtime.contract(digest).map_err(store::unread)?;
             format!("version {} of contract `{}`, sha256 {digest}", active.contract.version, active.contract.id)
@@ -40,13 +74,14 @@ pub fn enroll(
         None => "no contract yet".to_owned(),
     };
     let problem = format!(
-        "agent `{name}` acts under {in_force}, not under `{}`, sha256 {}; to put that in force: \
+        "agent `{}` acts under {in_force}, not under `{}`, sha256 {}; to put that in force: \
          writkeeper agents activate --contract {} --store {location}",
+        contract.contract.agent,
         path.display(),
         contract.digest,
         path.display()
     );
-    Err(InvalidData(problem).into())
+    Ok(InvalidData(problem).into())
 }
 
 /// Writes what the context says and the store does not hold yet.
