@@ -87,6 +87,8 @@ impl EscalationRow {
 /// One person's agreement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Vote {
+    /// Digest of what they agreed to: the proposal in question, or the one that is to happen instead.
+    pub digest: Digest,
     /// Who.
     pub person: String,
     /// When.

@@ -236,6 +236,53 @@ fn an_override_overrides_nothing_else() {
 }
 
 #[test]
+fn a_modified_proposal_is_judged_by_every_gate() {
+    let bench = bench();
+    check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+    let (question, row) = bench.question();
+    let instead = |text: Option<&str>| {
+        let door = Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None };
+        let answer = PersonAnswer {
+            person: "bob".to_owned(),
+            groups: vec!["leads".to_owned()],
+            question: question.clone(),
+            decision: "MODIFY".to_owned(),
+            digest: row.digest,
+            reason: "less".to_owned(),
+            instead: text.map(|text| Json::parse(text.as_bytes()).unwrap()),
+            door,
+        };
+        bench.runtime.answer(answer).wait()
+    };
+    check(&instead(None), "REJECT PARAM_INVALID");
+    check(
+        &instead(Some(r#"{"agent":"thief","action":"refund","params":{"order":"A","amount":1}}"#)),
+        "REJECT PARAM_INVALID",
+    );
+    let too_much = r#"{"agent":"refunds","action":"refund","params":{"order":"A","amount":5000}}"#;
+    check(&instead(Some(too_much)), "REJECT NOT_ALLOWED, BUDGET_EXCEEDED");
+    let less = r#"{"agent":"refunds","action":"refund","params":{"order":"A","amount":55}}"#;
+    let yes = instead(Some(less));
+    check(&yes, "ACCEPT");
+    let params = yes.answer.intent.unwrap().to_json();
+    assert_eq!(params.get("params").and_then(|params| params.get("amount")), Some(&Json::from(55_u64)));
+}
+
+#[test]
+fn two_people_agree_only_to_the_same_thing() {
+    let bench = bench();
+    bench.enroll(&CONTRACT.replace("approvers: [leads]", "escalation: { approvers: [leads], quorum: 2 }"));
+    check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+    let (question, row) = bench.question();
+    let first = bench.answer_to(&question, row.digest, "bob", "OVERRIDE");
+    check(&first, "ACCEPT");
+    assert!(first.answer.intent.is_none(), "one of two");
+    assert!(bench.answer_to(&question, row.digest, "bob", "OVERRIDE").answer.intent.is_none(), "still one person");
+    let second = bench.answer_to(&question, row.digest, "carol", "OVERRIDE");
+    assert!(second.answer.intent.is_some(), "{}", second.answer.to_line());
+}
+
+#[test]
 fn time_answers_with_no() {
     let bench = bench();
     check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");

@@ -72,10 +72,15 @@ fn exhaust(world: &mut World, submission: &Submission, touched: &Touched, findin
     let exhausted = findings.iter().any(|finding| finding.code == Code::Known(Reason::EscalationBudgetExhausted));
     let passive = submission.contract.contract.escalation.on_exhausted == OnExhausted::Passive;
     let Some(agent) = agent_row(world, &touched.agent).filter(|_| exhausted && passive) else { return };
+    let by = Actor::Kernel.text();
+    // Asking again in vain adds nothing.
+    if agent.restrictions.iter().any(|known| known.status == AgentStatus::Passive && known.by == by) {
+        return;
+    }
     let mut agent = agent.clone();
     agent.restrictions.push(Restriction {
         status: AgentStatus::Passive,
-        by: Actor::Kernel.text(),
+        by,
         because: format!("its {ESCALATIONS} are used up"),
         at,
         actions: BTreeSet::new(),

@@ -7,10 +7,13 @@ use crate::ids::Digest;
 use crate::json::Json;
 
 pub(super) fn to_json(row: &EscalationRow) -> Json {
-    let votes = row
-        .votes
-        .iter()
-        .map(|vote| Json::object([("person", Json::text(vote.person.as_str())), ("at", instant_json(vote.at))]));
+    let votes = row.votes.iter().map(|vote| {
+        Json::object([
+            ("digest", Json::text(vote.digest.to_string())),
+            ("person", Json::text(vote.person.as_str())),
+            ("at", instant_json(vote.at)),
+        ])
+    });
     Json::object([
         ("state", Json::text(row.state.word())),
         ("agent", Json::text(row.agent.as_str())),
@@ -44,7 +47,13 @@ pub(crate) fn answer_json(answer: &GivenAnswer) -> Json {
 }
 
 pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
-    let vote = |item: &Json| Some(Vote { person: text_of(item, "person")?, at: instant_of(item, "at")? });
+    let vote = |item: &Json| {
+        Some(Vote {
+            digest: Digest::parse(item.get("digest")?.as_text()?)?,
+            person: text_of(item, "person")?,
+            at: instant_of(item, "at")?,
+        })
+    };
     let answer = match nullable(json, "answer")? {
         None => None,
         Some(given) => {

@@ -198,7 +198,7 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
         quorum: 2,
         asked_at: at(0),
         deadline,
-        votes: vec![Vote { person: "ann".to_owned(), at: at(1) }],
+        votes: vec![Vote { digest: kernel::ids::Digest::of("shown"), person: "ann".to_owned(), at: at(1) }],
         answer: None,
         provenance: Json::Null,
         intent: "i".to_owned(),

@@ -57,13 +57,19 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     };
     let (person, decision) = decision;
     if decision != HumanDecision::Abort {
+        let digest = match agreed_to(answer, decision, &row) {
+            Ok(digest) => digest,
+            Err(came) => return *came,
+        };
         row.votes.retain(|vote| vote.person != person);
-        row.votes.push(Vote { person: person.clone(), at });
-        if (row.votes.len() as u64) < row.quorum {
+        row.votes.push(Vote { digest, person: person.clone(), at });
+        // People agree only if they agree to the same thing.
+        let votes = row.votes.iter().filter(|vote| vote.digest == digest).count() as u64;
+        if votes < row.quorum {
             let body = Json::object([
                 ("question", Json::text(name.as_str())),
                 ("state", Json::text(row.state.word())),
-                ("votes", Json::from(row.votes.len() as u64)),
+                ("votes", Json::from(votes)),
                 ("quorum", Json::from(row.quorum)),
             ]);
             world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
@@ -99,6 +105,24 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     let body = shown(name, &row);
     world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
     Came::Done(body, intent.map(AnsweredIntent::Made), called_off)
+}
+
+/// What a vote is for. Something else that cannot be read as a proposal of the same agent is nothing to agree to.
+fn agreed_to(answer: &HumanAnswer, decision: HumanDecision, row: &EscalationRow) -> Result<Digest, Box<Came>> {
+    if decision != HumanDecision::Modify {
+        return Ok(row.digest);
+    }
+    if let Some(submission) = &answer.modified {
+        let proposal = submission.proposal.to_json(submission.proposal.params.clone());
+        return Ok(EscalationRow::digest_of(&proposal, submission.contract.digest));
+    }
+    // Without the original the question was not there yet when the command was formed.
+    if answer.original.is_none() {
+        return Err(Box::new(Came::Prepare));
+    }
+    let problem = format!("is missing, or is no proposal of agent `{}`", row.agent);
+    let finding = Finding::reject(Gate::Escalation, Reason::ParamInvalid).field("instead").with("problem", problem);
+    Err(Box::new(Came::refused(finding)))
 }
 
 fn shown(name: &str, row: &EscalationRow) -> Json {
