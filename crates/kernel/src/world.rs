@@ -219,6 +219,8 @@ pub struct World {
     /// What was changed since it was loaded, and by which record; a complete world has nobody to tell.
     changed: BTreeMap<Key, usize>,
     record: usize,
+    /// When the waiting intents of a complete world are due; a slice is told by its store.
+    due: BTreeSet<(Instant, Key)>,
 }
 
 /// An entity that was changed, for a store to save.
@@ -279,6 +281,12 @@ impl World {
     pub fn put(&mut self, key: Key, row: Row) {
         if !self.complete {
             self.changed.insert(key.clone(), self.record);
+        } else if let Row::Intent(intent) = &row {
+            let at = intent.facts.valid_until();
+            match row.due() {
+                Some(at) => self.due.insert((at, key.clone())),
+                None => self.due.remove(&(at, key.clone())),
+            };
         }
         self.rows.insert(key, Some(row));
     }
@@ -299,13 +307,8 @@ impl World {
             Loaded::NotLoaded => return None,
             Loaded::Present(_) | Loaded::Absent => {}
         }
-        let mut due: Vec<(Instant, &str)> = self
-            .rows
-            .range(key(Entity::Intent(String::new()))..key(Entity::DueIntents))
-            .filter_map(|(key, row)| Some((row.as_ref()?.due()?, key.entity.parts().0)))
-            .collect();
-        due.sort_unstable();
-        Some(due.into_iter().take(DUE_INTENTS_MAX).map(|(_, name)| name.to_owned()).collect())
+        let own = self.due.iter().filter(|(_, key)| key.tenant == *tenant);
+        Some(own.take(DUE_INTENTS_MAX).map(|(_, key)| key.entity.parts().0.to_owned()).collect())
     }
 
     /// Says what a store holds, or that it holds nothing. This is no change.

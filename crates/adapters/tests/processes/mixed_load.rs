@@ -4,7 +4,9 @@
 use crate::crew::{Crew, Report};
 use crate::ledger::Ledger;
 use crate::site::{Site, TENANT, door, enroll, operator, said};
-use crate::worker::{Desk, Dice, report, scale, together};
+use crate::worker::{Desk, Dice, FILE, report, scale, together};
+use adapters::store_sqlite::SqliteStore;
+use adapters::system_clock::SystemClock;
 use kernel::bugs::Bug;
 use kernel::change::Act;
 use kernel::command::{Door, Performer};
@@ -14,9 +16,10 @@ use kernel::intent::{IntentEvent, IntentState};
 use kernel::json::Json;
 use kernel::stored::Kind;
 use kernel::world::Row;
-use runtime::ports::store::Reader;
+use runtime::ports::store::{Reader, Store};
 use runtime::{Answered, Arrival};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const PROCESSES: usize = 2;
 const TASKS: usize = 64;
@@ -89,6 +92,16 @@ pub fn work(desk: &Desk) {
     });
 }
 
+/// Folds the whole ledger again. All it gets is the file.
+pub fn replay_work(_: &Desk) {
+    let store = SqliteStore::open(std::env::var(FILE).unwrap(), Arc::new(SystemClock)).unwrap();
+    let replayed = runtime::replay::replay(store.reader().unwrap().as_mut()).unwrap();
+    match replayed.differs {
+        Some((index, problem)) => report(&["differs", &index.to_string(), &problem]),
+        None => report(&["same", &replayed.same.to_string()]),
+    }
+}
+
 /// Whether it is over: after doubt it is not, and someone has to come back to it.
 fn settle(desk: &Desk, intent: &str, dice: &mut Dice) -> bool {
     let event = match dice.below(10) {
@@ -145,6 +158,7 @@ fn run(commands: usize, bug: Option<Bug>) {
         begin.elapsed().as_secs_f64(),
         refused * 100 / decided,
     );
+    assert_eq!(Crew::run("replay", &site, 1, None, ""), [["same", &ledger.size.to_string()]]);
     assert!(refused * 10 >= decided * 3, "only {refused} of {decided} were refused");
     assert!(wanted >= 3 * pool(commands), "only {wanted} was wanted of the pool");
 }

@@ -47,6 +47,7 @@ const JOBS: &[(&str, Job)] = &[
     ("new_contract", races::people::new_contract_work),
     ("kill_loop", kill_loop::work),
     ("mixed_load", mixed_load::work),
+    ("replay", mixed_load::replay_work),
     ("paused_store", paused_store::work),
 ];
 
