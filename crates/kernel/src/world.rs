@@ -282,11 +282,16 @@ impl World {
         if !self.complete {
             self.changed.insert(key.clone(), self.record);
         } else if let Row::Intent(intent) = &row {
-            let at = intent.facts.valid_until();
             match row.due() {
-                Some(at) => self.due.insert((at, key.clone())),
-                None => self.due.remove(&(at, key.clone())),
-            };
+                Some(at) => {
+                    self.due.insert((at, key.clone()));
+                }
+                // Mostly nothing waits, and then there is nothing to look for.
+                None if !self.due.is_empty() => {
+                    self.due.remove(&(intent.facts.valid_until(), key.clone()));
+                }
+                None => {}
+            }
         }
         self.rows.insert(key, Some(row));
     }
