@@ -51,11 +51,10 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
         // Time answered first, and that is a change, though the answer is refused.
         return already(name, &row, vec![record]);
     }
-    let decision = match entitled(change, answer, &row) {
-        Ok((person, decision)) => (person, decision),
+    let (person, decision) = match entitled(change, answer, &row) {
+        Ok(said) => said,
         Err(finding) => return Came::refused(*finding),
     };
-    let (person, decision) = decision;
     if decision != HumanDecision::Abort {
         let digest = match agreed_to(answer, decision, &row) {
             Ok(digest) => digest,
