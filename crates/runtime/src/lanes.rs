@@ -145,3 +145,54 @@ fn fair(mut queue: VecDeque<Job>, room: usize, share: usize) -> (Vec<Job>, VecDe
     held.extend(queue);
     (chosen, held)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answer_slot::slot;
+    use kernel::command::{Command, RefusedInput};
+    use kernel::ids::Digest;
+    use kernel::proposal::Malformed;
+    use kernel::world::KeySet;
+    use std::sync::Arc;
+
+    fn job(lane: Lane, agent: &str, bytes: usize) -> Job {
+        let malformed = Malformed { id: None, agent: None, findings: Vec::new() };
+        let digest = Digest::of(agent);
+        let refused = RefusedInput { tenant: Arc::from("t"), malformed, digest, id: String::new() };
+        let command = Command::Refuse(Box::new(refused));
+        Job { command, keys: KeySet::new(), lane, agent: agent.to_owned(), bytes, rounds: 0, giver: slot().0 }
+    }
+
+    fn agents(batch: &[Job]) -> Vec<&str> {
+        batch.iter().map(|job| job.agent.as_str()).collect()
+    }
+
+    #[test]
+    fn operators_come_first_and_no_agent_crowds_the_others_out() {
+        let lanes = Lanes::new(Bounds::default());
+        for _ in 0..20 {
+            assert!(lanes.push(job(Lane::Agent, "flood", 1)).is_ok());
+        }
+        assert!(lanes.push(job(Lane::Agent, "quiet", 1)).is_ok());
+        assert!(lanes.push(job(Lane::Operator, "ann", 1)).is_ok());
+        let batch = lanes.take(8).unwrap();
+        assert_eq!(agents(&batch), ["ann", "flood", "flood", "quiet", "flood", "flood", "flood", "flood"]);
+    }
+
+    #[test]
+    fn what_waits_is_bounded_in_number_and_bytes() {
+        let lanes = Lanes::new(Bounds { proposals: 2, operators: 1, bytes: 10 });
+        assert!(lanes.push(job(Lane::Agent, "a", 9)).is_ok());
+        assert!(lanes.push(job(Lane::Agent, "a", 2)).is_err(), "bytes");
+        assert!(lanes.push(job(Lane::Agent, "a", 1)).is_ok());
+        assert!(lanes.push(job(Lane::Agent, "a", 0)).is_err(), "number");
+        assert!(lanes.push(job(Lane::Operator, "ann", 99)).is_ok(), "agents cannot shut an operator out");
+        assert_eq!(lanes.take(8).unwrap().len(), 3);
+        assert!(lanes.push(job(Lane::Agent, "a", 10)).is_ok(), "room again");
+        lanes.close();
+        assert!(lanes.push(job(Lane::Agent, "a", 0)).is_err());
+        assert_eq!(lanes.take(8).unwrap().len(), 1, "what waits is still served");
+        assert!(lanes.take(8).is_none());
+    }
+}

@@ -262,21 +262,16 @@ impl Drop for Runtime {
 impl Inner {
     fn send(self: &Arc<Inner>, form: Form) -> Pending {
         let (giver, waiter) = slot();
-        let (command, id) = match self.command(&form) {
-            Ok(command) => {
-                let id = command_id(&command);
-                (Some(command), id)
-            }
+        let command = match self.command(&form) {
+            Ok(command) => command,
             Err(fault) => {
                 giver.give(Reply::Unavailable(fault.to_string()));
                 return Pending { inner: self.clone(), waiter, form, id: Minted::id(), formed: 0 };
             }
         };
-        if let Some(command) = command {
-            let job = job(command, giver);
-            if let Err(job) = self.lanes.push(job) {
-                job.giver.give(Reply::Unavailable("too many commands wait already".to_owned()));
-            }
+        let id = command_id(&command);
+        if let Err(job) = self.lanes.push(job(command, giver)) {
+            job.giver.give(Reply::Unavailable("too many commands wait already".to_owned()));
         }
         Pending { inner: self.clone(), waiter, form, id, formed: 0 }
     }

@@ -3,7 +3,7 @@
 use crate::answer_slot::Giver;
 use crate::lanes::{Lane, Lanes};
 use crate::mint::Minted;
-use crate::ports::store::{BatchId, Committed, Store, StoreFault};
+use crate::ports::store::{BatchId, Store, StoreFault};
 use kernel::apply::apply;
 use kernel::command::{Command, RefusedInput};
 use kernel::finding::{Finding, Gate};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Looks at the store a command may take; a forgotten key must never read as "not suspended".
-const ROUNDS_MAX: u8 = 4;
+const ROUNDS_MAX: u8 = 3;
 
 /// Whole batches tried again after a conflict.
 const CONFLICTS_MAX: u32 = 5;
@@ -101,9 +101,11 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
         let batch = BatchId(Minted::batch());
         let keys: KeySet = jobs.iter().flat_map(|job| job.keys.iter().cloned()).collect();
         let mut outcomes = Vec::new();
+        let mut judged_at = Instant::PURE_DEFAULT;
         let result = catch_unwind(AssertUnwindSafe(|| {
             store.transact(batch, &keys, &mut |world, at| {
                 outcomes.clear();
+                judged_at = at;
                 let mut records = 0;
                 for job in &jobs {
                     world.begin_record(records);
@@ -117,7 +119,7 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
             })
         }));
         match result {
-            Ok(Ok(committed)) => return hand_out(jobs, outcomes, committed),
+            Ok(Ok(_)) => return hand_out(jobs, outcomes, judged_at),
             Ok(Err(StoreFault::Conflict(problem))) => {
                 conflicts += 1;
                 if conflicts > CONFLICTS_MAX {
@@ -126,13 +128,9 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
                 std::thread::sleep(Duration::from_millis(u64::from(conflicts) * 3));
             }
             Ok(Err(StoreFault::Ambiguous(problem))) => match settled(store, batch) {
-                Some(true) => {
-                    let at = store.reader().ok().and_then(|mut reader| last_instant(reader.as_mut()));
-                    let committed =
-                        Committed { at: at.unwrap_or(Instant::PURE_DEFAULT), first: 0, clock_ran_backwards: false };
-                    return hand_out(jobs, outcomes, committed);
-                }
-                Some(false) => {}
+                Some(true) => return hand_out(jobs, outcomes, judged_at),
+                Some(false) if conflicts < CONFLICTS_MAX => conflicts += 1,
+                Some(false) => return give_up(jobs, &problem),
                 None => return give_up(jobs, &format!("{problem}; ask again with the same idempotency key")),
             },
             Ok(Err(fault @ (StoreFault::Unavailable(_) | StoreFault::Corrupt(_)))) => {
@@ -169,14 +167,6 @@ fn sealed(outcomes: &[Outcome]) -> Vec<Sealed> {
     })
 }
 
-/// The instant the kernel judged at is in the records; asking for it again is only for the caller's display.
-fn last_instant(reader: &mut dyn crate::ports::store::Reader) -> Option<Instant> {
-    let size = reader.size().ok()?;
-    let record = reader.records(size.checked_sub(1)?, 1).ok()?.pop()?;
-    let leaf = kernel::json::Json::parse(record.leaf.as_bytes()).ok()?;
-    Instant::parse(leaf.get("at")?.as_text()?)
-}
-
 /// Whether an ambiguous commit happened; `None` if the store does not come back.
 fn settled(store: &mut dyn Store, batch: BatchId) -> Option<bool> {
     for attempt in 0..SETTLING_MAX {
@@ -188,11 +178,11 @@ fn settled(store: &mut dyn Store, batch: BatchId) -> Option<bool> {
     None
 }
 
-fn hand_out(jobs: Vec<Job>, outcomes: Vec<Outcome>, committed: Committed) -> Vec<Job> {
+fn hand_out(jobs: Vec<Job>, outcomes: Vec<Outcome>, at: Instant) -> Vec<Job> {
     let mut again = Vec::new();
     for (mut job, outcome) in jobs.into_iter().zip(outcomes) {
         match outcome {
-            Outcome::Done(done) => job.giver.give(Reply::Done { done, at: committed.at }),
+            Outcome::Done(done) => job.giver.give(Reply::Done { done, at }),
             Outcome::Prepare => job.giver.give(Reply::Prepare),
             Outcome::Need(keys) => {
                 job.rounds = job.rounds.saturating_add(1);

@@ -406,3 +406,51 @@ fn every_contract_above_bounds_and_pays() {
     check(&bench.change(operator(), suspend), "ACCEPT");
     check(&junior("6", 30), "REJECT BUDGET_EXCEEDED, AGENT_SUSPENDED");
 }
+
+/// Whoever forms the command again is not believed: the kernel compares it with what was asked.
+#[test]
+fn an_approval_does_not_carry_another_proposal() {
+    use kernel::apply::apply;
+    use kernel::change::{Change, HumanAnswer, Registration};
+    use kernel::command::{Command, MintedIds, Submission};
+    let contract = compiled(CONTRACT);
+    let tenant: Arc<str> = Arc::from("default");
+    let mut world = kernel::world::World::complete();
+    let mut done = |command: Command| {
+        let outcome = apply(&mut world, &command, Instant::PURE_DEFAULT);
+        let kernel::outcome::Outcome::Done(done) = outcome else { panic!("{outcome:?}") };
+        *done
+    };
+    let change = |act: Act| {
+        Command::Change(Arc::new(Change { tenant: tenant.clone(), id: "c".to_owned(), actor: operator(), act }))
+    };
+    let registration = Registration { contract: contract.clone(), parent: None, version: None, session: None };
+    done(change(Act::Register(Box::new(registration))));
+    done(change(Act::Activate(contract.clone())));
+    let formed = |amount: u32| {
+        let text = format!(r#"{{"agent":"refunds","action":"refund","params":{{"order":"A","amount":{amount}}}}}"#);
+        let proposal = kernel::proposal::Proposal::parse(text.as_bytes()).unwrap();
+        let [p, f, i, e] = ["p", "f", "i", "e"].map(str::to_owned);
+        let ids = MintedIds { proposal: p, flow: f, intent: i, escalation: e };
+        let provenance = kernel::request::Provenance::Unknown;
+        Arc::new(Submission::new(tenant.clone(), proposal, contract.clone(), provenance, ids))
+    };
+    let asked = formed(60);
+    done(Command::Submit(asked.clone()));
+    let shown = asked.proposal.to_json(asked.proposal.params.clone());
+    let digest = kernel::escalation::EscalationRow::digest_of(&shown, contract.digest);
+    let mut answer = |original: Arc<Submission>| {
+        let answer = HumanAnswer {
+            escalation: "e".to_owned(),
+            decision: "OVERRIDE".to_owned(),
+            digest,
+            groups: vec!["leads".to_owned()],
+            reason: String::new(),
+            original: Some(original),
+            modified: None,
+        };
+        done(change(Act::Answer(Box::new(answer)))).answer
+    };
+    assert_eq!(answer(formed(61)).reasons(), ["APPROVAL_MISMATCH"]);
+    assert!(answer(asked).intent.is_some());
+}

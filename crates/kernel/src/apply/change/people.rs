@@ -16,6 +16,7 @@ use crate::ids::Digest;
 use crate::intent::Intent;
 use crate::json::Json;
 use crate::outcome::AnsweredIntent;
+use crate::proposal::Proposal;
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::stored::answer_json;
@@ -111,7 +112,8 @@ fn agreed_to(answer: &HumanAnswer, decision: HumanDecision, row: &EscalationRow)
     if decision != HumanDecision::Modify {
         return Ok(row.digest);
     }
-    if let Some(submission) = &answer.modified {
+    let own = |formed: &&Arc<Submission>| formed.proposal.agent == row.agent && formed.flow_id() == row.flow;
+    if let Some(submission) = answer.modified.as_ref().filter(own) {
         let proposal = submission.proposal.to_json(submission.proposal.params.clone());
         return Ok(EscalationRow::digest_of(&proposal, submission.contract.digest));
     }
@@ -170,11 +172,18 @@ fn entitled(
         let finding = Finding::reject(Gate::Escalation, Reason::ApproverNotEntitled).with("person", person.as_str());
         return Err(Box::new(finding.with("problem", problem).with("approvers", row.approvers.join(", "))));
     }
-    let digests: [Digest; 2] = [answer.digest, row.digest];
-    if digests[0] != digests[1] && !bugs::on(Bug::AnswerUnbound) {
+    let other = answer.digest != row.digest || answer.original.as_ref().is_some_and(|formed| !is_asked(formed, row));
+    if other && !bugs::on(Bug::AnswerUnbound) {
         return Err(Box::new(Finding::reject(Gate::Escalation, Reason::ApprovalMismatch)));
     }
     Ok((person.clone(), decision))
+}
+
+/// Whether a proposal that was formed again is the one in question; whoever formed it is not believed.
+fn is_asked(formed: &Submission, row: &EscalationRow) -> bool {
+    let asked = Proposal::from_json(row.proposal.clone());
+    let same = asked.is_ok_and(|asked| asked.fingerprint == formed.proposal.fingerprint);
+    same && formed.proposal.agent == row.agent && formed.flow_id() == row.flow
 }
 
 enum Accepted {
