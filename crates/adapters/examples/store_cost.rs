@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(&folder);
     for size in SIZES {
         let count = if size == 1 { decisions / 10 } else { decisions };
-        let raw = raw_sqlite(folder.join(format!("raw-{size}")), size, count * 4)?;
+        let raw = raw_sqlite(folder.join(format!("raw-{size}")), size, Duration::from_secs(1))?;
         let rate = stored(&folder.join(format!("store-{size}")), size, count)?;
         println!(
             "{size:>4} a commit: raw {:>8.0} rows/s, store {rate:>7.0} decisions/s, ratio {:.2} (synchronous {}, journal {})",

@@ -4,7 +4,7 @@ use crate::store_sqlite::{configure, durability, fault};
 use runtime::ports::store::StoreFault;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A record with its leaf is about this long.
 const ROW_BYTES: usize = 600;
@@ -20,27 +20,28 @@ pub struct RawSqlite {
     pub journal_mode: String,
 }
 
-/// Inserts rows of 600 bytes into a plain table of a new file, so many in each commit, set as the store is set.
-pub fn raw_sqlite(path: impl AsRef<Path>, rows_per_commit: usize, rows: usize) -> Result<RawSqlite, StoreFault> {
+/// Inserts rows of 600 bytes into a plain table of a new file for so long, so many in each commit, set as the store is
+/// set. As long as the store is measured: the log is then taken into the file as often.
+pub fn raw_sqlite(path: impl AsRef<Path>, rows_per_commit: usize, time: Duration) -> Result<RawSqlite, StoreFault> {
     let mut connection = Connection::open(path).map_err(fault)?;
     configure(&connection)?;
     let (synchronous, journal_mode) = durability(&connection)?;
     connection.execute_batch("CREATE TABLE raw(idx INTEGER PRIMARY KEY, body TEXT NOT NULL)").map_err(fault)?;
     let body = "x".repeat(ROW_BYTES);
     let started = Instant::now();
-    let mut done = 0;
-    while done < rows {
+    let mut rows = 0_usize;
+    while started.elapsed() < time {
         let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate).map_err(fault)?;
-        let end = rows.min(done + rows_per_commit.max(1));
+        let end = rows + rows_per_commit.max(1);
         {
             let mut statement =
                 transaction.prepare_cached("INSERT INTO raw(idx, body) VALUES(?1, ?2)").map_err(fault)?;
-            for index in done..end {
+            for index in rows..end {
                 statement.execute((i64::try_from(index).unwrap_or(i64::MAX), &body)).map_err(fault)?;
             }
         }
         transaction.commit().map_err(fault)?;
-        done = end;
+        rows = end;
     }
     let seconds = started.elapsed().as_secs_f64();
     let rows_per_s = if seconds > 0.0 { rows as f64 / seconds } else { 0.0 };

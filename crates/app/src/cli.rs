@@ -338,6 +338,12 @@ pub struct BenchArgs {
 pub struct BenchWriterArgs {
     /// The store
     pub store: std::path::PathBuf,
+    /// Decisions waiting at the same time
+    #[arg(long, default_value_t = 64)]
+    pub in_flight: usize,
+    /// Stop after so many, for a profiler
+    #[arg(long, default_value_t = u64::MAX)]
+    pub count: u64,
 }
 
 /// `writkeeper completions`

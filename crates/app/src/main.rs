@@ -48,7 +48,7 @@ fn run(command: Option<Command>) -> anyhow::Result<Exit> {
     match command {
         Command::Demo(args) => commands::demo::run(&args),
         Command::DemoBank(args) => commands::demo_bank::run(&args),
-        Command::BenchWriter(args) => commands::bench::write_until_killed(&args.store),
+        Command::BenchWriter(args) => commands::bench::write_until_killed(&args),
         Command::Decide(args) => commands::decide::run(&args),
         Command::Contract(command) => commands::contract::run(&command),
         Command::Explain(args) => commands::explain::run(&args),

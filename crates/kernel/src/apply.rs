@@ -7,7 +7,7 @@ mod settling;
 mod standing;
 mod submit;
 mod taking;
-mod touched;
+pub(crate) mod touched;
 
 use crate::command::{Command, RefusedInput};
 use crate::intent::IntentRow;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// What a command touches, as far as that is known before anything is loaded; [`Outcome::Need`] names the rest.
 pub fn touches(command: &Command) -> KeySet {
     match command {
-        Command::Submit(submission) => touched::Touched::by(submission).keys(),
+        Command::Submit(submission) => submission.touched().keys(),
         Command::Refuse(_) => KeySet::new(),
         Command::Change(change) => change::keys(&World::slice(), change),
     }

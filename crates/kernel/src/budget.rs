@@ -1,9 +1,10 @@
 //! Rolling windows: at most so much in any window of this length.
 
 use crate::decimal::Decimal;
-use crate::json::Json;
-use crate::stored::{decimal_json, instant_json, instant_of};
+use crate::json::{Json, Members};
+use crate::stored::instant_of;
 use crate::time::{Duration, Instant};
+use std::fmt::Write as _;
 
 /// Entries a window keeps; up to so many events it is exact.
 pub const ENTRIES_MAX: usize = 64;
@@ -95,16 +96,22 @@ impl Window {
         self.recount();
     }
 
-    /// As a store keeps it.
-    pub fn to_json(&self) -> Json {
-        let entry = |(at, amount): &(Instant, Decimal)| Json::List(vec![instant_json(*at), decimal_json(*amount)]);
-        Json::object([
-            ("entries", Json::List(self.entries.iter().map(entry).collect())),
-            ("forgotten", self.forgotten.map_or(Json::Null, instant_json)),
-        ])
+    /// Appends what a store keeps.
+    pub(crate) fn write(&self, text: &mut String) {
+        Members::object(text, |members| {
+            members.list("entries", &self.entries, |(at, amount), text| {
+                let _ = write!(text, "[{},\"", at.micros());
+                amount.write(text);
+                text.push_str("\"]");
+            });
+            match self.forgotten {
+                Some(at) => members.whole("forgotten", at.micros()),
+                None => members.null("forgotten"),
+            }
+        });
     }
 
-    /// Reads back what [`Window::to_json`] wrote; `None` is damage.
+    /// Reads back what `Window::write` wrote; `None` is damage.
     pub fn from_json(json: &Json) -> Option<Window> {
         let entry = |item: &Json| {
             let [at, amount] = item.as_list()? else { return None };

@@ -1,5 +1,6 @@
 //! Commands: every change of the world. Each carries everything it needs; what is not in it cannot matter.
 
+use crate::apply::touched::Touched;
 use crate::change::Change;
 use crate::contract::words;
 use crate::evaluator::Compiled;
@@ -8,7 +9,7 @@ use crate::ids::Digest;
 use crate::json::{Json, Object};
 use crate::proposal::{Malformed, Proposal};
 use crate::request::{Provenance, Request};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A change of the world.
 #[derive(Clone, Debug)]
@@ -111,6 +112,8 @@ pub struct Submission {
     pub advice: Vec<Finding>,
     /// The door it came through.
     pub door: Door,
+    /// What it touches, once someone has asked: the caller asks before it queues, and the fold asks again.
+    touched: OnceLock<Box<Touched>>,
 }
 
 /// Ids minted outside the kernel, which draws no random numbers.
@@ -151,12 +154,19 @@ impl Submission {
         let request = Request::new(&proposal, &contract, &provenance);
         let prepared = crate::decide::prepare(&request);
         let (ancestors, advice) = (Vec::new(), Vec::new());
-        Submission { tenant, proposal, contract, provenance, prepared, ids, ancestors, advice, door: Door::PURE }
+        let (door, touched) = (Door::PURE, OnceLock::new());
+        Submission { tenant, proposal, contract, provenance, prepared, ids, ancestors, advice, door, touched }
+    }
+
+    /// What it touches.
+    pub(crate) fn touched(&self) -> &Touched {
+        self.touched.get_or_init(|| Box::new(Touched::by(self)))
     }
 
     /// Under the contracts above its own, nearest first.
     pub fn under(mut self, ancestors: Vec<Arc<Compiled>>) -> Submission {
         self.ancestors = ancestors;
+        self.touched = OnceLock::new();
         self
     }
 
@@ -201,11 +211,21 @@ impl Submission {
         self.proposal.params.iter().map(show).collect()
     }
 
+    /// Appends the canonical text of [`Submission::shown_params`]. Mostly nothing is secret, and nothing is copied.
+    pub(crate) fn write_shown_params(&self, text: &mut String) {
+        let request = self.request();
+        if request.action().is_some_and(|action| !action.has_secrets()) {
+            crate::json::write_members(&self.proposal.params, text);
+        } else {
+            Json::Object(self.shown_params()).write_canonical(text);
+        }
+    }
+
     /// Digest of the proposal, where it gives no secret away.
-    pub fn shown_fingerprint(&self) -> Option<String> {
+    pub fn shown_fingerprint(&self) -> Option<&Digest> {
         let request = self.request();
         let open = request.action().is_some_and(|action| !action.has_secrets());
-        open.then(|| self.proposal.fingerprint.to_string())
+        open.then_some(&self.proposal.fingerprint)
     }
 
     /// The flow's id.

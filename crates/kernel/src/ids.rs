@@ -80,13 +80,28 @@ impl Digest {
     }
 }
 
+impl Digest {
+    /// What is printed, in memory the caller provides: digests are printed for every record.
+    pub(crate) fn hex<'a>(&self, digits: &'a mut [u8; 64]) -> &'a str {
+        let (pairs, _) = digits.as_chunks_mut::<2>();
+        for (pair, byte) in pairs.iter_mut().zip(self.0) {
+            *pair = [hex_digit(byte >> 4), hex_digit(byte & 0x0F)];
+        }
+        std::str::from_utf8(digits).unwrap_or_default()
+    }
+}
+
+fn hex_digit(nibble: u8) -> u8 {
+    match nibble {
+        0..=9 => b'0' + nibble,
+        _ => b'a' + (nibble - 10),
+    }
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = String::with_capacity(64);
-        for byte in self.0 {
-            push_hex(byte, &mut text);
-        }
-        formatter.write_str(&text)
+        let mut digits = [0_u8; 64];
+        formatter.write_str(self.hex(&mut digits))
     }
 }
 
@@ -97,11 +112,8 @@ impl fmt::Debug for Digest {
 }
 
 fn push_hex(byte: u8, text: &mut String) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
     for nibble in [byte >> 4, byte & 0x0F] {
-        if let Some(digit) = HEX.get(usize::from(nibble)) {
-            text.push(char::from(*digit));
-        }
+        text.push(char::from(hex_digit(nibble)));
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::command::Submission;
 use crate::contract::{Action, EffectClass, Executor, ResourceKind, Run, Undo};
 use crate::decimal::Decimal;
-use crate::json::Json;
+use crate::json::{Json, Members};
 use crate::time::Instant;
 use std::sync::Arc;
 
@@ -45,34 +45,82 @@ impl Intent {
 
     /// As it is answered and recorded; secret params are commitments.
     pub fn to_json(&self) -> Json {
+        let mut text = String::with_capacity(512);
+        self.write(&mut text);
+        Json::parse_own(&text)
+    }
+
+    /// Appends the canonical text of what is answered.
+    pub(crate) fn write(&self, text: &mut String) {
+        self.write_with(text, true);
+    }
+
+    /// Appends what the record of its decision holds: all but what stands in that record already.
+    pub(crate) fn write_in_record(&self, text: &mut String) {
+        self.write_with(text, false);
+    }
+
+    fn write_with(&self, text: &mut String, repeats: bool) {
         let submission = &self.submission;
         let action = submission.contract.contract.actions.get(&submission.proposal.action);
         let run = action.and_then(|action| action.run.as_ref());
-        let class = run.map_or(EffectClass::Opaque, |run| run.class);
-        let impact = action.map_or("HIGH", |action: &Action| action.impact.word());
-        Json::object([
-            ("id", Json::text(self.id())),
-            ("proposal", Json::text(submission.proposal_id())),
-            ("flow", Json::text(submission.flow_id())),
-            ("agent", Json::text(submission.proposal.agent.as_str())),
-            ("action", Json::text(submission.proposal.action.as_str())),
-            ("params", Json::Object(submission.shown_params())),
-            ("effect_key", Json::text(self.effect_key.as_str())),
-            ("class", Json::text(class.word())),
-            ("impact", Json::text(impact)),
-            ("run", run.map_or(Json::Null, run_json)),
-            ("undo", action.map_or(Json::Null, |action| undo_json(&action.undo))),
-            ("valid_until", Json::text(self.valid_until.to_string())),
-            ("holds", Json::List(self.holds.iter().map(hold_json).collect())),
-            ("contract", Json::text(submission.contract.digest.to_string())),
-        ])
+        Members::object(text, |members| {
+            if repeats {
+                members.text("action", &submission.proposal.action);
+                members.text("agent", &submission.proposal.agent);
+            }
+            members.text("class", run.map_or(EffectClass::Opaque, |run| run.class).word());
+            if repeats {
+                members.digest("contract", &submission.contract.digest);
+            }
+            members.text("effect_key", &self.effect_key);
+            if repeats {
+                members.text("flow", submission.flow_id());
+            }
+            members.list("holds", &self.holds, |hold, text| hold_json(hold).write_canonical(text));
+            members.text("id", self.id());
+            members.text("impact", action.map_or("HIGH", |action: &Action| action.impact.word()));
+            if repeats {
+                members.with("params", |text| submission.write_shown_params(text));
+                members.text("proposal", submission.proposal_id());
+            }
+            members.json("run", &run.map_or(Json::Null, run_json));
+            match action {
+                Some(action) => members.nested("undo", |members| write_undo(&action.undo, members)),
+                None => members.null("undo"),
+            }
+            members.instant("valid_until", self.valid_until);
+        });
+    }
+
+    /// The intent of a decision as it was answered, from the body of that decision's record.
+    pub fn from_record(body: &Json) -> Option<Json> {
+        let mut members = body.get("intent")?.as_object()?.clone();
+        let proposal = body.get("proposal")?;
+        let said = [
+            ("action", proposal.get("action")),
+            ("agent", body.get("agent")),
+            ("contract", body.get("contract").and_then(|contract| contract.get("digest"))),
+            ("flow", body.get("flow")),
+            ("params", proposal.get("params")),
+            ("proposal", body.get("proposal_id")),
+        ];
+        for (key, value) in said {
+            members.insert(key.to_owned(), value?.clone());
+        }
+        Some(Json::Object(members))
     }
 }
 
 /// Two intents are the same if they say the same.
 impl PartialEq for Intent {
     fn eq(&self, other: &Intent) -> bool {
-        self.to_json() == other.to_json()
+        let text = |intent: &Intent| {
+            let mut text = String::new();
+            intent.write(&mut text);
+            text
+        };
+        text(self) == text(other)
     }
 }
 
@@ -101,12 +149,10 @@ fn run_json(run: &Run) -> Json {
     ])
 }
 
-fn undo_json(undo: &Undo) -> Json {
-    Json::object([
-        ("kind", Json::text(undo.kind.word())),
-        ("http", Json::from(undo.http.clone())),
-        ("within", Json::from(undo.within.map(|within| within.to_string()))),
-    ])
+fn write_undo(undo: &Undo, members: &mut Members<'_>) {
+    members.text_or_null("http", undo.http.as_deref());
+    members.text("kind", undo.kind.word());
+    members.text_or_null("within", undo.within.map(|within| within.to_string()).as_deref());
 }
 
 crate::contract::words! {
@@ -213,6 +259,30 @@ pub struct Taken {
 }
 
 impl IntentFacts {
+    /// Who proposed it.
+    pub fn agent(&self) -> &str {
+        match self {
+            IntentFacts::Made(intent) => &intent.submission.proposal.agent,
+            IntentFacts::Kept(kept) => &kept.agent,
+        }
+    }
+
+    /// In which flow.
+    pub fn flow(&self) -> &str {
+        match self {
+            IntentFacts::Made(intent) => intent.submission.flow_id(),
+            IntentFacts::Kept(kept) => &kept.flow,
+        }
+    }
+
+    /// The proposal it came from.
+    pub fn proposal(&self) -> &str {
+        match self {
+            IntentFacts::Made(intent) => intent.submission.proposal_id(),
+            IntentFacts::Kept(kept) => &kept.proposal,
+        }
+    }
+
     /// The business key of the effect.
     pub fn effect_key(&self) -> &str {
         match self {
@@ -250,9 +320,9 @@ impl IntentFacts {
         match self {
             IntentFacts::Kept(kept) => kept.as_ref().clone(),
             IntentFacts::Made(intent) => KeptIntent {
-                agent: intent.submission.proposal.agent.clone(),
-                flow: intent.submission.flow_id().to_owned(),
-                proposal: intent.submission.proposal_id().to_owned(),
+                agent: self.agent().to_owned(),
+                flow: self.flow().to_owned(),
+                proposal: self.proposal().to_owned(),
                 effect_key: intent.effect_key.clone(),
                 valid_until: intent.valid_until,
                 holds: intent.holds.clone(),

@@ -1,12 +1,15 @@
 //! The strict JSON door: exact decimals, no duplicate keys, bounded; and the canonical bytes of RFC 8785.
 
 mod canonical;
+mod members;
 mod parse;
 
 use crate::decimal::Decimal;
 use std::collections::BTreeMap;
 
 pub use canonical::is_exact;
+pub(crate) use canonical::write_object as write_members;
+pub(crate) use members::Members;
 pub use parse::{Bounds, Problem, Refusal};
 
 /// Members of an object, in the order of their UTF-8 bytes.
@@ -46,6 +49,11 @@ impl Json {
     /// Reads one JSON document under the given bounds.
     pub fn parse_within(bytes: &[u8], bounds: &Bounds) -> Result<Json, Refusal> {
         parse::document(bytes, bounds)
+    }
+
+    /// Reads back what the kernel wrote. Its own text is always readable, and a test reads every kind of it.
+    pub(crate) fn parse_own(text: &str) -> Json {
+        Json::parse_within(text.as_bytes(), &Bounds::OWN).unwrap_or_default()
     }
 
     /// The bytes of RFC 8785: equal values have equal text.

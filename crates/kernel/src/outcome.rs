@@ -82,13 +82,11 @@ impl Answer {
     pub fn from_record(body: &Json) -> Option<Answer> {
         let verdict = Verdict::from_word(body.get("verdict")?.as_text()?)?;
         let findings = body.get("findings")?.as_list()?.iter().map(Finding::from_record).collect::<Option<Vec<_>>>()?;
-        let intent = body.get("intent").filter(|intent| **intent != Json::Null);
-        Some(Answer {
-            id: body.get("proposal_id")?.as_text()?.to_owned(),
-            verdict,
-            findings: findings.into(),
-            intent: intent.map(|intent| AnsweredIntent::Recorded(Arc::new(intent.clone()))),
-        })
+        let intent = match body.get("intent") {
+            None | Some(Json::Null) => None,
+            Some(_) => Some(AnsweredIntent::Recorded(Arc::new(Intent::from_record(body)?))),
+        };
+        Some(Answer { id: body.get("proposal_id")?.as_text()?.to_owned(), verdict, findings: findings.into(), intent })
     }
 
     /// The codes that support the verdict, in gate order, each once.
@@ -125,9 +123,18 @@ impl Answer {
             write_finding(finding, &mut line);
         }
         line.push_str("],\"intent\":");
-        self.intent.as_ref().map_or(Json::Null, |intent| intent.to_json()).write_canonical(&mut line);
+        write_intent(self.intent.as_ref(), &mut line);
         line.push('}');
         line
+    }
+}
+
+/// Appends the canonical text of an intent, or null.
+fn write_intent(intent: Option<&AnsweredIntent>, text: &mut String) {
+    match intent {
+        None => text.push_str("null"),
+        Some(AnsweredIntent::Made(intent)) => intent.write(text),
+        Some(AnsweredIntent::Recorded(json)) => json.write_canonical(text),
     }
 }
 

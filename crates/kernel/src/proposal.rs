@@ -5,7 +5,7 @@ use crate::contract::Origin;
 use crate::decimal::Decimal;
 use crate::finding::{Finding, Findings, Gate};
 use crate::ids::{Digest, identifier_problem};
-use crate::json::{Json, Object, Refusal};
+use crate::json::{Json, Members, Object, Refusal, write_members};
 use crate::nearest::suggestion;
 use crate::reasons::Reason;
 use crate::time::Instant;
@@ -135,30 +135,40 @@ impl Proposal {
 
     /// The proposal as a value, as it is recorded.
     pub fn to_json(&self, params: Object) -> Json {
-        let mut members = Object::new();
-        let mut put = |key: &str, value: Option<Json>| {
-            if let Some(value) = value {
-                members.insert(key.to_owned(), value);
+        let mut text = String::with_capacity(512);
+        self.write(&mut text, |text| write_members(&params, text));
+        Json::parse_own(&text)
+    }
+
+    /// Appends the canonical text of what is recorded; the closure writes the params.
+    pub(crate) fn write(&self, text: &mut String, params: impl FnOnce(&mut String)) {
+        Members::object(text, |members| {
+            members.text("action", &self.action);
+            members.text("agent", &self.agent);
+            if let Some(confidence) = self.confidence {
+                members.json("confidence", &Json::from_decimal(confidence));
             }
-        };
-        put("agent", Some(Json::text(&self.agent)));
-        put("action", Some(Json::text(&self.action)));
-        put("params", Some(Json::Object(params)));
-        put("id", self.id.as_deref().map(Json::from));
-        put("confidence", self.confidence.map(Json::from_decimal));
-        put("justification", self.justification.as_deref().map(Json::from));
-        put("flow", self.flow.as_deref().map(Json::from));
-        put("step", self.step.as_deref().map(Json::from));
-        put("snapshot", self.snapshot.as_deref().map(Json::from));
-        put("valid_until", self.valid_until.map(|instant| Json::text(instant.to_string())));
-        put("created_at", self.created_at.map(|instant| Json::text(instant.to_string())));
-        put("idempotency_key", self.idempotency_key.as_deref().map(Json::from));
-        let origins = |known: &BTreeMap<String, Origin>| {
-            Json::Object(known.iter().map(|(param, origin)| (param.clone(), Json::text(origin.word()))).collect())
-        };
-        put("provenance", self.provenance.as_ref().map(origins));
-        put("tokens", (self.tokens > 0).then(|| Json::from(self.tokens)));
-        Json::Object(members)
+            if let Some(at) = self.created_at {
+                members.instant("created_at", at);
+            }
+            members.text_if_any("flow", self.flow.as_deref());
+            members.text_if_any("id", self.id.as_deref());
+            members.text_if_any("idempotency_key", self.idempotency_key.as_deref());
+            members.text_if_any("justification", self.justification.as_deref());
+            members.with("params", params);
+            if let Some(known) = &self.provenance {
+                let origin = |(param, origin): (&String, &Origin)| (param.clone(), Json::text(origin.word()));
+                members.json("provenance", &Json::Object(known.iter().map(origin).collect()));
+            }
+            members.text_if_any("snapshot", self.snapshot.as_deref());
+            members.text_if_any("step", self.step.as_deref());
+            if self.tokens > 0 {
+                members.count("tokens", self.tokens);
+            }
+            if let Some(at) = self.valid_until {
+                members.instant("valid_until", at);
+            }
+        });
     }
 }
 

@@ -6,8 +6,8 @@ use crate::change::Change;
 use crate::command::{Door, RefusedInput, Submission};
 use crate::finding::Finding;
 use crate::ids::Digest;
-use crate::json::{Json, Object};
-use crate::outcome::{Answer, Verdict};
+use crate::json::{Json, Members, Object};
+use crate::outcome::{Answer, AnsweredIntent, Verdict};
 use crate::request::Provenance;
 use crate::snapshot::Snapshot;
 use crate::time::{Duration, Instant};
@@ -128,33 +128,53 @@ impl Sealed {
     pub fn is_consistent(&self) -> bool {
         let said = Json::parse(self.leaf.as_bytes()).ok();
         let digest = said.as_ref().and_then(|leaf| leaf.get("body")).and_then(Json::as_text);
-        digest == Some(body_digest(&self.salt, &self.body).as_str())
+        digest == Some(body_digest(&self.salt, &self.body).to_string().as_str())
     }
 }
 
-fn body_digest(salt: &[u8; 16], body: &str) -> String {
-    Digest::of_parts(&[b"writkeeper/body/v1", salt, body.as_bytes()]).to_string()
+fn body_digest(salt: &[u8; 16], body: &str) -> Digest {
+    Digest::of_parts(&[b"writkeeper/body/v1", salt, body.as_bytes()])
 }
 
 impl Record {
     /// Its bytes, under a salt drawn outside.
     pub fn seal(&self, salt: [u8; 16]) -> Sealed {
-        let json = self.body();
-        let body = json.to_canonical();
-        let header = ["at", "kind", "semantics", "tenant", "version"];
-        let mut leaf: Object =
-            header.iter().filter_map(|key| Some(((*key).to_owned(), json.get(key)?.clone()))).collect();
-        leaf.insert("body".to_owned(), Json::text(body_digest(&salt, &body)));
-        Sealed { leaf: Json::Object(leaf).to_canonical(), body, salt }
+        let body = self.to_canonical();
+        let (tenant, kind, at) = match self {
+            Record::Decision(record) => (&record.submission.tenant, "decision", record.at),
+            Record::Refusal(record) => (&record.refused.tenant, "refusal", record.at),
+            Record::Event(record) => (&record.tenant, record.kind, record.at),
+        };
+        let mut leaf = String::with_capacity(256);
+        Members::object(&mut leaf, |members| {
+            members.instant("at", at);
+            members.digest("body", &body_digest(&salt, &body));
+            members.text("kind", kind);
+            members.count("semantics", SEMANTICS);
+            members.text("tenant", tenant);
+            members.count("version", VERSION);
+        });
+        Sealed { leaf, body, salt }
+    }
+
+    /// The canonical text of the record in full.
+    pub fn to_canonical(&self) -> String {
+        let mut text = String::with_capacity(2_048);
+        self.write(&mut text);
+        text
+    }
+
+    fn write(&self, text: &mut String) {
+        match self {
+            Record::Decision(record) => record.write(text),
+            Record::Refusal(record) => record.body().write_canonical(text),
+            Record::Event(record) => record.body().write_canonical(text),
+        }
     }
 
     /// The record in full.
     pub fn body(&self) -> Json {
-        match self {
-            Record::Decision(record) => record.body(),
-            Record::Refusal(record) => record.body(),
-            Record::Event(record) => record.body(),
-        }
+        Json::parse_own(&self.to_canonical())
     }
 }
 
@@ -186,57 +206,61 @@ impl RefusalRecord {
 }
 
 impl DecisionRecord {
-    fn body(&self) -> Json {
+    /// What the judgement depended on stands here where it is not what it mostly is: a replay needs it.
+    fn write(&self, text: &mut String) {
         let DecisionRecord { submission, answer, snapshot, at } = self;
         let contract = &submission.contract.contract;
-        let named = Json::object([
-            ("id", Json::text(contract.id.as_str())),
-            ("version", Json::text(contract.version.to_string())),
-            ("digest", Json::text(submission.contract.digest.to_string())),
-            ("mission", Json::text(contract.mission.as_str())),
-        ]);
-        let escalation = (answer.verdict == Verdict::Escalate).then(|| self.escalation());
-        let mut body = headed(
-            "decision",
-            &submission.tenant,
-            [
-                ("at", Json::text(at.to_string())),
-                ("proposal_id", Json::text(answer.id.as_str())),
-                ("flow", Json::text(submission.flow_id())),
-                ("agent", Json::text(submission.proposal.agent.as_str())),
-                ("proposal", submission.proposal.to_json(submission.shown_params())),
-                ("fingerprint", Json::from(submission.shown_fingerprint())),
-                ("contract", named),
-                ("mode", Json::text(contract.mode.word())),
-                ("snapshot", Json::from(snapshot.as_ref().map(Snapshot::id))),
-                ("verdict", Json::text(answer.verdict.word())),
-                ("findings", Json::List(answer.findings.iter().map(Finding::to_record).collect())),
-                ("intent", answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json())),
-                ("escalation", escalation.unwrap_or(Json::Null)),
-            ],
-        );
-        self.add_inputs(&mut body);
-        body
-    }
-
-    /// Whatever else the judgement depended on, where it is not what it mostly is: a replay needs it.
-    fn add_inputs(&self, body: &mut Json) {
-        let submission = &self.submission;
-        let Json::Object(members) = body else { return };
-        let mut put = |key: &str, value: Json| members.insert(key.to_owned(), value);
-        if submission.provenance != Provenance::Unknown {
-            put("provenance", submission.provenance.to_json());
-        }
-        if !submission.ancestors.is_empty() {
-            let digests = submission.ancestors.iter().map(|contract| contract.digest.to_string());
-            put("ancestors", Json::texts(digests));
-        }
-        if !submission.advice.is_empty() {
-            put("advice", Json::List(submission.advice.iter().map(Finding::to_record).collect()));
-        }
-        if submission.door != Door::PURE {
-            put("door", submission.door.to_json());
-        }
+        Members::object(text, |members| {
+            if !submission.advice.is_empty() {
+                let advice = submission.advice.iter();
+                members.list("advice", advice, |finding, text| finding.to_record().write_canonical(text));
+            }
+            members.text("agent", &submission.proposal.agent);
+            if !submission.ancestors.is_empty() {
+                let digests = submission.ancestors.iter().map(|contract| contract.digest.to_string());
+                members.json("ancestors", &Json::texts(digests));
+            }
+            members.instant("at", *at);
+            members.nested("contract", |members| {
+                members.digest("digest", &submission.contract.digest);
+                members.text("id", &contract.id);
+                members.text_if_any("mission", Some(contract.mission.as_str()).filter(|mission| !mission.is_empty()));
+                members.text("version", &contract.version.to_string());
+            });
+            if submission.door != Door::PURE {
+                members.json("door", &submission.door.to_json());
+            }
+            if answer.verdict == Verdict::Escalate {
+                members.json("escalation", &self.escalation());
+            }
+            let findings = answer.findings.iter();
+            members.list("findings", findings, |finding, text| finding.to_record().write_canonical(text));
+            match submission.shown_fingerprint() {
+                Some(fingerprint) => members.digest("fingerprint", fingerprint),
+                None => members.null("fingerprint"),
+            }
+            members.text("flow", submission.flow_id());
+            match &answer.intent {
+                // What stands in this record already is not said twice; reading an answer back puts it together.
+                Some(AnsweredIntent::Made(intent)) => members.with("intent", |text| intent.write_in_record(text)),
+                Some(AnsweredIntent::Recorded(json)) => members.json("intent", json),
+                None => members.null("intent"),
+            }
+            members.text("kind", "decision");
+            members.text("mode", contract.mode.word());
+            members.with("proposal", |text| {
+                submission.proposal.write(text, |text| submission.write_shown_params(text));
+            });
+            members.text("proposal_id", &answer.id);
+            if submission.provenance != Provenance::Unknown {
+                members.json("provenance", &submission.provenance.to_json());
+            }
+            members.count("semantics", SEMANTICS);
+            members.text_if_any("snapshot", snapshot.as_ref().map(Snapshot::id).as_deref());
+            members.text("tenant", &submission.tenant);
+            members.text("verdict", answer.verdict.word());
+            members.count("version", VERSION);
+        });
     }
 
     /// The question a person will see: who may answer, how many must, and what time does to it.
@@ -258,5 +282,36 @@ impl DecisionRecord {
             ("then", Json::text(rules.timeout.then.word())),
             ("undo", Json::text(request.action().map_or("NOOP", |action| action.rules.undo.kind.word()))),
         ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::intent::Intent;
+    use crate::json::Json;
+    use crate::outcome::Answer;
+    use crate::testing::case;
+
+    #[test]
+    fn the_deepest_proposal_leaves_a_record_that_is_read_back() {
+        // Params stand two levels below the top of a proposal, which may be 32 deep.
+        let deep = format!("{{\"amount\":5,\"note\":{}{}}}", "[".repeat(30), "]".repeat(30));
+        let done = case().params(&deep).check("ACCEPT").last.unwrap();
+        let [record] = done.records.as_slice() else { panic!("one record") };
+        let body = record.body();
+        assert_ne!(body, Json::Null);
+        assert_eq!(body.to_canonical(), record.to_canonical(), "members stand in canonical order");
+    }
+
+    #[test]
+    fn an_answer_read_back_has_the_bytes_that_were_given() {
+        let done = case().amount(5).check("ACCEPT").last.unwrap();
+        let [record] = done.records.as_slice() else { panic!("one record") };
+        let body = record.body();
+        assert_eq!(body.to_canonical(), record.to_canonical(), "members stand in canonical order");
+        assert_eq!(Answer::from_record(&body).unwrap().to_line(), done.answer.to_line());
+        let intent = Intent::from_record(&body).unwrap();
+        assert_eq!(intent, done.answer.intent.unwrap().to_json());
+        assert!(record.seal([7; 16]).is_consistent());
     }
 }

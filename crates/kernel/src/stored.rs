@@ -14,7 +14,7 @@ use crate::decimal::Decimal;
 use crate::flow::FlowState;
 use crate::ids::Digest;
 use crate::intent::{Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Taken, hold_json};
-use crate::json::{Json, Object};
+use crate::json::{Json, Members};
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use crate::world::{EffectRow, Entity, FlowRow, Halt, ResourceRow, Row, StateRow, TenantRow};
@@ -170,34 +170,49 @@ impl Row {
 
     /// What a store keeps. A stored answer is its fingerprint: the answer itself is in the record it points at.
     pub fn to_stored(&self) -> String {
+        let mut text = String::with_capacity(256);
         let json = match self {
             Row::Tenant(row) => tenant_json(row),
             Row::Idempotency(stored) => return stored.fingerprint.to_string(),
             Row::Agent(row) => agent_json(row),
             Row::Contract(contract) => return contract.to_canonical(),
-            Row::Flow(row) => flow_json(row),
+            Row::Flow(row) => {
+                write_flow(row, &mut text);
+                return text;
+            }
             Row::Escalation(row) => people::to_json(row),
-            Row::Intent(row) => intent_json(row),
+            Row::Intent(row) => {
+                write_intent(row, &mut text);
+                return text;
+            }
             Row::DueIntents(names) => Json::texts(names.iter().map(String::as_str)),
             Row::Effect(row) => {
-                Json::object([("intent", Json::text(row.intent.as_str())), ("done", Json::Bool(row.done))])
+                Members::object(&mut text, |members| {
+                    members.truth("done", row.done);
+                    members.text("intent", &row.intent);
+                });
+                return text;
             }
             Row::Resource(row) => Json::object([
                 ("held", decimal_json(row.held)),
                 ("consumed", decimal_json(row.consumed)),
                 ("declared", row.declared.as_ref().map_or(Json::Null, |declared| Json::text(declared.as_str()))),
             ]),
-            Row::Budget(window) => window.to_json(),
+            Row::Budget(window) => {
+                window.write(&mut text);
+                return text;
+            }
             Row::State(row) => Json::object([("value", row.value.clone()), ("version", Json::from(row.version))]),
             Row::Session(values) => Json::Object(values.clone()),
             Row::Snapshot(snapshot) => snapshot_json(snapshot),
         };
-        json.to_canonical()
+        json.write_canonical(&mut text);
+        text
     }
 
     /// Reads back what [`Row::to_stored`] wrote; `None` is damage. Stored answers are read through their record.
     pub fn from_stored(kind: Kind, text: &str) -> Option<Row> {
-        let json = Json::parse_within(text.as_bytes(), &crate::json::Bounds::FILE).ok()?;
+        let json = Json::parse_within(text.as_bytes(), &crate::json::Bounds::OWN).ok()?;
         Some(match kind {
             Kind::Idempotency | Kind::DueIntents => return None,
             Kind::Tenant => Row::Tenant(tenant(&json)?),
@@ -380,28 +395,29 @@ fn agent(json: &Json) -> Option<AgentRow> {
 }
 
 /// Flows are many and mostly young: what says nothing is left out.
-fn flow_json(row: &FlowRow) -> Json {
-    let mut members = Object::new();
-    let mut put = |key: &str, value: Json| members.insert(key.to_owned(), value);
-    put("agent", Json::text(row.agent.as_str()));
-    put("steps", Json::from(row.steps));
-    if row.state != FlowState::Open {
-        put("state", Json::text(row.state.word()));
-    }
-    if let Some(at) = row.opened_at {
-        put("at", instant_json(at));
-    }
-    for (key, name) in [("parent", &row.parent), ("root", &row.root)] {
-        if let Some(name) = name {
-            put(key, Json::text(name.as_str()));
+fn write_flow(row: &FlowRow, text: &mut String) {
+    let some = |count: u64| Some(count).filter(|count| *count > 0);
+    Members::object(text, |members| {
+        members.text("agent", &row.agent);
+        if let Some(at) = row.opened_at {
+            members.whole("at", at.micros());
         }
-    }
-    for (key, count) in [("depth", row.depth), ("rejected", row.rejected), ("tokens", row.tokens)] {
-        if count > 0 {
-            put(key, Json::from(count));
+        if let Some(depth) = some(row.depth) {
+            members.count("depth", depth);
         }
-    }
-    Json::Object(members)
+        members.text_if_any("parent", row.parent.as_deref());
+        if let Some(rejected) = some(row.rejected) {
+            members.count("rejected", rejected);
+        }
+        members.text_if_any("root", row.root.as_deref());
+        if row.state != FlowState::Open {
+            members.text("state", row.state.word());
+        }
+        members.count("steps", row.steps);
+        if let Some(tokens) = some(row.tokens) {
+            members.count("tokens", tokens);
+        }
+    });
 }
 
 fn flow(json: &Json) -> Option<FlowRow> {
@@ -423,26 +439,23 @@ fn flow(json: &Json) -> Option<FlowRow> {
     })
 }
 
-fn intent_json(row: &IntentRow) -> Json {
-    let kept = row.facts.to_kept();
-    let taken = kept.taken.iter().map(|taken| {
-        Json::List(vec![
-            Json::text(taken.agent.as_str()),
-            Json::text(taken.budget.as_str()),
-            decimal_json(taken.amount),
-        ])
+fn write_intent(row: &IntentRow, text: &mut String) {
+    let facts = &row.facts;
+    Members::object(text, |members| {
+        members.whole("accepted_at", row.accepted_at.micros());
+        members.text("agent", facts.agent());
+        members.text("effect_key", facts.effect_key());
+        members.text("flow", facts.flow());
+        members.list("holds", facts.holds(), |hold, text| hold_json(hold).write_canonical(text));
+        members.text("proposal", facts.proposal());
+        members.text("state", row.state.word());
+        members.list("taken", facts.taken(), |taken, text| {
+            let Taken { agent, budget, amount } = taken;
+            Json::List(vec![Json::text(agent.as_str()), Json::text(budget.as_str()), decimal_json(*amount)])
+                .write_canonical(text);
+        });
+        members.whole("valid_until", facts.valid_until().micros());
     });
-    Json::object([
-        ("state", Json::text(row.state.word())),
-        ("accepted_at", instant_json(row.accepted_at)),
-        ("agent", Json::text(kept.agent)),
-        ("flow", Json::text(kept.flow)),
-        ("proposal", Json::text(kept.proposal)),
-        ("effect_key", Json::text(kept.effect_key)),
-        ("valid_until", instant_json(kept.valid_until)),
-        ("holds", Json::List(kept.holds.iter().map(hold_json).collect())),
-        ("taken", Json::List(taken.collect())),
-    ])
 }
 
 fn hold(json: &Json) -> Option<Hold> {

@@ -214,13 +214,19 @@ pub enum Loaded<'a> {
 /// The state a command may touch.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct World {
-    rows: BTreeMap<Key, Option<Row>>,
+    rows: BTreeMap<Key, Slot>,
     complete: bool,
-    /// What was changed since it was loaded, and by which record; a complete world has nobody to tell.
-    changed: BTreeMap<Key, usize>,
     record: usize,
     /// When the waiting intents of a complete world are due; a slice is told by its store.
     due: BTreeSet<(Instant, Key)>,
+}
+
+/// What is known of an entity, and whether that is new.
+#[derive(Clone, PartialEq, Debug)]
+struct Slot {
+    row: Option<Row>,
+    /// Which record changed it since it was loaded; a complete world has nobody to tell.
+    changed: Option<usize>,
 }
 
 /// An entity that was changed, for a store to save.
@@ -248,8 +254,8 @@ impl World {
     /// Looks an entity up.
     pub fn get(&self, key: &Key) -> Loaded<'_> {
         match self.rows.get(key) {
-            Some(Some(row)) => Loaded::Present(row),
-            Some(None) => Loaded::Absent,
+            Some(Slot { row: Some(row), .. }) => Loaded::Present(row),
+            Some(Slot { row: None, .. }) => Loaded::Absent,
             None if self.complete => Loaded::Absent,
             None => Loaded::NotLoaded,
         }
@@ -263,13 +269,11 @@ impl World {
     /// Changes an entity in place, making it first where it does not exist.
     pub fn update(&mut self, key: &Key, make: impl FnOnce() -> Row, change: impl FnOnce(&mut Row)) {
         match self.rows.get_mut(key) {
-            Some(Some(row)) => {
+            Some(Slot { row: Some(row), changed }) => {
                 change(row);
-                if !self.complete {
-                    self.changed.insert(key.clone(), self.record);
-                }
+                *changed = (!self.complete).then_some(self.record);
             }
-            Some(None) | None => {
+            Some(Slot { row: None, .. }) | None => {
                 let mut row = make();
                 change(&mut row);
                 self.put(key.clone(), row);
@@ -279,9 +283,9 @@ impl World {
 
     /// Changes an entity.
     pub fn put(&mut self, key: Key, row: Row) {
-        if !self.complete {
-            self.changed.insert(key.clone(), self.record);
-        } else if let Row::Intent(intent) = &row {
+        if self.complete
+            && let Row::Intent(intent) = &row
+        {
             match row.due() {
                 Some(at) => {
                     self.due.insert((at, key.clone()));
@@ -293,15 +297,13 @@ impl World {
                 None => {}
             }
         }
-        self.rows.insert(key, Some(row));
+        self.put_for_record(key, row, 0);
     }
 
     /// Changes an entity that will point at the record this far behind the current one.
     pub fn put_for_record(&mut self, key: Key, row: Row, behind: usize) {
-        if !self.complete {
-            self.changed.insert(key.clone(), self.record.saturating_add(behind));
-        }
-        self.rows.insert(key, Some(row));
+        let changed = (!self.complete).then(|| self.record.saturating_add(behind));
+        self.rows.insert(key, Slot { row: Some(row), changed });
     }
 
     /// Names of the waiting intents whose time ends soonest; `None` if nobody looked.
@@ -318,12 +320,19 @@ impl World {
 
     /// Says what a store holds, or that it holds nothing. This is no change.
     pub fn load(&mut self, key: Key, row: Option<Row>) {
-        self.rows.insert(key, row);
+        self.rows.insert(key, Slot { row, changed: None });
+    }
+
+    /// Says what a store holds of many entities at once; they come in lock order, each once.
+    pub fn load_in_order(rows: impl Iterator<Item = (Key, Option<Row>)>) -> World {
+        let slots = rows.map(|(key, row)| (key, Slot { row, changed: None }));
+        World { rows: slots.collect(), ..World::default() }
     }
 
     /// The keys that are not loaded.
-    pub fn missing(&self, keys: &KeySet) -> KeySet {
-        keys.iter().filter(|key| self.get(key) == Loaded::NotLoaded).cloned().collect()
+    pub fn missing<'a>(&self, keys: impl IntoIterator<Item = &'a Key>) -> KeySet {
+        let is_missing = |key: &&Key| matches!(self.get(key), Loaded::NotLoaded);
+        keys.into_iter().filter(is_missing).cloned().collect()
     }
 
     /// From now on changes belong to this record of the batch.
@@ -331,19 +340,14 @@ impl World {
         self.record = record;
     }
 
-    /// What was changed, in lock order.
+    /// What was changed, in lock order. A slice is over then; nothing looks at its rows again.
     pub fn take_changes(&mut self) -> Vec<Changed> {
-        let changed = std::mem::take(&mut self.changed);
-        let rows = changed.into_iter().filter_map(|(key, record)| {
-            // A slice is over once its changes are taken; nothing looks at its rows again.
-            let row = self.rows.remove(&key)??;
-            Some(Changed { key, row, record })
-        });
-        rows.collect()
+        let rows = std::mem::take(&mut self.rows).into_iter();
+        rows.filter_map(|(key, slot)| Some(Changed { key, row: slot.row?, record: slot.changed? })).collect()
     }
 
     /// Everything it holds, in lock order.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &Row)> {
-        self.rows.iter().filter_map(|(key, row)| Some((key, row.as_ref()?)))
+        self.rows.iter().filter_map(|(key, slot)| Some((key, slot.row.as_ref()?)))
     }
 }

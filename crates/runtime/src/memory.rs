@@ -56,7 +56,7 @@ impl State {
             return Row::from_stored(key.entity.kind(), &kept.text).map(Some).ok_or_else(damaged);
         }
         let body = usize::try_from(kept.record).ok().and_then(|index| self.ledger.get(index)?.body.as_ref());
-        let json = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::FILE).ok());
+        let json = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
         let answer = json.as_ref().and_then(Answer::from_record).ok_or_else(damaged)?;
         let fingerprint = Digest::parse(&kept.text).ok_or_else(damaged)?;
         Ok(Some(Row::Idempotency(Box::new(StoredAnswer { fingerprint, answer }))))

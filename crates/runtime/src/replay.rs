@@ -12,6 +12,7 @@ use kernel::ids::Digest;
 use kernel::json::{Bounds, Json};
 use kernel::outcome::Outcome;
 use kernel::proposal::{Malformed, Proposal};
+use kernel::record::Record;
 use kernel::request::Provenance;
 use kernel::time::Instant;
 use kernel::world::{Entity, Key, Loaded, Row, World};
@@ -85,7 +86,7 @@ impl Fold {
     }
 
     fn record(&mut self, index: u64, body: String) {
-        let Ok(json) = Json::parse_within(body.as_bytes(), &Bounds::FILE) else {
+        let Ok(json) = Json::parse_within(body.as_bytes(), &Bounds::OWN) else {
             self.found.differs = Some((index, "the body is not JSON".to_owned()));
             return;
         };
@@ -104,7 +105,7 @@ impl Fold {
             return;
         };
         let produced = match apply(&mut self.world, &command, at) {
-            Outcome::Done(done) => done.records.iter().map(|record| record.body().to_canonical()).collect(),
+            Outcome::Done(done) => done.records.iter().map(Record::to_canonical).collect(),
             Outcome::Need(_) | Outcome::Prepare => Vec::new(),
         };
         let mut recorded = std::mem::take(&mut self.consequences);

@@ -13,9 +13,9 @@ use kernel::proposal::Malformed;
 use kernel::reasons::Reason;
 use kernel::record::{Record, Sealed};
 use kernel::time::Instant;
-use kernel::world::KeySet;
+use kernel::world::{Key, KeySet, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 /// Looks at the store a command may take; a forgotten key must never read as "not suspended".
@@ -30,8 +30,11 @@ const SETTLING_MAX: u32 = 20;
 /// How long a batch should take; the next one grows or shrinks towards it.
 const BATCH_TIME: Duration = Duration::from_millis(20);
 
-/// Records from which on a second thread is worth its start.
+/// Commands from which on a second thread is worth its start.
 const SHARED_FROM: usize = 48;
+
+/// Commands whose records are handed to the second thread at once.
+const CHUNK: usize = 16;
 
 const BATCH_MIN: usize = 16;
 const BATCH_MAX: usize = 1_024;
@@ -99,23 +102,15 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
     let mut conflicts = 0;
     loop {
         let batch = BatchId(Minted::batch());
-        let keys: KeySet = jobs.iter().flat_map(|job| job.keys.iter().cloned()).collect();
+        let keys = all_keys(&jobs);
         let mut outcomes = Vec::new();
         let mut judged_at = Instant::PURE_DEFAULT;
         let result = catch_unwind(AssertUnwindSafe(|| {
             store.transact(batch, &keys, &mut |world, at| {
-                outcomes.clear();
                 judged_at = at;
-                let mut records = 0;
-                for job in &jobs {
-                    world.begin_record(records);
-                    let outcome = apply(world, &job.command, at);
-                    if let Outcome::Done(done) = &outcome {
-                        records += done.records.len();
-                    }
-                    outcomes.push(outcome);
-                }
-                sealed(&outcomes)
+                let (judged, records) = folded(world, &jobs, at);
+                outcomes = judged;
+                records
             })
         }));
         match result {
@@ -141,30 +136,54 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
     }
 }
 
-/// Writes the records out. That is most of a decision's work, so a large batch shares it with a second thread.
-fn sealed(outcomes: &[Outcome]) -> Vec<Sealed> {
-    let records: Vec<&Record> = outcomes
-        .iter()
-        .flat_map(|outcome| match outcome {
-            Outcome::Done(done) => done.records.as_slice(),
-            Outcome::Need(_) | Outcome::Prepare => &[],
-        })
-        .collect();
+/// Every key of a batch once. Most are of few entities that all commands share, so they are copied last.
+fn all_keys(jobs: &[Job]) -> KeySet {
+    let mut keys: Vec<&Key> = jobs.iter().flat_map(|job| &job.keys).collect();
+    keys.sort();
+    keys.dedup();
+    keys.into_iter().cloned().collect()
+}
+
+/// Applies a batch and writes its records out. A large batch has them written by a second thread as it goes along.
+fn folded(world: &mut World, jobs: &[Job], at: Instant) -> (Vec<Outcome>, Vec<Sealed>) {
     let seal =
-        |records: &[&Record]| -> Vec<Sealed> { records.iter().map(|record| record.seal(Minted::salt())).collect() };
-    if records.len() < SHARED_FROM {
-        return seal(&records);
+        |records: &[Record]| -> Vec<Sealed> { records.iter().map(|record| record.seal(Minted::salt())).collect() };
+    let mut outcomes = Vec::with_capacity(jobs.len());
+    if jobs.len() < SHARED_FROM {
+        let records = applied(world, jobs, at, 0, &mut outcomes);
+        return (outcomes, seal(&records));
     }
-    let (first, second) = records.split_at(records.len() / 2);
-    std::thread::scope(|scope| {
-        let other = scope.spawn(|| seal(second));
-        let mut all = seal(first);
+    let sealed = std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel::<Vec<Record>>();
+        let other = scope.spawn(move || receiver.iter().flat_map(|records| seal(&records)).collect());
+        let mut count = 0;
+        for chunk in jobs.chunks(CHUNK) {
+            let records = applied(world, chunk, at, count, &mut outcomes);
+            count += records.len();
+            // It only fails if the other thread has panicked, and then joining it says so.
+            let _ = sender.send(records);
+        }
+        drop(sender);
         match other.join() {
-            Ok(rest) => all.extend(rest),
+            Ok(all) => all,
             Err(fault) => std::panic::resume_unwind(fault),
         }
-        all
-    })
+    });
+    (outcomes, sealed)
+}
+
+/// Applies commands one after the other; `count` records came before. Says which records they leave.
+fn applied(world: &mut World, jobs: &[Job], at: Instant, count: usize, outcomes: &mut Vec<Outcome>) -> Vec<Record> {
+    let mut records = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        world.begin_record(count + records.len());
+        let outcome = apply(world, &job.command, at);
+        if let Outcome::Done(done) = &outcome {
+            records.extend(done.records.iter().cloned());
+        }
+        outcomes.push(outcome);
+    }
+    records
 }
 
 /// Whether an ambiguous commit happened; `None` if the store does not come back.

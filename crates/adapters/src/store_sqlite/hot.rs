@@ -36,6 +36,11 @@ impl HotRows {
         self.rows.get(key)
     }
 
+    /// Whether rows of a kind are remembered at all.
+    pub(super) fn is_for(kind: Kind) -> bool {
+        is_hot(kind)
+    }
+
     /// Remembers what was read, if it is of a kind worth it.
     pub(super) fn remember(&mut self, key: &Key, row: &Option<Row>) {
         if is_hot(key.entity.kind()) {

@@ -14,6 +14,9 @@ use runtime::ports::store::StoreFault;
 use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, Params};
 
+/// Keys from which on a look at their range is worth it.
+const RANGE_FROM: usize = 4;
+
 /// Where the ledger ends.
 pub(super) fn head(connection: &Connection) -> Result<Head, StoreFault> {
     let mut statement = connection.prepare_cached("SELECT size, last_instant FROM head").map_err(fault)?;
@@ -25,36 +28,88 @@ pub(super) fn head(connection: &Connection) -> Result<Head, StoreFault> {
 
 /// The entities named, and with what is due also what calling it off touches.
 pub(super) fn world(connection: &Connection, keys: &KeySet, hot: &mut HotRows) -> Result<World, StoreFault> {
-    let mut world = World::slice();
+    let mut rows = Vec::with_capacity(keys.len());
+    load(connection, keys, hot, &mut |key, row| rows.push((key, row)))?;
+    let mut world = World::load_in_order(rows.into_iter());
     let mut touched = KeySet::new();
     for key in keys.iter().filter(|key| key.entity == Entity::DueIntents) {
         touched.extend(due_intents(connection, key, &mut world)?);
     }
-    load(connection, keys, hot, &mut world)?;
     let missing = world.missing(&touched);
-    load(connection, &missing, hot, &mut world)?;
+    load(connection, &missing, hot, &mut |key, row| world.load(key, row))?;
     Ok(world)
 }
 
-fn load(connection: &Connection, keys: &KeySet, hot: &mut HotRows, world: &mut World) -> Result<(), StoreFault> {
+fn load(
+    connection: &Connection,
+    keys: &KeySet,
+    hot: &mut HotRows,
+    put: &mut dyn FnMut(Key, Option<Row>),
+) -> Result<(), StoreFault> {
     // Keys come sorted by kind, so that each statement is fetched once for many rows.
-    let mut fetched: Option<(Kind, CachedStatement<'_>)> = None;
-    for key in keys.iter().filter(|key| key.entity != Entity::DueIntents) {
-        if let Some(remembered) = hot.get(key) {
-            world.load(key.clone(), remembered.clone());
-            continue;
+    let keys: Vec<&Key> = keys.iter().filter(|key| key.entity != Entity::DueIntents).collect();
+    for run in keys.chunk_by(|one, next| one.entity.kind() == next.entity.kind() && one.tenant == next.tenant) {
+        let Some(kind) = run.first().map(|key| key.entity.kind()) else { continue };
+        if HotRows::is_for(kind) {
+            remembered(connection, kind, run, hot, put)?;
+        } else {
+            searched(connection, kind, run, put)?;
         }
-        let kind = key.entity.kind();
-        let mut statement = match fetched.take() {
-            Some((of, statement)) if of == kind => statement,
-            Some(_) | None => connection.prepare_cached(get(kind)).map_err(fault)?,
-        };
-        let row = found(&mut statement, key)?;
-        fetched = Some((kind, statement));
-        hot.remember(key, &row);
-        world.load(key.clone(), row);
     }
     Ok(())
+}
+
+/// Rows that nearly every batch needs.
+fn remembered(
+    connection: &Connection,
+    kind: Kind,
+    keys: &[&Key],
+    hot: &mut HotRows,
+    put: &mut dyn FnMut(Key, Option<Row>),
+) -> Result<(), StoreFault> {
+    for key in keys {
+        if let Some(row) = hot.get(key) {
+            put((*key).clone(), row.clone());
+            continue;
+        }
+        let row = found(&mut connection.prepare_cached(get(kind)).map_err(fault)?, &key::encode(key)?, kind)?;
+        hot.remember(key, &row);
+        put((*key).clone(), row);
+    }
+    Ok(())
+}
+
+/// Rows of which there are many. New ones arrive in order of time behind all there are, so one look at the range from
+/// the first to the last of a run mostly shows that none of them exists.
+fn searched(
+    connection: &Connection,
+    kind: Kind,
+    keys: &[&Key],
+    put: &mut dyn FnMut(Key, Option<Row>),
+) -> Result<(), StoreFault> {
+    let mut statement = connection.prepare_cached(get(kind)).map_err(fault)?;
+    let mut any = connection.prepare_cached(any(kind)).map_err(fault)?;
+    for run in keys.chunk_by(|one, next| is_beside(&one.entity, &next.entity)) {
+        let encoded = run.iter().map(|key| key::encode(key)).collect::<Result<Vec<_>, _>>()?;
+        // Bytes have an order of their own where some keys are UUIDs and some are not.
+        let is_empty = match (encoded.iter().min(), encoded.iter().max()) {
+            (Some(first), Some(last)) if run.len() >= RANGE_FROM => !any.exists((first, last)).map_err(fault)?,
+            _ => false,
+        };
+        for (key, bytes) in run.iter().zip(&encoded) {
+            let row = if is_empty { None } else { found(&mut statement, bytes, kind)? };
+            put((*key).clone(), row);
+        }
+    }
+    Ok(())
+}
+
+/// Keys of one agent come in order of time; beside them stand those of another.
+fn is_beside(one: &Entity, next: &Entity) -> bool {
+    match (one.parts(), next.parts()) {
+        ((agent, Some(_)), (other, Some(_))) => agent == other,
+        ((_, None | Some(_)), (_, None | Some(_))) => true,
+    }
 }
 
 /// One entity.
@@ -62,7 +117,8 @@ pub(super) fn one(connection: &Connection, key: &Key) -> Result<Option<Row>, Sto
     if key.entity == Entity::DueIntents {
         return Ok(None);
     }
-    found(&mut connection.prepare_cached(get(key.entity.kind())).map_err(fault)?, key)
+    let kind = key.entity.kind();
+    found(&mut connection.prepare_cached(get(kind)).map_err(fault)?, &key::encode(key)?, kind)
 }
 
 /// The statement that finds an entity of a kind; a range has no row of its own.
@@ -70,10 +126,14 @@ fn get(kind: Kind) -> &'static str {
     statements::of(kind).map_or(STORED_ANSWER, |statements| statements.get)
 }
 
+/// The statement that finds any entity of a kind in a range.
+fn any(kind: Kind) -> &'static str {
+    statements::of(kind).map_or(ANY_ANSWER, |statements| statements.any)
+}
+
 /// What the statement of its kind finds of an entity.
-fn found(statement: &mut CachedStatement<'_>, key: &Key) -> Result<Option<Row>, StoreFault> {
-    let kind = key.entity.kind();
-    let mut rows = statement.query([key::encode(key)?]).map_err(fault)?;
+fn found(statement: &mut CachedStatement<'_>, key: &[u8], kind: Kind) -> Result<Option<Row>, StoreFault> {
+    let mut rows = statement.query([key]).map_err(fault)?;
     let Some(row) = rows.next().map_err(fault)? else { return Ok(None) };
     if kind == Kind::Idempotency {
         return stored_answer(row).map(Some);
@@ -132,6 +192,8 @@ fn body(kind: Kind, value: ValueRef<'_>) -> Result<Row, StoreFault> {
     row.ok_or_else(|| StoreFault::Corrupt(format!("a row of kind {} cannot be read", kind.word())))
 }
 
+const ANY_ANSWER: &str = "SELECT 1 FROM idempotency WHERE key BETWEEN ?1 AND ?2 LIMIT 1";
+
 /// The answer stands in the record that the row points at.
 const STORED_ANSWER: &str = "SELECT i.fingerprint, l.idx, l.body FROM idempotency i LEFT JOIN ledger l \
                              ON l.idx = i.idx WHERE i.key = ?1";
@@ -147,7 +209,7 @@ fn stored_answer(row: &rusqlite::Row<'_>) -> Result<Row, StoreFault> {
         }
         _ => return Err(damaged()),
     };
-    let json = Json::parse_within(text, &Bounds::FILE).ok();
+    let json = Json::parse_within(text, &Bounds::OWN).ok();
     let answer = json.as_ref().and_then(Answer::from_record).ok_or_else(damaged)?;
     Ok(Row::Idempotency(Box::new(StoredAnswer { fingerprint: Digest::from_bytes(fingerprint), answer })))
 }

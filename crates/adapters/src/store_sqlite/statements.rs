@@ -7,6 +7,8 @@ use kernel::stored::Kind;
 pub(super) struct Statements {
     /// The body at a key.
     pub(super) get: &'static str,
+    /// Whether anything stands in a range of keys.
+    pub(super) any: &'static str,
     /// Puts a body at a key.
     pub(super) put: &'static str,
     /// Keys and bodies from a key on, up to another.
@@ -19,6 +21,7 @@ macro_rules! plain {
     ($table:literal) => {
         Some(Statements {
             get: concat!("SELECT body FROM ", $table, " WHERE key = ?1"),
+            any: concat!("SELECT 1 FROM ", $table, " WHERE key BETWEEN ?1 AND ?2 LIMIT 1"),
             put: concat!(
                 "INSERT INTO ",
                 $table,
@@ -34,6 +37,7 @@ macro_rules! due {
     ($table:literal) => {
         Some(Statements {
             get: concat!("SELECT body FROM ", $table, " WHERE key = ?1"),
+            any: concat!("SELECT 1 FROM ", $table, " WHERE key BETWEEN ?1 AND ?2 LIMIT 1"),
             // The index of the record that made it stays: there its first words are found.
             put: concat!(
                 "INSERT INTO ",

@@ -127,7 +127,7 @@ fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
 fn write_records(file: Option<&mut BufWriter<File>>, records: &[Record]) -> anyhow::Result<()> {
     let Some(file) = file else { return Ok(()) };
     for record in records {
-        writeln!(file, "{}", record.body().to_canonical()).context("cannot write the records")?;
+        writeln!(file, "{}", record.to_canonical()).context("cannot write the records")?;
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ impl<'r> Ledger<'r> {
                 }
                 continue;
             };
-            let body = record.body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::FILE).ok());
+            let body = record.body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
             let own = |body: &Json| body.get("tenant").and_then(Json::as_text) == Some(self.runtime.tenant());
             if let Some(body) = body.filter(own) {
                 return Ok(Some(body));

@@ -24,40 +24,40 @@ use crate::world::{Loaded, Row, StoredAnswer, World};
 use std::sync::Arc;
 
 pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant) -> Outcome {
-    let touched = Touched::by(submission);
+    let touched = submission.touched();
     if !world.is_complete() {
-        let missing = world.missing(&touched.keys());
+        let missing = world.missing(touched.named());
         if !missing.is_empty() {
             return Outcome::Need(missing);
         }
     }
-    if let Some(outcome) = answered_before(world, submission, &touched, at) {
+    if let Some(outcome) = answered_before(world, submission, touched, at) {
         return outcome;
     }
-    if standing::is_stale(world, submission, &touched) {
+    if standing::is_stale(world, submission, touched) {
         return Outcome::Prepare;
     }
     let mut records = Vec::new();
-    let mut judged = judged(world, submission, &touched, at);
+    let mut judged = judged(world, submission, touched, at);
     if expiry::may_help(&judged.0.findings) {
         match expiry::call_off_expired(world, &submission.tenant, at) {
             Err(needed) => return Outcome::Need(needed),
             Ok(called_off) if called_off.is_empty() => {}
             Ok(called_off) => {
                 records = called_off;
-                judged = self::judged(world, submission, &touched, at);
+                judged = self::judged(world, submission, touched, at);
             }
         }
     }
     let (judgement, intent, snapshot) = judged;
-    taking::take(world, submission, &touched, &judgement, intent.as_ref(), at);
+    taking::take(world, submission, touched, &judgement, intent.as_ref(), at);
     let answer = Answer {
         id: submission.proposal_id().to_owned(),
         verdict: judgement.verdict,
         findings: judgement.findings.into(),
         intent: intent.map(AnsweredIntent::Made),
     };
-    if let Some(key) = touched.idempotency {
+    if let Some(key) = touched.idempotency.clone() {
         let stored = StoredAnswer { fingerprint: submission.proposal.fingerprint, answer: answer.clone() };
         world.put_for_record(key, Row::Idempotency(Box::new(stored)), records.len());
     }

@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 pub(super) const ESCALATIONS: &str = "escalations";
 
 /// Everything a submission touches, by name.
-pub(super) struct Touched {
+#[derive(Clone, Debug)]
+pub(crate) struct Touched {
     /// The tenant, with its kill switch.
     pub tenant: Key,
     /// The stored answer, where the proposal has an idempotency key.
@@ -42,7 +43,8 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    pub(super) fn by(submission: &Submission) -> Touched {
+    /// Of a submission; [`Submission::touched`] remembers it.
+    pub(crate) fn by(submission: &Submission) -> Touched {
         let key = |entity| Key { tenant: submission.tenant.clone(), entity };
         let proposal = &submission.proposal;
         let agent = &proposal.agent;
@@ -74,7 +76,13 @@ impl Touched {
         }
     }
 
+    /// The keys to load first.
     pub(super) fn keys(&self) -> KeySet {
+        self.named().cloned().collect()
+    }
+
+    /// The keys that must be loaded, in no order; some may come twice.
+    pub(super) fn named(&self) -> impl Iterator<Item = &Key> {
         let single = [&self.tenant, &self.agent, &self.escalations].into_iter();
         let flow = Some(&self.flow).filter(|_| self.flow_named);
         let optional =
@@ -86,8 +94,6 @@ impl Touched {
             .chain(many)
             .chain(above)
             .chain(self.state.iter().map(|(_, _, key)| key))
-            .cloned()
-            .collect()
     }
 }
 

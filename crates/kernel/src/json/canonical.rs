@@ -39,7 +39,7 @@ pub(super) fn write(value: &Json, text: &mut String) {
     }
 }
 
-fn write_object(members: &Object, text: &mut String) {
+pub(crate) fn write_object(members: &Object, text: &mut String) {
     text.push('{');
     if members.keys().all(|key| key.is_ascii()) {
         write_members(members.iter(), text);
@@ -67,22 +67,35 @@ fn write_number(number: Decimal, text: &mut String) {
     // Between 1e-6 and 1e21 ECMAScript prints plain digits, and the shortest digits of an exact number are its own.
     let plain = number.is_integer() || number.fraction_digits() <= 6;
     if plain && number.mantissa().unsigned_abs() < 10_u128.pow(21) {
-        let _ = write!(text, "{number}");
+        number.write(text);
         return;
     }
     match number.to_string().parse::<f64>() {
         Ok(double) => text.push_str(ryu_js::Buffer::new().format(double)),
-        Err(_) => {
-            let _ = write!(text, "{number}");
-        }
+        Err(_) => number.write(text),
     }
 }
 
-fn write_text(string: &str, text: &mut String) {
+fn is_plain(byte: u8) -> bool {
+    byte >= 0x20 && byte != b'"' && byte != b'\\'
+}
+
+pub(super) fn write_text(string: &str, text: &mut String) {
     text.push('"');
+    // Nearly all text is plain; looking at a whole chunk without a way out lets the compiler use wide registers.
+    if string.as_bytes().chunks(32).all(|chunk| chunk.iter().fold(true, |plain, byte| plain & is_plain(*byte))) {
+        text.push_str(string);
+        text.push('"');
+        return;
+    }
+    write_escaped(string, text);
+    text.push('"');
+}
+
+fn write_escaped(string: &str, text: &mut String) {
     let mut clean_from = 0;
     for (position, byte) in string.bytes().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+        if is_plain(byte) {
             continue;
         }
         text.push_str(string.get(clean_from..position).unwrap_or_default());
@@ -101,7 +114,6 @@ fn write_text(string: &str, text: &mut String) {
         }
     }
     text.push_str(string.get(clean_from..).unwrap_or_default());
-    text.push('"');
 }
 
 fn decimal_of_ecmascript(text: &str) -> Option<Decimal> {

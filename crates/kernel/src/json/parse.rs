@@ -28,6 +28,10 @@ impl Bounds {
     /// Files an operator hands over.
     pub const FILE: Bounds =
         Bounds { bytes_max: 16 * 1024 * 1024, depth_max: 32, nodes_max: 1_000_000, key_bytes_max: 256 };
+
+    /// What the kernel wrote itself: a record holds proposals, so it is deeper than any of them may be.
+    pub const OWN: Bounds =
+        Bounds { bytes_max: 16 * 1024 * 1024, depth_max: 40, nodes_max: 1_000_000, key_bytes_max: 256 };
 }
 
 /// Why a document was refused, and where.

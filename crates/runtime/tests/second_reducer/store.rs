@@ -91,7 +91,7 @@ impl Store {
         let kind = key.entity.kind();
         let row = if kind == Kind::Idempotency {
             // Of an answer only the fingerprint is kept; the rest is read from its record.
-            let body = Json::parse_within(self.records[kept.record].as_bytes(), &Bounds::FILE).unwrap();
+            let body = Json::parse_within(self.records[kept.record].as_bytes(), &Bounds::OWN).unwrap();
             let answer = Answer::from_record(&body).unwrap();
             let fingerprint = Digest::parse(&kept.text).unwrap();
             Some(Row::Idempotency(Box::new(StoredAnswer { fingerprint, answer })))

@@ -60,8 +60,7 @@ pub fn figures(budget: Duration, growth: bool) -> anyhow::Result<Map<String, Val
     let mut pragmas = json!(null);
     for in_flight in IN_FLIGHT {
         // One after the other on the same disk, so that the ratio means something on a busy machine too.
-        let rows = raw_rows(in_flight, budget);
-        let measured = raw_sqlite(folder.file(&format!("raw-{in_flight}.db")), in_flight, rows)?;
+        let measured = raw_sqlite(folder.file(&format!("raw-{in_flight}.db")), in_flight, budget)?;
         raw.insert(in_flight.to_string(), json!({ "rows_per_s": measured.rows_per_s.round() }));
         pragmas = json!({ "synchronous": measured.synchronous, "journal_mode": measured.journal_mode });
         let path = folder.file(&format!("durable-{in_flight}.db"));
@@ -81,15 +80,6 @@ pub fn figures(budget: Duration, growth: bool) -> anyhow::Result<Map<String, Val
         all.insert("growth".to_owned(), grown(&folder, budget)?);
     }
     Ok(all)
-}
-
-fn raw_rows(rows_per_commit: usize, budget: Duration) -> usize {
-    let millis = usize::try_from(budget.as_millis()).unwrap_or(1_000);
-    match rows_per_commit {
-        1 => millis,
-        64 => millis * 30,
-        _ => millis * 80,
-    }
 }
 
 /// How idempotency keys and flows arrive.
@@ -274,13 +264,13 @@ fn killed(folder: &Folder, budget: Duration) -> anyhow::Result<Value> {
 }
 
 /// `writkeeper bench-writer PATH`: decides and says what was acknowledged, until it is killed.
-pub fn write_until_killed(path: &Path) -> anyhow::Result<crate::exit::Exit> {
-    let runtime = start(path)?;
+pub fn write_until_killed(args: &crate::cli::BenchWriterArgs) -> anyhow::Result<crate::exit::Exit> {
+    let runtime = start(&args.store)?;
     let mut output = std::io::stdout().lock();
     let mut waiting: VecDeque<Pending> = VecDeque::new();
-    for number in 0.. {
+    for number in 0..args.count {
         waiting.push_back(runtime.judge(proposal(number, Keys::Ordered).as_bytes(), Arrival::through(Door::PURE)));
-        if waiting.len() >= 64
+        if waiting.len() >= args.in_flight
             && let Some(pending) = waiting.pop_front()
         {
             writeln!(output, "{}", pending.wait().answer.id)?;

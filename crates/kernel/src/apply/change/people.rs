@@ -27,7 +27,7 @@ use std::sync::Arc;
 pub(super) fn keys_of_answer(answer: &HumanAnswer, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
     let question = key(Entity::Escalation(answer.escalation.clone()));
     let judged = [answer.original.as_ref(), answer.modified.as_ref()].into_iter().flatten();
-    std::iter::once(question).chain(judged.flat_map(|submission| Touched::by(submission).keys())).collect()
+    std::iter::once(question).chain(judged.flat_map(|submission| submission.touched().keys())).collect()
 }
 
 fn question<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a EscalationRow> {
@@ -202,18 +202,18 @@ fn accept(
     called_off: &mut Vec<Record>,
     at: Instant,
 ) -> Accepted {
-    let touched = Touched::by(submission);
-    if is_stale(world, submission, &touched) {
+    let touched = submission.touched();
+    if is_stale(world, submission, touched) {
         return Accepted::Stale;
     }
-    let mut judged = judged(world, submission, &touched, intent, at);
+    let mut judged = judged(world, submission, touched, intent, at);
     if expiry::may_help(&judged.0) {
         match expiry::call_off_expired(world, &submission.tenant, at) {
             Err(needed) => return Accepted::Need(needed),
             Ok(records) if records.is_empty() => {}
             Ok(records) => {
                 *called_off = records;
-                judged = self::judged(world, submission, &touched, intent, at);
+                judged = self::judged(world, submission, touched, intent, at);
             }
         }
     }
@@ -221,7 +221,7 @@ fn accept(
     if !against.is_empty() {
         return Accepted::No(against);
     }
-    taking::accept(world, submission, &touched, intent.as_ref(), at);
+    taking::accept(world, submission, touched, intent.as_ref(), at);
     Accepted::Yes(intent)
 }
 
