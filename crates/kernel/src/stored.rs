@@ -2,18 +2,18 @@
 //!
 //! What cannot be read back is damage, and damage is never taken for absence.
 
+mod intents;
 mod people;
 
 pub(crate) use people::answer_json;
 
 use crate::agent::{AgentRow, AgentStatus, Restriction, Session};
 use crate::budget::Window;
+use crate::contract::Role;
 use crate::contract::amend::Amendment;
-use crate::contract::{ResourceKind, Role};
 use crate::decimal::Decimal;
 use crate::flow::FlowState;
 use crate::ids::Digest;
-use crate::intent::{Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Taken, hold_json};
 use crate::json::{Json, Object};
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
@@ -150,10 +150,9 @@ impl Row {
     /// When something must happen to it of its own accord; stores keep an index over this.
     pub fn due(&self) -> Option<Instant> {
         match self {
-            Row::Intent(intent) if intent.state == IntentState::Ready => Some(intent.facts.valid_until()),
+            Row::Intent(intent) => intent.due(),
             Row::Escalation(question) => question.due(),
-            Row::Intent(_)
-            | Row::Tenant(_)
+            Row::Tenant(_)
             | Row::Idempotency(_)
             | Row::Agent(_)
             | Row::Contract(_)
@@ -177,7 +176,7 @@ impl Row {
             Row::Contract(contract) => return contract.to_canonical(),
             Row::Flow(row) => flow_json(row),
             Row::Escalation(row) => people::to_json(row),
-            Row::Intent(row) => intent_json(row),
+            Row::Intent(row) => intents::to_json(row),
             Row::DueIntents(names) => Json::texts(names.iter().map(String::as_str)),
             Row::Effect(row) => {
                 Json::object([("intent", Json::text(row.intent.as_str())), ("done", Json::Bool(row.done))])
@@ -205,7 +204,7 @@ impl Row {
             Kind::Contract => Row::Contract(Arc::new(json)),
             Kind::Flow => Row::Flow(flow(&json)?),
             Kind::Escalation => Row::Escalation(Box::new(people::from_json(&json)?)),
-            Kind::Intent => Row::Intent(Box::new(intent(&json)?)),
+            Kind::Intent => Row::Intent(Box::new(intents::from_json(&json)?)),
             Kind::Effect => {
                 Row::Effect(EffectRow { intent: text_of(&json, "intent")?, done: json.get("done")?.as_bool()? })
             }
@@ -420,64 +419,6 @@ fn flow(json: &Json) -> Option<FlowRow> {
         steps: count("steps")?,
         rejected: count("rejected")?,
         tokens: count("tokens")?,
-    })
-}
-
-fn intent_json(row: &IntentRow) -> Json {
-    let kept = row.facts.to_kept();
-    let taken = kept.taken.iter().map(|taken| {
-        Json::List(vec![
-            Json::text(taken.agent.as_str()),
-            Json::text(taken.budget.as_str()),
-            decimal_json(taken.amount),
-        ])
-    });
-    Json::object([
-        ("state", Json::text(row.state.word())),
-        ("accepted_at", instant_json(row.accepted_at)),
-        ("agent", Json::text(kept.agent)),
-        ("flow", Json::text(kept.flow)),
-        ("proposal", Json::text(kept.proposal)),
-        ("effect_key", Json::text(kept.effect_key)),
-        ("valid_until", instant_json(kept.valid_until)),
-        ("holds", Json::List(kept.holds.iter().map(hold_json).collect())),
-        ("taken", Json::List(taken.collect())),
-    ])
-}
-
-fn hold(json: &Json) -> Option<Hold> {
-    let amount = json.get("amount")?;
-    let amount = amount.as_number().or_else(|| Decimal::parse(amount.as_text()?))?;
-    Some(Hold {
-        resource: text_of(json, "resource")?,
-        amount,
-        kind: ResourceKind::from_word(json.get("kind")?.as_text()?)?,
-        unit: optional_text(json, "unit"),
-    })
-}
-
-fn intent(json: &Json) -> Option<IntentRow> {
-    let taken = |item: &Json| {
-        let [agent, budget, amount] = item.as_list()? else { return None };
-        Some(Taken {
-            agent: agent.as_text()?.to_owned(),
-            budget: budget.as_text()?.to_owned(),
-            amount: Decimal::parse(amount.as_text()?)?,
-        })
-    };
-    let kept = KeptIntent {
-        agent: text_of(json, "agent")?,
-        flow: text_of(json, "flow")?,
-        proposal: text_of(json, "proposal")?,
-        effect_key: text_of(json, "effect_key")?,
-        valid_until: instant_of(json, "valid_until")?,
-        holds: json.get("holds")?.as_list()?.iter().map(hold).collect::<Option<_>>()?,
-        taken: json.get("taken")?.as_list()?.iter().map(taken).collect::<Option<_>>()?,
-    };
-    Some(IntentRow {
-        state: IntentState::from_word(json.get("state")?.as_text()?)?,
-        accepted_at: instant_of(json, "accepted_at")?,
-        facts: IntentFacts::Kept(Box::new(kept)),
     })
 }
 

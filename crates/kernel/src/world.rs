@@ -281,17 +281,15 @@ impl World {
     pub fn put(&mut self, key: Key, row: Row) {
         if !self.complete {
             self.changed.insert(key.clone(), self.record);
-        } else if let Row::Intent(intent) = &row {
-            match row.due() {
-                Some(at) => {
-                    self.due.insert((at, key.clone()));
-                }
-                // Mostly nothing waits, and then there is nothing to look for.
-                None if !self.due.is_empty() => {
-                    self.due.remove(&(intent.facts.valid_until(), key.clone()));
-                }
-                None => {}
+        } else if matches!(row, Row::Intent(_)) {
+            // Mostly nothing waits, and then there is nothing to look for.
+            if !self.due.is_empty()
+                && let Some(Some(Row::Intent(before))) = self.rows.get(&key)
+                && let Some(at) = before.due()
+            {
+                self.due.remove(&(at, key.clone()));
             }
+            self.due.extend(row.due().map(|at| (at, key.clone())));
         }
         self.rows.insert(key, Some(row));
     }
