@@ -11,7 +11,7 @@ mod machine;
 mod running;
 
 pub use machine::{DoubtDecision, IntentEvent, IntentState, Observed, Step, transition};
-pub use running::{Evidence, HORIZON, LEASE_MAX, Running};
+pub use running::{Evidence, HORIZON, LEASE_MAX, Running, provider_key};
 
 /// Permission to cause one effect.
 #[derive(Clone, Debug)]

@@ -19,6 +19,27 @@ const EVIDENCE_MAX: usize = 8;
 const BACKOFF_FIRST: Duration = Duration::from_secs(1);
 const BACKOFF_MAX: Duration = Duration::from_secs(600);
 
+/// The key under which a provider recognises an effect: the same in every attempt and every intent.
+pub fn provider_key(tenant: &str, effect_key: &str) -> String {
+    const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    let digest = Digest::of_parts(&[tenant.as_bytes(), effect_key.as_bytes()]);
+    let mut text = String::with_capacity(52);
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    for byte in digest.bytes() {
+        bits = bits << 8 | u32::from(*byte);
+        held += 8;
+        while held >= 5 {
+            held -= 5;
+            let digit = usize::try_from(bits >> held & 31).unwrap_or_default();
+            text.extend(DIGITS.get(digit).map(|digit| char::from(*digit)));
+        }
+        bits &= (1 << held) - 1;
+    }
+    let digit = usize::try_from(bits << (5 - held) & 31).unwrap_or_default();
+    text.extend(DIGITS.get(digit).filter(|_| held > 0).map(|digit| char::from(*digit)));
+    text
+}
+
 /// How an intent is performed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Running {
@@ -127,6 +148,12 @@ impl Running {
         self.order.get("contract").and_then(Json::as_text).and_then(Digest::parse)
     }
 
+    /// Everything the effect needs: the ledgered params, and those that the ledger withholds.
+    pub fn params(&self) -> Object {
+        let shown = self.order.get("params").and_then(Json::as_object).cloned().unwrap_or_default();
+        shown.into_iter().chain(self.secrets.clone()).collect()
+    }
+
     /// Keeps what came too late; the oldest makes room.
     pub fn keep(&mut self, evidence: Evidence) {
         if self.evidence.len() >= EVIDENCE_MAX {
@@ -149,5 +176,19 @@ impl Running {
         let wait = Duration::from_micros(BACKOFF_FIRST.micros().saturating_mul(factor)).min(BACKOFF_MAX);
         let next = at.plus(wait);
         (repeatable && !self.by_host && next <= until).then_some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_key_is_base32_of_the_whole_digest() {
+        let key = provider_key("default", "refund:AB-1");
+        assert_eq!(key.len(), 52);
+        assert_eq!(key, provider_key("default", "refund:AB-1"));
+        assert_ne!(key, provider_key("defaultr", "efund:AB-1"), "the parts do not run into each other");
+        assert!(key.bytes().all(|byte| byte.is_ascii_lowercase() || (b'2'..=b'7').contains(&byte)), "{key}");
     }
 }
