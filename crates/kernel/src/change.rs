@@ -313,23 +313,15 @@ impl Act {
             Act::ExpireQuestions(names) => Json::object([("questions", Json::texts(names.iter().map(String::as_str)))]),
             Act::Settle { intent, event } => Json::object([("intent", text(intent)), ("event", text(event.word()))]),
             Act::ExpireIntents => Json::Object(Object::new()),
-            Act::Claim { intent, worker, lease } => Json::object([
-                ("intent", text(intent)),
-                ("worker", text(worker)),
-                ("lease_us", Json::Number(crate::decimal::Decimal::from(lease.micros()))),
-            ]),
+            Act::Claim { intent, worker, lease } => claim_json(intent, worker, *lease),
             Act::Start { intent, epoch, attempt } => Json::object([
                 ("intent", text(intent)),
                 ("epoch", Json::from(*epoch)),
                 ("attempt", Json::text(attempt.to_string())),
             ]),
-            Act::Outcome { intent, epoch, observed, digest, detail } => Json::object([
-                ("intent", text(intent)),
-                ("epoch", Json::from(*epoch)),
-                ("observed", text(observed.word())),
-                ("digest", Json::from(digest.map(|digest| digest.to_string()))),
-                ("detail", text(detail)),
-            ]),
+            Act::Outcome { intent, epoch, observed, digest, detail } => {
+                outcome_json(intent, *epoch, *observed, *digest, detail)
+            }
             Act::Resolve(answer) => answer.to_json(),
             Act::Undo { intent, undo, because } => {
                 Json::object([("intent", text(intent)), ("undo", text(undo)), ("because", text(because))])
@@ -337,6 +329,24 @@ impl Act {
             Act::Halt { because } | Act::Resume { because } => Json::object([("because", text(because))]),
         }
     }
+}
+
+fn claim_json(intent: &str, worker: &str, lease: Duration) -> Json {
+    Json::object([
+        ("intent", Json::text(intent)),
+        ("worker", Json::text(worker)),
+        ("lease_us", Json::Number(crate::decimal::Decimal::from(lease.micros()))),
+    ])
+}
+
+fn outcome_json(intent: &str, epoch: u64, observed: Observed, digest: Option<Digest>, detail: &str) -> Json {
+    Json::object([
+        ("intent", Json::text(intent)),
+        ("epoch", Json::from(epoch)),
+        ("observed", Json::text(observed.word())),
+        ("digest", Json::from(digest.map(|digest| digest.to_string()))),
+        ("detail", Json::text(detail)),
+    ])
 }
 
 impl DoubtAnswer {

@@ -3,15 +3,18 @@
 use crate::command::Submission;
 use crate::contract::{Action, EffectClass, Executor, ResourceKind, Run, Undo};
 use crate::decimal::Decimal;
+use crate::flow::ProposalState;
 use crate::json::Json;
 use crate::time::Instant;
 use std::sync::Arc;
 
 mod machine;
 mod running;
+mod signed;
 
 pub use machine::{DoubtDecision, IntentEvent, IntentState, Observed, Step, transition};
 pub use running::{Evidence, HORIZON, LEASE_MAX, Running, provider_key};
+pub use signed::SignedIntent;
 
 /// Permission to cause one effect.
 #[derive(Clone, Debug)]
@@ -154,6 +157,28 @@ impl IntentRow {
     /// Until when a host must have said what became of it.
     pub fn report_by(&self) -> Option<Instant> {
         self.running.as_ref().map(|running| self.facts.valid_until().plus(running.timeout()))
+    }
+}
+
+/// Where the proposal stands that an intent came from, given how far undoing it is.
+pub fn proposal_state(intent: IntentState, undo: Option<IntentState>) -> ProposalState {
+    match (intent, undo) {
+        (IntentState::Ready | IntentState::Claimed, _) => ProposalState::Accepted,
+        (IntentState::InFlight | IntentState::HandedOut | IntentState::Unreported | IntentState::InDoubt, _) => {
+            ProposalState::Executing
+        }
+        (IntentState::Cancelled, _) => ProposalState::Cancelled,
+        (IntentState::Failed | IntentState::Abandoned, _) => ProposalState::Failed,
+        (IntentState::Succeeded, None) => ProposalState::Done,
+        (IntentState::Succeeded, Some(IntentState::Ready | IntentState::Claimed | IntentState::Cancelled)) => {
+            ProposalState::Dirty
+        }
+        (
+            IntentState::Succeeded,
+            Some(IntentState::InFlight | IntentState::HandedOut | IntentState::Unreported | IntentState::InDoubt),
+        ) => ProposalState::Compensating,
+        (IntentState::Succeeded, Some(IntentState::Succeeded)) => ProposalState::Compensated,
+        (IntentState::Succeeded, Some(IntentState::Failed | IntentState::Abandoned)) => ProposalState::Aborted,
     }
 }
 

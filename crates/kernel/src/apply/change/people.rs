@@ -39,9 +39,8 @@ fn question<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a Esc
 pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, at: Instant) -> Came {
     let name = &answer.escalation;
     let Some(row) = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal) else {
-        return Came::refused(
-            Finding::reject(Gate::Escalation, Reason::ApprovalUnknown).with("question", name.as_str()),
-        );
+        let finding = Finding::reject(Gate::Escalation, Reason::ApprovalUnknown);
+        return Came::refused(finding.with("question", name.as_str()));
     };
     let mut row = row.clone();
     if row.state != EscalationState::Open {
