@@ -103,7 +103,7 @@ fn fold(world: &mut World, at: Instant, decisions: &[Decision], tenant: &Arc<str
             taken: Vec::new(),
         };
         let facts = IntentFacts::Kept(Box::new(kept));
-        let intent = IntentRow { state: IntentState::Ready, accepted_at: at, facts };
+        let intent = IntentRow { state: IntentState::Ready, accepted_at: at, facts, running: None };
         world.put(made.intent.clone(), Row::Intent(Box::new(intent)));
         world.put(made.effect.clone(), Row::Effect(EffectRow { intent: name, done: false }));
         let untouched = || Row::Resource(ResourceRow::UNTOUCHED);

@@ -1,9 +1,11 @@
 //! The command line: what can be typed. Help texts live here and nowhere else.
 
 pub mod kept;
+pub mod performing;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, ReportArgs, SwitchArgs};
+use performing::{IntentsArgs, RunArgs};
 use std::path::PathBuf;
 
 /// Half a screen for someone who typed nothing.
@@ -41,9 +43,9 @@ Prove
 
 Run
   agents       Register, activate, restrict and list agents
-  context      Read and write state; freeze it
+  run          Perform what was accepted
+  intents      What may be performed and where it stands
   halt         Accept nothing until `resume`
-  bench        Measure how fast this machine decides
 
 Options:
   -h, --help     Print help
@@ -89,6 +91,10 @@ pub enum Command {
     Report(ReportArgs),
     /// Register, activate, restrict and list agents
     Agents(AgentsArgs),
+    /// Perform what was accepted, each effect at most once without a person
+    Run(RunArgs),
+    /// What may be performed, where it stands, and what people say about a doubt
+    Intents(IntentsArgs),
     /// Read and write state; freeze it
     Context(ContextArgs),
     /// Accept nothing until `resume`

@@ -55,6 +55,8 @@ fn run(command: Option<Command>) -> anyhow::Result<Exit> {
         Command::Shell(command) => commands::shell::run(&command),
         Command::Agents(args) => commands::agents::run(&args),
         Command::Flows(args) => commands::flows::run(&args),
+        Command::Run(args) => commands::run::run(&args),
+        Command::Intents(args) => commands::intents::run(&args),
         Command::Context(args) => commands::context::run(&args),
         Command::Escalations(args) => commands::escalations::run(&args),
         Command::Report(args) => commands::report::run(&args),

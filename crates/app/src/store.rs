@@ -33,6 +33,11 @@ pub fn create(location: &str) -> anyhow::Result<Runtime> {
 
 /// Starts a runtime on a store that must be there: looking must not make one.
 pub fn open(location: &str) -> anyhow::Result<Runtime> {
+    open_with(location, Arc::new(SystemClock))
+}
+
+/// The same, by another clock.
+pub fn open_with(location: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Runtime> {
     let path = location.strip_prefix("sqlite:").unwrap_or(location);
     if location != "memory:" && !path.is_empty() && !path.contains("://") && !Path::new(path).exists() {
         let problem = format!(
@@ -41,7 +46,7 @@ pub fn open(location: &str) -> anyhow::Result<Runtime> {
         );
         return Err(InvalidData(problem).into());
     }
-    create(location)
+    start(location, clock, None)
 }
 
 /// The machine's time.

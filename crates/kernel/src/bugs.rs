@@ -85,6 +85,20 @@ bugs! {
     AnswerUnbound = "answer_unbound",
     /// A bound may be amended beyond its ceiling.
     AmendmentUnbounded = "amendment_unbounded",
+    /// Outcomes and starts are taken under any epoch.
+    NoFence = "no_fence",
+    /// Nothing is marked before the first byte is sent.
+    NoInFlightMark = "no_in_flight_mark",
+    /// A negative answer counts although an earlier attempt may have succeeded.
+    NegativeAfterDoubtFinal = "negative_after_doubt_final",
+    /// An intent's time frees what it holds although it may have been sent.
+    ExpiryFreesInFlight = "expiry_frees_in_flight",
+    /// Nobody looks at suspensions again when something starts.
+    StartUnchecked = "start_unchecked",
+    /// An opaque effect in doubt is tried again without a person.
+    OpaqueRetried = "opaque_retried",
+    /// "Not there" is believed although an earlier attempt may still arrive.
+    ProbeBelieved = "probe_believed",
     /// Objects with `__entity` in params become real Cedar entities.
     CedarEntityInjection = "cedar_entity_injection",
 }

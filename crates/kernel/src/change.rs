@@ -6,10 +6,11 @@ use crate::contract::amend::Amendment;
 use crate::evaluator::Compiled;
 use crate::flow::FlowEvent;
 use crate::ids::Digest;
-use crate::intent::IntentEvent;
+use crate::intent::{IntentEvent, Observed};
 use crate::json::{Json, Object};
 use crate::snapshot::Snapshot;
 use crate::stored::{amendment_json, instant_json};
+use crate::time::Duration;
 use std::sync::Arc;
 
 pub mod read;
@@ -118,8 +119,50 @@ pub enum Act {
         /// What became of it.
         event: IntentEvent,
     },
-    /// Intents nobody started in time are called off.
+    /// What time does to intents: what nobody started is called off, what a dead worker sent is doubted.
     ExpireIntents,
+    /// A worker takes an intent that is ready.
+    Claim {
+        /// The intent.
+        intent: String,
+        /// Who takes it.
+        worker: String,
+        /// For how long.
+        lease: Duration,
+    },
+    /// The mark before the first byte is sent.
+    Start {
+        /// The intent.
+        intent: String,
+        /// The epoch of the claim.
+        epoch: u64,
+        /// Digest of what is about to be performed.
+        attempt: Digest,
+    },
+    /// What an attempt observed; under an epoch that no longer counts it is late evidence.
+    Outcome {
+        /// The intent.
+        intent: String,
+        /// The epoch of the attempt.
+        epoch: u64,
+        /// What was observed.
+        observed: Observed,
+        /// Digest of what the other side answered.
+        digest: Option<Digest>,
+        /// In a few words; never a secret.
+        detail: String,
+    },
+    /// A person says what became of an intent in doubt.
+    Resolve(Box<DoubtAnswer>),
+    /// What happened is undone, by an intent of its own.
+    Undo {
+        /// What happened.
+        intent: String,
+        /// Id of the intent that undoes it, minted outside.
+        undo: String,
+        /// Why.
+        because: String,
+    },
     /// The kill switch is pulled.
     Halt {
         /// Why.
@@ -175,6 +218,23 @@ pub struct HumanAnswer {
     pub modified: Option<Arc<Submission>>,
 }
 
+/// A person's answer to the question whether something happened.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DoubtAnswer {
+    /// The intent in doubt.
+    pub intent: String,
+    /// The question about it.
+    pub question: String,
+    /// What was said, as it was said.
+    pub decision: String,
+    /// Digest of what the person was shown.
+    pub digest: Digest,
+    /// The groups the person is in, as the door established.
+    pub groups: Vec<String>,
+    /// Why.
+    pub reason: String,
+}
+
 impl Act {
     /// The word of records and listings.
     pub fn word(&self) -> &'static str {
@@ -195,6 +255,11 @@ impl Act {
             Act::ExpireQuestions(_) => "expire_questions",
             Act::Settle { .. } => "settle",
             Act::ExpireIntents => "expire_intents",
+            Act::Claim { .. } => "claim",
+            Act::Start { .. } => "start",
+            Act::Outcome { .. } => "outcome",
+            Act::Resolve(_) => "resolve",
+            Act::Undo { .. } => "undo",
             Act::Halt { .. } => "halt",
             Act::Resume { .. } => "resume",
         }
@@ -248,8 +313,52 @@ impl Act {
             Act::ExpireQuestions(names) => Json::object([("questions", Json::texts(names.iter().map(String::as_str)))]),
             Act::Settle { intent, event } => Json::object([("intent", text(intent)), ("event", text(event.word()))]),
             Act::ExpireIntents => Json::Object(Object::new()),
+            Act::Claim { intent, worker, lease } => claim_json(intent, worker, *lease),
+            Act::Start { intent, epoch, attempt } => Json::object([
+                ("intent", text(intent)),
+                ("epoch", Json::from(*epoch)),
+                ("attempt", Json::text(attempt.to_string())),
+            ]),
+            Act::Outcome { intent, epoch, observed, digest, detail } => {
+                outcome_json(intent, *epoch, *observed, *digest, detail)
+            }
+            Act::Resolve(answer) => answer.to_json(),
+            Act::Undo { intent, undo, because } => {
+                Json::object([("intent", text(intent)), ("undo", text(undo)), ("because", text(because))])
+            }
             Act::Halt { because } | Act::Resume { because } => Json::object([("because", text(because))]),
         }
+    }
+}
+
+fn claim_json(intent: &str, worker: &str, lease: Duration) -> Json {
+    Json::object([
+        ("intent", Json::text(intent)),
+        ("worker", Json::text(worker)),
+        ("lease_us", Json::Number(crate::decimal::Decimal::from(lease.micros()))),
+    ])
+}
+
+fn outcome_json(intent: &str, epoch: u64, observed: Observed, digest: Option<Digest>, detail: &str) -> Json {
+    Json::object([
+        ("intent", Json::text(intent)),
+        ("epoch", Json::from(epoch)),
+        ("observed", Json::text(observed.word())),
+        ("digest", Json::from(digest.map(|digest| digest.to_string()))),
+        ("detail", Json::text(detail)),
+    ])
+}
+
+impl DoubtAnswer {
+    fn to_json(&self) -> Json {
+        Json::object([
+            ("intent", Json::text(self.intent.as_str())),
+            ("question", Json::text(self.question.as_str())),
+            ("decision", Json::text(self.decision.as_str())),
+            ("digest", Json::text(self.digest.to_string())),
+            ("groups", Json::texts(self.groups.iter().map(String::as_str))),
+            ("reason", Json::text(self.reason.as_str())),
+        ])
     }
 }
 

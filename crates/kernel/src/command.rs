@@ -48,6 +48,9 @@ impl Door {
     /// The door of pure runs: whoever asks also performs, and naming a flow opens it.
     pub const PURE: Door = Door { flows: UnseenFlow::Opens, performer: Performer::Caller, session: None };
 
+    /// The door of a store's own commands: the runtime performs, and naming a flow opens it.
+    pub const STORED: Door = Door { flows: UnseenFlow::Opens, performer: Performer::Runtime, session: None };
+
     /// As records hold it.
     pub fn to_json(&self) -> Json {
         Json::object([

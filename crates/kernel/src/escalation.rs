@@ -2,6 +2,7 @@
 
 use crate::contract::{Impact, words};
 use crate::ids::Digest;
+use crate::intent::DoubtDecision;
 use crate::json::Json;
 use crate::time::Instant;
 
@@ -18,6 +19,18 @@ words! {
         Aborted = "ABORTED",
         /// Nobody answered in time.
         Expired = "EXPIRED",
+        /// It is known what became of an intent in doubt.
+        Resolved = "RESOLVED",
+    }
+}
+
+words! {
+    /// What is asked.
+    QuestionKind {
+        /// Whether something may happen.
+        Proposal = "proposal",
+        /// Whether something happened.
+        Doubt = "doubt",
     }
 }
 
@@ -36,6 +49,8 @@ words! {
 /// A question to people.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EscalationRow {
+    /// What is asked.
+    pub kind: QuestionKind,
     /// Where it stands.
     pub state: EscalationState,
     /// Who asked.
@@ -44,7 +59,7 @@ pub struct EscalationRow {
     pub flow: String,
     /// The proposal's id.
     pub proposal_id: String,
-    /// The exact proposal.
+    /// The exact proposal; for a doubt the exact intent.
     pub proposal: Json,
     /// SHA-256 of the exact canonical bytes a person is shown.
     pub digest: Digest,
@@ -68,7 +83,7 @@ pub struct EscalationRow {
     pub answer: Option<GivenAnswer>,
     /// Where the door says the values came from; kept because the answer judges again.
     pub provenance: Json,
-    /// Id of the intent an acceptance will make.
+    /// Id of the intent an acceptance will make, or of the intent in doubt.
     pub intent: String,
 }
 
@@ -108,6 +123,8 @@ pub struct GivenAnswer {
     pub at: Instant,
     /// The intent that came of it.
     pub intent: Option<String>,
+    /// What was said about a doubt.
+    pub doubt: Option<DoubtDecision>,
 }
 
 /// The machine; `None` is refused: a question is answered once.
@@ -121,7 +138,8 @@ pub fn transition(state: EscalationState, decision: Option<HumanDecision>) -> Op
             EscalationState::Overridden
             | EscalationState::Modified
             | EscalationState::Aborted
-            | EscalationState::Expired,
+            | EscalationState::Expired
+            | EscalationState::Resolved,
             Some(HumanDecision::Override | HumanDecision::Modify | HumanDecision::Abort) | None,
         ) => None,
     }

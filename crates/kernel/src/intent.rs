@@ -3,9 +3,18 @@
 use crate::command::Submission;
 use crate::contract::{Action, EffectClass, Executor, ResourceKind, Run, Undo};
 use crate::decimal::Decimal;
+use crate::flow::ProposalState;
 use crate::json::{Json, Members};
 use crate::time::Instant;
 use std::sync::Arc;
+
+mod machine;
+mod running;
+mod signed;
+
+pub use machine::{DoubtDecision, IntentEvent, IntentState, Observed, Step, transition};
+pub use running::{Evidence, HORIZON, LEASE_MAX, Running, provider_key};
+pub use signed::SignedIntent;
 
 /// Permission to cause one effect.
 #[derive(Clone, Debug)]
@@ -155,59 +164,6 @@ fn write_undo(undo: &Undo, members: &mut Members<'_>) {
     members.text_or_null("within", undo.within.map(|within| within.to_string()).as_deref());
 }
 
-crate::contract::words! {
-    /// Where an intent stands.
-    IntentState {
-        /// Waiting to be performed.
-        Ready = "READY",
-        /// Handed to whoever performs it; only a report says what became of it.
-        HandedOut = "HANDED_OUT",
-        /// It happened.
-        Succeeded = "SUCCEEDED",
-        /// It did not happen, without doubt.
-        Failed = "FAILED",
-        /// It expired or was revoked before anything was sent.
-        Cancelled = "CANCELLED",
-        /// Nobody knows whether it happened.
-        InDoubt = "IN_DOUBT",
-    }
-}
-
-crate::contract::words! {
-    /// What became of an intent, as its performer reports it.
-    IntentEvent {
-        /// It happened.
-        Succeed = "SUCCEED",
-        /// It did not happen, without doubt.
-        Fail = "FAIL",
-        /// It was called off before anything was sent.
-        Cancel = "CANCEL",
-        /// Nobody knows.
-        Doubt = "DOUBT",
-    }
-}
-
-/// The machine; `None` is refused. After doubt only positive evidence or a person is final.
-pub fn transition(state: IntentState, event: IntentEvent, by_person: bool) -> Option<IntentState> {
-    match (state, event) {
-        (IntentState::Ready | IntentState::HandedOut | IntentState::InDoubt, IntentEvent::Succeed) => {
-            Some(IntentState::Succeeded)
-        }
-        (IntentState::Ready | IntentState::HandedOut, IntentEvent::Fail) => Some(IntentState::Failed),
-        (IntentState::Ready, IntentEvent::Cancel) => Some(IntentState::Cancelled),
-        // Whoever has it may have performed it already.
-        (IntentState::HandedOut, IntentEvent::Cancel) if by_person => Some(IntentState::Cancelled),
-        (IntentState::HandedOut, IntentEvent::Cancel) => None,
-        (IntentState::Ready | IntentState::HandedOut, IntentEvent::Doubt) => Some(IntentState::InDoubt),
-        (IntentState::InDoubt, IntentEvent::Fail) if by_person => Some(IntentState::Failed),
-        (IntentState::InDoubt, IntentEvent::Fail | IntentEvent::Cancel | IntentEvent::Doubt) => None,
-        (
-            IntentState::Succeeded | IntentState::Failed | IntentState::Cancelled,
-            IntentEvent::Succeed | IntentEvent::Fail | IntentEvent::Cancel | IntentEvent::Doubt,
-        ) => None,
-    }
-}
-
 /// An intent as it is kept: where it stands, and what it took.
 #[derive(Clone, PartialEq, Debug)]
 pub struct IntentRow {
@@ -217,6 +173,59 @@ pub struct IntentRow {
     pub accepted_at: Instant,
     /// What it is; the answered text stands in the record of its decision.
     pub facts: IntentFacts,
+    /// How it is performed; nothing where whoever asked performs it and owes no report.
+    pub running: Option<Box<Running>>,
+}
+
+impl IntentRow {
+    /// Whether it may have happened in an attempt nobody knows the end of. Doubt never leaves an intent by itself.
+    pub fn is_doubted(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.doubts > 0)
+    }
+
+    /// When something must happen to it of its own accord.
+    pub fn due(&self) -> Option<Instant> {
+        let running = self.running.as_deref();
+        match self.state {
+            IntentState::Ready if self.is_doubted() => running.and_then(|running| running.retry_until),
+            IntentState::Ready => Some(self.facts.valid_until()),
+            IntentState::Claimed | IntentState::InFlight => running.and_then(|running| running.lease_until),
+            IntentState::InDoubt => running.and_then(|running| running.retry_at),
+            IntentState::HandedOut => self.report_by(),
+            IntentState::Unreported
+            | IntentState::Succeeded
+            | IntentState::Failed
+            | IntentState::Cancelled
+            | IntentState::Abandoned => None,
+        }
+    }
+
+    /// Until when a host must have said what became of it.
+    pub fn report_by(&self) -> Option<Instant> {
+        self.running.as_ref().map(|running| self.facts.valid_until().plus(running.timeout()))
+    }
+}
+
+/// Where the proposal stands that an intent came from, given how far undoing it is.
+pub fn proposal_state(intent: IntentState, undo: Option<IntentState>) -> ProposalState {
+    match (intent, undo) {
+        (IntentState::Ready | IntentState::Claimed, _) => ProposalState::Accepted,
+        (IntentState::InFlight | IntentState::HandedOut | IntentState::Unreported | IntentState::InDoubt, _) => {
+            ProposalState::Executing
+        }
+        (IntentState::Cancelled, _) => ProposalState::Cancelled,
+        (IntentState::Failed | IntentState::Abandoned, _) => ProposalState::Failed,
+        (IntentState::Succeeded, None) => ProposalState::Done,
+        (IntentState::Succeeded, Some(IntentState::Ready | IntentState::Claimed | IntentState::Cancelled)) => {
+            ProposalState::Dirty
+        }
+        (
+            IntentState::Succeeded,
+            Some(IntentState::InFlight | IntentState::HandedOut | IntentState::Unreported | IntentState::InDoubt),
+        ) => ProposalState::Compensating,
+        (IntentState::Succeeded, Some(IntentState::Succeeded)) => ProposalState::Compensated,
+        (IntentState::Succeeded, Some(IntentState::Failed | IntentState::Abandoned)) => ProposalState::Aborted,
+    }
 }
 
 /// What is kept of an intent besides its record.
@@ -336,28 +345,5 @@ impl IntentFacts {
 impl PartialEq for IntentFacts {
     fn eq(&self, other: &IntentFacts) -> bool {
         self.to_kept() == other.to_kept()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn after_doubt_only_positive_evidence_or_a_person_is_final() {
-        let doubt = transition(IntentState::Ready, IntentEvent::Doubt, false).unwrap();
-        assert_eq!(transition(doubt, IntentEvent::Fail, false), None);
-        assert_eq!(transition(doubt, IntentEvent::Fail, true), Some(IntentState::Failed));
-        assert_eq!(transition(doubt, IntentEvent::Succeed, false), Some(IntentState::Succeeded));
-        assert_eq!(transition(doubt, IntentEvent::Cancel, true), None);
-    }
-
-    #[test]
-    fn what_is_over_stays_over() {
-        for state in [IntentState::Succeeded, IntentState::Failed, IntentState::Cancelled] {
-            for event in [IntentEvent::Succeed, IntentEvent::Fail, IntentEvent::Cancel, IntentEvent::Doubt] {
-                assert_eq!(transition(state, event, true), None);
-            }
-        }
     }
 }

@@ -370,6 +370,22 @@ reasons! {
         "there is no intent `{intent}`"
         | "look at where the id came from"
         | "look at where the id came from";
+    ClaimLost "CLAIM_LOST" Execution:
+        "intent `{intent}` is {state} under epoch {epoch}; epoch {claimed} no longer counts"
+        | "stop; someone else has it by now"
+        | "nothing to do; if this happens often, performing takes longer than the lease";
+    IntentAltered "INTENT_ALTERED" Execution:
+        "what is about to be sent is not what intent `{intent}` permits: sha256 {attempt} instead of {accepted}"
+        | "perform the intent exactly as it stands in the ledger"
+        | "find out who changed it on the way";
+    UndoTooLate "UNDO_TOO_LATE" Execution:
+        "intent `{intent}` could be undone until {deadline}; it is {now}"
+        | "tell a person"
+        | "undo it by hand; raise `undo.within` if that is too short";
+    NotUndoable "NOT_UNDOABLE" Execution:
+        "intent `{intent}` cannot be undone: {problem}"
+        | "tell a person"
+        | "undo it by hand, or give the action an `undo` for the next time";
     ValidationPassed "VALIDATION_PASSED" Success:
         "every gate passed"
         | "go on"

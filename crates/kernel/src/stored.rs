@@ -2,18 +2,18 @@
 //!
 //! What cannot be read back is damage, and damage is never taken for absence.
 
+mod intents;
 mod people;
 
 pub(crate) use people::answer_json;
 
 use crate::agent::{AgentRow, AgentStatus, Restriction, Session};
 use crate::budget::Window;
+use crate::contract::Role;
 use crate::contract::amend::Amendment;
-use crate::contract::{ResourceKind, Role};
 use crate::decimal::Decimal;
 use crate::flow::FlowState;
 use crate::ids::Digest;
-use crate::intent::{Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Taken, hold_json};
 use crate::json::{Json, Members};
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
@@ -150,10 +150,9 @@ impl Row {
     /// When something must happen to it of its own accord; stores keep an index over this.
     pub fn due(&self) -> Option<Instant> {
         match self {
-            Row::Intent(intent) if intent.state == IntentState::Ready => Some(intent.facts.valid_until()),
+            Row::Intent(intent) => intent.due(),
             Row::Escalation(question) => question.due(),
-            Row::Intent(_)
-            | Row::Tenant(_)
+            Row::Tenant(_)
             | Row::Idempotency(_)
             | Row::Agent(_)
             | Row::Contract(_)
@@ -182,7 +181,7 @@ impl Row {
             }
             Row::Escalation(row) => people::to_json(row),
             Row::Intent(row) => {
-                write_intent(row, &mut text);
+                intents::write(row, &mut text);
                 return text;
             }
             Row::DueIntents(names) => Json::texts(names.iter().map(String::as_str)),
@@ -220,7 +219,7 @@ impl Row {
             Kind::Contract => Row::Contract(Arc::new(json)),
             Kind::Flow => Row::Flow(flow(&json)?),
             Kind::Escalation => Row::Escalation(Box::new(people::from_json(&json)?)),
-            Kind::Intent => Row::Intent(Box::new(intent(&json)?)),
+            Kind::Intent => Row::Intent(Box::new(intents::from_json(&json)?)),
             Kind::Effect => {
                 Row::Effect(EffectRow { intent: text_of(&json, "intent")?, done: json.get("done")?.as_bool()? })
             }
@@ -436,61 +435,6 @@ fn flow(json: &Json) -> Option<FlowRow> {
         steps: count("steps")?,
         rejected: count("rejected")?,
         tokens: count("tokens")?,
-    })
-}
-
-fn write_intent(row: &IntentRow, text: &mut String) {
-    let facts = &row.facts;
-    Members::object(text, |members| {
-        members.whole("accepted_at", row.accepted_at.micros());
-        members.text("agent", facts.agent());
-        members.text("effect_key", facts.effect_key());
-        members.text("flow", facts.flow());
-        members.list("holds", facts.holds(), |hold, text| hold_json(hold).write_canonical(text));
-        members.text("proposal", facts.proposal());
-        members.text("state", row.state.word());
-        members.list("taken", facts.taken(), |taken, text| {
-            let Taken { agent, budget, amount } = taken;
-            Json::List(vec![Json::text(agent.as_str()), Json::text(budget.as_str()), decimal_json(*amount)])
-                .write_canonical(text);
-        });
-        members.whole("valid_until", facts.valid_until().micros());
-    });
-}
-
-fn hold(json: &Json) -> Option<Hold> {
-    let amount = json.get("amount")?;
-    let amount = amount.as_number().or_else(|| Decimal::parse(amount.as_text()?))?;
-    Some(Hold {
-        resource: text_of(json, "resource")?,
-        amount,
-        kind: ResourceKind::from_word(json.get("kind")?.as_text()?)?,
-        unit: optional_text(json, "unit"),
-    })
-}
-
-fn intent(json: &Json) -> Option<IntentRow> {
-    let taken = |item: &Json| {
-        let [agent, budget, amount] = item.as_list()? else { return None };
-        Some(Taken {
-            agent: agent.as_text()?.to_owned(),
-            budget: budget.as_text()?.to_owned(),
-            amount: Decimal::parse(amount.as_text()?)?,
-        })
-    };
-    let kept = KeptIntent {
-        agent: text_of(json, "agent")?,
-        flow: text_of(json, "flow")?,
-        proposal: text_of(json, "proposal")?,
-        effect_key: text_of(json, "effect_key")?,
-        valid_until: instant_of(json, "valid_until")?,
-        holds: json.get("holds")?.as_list()?.iter().map(hold).collect::<Option<_>>()?,
-        taken: json.get("taken")?.as_list()?.iter().map(taken).collect::<Option<_>>()?,
-    };
-    Some(IntentRow {
-        state: IntentState::from_word(json.get("state")?.as_text()?)?,
-        accepted_at: instant_of(json, "accepted_at")?,
-        facts: IntentFacts::Kept(Box::new(kept)),
     })
 }
 

@@ -283,19 +283,15 @@ impl World {
 
     /// Changes an entity.
     pub fn put(&mut self, key: Key, row: Row) {
-        if self.complete
-            && let Row::Intent(intent) = &row
-        {
-            match row.due() {
-                Some(at) => {
-                    self.due.insert((at, key.clone()));
-                }
-                // Mostly nothing waits, and then there is nothing to look for.
-                None if !self.due.is_empty() => {
-                    self.due.remove(&(intent.facts.valid_until(), key.clone()));
-                }
-                None => {}
+        if self.complete && matches!(row, Row::Intent(_)) {
+            // Mostly nothing waits, and then there is nothing to look for.
+            if !self.due.is_empty()
+                && let Some(Slot { row: Some(Row::Intent(before)), .. }) = self.rows.get(&key)
+                && let Some(at) = before.due()
+            {
+                self.due.remove(&(at, key.clone()));
             }
+            self.due.extend(row.due().map(|at| (at, key.clone())));
         }
         self.put_for_record(key, row, 0);
     }

@@ -6,6 +6,7 @@
 mod answer_slot;
 pub mod conformance;
 mod contracts;
+pub mod execute;
 mod lanes;
 pub mod memory;
 mod mint;

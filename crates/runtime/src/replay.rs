@@ -90,7 +90,8 @@ impl Fold {
             self.found.differs = Some((index, "the body is not JSON".to_owned()));
             return;
         };
-        if matches!(text(&json, "kind"), Some("intent_expired" | "question_expired")) {
+        // Nobody asked for a consequence.
+        if matches!(text(&json, "kind"), Some("intent_expired" | "intent_moved" | "question_expired")) {
             self.consequences.push(body);
             return;
         }

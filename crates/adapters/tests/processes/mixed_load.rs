@@ -12,7 +12,7 @@ use kernel::change::Act;
 use kernel::command::{Door, Performer};
 use kernel::contract::ResourceKind;
 use kernel::decimal::Decimal;
-use kernel::intent::{IntentEvent, IntentState};
+use kernel::intent::IntentEvent;
 use kernel::json::Json;
 use kernel::stored::Kind;
 use kernel::world::Row;
@@ -198,11 +198,8 @@ fn books_are_right(reader: &mut dyn Reader, capacities: &[(&str, u64)]) -> u64 {
     let (mut held, mut used, mut taken) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for (_, row) in reader.scan(TENANT, Kind::Intent, None, usize::MAX).unwrap() {
         let Row::Intent(intent) = row else { panic!("no intent") };
-        let (is_live, happened) = match intent.state {
-            IntentState::Ready | IntentState::HandedOut | IntentState::InDoubt => (true, false),
-            IntentState::Succeeded => (false, true),
-            IntentState::Failed | IntentState::Cancelled => (false, false),
-        };
+        let over = intent.state.over();
+        let (is_live, happened) = (over.is_none(), over == Some(true));
         for hold in intent.facts.holds() {
             if is_live {
                 add(&mut held, hold.resource.clone(), hold.amount);

@@ -27,7 +27,8 @@ fn waiting() -> Row {
         taken: vec![Taken { agent: "bot".to_owned(), budget: "refund".to_owned(), amount: Decimal::from(1) }],
     };
     let facts = IntentFacts::Kept(Box::new(kept));
-    Row::Intent(Box::new(IntentRow { state: IntentState::Ready, accepted_at: Instant::from_micros(0), facts }))
+    let accepted_at = Instant::from_micros(0);
+    Row::Intent(Box::new(IntentRow { state: IntentState::Ready, accepted_at, facts, running: None }))
 }
 
 fn check(store: &mut dyn Store) {

@@ -248,7 +248,7 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, json: bool) -> anyhow::Result<()
         digest,
         reason: args.because.clone(),
         instead,
-        door: Door::PURE,
+        door: Door::STORED,
     }))?;
     if json {
         let intent = answered.answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json());

@@ -1,21 +1,23 @@
 //! Carrying out a change: what it touches, who may, what it leaves behind.
 
 mod context;
+mod execution;
 mod flows;
 mod people;
 mod registry;
+mod resolving;
+mod undoing;
 
-use super::{expiry, settling, standing};
+use super::{expiry, standing};
 use crate::agent::Actor;
 use crate::change::{Act, Change};
 use crate::finding::{Finding, Gate};
-use crate::intent::IntentRow;
 use crate::json::Json;
 use crate::outcome::{Answer, AnsweredIntent, Done, Outcome, Verdict};
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::time::Instant;
-use crate::world::{Entity, Halt, Key, KeySet, Loaded, Row, TenantRow, World};
+use crate::world::{Entity, Halt, Key, KeySet, Row, TenantRow, World};
 use std::sync::Arc;
 
 /// What came of a change.
@@ -95,12 +97,14 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
         }
         Act::Answer(answer) => keys.extend(people::keys_of_answer(answer, &key)),
         Act::ExpireQuestions(names) => keys.extend(names.iter().map(|name| key(Entity::Escalation(name.clone())))),
-        Act::Settle { intent, .. } => {
-            let intent = key(Entity::Intent(intent.clone()));
-            if let Loaded::Present(Row::Intent(row)) = world.get(&intent) {
-                keys.extend(settling::keys(&change.tenant, row));
-            }
-            keys.insert(intent);
+        Act::Settle { intent, .. }
+        | Act::Claim { intent, .. }
+        | Act::Start { intent, .. }
+        | Act::Outcome { intent, .. }
+        | Act::Undo { intent, .. } => keys.extend(execution::keys(world, change, intent)),
+        Act::Resolve(answer) => {
+            keys.extend(execution::keys(world, change, &answer.intent));
+            keys.insert(key(Entity::Escalation(answer.question.clone())));
         }
         Act::ExpireIntents => {
             keys.insert(key(Entity::DueIntents));
@@ -128,35 +132,20 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
         Act::Import { name, snapshot } => context::import(world, change, name, snapshot),
         Act::Answer(answer) => people::answer(world, change, answer, at),
         Act::ExpireQuestions(names) => people::expire(world, change, names, at),
-        Act::Settle { intent, event } => settle(world, change, intent, *event),
+        Act::Settle { intent, event } => execution::settle(world, change, intent, *event, at),
+        Act::Claim { intent, worker, lease } => execution::claim(world, change, intent, worker, *lease, at),
+        Act::Start { intent, epoch, attempt } => execution::start(world, change, intent, *epoch, *attempt, at),
+        Act::Outcome { intent, epoch, observed, digest, .. } => {
+            execution::outcome(world, change, intent, (*epoch, *observed), *digest, at)
+        }
+        Act::Resolve(answer) => resolving::resolve(world, change, answer, at),
+        Act::Undo { intent, undo, .. } => undoing::undo(world, change, intent, undo, at),
         Act::ExpireIntents => match expiry::call_off_expired(world, &change.tenant, at) {
             Err(keys) => Came::Need(keys),
             Ok(records) => Came::Done(Json::object([("called_off", Json::from(records.len() as u64))]), None, records),
         },
         Act::Halt { because } => switch(world, change, Some(because), at),
         Act::Resume { .. } => switch(world, change, None, at),
-    }
-}
-
-/// Whoever performed an intent reports; only a person may say "it did not happen" once there is doubt.
-fn settle(world: &mut World, change: &Change, intent: &str, event: crate::intent::IntentEvent) -> Came {
-    let entity = key(change, Entity::Intent(intent.to_owned()));
-    let Loaded::Present(Row::Intent(row)) = world.get(&entity) else {
-        return Came::refused(Finding::reject(Gate::EffectKey, Reason::IntentUnknown).with("intent", intent));
-    };
-    let IntentRow { facts, .. } = row.as_ref();
-    let by_person = matches!(change.actor, Actor::Operator(_));
-    let own = matches!(&change.actor, Actor::Agent(name) if *name == facts.to_kept().agent);
-    if !by_person && !own && change.actor != Actor::Kernel {
-        return Came::refused(not_authorized(change, format!("say what became of intent `{intent}`")));
-    }
-    match settling::settle(world, &change.tenant, intent, event, by_person) {
-        Ok(state) => Came::done(Json::object([("intent", Json::text(intent)), ("state", Json::text(state.word()))])),
-        Err(state) => Came::refused(step_refused(
-            format!("intent `{intent}`"),
-            state.map_or("unknown", crate::intent::IntentState::word),
-            format!("it cannot {}", event.word()),
-        )),
     }
 }
 

@@ -1,8 +1,10 @@
-//! Calling off what nobody started in time. It happens when someone needs what such an intent still holds.
+//! What time does to intents: calling off what nobody started, giving back what a dead worker claimed, doubting what
+//! it sent. It happens when someone asks for it, and when someone needs what such an intent still holds.
 
 use super::settling;
+use crate::bugs::{self, Bug};
 use crate::finding::{Code, Finding, Gate};
-use crate::intent::{IntentEvent, IntentState};
+use crate::intent::{IntentRow, IntentState, Step};
 use crate::json::Json;
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
@@ -19,37 +21,77 @@ pub(super) fn may_help(findings: &[Finding]) -> bool {
     })
 }
 
-/// Calls off every waiting intent whose time is over, as far as one look reaches; names what must be loaded first.
+/// What time does to an intent at an instant, if anything.
+fn step_of(row: &IntentRow, at: Instant) -> Option<Step> {
+    let expired = row.facts.valid_until() < at;
+    if bugs::on(Bug::ExpiryFreesInFlight)
+        && expired
+        && matches!(row.state, IntentState::InFlight | IntentState::InDoubt)
+    {
+        return Some(Step::CallOff);
+    }
+    if row.due().is_none_or(|due| due >= at) {
+        return None;
+    }
+    match row.state {
+        IntentState::Ready => Some(Step::CallOff),
+        // Nothing was sent; there is no time left to give it to someone else.
+        IntentState::Claimed if expired && !row.is_doubted() => Some(Step::CallOff),
+        IntentState::Claimed => Some(Step::Release),
+        IntentState::InFlight => Some(Step::LeaseOver),
+        IntentState::InDoubt => Some(Step::Retry),
+        IntentState::HandedOut => Some(Step::Overdue),
+        IntentState::Unreported
+        | IntentState::Succeeded
+        | IntentState::Failed
+        | IntentState::Cancelled
+        | IntentState::Abandoned => None,
+    }
+}
+
+/// Moves every intent on whose time is over, as far as one look reaches; names what must be loaded first.
 pub(super) fn call_off_expired(world: &mut World, tenant: &Arc<str>, at: Instant) -> Result<Vec<Record>, KeySet> {
     let names = world.due_intents(tenant).ok_or_else(|| KeySet::from([key(tenant, Entity::DueIntents)]))?;
-    let mut expired = Vec::new();
+    let mut due = Vec::new();
     let mut needed = KeySet::new();
     for name in names {
         let intent = key(tenant, Entity::Intent(name.clone()));
         let Loaded::Present(Row::Intent(row)) = world.get(&intent) else { continue };
-        if row.state != IntentState::Ready || row.facts.valid_until() >= at {
-            continue;
-        }
+        let Some(step) = step_of(row, at) else { continue };
         needed.extend(settling::keys(tenant, row));
-        expired.push((name, row.facts.to_kept()));
+        due.push((name, row.facts.to_kept(), step));
     }
     let missing = world.missing(&needed);
     if !missing.is_empty() {
         return Err(missing);
     }
     let mut records = Vec::new();
-    for (name, kept) in expired {
-        if settling::settle(world, tenant, &name, IntentEvent::Cancel, false).is_ok() {
+    for (name, kept, step) in due {
+        let Ok(moved) = settling::step(world, tenant, &name, step, at, |_| {}) else { continue };
+        let (kind, body) = if moved.to == IntentState::Cancelled {
             let body = Json::object([
                 ("intent", Json::text(name.as_str())),
                 ("flow", Json::text(kept.flow)),
                 ("agent", Json::text(kept.agent)),
                 ("valid_until", Json::text(kept.valid_until.to_string())),
             ]);
-            records.push(Record::Event(Box::new(EventRecord::consequence(tenant, "intent_expired", body, at))));
-        }
+            ("intent_expired", body)
+        } else {
+            ("intent_moved", moved_body(&moved, &name, &kept.flow, &kept.agent))
+        };
+        records.push(Record::Event(Box::new(EventRecord::consequence(tenant, kind, body, at))));
     }
     Ok(records)
+}
+
+/// A step that followed from something else, with where to look for it.
+pub(super) fn moved_body(moved: &settling::Moved, name: &str, flow: &str, agent: &str) -> Json {
+    let mut body = moved.to_json(name);
+    if let Json::Object(members) = &mut body {
+        members.insert("flow".to_owned(), Json::text(flow));
+        members.insert("agent".to_owned(), Json::text(agent));
+    }
+    body
 }
 
 fn key(tenant: &Arc<str>, entity: Entity) -> Key {

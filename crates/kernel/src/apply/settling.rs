@@ -1,67 +1,170 @@
-//! What becomes of what an intent took, once it is over (and what does not, while it is in doubt).
+//! Moving an intent on: what its new state does to what it took, and whom doubt asks.
 
-use crate::contract::ResourceKind;
-use crate::intent::{IntentEvent, IntentRow, IntentState, transition};
+use super::doubt;
+use crate::contract::{Impact, ResourceKind};
+use crate::intent::{IntentRow, IntentState, Running, Step, transition};
+use crate::json::Json;
+use crate::time::Instant;
 use crate::world::{Entity, Key, KeySet, Loaded, ResourceRow, Row, World};
 use std::sync::Arc;
 
-/// What settling an intent touches besides the intent.
+/// What moving an intent on touches besides the intent.
 pub(super) fn keys(tenant: &Arc<str>, row: &IntentRow) -> KeySet {
     let key = |entity| Key { tenant: tenant.clone(), entity };
     let effect = key(Entity::Effect(row.facts.effect_key().to_owned()));
     let resources = row.facts.holds().iter().map(|hold| key(Entity::Resource(hold.resource.clone())));
     let budgets = row.facts.taken().iter().map(|taken| key(Entity::Budget(taken.agent.clone(), taken.budget.clone())));
-    std::iter::once(effect).chain(resources).chain(budgets).collect()
+    let question = row.running.as_ref().and_then(|running| running.question.clone());
+    let question = question.map(|name| key(Entity::Escalation(name)));
+    std::iter::once(effect).chain(resources).chain(budgets).chain(question).collect()
 }
 
-/// Moves an intent on; the error is the state that refuses the step.
+/// A step an intent took.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Moved {
+    pub from: IntentState,
+    pub to: IntentState,
+    pub epoch: u64,
+    /// The question that now waits for a person.
+    pub asked: Option<String>,
+    /// When it is tried again.
+    pub retry_at: Option<Instant>,
+}
+
+impl Moved {
+    /// As records tell it.
+    pub(super) fn to_json(&self, intent: &str) -> Json {
+        Json::object([
+            ("intent", Json::text(intent)),
+            ("from", Json::text(self.from.word())),
+            ("state", Json::text(self.to.word())),
+            ("epoch", Json::from(self.epoch)),
+            ("question", Json::from(self.asked.clone())),
+            ("retry_at", Json::from(self.retry_at.map(|at| at.to_string()))),
+        ])
+    }
+}
+
+pub(super) fn intent_row<'a>(world: &'a World, tenant: &Arc<str>, name: &str) -> Option<&'a IntentRow> {
+    let key = Key { tenant: tenant.clone(), entity: Entity::Intent(name.to_owned()) };
+    let Loaded::Present(Row::Intent(row)) = world.get(&key) else { return None };
+    Some(row)
+}
+
+/// Moves an intent on; the error is the state that refuses the step. `note` writes down what else the step tells.
 ///
 /// Success consumes stock and frees slots; without doubt that nothing happened, budgets are returned and holds
 /// released; doubt keeps everything.
-pub(super) fn settle(
+pub(super) fn step(
     world: &mut World,
     tenant: &Arc<str>,
     name: &str,
-    event: IntentEvent,
-    by_person: bool,
-) -> Result<IntentState, Option<IntentState>> {
-    let key = |entity| Key { tenant: tenant.clone(), entity };
-    let intent_key = key(Entity::Intent(name.to_owned()));
-    let Loaded::Present(Row::Intent(row)) = world.get(&intent_key) else { return Err(None) };
-    let mut row = row.as_ref().clone();
-    let state = transition(row.state, event, by_person).ok_or(Some(row.state))?;
-    let over = match state {
-        IntentState::Succeeded => Some(true),
-        IntentState::Failed | IntentState::Cancelled => Some(false),
-        IntentState::Ready | IntentState::HandedOut | IntentState::InDoubt => None,
-    };
-    if let Some(happened) = over {
-        for hold in row.facts.holds() {
-            let resource = key(Entity::Resource(hold.resource.clone()));
-            release(world, &resource, hold.amount, happened && hold.kind == ResourceKind::Stock);
-        }
-        for taken in row.facts.taken().iter().filter(|_| !happened) {
-            let budget = key(Entity::Budget(taken.agent.clone(), taken.budget.clone()));
-            if let Loaded::Present(Row::Budget(window)) = world.get(&budget) {
-                let mut window = window.clone();
-                window.give_back(row.accepted_at, taken.amount);
-                world.put(budget, Row::Budget(window));
+    step: Step,
+    at: Instant,
+    note: impl FnOnce(&mut Running),
+) -> Result<Moved, Option<IntentState>> {
+    let mut row = intent_row(world, tenant, name).ok_or(None)?.clone();
+    let from = row.state;
+    let to = transition(from, step, row.is_doubted()).ok_or(Some(from))?;
+    row.state = to;
+    if let Some(happened) = to.over() {
+        settle(world, tenant, name, &row, happened);
+    }
+    let mut asked = None;
+    if let Some(running) = &mut row.running {
+        note(running);
+        asked = enter(world, tenant, name, running, (from, to), step, at);
+    }
+    let running = row.running.as_deref();
+    let (epoch, retry_at) = running.map_or((0, None), |running| (running.epoch, running.retry_at));
+    if let (Some(question), Some(running)) = (&asked, running) {
+        doubt::ask(world, tenant, (name, question), &row.facts.to_kept(), running, at);
+    }
+    let key = Key { tenant: tenant.clone(), entity: Entity::Intent(name.to_owned()) };
+    world.put(key, Row::Intent(Box::new(row)));
+    Ok(Moved { from, to, epoch, asked, retry_at })
+}
+
+/// What a new state does to how it is performed; the name of a question, where a person must be asked.
+fn enter(
+    world: &mut World,
+    tenant: &Arc<str>,
+    name: &str,
+    running: &mut Running,
+    (from, to): (IntentState, IntentState),
+    step: Step,
+    at: Instant,
+) -> Option<String> {
+    if !matches!(to, IntentState::Claimed | IntentState::InFlight) {
+        running.lease_until = None;
+    }
+    running.retry_at = None;
+    // People have been asked already, and still are.
+    if step == Step::Overdue && running.question.is_some() {
+        return None;
+    }
+    let answered = matches!(step, Step::Resolve(_));
+    if let Some(question) = running.question.take()
+        && !answered
+    {
+        doubt::close(world, tenant, &question, to, at);
+    }
+    match to {
+        IntentState::InDoubt => {
+            running.doubts = running.doubts.saturating_add(1);
+            // What is called off may not be tried again without a person.
+            running.retry_at = running.retry_after(at).filter(|_| step != Step::CallOff);
+            if running.retry_at.is_some() {
+                return None;
             }
         }
-        let effect_key = key(Entity::Effect(row.facts.effect_key().to_owned()));
-        if let Loaded::Present(Row::Effect(effect)) = world.get(&effect_key)
-            && effect.intent == name
-        {
-            let mut effect = effect.clone();
-            effect.done = happened;
-            // What did not happen frees its key: the next intent may have it.
-            effect.intent = if happened { effect.intent } else { String::new() };
-            world.put(effect_key, Row::Effect(effect));
+        IntentState::Unreported if matches!(running.impact(), Impact::High | Impact::Critical) => {}
+        IntentState::Ready if from == IntentState::InDoubt => {
+            let until = running.first_sent.unwrap_or(at).plus(crate::intent::HORIZON);
+            let by_person = at.plus(crate::intent::HORIZON);
+            running.retry_until = Some(if answered { by_person } else { running.retry_until.unwrap_or(until) });
+            return None;
+        }
+        IntentState::Succeeded | IntentState::Failed | IntentState::Cancelled | IntentState::Abandoned => {
+            running.over_at = Some(at);
+            running.secrets.clear();
+            return None;
+        }
+        IntentState::Ready
+        | IntentState::Claimed
+        | IntentState::InFlight
+        | IntentState::HandedOut
+        | IntentState::Unreported => return None,
+    }
+    let question = doubt::name(name, running);
+    running.question = Some(question.clone());
+    Some(question)
+}
+
+fn settle(world: &mut World, tenant: &Arc<str>, name: &str, row: &IntentRow, happened: bool) {
+    let key = |entity| Key { tenant: tenant.clone(), entity };
+    for hold in row.facts.holds() {
+        let resource = key(Entity::Resource(hold.resource.clone()));
+        release(world, &resource, hold.amount, happened && hold.kind == ResourceKind::Stock);
+    }
+    for taken in row.facts.taken().iter().filter(|_| !happened) {
+        let budget = key(Entity::Budget(taken.agent.clone(), taken.budget.clone()));
+        if let Loaded::Present(Row::Budget(window)) = world.get(&budget) {
+            let mut window = window.clone();
+            window.give_back(row.accepted_at, taken.amount);
+            world.put(budget, Row::Budget(window));
         }
     }
-    row.state = state;
-    world.put(intent_key, Row::Intent(Box::new(row)));
-    Ok(state)
+    let effect_key = key(Entity::Effect(row.facts.effect_key().to_owned()));
+    if let Loaded::Present(Row::Effect(effect)) = world.get(&effect_key)
+        && effect.intent == name
+    {
+        let mut effect = effect.clone();
+        effect.done = happened;
+        // What did not happen frees its key: the next intent may have it.
+        effect.intent = if happened { effect.intent } else { String::new() };
+        world.put(effect_key, Row::Effect(effect));
+    }
 }
 
 fn release(world: &mut World, key: &Key, amount: crate::decimal::Decimal, consume: bool) {

@@ -1,8 +1,9 @@
 //! What a verdict takes: retries on REJECT, questions on ESCALATE, budgets and reservations on ACCEPT.
 
 use super::known::{agent_row, amount, resource_row, window};
+use super::settling;
 use super::submit::is_known;
-use super::touched::{ESCALATIONS, Touched, planned_budgets};
+use super::touched::{ESCALATIONS, Touched, is_local, planned_budgets};
 use crate::agent::{Actor, AgentStatus, Restriction};
 use crate::budget::Window;
 use crate::bugs::{self, Bug};
@@ -10,15 +11,16 @@ use crate::command::{Performer, Submission};
 use crate::contract::{Executor, Impact, OnExhausted};
 use crate::decide::Judgement;
 use crate::decimal::Decimal;
-use crate::escalation::{EscalationRow, EscalationState};
+use crate::escalation::{EscalationRow, EscalationState, QuestionKind};
 use crate::evaluator::Compiled;
 use crate::finding::{Code, Effect, Finding};
-use crate::intent::{Intent, IntentFacts, IntentRow, IntentState};
+use crate::intent::{Intent, IntentFacts, IntentRow, IntentState, Running, Step};
+use crate::json::Json;
 use crate::outcome::Verdict;
 use crate::reasons::Reason;
 use crate::request::Request;
 use crate::time::{Duration, Instant};
-use crate::world::{EffectRow, Entity, FlowRow, Key, Loaded, ResourceRow, Row, World};
+use crate::world::{EffectRow, Entity, FlowRow, Key, Loaded, ResourceRow, Row, StateRow, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -99,6 +101,7 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
     let asking = judgement.findings.iter().filter(|finding| finding.effect == Effect::Escalate);
     let proposal = submission.proposal.to_json(submission.proposal.params.clone());
     let row = EscalationRow {
+        kind: QuestionKind::Proposal,
         state: EscalationState::Open,
         agent: submission.proposal.agent.clone(),
         flow: submission.flow_id().to_owned(),
@@ -145,11 +148,48 @@ pub(super) fn accept(
     if let Some((_, key)) = &touched.effect {
         world.put(key.clone(), Row::Effect(EffectRow { intent: intent.id.clone(), done: false }));
     }
-    let performed_by_caller = submission.door.performer == Performer::Caller || is_hosts(submission);
-    let state = if performed_by_caller { IntentState::HandedOut } else { IntentState::Ready };
-    let row = IntentRow { state, accepted_at: at, facts: IntentFacts::Made(intent.clone()) };
+    let (local, by_caller) = (is_local(submission), submission.door.performer == Performer::Caller);
+    let handed_out = !local && (by_caller || is_hosts(submission));
+    let state = if handed_out { IntentState::HandedOut } else { IntentState::Ready };
+    let running = (!local && !by_caller).then(|| Box::new(running(submission, intent)));
+    let row = IntentRow { state, accepted_at: at, facts: IntentFacts::Made(intent.clone()), running };
     let entity = Entity::Intent(intent.id.clone());
     world.put(Key { tenant: submission.tenant.clone(), entity }, Row::Intent(Box::new(row)));
+    if let Some(key) = &touched.local {
+        perform_locally(world, submission, key, intent, at);
+    }
+}
+
+/// An effect in our own store happens with its decision, so there is nothing anyone could lose.
+fn perform_locally(world: &mut World, submission: &Submission, key: &Key, intent: &Intent, at: Instant) {
+    let version = match world.get(key) {
+        Loaded::Present(Row::State(row)) => row.version,
+        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => 0,
+    };
+    let value = Json::object([
+        ("intent", Json::text(intent.id())),
+        ("agent", Json::text(submission.proposal.agent.as_str())),
+        ("action", Json::text(submission.proposal.action.as_str())),
+        ("params", Json::Object(submission.shown_params())),
+        ("at", Json::text(at.to_string())),
+    ]);
+    world.put(key.clone(), Row::State(StateRow { value, version: version.saturating_add(1) }));
+    // A fresh intent refuses nothing.
+    let _ = settling::step(world, &submission.tenant, intent.id(), Step::Local, at, |_| {});
+}
+
+/// What whoever performs it needs, and what is needed when nobody knows what became of it.
+fn running(submission: &Submission, intent: &Intent) -> Running {
+    let shown = submission.shown_params();
+    let withheld = submission.proposal.params.iter().filter(|(name, value)| shown.get(*name) != Some(*value));
+    let rules = &submission.contract.contract.escalation;
+    let mut running = Running::new(intent.to_json());
+    running.secrets = withheld.map(|(name, value)| (name.clone(), value.clone())).collect();
+    running.by_host = is_hosts(submission);
+    running.above = submission.ancestors.iter().map(|contract| contract.contract.agent.clone()).collect();
+    running.approvers = rules.approvers.clone();
+    running.quorum = rules.quorum;
+    running
 }
 
 /// Whether the contract leaves performing to the agent's host.

@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 /// The name under which the budget of questions is kept.
 pub(super) const ESCALATIONS: &str = "escalations";
 
+/// Where state holds effects in our own store, each under its business key.
+pub(super) const LOCAL_EFFECTS: &str = "effects/";
+
 /// Everything a submission touches, by name.
 #[derive(Clone, Debug)]
 pub(crate) struct Touched {
@@ -28,6 +31,8 @@ pub(crate) struct Touched {
     pub flow_named: bool,
     /// The business key, and where it is kept.
     pub effect: Option<(String, Key)>,
+    /// Where an effect in our own store is written.
+    pub local: Option<Key>,
     /// Resources by name.
     pub resources: BTreeMap<String, Key>,
     /// Budgets by name.
@@ -60,13 +65,16 @@ impl Touched {
         };
         let resources = reservations::wanted(&request).into_keys();
         let idempotency = proposal.idempotency_key.as_ref();
+        let effect = effect_key(submission);
+        let local = effect.as_ref().filter(|_| is_local(submission));
         Touched {
             tenant: key(Entity::Tenant),
             idempotency: idempotency.map(|name| key(Entity::Idempotency(agent.clone(), name.clone()))),
             agent: key(Entity::Agent(agent.clone())),
             flow: key(Entity::Flow(submission.flow_id().to_owned())),
             flow_named: proposal.flow.is_some(),
-            effect: effect_key(submission).map(|name| (name.clone(), key(Entity::Effect(name)))),
+            local: local.map(|name| key(Entity::State(format!("{LOCAL_EFFECTS}{name}")))),
+            effect: effect.map(|name| (name.clone(), key(Entity::Effect(name)))),
             resources: resources.map(|name| (name.to_owned(), key(Entity::Resource(name.to_owned())))).collect(),
             budgets: budgets(agent, &submission.contract),
             ancestors: submission.ancestors.iter().map(|contract| above(contract)).collect(),
@@ -87,7 +95,7 @@ impl Touched {
         let flow = Some(&self.flow).filter(|_| self.flow_named);
         let optional =
             [flow, self.idempotency.as_ref(), self.effect.as_ref().map(|(_, key)| key), self.snapshot.as_ref()];
-        let many = self.resources.values().chain(self.budgets.values());
+        let many = self.resources.values().chain(self.budgets.values()).chain(&self.local);
         let above = self.ancestors.iter().flat_map(|(agent, budgets)| std::iter::once(agent).chain(budgets.values()));
         single
             .chain(optional.into_iter().flatten())
@@ -100,6 +108,13 @@ impl Touched {
 /// The budgets an action has under a contract.
 pub(super) fn planned_budgets<'a>(contract: &'a Compiled, action: &str) -> &'a [PlannedBudget] {
     contract.actions.get(action).map(|action| action.plan.budgets.as_slice()).unwrap_or_default()
+}
+
+/// Whether the effect is in our own store, and so happens with the decision.
+pub(super) fn is_local(submission: &Submission) -> bool {
+    let request = submission.request();
+    let run = request.action().and_then(|action| action.rules.run.as_ref());
+    run.is_some_and(|run| run.class == EffectClass::Local)
 }
 
 /// The business key of the effect: as the contract says, else flow, step and params.

@@ -1,15 +1,15 @@
 //! Reading a change back from its record, for replay. Answers of people need the question too and are read elsewhere.
 
-use super::{Act, Registration, Write};
+use super::{Act, DoubtAnswer, Registration, Write};
 use crate::agent::{AgentStatus, Session};
 use crate::evaluator::Compiled;
 use crate::flow::FlowEvent;
 use crate::ids::Digest;
-use crate::intent::IntentEvent;
+use crate::intent::{IntentEvent, Observed};
 use crate::json::Json;
 use crate::snapshot::Snapshot;
 use crate::stored::{amendment, instant_of, nullable, optional_text, text_of, texts_of, whole_of};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use std::sync::Arc;
 
 /// Where contracts come from: those seen before by digest, new ones by their full text.
@@ -64,8 +64,41 @@ pub fn act(kind: &str, command: &Json, contracts: &mut dyn Contracts) -> Option<
             event: IntentEvent::from_word(command.get("event")?.as_text()?)?,
         },
         "expire_intents" => Act::ExpireIntents,
+        "claim" | "start" | "outcome" | "resolve" | "undo" => execution(kind, command)?,
         "halt" => Act::Halt { because: text_of(command, "because")? },
         "resume" => Act::Resume { because: text_of(command, "because")? },
+        _ => return None,
+    })
+}
+
+fn execution(kind: &str, command: &Json) -> Option<Act> {
+    let digest = |key: &str| Digest::parse(command.get(key)?.as_text()?);
+    let intent = text_of(command, "intent")?;
+    Some(match kind {
+        "claim" => {
+            let lease = Duration::from_micros(command.get("lease_us")?.as_number()?.to_i64()?);
+            Act::Claim { intent, worker: text_of(command, "worker")?, lease }
+        }
+        "start" => Act::Start { intent, epoch: whole_of(command, "epoch")?, attempt: digest("attempt")? },
+        "outcome" => Act::Outcome {
+            intent,
+            epoch: whole_of(command, "epoch")?,
+            observed: Observed::from_word(command.get("observed")?.as_text()?)?,
+            digest: match nullable(command, "digest")? {
+                Some(_) => Some(digest("digest")?),
+                None => None,
+            },
+            detail: text_of(command, "detail")?,
+        },
+        "resolve" => Act::Resolve(Box::new(DoubtAnswer {
+            intent,
+            question: text_of(command, "question")?,
+            decision: text_of(command, "decision")?,
+            digest: digest("digest")?,
+            groups: texts_of(command, "groups")?,
+            reason: text_of(command, "reason")?,
+        })),
+        "undo" => Act::Undo { intent, undo: text_of(command, "undo")?, because: text_of(command, "because")? },
         _ => return None,
     })
 }

@@ -2,8 +2,9 @@
 
 use super::{instant_json, instant_of, nullable, optional_text, text_of, texts_of, whole_of};
 use crate::contract::Impact;
-use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, Vote};
+use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, QuestionKind, Vote};
 use crate::ids::Digest;
+use crate::intent::DoubtDecision;
 use crate::json::Json;
 
 pub(super) fn to_json(row: &EscalationRow) -> Json {
@@ -14,7 +15,7 @@ pub(super) fn to_json(row: &EscalationRow) -> Json {
             ("at", instant_json(vote.at)),
         ])
     });
-    Json::object([
+    let mut json = Json::object([
         ("state", Json::text(row.state.word())),
         ("agent", Json::text(row.agent.as_str())),
         ("flow", Json::text(row.flow.as_str())),
@@ -32,18 +33,26 @@ pub(super) fn to_json(row: &EscalationRow) -> Json {
         ("answer", row.answer.as_ref().map_or(Json::Null, answer_json)),
         ("provenance", row.provenance.clone()),
         ("intent", Json::text(row.intent.as_str())),
-    ])
+    ]);
+    if let (Json::Object(members), QuestionKind::Doubt) = (&mut json, row.kind) {
+        members.insert("kind".to_owned(), Json::text(row.kind.word()));
+    }
+    json
 }
 
 /// How a question ended, as rows and answers show it.
 pub(crate) fn answer_json(answer: &GivenAnswer) -> Json {
-    Json::object([
+    let mut json = Json::object([
         ("decision", Json::from(answer.decision.map(|decision| decision.word().to_owned()))),
         ("person", Json::from(answer.person.clone())),
         ("reason", Json::text(answer.reason.as_str())),
         ("at", instant_json(answer.at)),
         ("intent", Json::from(answer.intent.clone())),
-    ])
+    ]);
+    if let (Json::Object(members), Some(doubt)) = (&mut json, answer.doubt) {
+        members.insert("doubt".to_owned(), Json::text(doubt.word()));
+    }
+    json
 }
 
 pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
@@ -61,8 +70,13 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
                 None => None,
                 Some(word) => Some(HumanDecision::from_word(word.as_text()?)?),
             };
+            let doubt = match given.get("doubt") {
+                None => None,
+                Some(word) => Some(DoubtDecision::from_word(word.as_text()?)?),
+            };
             Some(GivenAnswer {
                 decision,
+                doubt,
                 person: optional_text(given, "person"),
                 reason: text_of(given, "reason")?,
                 at: instant_of(given, "at")?,
@@ -70,7 +84,12 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
             })
         }
     };
+    let kind = match json.get("kind") {
+        None => QuestionKind::Proposal,
+        Some(word) => QuestionKind::from_word(word.as_text()?)?,
+    };
     Some(EscalationRow {
+        kind,
         state: EscalationState::from_word(json.get("state")?.as_text()?)?,
         agent: text_of(json, "agent")?,
         flow: text_of(json, "flow")?,

@@ -7,7 +7,7 @@ use kernel::budget::Window;
 use kernel::command::{Command, RefusedInput};
 use kernel::contract::{Impact, ResourceKind};
 use kernel::decimal::Decimal;
-use kernel::escalation::{EscalationRow, EscalationState, Vote};
+use kernel::escalation::{EscalationRow, EscalationState, QuestionKind, Vote};
 use kernel::flow::FlowState;
 use kernel::ids::Digest;
 use kernel::intent::{Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Taken};
@@ -179,12 +179,18 @@ pub(super) fn intent(state: IntentState, valid_until: Instant) -> Row {
         }],
         taken: vec![Taken { agent: "bot".to_owned(), budget: "daily".to_owned(), amount: Decimal::from(5) }],
     };
-    Row::Intent(Box::new(IntentRow { state, accepted_at: at(0), facts: IntentFacts::Kept(Box::new(kept)) }))
+    Row::Intent(Box::new(IntentRow {
+        state,
+        accepted_at: at(0),
+        facts: IntentFacts::Kept(Box::new(kept)),
+        running: None,
+    }))
 }
 
 /// A question that waits until an instant.
 pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
     Row::Escalation(Box::new(EscalationRow {
+        kind: QuestionKind::Proposal,
         state,
         agent: "bot".to_owned(),
         flow: "f".to_owned(),

@@ -29,6 +29,11 @@ pub enum Command {
     ExpireQuestions { who: Who, questions: Vec<String> },
     Settle { who: Who, intent: String, event: String },
     ExpireIntents { who: Who },
+    Claim { who: Who, intent: String, lease: i64 },
+    Start { who: Who, intent: String, epoch: u64, right: bool },
+    Outcome { who: Who, intent: String, epoch: u64, observed: String },
+    Resolve { who: Who, intent: String, decision: String, right: bool, groups: Vec<String> },
+    Undo { who: Who, intent: String },
     Halt { who: Who },
     Resume { who: Who },
 }
@@ -94,6 +99,11 @@ impl Command {
             Command::ExpireQuestions { .. } => "expire_questions",
             Command::Settle { .. } => "settle",
             Command::ExpireIntents { .. } => "expire_intents",
+            Command::Claim { .. } => "claim",
+            Command::Start { .. } => "start",
+            Command::Outcome { .. } => "outcome",
+            Command::Resolve { .. } => "resolve",
+            Command::Undo { .. } => "undo",
             Command::Halt { .. } => "halt",
             Command::Resume { .. } => "resume",
         }

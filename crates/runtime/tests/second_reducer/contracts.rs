@@ -51,7 +51,10 @@ pub fn text(name: &str) -> String {
     };
     match name {
         "lead-1" => LEAD.to_owned(),
-        "lead-2" => tighter().replace("amount <= 10", "amount <= 4"),
+        "lead-2" => {
+            let keyed = "run: { http: \"POST http://127.0.0.1:9911/pay\", class: keyed, timeout: 5s }";
+            tighter().replace("amount <= 10", "amount <= 4").replace("run: POST http://127.0.0.1:9911/pay", keyed)
+        }
         // A resource nobody knows, before one that others declare otherwise.
         "lead-odd" => {
             let odd = LEAD.replace("resources:", "resources:\n  attic: { kind: slots, capacity: 1 }");
@@ -78,6 +81,8 @@ pub struct Rules {
     /// Name, whether it is stock, capacity.
     pub resources: Vec<(&'static str, bool, i64)>,
     pub spends: bool,
+    /// Whether paying may be repeated without a person.
+    pub keyed: bool,
 }
 
 /// What all contracts say alike.
@@ -108,12 +113,13 @@ pub fn rules(name: &str) -> Rules {
         quorum: 1,
         resources: vec![("desk", false, 2), ("pool", true, 25)],
         spends: true,
+        keyed: false,
     };
     let junior =
         Rules { agent: "junior", parent: Some("lead"), pay_max: 25, needs_snapshot: true, quorum: 2, ..lead.clone() };
     match name {
         "lead-1" => lead,
-        "lead-2" => Rules { limit: 15, allow: 4, pay_max: 20, ..lead },
+        "lead-2" => Rules { limit: 15, allow: 4, pay_max: 20, keyed: true, ..lead },
         "lead-odd" => Rules { resources: vec![("attic", false, 1), ("desk", false, 2), ("pool", true, 26)], ..lead },
         "junior-1" => junior,
         "junior-wide" => Rules { limit: 100, ..junior },

@@ -2,7 +2,7 @@
 
 use crate::commands::{Answer, Command, Proposal, Who, Write};
 use crate::contracts::SECOND;
-use crate::reducer::Reducer;
+use crate::reducer::{Intent, Reducer};
 use proptest::collection::vec;
 use proptest::option::weighted as maybe;
 use proptest::prelude::*;
@@ -30,12 +30,61 @@ pub enum What {
     Answer { back: usize, answer: Answer },
     /// One of the latest intents ends.
     Settle { back: usize, who: Who, event: String },
+    /// Something is done with one of the latest intents; numbers pick what.
+    Perform { back: usize, who: Who, what: Performing },
     /// A flow out of the latest one.
     Descend { who: Who, agent: String },
     /// A snapshot from another time, kept under a name.
     Import { who: Who, name: String, after: i64, risk: Option<i64> },
     /// The latest questions end.
     ExpireQuestions { who: Who, latest: usize },
+}
+
+/// What is done with an intent.
+#[derive(Clone, Debug)]
+pub enum Performing {
+    Claim(i64),
+    /// Under an epoch so far behind the latest.
+    Start(u64, bool),
+    Outcome(u64, String),
+    Resolve {
+        decision: String,
+        right: bool,
+        groups: Vec<String>,
+    },
+    Undo,
+}
+
+impl Performing {
+    fn told(&self, who: Who, intent: &Intent) -> Command {
+        let (name, epoch) = (intent.name.clone(), intent.epoch);
+        match self {
+            Performing::Claim(lease) => Command::Claim { who, intent: name, lease: *lease },
+            Performing::Start(behind, right) => {
+                Command::Start { who, intent: name, epoch: epoch.saturating_sub(*behind), right: *right }
+            }
+            Performing::Outcome(behind, observed) => {
+                let epoch = if *behind == 9 { epoch + 1 } else { epoch.saturating_sub(*behind) };
+                Command::Outcome { who, intent: name, epoch, observed: observed.clone() }
+            }
+            Performing::Resolve { decision, right, groups } => {
+                let (decision, groups) = (decision.clone(), groups.clone());
+                Command::Resolve { who, intent: name, decision, right: *right, groups }
+            }
+            Performing::Undo => Command::Undo { who, intent: name },
+        }
+    }
+
+    /// Whether there is something to do.
+    fn fits(&self, intent: &Intent) -> bool {
+        match self {
+            Performing::Claim(_) => intent.state == "READY",
+            Performing::Start(..) => intent.state == "CLAIMED",
+            Performing::Outcome(..) => intent.epoch > 0,
+            Performing::Resolve { .. } => ["IN_DOUBT", "UNREPORTED", "HANDED_OUT"].contains(&intent.state),
+            Performing::Undo => intent.state == "SUCCEEDED",
+        }
+    }
 }
 
 impl What {
@@ -69,6 +118,19 @@ impl What {
                 let intent = one_of(seen.intents.iter().map(|intent| &intent.name).collect(), *back);
                 let intent = intent.unwrap_or("i-none".to_owned());
                 Command::Settle { who: who.clone(), intent, event: event.clone() }
+            }
+            What::Perform { back, who, what } => {
+                if seen.intents.is_empty() {
+                    return Command::Propose(paying(3, number));
+                }
+                // Mostly where it fits; sometimes wherever.
+                let fitting: Vec<&Intent> =
+                    seen.intents.iter().filter(|intent| *back >= 7 || what.fits(intent)).collect();
+                let picked = fitting.len().checked_sub(1 + back % fitting.len().max(1));
+                match picked.and_then(|index| fitting.get(index)).or(seen.intents.last().as_ref()) {
+                    Some(intent) => what.told(who.clone(), intent),
+                    None => Command::Propose(paying(3, number)),
+                }
             }
             What::Descend { who, agent } => {
                 let deepest = seen.flows.iter().max_by_key(|(_, flow)| flow.depth).map(|(name, _)| name.clone());
@@ -290,6 +352,24 @@ fn context() -> BoxedStrategy<What> {
     .boxed()
 }
 
+fn performing() -> BoxedStrategy<What> {
+    let who = prop_oneof![6 => Just(Who::Kernel), 3 => words(&["ann", "bob"]).prop_map(Who::Operator), 1 => anyone()];
+    let behind = || select(vec![0, 0, 0, 0, 1, 2, 9]);
+    let decision = words(&["HAPPENED", "DID_NOT", "DID_NOT", "RETRY", "RETRY", "maybe"]);
+    let groups = prop_oneof![9 => Just(vec!["desk".to_owned()]), 1 => Just(vec!["mail".to_owned()])];
+    let what = prop_oneof![
+        6 => select(vec![0, 1, 30, 30]).prop_map(Performing::Claim),
+        6 => (select(vec![0, 0, 0, 1]), prop::bool::weighted(0.9))
+            .prop_map(|(behind, right)| Performing::Start(behind, right)),
+        6 => (behind(), words(&["POSITIVE", "NEGATIVE", "UNKNOWN", "UNKNOWN"]))
+            .prop_map(|(behind, observed)| Performing::Outcome(behind, observed)),
+        4 => (decision, prop::bool::weighted(0.9), groups)
+            .prop_map(|(decision, right, groups)| Performing::Resolve { decision, right, groups }),
+        2 => Just(Performing::Undo),
+    ];
+    (0..8_usize, who, what).prop_map(|(back, who, what)| What::Perform { back, who, what }).boxed()
+}
+
 fn what() -> BoxedStrategy<What> {
     let event = words(&["SUCCEED", "SUCCEED", "FAIL", "FAIL", "CANCEL", "DOUBT"]);
     let settle =
@@ -303,6 +383,7 @@ fn what() -> BoxedStrategy<What> {
         3 => (0..4_usize, maybe(0.3, words(&["k0", "k1", "k2"]))).prop_map(|(back, key)| What::Repeat { back, key }),
         5 => answers(),
         6 => settle,
+        14 => performing(),
         2 => expire,
         6 => registry(),
         4 => flows(),
@@ -349,7 +430,43 @@ fn story() -> BoxedStrategy<Vec<Wish>> {
         }
         vec![first, second]
     });
+    // One intent from its claim on: sent, answered or not, recovered, resolved, tried again, undone.
+    let attempt = || {
+        let observed = words(&["POSITIVE", "NEGATIVE", "NEGATIVE", "UNKNOWN", "UNKNOWN"]);
+        (
+            observed,
+            prop::bool::weighted(0.3),
+            select(vec![0, 0, 2, 31]),
+            select(vec!["", "", "", "suspended", "altered"]),
+        )
+    };
+    let performed = (0..60_usize, vec(attempt(), 1..4), words(&["DID_NOT", "RETRY", "RETRY"]), select(vec![0, 90_000]))
+        .prop_map(|(order, attempts, decision, undone_after)| {
+            let kernel = |what: Performing| What::Perform { back: 0, who: Who::Kernel, what };
+            let at_once = |what: What| Wish { after: 0, joins: false, what };
+            let mut wishes = vec![at_once(What::Plain(Command::Propose(paying(3, order))))];
+            for (observed, silent, pause, trouble) in attempts {
+                wishes.push(at_once(kernel(Performing::Claim(30))));
+                if trouble == "suspended" {
+                    let (who, agent, status) = (operator(), "lead".to_owned(), "SUSPENDED".to_owned());
+                    wishes.push(at_once(What::Plain(Command::Restrict { who, agent, status, actions: Vec::new() })));
+                }
+                wishes.push(at_once(kernel(Performing::Start(0, trouble != "altered"))));
+                if !silent {
+                    wishes.push(at_once(kernel(Performing::Outcome(0, observed))));
+                }
+                let recover = What::Plain(Command::ExpireIntents { who: Who::Kernel });
+                wishes.push(Wish { after: pause, joins: false, what: recover });
+                let (decision, groups) = (decision.clone(), vec!["desk".to_owned()]);
+                let what = Performing::Resolve { decision, right: true, groups };
+                wishes.push(at_once(What::Perform { back: 0, who: Who::Operator("bob".to_owned()), what }));
+            }
+            let undo = kernel(Performing::Undo);
+            wishes.push(Wish { after: undone_after, joins: false, what: undo });
+            wishes
+        });
     prop_oneof![
+        5 => performed,
         60 => wish(what()).prop_map(|wish| vec![wish]),
         1 => ladder,
         3 => pesters,

@@ -5,19 +5,19 @@ use crate::contracts;
 use crate::store::Store;
 use kernel::agent::{Actor, AgentStatus};
 use kernel::apply::apply;
-use kernel::change::{Act, Change, HumanAnswer, Registration, Write};
+use kernel::change::{Act, Change, DoubtAnswer, HumanAnswer, Registration, Write};
 use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlow};
-use kernel::escalation::EscalationRow;
+use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::evaluator::Compiled;
 use kernel::flow::FlowEvent;
 use kernel::ids::{Digest, TENANT_DEFAULT};
-use kernel::intent::IntentEvent;
+use kernel::intent::{IntentEvent, Observed, Running};
 use kernel::json::{Json, Object};
 use kernel::outcome::Outcome;
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
 use kernel::snapshot::Snapshot;
-use kernel::time::Instant;
+use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, Key, Loaded, Row, World};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -248,9 +248,58 @@ impl<'a> Harness<'a> {
                 (who, Act::Settle { intent: intent.clone(), event })
             }
             Plain::ExpireIntents { who } => (who, Act::ExpireIntents),
+            Plain::Claim { who, intent, lease } => {
+                let (intent, worker) = (intent.clone(), "w".to_owned());
+                (who, Act::Claim { intent, worker, lease: Duration::from_secs(*lease) })
+            }
+            Plain::Start { who, intent, epoch, right } => {
+                let right = self.running(intent).filter(|_| *right).map(|running| running.digest());
+                let attempt = right.unwrap_or_else(|| Digest::of("something else"));
+                (who, Act::Start { intent: intent.clone(), epoch: *epoch, attempt })
+            }
+            Plain::Outcome { who, intent, epoch, observed } => {
+                let observed = Observed::from_word(observed).unwrap();
+                let (intent, detail) = (intent.clone(), String::new());
+                (who, Act::Outcome { intent, epoch: *epoch, observed, digest: None, detail })
+            }
+            Plain::Resolve { who, intent, decision, right, groups } => {
+                let (question, digest) = self.doubt(intent);
+                let answer = DoubtAnswer {
+                    intent: intent.clone(),
+                    question,
+                    decision: decision.clone(),
+                    digest: if *right { digest } else { Digest::of("other bytes") },
+                    groups: groups.clone(),
+                    reason: because(),
+                };
+                (who, Act::Resolve(Box::new(answer)))
+            }
+            Plain::Undo { who, intent } => {
+                let (intent, undo) = (intent.clone(), format!("u-{number}"));
+                (who, Act::Undo { intent, undo, because: because() })
+            }
             Plain::Halt { who } => (who, Act::Halt { because: because() }),
             Plain::Resume { who } => (who, Act::Resume { because: because() }),
         }
+    }
+
+    fn running(&self, intent: &str) -> Option<&Running> {
+        match self.world.get(&self.key(Entity::Intent(intent.to_owned()))) {
+            Loaded::Present(Row::Intent(row)) => row.running.as_deref(),
+            Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => None,
+        }
+    }
+
+    /// The open question about an intent, else one that was asked, else none.
+    fn doubt(&self, intent: &str) -> (String, Digest) {
+        let asked = self.world.iter().filter_map(|(key, row)| match row {
+            Row::Escalation(row) if row.kind == QuestionKind::Doubt && row.intent == intent => {
+                Some((row.answer.is_some(), key.entity.parts().0.to_owned(), row.digest))
+            }
+            _ => None,
+        });
+        let found = asked.min_by_key(|(over, _, _)| *over);
+        found.map_or(("e-none".to_owned(), Digest::of("nothing")), |(_, name, digest)| (name, digest))
     }
 
     /// The proposal in question is formed again under the contract in force, as the runtime does.

@@ -5,6 +5,7 @@ use crate::contracts::{
     AGE_MAX, ALL_MAX, ANSWER_WITHIN, APPROVERS, HOUR, NOTES_MAX, QUESTIONS_MAX, RETRIES, Rules, SECOND, STEPS_MAX,
     TOKENS_MAX, TTL, TTL_MAX, rules,
 };
+use crate::performing::is_live;
 use crate::reducer::{Flow, Intent, Print, Question, Reducer, Said, Snapshot, Step, Taking};
 use std::collections::BTreeSet;
 
@@ -254,7 +255,7 @@ impl Reducer {
     pub fn used(&self, agent: &str, budget: &str, per: i64, at: i64) -> i64 {
         let kept = |taking: &&Taking| {
             let intent = self.intents.iter().find(|intent| Some(&intent.name) == taking.intent.as_ref());
-            !intent.is_some_and(|intent| intent.state == "FAILED" || intent.state == "CANCELLED")
+            !intent.is_some_and(|intent| ["FAILED", "CANCELLED", "ABANDONED"].contains(&intent.state))
         };
         let ours = |taking: &&Taking| taking.agent == agent && taking.budget == budget;
         let takings = self.takings.iter().filter(ours).filter(kept);
@@ -316,39 +317,22 @@ impl Reducer {
             valid_until,
             // What names no executor is performed by the agent's host.
             state: if by_runtime && pays { "READY" } else { "HANDED_OUT" },
+            action: if pays { "pay" } else { "note" },
+            owed: by_runtime,
+            by_host: by_runtime && !pays,
+            keyed: pays && case.rules.keyed,
+            timeout: if pays { 5 * SECOND } else { 600 * SECOND },
+            above: case.above.iter().map(|above| above.agent.to_owned()).collect(),
+            quorum: case.rules.quorum,
+            epoch: 0,
+            lease: 0,
+            doubts: 0,
+            first_sent: None,
+            retry_at: None,
+            retry_until: None,
+            over_at: 0,
+            undoes: None,
         });
-    }
-
-    /// Calls off what nobody started in time; whether there was any.
-    pub fn call_off_expired(&mut self, at: i64) -> bool {
-        let mut any = false;
-        for intent in self.intents.iter_mut().filter(|intent| intent.state == "READY" && intent.valid_until < at) {
-            intent.state = "CANCELLED";
-            any = true;
-        }
-        any
-    }
-
-    pub fn settle(&mut self, who: &Who, name: &str, event: &str) -> Said {
-        let Some(intent) = self.intents.iter_mut().find(|intent| intent.name == name) else {
-            return Said::reject("INTENT_UNKNOWN");
-        };
-        let person = matches!(who, Who::Operator(_));
-        if !person && *who != Who::Kernel && *who != Who::Agent(intent.agent.clone()) {
-            return Said::reject("NOT_AUTHORIZED");
-        }
-        let waits = intent.state == "READY" || intent.state == "HANDED_OUT";
-        let next = match (intent.state, event) {
-            (_, "SUCCEED") if is_live(intent.state) => "SUCCEEDED",
-            (_, "FAIL") if waits => "FAILED",
-            (_, "DOUBT") if waits => "IN_DOUBT",
-            ("READY", "CANCEL") => "CANCELLED",
-            ("HANDED_OUT", "CANCEL") if person => "CANCELLED",
-            ("IN_DOUBT", "FAIL") if person => "FAILED",
-            _ => return Said::reject("STEP_REFUSED"),
-        };
-        intent.state = next;
-        Said::accept()
     }
 
     pub fn expire_questions(&mut self, who: &Who, names: &[String], at: i64) -> Said {
@@ -409,10 +393,6 @@ impl Reducer {
         self.questions[index].votes = votes;
         Said::accept()
     }
-}
-
-fn is_live(state: &str) -> bool {
-    ["READY", "HANDED_OUT", "IN_DOUBT"].contains(&state)
 }
 
 fn judge_time(case: &Case<'_>, found: &mut Found) {

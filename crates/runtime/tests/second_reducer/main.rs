@@ -15,6 +15,7 @@ mod harness;
 mod judging;
 #[cfg(feature = "bugs")]
 mod mutations;
+mod performing;
 mod reducer;
 mod shown;
 mod store;
@@ -119,9 +120,10 @@ const CASES: u32 = 400;
 /// Commands that nobody may be refused.
 const NEVER_REFUSED: [&str; 1] = ["expire_intents"];
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 23] = [
     "activate",
     "answer",
+    "claim",
     "end_flow",
     "expire_intents",
     "expire_questions",
@@ -130,13 +132,17 @@ const COMMANDS: [&str; 18] = [
     "import",
     "lift",
     "open_flow",
+    "outcome",
     "propose",
     "register",
     "remember",
+    "resolve",
     "restrict",
     "resume",
     "retire",
     "settle",
+    "start",
+    "undo",
     "write",
 ];
 
@@ -144,18 +150,22 @@ const COMMANDS: [&str; 18] = [
 const HAPPENED: &str = "
     ACTION_NOT_ALLOWED AGENT_DEGRADED AGENT_ESCALATION_ONLY AGENT_PASSIVE AGENT_RETIRED AGENT_SUSPENDED AGENT_UNKNOWN
     ALREADY_ANSWERED ALREADY_DONE APPROVAL_MISMATCH APPROVAL_UNKNOWN APPROVER_NOT_ENTITLED BUDGET_EXCEEDED
-    CONTRACT_INACTIVE CONTRACT_INVALID CONTRACT_WIDENS_PARENT ESCALATION_BUDGET_EXHAUSTED FLOW_CLOSED FLOW_UNKNOWN
-    HALTED IDEMPOTENCY_KEY_REUSED INTENT_UNKNOWN IN_PROGRESS LIMIT_EXCEEDED NEEDS_APPROVAL NOT_ALLOWED NOT_AUTHORIZED
+    CLAIM_LOST CONTRACT_INACTIVE CONTRACT_INVALID CONTRACT_WIDENS_PARENT ESCALATION_BUDGET_EXHAUSTED FLOW_CLOSED FLOW_UNKNOWN
+    HALTED IDEMPOTENCY_KEY_REUSED INTENT_ALTERED INTENT_UNKNOWN IN_PROGRESS LIMIT_EXCEEDED NEEDS_APPROVAL NOT_ALLOWED NOT_AUTHORIZED
     PARAM_INVALID REASONING_EXHAUSTION RESOURCE_INSUFFICIENT SNAPSHOT_MISSING SNAPSHOT_STALE SNAPSHOT_UNKNOWN
-    STATE_CONFLICT STATE_DRIFT STEP_REFUSED TTL_EXPIRED TTL_TOO_LONG VERSION_MISMATCH";
+    STATE_CONFLICT STATE_DRIFT STEP_REFUSED TTL_EXPIRED TTL_TOO_LONG UNDO_TOO_LATE VERSION_MISMATCH";
 
-const ENDED: [&str; 11] = [
+const ENDED: [&str; 15] = [
+    "intent ABANDONED",
     "intent CANCELLED",
+    "intent CLAIMED",
     "intent FAILED",
     "intent HANDED_OUT",
     "intent IN_DOUBT",
+    "intent IN_FLIGHT",
     "intent READY",
     "intent SUCCEEDED",
+    "intent UNREPORTED",
     "propose ESCALATE",
     "propose PREPARE",
     "question ABORTED",

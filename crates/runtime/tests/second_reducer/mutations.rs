@@ -7,7 +7,7 @@ use kernel::bugs::{Bug, with};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
 
-const FAULTS: [Bug; 10] = [
+const FAULTS: [Bug; 16] = [
     Bug::W01KeyForgotten,
     Bug::W02HeldIgnored,
     Bug::W03QuestionsUncounted,
@@ -18,6 +18,12 @@ const FAULTS: [Bug; 10] = [
     Bug::W15AnswerFromAnyone,
     Bug::SuspensionIgnored,
     Bug::AnswerUnbound,
+    Bug::NoFence,
+    Bug::NoInFlightMark,
+    Bug::NegativeAfterDoubtFinal,
+    Bug::ExpiryFreesInFlight,
+    Bug::StartUnchecked,
+    Bug::OpaqueRetried,
 ];
 
 #[test]

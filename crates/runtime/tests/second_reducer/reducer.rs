@@ -71,6 +71,33 @@ pub struct Intent {
     pub holds: Vec<(String, i64, bool)>,
     pub valid_until: i64,
     pub state: &'static str,
+    pub action: &'static str,
+    /// Whether someone owes a report: the runtime, or the agent's host.
+    pub owed: bool,
+    pub by_host: bool,
+    /// Whether an attempt may be repeated without a person.
+    pub keyed: bool,
+    pub timeout: i64,
+    pub above: Vec<String>,
+    pub quorum: usize,
+    pub epoch: u64,
+    pub lease: i64,
+    pub doubts: u32,
+    pub first_sent: Option<i64>,
+    pub retry_at: Option<i64>,
+    pub retry_until: Option<i64>,
+    pub over_at: i64,
+    pub undoes: Option<String>,
+}
+
+/// A question whether something happened.
+#[derive(Clone, Debug)]
+pub struct Doubt {
+    pub intent: String,
+    pub agent: String,
+    pub quorum: usize,
+    pub open: bool,
+    pub votes: Vec<(String, String)>,
 }
 
 #[derive(Clone, Debug)]
@@ -113,6 +140,7 @@ pub struct Reducer {
     pub takings: Vec<Taking>,
     pub intents: Vec<Intent>,
     pub questions: Vec<Question>,
+    pub doubts: Vec<Doubt>,
     pub state: BTreeMap<String, (i64, u64)>,
     pub sessions: BTreeMap<String, i64>,
     pub snapshots: BTreeMap<String, Snapshot>,
@@ -145,7 +173,14 @@ impl Reducer {
             Command::Propose(proposal) => self.propose(number, proposal, at),
             Command::Answer(answer) => self.answer(answer, at),
             Command::ExpireQuestions { who, questions } => self.expire_questions(who, questions, at),
-            Command::Settle { who, intent, event } => self.settle(who, intent, event),
+            Command::Settle { who, intent, event } => self.settle(who, intent, event, at),
+            Command::Claim { who, intent, lease } => self.claim(who, intent, *lease, at),
+            Command::Start { who, intent, epoch, right } => self.start(who, intent, *epoch, *right, at),
+            Command::Outcome { who, intent, epoch, observed } => self.outcome(who, intent, *epoch, observed, at),
+            Command::Resolve { who, intent, decision, right, groups } => {
+                self.resolve(who, intent, decision, *right, groups, at)
+            }
+            Command::Undo { who, intent } => self.undo(number, who, intent, at),
             Command::ExpireIntents { .. } => {
                 self.call_off_expired(at);
                 Said::accept()

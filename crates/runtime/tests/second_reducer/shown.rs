@@ -32,13 +32,17 @@ pub fn of_world(harness: &Harness<'_>, library: &Library, at: i64) -> Shown {
                 let spent = format!("{} {} {}", row.steps, row.rejected, row.tokens);
                 (format!("flow {name}"), format!("{state} {lineage} {spent}"))
             }
+            Row::Escalation(row) if row.kind == kernel::escalation::QuestionKind::Doubt => return None,
             Row::Escalation(row) => {
                 let votes: BTreeSet<&String> = row.votes.iter().map(|vote| &vote.person).collect();
                 (format!("question {name}"), format!("{} {votes:?}", row.state.word()))
             }
             Row::Intent(row) => {
                 let valid_until = row.facts.valid_until().micros();
-                (format!("intent {name}"), format!("{} until {valid_until}", row.state.word()))
+                let (epoch, doubts) = row.running.as_ref().map_or((0, 0), |running| (running.epoch, running.doubts));
+                let asked = row.running.as_ref().is_some_and(|running| running.question.is_some());
+                let told = format!("{} until {valid_until} {epoch} {doubts} {asked}", row.state.word());
+                (format!("intent {name}"), told)
             }
             Row::Effect(row) if !row.intent.is_empty() => {
                 (format!("effect of {}", row.intent), format!("{}", row.done))
@@ -87,8 +91,11 @@ pub fn of_reducer(reducer: &Reducer, at: i64) -> Shown {
         shown.insert(format!("question {}", question.name), format!("{} {:?}", question.state, question.votes));
     }
     for intent in &reducer.intents {
-        shown.insert(format!("intent {}", intent.name), format!("{} until {}", intent.state, intent.valid_until));
-        if !["FAILED", "CANCELLED"].contains(&intent.state) {
+        let asked = reducer.doubts.iter().any(|doubt| doubt.intent == intent.name && doubt.open);
+        let (doubts, epoch) = (if intent.owed { intent.doubts } else { 0 }, intent.epoch);
+        let told = format!("{} until {} {epoch} {doubts} {asked}", intent.state, intent.valid_until);
+        shown.insert(format!("intent {}", intent.name), told);
+        if !["FAILED", "CANCELLED", "ABANDONED"].contains(&intent.state) {
             shown.insert(format!("effect of {}", intent.name), format!("{}", intent.state == "SUCCEEDED"));
         }
     }

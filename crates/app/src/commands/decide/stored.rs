@@ -42,7 +42,9 @@ impl StoredRun {
             enroll(&runtime, &contract, path, location, context)?;
         }
         take_over(&runtime, context)?;
-        let arrival = Arrival { trust_provenance: args.trust_provenance, ..Arrival::through(Door::PURE) };
+        // Lines with instants of their own are a rehearsal: nobody performs them later.
+        let door = if args.clock_of_lines { Door::PURE } else { Door::STORED };
+        let arrival = Arrival { trust_provenance: args.trust_provenance, ..Arrival::through(door) };
         Ok(StoredRun { runtime, clock, at, arrival })
     }
 

@@ -10,7 +10,7 @@ use crate::bugs::{self, Bug};
 use crate::change::{Change, HumanAnswer};
 use crate::command::Submission;
 use crate::decide::decide;
-use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, Vote, transition};
+use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, QuestionKind, Vote, transition};
 use crate::finding::{Code, Effect, Finding, Gate};
 use crate::ids::Digest;
 use crate::intent::Intent;
@@ -38,10 +38,9 @@ fn question<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a Esc
 
 pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, at: Instant) -> Came {
     let name = &answer.escalation;
-    let Some(row) = question(world, change, name) else {
-        return Came::refused(
-            Finding::reject(Gate::Escalation, Reason::ApprovalUnknown).with("question", name.as_str()),
-        );
+    let Some(row) = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal) else {
+        let finding = Finding::reject(Gate::Escalation, Reason::ApprovalUnknown);
+        return Came::refused(finding.with("question", name.as_str()));
     };
     let mut row = row.clone();
     if row.state != EscalationState::Open {
@@ -101,6 +100,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
         reason: answer.reason.clone(),
         at,
         intent: intent.as_ref().map(|intent| intent.id.clone()),
+        doubt: None,
     });
     let body = shown(name, &row);
     world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
@@ -160,7 +160,17 @@ fn entitled(
         let finding = Finding::reject(Gate::Escalation, Reason::ParamInvalid).field("decision");
         return Err(Box::new(finding.with("problem", problem)));
     };
-    let member = row.approvers.is_empty() || row.approvers.iter().any(|group| answer.groups.contains(group));
+    may_answer(person, &answer.groups, row)?;
+    let other = answer.digest != row.digest || answer.original.as_ref().is_some_and(|formed| !is_asked(formed, row));
+    if other && !bugs::on(Bug::AnswerUnbound) {
+        return Err(Box::new(Finding::reject(Gate::Escalation, Reason::ApprovalMismatch)));
+    }
+    Ok((person.clone(), decision))
+}
+
+/// Someone of the groups that may, and never whoever proposed.
+pub(super) fn may_answer(person: &str, groups: &[String], row: &EscalationRow) -> Result<(), Box<Finding>> {
+    let member = row.approvers.is_empty() || row.approvers.iter().any(|group| groups.contains(group));
     let problem = if *person == row.agent {
         Some("nobody approves what they proposed")
     } else if !member {
@@ -169,14 +179,10 @@ fn entitled(
         None
     };
     if let Some(problem) = problem.filter(|_| !bugs::on(Bug::W15AnswerFromAnyone)) {
-        let finding = Finding::reject(Gate::Escalation, Reason::ApproverNotEntitled).with("person", person.as_str());
+        let finding = Finding::reject(Gate::Escalation, Reason::ApproverNotEntitled).with("person", person);
         return Err(Box::new(finding.with("problem", problem).with("approvers", row.approvers.join(", "))));
     }
-    let other = answer.digest != row.digest || answer.original.as_ref().is_some_and(|formed| !is_asked(formed, row));
-    if other && !bugs::on(Bug::AnswerUnbound) {
-        return Err(Box::new(Finding::reject(Gate::Escalation, Reason::ApprovalMismatch)));
-    }
-    Ok((person.clone(), decision))
+    Ok(())
 }
 
 /// Whether a proposal that was formed again is the one in question; whoever formed it is not believed.
@@ -258,7 +264,9 @@ pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: I
     }
     let mut records = Vec::new();
     for name in names {
-        let due = question(world, change, name).filter(|row| row.due().is_some_and(|deadline| at > deadline));
+        // Whether something happened is no question that time answers.
+        let asked = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal);
+        let due = asked.filter(|row| row.due().is_some_and(|deadline| at > deadline));
         if let Some(row) = due.cloned() {
             records.push(expired(world, change, name, row, at).1);
         }
@@ -275,7 +283,7 @@ fn expired(
 ) -> (EscalationRow, Record) {
     row.state = transition(row.state, None).unwrap_or(row.state);
     let reason = "nobody answered in time".to_owned();
-    row.answer = Some(GivenAnswer { decision: None, person: None, reason, at, intent: None });
+    row.answer = Some(GivenAnswer { decision: None, person: None, reason, at, intent: None, doubt: None });
     let body = shown(name, &row);
     world.put(key(change, Entity::Escalation(name.to_owned())), Row::Escalation(Box::new(row.clone())));
     let record = EventRecord::consequence(&change.tenant, "question_expired", body, at);

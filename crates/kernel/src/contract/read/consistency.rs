@@ -290,6 +290,10 @@ fn check_run(path: &str, action: &Action, found: &mut Found) {
         }
         (false, EffectClass::Local | EffectClass::Keyed | EffectClass::Fenced | EffectClass::Opaque) => {}
     }
+    if run.class == EffectClass::Local && matches!(run.executor, Executor::Http(_) | Executor::Command(_)) {
+        let message = "class `local` is an effect in the store itself, and nothing is sent or run";
+        found.at(&join(&path, "class"), message, Some("write `function: record`, or another class"));
+    }
     if let Executor::Http(request) = &run.executor {
         check_request(&join(&path, "http"), request, action, found);
     } else if !run.headers.is_empty() {

@@ -1,0 +1,101 @@
+//! Effects by a program: its arguments as the contract lists them, never a shell; params on standard input.
+//!
+//! Exit code 0 means that it happened, 3 that it did not and will not; anything else is unknown.
+
+use kernel::ids::Digest;
+use kernel::json::Json;
+use runtime::ports::executor::{Attempt, Executor, Observation};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+
+/// The longest output that is read.
+const OUTPUT_BYTES_MAX: u64 = 1_024 * 1_024;
+
+/// What a program says with its exit code when nothing happened, and nothing will.
+const DID_NOT: i32 = 3;
+
+const STEP: std::time::Duration = std::time::Duration::from_millis(5);
+
+/// Runs programs.
+#[derive(Clone, Debug, Default)]
+pub struct CommandExecutor;
+
+impl Executor for CommandExecutor {
+    fn can_perform(&self, order: &Json) -> Result<(), String> {
+        argv(order).map(drop)
+    }
+
+    fn perform(&self, attempt: &Attempt) -> Observation {
+        let begin = std::time::Instant::now();
+        let (program, arguments) = match argv(&attempt.order) {
+            Ok(argv) => argv,
+            Err(problem) => return Observation::negative(problem),
+        };
+        let mut command = Command::new(&program);
+        command.args(arguments).env_clear().process_group(0);
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        command.env("WRITKEEPER_KEY", &attempt.key).env("WRITKEEPER_INTENT", &attempt.intent);
+        command.env("WRITKEEPER_EPOCH", attempt.epoch.to_string());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        match command.spawn() {
+            Ok(child) => watch(child, attempt, begin),
+            Err(error) => Observation::negative(format!("`{program}` did not start: {}", error.kind())),
+        }
+    }
+}
+
+/// Feeds it, reads it, and ends all of it at the deadline.
+fn watch(mut child: Child, attempt: &Attempt, begin: std::time::Instant) -> Observation {
+    let input = Json::Object(attempt.params.clone()).to_canonical();
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    // A program that does not read, or whose children keep the pipe open, must hold nothing up but its own threads.
+    std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(input.as_bytes())));
+    let (sender, output) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = stdout.map(|stdout| stdout.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes));
+        let _ = sender.send((bytes, read.is_some_and(|read| read.is_ok())));
+    });
+    let ended = wait(&mut child, attempt.deadline.saturating_sub(begin.elapsed()));
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // Also what it left running: nothing of it may act later.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let Some(status) = ended else {
+        let _ = child.wait();
+        return Observation::unknown("it was ended at its deadline");
+    };
+    let (bytes, _) = output.recv_timeout(std::time::Duration::from_secs(1)).unwrap_or_default();
+    match status.code() {
+        Some(0) => Observation::Positive { digest: Digest::of(bytes), detail: "exit code 0".to_owned() },
+        Some(DID_NOT) => Observation::negative("exit code 3"),
+        Some(code) => Observation::unknown(format!("exit code {code}")),
+        None => Observation::unknown("it was ended by a signal"),
+    }
+}
+
+fn wait(child: &mut Child, within: std::time::Duration) -> Option<ExitStatus> {
+    let begin = std::time::Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if begin.elapsed() < within => std::thread::sleep(STEP),
+            Ok(None) | Err(_) => return None,
+        }
+    }
+}
+
+fn argv(order: &Json) -> Result<(String, Vec<String>), String> {
+    let words = order.get("run").and_then(|run| run.get("command")).and_then(Json::as_list);
+    let words: Option<Vec<String>> =
+        words.map(|words| words.iter().filter_map(|word| word.as_text().map(str::to_owned)).collect());
+    match words.as_deref() {
+        Some([program, arguments @ ..]) => Ok((program.clone(), arguments.to_vec())),
+        Some([]) | None => Err("the intent names no program".to_owned()),
+    }
+}

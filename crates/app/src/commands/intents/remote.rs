@@ -1,0 +1,73 @@
+//! Signed intents for executors elsewhere.
+
+use super::found;
+use crate::commands::run::duration;
+use crate::exit::{Exit, InvalidData, Refused, UsageError};
+use crate::files;
+use crate::store;
+use crate::terminal::{GOOD, paint, say};
+use kernel::change::Act;
+use kernel::intent::{SignedIntent, provider_key};
+use kernel::json::Json;
+use kernel::ledger::keys::{NoteSigner, VerifierKey};
+use kernel::time::Duration;
+use runtime::Runtime;
+use std::path::Path;
+
+/// Claims, marks and signs: from now on it may happen, and only a report says whether it did.
+pub fn sign(runtime: &Runtime, id: &str, executor: &str, key: &Path, within: &str, json: bool) -> anyhow::Result<()> {
+    let within = duration("--within", within)?;
+    let text =
+        String::from_utf8(files::read(key)?).map_err(|_| InvalidData(format!("`{}` is no key", key.display())))?;
+    let line = text.lines().find(|line| line.starts_with("PRIVATE+KEY+")).unwrap_or_default();
+    let problem = || InvalidData(format!("`{}` holds no private key for notes", key.display()));
+    let signer = NoteSigner::parse(line).map_err(|_| problem())?;
+    let (intent, row) = found(runtime, id)?;
+    let Some(running) = row.running.as_ref().filter(|running| !running.by_host) else {
+        return Err(Refused(format!("intent {intent} is not for the runtime to perform")).into());
+    };
+    if !running.secrets.is_empty() {
+        return Err(Refused(format!("intent {intent} needs secret params, which are never signed")).into());
+    }
+    let lease = Duration::from_micros(within.micros().saturating_add(running.timeout().micros()));
+    let claim = Act::Claim { intent: intent.clone(), worker: format!("remote {executor}"), lease };
+    let claimed = store::done(runtime.change(store::operator(), claim))?;
+    let epoch = claimed.body.get("epoch").and_then(|epoch| epoch.as_number()?.to_i64());
+    let epoch = epoch.and_then(|epoch| u64::try_from(epoch).ok()).unwrap_or_default();
+    let start = Act::Start { intent: intent.clone(), epoch, attempt: running.digest() };
+    let started = store::done(runtime.change(store::operator(), start))?;
+    let signed = SignedIntent {
+        order: running.order.clone(),
+        key: provider_key(runtime.tenant(), row.facts.effect_key()),
+        epoch,
+        executor: executor.to_owned(),
+        not_after: started.at.unwrap_or_else(store::now).plus(within),
+    };
+    let Some(text) = signed.sign(&signer) else {
+        return Err(InvalidData(format!("intent {intent} is too long to be signed")).into());
+    };
+    if json {
+        say!("{}", Json::object([("intent", Json::text(intent)), ("signed", Json::text(text))]).to_canonical());
+    } else {
+        say!("{}", text.trim_end_matches('\n'));
+    }
+    Ok(())
+}
+
+/// Checks one with public keys alone.
+pub fn check(file: &Path, keys: &[String], executor: &str, json: bool) -> anyhow::Result<Exit> {
+    let known = keys.iter().map(|text| {
+        VerifierKey::parse(text).map_err(|_| UsageError(format!("--key `{text}` is no public key: name+hash+base64")))
+    });
+    let known: Vec<VerifierKey> = known.collect::<Result<_, _>>()?;
+    let signed = SignedIntent::check(&files::read(file)?, &known, executor, store::now());
+    let signed = signed.map_err(|problem| Refused(format!("do not perform it: {problem}")))?;
+    if json {
+        let told = [("order", signed.order), ("key", Json::text(signed.key)), ("epoch", Json::from(signed.epoch))];
+        say!("{}", Json::object(told).to_canonical());
+    } else {
+        say!("{} once, not after {}, under epoch {}", paint(GOOD, "may be performed"), signed.not_after, signed.epoch);
+        say!("{}", signed.order.to_canonical());
+    }
+    Ok(Exit::Fine)
+}

@@ -1,0 +1,294 @@
+//! Performing intents: claimed, marked before the first byte, settled by a fenced outcome, otherwise doubted.
+
+use super::{Came, key, not_authorized, step_refused};
+use crate::agent::{Actor, AgentStatus};
+use crate::apply::expiry::moved_body;
+use crate::apply::known::agent_row;
+use crate::apply::settling::{self, Moved, intent_row};
+use crate::bugs::{self, Bug};
+use crate::change::{Act, Change};
+use crate::finding::{Code, Finding, Gate};
+use crate::ids::Digest;
+use crate::intent::{Evidence, IntentEvent, IntentRow, IntentState, LEASE_MAX, Observed, Step};
+use crate::json::Json;
+use crate::reasons::Reason;
+use crate::record::{EventRecord, Record};
+use crate::time::{Duration, Instant};
+use crate::world::{Entity, Key, KeySet, Loaded, Row, TenantRow, World};
+
+/// The shortest lease: below it a claim is over before anything can be sent.
+const LEASE_MIN: Duration = Duration::from_secs(1);
+
+/// What an act on an intent touches, as far as the intent is known.
+pub(super) fn keys(world: &World, change: &Change, name: &str) -> KeySet {
+    let key = |entity| key(change, entity);
+    let mut keys = KeySet::from([key(Entity::Intent(name.to_owned()))]);
+    let Some(row) = intent_row(world, &change.tenant, name) else { return keys };
+    keys.extend(settling::keys(&change.tenant, row));
+    if matches!(change.act, Act::Claim { .. } | Act::Start { .. })
+        && let Some(running) = &row.running
+    {
+        let agent = row.facts.to_kept().agent;
+        keys.extend(running.above.iter().cloned().chain([agent]).map(|name| key(Entity::Agent(name))));
+    }
+    if let Act::Undo { undo, .. } = &change.act {
+        keys.extend([key(Entity::Intent(undo.clone())), key(Entity::Effect(super::undoing::effect_key(row)))]);
+    }
+    keys
+}
+
+/// The intent, for those who perform what is accepted.
+pub(super) fn performed<'a>(
+    world: &'a World,
+    change: &Change,
+    name: &str,
+    what: &str,
+) -> Result<&'a IntentRow, Box<Came>> {
+    let row = intent_row(world, &change.tenant, name);
+    match change.actor {
+        Actor::Kernel | Actor::Operator(_) => row.ok_or_else(|| Box::new(unknown(name))),
+        Actor::Agent(_) | Actor::Monitor(_) => {
+            Err(Box::new(Came::refused(not_authorized(change, format!("{what} intent `{name}`")))))
+        }
+    }
+}
+
+pub(super) fn unknown(name: &str) -> Came {
+    Came::refused(Finding::reject(Gate::EffectKey, Reason::IntentUnknown).with("intent", name))
+}
+
+pub(super) fn claim(
+    world: &mut World,
+    change: &Change,
+    name: &str,
+    worker: &str,
+    lease: Duration,
+    at: Instant,
+) -> Came {
+    let row = match performed(world, change, name, "claim") {
+        Ok(row) => row,
+        Err(came) => return *came,
+    };
+    if row.state != IntentState::Ready || row.running.is_none() {
+        return refused_in(name, row.state, "it cannot be claimed");
+    }
+    if let Some(finding) = against_starting(world, change, row, at) {
+        return stop(world, change, name, finding, at);
+    }
+    let lease_until = at.plus(lease.clamp(LEASE_MIN, LEASE_MAX));
+    let moved = settling::step(world, &change.tenant, name, Step::Claim, at, |running| {
+        running.epoch = running.epoch.saturating_add(1);
+        running.owner = worker.to_owned();
+        running.lease_until = Some(lease_until);
+    });
+    match moved {
+        Ok(moved) => Came::done(with(moved.to_json(name), "lease_until", Json::text(lease_until.to_string()))),
+        Err(state) => refused_in(name, state.unwrap_or(IntentState::Ready), "it cannot be claimed"),
+    }
+}
+
+pub(super) fn start(world: &mut World, change: &Change, name: &str, epoch: u64, attempt: Digest, at: Instant) -> Came {
+    let row = match performed(world, change, name, "start") {
+        Ok(row) => row,
+        Err(came) => return *came,
+    };
+    let Some(running) = row.running.as_ref().filter(|running| owns(running.epoch, epoch)) else {
+        return Came::refused(lost(name, row, epoch));
+    };
+    // A claim whose lease is over may be someone else's in the next moment.
+    let over = running.lease_until.is_none_or(|until| at > until);
+    if row.state != IntentState::Claimed || over {
+        return Came::refused(lost(name, row, epoch));
+    }
+    let accepted = running.digest();
+    if attempt != accepted {
+        let finding = Finding::reject(Gate::EffectKey, Reason::IntentAltered).with("intent", name);
+        let finding = finding.with("attempt", attempt.to_string()).with("accepted", accepted.to_string());
+        return Came::refused(finding);
+    }
+    if let Some(finding) = against_starting(world, change, row, at) {
+        return stop(world, change, name, finding, at);
+    }
+    let moved = settling::step(world, &change.tenant, name, Step::Start, at, |running| {
+        running.first_sent = running.first_sent.or(Some(at));
+    });
+    done(name, moved, "it cannot be started")
+}
+
+/// The attempt's own observation counts under its epoch; anything else is evidence, which never overwrites and may
+/// resolve a doubt.
+pub(super) fn outcome(
+    world: &mut World,
+    change: &Change,
+    name: &str,
+    (epoch, observed): (u64, Observed),
+    digest: Option<Digest>,
+    at: Instant,
+) -> Came {
+    let row = match performed(world, change, name, "report on") {
+        Ok(row) => row,
+        Err(came) => return *came,
+    };
+    let Some(running) = row.running.as_ref().filter(|running| epoch > 0 && epoch <= running.epoch) else {
+        return Came::refused(lost(name, row, epoch));
+    };
+    let attempted =
+        row.state == IntentState::InFlight || row.state == IntentState::Claimed && bugs::on(Bug::NoInFlightMark);
+    if attempted && owns(running.epoch, epoch) {
+        let moved = settling::step(world, &change.tenant, name, Step::Answer(observed), at, |running| {
+            running.outcome = digest.or(running.outcome);
+        });
+        return done(name, moved, "it has no attempt to report on");
+    }
+    let (state, current) = (row.state, running.epoch);
+    let evidence = Evidence { epoch, observed, at };
+    let kept = evidence.clone();
+    let resolved = (observed == Observed::Positive).then(|| {
+        settling::step(world, &change.tenant, name, Step::LateEvidence, at, |running| {
+            running.outcome = digest.or(running.outcome);
+            running.keep(kept);
+        })
+    });
+    if let Some(Ok(moved)) = resolved {
+        return Came::done(with(moved.to_json(name), "late", Json::Bool(true)));
+    }
+    keep(world, change, name, evidence);
+    let moved = Moved { from: state, to: state, epoch: current, asked: None, retry_at: None };
+    let body = with(moved.to_json(name), "late", Json::Bool(true));
+    let contradicts = observed == Observed::Positive && state.over() == Some(false);
+    Came::done(with(body, "contradicts", Json::Bool(contradicts)))
+}
+
+/// Whoever performed an intent reports; only a person may say "it did not happen" once there is doubt. What the runtime
+/// performs is nobody's to report but its own.
+pub(super) fn settle(world: &mut World, change: &Change, name: &str, event: IntentEvent, at: Instant) -> Came {
+    let Some(row) = intent_row(world, &change.tenant, name) else { return unknown(name) };
+    let by_person = matches!(change.actor, Actor::Operator(_));
+    let own = matches!(&change.actor, Actor::Agent(agent) if *agent == row.facts.to_kept().agent);
+    if !by_person && !own && change.actor != Actor::Kernel {
+        return Came::refused(not_authorized(change, format!("say what became of intent `{name}`")));
+    }
+    let cannot = format!("it cannot {}", event.word());
+    let asked = row.running.as_ref().is_some_and(|running| running.question.is_some());
+    let by_runtime = row.running.as_ref().is_some_and(|running| !running.by_host);
+    if by_runtime && !matches!(row.state, IntentState::Ready | IntentState::Claimed) {
+        return refused_in(name, row.state, &cannot);
+    }
+    // A person who says so is bound to what was shown.
+    if asked && event != IntentEvent::Succeed {
+        return refused_in(name, row.state, "a question about it is open; answer that");
+    }
+    let step = if by_person { Step::PersonReports(event) } else { Step::Report(event) };
+    match settling::step(world, &change.tenant, name, step, at, |_| {}) {
+        Ok(moved) => {
+            let said = Json::object([("intent", Json::text(name)), ("state", Json::text(moved.to.word()))]);
+            Came::done(match moved.asked {
+                Some(question) => with(said, "question", Json::text(question)),
+                None => said,
+            })
+        }
+        Err(state) => refused_in(name, state.unwrap_or(IntentState::Ready), &cannot),
+    }
+}
+
+fn keep(world: &mut World, change: &Change, name: &str, evidence: Evidence) {
+    let Some(row) = intent_row(world, &change.tenant, name) else { return };
+    let mut row = row.clone();
+    if let Some(running) = &mut row.running {
+        running.keep(evidence);
+    }
+    world.put(key(change, Entity::Intent(name.to_owned())), Row::Intent(Box::new(row)));
+}
+
+fn owns(current: u64, epoch: u64) -> bool {
+    current == epoch || bugs::on(Bug::NoFence)
+}
+
+fn lost(name: &str, row: &IntentRow, claimed: u64) -> Finding {
+    let epoch = row.running.as_ref().map_or(0, |running| running.epoch);
+    Finding::reject(Gate::EffectKey, Reason::ClaimLost)
+        .with("intent", name)
+        .with("state", row.state.word())
+        .with("epoch", epoch)
+        .with("claimed", claimed)
+}
+
+pub(super) fn refused_in(name: &str, state: IntentState, problem: &str) -> Came {
+    Came::refused(step_refused(format!("intent `{name}`"), state.word(), problem.to_owned()))
+}
+
+pub(super) fn done(name: &str, moved: Result<Moved, Option<IntentState>>, problem: &str) -> Came {
+    match moved {
+        Ok(moved) => Came::done(moved.to_json(name)),
+        Err(state) => refused_in(name, state.unwrap_or(IntentState::Ready), problem),
+    }
+}
+
+pub(super) fn with(mut body: Json, key: &str, value: Json) -> Json {
+    if let Json::Object(members) = &mut body {
+        members.insert(key.to_owned(), value);
+    }
+    body
+}
+
+/// What stands against starting now: the kill switch, the agent's standing and that of everyone above it, its time.
+fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant) -> Option<Finding> {
+    if let Loaded::Present(Row::Tenant(TenantRow { halted: Some(halt) })) = world.get(&key(change, Entity::Tenant)) {
+        let finding = Finding::reject(Gate::Agent, Reason::Halted);
+        return Some(finding.with("by", halt.by.as_str()).with("because", halt.because.as_str()));
+    }
+    let running = row.running.as_ref()?;
+    let until = if row.is_doubted() { running.retry_until } else { Some(row.facts.valid_until()) };
+    if let Some(until) = until.filter(|until| at > *until) {
+        let finding = Finding::reject(Gate::Validity, Reason::TtlExpired);
+        return Some(finding.with("valid_until", until.to_string()).with("now", at.to_string()));
+    }
+    // Undoing makes good what was done; a suspension is no reason to leave it.
+    if running.undoes.is_some() || bugs::on(Bug::StartUnchecked) {
+        return None;
+    }
+    let kept = row.facts.to_kept();
+    let action = running.order.get("action").and_then(Json::as_text).unwrap_or_default();
+    let own = std::iter::once((kept.agent.as_str(), true));
+    let mut line = own.chain(running.above.iter().map(|name| (name.as_str(), false)));
+    line.find_map(|(name, own)| {
+        let agent = agent_row(world, &key(change, Entity::Agent(name.to_owned())));
+        let reason = match agent.map(|agent| (agent.status(), agent.revokes(action))) {
+            None => Reason::AgentUnknown,
+            Some((AgentStatus::Suspended, _)) => Reason::AgentSuspended,
+            Some((AgentStatus::Retired, _)) => Reason::AgentRetired,
+            Some((AgentStatus::Passive, _)) if own => Reason::AgentPassive,
+            Some((AgentStatus::Degraded | AgentStatus::EscalationOnly | AgentStatus::Active, true)) if own => {
+                Reason::AgentDegraded
+            }
+            Some((
+                AgentStatus::Registered
+                | AgentStatus::Active
+                | AgentStatus::Degraded
+                | AgentStatus::EscalationOnly
+                | AgentStatus::Passive,
+                _,
+            )) => return None,
+        };
+        let because = agent.and_then(|agent| agent.because()).map(|because| format!(": {because}"));
+        let finding = Finding::reject(Gate::Agent, reason).with("agent", name).with("expected", name);
+        Some(finding.with("action", action).with("because", because.unwrap_or_default()))
+    })
+}
+
+/// Refuses to go on. The kill switch only makes it wait; whatever else stands against it calls it off for good.
+fn stop(world: &mut World, change: &Change, name: &str, finding: Finding, at: Instant) -> Came {
+    let waits = finding.code == Code::Known(Reason::Halted);
+    let step = if waits { Step::Release } else { Step::CallOff };
+    let kept = intent_row(world, &change.tenant, name).map(|row| row.facts.to_kept());
+    let moved = settling::step(world, &change.tenant, name, step, at, |_| {});
+    let records = kept.zip(moved.ok()).map(|(kept, moved)| {
+        let body = moved_body(&moved, name, &kept.flow, &kept.agent);
+        Record::Event(Box::new(EventRecord::consequence(&change.tenant, "intent_moved", body, at)))
+    });
+    Came::Refused(vec![finding], Json::Null, records.into_iter().collect())
+}
+
+pub(super) fn question_key(change: &Change, name: &str) -> Key {
+    key(change, Entity::Escalation(name.to_owned()))
+}

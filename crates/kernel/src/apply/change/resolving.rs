@@ -1,0 +1,97 @@
+//! A person says what became of an intent in doubt: bound to the exact bytes shown, given once, by someone entitled.
+
+use super::execution::{question_key, refused_in, unknown, with};
+use super::{Came, not_authorized};
+use crate::agent::Actor;
+use crate::apply::settling::{self, intent_row};
+use crate::change::{Change, DoubtAnswer};
+use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, QuestionKind, Vote};
+use crate::finding::{Finding, Gate};
+use crate::ids::Digest;
+use crate::intent::{DoubtDecision, Step};
+use crate::json::Json;
+use crate::reasons::Reason;
+use crate::time::Instant;
+use crate::world::{Loaded, Row, World};
+
+pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, at: Instant) -> Came {
+    let (name, question) = (&answer.intent, &answer.question);
+    let Some(intent) = intent_row(world, &change.tenant, name) else { return unknown(name) };
+    let by_host = intent.running.as_ref().is_some_and(|running| running.by_host);
+    let state = intent.state;
+    let row = match world.get(&question_key(change, question)) {
+        Loaded::Present(Row::Escalation(row)) if row.kind == QuestionKind::Doubt && row.intent == *name => row,
+        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => {
+            let finding = Finding::reject(Gate::Escalation, Reason::ApprovalUnknown);
+            return Came::refused(finding.with("question", question.as_str()));
+        }
+    };
+    let mut row = row.as_ref().clone();
+    if row.state != EscalationState::Open {
+        return already(question, &row);
+    }
+    let (person, decision) = match entitled(change, answer, &row) {
+        Ok(said) => said,
+        Err(finding) => return Came::refused(*finding),
+    };
+    if decision == DoubtDecision::Retry && by_host {
+        return refused_in(name, state, "the runtime does not perform it; say `did not`, and it may be proposed again");
+    }
+    // People agree only if they say the same.
+    let digest = Digest::of_parts(&[row.digest.bytes(), decision.word().as_bytes()]);
+    row.votes.retain(|vote| vote.person != person);
+    row.votes.push(Vote { digest, person: person.clone(), at });
+    let votes = row.votes.iter().filter(|vote| vote.digest == digest).count() as u64;
+    let enough = votes >= row.quorum;
+    let body = Json::object([("question", Json::text(question.as_str())), ("intent", Json::text(name.as_str()))]);
+    let body = if enough {
+        let moved = settling::step(world, &change.tenant, name, Step::Resolve(decision), at, |_| {});
+        let moved = match moved {
+            Ok(moved) => moved,
+            Err(state) => {
+                let state = state.map_or("unknown", |state| state.word());
+                let problem = format!("nobody can say {} about it", decision.word());
+                return Came::refused(super::step_refused(format!("intent `{name}`"), state, problem));
+            }
+        };
+        row.state = EscalationState::Resolved;
+        let reason = answer.reason.clone();
+        let (person, doubt) = (Some(person), Some(decision));
+        row.answer = Some(GivenAnswer { decision: None, person, reason, at, intent: None, doubt });
+        with(body, "state", Json::text(moved.to.word()))
+    } else {
+        with(with(body, "votes", Json::from(votes)), "quorum", Json::from(row.quorum))
+    };
+    world.put(question_key(change, question), Row::Escalation(Box::new(row)));
+    Came::done(body)
+}
+
+fn entitled(
+    change: &Change,
+    answer: &DoubtAnswer,
+    row: &EscalationRow,
+) -> Result<(String, DoubtDecision), Box<Finding>> {
+    let Actor::Operator(person) = &change.actor else {
+        return Err(Box::new(not_authorized(change, "answer for a person".to_owned())));
+    };
+    let Some(decision) = DoubtDecision::from_word(&answer.decision) else {
+        let problem = format!("is `{}`, not one of {}", answer.decision, DoubtDecision::WORDS.join(", "));
+        let finding = Finding::reject(Gate::Escalation, Reason::ParamInvalid).field("decision");
+        return Err(Box::new(finding.with("problem", problem)));
+    };
+    super::people::may_answer(person, &answer.groups, row)?;
+    if answer.digest != row.digest {
+        return Err(Box::new(Finding::reject(Gate::Escalation, Reason::ApprovalMismatch)));
+    }
+    Ok((person.clone(), decision))
+}
+
+/// The second answer gets the first.
+fn already(question: &str, row: &EscalationRow) -> Came {
+    let said = row.answer.as_ref().map(|answer| match (answer.doubt, &answer.person) {
+        (Some(decision), Some(person)) => format!("{} by {person}", decision.word()),
+        (Some(_) | None, _) => answer.reason.clone(),
+    });
+    let finding = Finding::reject(Gate::Escalation, Reason::AlreadyAnswered).with("question", question);
+    Came::refused(finding.with("answer", said.unwrap_or_default()))
+}

@@ -1,0 +1,147 @@
+//! Undoing: an intent of its own, with its own key, until a deadline.
+
+use super::execution::{performed, refused_in};
+use super::{Came, key};
+use crate::apply::doubt;
+use crate::apply::settling::intent_row;
+use crate::change::Change;
+use crate::contract::UndoKind;
+use crate::finding::{Finding, Gate};
+use crate::intent::{IntentFacts, IntentRow, IntentState, KeptIntent, Running};
+use crate::json::{Json, Object};
+use crate::reasons::Reason;
+use crate::time::{Duration, Instant};
+use crate::world::{EffectRow, Entity, Loaded, Row, World};
+
+/// How long undoing may wait where the contract names no deadline.
+const WITHIN_DEFAULT: Duration = Duration::from_secs(86_400);
+
+/// The business key of undoing an effect.
+pub(super) fn effect_key(row: &IntentRow) -> String {
+    format!("undo:{}", row.facts.effect_key())
+}
+
+pub(super) fn undo(world: &mut World, change: &Change, name: &str, undo: &str, at: Instant) -> Came {
+    let row = match performed(world, change, name, "undo") {
+        Ok(row) => row.clone(),
+        Err(came) => return *came,
+    };
+    let not_undoable = |problem: &str| {
+        let finding = Finding::reject(Gate::EffectKey, Reason::NotUndoable);
+        Came::refused(finding.with("intent", name).with("problem", problem))
+    };
+    if row.state != IntentState::Succeeded {
+        return refused_in(name, row.state, "only what happened can be undone");
+    }
+    let Some(running) = &row.running else { return not_undoable("the runtime did not perform it") };
+    let rules = running.order.get("undo").cloned().unwrap_or(Json::Null);
+    let kind = rules.get("kind").and_then(Json::as_text).and_then(UndoKind::from_word);
+    let Some(kind) = kind.filter(|kind| *kind != UndoKind::Noop) else {
+        return not_undoable("its contract has no way to");
+    };
+    if let Some(finding) = taken(world, change, &row) {
+        return Came::refused(finding);
+    }
+    let within = rules.get("within").and_then(Json::as_text).and_then(Duration::parse);
+    let deadline = running.over_at.unwrap_or(row.accepted_at).plus(within.unwrap_or(WITHIN_DEFAULT));
+    if at > deadline {
+        let finding = Finding::reject(Gate::Validity, Reason::UndoTooLate).with("intent", name);
+        return Came::refused(finding.with("deadline", deadline.to_string()).with("now", at.to_string()));
+    }
+    if intent_row(world, &change.tenant, undo).is_some() {
+        return refused_in(undo, IntentState::Ready, "another intent has this id");
+    }
+    let request = rules.get("http").cloned().filter(|http| *http != Json::Null);
+    let undoing = made(name, undo, &row, running, (request, deadline), at);
+    let body = Json::object([
+        ("intent", Json::text(name)),
+        ("undo", Json::text(undo)),
+        ("kind", Json::text(kind.word())),
+        ("state", Json::text(undoing.state.word())),
+        ("until", Json::text(deadline.to_string())),
+        ("question", Json::from(undoing.running.as_ref().and_then(|running| running.question.clone()))),
+    ]);
+    put(world, change, (name, undo), row, undoing, at);
+    Came::done(body)
+}
+
+/// The intent that undoes: exactly the contract's request with exactly the params of what happened.
+fn made(
+    name: &str,
+    undo: &str,
+    row: &IntentRow,
+    done: &Running,
+    (request, deadline): (Option<Json>, Instant),
+    at: Instant,
+) -> IntentRow {
+    let mut order = match &done.order {
+        Json::Object(members) => members.clone(),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_) => Object::new(),
+    };
+    let mut put = |key: &str, value: Json| order.insert(key.to_owned(), value);
+    let by_hand = request.is_none();
+    let mut run = Object::new();
+    if let Some(Json::Object(known)) = done.order.get("run") {
+        let kept = known.iter().filter(|(key, _)| matches!(key.as_str(), "class" | "timeout" | "headers"));
+        run.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
+    }
+    run.insert(if by_hand { "host" } else { "http" }.to_owned(), request.unwrap_or(Json::Bool(true)));
+    put("id", Json::text(undo));
+    put("effect_key", Json::text(effect_key(row)));
+    put("run", Json::Object(run));
+    put("undo", Json::Null);
+    put("holds", Json::List(Vec::new()));
+    put("valid_until", Json::text(deadline.to_string()));
+    put("undoes", Json::text(name));
+    let mut running = Running::new(Json::Object(order));
+    running.by_host = by_hand;
+    running.approvers = done.approvers.clone();
+    running.quorum = done.quorum;
+    running.undoes = Some(name.to_owned());
+    if by_hand {
+        running.question = Some(doubt::name(undo, &running));
+    }
+    let kept = row.facts.to_kept();
+    let facts =
+        KeptIntent { effect_key: effect_key(row), valid_until: deadline, holds: Vec::new(), taken: Vec::new(), ..kept };
+    let state = if by_hand { IntentState::HandedOut } else { IntentState::Ready };
+    let running = Some(Box::new(running));
+    IntentRow { state, accepted_at: at, facts: IntentFacts::Kept(Box::new(facts)), running }
+}
+
+/// Keeps both, the key of undoing, and the question where people undo by hand.
+fn put(
+    world: &mut World,
+    change: &Change,
+    (name, undo): (&str, &str),
+    mut row: IntentRow,
+    undoing: IntentRow,
+    at: Instant,
+) {
+    if let Some(running) = &mut row.running {
+        running.undone_by = Some(undo.to_owned());
+    }
+    if let Some(running) = &undoing.running
+        && let Some(question) = &running.question
+    {
+        doubt::ask(world, &change.tenant, (undo, question), &undoing.facts.to_kept(), running, at);
+    }
+    let effect = EffectRow { intent: undo.to_owned(), done: false };
+    world.put(key(change, Entity::Effect(effect_key(&row))), Row::Effect(effect));
+    world.put(key(change, Entity::Intent(name.to_owned())), Row::Intent(Box::new(row)));
+    world.put(key(change, Entity::Intent(undo.to_owned())), Row::Intent(Box::new(undoing)));
+}
+
+/// Whether undoing is on its way, done, or was tried and ended: what was broken off is for a person.
+fn taken(world: &World, change: &Change, row: &IntentRow) -> Option<Finding> {
+    let name = effect_key(row);
+    let Loaded::Present(Row::Effect(effect)) = world.get(&key(change, Entity::Effect(name.clone()))) else {
+        return None;
+    };
+    if effect.intent.is_empty() {
+        return None;
+    }
+    let reason = if effect.done { Reason::AlreadyDone } else { Reason::InProgress };
+    let finding = Finding::reject(Gate::EffectKey, reason).with("effect_key", name);
+    Some(finding.with("intent", effect.intent.as_str()))
+}

@@ -1,0 +1,67 @@
+//! Questions whether something happened: asked when no rule may answer them, closed by a person or by evidence.
+
+use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, QuestionKind};
+use crate::ids::Digest;
+use crate::intent::{IntentState, KeptIntent, Running};
+use crate::json::Json;
+use crate::time::{Duration, Instant};
+use crate::world::{Entity, Key, Loaded, Row, World};
+use std::sync::Arc;
+
+/// Time does not answer whether something happened; the deadline only keeps the question among the open ones.
+const OPEN_FOR: Duration = Duration::from_secs(3_650 * 86_400);
+
+/// The name of the question about an intent's latest doubt: nothing random is drawn here.
+pub(super) fn name(intent: &str, running: &Running) -> String {
+    let (epoch, doubts) = (running.epoch.to_be_bytes(), running.doubts.to_be_bytes());
+    Digest::of_parts(&[b"writkeeper/doubt/v1", intent.as_bytes(), &epoch, &doubts]).to_uuid_text()
+}
+
+/// Asks a person what became of an intent. What is shown, and bound to the answer, is the ledgered intent.
+pub(super) fn ask(
+    world: &mut World,
+    tenant: &Arc<str>,
+    (intent, question): (&str, &str),
+    kept: &KeptIntent,
+    running: &Running,
+    at: Instant,
+) {
+    let contract = running.contract().unwrap_or_else(|| Digest::of(""));
+    let reason = if running.by_host { "UNREPORTED" } else { "IN_DOUBT" };
+    let row = EscalationRow {
+        kind: QuestionKind::Doubt,
+        state: EscalationState::Open,
+        agent: kept.agent.clone(),
+        flow: kept.flow.clone(),
+        proposal_id: kept.proposal.clone(),
+        digest: EscalationRow::digest_of(&running.order, contract),
+        proposal: running.order.clone(),
+        contract,
+        reasons: vec![reason.to_owned()],
+        impact: running.impact(),
+        approvers: running.approvers.clone(),
+        quorum: running.quorum,
+        asked_at: at,
+        deadline: at.plus(OPEN_FOR),
+        votes: Vec::new(),
+        answer: None,
+        provenance: Json::Null,
+        intent: intent.to_owned(),
+    };
+    let key = Key { tenant: tenant.clone(), entity: Entity::Escalation(question.to_owned()) };
+    world.put(key, Row::Escalation(Box::new(row)));
+}
+
+/// Evidence or a report came before an answer.
+pub(super) fn close(world: &mut World, tenant: &Arc<str>, question: &str, state: IntentState, at: Instant) {
+    let key = Key { tenant: tenant.clone(), entity: Entity::Escalation(question.to_owned()) };
+    let Loaded::Present(Row::Escalation(row)) = world.get(&key) else { return };
+    if row.state != EscalationState::Open {
+        return;
+    }
+    let mut row = row.clone();
+    row.state = EscalationState::Resolved;
+    let reason = format!("it became known: the intent is {}", state.word());
+    row.answer = Some(GivenAnswer { decision: None, person: None, reason, at, intent: None, doubt: None });
+    world.put(key, Row::Escalation(row));
+}

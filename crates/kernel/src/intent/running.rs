@@ -1,0 +1,194 @@
+//! How an intent is performed: who has it, how often, and what is known of its attempts.
+
+use crate::contract::{EffectClass, Impact};
+use crate::ids::Digest;
+use crate::intent::Observed;
+use crate::json::{Json, Object};
+use crate::time::{Duration, Instant};
+
+/// For how long an intent in doubt is tried again of its own accord: providers keep keys for a day, and the last attempt
+/// needs time too.
+pub const HORIZON: Duration = Duration::from_secs(23 * 3_600);
+
+/// The longest lease; whoever needs longer renews by reporting.
+pub const LEASE_MAX: Duration = Duration::from_secs(24 * 3_600);
+
+/// Late observations kept in the row; all of them stand in records.
+const EVIDENCE_MAX: usize = 8;
+
+const BACKOFF_FIRST: Duration = Duration::from_secs(1);
+const BACKOFF_MAX: Duration = Duration::from_secs(600);
+
+/// The key under which a provider recognises an effect: the same in every attempt and every intent.
+pub fn provider_key(tenant: &str, effect_key: &str) -> String {
+    const DIGITS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    let digest = Digest::of_parts(&[tenant.as_bytes(), effect_key.as_bytes()]);
+    let mut text = String::with_capacity(52);
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    for byte in digest.bytes() {
+        bits = bits << 8 | u32::from(*byte);
+        held += 8;
+        while held >= 5 {
+            held -= 5;
+            let digit = usize::try_from(bits >> held & 31).unwrap_or_default();
+            text.extend(DIGITS.get(digit).map(|digit| char::from(*digit)));
+        }
+        bits &= (1 << held) - 1;
+    }
+    let digit = usize::try_from(bits << (5 - held) & 31).unwrap_or_default();
+    text.extend(DIGITS.get(digit).filter(|_| held > 0).map(|digit| char::from(*digit)));
+    text
+}
+
+/// How an intent is performed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Running {
+    /// The intent as it stands in the ledger; what is performed is exactly this.
+    pub order: Json,
+    /// Params that the ledger withholds; forgotten once it is over.
+    pub secrets: Object,
+    /// Whether the agent's host performs it, and owes a report.
+    pub by_host: bool,
+    /// The agents above its own: none of them may be stopped when it starts.
+    pub above: Vec<String>,
+    /// Groups whose members may say what became of it.
+    pub approvers: Vec<String>,
+    /// How many of them must agree.
+    pub quorum: u64,
+    /// Grows with every claim; an outcome under another epoch is late evidence.
+    pub epoch: u64,
+    /// Who claimed it last.
+    pub owner: String,
+    /// Until when the claim counts.
+    pub lease_until: Option<Instant>,
+    /// How often nobody knew.
+    pub doubts: u64,
+    /// When the first attempt was marked.
+    pub first_sent: Option<Instant>,
+    /// When it is tried again.
+    pub retry_at: Option<Instant>,
+    /// Until when it may be tried again.
+    pub retry_until: Option<Instant>,
+    /// Digest of what it was answered with.
+    pub outcome: Option<Digest>,
+    /// What came too late to count by itself.
+    pub evidence: Vec<Evidence>,
+    /// The open question whether it happened.
+    pub question: Option<String>,
+    /// The intent it undoes.
+    pub undoes: Option<String>,
+    /// The intent that undoes it.
+    pub undone_by: Option<String>,
+    /// When it was over.
+    pub over_at: Option<Instant>,
+}
+
+/// An observation under an epoch that no longer counted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Evidence {
+    /// Under which epoch.
+    pub epoch: u64,
+    /// What was observed.
+    pub observed: Observed,
+    /// When it was recorded.
+    pub at: Instant,
+}
+
+impl Running {
+    /// What is to be performed, by nobody yet.
+    pub fn new(order: Json) -> Running {
+        Running {
+            order,
+            secrets: Object::new(),
+            by_host: false,
+            above: Vec::new(),
+            approvers: Vec::new(),
+            quorum: 1,
+            epoch: 0,
+            owner: String::new(),
+            lease_until: None,
+            doubts: 0,
+            first_sent: None,
+            retry_at: None,
+            retry_until: None,
+            outcome: None,
+            evidence: Vec::new(),
+            question: None,
+            undoes: None,
+            undone_by: None,
+            over_at: None,
+        }
+    }
+
+    /// What an attempt must be: the digest of the ledgered bytes.
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.order.to_canonical())
+    }
+
+    /// What the receiving side guarantees.
+    pub fn class(&self) -> EffectClass {
+        let word = self.order.get("class").and_then(Json::as_text);
+        word.and_then(EffectClass::from_word).unwrap_or(EffectClass::Opaque)
+    }
+
+    /// How much it may hurt.
+    pub fn impact(&self) -> Impact {
+        let word = self.order.get("impact").and_then(Json::as_text);
+        word.and_then(Impact::from_word).unwrap_or(Impact::High)
+    }
+
+    /// How long performing it may take.
+    pub fn timeout(&self) -> Duration {
+        let text = self.order.get("run").and_then(|run| run.get("timeout")).and_then(Json::as_text);
+        text.and_then(Duration::parse).unwrap_or(Duration::from_secs(600))
+    }
+
+    /// Digest of the contract it was accepted under.
+    pub fn contract(&self) -> Option<Digest> {
+        self.order.get("contract").and_then(Json::as_text).and_then(Digest::parse)
+    }
+
+    /// Everything the effect needs: the ledgered params, and those that the ledger withholds.
+    pub fn params(&self) -> Object {
+        let shown = self.order.get("params").and_then(Json::as_object).cloned().unwrap_or_default();
+        shown.into_iter().chain(self.secrets.clone()).collect()
+    }
+
+    /// Keeps what came too late; the oldest makes room.
+    pub fn keep(&mut self, evidence: Evidence) {
+        if self.evidence.len() >= EVIDENCE_MAX {
+            self.evidence.remove(0);
+        }
+        self.evidence.push(evidence);
+    }
+
+    /// When the next attempt is due, if the class permits one without a person.
+    pub fn retry_after(&self, at: Instant) -> Option<Instant> {
+        let repeatable = match self.class() {
+            EffectClass::Keyed | EffectClass::Fenced => true,
+            EffectClass::None | EffectClass::Local | EffectClass::Opaque => {
+                crate::bugs::on(crate::bugs::Bug::OpaqueRetried)
+            }
+        };
+        let until = self.retry_until.or(self.first_sent.map(|sent| sent.plus(HORIZON)))?;
+        let doublings = u32::try_from(self.doubts.saturating_sub(1)).unwrap_or(u32::MAX);
+        let factor = 1_i64.checked_shl(doublings.min(16)).unwrap_or(1);
+        let wait = Duration::from_micros(BACKOFF_FIRST.micros().saturating_mul(factor)).min(BACKOFF_MAX);
+        let next = at.plus(wait);
+        (repeatable && !self.by_host && next <= until).then_some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_key_is_base32_of_the_whole_digest() {
+        let key = provider_key("default", "refund:AB-1");
+        assert_eq!(key.len(), 52);
+        assert_eq!(key, provider_key("default", "refund:AB-1"));
+        assert_ne!(key, provider_key("defaultr", "efund:AB-1"), "the parts do not run into each other");
+        assert!(key.bytes().all(|byte| byte.is_ascii_lowercase() || (b'2'..=b'7').contains(&byte)), "{key}");
+    }
+}

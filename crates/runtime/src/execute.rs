@@ -1,0 +1,297 @@
+//! Performing what is ready: claim, mark, call, record. Bounded, and every step is a record of the kernel.
+//!
+//! Nothing here decides whether something may be tried again: the kernel does, when it is asked what time does.
+
+use crate::ports::clock::Clock;
+use crate::ports::executor::{Attempt, Executor, Observation};
+use crate::ports::store::StoreFault;
+use crate::runtime::{Answered, Runtime};
+use kernel::agent::Actor;
+use kernel::change::Act;
+use kernel::intent::{IntentRow, IntentState, Observed, provider_key};
+use kernel::json::Json;
+use kernel::outcome::Verdict;
+use kernel::stored::Kind;
+use kernel::time::{Duration, Instant};
+use kernel::world::{Entity, Row};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Due intents looked at first; the look grows while nothing in it can be performed.
+const LOOK: usize = 64;
+const LOOK_MAX: usize = 65_536;
+
+/// Time kept back for recording an outcome before the lease is over.
+const MARGIN: Duration = Duration::from_secs(2);
+
+/// Times an outcome is offered to a store that does not answer; afterwards it is in doubt.
+const RECORDED_MAX: u32 = 8;
+
+/// Who performs what, by the word of the contract.
+#[derive(Clone, Default)]
+pub struct Performers {
+    /// HTTP requests.
+    pub http: Option<Arc<dyn Executor>>,
+    /// Programs.
+    pub command: Option<Arc<dyn Executor>>,
+    /// Functions of this process, by name.
+    pub functions: BTreeMap<String, Arc<dyn Executor>>,
+}
+
+impl Performers {
+    /// Who performs an order; the error says what is missing here.
+    pub fn of(&self, order: &Json) -> Result<&Arc<dyn Executor>, String> {
+        let run = order.get("run");
+        let has = |key: &str| run.and_then(|run| run.get(key)).is_some();
+        let found = if has("http") {
+            self.http.as_ref().ok_or_else(|| "no executor for HTTP requests".to_owned())
+        } else if has("command") {
+            self.command.as_ref().ok_or_else(|| "no executor for programs".to_owned())
+        } else {
+            let name = run.and_then(|run| run.get("function")).and_then(Json::as_text).unwrap_or_default();
+            self.functions.get(name).ok_or_else(|| format!("no function `{name}`"))
+        };
+        let executor = found?;
+        executor.can_perform(order)?;
+        Ok(executor)
+    }
+}
+
+/// How performing is done.
+#[derive(Clone)]
+pub struct Options {
+    /// Who does it, as records name it.
+    pub worker: String,
+    /// The time, as the store sees it.
+    pub clock: Arc<dyn Clock>,
+    /// The shortest lease; a call with a longer timeout gets a longer one.
+    pub lease: Duration,
+    /// Calls at once.
+    pub threads: usize,
+    /// How long to wait when nothing is ready.
+    pub pause: std::time::Duration,
+    /// Whether to end once nothing is due.
+    pub once: bool,
+}
+
+/// What was done.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Ended by this run.
+    pub succeeded: u64,
+    /// Ended by this run.
+    pub failed: u64,
+    /// Left in doubt by this run.
+    pub doubted: u64,
+    /// Called off, or lost to someone else.
+    pub not_started: u64,
+    /// What waits for something that is missing here: intent and what.
+    pub waiting: BTreeMap<String, String>,
+}
+
+struct Shared<'a> {
+    runtime: &'a Runtime,
+    performers: &'a Performers,
+    options: &'a Options,
+    stop: &'a AtomicBool,
+    /// What a thread of this process has in hand.
+    taken: Mutex<BTreeSet<String>>,
+    tally: Mutex<Tally>,
+    fault: Mutex<Option<StoreFault>>,
+}
+
+/// Performs what is ready until `stop`, or with `once` until nothing is due. Calls that are running are finished.
+pub fn run(
+    runtime: &Runtime,
+    performers: &Performers,
+    options: &Options,
+    stop: &AtomicBool,
+) -> Result<Tally, StoreFault> {
+    let shared = Shared {
+        runtime,
+        performers,
+        options,
+        stop,
+        taken: Mutex::default(),
+        tally: Mutex::default(),
+        fault: Mutex::default(),
+    };
+    std::thread::scope(|scope| {
+        for number in 0..options.threads.max(1) {
+            let shared = &shared;
+            scope.spawn(move || shared.work(number));
+        }
+    });
+    match shared.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(fault) => Err(fault),
+        None => Ok(shared.tally.into_inner().unwrap_or_else(PoisonError::into_inner)),
+    }
+}
+
+impl Shared<'_> {
+    fn work(&self, number: usize) {
+        let scan = std::time::Duration::from_micros(u64::try_from(self.options.lease.micros() / 3).unwrap_or(0));
+        let mut scanned: Option<std::time::Instant> = None;
+        while !self.stop.load(Ordering::SeqCst) {
+            // One thread is enough to see what time does; while others wait it looks every time.
+            let due = number == 0 && (scanned.is_none_or(|at| at.elapsed() >= scan) || self.is_idle());
+            let recovered = if due { self.recover() } else { Ok(false) };
+            scanned = if due { Some(std::time::Instant::now()) } else { scanned };
+            let performed = recovered.and_then(|recovered| Ok(self.perform_one()? || recovered));
+            match performed {
+                Ok(true) => {}
+                Ok(false) if self.options.once && self.is_idle() => return,
+                Ok(false) => std::thread::sleep(self.options.pause),
+                Err(fault) => {
+                    self.stop.store(true, Ordering::SeqCst);
+                    *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+                }
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Lets time do what it does; whether there was anything to do.
+    fn recover(&self) -> Result<bool, StoreFault> {
+        let now = self.options.clock.now();
+        let due = self.runtime.due(Kind::Intent, now, 1)?;
+        let Some((_, Row::Intent(row))) = due.first() else { return Ok(false) };
+        if row.due().is_none_or(|due| due >= now) {
+            return Ok(false);
+        }
+        let answered = self.runtime.change(Actor::Kernel, Act::ExpireIntents).wait();
+        // What the store did not take now it may take in the next round.
+        Ok(answered.body.get("called_off").and_then(|count| count.as_number()?.to_i64()).unwrap_or(0) > 0)
+    }
+
+    /// Performs one intent that is ready; whether there was one.
+    fn perform_one(&self) -> Result<bool, StoreFault> {
+        let Some((name, row)) = self.take_ready()? else { return Ok(false) };
+        let came = self.perform(&name, &row);
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        match came {
+            Some(IntentState::Succeeded) => tally.succeeded += 1,
+            Some(IntentState::Failed) => tally.failed += 1,
+            Some(IntentState::InDoubt) => tally.doubted += 1,
+            Some(
+                IntentState::Ready
+                | IntentState::Claimed
+                | IntentState::InFlight
+                | IntentState::HandedOut
+                | IntentState::Unreported
+                | IntentState::Cancelled
+                | IntentState::Abandoned,
+            )
+            | None => tally.not_started += 1,
+        }
+        Ok(true)
+    }
+
+    /// The ready intent whose time ends soonest that this process can perform and no other thread has.
+    fn take_ready(&self) -> Result<Option<(String, Box<IntentRow>)>, StoreFault> {
+        let mut look = LOOK;
+        loop {
+            let due = self.runtime.due(Kind::Intent, Instant::from_micros(i64::MAX), look)?;
+            let whole = due.len() < look;
+            for (key, row) in due {
+                let Row::Intent(row) = row else { continue };
+                let name = key.entity.parts().0;
+                if row.state == IntentState::Ready && self.can_take(name, &row) {
+                    return Ok(Some((name.to_owned(), row)));
+                }
+            }
+            if whole || look >= LOOK_MAX {
+                return Ok(None);
+            }
+            look *= 4;
+        }
+    }
+
+    fn can_take(&self, name: &str, row: &IntentRow) -> bool {
+        let Some(running) = &row.running else { return false };
+        if let Err(problem) = self.performers.of(&running.order) {
+            let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+            tally.waiting.insert(name.to_owned(), problem);
+            return false;
+        }
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned())
+    }
+
+    /// Claims, marks, calls, records; the state that came of it, as far as it is known.
+    fn perform(&self, name: &str, row: &IntentRow) -> Option<IntentState> {
+        let running = row.running.as_ref()?;
+        let timeout = running.timeout();
+        let lease = self.options.lease.max(longer(timeout));
+        let begin = std::time::Instant::now();
+        let (intent, worker) = (name.to_owned(), self.options.worker.clone());
+        let claimed = self.runtime.change(Actor::Kernel, Act::Claim { intent, worker, lease }).wait();
+        let epoch = claimed.body.get("epoch").and_then(|epoch| epoch.as_number()?.to_i64());
+        let epoch = u64::try_from(epoch.filter(|_| claimed.answer.verdict == Verdict::Accept)?).ok()?;
+        // What is performed is what the store holds now, and the kernel compares it with what was accepted.
+        let Ok(Some(Row::Intent(row))) = self.runtime.read(Entity::Intent(name.to_owned())) else { return None };
+        let running = row.running.as_ref()?;
+        let executor = self.performers.of(&running.order).ok()?;
+        let start = Act::Start { intent: name.to_owned(), epoch, attempt: running.digest() };
+        let started = self.runtime.change(Actor::Kernel, start).wait();
+        if started.answer.verdict != Verdict::Accept {
+            return state_of(&started);
+        }
+        let tenant = self.runtime.tenant();
+        let original = running.undoes.as_ref().and(row.facts.effect_key().strip_prefix("undo:"));
+        let left = lease.micros() - MARGIN.micros() - micros(begin.elapsed());
+        let deadline = left.min(timeout.micros());
+        let observation = if deadline <= 0 {
+            // Someone else may have it by now; nothing was sent.
+            Observation::negative("not sent: the lease was nearly over")
+        } else {
+            executor.perform(&Attempt {
+                intent: name.to_owned(),
+                order: running.order.clone(),
+                params: running.params(),
+                key: provider_key(tenant, row.facts.effect_key()),
+                undoes: original.map(|effect_key| provider_key(tenant, effect_key)),
+                epoch,
+                class: running.class(),
+                doubted: row.is_doubted(),
+                deadline: std::time::Duration::from_micros(u64::try_from(deadline).unwrap_or(0)),
+            })
+        };
+        self.record(name, epoch, observation)
+    }
+
+    fn record(&self, name: &str, epoch: u64, observation: Observation) -> Option<IntentState> {
+        let (observed, digest, detail) = match observation {
+            Observation::Positive { digest, detail } => (Observed::Positive, Some(digest), detail),
+            Observation::Negative { detail } => (Observed::Negative, None, detail),
+            Observation::Unknown { detail } => (Observed::Unknown, None, detail),
+        };
+        let act = Act::Outcome { intent: name.to_owned(), epoch, observed, digest, detail };
+        for attempt in 0..RECORDED_MAX {
+            let answered = self.runtime.change(Actor::Kernel, act.clone()).wait();
+            // Recorded twice, the second is late evidence for the same end.
+            if answered.at.is_some() {
+                return state_of(&answered);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50 << attempt));
+        }
+        None
+    }
+}
+
+fn state_of(answered: &Answered) -> Option<IntentState> {
+    answered.body.get("state").and_then(Json::as_text).and_then(IntentState::from_word)
+}
+
+/// A lease that outlives a call of this length.
+fn longer(timeout: Duration) -> Duration {
+    Duration::from_micros(timeout.micros().saturating_add(timeout.micros() / 2).saturating_add(MARGIN.micros() * 2))
+}
+
+fn micros(duration: std::time::Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}

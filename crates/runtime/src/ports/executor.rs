@@ -1,0 +1,72 @@
+//! Executors: whoever causes an effect outside. They are asked once for each mark, and never try again by themselves.
+
+use kernel::contract::EffectClass;
+use kernel::ids::Digest;
+use kernel::json::{Json, Object};
+use std::time::Duration;
+
+/// One attempt at an effect, exactly as the ledger permits it.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// The intent.
+    pub intent: String,
+    /// The ledgered intent: what is performed is this.
+    pub order: Json,
+    /// The params, with those that the ledger withholds.
+    pub params: Object,
+    /// The key under which the other side recognises the effect; the same in every attempt.
+    pub key: String,
+    /// The key of the effect that this one undoes.
+    pub undoes: Option<String>,
+    /// Grows with every attempt: a side that fences refuses smaller ones.
+    pub epoch: u64,
+    /// What the other side guarantees.
+    pub class: EffectClass,
+    /// Whether an earlier attempt may have succeeded.
+    pub doubted: bool,
+    /// From now on to the last byte of the answer.
+    pub deadline: Duration,
+}
+
+/// What an attempt observed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Observation {
+    /// It happened.
+    Positive {
+        /// Digest of the answer.
+        digest: Digest,
+        /// In a few words, for the record; never a secret.
+        detail: String,
+    },
+    /// It did not happen, and this attempt cannot make it happen any more.
+    Negative {
+        /// In a few words.
+        detail: String,
+    },
+    /// Anything else.
+    Unknown {
+        /// In a few words.
+        detail: String,
+    },
+}
+
+impl Observation {
+    /// Nobody knows, and why.
+    pub fn unknown(detail: impl Into<String>) -> Observation {
+        Observation::Unknown { detail: detail.into() }
+    }
+
+    /// It did not happen, and why.
+    pub fn negative(detail: impl Into<String>) -> Observation {
+        Observation::Negative { detail: detail.into() }
+    }
+}
+
+/// Causes effects of one kind.
+pub trait Executor: Send + Sync {
+    /// Whether it could perform this order, before anyone claims it; the error says what is missing.
+    fn can_perform(&self, order: &Json) -> Result<(), String>;
+
+    /// Performs it, once, within the deadline.
+    fn perform(&self, attempt: &Attempt) -> Observation;
+}
