@@ -85,6 +85,14 @@ bugs! {
     AnswerUnbound = "answer_unbound",
     /// A bound may be amended beyond its ceiling.
     AmendmentUnbounded = "amendment_unbounded",
+    /// A checkpoint is signed over what is not committed yet.
+    SignBeforeCommit = "sign_before_commit",
+    /// A tile counts as full one entry too early or too late.
+    TileOffByOne = "tile_off_by_one",
+    /// A proof may be used again.
+    ProofReused = "proof_reused",
+    /// A proof is believed whoever signed it.
+    ProofUnsigned = "proof_unsigned",
     /// Objects with `__entity` in params become real Cedar entities.
     CedarEntityInjection = "cedar_entity_injection",
 }

@@ -11,8 +11,10 @@ use crate::json::{Json, Object};
 use crate::snapshot::Snapshot;
 use crate::stored::{amendment_json, instant_json};
 use std::sync::Arc;
+use upkeep::Upkeep;
 
 pub mod read;
+pub mod upkeep;
 
 /// One change of the world by someone.
 #[derive(Clone, Debug)]
@@ -130,6 +132,8 @@ pub enum Act {
         /// Why.
         because: String,
     },
+    /// The ledger is looked after.
+    Upkeep(Upkeep),
 }
 
 /// An agent comes with a contract.
@@ -197,6 +201,7 @@ impl Act {
             Act::ExpireIntents => "expire_intents",
             Act::Halt { .. } => "halt",
             Act::Resume { .. } => "resume",
+            Act::Upkeep(upkeep) => upkeep.word(),
         }
     }
 
@@ -249,6 +254,7 @@ impl Act {
             Act::Settle { intent, event } => Json::object([("intent", text(intent)), ("event", text(event.word()))]),
             Act::ExpireIntents => Json::Object(Object::new()),
             Act::Halt { because } | Act::Resume { because } => Json::object([("because", text(because))]),
+            Act::Upkeep(upkeep) => upkeep.to_json(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::change::Change;
 use crate::contract::words;
+use crate::envelope::statement::Proof;
 use crate::evaluator::Compiled;
 use crate::finding::{Finding, Findings};
 use crate::ids::Digest;
@@ -111,6 +112,8 @@ pub struct Submission {
     pub advice: Vec<Finding>,
     /// The door it came through.
     pub door: Door,
+    /// What the agent signed; its signature was checked when this was formed.
+    pub proof: Option<Arc<Proof>>,
 }
 
 /// Ids minted outside the kernel, which draws no random numbers.
@@ -150,8 +153,8 @@ impl Submission {
     ) -> Submission {
         let request = Request::new(&proposal, &contract, &provenance);
         let prepared = crate::decide::prepare(&request);
-        let (ancestors, advice) = (Vec::new(), Vec::new());
-        Submission { tenant, proposal, contract, provenance, prepared, ids, ancestors, advice, door: Door::PURE }
+        let (ancestors, advice, door, proof) = (Vec::new(), Vec::new(), Door::PURE, None);
+        Submission { tenant, proposal, contract, provenance, prepared, ids, ancestors, advice, door, proof }
     }
 
     /// Under the contracts above its own, nearest first.
@@ -169,6 +172,12 @@ impl Submission {
     /// With what validators outside said.
     pub fn advised(mut self, advice: Vec<Finding>) -> Submission {
         self.advice = advice;
+        self
+    }
+
+    /// With what the agent signed.
+    pub fn proved(mut self, proof: Option<Arc<Proof>>) -> Submission {
+        self.proof = proof;
         self
     }
 

@@ -14,6 +14,7 @@ pub mod decide;
 pub mod decimal;
 pub mod detectors;
 pub mod enforcement;
+pub mod envelope;
 pub mod escalation;
 pub mod evaluator;
 pub mod facts;

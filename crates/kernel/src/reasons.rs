@@ -307,7 +307,7 @@ reasons! {
         | "stop asking; decide within what is allowed"
         | "answer the open questions, raise the budget, or widen what needs no question";
     RejectAuth "REJECT_AUTH" Evidence:
-        "the signature does not belong to agent `{agent}`"
+        "the signature does not belong to agent `{agent}`: {problem}"
         | "sign with the registered key"
         | "check the agent's key";
     RejectContext "REJECT_CONTEXT" Evidence:
@@ -370,6 +370,10 @@ reasons! {
         "there is no intent `{intent}`"
         | "look at where the id came from"
         | "look at where the id came from";
+    LegalHold "LEGAL_HOLD" Runtime:
+        "legal hold `{hold}` of {by} keeps these entries: {because}"
+        | "nothing to do"
+        | "release the hold first, if it is over";
     ValidationPassed "VALIDATION_PASSED" Success:
         "every gate passed"
         | "go on"

@@ -130,6 +130,11 @@ impl Sealed {
         let digest = said.as_ref().and_then(|leaf| leaf.get("body")).and_then(Json::as_text);
         digest == Some(body_digest(&self.salt, &self.body).as_str())
     }
+
+    /// What a leaf states of a body.
+    pub fn digest(salt: &[u8; 16], body: &str) -> String {
+        body_digest(salt, body)
+    }
 }
 
 fn body_digest(salt: &[u8; 16], body: &str) -> String {
@@ -233,6 +238,12 @@ impl DecisionRecord {
         }
         if !submission.advice.is_empty() {
             put("advice", Json::List(submission.advice.iter().map(Finding::to_record).collect()));
+        }
+        if let Some(proof) = &submission.proof {
+            // The envelope holds every param; where one is secret, only its digest is kept.
+            let open = submission.shown_fingerprint().is_some();
+            let digest = || Json::text(proof.envelope().digest().to_string());
+            put("proof", if open { proof.envelope().to_json() } else { digest() });
         }
         if submission.door != Door::PURE {
             put("door", submission.door.to_json());

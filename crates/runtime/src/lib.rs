@@ -6,13 +6,17 @@
 mod answer_slot;
 pub mod conformance;
 mod contracts;
+pub mod crash;
+pub mod export;
 mod lanes;
 pub mod memory;
 mod mint;
 pub mod ports;
 pub mod replay;
 mod runtime;
+pub mod seal;
 mod sequencer;
+pub mod verify;
 
 pub use contracts::Line;
 pub use lanes::Bounds;

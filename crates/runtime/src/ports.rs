@@ -1,4 +1,5 @@
 //! Ports: few, coarse, named for what the domain does. An adapter is right if it passes the conformance suite.
 
 pub mod clock;
+pub mod signer;
 pub mod store;

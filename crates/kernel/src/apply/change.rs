@@ -4,6 +4,7 @@ mod context;
 mod flows;
 mod people;
 mod registry;
+mod upkeep;
 
 use super::{expiry, settling, standing};
 use crate::agent::Actor;
@@ -106,6 +107,7 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
             keys.insert(key(Entity::DueIntents));
         }
         Act::Halt { .. } | Act::Resume { .. } => {}
+        Act::Upkeep(upkeep) => keys.extend(upkeep::keys(upkeep, &key)),
     }
     keys
 }
@@ -135,6 +137,7 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
         },
         Act::Halt { because } => switch(world, change, Some(because), at),
         Act::Resume { .. } => switch(world, change, None, at),
+        Act::Upkeep(upkeep) => upkeep::carry_out(world, change, upkeep, at),
     }
 }
 
@@ -170,7 +173,12 @@ fn switch(world: &mut World, change: &Change, because: Option<&String>, at: Inst
     }
     let halted = because.map(|because| Halt { by: change.actor.text(), because: because.clone(), at });
     let body = Json::object([("halted", Json::Bool(halted.is_some()))]);
-    world.put(key(change, Entity::Tenant), Row::Tenant(TenantRow { halted }));
+    let tenant = key(change, Entity::Tenant);
+    let holds = match world.get(&tenant) {
+        Loaded::Present(Row::Tenant(row)) => row.holds.clone(),
+        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => Vec::new(),
+    };
+    world.put(tenant, Row::Tenant(TenantRow { halted, holds }));
     Came::done(body)
 }
 
