@@ -281,16 +281,15 @@ impl Block {
     /// The leaves of a bundle; where it breaks off or goes on too long, the entry at that place is damaged.
     fn leaves<'b>(&self, bytes: &'b [u8]) -> Vec<Result<&'b str, Damage>> {
         let damaged = |at: u64, problem: &str| Damage { place: Place::Entry(at), problem: problem.to_owned() };
-        let text = |(at, leaf): (u64, &'b [u8])| {
-            std::str::from_utf8(leaf).map_err(|_| damaged(at, "its leaf is not text"))
-        };
+        let text =
+            |(at, leaf): (u64, &'b [u8])| std::str::from_utf8(leaf).map_err(|_| damaged(at, "its leaf is not text"));
         let width = u64::from(self.width);
         let (whole, problem) = match bundle::read(bytes, self.width) {
             Ok(leaves) => return (self.first..).zip(leaves).map(text).collect(),
             Err(BundleProblem::CutOff { whole }) => (whole as u64, "its bundle is cut off"),
-            Err(BundleProblem::LeftOver { .. } | BundleProblem::WrongCount { .. } | BundleProblem::EntryTooLong { .. }) => {
-                (width, "something stands behind it")
-            }
+            Err(
+                BundleProblem::LeftOver { .. } | BundleProblem::WrongCount { .. } | BundleProblem::EntryTooLong { .. },
+            ) => (width, "something stands behind it"),
         };
         // What comes before the break is still looked at: a wrong length shows where it stands, not where it ends.
         let mut leaves = Vec::new();
@@ -333,11 +332,7 @@ fn compare_tiles(place: &Path, tiles: &[Tile], header: &Header, log: usize) -> R
     Ok(())
 }
 
-fn each_of_folder(
-    path: &Path,
-    header: &Header,
-    show: &mut dyn FnMut(&Exported<'_>) -> bool,
-) -> Result<(), Unread> {
+fn each_of_folder(path: &Path, header: &Header, show: &mut dyn FnMut(&Exported<'_>) -> bool) -> Result<(), Unread> {
     let last = header.logs.len().saturating_sub(1);
     let ends = header.logs.iter().skip(1).map(|log| log.from).chain([header.size]);
     for (number, (log, end)) in header.logs.iter().zip(ends).enumerate() {

@@ -59,7 +59,8 @@ impl FileSigner {
             return Err(SignerFault::Unavailable(format!("`{}` holds the keys of a log already", folder.display())));
         }
         let secret = fresh_key(origin)?;
-        let keyring = Keyring::new(secret.verifier()).map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
+        let keyring =
+            Keyring::new(secret.verifier()).map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
         let signer = FileSigner {
             folder: folder.to_path_buf(),
             keyring,
@@ -99,7 +100,9 @@ impl FileSigner {
             Stated::Nothing | Stated::Declared(_) => None,
         };
         let Some(last) = last else {
-            return Err(SignerFault::Unavailable("sign a checkpoint with the first key before another joins".to_owned()));
+            return Err(SignerFault::Unavailable(
+                "sign a checkpoint with the first key before another joins".to_owned(),
+            ));
         };
         let mut keyring = self.keyring.clone();
         let refused = |problem: kernel::ledger::keyring::KeyringProblem| SignerFault::Unavailable(problem.to_string());
@@ -142,7 +145,8 @@ impl FileSigner {
         write(&place.join("from"), self.from.to_string().as_bytes(), 0o600)?;
         moved("checkpoints")?;
         let secret = fresh_key(declared.origin())?;
-        let keyring = Keyring::new(secret.verifier()).map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
+        let keyring =
+            Keyring::new(secret.verifier()).map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
         let (secrets, stated) = (vec![secret], Stated::Declared(declared.clone()));
         moved("keyring")?;
         moved("signed")?;

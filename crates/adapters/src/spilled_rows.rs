@@ -61,8 +61,7 @@ impl Rows for SpilledRows {
         }
         let Some(file) = &self.file else { return Ok(None) };
         let mut statement = file.prepare_cached("SELECT body FROM rows WHERE key = ?1").map_err(fault)?;
-        let body: Option<String> =
-            statement.query_row([key_text(key)], |row| row.get(0)).optional().map_err(fault)?;
+        let body: Option<String> = statement.query_row([key_text(key)], |row| row.get(0)).optional().map_err(fault)?;
         let Some(body) = body else { return Ok(None) };
         let kind = key.entity.kind();
         let row = match kind {
@@ -81,7 +80,8 @@ impl Rows for SpilledRows {
             | Kind::Session
             | Kind::Snapshot => Row::from_stored(kind, &body),
         };
-        row.map(Some).ok_or_else(|| StoreFault::Corrupt(format!("a spilled row of kind {} cannot be read", kind.word())))
+        row.map(Some)
+            .ok_or_else(|| StoreFault::Corrupt(format!("a spilled row of kind {} cannot be read", kind.word())))
     }
 
     fn put(&mut self, key: Key, row: Row) -> Result<(), StoreFault> {
@@ -99,8 +99,7 @@ impl Rows for SpilledRows {
             }
         }
         let Some(file) = &self.file else { return Ok(()) };
-        let mut statement =
-            file.prepare_cached("SELECT name, body FROM rows WHERE kind = 'intent'").map_err(fault)?;
+        let mut statement = file.prepare_cached("SELECT name, body FROM rows WHERE kind = 'intent'").map_err(fault)?;
         let mut rows = statement.query([]).map_err(fault)?;
         while let Some(row) = rows.next().map_err(fault)? {
             let (name, body): (String, String) = (row.get(0).map_err(fault)?, row.get(1).map_err(fault)?);

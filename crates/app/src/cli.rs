@@ -1,9 +1,11 @@
 //! The command line: what can be typed. Help texts live here and nowhere else.
 
 pub mod kept;
+pub mod proof;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, ReportArgs, SwitchArgs};
+use proof::{LedgerArgs, SignArgs, VerifyArgs};
 use std::path::PathBuf;
 
 /// Half a screen for someone who typed nothing.
@@ -30,7 +32,6 @@ Try
 Decide
   decide       Judge proposals, one JSON object a line
   contract     Write, check, test and compare contracts
-  shell        Understand shell commands without running them
 
 Ask people
   escalations  What waits for an answer; answer it
@@ -38,12 +39,13 @@ Ask people
 Prove
   flows        What happened in a flow, in order
   report       What was decided, and why
+  ledger       Seal decisions, hand them out with proofs
+  verify       Check receipts and whole ledgers, offline
 
 Run
   agents       Register, activate, restrict and list agents
   context      Read and write state; freeze it
   halt         Accept nothing until `resume`
-  bench        Measure how fast this machine decides
 
 Options:
   -h, --help     Print help
@@ -87,6 +89,12 @@ pub enum Command {
     Flows(FlowsArgs),
     /// What was decided, why, and what observing contracts would have stopped
     Report(ReportArgs),
+    /// Seal decisions, hand them out with proofs, keep keys, erase bodies
+    Ledger(LedgerArgs),
+    /// Check receipts, signed intents and whole ledgers: no store, no network
+    Verify(VerifyArgs),
+    /// Sign proposals on the agent's side
+    Sign(SignArgs),
     /// Register, activate, restrict and list agents
     Agents(AgentsArgs),
     /// Read and write state; freeze it
@@ -122,6 +130,9 @@ An answer:   {\"id\",\"verdict\",\"reasons\":[codes],\"findings\":[{\"code\",\"g
 What is accepted adds up over the lines: budgets, reservations and effect keys are taken.
 A malformed line is answered with REJECT and the run goes on.
 
+A line may also be an envelope that `writkeeper sign` made: then the agent's registered key, the snapshot, the contract \
+and the rules it signed are checked too. An agent with a registered key must sign.
+
 With --store every decision is durable before its line is printed, and what earlier runs took counts. \
 An agent the store does not know is registered and activated with --contract; other agents act under their contract \
 in force. What the context says and the store does not hold yet is written to the store. \
@@ -151,6 +162,9 @@ pub struct DecideArgs {
     /// Believe the `provenance` in the lines: for tests and trusted recordings only
     #[arg(long)]
     pub trust_provenance: bool,
+    /// With --store: write a receipt for every decision into this folder, see `writkeeper verify`
+    #[arg(long, value_name = "DIR", requires = "store")]
+    pub receipts: Option<PathBuf>,
     /// Write the decision records to this file, one JSON object a line
     #[arg(long, value_name = "FILE")]
     pub records: Option<PathBuf>,

@@ -33,6 +33,12 @@ pub fn create(location: &str) -> anyhow::Result<Runtime> {
 
 /// Starts a runtime on a store that must be there: looking must not make one.
 pub fn open(location: &str) -> anyhow::Result<Runtime> {
+    exists(location)?;
+    create(location)
+}
+
+/// Whether there is a store, with what to do where there is none.
+pub fn exists(location: &str) -> anyhow::Result<()> {
     let path = location.strip_prefix("sqlite:").unwrap_or(location);
     if location != "memory:" && !path.is_empty() && !path.contains("://") && !Path::new(path).exists() {
         let problem = format!(
@@ -41,7 +47,7 @@ pub fn open(location: &str) -> anyhow::Result<Runtime> {
         );
         return Err(InvalidData(problem).into());
     }
-    create(location)
+    Ok(())
 }
 
 /// The machine's time.

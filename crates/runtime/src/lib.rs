@@ -8,6 +8,7 @@ pub mod conformance;
 mod contracts;
 pub mod crash;
 pub mod export;
+mod input;
 mod lanes;
 pub mod memory;
 mod mint;
@@ -19,6 +20,7 @@ mod sequencer;
 pub mod verify;
 
 pub use contracts::Line;
+pub use input::read_input;
 pub use lanes::Bounds;
 pub use mint::Minted;
 pub use runtime::{Answered, Arrival, Options, Pending, PersonAnswer, Runtime};

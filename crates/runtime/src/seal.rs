@@ -4,18 +4,25 @@
 //! whatever a crash interrupts is simply done again.
 
 use crate::crash::crash_point;
+use crate::mint::Minted;
 use crate::ports::signer::{Signer, SignerFault, Stated};
-use crate::ports::store::{Reader, StoreFault, StoredRecord};
+use crate::ports::store::{BatchId, Reader, Store, StoreFault, StoredRecord};
 use kernel::bugs::{self, Bug};
 use kernel::ledger::bundle;
 use kernel::ledger::checkpoint::Checkpoint;
+use kernel::ledger::discontinuity::Discontinuity;
 use kernel::ledger::edge::{Edge, Tile};
+use kernel::ledger::keyring::Keyring;
 use kernel::ledger::merkle::{Frontier, Node, TreeHash};
 use kernel::ledger::note::Note;
-use kernel::ledger::proof::{ProofProblem, consistency_needs, inclusion_needs, prove_consistency, prove_inclusion, root_needs};
+use kernel::ledger::proof::{
+    ProofProblem, consistency_needs, inclusion_needs, prove_consistency, prove_inclusion, root_needs,
+};
 use kernel::ledger::publish::{SignRefusal, latest};
 use kernel::ledger::receipt::Receipt;
 use kernel::ledger::tile_path::{TILE_WIDTH, TileKind, TilePath};
+use kernel::record::Sealed;
+use kernel::world::KeySet;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -153,6 +160,7 @@ impl Seal {
 pub fn receipts(
     reader: &mut dyn Reader,
     from: u64,
+    keyring: &Keyring,
     note: &Note,
     indices: &[u64],
 ) -> Result<Vec<Receipt>, SealFault> {
@@ -169,7 +177,7 @@ pub fn receipts(
         let record = reader.records(from.saturating_add(*index), 1)?.pop().ok_or(SealFault::NoEntry(*index))?;
         let receipt = Receipt::new(*index, proof, note.clone()).ok_or(SealFault::NoEntry(*index))?;
         let body = record.body.as_ref().map(|(body, salt)| (body.as_str(), *salt));
-        made.push(receipt.carrying(&record.leaf, body));
+        made.push(receipt.carrying(&record.leaf, body, keyring));
     }
     Ok(made)
 }
@@ -201,6 +209,16 @@ pub fn tiles(
     edge.partial_tiles().iter().try_for_each(publish).map_err(refused)
 }
 
+/// Appends the declaration of a discontinuity, as the first entry of the log it starts; its index.
+pub fn append_declaration(store: &mut dyn Store, declared: &Discontinuity) -> Result<u64, StoreFault> {
+    let entry = String::from_utf8(declared.entry()).map_err(|error| StoreFault::Refused(error.to_string()))?;
+    let keys = KeySet::new();
+    let committed = store.transact(BatchId(Minted::batch()), &keys, &mut |_, _| {
+        vec![Sealed { leaf: entry.clone(), body: entry.clone(), salt: Minted::salt() }]
+    })?;
+    Ok(committed.first)
+}
+
 /// The largest checkpoint anyone is known to hold must not be larger than the ledger: otherwise entries were lost.
 pub fn demand_whole(signer: &dyn Signer, published: &[&Checkpoint], committed: u64) -> Result<(), SealFault> {
     let refused = |refusal| SealFault::Signer(SignerFault::Refused(refusal));
@@ -217,12 +235,7 @@ pub fn demand_whole(signer: &dyn Signer, published: &[&Checkpoint], committed: u
 }
 
 /// The next records of a log, at most to the end of a tile.
-pub(crate) fn page(
-    reader: &mut dyn Reader,
-    from: u64,
-    start: u64,
-    size: u64,
-) -> Result<Vec<StoredRecord>, StoreFault> {
+pub(crate) fn page(reader: &mut dyn Reader, from: u64, start: u64, size: u64) -> Result<Vec<StoredRecord>, StoreFault> {
     let aligned = PAGE - (start % PAGE as u64) as usize;
     let left = usize::try_from(size.saturating_sub(start)).unwrap_or(usize::MAX).min(aligned);
     let first = from.saturating_add(start);

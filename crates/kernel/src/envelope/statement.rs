@@ -107,11 +107,15 @@ pub fn rules_digest(contract: &Contract) -> Digest {
 /// Signs a proposal under a contract, on the agent's side.
 ///
 /// `snapshot` is the full id of what the proposal names, if it names any.
-pub fn sign(proposal: &Json, contract: &Contract, contract_digest: Digest, snapshot: Option<&str>, key: &SecretKey) -> Envelope {
-    let fingerprint = Proposal::from_json(proposal.clone()).map_or_else(
-        |_| Digest::of(proposal.to_canonical()),
-        |proposal| proposal.fingerprint,
-    );
+pub fn sign(
+    proposal: &Json,
+    contract: &Contract,
+    contract_digest: Digest,
+    snapshot: Option<&str>,
+    key: &SecretKey,
+) -> Envelope {
+    let fingerprint = Proposal::from_json(proposal.clone())
+        .map_or_else(|_| Digest::of(proposal.to_canonical()), |proposal| proposal.fingerprint);
     let statement = Json::object([
         ("_type", Json::text(STATEMENT_TYPE)),
         ("predicateType", Json::text(PREDICATE_TYPE)),

@@ -1,10 +1,11 @@
 //! Receipts: one text that proves to a stranger that an entry is in the log (`c2sp.org/tlog-proof@v1`).
 
+use super::export::{read_salt, salt_text};
+use super::keyring::Keyring;
 use super::merkle::TreeHash;
-use super::note::{NOTE_BYTES_MAX, Note, NoteProblem};
+use super::note::{Note, NoteProblem};
 use super::policy::{Policy, TrustProblem, Trusted};
 use super::proof::{PROOF_HASHES_MAX, ProofProblem, verify_inclusion};
-use super::export::{read_salt, salt_text};
 use super::text::{decimal, from_base64, to_base64};
 use crate::json::{Bounds, Json};
 use crate::record::Sealed;
@@ -82,6 +83,8 @@ pub struct Carried {
     pub leaf: String,
     /// The record in full and its salt, unless it was erased.
     pub body: Option<(String, [u8; 16])>,
+    /// The keys of the log as the receipt states them.
+    pub keyring: Keyring,
 }
 
 impl fmt::Display for UnprovenReceipt {
@@ -180,12 +183,13 @@ impl Receipt {
         &self.checkpoint
     }
 
-    /// Puts leaf, body and salt beside the proof, so that the receipt can be checked alone.
+    /// Puts leaf, body, salt and the public keys beside the proof, so that the receipt can be checked alone.
     ///
-    /// The proof covers the leaf, the leaf covers body and salt, and there is one text for all three: what is changed
-    /// here is noticed like everything else.
-    pub fn carrying(mut self, leaf: &str, body: Option<(&str, [u8; 16])>) -> Receipt {
-        self.extra = Some(carried_json(leaf, body).to_canonical().into_bytes());
+    /// The proof covers the leaf, the leaf covers body and salt, the keys fit the signature or not, and there is one
+    /// text for all of them: what is changed here is noticed like everything else. Whose keys they are is another
+    /// question, which only someone who knows them already can answer.
+    pub fn carrying(mut self, leaf: &str, body: Option<(&str, [u8; 16])>, keyring: &Keyring) -> Receipt {
+        self.extra = Some(carried_json(leaf, body, keyring).to_canonical().into_bytes());
         self
     }
 
@@ -199,7 +203,9 @@ impl Receipt {
             _ => None,
         };
         let shown = body.as_ref().map(|(body, salt)| (body.as_str(), *salt));
-        (carried_json(&leaf, shown).to_canonical().as_bytes() == extra).then_some(Carried { leaf, body })
+        let keyring = Keyring::parse(json.get("keyring")?.as_text()?).ok()?;
+        let same = carried_json(&leaf, shown, &keyring).to_canonical().as_bytes() == extra;
+        same.then_some(Carried { leaf, body, keyring })
     }
 
     /// Checks a receipt that carries its entry: the entry is in the log, and the body is the entry's.
@@ -235,9 +241,10 @@ impl Receipt {
     }
 }
 
-fn carried_json(leaf: &str, body: Option<(&str, [u8; 16])>) -> Json {
+fn carried_json(leaf: &str, body: Option<(&str, [u8; 16])>, keyring: &Keyring) -> Json {
     Json::object([
         ("body", Json::from(body.map(|(body, _)| body.to_owned()))),
+        ("keyring", Json::text(keyring.to_string())),
         ("leaf", Json::text(leaf)),
         ("salt", Json::from(body.map(|(_, salt)| salt_text(&salt)))),
     ])

@@ -50,9 +50,7 @@ pub(super) fn carry_out(world: &mut World, change: &Change, upkeep: &Upkeep, at:
             };
             let mut row = row.clone();
             if row.status() == AgentStatus::Retired {
-                return Came::refused(
-                    Finding::reject(Gate::Agent, Reason::AgentRetired).with("agent", agent.as_str()),
-                );
+                return Came::refused(Finding::reject(Gate::Agent, Reason::AgentRetired).with("agent", agent.as_str()));
             }
             row.key = Some(public.clone());
             world.put(agent_key, Row::Agent(Box::new(row)));
@@ -86,7 +84,11 @@ fn erase(world: &World, change: &Change, from: u64, to: u64) -> Came {
 fn place(world: &mut World, change: &Change, held: LegalHold) -> Came {
     let mut row = tenant(world, change);
     if row.holds.iter().any(|hold| hold.id == held.id) {
-        return Came::refused(step_refused(format!("hold `{}`", held.id), "there", "it cannot be placed twice".to_owned()));
+        return Came::refused(step_refused(
+            format!("hold `{}`", held.id),
+            "there",
+            "it cannot be placed twice".to_owned(),
+        ));
     }
     if row.holds.len() >= HOLDS_MAX {
         let problem = format!("there are {HOLDS_MAX} already");
@@ -103,7 +105,11 @@ fn release(world: &mut World, change: &Change, name: &str) -> Came {
     let before = row.holds.len();
     row.holds.retain(|hold| hold.id != name);
     if row.holds.len() == before {
-        return Came::refused(step_refused(format!("hold `{name}`"), "not there", "nothing can be released".to_owned()));
+        return Came::refused(step_refused(
+            format!("hold `{name}`"),
+            "not there",
+            "nothing can be released".to_owned(),
+        ));
     }
     world.put(key(change, Entity::Tenant), Row::Tenant(row));
     Came::done(Json::object([("hold", Json::text(name))]))
