@@ -46,9 +46,12 @@ impl FileSigner {
         PathBuf::from(format!("{}.keys", store.strip_prefix("sqlite:").unwrap_or(store)))
     }
 
-    /// Whether there is a signer in a folder.
+    /// Whether there is a signer in a folder. The keyring is made last: without one nothing was ever signed, unless
+    /// `signed` says otherwise, and then the keyring was lost.
     pub fn is_at(folder: &Path) -> bool {
-        folder.join("keyring").exists() || folder.join("signed").exists()
+        let stated = std::fs::read_to_string(folder.join("signed")).ok();
+        let has_stated = stated.is_some_and(|text| !matches!(parse_signed(&text), Some((_, Stated::Nothing))));
+        folder.join("keyring").exists() || has_stated
     }
 
     /// Makes a new log with its first key.

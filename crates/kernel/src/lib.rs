@@ -8,6 +8,7 @@ pub mod budget;
 pub mod bugs;
 pub mod change;
 pub mod command;
+pub mod compat;
 pub mod context;
 pub mod contract;
 pub mod decide;

@@ -8,6 +8,9 @@ use kernel::ledger::export::{Exported, Header, LogHead, body_line, entry_line, t
 use kernel::ledger::merkle::TreeHash;
 use kernel::ledger::tile_path::{TILE_WIDTH, TileKind, TilePath};
 
+/// Writes one file of a folder: its name and its bytes.
+pub type WriteFile<'a> = dyn FnMut(&str, &[u8]) -> Result<(), String> + 'a;
+
 /// Writes an export line by line.
 pub fn lines(
     reader: &mut dyn Reader,
@@ -35,11 +38,7 @@ pub fn lines(
 /// Writes an export as files: tiles and bundles as the public format has them, bodies beside them, and the header.
 ///
 /// The newest log lies where a reader of the public format looks for it; earlier ones lie below `earlier/N`.
-pub fn files(
-    reader: &mut dyn Reader,
-    header: &Header,
-    write: &mut dyn FnMut(&str, &[u8]) -> Result<(), String>,
-) -> Result<(), SealFault> {
+pub fn files(reader: &mut dyn Reader, header: &Header, write: &mut WriteFile<'_>) -> Result<(), SealFault> {
     let last = header.logs.len().saturating_sub(1);
     for (number, (log, end)) in spans(header).enumerate() {
         let folder = folder(number, last);

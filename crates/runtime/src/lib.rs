@@ -16,6 +16,7 @@ pub mod ports;
 pub mod replay;
 mod runtime;
 pub mod seal;
+pub mod sealing;
 mod sequencer;
 pub mod verify;
 

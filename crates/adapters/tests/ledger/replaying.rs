@@ -36,7 +36,7 @@ fn decisions_are_made_again_wherever_rows_are_kept() {
     let in_memory = verified(&records, Box::new(MemoryRows::default())).unwrap();
     assert_eq!((in_memory.replayed.same, in_memory.replayed.decisions), (400, 398));
     assert!(in_memory.is_complete(), "{in_memory:?}");
-    for most in [0, 7, 100] {
+    for most in [16, 100] {
         assert_eq!(verified(&records, Box::new(SpilledRows::holding(most))).unwrap(), in_memory, "{most} rows held");
     }
 }
@@ -46,7 +46,7 @@ fn a_verdict_that_was_changed_together_with_its_digest_is_found_by_deciding_agai
     let desk = Desk::new();
     desk.fill(60);
     let mut records = records(&desk);
-    let index = 9;
+    let index = 14;
     let (body, salt) = records[index].body.clone().unwrap();
     assert!(body.contains(r#""verdict":"REJECT""#), "{body}");
     let forged = body.replace(r#""verdict":"REJECT""#, r#""verdict":"ACCEPT""#);

@@ -54,17 +54,24 @@ pub struct Site {
     pub location: String,
     pub folder: PathBuf,
     pub json: bool,
+    /// Whether a first key is announced.
+    pub quiet: bool,
 }
 
 impl Site {
     fn of(args: &LedgerArgs) -> Site {
         let folder = args.keys.clone().unwrap_or_else(|| FileSigner::folder_of(&args.kept.store));
-        Site { location: args.kept.store.clone(), folder, json: args.kept.json }
+        Site { location: args.kept.store.clone(), folder, json: args.kept.json, quiet: false }
     }
 
     /// Of a store with its keys beside it.
     pub fn beside(location: &str) -> Site {
-        Site { location: location.to_owned(), folder: FileSigner::folder_of(location), json: false }
+        Site { location: location.to_owned(), folder: FileSigner::folder_of(location), json: false, quiet: false }
+    }
+
+    /// The same, where nobody has to be told of a first key.
+    pub fn quiet(location: &str) -> Site {
+        Site { quiet: true, ..Site::beside(location) }
     }
 
     /// What is committed, for reading.
@@ -81,6 +88,9 @@ impl Site {
         }
         let signer = FileSigner::create(&self.folder, &keys::random_origin()).map_err(unsigned)?;
         let key = signer.keyring().periods().first().map(|period| period.key.to_string()).unwrap_or_default();
+        if self.quiet {
+            return Ok(signer);
+        }
         terminal::note(&format!(
             "this ledger had no key; a new one is in `{}`. Keep that folder safe and apart from the store. \
              Tell whoever verifies: {key}",
@@ -107,6 +117,14 @@ impl Site {
 /// Receipts for decisions that were just made, as files named after them.
 pub fn write_receipts(location: &str, ids: &[String], folder: &Path) -> anyhow::Result<()> {
     receipts::write_all(&Site::beside(location), ids, folder)
+}
+
+/// Exports everything into a file; how many entries there are.
+pub fn export_to(site: &Site, out: &Path) -> anyhow::Result<u64> {
+    let (signer, note) = site.sealed()?;
+    let header = header(&signer, &note)?;
+    ExportPath::File(out.to_path_buf()).write(site.reader()?.as_mut(), &header).map_err(unsealed)?;
+    Ok(header.size)
 }
 
 fn export(site: &Site, out: &Path) -> anyhow::Result<()> {

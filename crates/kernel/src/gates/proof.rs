@@ -67,3 +67,37 @@ fn judge_context(facts: &Facts<'_>, stated: &Stated, findings: &mut Findings) {
         findings.push(Finding::reject(Gate::Proof, Reason::RejectDrift).with("problem", problem));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::bugs::{self, Bug};
+    use crate::testing::case;
+
+    #[test]
+    fn an_agent_with_a_key_signs_with_it_and_once() {
+        let case = case().agent_key(1).check("REJECT REJECT_AUTH");
+        let case = case.signed_by(2).amount(6).check("REJECT REJECT_AUTH");
+        let case = case.signed_by(1).amount(7).check("ACCEPT");
+        let case = case.check("REJECT REPLAYED");
+        case.amount(8).check("ACCEPT");
+    }
+
+    #[test]
+    fn a_signature_nobody_can_compare_is_refused() {
+        case().signed_by(1).check("REJECT REJECT_AUTH");
+    }
+
+    #[test]
+    fn a_used_proof_comes_back_only_under_its_idempotency_key() {
+        let case = case().agent_key(1).signed_by(1).idempotency_key("k").check("ACCEPT");
+        case.check("ACCEPT").idempotency_key("other").check("ACCEPT");
+    }
+
+    #[cfg(feature = "bugs")]
+    #[test]
+    fn faults_are_noticed() {
+        let red = |bug, row: fn()| bugs::with(bug, || std::panic::catch_unwind(row).is_err());
+        assert!(red(Bug::ProofReused, an_agent_with_a_key_signs_with_it_and_once));
+        assert!(red(Bug::ProofUnsigned, an_agent_with_a_key_signs_with_it_and_once));
+    }
+}

@@ -143,6 +143,15 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "bugs")]
+    #[test]
+    fn a_tile_that_is_off_by_one_is_noticed() {
+        let noticed = bugs::with(Bug::TileOffByOne, || {
+            std::panic::catch_unwind(every_size_publishes_exactly_the_tiles_that_changed).is_err()
+        });
+        assert!(noticed, "a tile that ends one entry too early must be noticed");
+    }
+
     #[test]
     fn an_edge_without_its_tiles_is_not_restored() {
         let path = TilePath::parse("tile/0/001.p/1").unwrap();
