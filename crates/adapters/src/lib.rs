@@ -1,10 +1,14 @@
 //! Where the runtime meets the world. No business rule lives here.
 
 pub mod addresses;
+pub mod durable_file;
 pub mod executor_command;
 pub mod executor_http;
+pub mod export_files;
 pub mod measure;
 pub mod open;
 pub mod secrets;
+pub mod signer_file;
+pub mod spilled_rows;
 pub mod store_sqlite;
 pub mod system_clock;

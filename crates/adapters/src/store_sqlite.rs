@@ -140,6 +140,18 @@ impl Store for SqliteStore {
         Ok(false)
     }
 
+    fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault> {
+        let _turn = self.queue.wait()?;
+        // What is erased must not be left in free pages or in the log.
+        self.connection.execute_batch("PRAGMA secure_delete = ON").map_err(fault)?;
+        let transaction =
+            Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(start_fault)?;
+        let erased = save::erase(&transaction, from, to)?;
+        transaction.commit().map_err(commit_fault)?;
+        self.connection.execute_batch("PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE);").map_err(fault)?;
+        Ok(erased)
+    }
+
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {
         Ok(Box::new(read::SqliteReader::open(&self.path)?))
     }

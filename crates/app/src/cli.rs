@@ -2,10 +2,12 @@
 
 pub mod kept;
 pub mod performing;
+pub mod proof;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, ReportArgs, SwitchArgs};
 use performing::{IntentsArgs, RunArgs};
+use proof::{LedgerArgs, SignArgs, VerifyArgs};
 use std::path::PathBuf;
 
 /// Half a screen for someone who typed nothing.
@@ -13,7 +15,7 @@ pub const WELCOME: &str = "\
 Writkeeper decides what AI agents may do: agents propose, contracts judge, every verdict is exact and explained.
 
 Next steps:
-  writkeeper demo                                     see it stop four expensive mistakes
+  writkeeper demo                                     see it stop five expensive mistakes
   writkeeper contract new --template refunds          start a contract of your own
   writkeeper decide --contract refunds.yaml < lines   judge proposals, one JSON object a line
 
@@ -32,7 +34,6 @@ Try
 Decide
   decide       Judge proposals, one JSON object a line
   contract     Write, check, test and compare contracts
-  shell        Understand shell commands without running them
 
 Ask people
   escalations  What waits for an answer; answer it
@@ -40,11 +41,12 @@ Ask people
 Prove
   flows        What happened in a flow, in order
   report       What was decided, and why
+  ledger       Seal decisions, hand them out with proofs
+  verify       Check receipts and whole ledgers, offline
 
 Run
   agents       Register, activate, restrict and list agents
   run          Perform what was accepted
-  intents      What may be performed and where it stands
   halt         Accept nothing until `resume`
 
 Options:
@@ -89,6 +91,12 @@ pub enum Command {
     Flows(FlowsArgs),
     /// What was decided, why, and what observing contracts would have stopped
     Report(ReportArgs),
+    /// Seal decisions, hand them out with proofs, keep keys, erase bodies
+    Ledger(LedgerArgs),
+    /// Check receipts, signed intents and whole ledgers: no store, no network
+    Verify(VerifyArgs),
+    /// Sign proposals on the agent's side
+    Sign(SignArgs),
     /// Register, activate, restrict and list agents
     Agents(AgentsArgs),
     /// Perform what was accepted, each effect at most once without a person
@@ -128,6 +136,9 @@ An answer:   {\"id\",\"verdict\",\"reasons\":[codes],\"findings\":[{\"code\",\"g
 What is accepted adds up over the lines: budgets, reservations and effect keys are taken.
 A malformed line is answered with REJECT and the run goes on.
 
+A line may also be an envelope that `writkeeper sign` made: then the agent's registered key, the snapshot, the contract \
+and the rules it signed are checked too. An agent with a registered key must sign.
+
 With --store every decision is durable before its line is printed, and what earlier runs took counts. \
 An agent the store does not know is registered and activated with --contract; other agents act under their contract \
 in force. What the context says and the store does not hold yet is written to the store. \
@@ -157,6 +168,9 @@ pub struct DecideArgs {
     /// Believe the `provenance` in the lines: for tests and trusted recordings only
     #[arg(long)]
     pub trust_provenance: bool,
+    /// With --store: write a receipt for every decision into this folder, see `writkeeper verify`
+    #[arg(long, value_name = "DIR", requires = "store")]
+    pub receipts: Option<PathBuf>,
     /// Write the decision records to this file, one JSON object a line
     #[arg(long, value_name = "FILE")]
     pub records: Option<PathBuf>,

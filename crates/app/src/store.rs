@@ -38,6 +38,12 @@ pub fn open(location: &str) -> anyhow::Result<Runtime> {
 
 /// The same, by another clock.
 pub fn open_with(location: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Runtime> {
+    exists(location)?;
+    start(location, clock, None)
+}
+
+/// Whether there is a store, with what to do where there is none.
+pub fn exists(location: &str) -> anyhow::Result<()> {
     let path = location.strip_prefix("sqlite:").unwrap_or(location);
     if location != "memory:" && !path.is_empty() && !path.contains("://") && !Path::new(path).exists() {
         let problem = format!(
@@ -46,7 +52,7 @@ pub fn open_with(location: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Runtim
         );
         return Err(InvalidData(problem).into());
     }
-    start(location, clock, None)
+    Ok(())
 }
 
 /// The machine's time.

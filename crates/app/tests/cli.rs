@@ -185,8 +185,13 @@ fn the_demo_counts_payments_in_the_bank_s_own_log() {
             (verdicts.join(" "), scene["payments_in_bank_log"].as_u64().unwrap())
         })
         .collect();
-    let expected =
-        [("REJECT ACCEPT", 1), ("REJECT", 1), ("ACCEPT REJECT", 2), ("ESCALATE ESCALATE REJECT ACCEPT REJECT", 3)];
+    let expected = [
+        ("REJECT ACCEPT", 1),
+        ("REJECT", 1),
+        ("ACCEPT REJECT", 2),
+        ("ESCALATE ESCALATE REJECT ACCEPT REJECT", 3),
+        ("clean damaged", 3),
+    ];
     assert_eq!(told, expected.map(|(verdicts, payments)| (verdicts.to_owned(), payments)));
 }
 

@@ -3,6 +3,7 @@
 use crate::contract::amend::Amendment;
 use crate::contract::{Role, words};
 use crate::ids::Digest;
+use crate::ledger::ed25519::PublicKey;
 use crate::time::Instant;
 use std::collections::BTreeSet;
 
@@ -98,6 +99,8 @@ pub struct AgentRow {
     pub session: Option<Session>,
     /// Bounded, expiring changes of its limits.
     pub amendments: Vec<Amendment>,
+    /// Its public key; with one, it signs what it proposes.
+    pub key: Option<PublicKey>,
 }
 
 /// A session token as it is kept: hashed, expiring.
@@ -122,6 +125,7 @@ impl AgentRow {
             version: None,
             session: None,
             amendments: Vec::new(),
+            key: None,
         }
     }
 

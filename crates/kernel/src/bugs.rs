@@ -99,6 +99,14 @@ bugs! {
     OpaqueRetried = "opaque_retried",
     /// "Not there" is believed although an earlier attempt may still arrive.
     ProbeBelieved = "probe_believed",
+    /// A checkpoint is signed over what is not committed yet.
+    SignBeforeCommit = "sign_before_commit",
+    /// A tile counts as full one entry too early or too late.
+    TileOffByOne = "tile_off_by_one",
+    /// A proof may be used again.
+    ProofReused = "proof_reused",
+    /// A proof is believed whoever signed it.
+    ProofUnsigned = "proof_unsigned",
     /// Objects with `__entity` in params become real Cedar entities.
     CedarEntityInjection = "cedar_entity_injection",
 }

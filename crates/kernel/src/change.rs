@@ -12,8 +12,10 @@ use crate::snapshot::Snapshot;
 use crate::stored::{amendment_json, instant_json};
 use crate::time::Duration;
 use std::sync::Arc;
+use upkeep::Upkeep;
 
 pub mod read;
+pub mod upkeep;
 
 /// One change of the world by someone.
 #[derive(Clone, Debug)]
@@ -173,6 +175,8 @@ pub enum Act {
         /// Why.
         because: String,
     },
+    /// The ledger is looked after.
+    Upkeep(Upkeep),
 }
 
 /// An agent comes with a contract.
@@ -262,6 +266,7 @@ impl Act {
             Act::Undo { .. } => "undo",
             Act::Halt { .. } => "halt",
             Act::Resume { .. } => "resume",
+            Act::Upkeep(upkeep) => upkeep.word(),
         }
     }
 
@@ -327,6 +332,7 @@ impl Act {
                 Json::object([("intent", text(intent)), ("undo", text(undo)), ("because", text(because))])
             }
             Act::Halt { because } | Act::Resume { because } => Json::object([("because", text(because))]),
+            Act::Upkeep(upkeep) => upkeep.to_json(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::apply::touched::Touched;
 use crate::change::Change;
 use crate::contract::words;
+use crate::envelope::statement::Proof;
 use crate::evaluator::Compiled;
 use crate::finding::{Finding, Findings};
 use crate::ids::Digest;
@@ -115,6 +116,8 @@ pub struct Submission {
     pub advice: Vec<Finding>,
     /// The door it came through.
     pub door: Door,
+    /// What the agent signed; its signature was checked when this was formed.
+    pub proof: Option<Arc<Proof>>,
     /// What it touches, once someone has asked: the caller asks before it queues, and the fold asks again.
     touched: OnceLock<Box<Touched>>,
 }
@@ -156,9 +159,9 @@ impl Submission {
     ) -> Submission {
         let request = Request::new(&proposal, &contract, &provenance);
         let prepared = crate::decide::prepare(&request);
-        let (ancestors, advice) = (Vec::new(), Vec::new());
-        let (door, touched) = (Door::PURE, OnceLock::new());
-        Submission { tenant, proposal, contract, provenance, prepared, ids, ancestors, advice, door, touched }
+        let (ancestors, advice, door, proof) = (Vec::new(), Vec::new(), Door::PURE, None);
+        let touched = OnceLock::new();
+        Submission { tenant, proposal, contract, provenance, prepared, ids, ancestors, advice, door, proof, touched }
     }
 
     /// What it touches.
@@ -182,6 +185,13 @@ impl Submission {
     /// With what validators outside said.
     pub fn advised(mut self, advice: Vec<Finding>) -> Submission {
         self.advice = advice;
+        self
+    }
+
+    /// With what the agent signed.
+    pub fn proved(mut self, proof: Option<Arc<Proof>>) -> Submission {
+        self.proof = proof;
+        self.touched = OnceLock::new();
         self
     }
 

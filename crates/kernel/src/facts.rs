@@ -5,6 +5,7 @@ use crate::budget::Window;
 use crate::command::Door;
 use crate::contract::{Budget, Role};
 use crate::decimal::Decimal;
+use crate::envelope::statement::Proof;
 use crate::evaluator::{AgentView, Reads, Scope, StateView};
 use crate::json::{Json, Object};
 use crate::request::Request;
@@ -47,6 +48,10 @@ pub struct Facts<'a> {
     pub snapshot: SnapshotFact<'a>,
     /// The business key of the effect, where there is one.
     pub effect_key: Option<&'a str>,
+    /// What the agent signed, where it signed anything.
+    pub proof: Option<&'a Proof>,
+    /// Whether the same was used for an earlier proposal.
+    pub proof_used: bool,
     /// Who has it already.
     pub effect: Option<&'a EffectRow>,
     /// What is used of resources, by name.

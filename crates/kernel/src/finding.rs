@@ -86,6 +86,8 @@ gates! {
     Freshness = "freshness",
     /// Where values came from.
     Evidence = "evidence",
+    /// Signatures of agents, and what they signed.
+    Proof = "proof",
     /// Cedar policies.
     Policy = "policy",
     /// Validators outside.

@@ -15,6 +15,7 @@ mod freshness;
 pub(crate) mod limits;
 mod lineage;
 mod policy;
+mod proof;
 pub mod reservations;
 mod retry;
 mod rules;
@@ -42,6 +43,7 @@ pub const STATEFUL: &[fn(&Facts<'_>, &mut Findings)] = &[
     budgets::judge,
     confidence::judge,
     freshness::judge,
+    proof::judge,
     policy::judge,
     lineage::judge,
     effect_key::judge,

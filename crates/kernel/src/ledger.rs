@@ -12,14 +12,17 @@
 //! | state a root under a key | [`checkpoint::Checkpoint`], [`publish::may_sign`] |
 //! | hand a caller something it can keep | [`receipt::Receipt`] |
 //! | change keys without a gap | [`keyring::Keyring`] |
+//! | hand the whole ledger out, and check it | [`export`], [`audit::Audit`] |
 //!
 //! Everything that reads is total: hostile input yields a problem, never a panic or an unbounded cost.
 
+pub mod audit;
 pub mod bundle;
 pub mod checkpoint;
 pub mod discontinuity;
 pub mod ed25519;
 pub mod edge;
+pub mod export;
 pub mod keyring;
 pub mod keys;
 pub mod merkle;
@@ -28,6 +31,6 @@ pub mod policy;
 pub mod proof;
 pub mod publish;
 pub mod receipt;
-mod text;
+pub(crate) mod text;
 pub mod tile_path;
 pub mod tiles;

@@ -307,7 +307,7 @@ reasons! {
         | "stop asking; decide within what is allowed"
         | "answer the open questions, raise the budget, or widen what needs no question";
     RejectAuth "REJECT_AUTH" Evidence:
-        "the signature does not belong to agent `{agent}`"
+        "the signature does not belong to agent `{agent}`: {problem}"
         | "sign with the registered key"
         | "check the agent's key";
     RejectContext "REJECT_CONTEXT" Evidence:
@@ -386,6 +386,10 @@ reasons! {
         "intent `{intent}` cannot be undone: {problem}"
         | "tell a person"
         | "undo it by hand, or give the action an `undo` for the next time";
+    LegalHold "LEGAL_HOLD" Runtime:
+        "legal hold `{hold}` of {by} keeps these entries: {because}"
+        | "nothing to do"
+        | "release the hold first, if it is over";
     ValidationPassed "VALIDATION_PASSED" Success:
         "every gate passed"
         | "go on"

@@ -130,6 +130,11 @@ impl Sealed {
         let digest = said.as_ref().and_then(|leaf| leaf.get("body")).and_then(Json::as_text);
         digest == Some(body_digest(&self.salt, &self.body).to_string().as_str())
     }
+
+    /// What a leaf states of a body.
+    pub fn digest(salt: &[u8; 16], body: &str) -> String {
+        body_digest(salt, body).to_string()
+    }
 }
 
 fn body_digest(salt: &[u8; 16], body: &str) -> Digest {
@@ -252,6 +257,13 @@ impl DecisionRecord {
                 submission.proposal.write(text, |text| submission.write_shown_params(text));
             });
             members.text("proposal_id", &answer.id);
+            if let Some(proof) = &submission.proof {
+                // The envelope holds every param; where one is secret, only its digest is kept.
+                match submission.shown_fingerprint() {
+                    Some(_) => members.json("proof", &proof.envelope().to_json()),
+                    None => members.text("proof", &proof.envelope().digest().to_string()),
+                }
+            }
             if submission.provenance != Provenance::Unknown {
                 members.json("provenance", &submission.provenance.to_json());
             }

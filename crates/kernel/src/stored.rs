@@ -12,12 +12,13 @@ use crate::budget::Window;
 use crate::contract::Role;
 use crate::contract::amend::Amendment;
 use crate::decimal::Decimal;
+use crate::envelope::{key_text, read_key};
 use crate::flow::FlowState;
 use crate::ids::Digest;
-use crate::json::{Json, Members};
+use crate::json::{Json, Members, Object};
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
-use crate::world::{EffectRow, Entity, FlowRow, Halt, ResourceRow, Row, StateRow, TenantRow};
+use crate::world::{EffectRow, Entity, FlowRow, Halt, LegalHold, ResourceRow, Row, StateRow, TenantRow};
 use std::sync::Arc;
 
 macro_rules! kinds {
@@ -285,7 +286,11 @@ fn tenant_json(row: &TenantRow) -> Json {
             ("at", instant_json(halt.at)),
         ])
     });
-    Json::object([("halted", halted)])
+    let mut members = Object::from([("halted".to_owned(), halted)]);
+    if !row.holds.is_empty() {
+        members.insert("holds".to_owned(), Json::List(row.holds.iter().map(hold_row_json).collect()));
+    }
+    Json::Object(members)
 }
 
 fn tenant(json: &Json) -> Option<TenantRow> {
@@ -295,7 +300,37 @@ fn tenant(json: &Json) -> Option<TenantRow> {
             Some(Halt { by: text_of(halt, "by")?, because: text_of(halt, "because")?, at: instant_of(halt, "at")? })
         }
     };
-    Some(TenantRow { halted })
+    let holds = match json.get("holds") {
+        Some(holds) => holds.as_list()?.iter().map(hold_row).collect::<Option<_>>()?,
+        None => Vec::new(),
+    };
+    Some(TenantRow { halted, holds })
+}
+
+fn hold_row_json(hold: &LegalHold) -> Json {
+    Json::object([
+        ("id", Json::text(hold.id.as_str())),
+        ("from", Json::text(hold.from.to_string())),
+        ("to", Json::from(hold.to.map(|to| to.to_string()))),
+        ("by", Json::text(hold.by.as_str())),
+        ("because", Json::text(hold.because.as_str())),
+        ("at", instant_json(hold.at)),
+    ])
+}
+
+fn hold_row(json: &Json) -> Option<LegalHold> {
+    let to = match nullable(json, "to")? {
+        Some(to) => Some(to.as_text()?.parse().ok()?),
+        None => None,
+    };
+    Some(LegalHold {
+        id: text_of(json, "id")?,
+        from: json.get("from")?.as_text()?.parse().ok()?,
+        to,
+        by: text_of(json, "by")?,
+        because: text_of(json, "because")?,
+        at: instant_of(json, "at")?,
+    })
 }
 
 fn restriction_json(restriction: &Restriction) -> Json {
@@ -351,7 +386,7 @@ fn agent_json(row: &AgentRow) -> Json {
             ("expires", instant_json(session.expires)),
         ])
     });
-    Json::object([
+    let mut json = Json::object([
         ("base", Json::text(row.base.word())),
         ("restrictions", Json::List(row.restrictions.iter().map(restriction_json).collect())),
         ("role", Json::from(row.role.map(|role| role.word().to_owned()))),
@@ -361,7 +396,11 @@ fn agent_json(row: &AgentRow) -> Json {
         ("version", Json::from(row.version.clone())),
         ("session", session),
         ("amendments", Json::List(row.amendments.iter().map(amendment_json).collect())),
-    ])
+    ]);
+    if let (Some(key), Json::Object(members)) = (&row.key, &mut json) {
+        members.insert("key".to_owned(), Json::text(key_text(key)));
+    }
+    json
 }
 
 fn agent(json: &Json) -> Option<AgentRow> {
@@ -390,6 +429,10 @@ fn agent(json: &Json) -> Option<AgentRow> {
         version: optional_text(json, "version"),
         session,
         amendments: json.get("amendments")?.as_list()?.iter().map(amendment).collect::<Option<_>>()?,
+        key: match json.get("key") {
+            Some(key) => Some(read_key(key.as_text()?)?),
+            None => None,
+        },
     })
 }
 

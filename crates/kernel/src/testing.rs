@@ -10,12 +10,14 @@ use crate::contract::{
     ProposalRules, Reserve, Resource, ResourceKind, Role, Rule, TimeoutAnswer, Tolerance, Undo, UndoKind,
 };
 use crate::decimal::Decimal;
+use crate::envelope::statement::{self, Proof};
 use crate::evaluator::{
     Compiled, CompiledAction, ExpressionEvaluator, ExpressionFault, PolicyAnswer, PolicyEvaluator, Reads,
     SchemaEvaluator, SchemaFault, Scope,
 };
 use crate::ids::{Digest, TENANT_DEFAULT};
 use crate::json::{Json, Object};
+use crate::ledger::ed25519::SecretKey;
 use crate::outcome::{Done, Outcome};
 use crate::plan::Plan;
 use crate::proposal::Proposal;
@@ -38,6 +40,7 @@ pub fn case() -> Case {
         at: Instant::PURE_DEFAULT,
         trusted: true,
         token: None,
+        signer: None,
         judged: 0,
         last: None,
     }
@@ -53,6 +56,7 @@ pub struct Case {
     at: Instant,
     trusted: bool,
     token: Option<Digest>,
+    signer: Option<u8>,
     judged: usize,
     /// What the last check left behind.
     pub last: Option<Done>,
@@ -170,7 +174,7 @@ impl Case {
     pub fn halted(mut self, by: &str, because: &str) -> Case {
         let halt = Halt { by: by.to_owned(), because: because.to_owned(), at: self.at };
         let key = self.key(Entity::Tenant);
-        self.world.put(key, Row::Tenant(TenantRow { halted: Some(halt) }));
+        self.world.put(key, Row::Tenant(TenantRow { halted: Some(halt), holds: Vec::new() }));
         self
     }
 
@@ -187,6 +191,18 @@ impl Case {
 
     pub fn token(mut self, token: &str) -> Case {
         self.token = Some(Digest::of(token));
+        self
+    }
+
+    /// The agent's registered key.
+    pub fn agent_key(mut self, seed: u8) -> Case {
+        self.agent.key = Some(SecretKey::from_seed(&[seed; 32]).public());
+        self
+    }
+
+    /// What is proposed is signed with this key.
+    pub fn signed_by(mut self, seed: u8) -> Case {
+        self.signer = Some(seed);
         self
     }
 
@@ -284,8 +300,14 @@ impl Case {
         let contract = Arc::new(compile(self.contract.clone(), self.policies.clone()));
         let id = |kind: &str| format!("{kind}-{}", self.judged);
         let ids = MintedIds { proposal: id("p"), flow: id("f"), intent: id("i"), escalation: id("e") };
+        let proof = self.signer.map(|seed| {
+            let key = SecretKey::from_seed(&[seed; 32]);
+            let envelope = statement::sign(&self.proposal, &contract.contract, contract.digest, None, &key);
+            Arc::new(Proof::open(envelope).0)
+        });
         let submission = Submission::new(Arc::from(TENANT_DEFAULT), proposal, contract, provenance, ids)
-            .through(Door { session: self.token, ..Door::PURE });
+            .through(Door { session: self.token, ..Door::PURE })
+            .proved(proof);
         match apply(&mut self.world, &Command::Submit(Arc::new(submission)), self.at) {
             Outcome::Done(done) => *done,
             Outcome::Prepare => panic!("the registry names no contract"),

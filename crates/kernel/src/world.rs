@@ -116,6 +116,32 @@ pub enum Row {
 pub struct TenantRow {
     /// Who pulled the kill switch and why; while it is pulled nothing is accepted.
     pub halted: Option<Halt>,
+    /// Entries whose bodies may not be erased.
+    pub holds: Vec<LegalHold>,
+}
+
+/// Bodies that may not be erased.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LegalHold {
+    /// Its name.
+    pub id: String,
+    /// The first entry.
+    pub from: u64,
+    /// The entry behind the last; also what is yet to come if there is none.
+    pub to: Option<u64>,
+    /// Who placed it.
+    pub by: String,
+    /// Why.
+    pub because: String,
+    /// When.
+    pub at: Instant,
+}
+
+impl LegalHold {
+    /// Whether it forbids to erase any of these entries.
+    pub fn covers(&self, from: u64, to: u64) -> bool {
+        self.from < to && self.to.is_none_or(|end| from < end)
+    }
 }
 
 /// A pulled kill switch.

@@ -6,16 +6,23 @@
 mod answer_slot;
 pub mod conformance;
 mod contracts;
+pub mod crash;
 pub mod execute;
+pub mod export;
+mod input;
 mod lanes;
 pub mod memory;
 mod mint;
 pub mod ports;
 pub mod replay;
 mod runtime;
+pub mod seal;
+pub mod sealing;
 mod sequencer;
+pub mod verify;
 
 pub use contracts::Line;
+pub use input::read_input;
 pub use lanes::Bounds;
 pub use mint::Minted;
 pub use runtime::{Answered, Arrival, Options, Pending, PersonAnswer, Runtime};

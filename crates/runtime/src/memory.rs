@@ -122,6 +122,13 @@ impl Store for MemoryStore {
         Ok(self.lock().batches.contains(&batch))
     }
 
+    fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault> {
+        let mut state = self.lock();
+        let within = |record: &&mut StoredRecord| (from..to).contains(&record.index) && record.body.is_some();
+        let erased = state.ledger.iter_mut().filter(within).map(|record| record.body = None).count();
+        Ok(erased as u64)
+    }
+
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {
         Ok(Box::new(self.clone()))
     }

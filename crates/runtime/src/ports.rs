@@ -2,4 +2,5 @@
 
 pub mod clock;
 pub mod executor;
+pub mod signer;
 pub mod store;

@@ -1,34 +1,46 @@
 //! Replay: the ledger's records folded again through the kernel, and every outcome compared byte for byte.
 
+pub mod rows;
+
 use crate::ports::store::{Reader, StoreFault};
 use kernel::agent::Actor;
-use kernel::apply::apply;
+use kernel::apply::{apply, touches};
 use kernel::change::read::{self, Contracts};
 use kernel::change::{Act, Change, HumanAnswer};
 use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
+use kernel::envelope::Envelope;
+use kernel::envelope::statement::Proof;
 use kernel::evaluator::Compiled;
 use kernel::finding::Finding;
 use kernel::ids::Digest;
 use kernel::json::{Bounds, Json};
 use kernel::outcome::Outcome;
 use kernel::proposal::{Malformed, Proposal};
-use kernel::record::Record;
+use kernel::record::{Record, SEMANTICS};
 use kernel::request::Provenance;
 use kernel::time::Instant;
-use kernel::world::{Entity, Key, Loaded, Row, World};
+use kernel::world::{Entity, Key, Row};
+use rows::{Kept, MemoryRows, Rows};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Records read at a time.
 const PAGE: usize = 512;
 
+/// Looks at the world one command may need; live it is fewer.
+const ROUNDS_MAX: usize = 8;
+
 /// What a replay found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Replayed {
     /// Records folded again with the same bytes.
     pub same: u64,
+    /// Of those, decisions over proposals.
+    pub decisions: u64,
     /// Records that could not be folded: their bodies were erased, or hold secrets that are not kept here.
     pub withheld: u64,
+    /// Of those, records whose bodies are gone.
+    pub erased: u64,
     /// The first record whose outcome differs, and how.
     pub differs: Option<(u64, String)>,
 }
@@ -38,17 +50,14 @@ pub struct Replayed {
 /// After a record that cannot be folded, later ones may depend on what it did: a difference behind it is reported as
 /// withheld, not as damage.
 pub fn replay(reader: &mut dyn Reader) -> Result<Replayed, StoreFault> {
-    let mut fold = Fold::new()?;
+    let mut fold = Replay::new(Box::new(MemoryRows::default()))?;
     let mut from = 0;
     loop {
         let page = reader.records(from, PAGE)?;
         let Some(last) = page.last() else { return Ok(fold.found) };
         from = last.index.saturating_add(1);
         for record in page {
-            match record.body {
-                Some((body, _)) => fold.record(record.index, body),
-                None => fold.found.withheld += 1,
-            }
+            fold.record(record.index, record.body.as_ref().map(|(body, _)| body.as_str()))?;
             if fold.found.differs.is_some() {
                 return Ok(fold.found);
             }
@@ -56,12 +65,14 @@ pub fn replay(reader: &mut dyn Reader) -> Result<Replayed, StoreFault> {
     }
 }
 
-struct Fold {
-    world: World,
+/// A replay under way.
+pub struct Replay {
+    kept: Kept,
     known: Known,
     /// Bodies of what followed from a command whose own record comes next.
     consequences: Vec<String>,
     found: Replayed,
+    last: Option<Instant>,
 }
 
 struct Known(BTreeMap<Digest, Arc<Compiled>>);
@@ -78,50 +89,117 @@ impl Contracts for Known {
     }
 }
 
-impl Fold {
-    fn new() -> Result<Fold, StoreFault> {
+impl Replay {
+    /// Starts with an empty world whose rows are kept there.
+    pub fn new(rows: Box<dyn Rows>) -> Result<Replay, StoreFault> {
         let nobody = crate::contracts::nobody()?;
         let known = Known(BTreeMap::from([(nobody.digest, nobody)]));
-        Ok(Fold { world: World::complete(), known, consequences: Vec::new(), found: Replayed::default() })
+        let found = Replayed::default();
+        Ok(Replay { kept: Kept::new(rows), known, consequences: Vec::new(), found, last: None })
     }
 
-    fn record(&mut self, index: u64, body: String) {
+    /// What was found so far.
+    pub fn found(&self) -> &Replayed {
+        &self.found
+    }
+
+    /// The instant of the latest record.
+    pub fn last_instant(&self) -> Option<Instant> {
+        self.last
+    }
+
+    /// The world as it stands after the last record.
+    pub fn rows(&mut self) -> &mut dyn Rows {
+        self.kept.rows()
+    }
+
+    /// Folds the next record; `None` where its body was erased. What it says, where it can be read.
+    pub fn record(&mut self, index: u64, body: Option<&str>) -> Result<Option<Json>, StoreFault> {
+        let Some(body) = body else {
+            self.found.withheld += 1;
+            self.found.erased += 1;
+            return Ok(None);
+        };
         let Ok(json) = Json::parse_within(body.as_bytes(), &Bounds::OWN) else {
             self.found.differs = Some((index, "the body is not JSON".to_owned()));
-            return;
+            return Ok(None);
         };
-        // Nobody asked for a consequence.
+        self.last = text(&json, "at").and_then(Instant::parse).or(self.last);
+        if text(&json, "kind") == Some("discontinuity") {
+            return Ok(Some(json));
+        }
         if matches!(text(&json, "kind"), Some("intent_expired" | "intent_moved" | "question_expired")) {
-            self.consequences.push(body);
-            return;
+            self.consequences.push(body.to_owned());
+            return Ok(Some(json));
         }
-        if holds_secrets(&json) {
+        let semantics = json.get("semantics").and_then(Json::as_number);
+        if semantics != Some(kernel::decimal::Decimal::from(SEMANTICS)) || holds_secrets(&json) {
             self.found.withheld += 1;
-            return;
+            return Ok(Some(json));
         }
-        let at = text(&json, "at").and_then(Instant::parse);
-        let formed = at.and_then(|at| Some((self.command(&json)?, at)));
-        let Some((command, at)) = formed else {
-            self.found.differs = Some((index, "the record cannot be read as a command".to_owned()));
-            return;
+        self.fold(index, body, &json)?;
+        Ok(Some(json))
+    }
+
+    fn fold(&mut self, index: u64, body: &str, json: &Json) -> Result<(), StoreFault> {
+        let at = text(json, "at").and_then(Instant::parse);
+        let command = self.command(json)?;
+        let Some((command, at)) = command.zip(at) else {
+            // What it refers to may stand in a record that is not there any more.
+            if self.found.withheld > 0 {
+                self.found.withheld += 1;
+            } else {
+                self.found.differs = Some((index, "the record cannot be read as a command".to_owned()));
+            }
+            return Ok(());
         };
-        let produced = match apply(&mut self.world, &command, at) {
-            Outcome::Done(done) => done.records.iter().map(Record::to_canonical).collect(),
-            Outcome::Need(_) | Outcome::Prepare => Vec::new(),
-        };
+        let produced = self.produced(&command, at)?;
         let mut recorded = std::mem::take(&mut self.consequences);
-        recorded.push(body);
+        recorded.push(body.to_owned());
         if produced == recorded {
             self.found.same += recorded.len() as u64;
+            self.found.decisions += u64::from(matches!(command, Command::Submit(_)));
         } else if self.found.withheld > 0 {
             self.found.withheld += recorded.len() as u64;
         } else {
-            let produced: Vec<String> = produced;
             self.found.differs = Some((index, format!("replayed as {}", produced.join(" then "))));
         }
+        Ok(())
     }
 
-    fn command(&mut self, json: &Json) -> Option<Command> {
+    /// What the kernel makes of a command now.
+    fn produced(&mut self, command: &Command, at: Instant) -> Result<Vec<String>, StoreFault> {
+        let mut keys = touches(command);
+        for _ in 0..ROUNDS_MAX {
+            let mut world = self.kept.slice(&keys)?;
+            match apply(&mut world, command, at) {
+                Outcome::Done(done) => {
+                    self.kept.save(world)?;
+                    return Ok(done.records.iter().map(Record::to_canonical).collect());
+                }
+                Outcome::Need(more) => keys.extend(more),
+                Outcome::Prepare => return Ok(Vec::new()),
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn command(&mut self, json: &Json) -> Result<Option<Command>, StoreFault> {
+        let question = match text(json, "kind") {
+            Some("answer") => json.get("command").and_then(|command| text(command, "question")),
+            Some(_) | None => None,
+        };
+        let asked = match (question, text(json, "tenant")) {
+            (Some(question), Some(tenant)) => {
+                let entity = Entity::Escalation(question.to_owned());
+                self.kept.get(&Key { tenant: Arc::from(tenant), entity })?
+            }
+            (Some(_) | None, _) => None,
+        };
+        Ok(self.formed(json, asked.as_ref()))
+    }
+
+    fn formed(&mut self, json: &Json, asked: Option<&Row>) -> Option<Command> {
         let tenant: Arc<str> = Arc::from(text(json, "tenant")?);
         match text(json, "kind")? {
             "decision" => Some(Command::Submit(Arc::new(self.submission(json, tenant)?))),
@@ -139,7 +217,7 @@ impl Fold {
             kind => {
                 let command = json.get("command")?;
                 let act = match kind {
-                    "answer" => Act::Answer(Box::new(self.answer(command, &tenant)?)),
+                    "answer" => Act::Answer(Box::new(self.answer(command, &tenant, asked)?)),
                     other => read::act(other, command, &mut self.known)?,
                 };
                 let actor = Actor::parse(text(json, "actor")?)?;
@@ -174,7 +252,11 @@ impl Fold {
             None => Vec::new(),
         };
         let formed = Submission::new(tenant, proposal, contract, provenance, ids);
-        Some(formed.under(self.ancestors(json)?).through(door).advised(advice))
+        let proof = match json.get("proof") {
+            Some(envelope) => Some(Arc::new(Proof::open(Envelope::from_json(envelope).ok()?).0)),
+            None => None,
+        };
+        Some(formed.under(self.ancestors(json)?).through(door).advised(advice).proved(proof))
     }
 
     fn ancestors(&self, json: &Json) -> Option<Vec<Arc<Compiled>>> {
@@ -183,12 +265,11 @@ impl Fold {
     }
 
     /// The answer of a person, with the proposal in question formed again as it was then.
-    fn answer(&self, command: &Json, tenant: &Arc<str>) -> Option<HumanAnswer> {
+    fn answer(&self, command: &Json, tenant: &Arc<str>, asked: Option<&Row>) -> Option<HumanAnswer> {
         let question = text(command, "question")?.to_owned();
-        let key = Key { tenant: tenant.clone(), entity: Entity::Escalation(question.clone()) };
-        let row = match self.world.get(&key) {
-            Loaded::Present(Row::Escalation(row)) => Some(row),
-            Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => None,
+        let row = match asked {
+            Some(Row::Escalation(row)) => Some(row),
+            Some(_) | None => None,
         };
         let form = |proposal: &Json, provenance: Option<Provenance>, ids: MintedIds| {
             let mut proposal = Proposal::from_json(proposal.clone()).ok()?;
@@ -237,14 +318,21 @@ fn text<'a>(json: &'a Json, key: &str) -> Option<&'a str> {
     json.get(key).and_then(Json::as_text)
 }
 
-/// Whether the recorded proposal leaves something out. What an unknown action's params were does not matter: it was
-/// refused, but how is not known from the record.
+/// Whether the recorded proposal leaves something out that mattered. An unknown action was refused whatever its params
+/// were, and is refused again.
 fn holds_secrets(json: &Json) -> bool {
     let params = |proposal: Option<&Json>| proposal.and_then(|proposal| proposal.get("params")?.as_object().cloned());
     let modified = json.get("command").and_then(|command| command.get("modified")?.get("proposal"));
+    let unknown_action = refused_as(json, "ACTION_NOT_ALLOWED");
     let left_out = |value: &Json| {
-        let marked = value.get("secret").or_else(|| value.get("withheld"));
-        marked == Some(&Json::Bool(true)) && value.as_object().is_some_and(|members| members.len() == 1)
+        let alone = value.as_object().is_some_and(|members| members.len() == 1);
+        let says = |word: &str| alone && value.get(word) == Some(&Json::Bool(true));
+        says("secret") || says("withheld") && !unknown_action
     };
     [json.get("proposal"), modified].into_iter().filter_map(params).any(|params| params.values().any(left_out))
+}
+
+fn refused_as(json: &Json, code: &str) -> bool {
+    let findings = json.get("findings").and_then(Json::as_list).unwrap_or_default();
+    findings.iter().any(|finding| text(finding, "code") == Some(code))
 }

@@ -2,6 +2,7 @@
 
 use crate::answer_slot::{Waiter, slot};
 use crate::contracts::{Contracts, Line};
+use crate::input::read_input;
 use crate::lanes::{Bounds, Lane, Lanes};
 use crate::mint::Minted;
 use crate::ports::store::{Store, StoreFault, StoredRecord};
@@ -12,6 +13,7 @@ use kernel::change::{Act, Change, HumanAnswer, Registration};
 use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
 use kernel::contract::Origin;
 use kernel::contract::amend::Amendment;
+use kernel::envelope::statement::Proof;
 use kernel::escalation::EscalationRow;
 use kernel::evaluator::Compiled;
 use kernel::finding::{Finding, Gate};
@@ -66,12 +68,14 @@ pub struct Arrival {
     pub trust_provenance: bool,
     /// What validators outside said.
     pub advice: Vec<Finding>,
+    /// What the agent signed.
+    pub proof: Option<Arc<Proof>>,
 }
 
 impl Arrival {
     /// Through a door that vouches for its caller.
     pub fn through(door: Door) -> Arrival {
-        Arrival { door, trust_provenance: false, advice: Vec::new() }
+        Arrival { door, trust_provenance: false, advice: Vec::new(), proof: None }
     }
 }
 
@@ -156,8 +160,8 @@ impl Runtime {
 
     /// Judges what an agent sent.
     pub fn judge(&self, bytes: &[u8], arrival: Arrival) -> Pending {
-        match Proposal::parse(bytes) {
-            Ok(proposal) => self.submit(proposal, arrival),
+        match read_input(bytes) {
+            Ok((proposal, proof)) => self.submit(proposal, Arrival { proof, ..arrival }),
             Err(malformed) => {
                 let tenant = self.inner.options.tenant.clone();
                 let id = Minted::id();
@@ -288,7 +292,7 @@ impl Inner {
                 let provenance = Provenance::of(proposal, arrival.trust_provenance);
                 let line = self.contracts.line(tenant, &proposal.agent)?;
                 let formed = self.submission(proposal.clone(), line, provenance, ids.clone(), arrival.door.clone());
-                Command::Submit(Arc::new(formed.advised(arrival.advice.clone())))
+                Command::Submit(Arc::new(formed.advised(arrival.advice.clone()).proved(arrival.proof.clone())))
             }
             Form::Refuse(refused) => Command::Refuse(refused.clone()),
             Form::Change(change) => Command::Change(change.clone()),

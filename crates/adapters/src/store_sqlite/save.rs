@@ -101,6 +101,13 @@ pub(super) fn forget_old_writers(connection: &Connection) -> Result<(), StoreFau
     Ok(())
 }
 
+/// Removes bodies and salts; leaves stay.
+pub(super) fn erase(connection: &Connection, from: u64, to: u64) -> Result<u64, StoreFault> {
+    const SQL: &str = "UPDATE ledger SET body = NULL, salt = NULL WHERE idx >= ?1 AND idx < ?2 AND body IS NOT NULL";
+    let erased = connection.execute(SQL, (integer(from)?, integer(to)?)).map_err(fault)?;
+    Ok(erased as u64)
+}
+
 /// Writes something, so that what an interrupted commit left at the end of the log is written over.
 pub(super) fn fence(connection: &Connection, batch: BatchId) -> Result<(), StoreFault> {
     let written = connection.execute("UPDATE meta SET value = ?1 WHERE name = 'fence'", [batch.0.to_be_bytes()]);

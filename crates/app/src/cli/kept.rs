@@ -51,6 +51,9 @@ pub enum AgentsCommand {
         /// The version the agent says it has
         #[arg(long, value_name = "SEMVER")]
         agent_version: Option<String>,
+        /// The public key it signs with, as `writkeeper sign --new` printed it; from then on it must sign
+        #[arg(long, value_name = "HEX")]
+        key: Option<String>,
         /// How long the session token counts
         #[arg(long, value_name = "DURATION", default_value = "24h")]
         session: String,

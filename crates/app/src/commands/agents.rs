@@ -26,8 +26,10 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
     match args.command.as_ref().unwrap_or(&AgentsCommand::List) {
         AgentsCommand::List => list(&store::open(location)?, json)?,
         AgentsCommand::Show { agent } => show::run(&store::open(location)?, agent, json)?,
-        AgentsCommand::Register { contract, agent_version, session } => {
-            change::register(location, json, contract, agent_version.as_ref(), session)?;
+        AgentsCommand::Register { contract, agent_version, key, session } => {
+            let newcomer =
+                change::Newcomer { path: contract, version: agent_version.as_ref(), key: key.as_deref(), session };
+            change::register(location, json, &newcomer)?;
         }
         AgentsCommand::Activate { contract, allow_inert } => {
             change::activate(location, json, contract, *allow_inert)?;

@@ -1,6 +1,7 @@
 //! `writkeeper bench`: how fast this machine decides, and what the pieces cost.
 
 mod durable;
+mod proof;
 
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
@@ -215,6 +216,13 @@ fn print_durable(figures: &Value) -> anyhow::Result<()> {
             number(format!("/durable/{in_flight}/ratio_to_raw")),
         );
     }
+    say!(
+        "  sealing: {:.0} decisions/s without, {:.0} with ({:.1} % less); verifying {:.0} entries/s",
+        number("/seal/off/decisions_per_s".to_owned()),
+        number("/seal/on/decisions_per_s".to_owned()),
+        number("/seal/overhead_percent".to_owned()),
+        number("/verify/entries_per_s".to_owned()),
+    );
     say!(
         "  killed in the middle: {:.0} acknowledged, {:.0} of them missing",
         number("/killed/acknowledged".to_owned()),

@@ -4,6 +4,7 @@ mod prepare;
 mod stored;
 
 use crate::cli::DecideArgs;
+use crate::commands::ledger;
 use crate::commands::lines::Lines;
 use crate::contract_file;
 use crate::exit::{Exit, InvalidData, UsageError};
@@ -28,6 +29,9 @@ use std::path::Path;
 use std::sync::Arc;
 use stored::StoredRun;
 
+/// Receipts written in one run; more are had from `ledger receipt` or an export.
+const RECEIPTS_MAX: usize = 10_000;
+
 /// What became of a line.
 pub struct Judged {
     answer: Answer,
@@ -44,7 +48,18 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
     match (&args.store, contract) {
         (Some(location), contract) => {
             let run = StoredRun::open(args, location, contract, &context, at)?;
-            judge_lines(args, |_, line| Some(run.judge(line)))
+            let mut decided = Vec::new();
+            let exit = judge_lines(args, |_, line| {
+                let judged = run.judge(line);
+                if args.receipts.is_some() && judged.is_decided && decided.len() < RECEIPTS_MAX {
+                    decided.push(judged.answer.id.clone());
+                }
+                Some(judged)
+            })?;
+            if let Some(folder) = args.receipts.as_deref().filter(|_| !decided.is_empty()) {
+                ledger::write_receipts(location, &decided, folder)?;
+            }
+            Ok(exit)
         }
         (None, Some(contract)) => {
             let mut run = PureRun::new(contract, context, at, args.trust_provenance);

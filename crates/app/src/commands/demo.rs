@@ -2,6 +2,7 @@
 
 mod bank;
 mod desk;
+mod history;
 mod scenes;
 
 use crate::cli::DemoArgs;
@@ -26,6 +27,7 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
     for (index, scene) in SCENES.iter().enumerate() {
         play(index, scene, &desk, &bank, args.json)?;
     }
+    history::play(SCENES.len() + 1, &desk.close(), &bank, args.json)?;
     if !args.json {
         print_closing()?;
     }

@@ -1,8 +1,10 @@
-//! Reading scenario files: fenced blocks `yaml`, `json`, `proposals`, `changes` and `versions`; prose between them.
+//! Reading scenario files: fenced blocks `yaml`, `json`, `proposals`, `changes`, `signed` and `versions`; prose between them.
 //!
 //! A `yaml` block starts a step with a fresh world; a `json` block is its context; `proposals` hold
 //! `# name`, the proposal on one line, and `=> VERDICT CODES`; before a second such block stores are closed and opened
-//! again. `changes` are the same for what is no proposal, and are carried out on stores only.
+//! again. `changes` are the same for what is no proposal, and are carried out on stores only. `signed` are proposals of an
+//! agent with a registered key: `sign` what, `by` whom, having seen which snapshot (`saw`), what was `altered` afterwards,
+//! what state was `set` before, or the same `again`.
 
 use std::path::PathBuf;
 
@@ -19,6 +21,8 @@ pub(crate) struct Step {
     /// How many cases come before each restart.
     pub(crate) restarts: Vec<usize>,
     pub(crate) changes: Vec<Case>,
+    /// Proposals that an agent with a registered key signs, or should.
+    pub(crate) signed: Vec<Case>,
 }
 
 impl Step {
@@ -72,6 +76,7 @@ fn read(path: &PathBuf) -> Scenario {
                 cases: Vec::new(),
                 restarts: Vec::new(),
                 changes: Vec::new(),
+                signed: Vec::new(),
             }),
             "json" => last(&mut scenario).context = body,
             "proposals" => {
@@ -79,6 +84,7 @@ fn read(path: &PathBuf) -> Scenario {
                 step.restarts.push(step.cases.len());
                 step.cases.extend(cases(&body));
             }
+            "signed" => last(&mut scenario).signed.extend(cases(&body)),
             "changes" => last(&mut scenario).changes.extend(cases(&body)),
             "versions" => scenario.versions.extend(body.lines().map(version_row)),
             other => panic!("{}: no block is called `{other}`", path.display()),

@@ -43,6 +43,9 @@ pub(crate) fn through_the_runtime(step: &Step, open: impl Fn(Arc<ManualClock>) -
     for case in &step.changes {
         assert_eq!(changed(&runtime, &case.proposal), case.expected, "{}", case.name);
     }
+    if !step.signed.is_empty() {
+        crate::signed::check(&runtime, &contract, &step.signed);
+    }
     lines
 }
 
@@ -71,7 +74,7 @@ fn changed(runtime: &Runtime, line: &str) -> String {
     format!("ACCEPT {}", holds.to_canonical())
 }
 
-fn operator() -> Actor {
+pub(crate) fn operator() -> Actor {
     Actor::Operator("ann".to_owned())
 }
 

@@ -7,6 +7,7 @@ mod people;
 mod registry;
 mod resolving;
 mod undoing;
+mod upkeep;
 
 use super::{expiry, standing};
 use crate::agent::Actor;
@@ -17,7 +18,7 @@ use crate::outcome::{Answer, AnsweredIntent, Done, Outcome, Verdict};
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::time::Instant;
-use crate::world::{Entity, Halt, Key, KeySet, Row, TenantRow, World};
+use crate::world::{Entity, Halt, Key, KeySet, Loaded, Row, TenantRow, World};
 use std::sync::Arc;
 
 /// What came of a change.
@@ -110,6 +111,7 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
             keys.insert(key(Entity::DueIntents));
         }
         Act::Halt { .. } | Act::Resume { .. } => {}
+        Act::Upkeep(upkeep) => keys.extend(upkeep::keys(upkeep, &key)),
     }
     keys
 }
@@ -146,6 +148,7 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
         },
         Act::Halt { because } => switch(world, change, Some(because), at),
         Act::Resume { .. } => switch(world, change, None, at),
+        Act::Upkeep(upkeep) => upkeep::carry_out(world, change, upkeep, at),
     }
 }
 
@@ -159,7 +162,12 @@ fn switch(world: &mut World, change: &Change, because: Option<&String>, at: Inst
     }
     let halted = because.map(|because| Halt { by: change.actor.text(), because: because.clone(), at });
     let body = Json::object([("halted", Json::Bool(halted.is_some()))]);
-    world.put(key(change, Entity::Tenant), Row::Tenant(TenantRow { halted }));
+    let tenant = key(change, Entity::Tenant);
+    let holds = match world.get(&tenant) {
+        Loaded::Present(Row::Tenant(row)) => row.holds.clone(),
+        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => Vec::new(),
+    };
+    world.put(tenant, Row::Tenant(TenantRow { halted, holds }));
     Came::done(body)
 }
 

@@ -53,6 +53,8 @@ pub(super) fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &
         snapshot,
         effect_key: touched.effect.as_ref().map(|(name, _)| name.as_str()),
         effect,
+        proof: submission.proof.as_deref(),
+        proof_used: touched.proof.as_ref().is_some_and(|key| matches!(world.get(key), Loaded::Present(_))),
         resources: touched.resources.iter().map(|(name, key)| (name.as_str(), resource_row(world, key))).collect(),
     }
 }

@@ -57,7 +57,9 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
         findings: judgement.findings.into(),
         intent: intent.map(AnsweredIntent::Made),
     };
-    if let Some(key) = touched.idempotency.clone() {
+    // A proof that was refused as used before stays with the proposal that used it first.
+    let proof = touched.proof.clone().filter(|key| !matches!(world.get(key), Loaded::Present(_)));
+    for key in [touched.idempotency.clone(), proof].into_iter().flatten() {
         let stored = StoredAnswer { fingerprint: submission.proposal.fingerprint, answer: answer.clone() };
         world.put_for_record(key, Row::Idempotency(Box::new(stored)), records.len());
     }

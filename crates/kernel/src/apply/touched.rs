@@ -23,6 +23,8 @@ pub(crate) struct Touched {
     pub tenant: Key,
     /// The stored answer, where the proposal has an idempotency key.
     pub idempotency: Option<Key>,
+    /// Where it is kept that a proof was used.
+    pub proof: Option<Key>,
     /// The agent.
     pub agent: Key,
     /// The flow.
@@ -70,6 +72,11 @@ impl Touched {
         Touched {
             tenant: key(Entity::Tenant),
             idempotency: idempotency.map(|name| key(Entity::Idempotency(agent.clone(), name.clone()))),
+            proof: submission.proof.as_ref().map(|proof| {
+                // No caller can choose a key that starts with a blank.
+                let name = format!(" proof:{}", proof.envelope().digest());
+                key(Entity::Idempotency(agent.clone(), name))
+            }),
             agent: key(Entity::Agent(agent.clone())),
             flow: key(Entity::Flow(submission.flow_id().to_owned())),
             flow_named: proposal.flow.is_some(),
@@ -93,8 +100,8 @@ impl Touched {
     pub(super) fn named(&self) -> impl Iterator<Item = &Key> {
         let single = [&self.tenant, &self.agent, &self.escalations].into_iter();
         let flow = Some(&self.flow).filter(|_| self.flow_named);
-        let optional =
-            [flow, self.idempotency.as_ref(), self.effect.as_ref().map(|(_, key)| key), self.snapshot.as_ref()];
+        let effect = self.effect.as_ref().map(|(_, key)| key);
+        let optional = [flow, self.idempotency.as_ref(), self.proof.as_ref(), effect, self.snapshot.as_ref()];
         let many = self.resources.values().chain(self.budgets.values()).chain(&self.local);
         let above = self.ancestors.iter().flat_map(|(agent, budgets)| std::iter::once(agent).chain(budgets.values()));
         single

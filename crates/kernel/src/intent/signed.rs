@@ -51,7 +51,7 @@ impl SignedIntent {
         note.verify(known).map_err(|_| "no known key has signed it")?;
         let body = note.text().strip_prefix(HEADING).and_then(|rest| rest.strip_prefix('\n'));
         let body = body.ok_or("it is signed, but no intent")?;
-        let json = Json::parse_within(body.trim_end_matches('\n').as_bytes(), &Bounds::FILE).ok();
+        let json = Json::parse_within(body.trim_end_matches('\n').as_bytes(), &Bounds::OWN).ok();
         let read = json.as_ref().and_then(read).ok_or("it is signed, but cannot be read")?;
         if read.executor != executor {
             return Err("it is for another executor");

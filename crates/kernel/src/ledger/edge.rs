@@ -3,6 +3,7 @@
 use super::merkle::{TreeFull, TreeHash};
 use super::tile_path::{TILE_LEVELS, TILE_WIDTH, TileKind, TilePath};
 use super::tiles::{self, TileProblem, full_subtree};
+use crate::bugs::{self, Bug};
 use std::fmt;
 
 /// A tile and its bytes, ready to be published.
@@ -79,7 +80,8 @@ impl Edge {
         let mut hash = leaf;
         for (level, hashes) in (0..).zip(&mut self.levels) {
             hashes.push(hash);
-            if hashes.len() < usize::from(TILE_WIDTH) {
+            let width = usize::from(TILE_WIDTH) - usize::from(bugs::on(Bug::TileOffByOne));
+            if hashes.len() < width {
                 break;
             }
             let row = std::mem::take(hashes);
@@ -139,6 +141,15 @@ mod tests {
             });
             assert_eq!(restored.as_ref(), Ok(&edge), "{size}");
         }
+    }
+
+    #[cfg(feature = "bugs")]
+    #[test]
+    fn a_tile_that_is_off_by_one_is_noticed() {
+        let noticed = bugs::with(Bug::TileOffByOne, || {
+            std::panic::catch_unwind(every_size_publishes_exactly_the_tiles_that_changed).is_err()
+        });
+        assert!(noticed, "a tile that ends one entry too early must be noticed");
     }
 
     #[test]

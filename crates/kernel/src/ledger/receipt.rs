@@ -1,17 +1,21 @@
 //! Receipts: one text that proves to a stranger that an entry is in the log (`c2sp.org/tlog-proof@v1`).
 
+use super::export::{read_salt, salt_text};
+use super::keyring::Keyring;
 use super::merkle::TreeHash;
-use super::note::{NOTE_BYTES_MAX, Note, NoteProblem};
+use super::note::{Note, NoteProblem};
 use super::policy::{Policy, TrustProblem, Trusted};
 use super::proof::{PROOF_HASHES_MAX, ProofProblem, verify_inclusion};
 use super::text::{decimal, from_base64, to_base64};
+use crate::json::{Bounds, Json};
+use crate::record::Sealed;
 use std::fmt;
 
 /// The first line.
 pub const RECEIPT_FIRST_LINE: &str = "c2sp.org/tlog-proof@v1";
 
-/// Longest receipt: a note, a proof, and as much beside it as a note may have.
-pub const RECEIPT_BYTES_MAX: usize = 2 * NOTE_BYTES_MAX;
+/// Longest receipt: a note, a proof, and beside it the record in full.
+pub const RECEIPT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Why text is no receipt.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,6 +70,21 @@ pub enum UnprovenReceipt {
     Checkpoint(TrustProblem),
     /// The entry is not at its place under the checkpoint.
     Entry(ProofProblem),
+    /// It does not carry the entry, which has to be given beside it.
+    NoEntry,
+    /// It carries a body that is not the entry's.
+    OtherBody,
+}
+
+/// The entry that a receipt carries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Carried {
+    /// What is hashed into the tree.
+    pub leaf: String,
+    /// The record in full and its salt, unless it was erased.
+    pub body: Option<(String, [u8; 16])>,
+    /// The keys of the log as the receipt states them.
+    pub keyring: Keyring,
 }
 
 impl fmt::Display for UnprovenReceipt {
@@ -74,6 +93,8 @@ impl fmt::Display for UnprovenReceipt {
             UnprovenReceipt::Form(problem) => problem.fmt(formatter),
             UnprovenReceipt::Checkpoint(problem) => problem.fmt(formatter),
             UnprovenReceipt::Entry(problem) => write!(formatter, "the entry is not proved: {problem}"),
+            UnprovenReceipt::NoEntry => formatter.write_str("the receipt does not carry its entry"),
+            UnprovenReceipt::OtherBody => formatter.write_str("the body is not that of the entry"),
         }
     }
 }
@@ -162,7 +183,45 @@ impl Receipt {
         &self.checkpoint
     }
 
-    /// What somebody put beside the proof. **Nothing vouches for it**: no signature covers it, and we never write it.
+    /// Puts leaf, body, salt and the public keys beside the proof, so that the receipt can be checked alone.
+    ///
+    /// The proof covers the leaf, the leaf covers body and salt, the keys fit the signature or not, and there is one
+    /// text for all of them: what is changed here is noticed like everything else. Whose keys they are is another
+    /// question, which only someone who knows them already can answer.
+    pub fn carrying(mut self, leaf: &str, body: Option<(&str, [u8; 16])>, keyring: &Keyring) -> Receipt {
+        self.extra = Some(carried_json(leaf, body, keyring).to_canonical().into_bytes());
+        self
+    }
+
+    /// Leaf, body and salt as [`Receipt::carrying`] wrote them; `None` if something else stands there.
+    pub fn carried(&self) -> Option<Carried> {
+        let extra = self.extra.as_deref()?;
+        let json = Json::parse_within(extra, &Bounds::OWN).ok()?;
+        let leaf = json.get("leaf")?.as_text()?.to_owned();
+        let body = match (json.get("body")?, json.get("salt")?) {
+            (Json::Text(body), Json::Text(salt)) => Some((body.clone(), read_salt(salt)?)),
+            _ => None,
+        };
+        let shown = body.as_ref().map(|(body, salt)| (body.as_str(), *salt));
+        let keyring = Keyring::parse(json.get("keyring")?.as_text()?).ok()?;
+        let same = carried_json(&leaf, shown, &keyring).to_canonical().as_bytes() == extra;
+        same.then_some(Carried { leaf, body, keyring })
+    }
+
+    /// Checks a receipt that carries its entry: the entry is in the log, and the body is the entry's.
+    pub fn verify_carried(&self, policy: &Policy) -> Result<(Trusted, Carried), UnprovenReceipt> {
+        let carried = self.carried().ok_or(UnprovenReceipt::NoEntry)?;
+        let trusted = self.verify(policy, carried.leaf.as_bytes())?;
+        if let Some((body, salt)) = &carried.body {
+            let sealed = Sealed { leaf: carried.leaf.clone(), body: body.clone(), salt: *salt };
+            if !sealed.is_consistent() {
+                return Err(UnprovenReceipt::OtherBody);
+            }
+        }
+        Ok((trusted, carried))
+    }
+
+    /// What somebody put beside the proof. **Nothing vouches for it** unless it is what [`Receipt::carried`] reads.
     pub fn unproven_extra(&self) -> Option<&[u8]> {
         self.extra.as_deref()
     }
@@ -180,6 +239,15 @@ impl Receipt {
             .map_err(UnprovenReceipt::Entry)?;
         Ok(trusted)
     }
+}
+
+fn carried_json(leaf: &str, body: Option<(&str, [u8; 16])>, keyring: &Keyring) -> Json {
+    Json::object([
+        ("body", Json::from(body.map(|(body, _)| body.to_owned()))),
+        ("keyring", Json::text(keyring.to_string())),
+        ("leaf", Json::text(leaf)),
+        ("salt", Json::from(body.map(|(_, salt)| salt_text(&salt)))),
+    ])
 }
 
 impl fmt::Display for Receipt {

@@ -11,12 +11,12 @@ pub(super) fn decimal(text: &str) -> Option<u64> {
 }
 
 /// Standard base64 with padding.
-pub(super) fn to_base64(bytes: impl AsRef<[u8]>) -> String {
+pub(crate) fn to_base64(bytes: impl AsRef<[u8]>) -> String {
     STANDARD.encode(bytes)
 }
 
 /// Reads standard base64; missing padding and stray bits behind the last byte are refused.
-pub(super) fn from_base64(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn from_base64(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 

@@ -33,6 +33,13 @@ pub trait Store: Send {
     /// Whether a batch whose commit was ambiguous is durable. Afterwards it can no longer become durable.
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault>;
 
+    /// Removes the bodies and salts of entries, from one up to, not including, another; how many there were.
+    ///
+    /// Whoever calls this has recorded that it happens. Leaves stay for ever.
+    fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault> {
+        Err(StoreFault::Refused(format!("this store cannot erase entries {from} to {to}")))
+    }
+
     /// A second connection that only reads.
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault>;
 }

@@ -4,6 +4,8 @@ use super::{Finding, SourceFile};
 
 /// RFC 8785 prints doubles and the door asks whether that changes a number; monitors compute statistics.
 const FLOATS_ALLOWED: &[&str] = &[
+    // Hashes of the Python reference, which prints its floats; nothing judges by them.
+    "crates/kernel/src/compat.rs",
     "crates/kernel/src/json/canonical.rs",
     "crates/kernel/src/json/parse.rs",
     "crates/kernel/src/monitors.rs",

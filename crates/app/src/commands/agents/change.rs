@@ -7,6 +7,8 @@ use crate::store;
 use crate::terminal::{STRONG, paint, say};
 use kernel::agent::{AgentStatus, Session};
 use kernel::change::Act;
+use kernel::change::upkeep::Upkeep;
+use kernel::envelope::read_key;
 use kernel::finding::visible;
 use kernel::ids::Digest;
 use kernel::json::Json;
@@ -15,14 +17,24 @@ use runtime::{Answered, Minted};
 use std::path::Path;
 use std::sync::Arc;
 
+/// An agent as it comes.
+pub struct Newcomer<'a> {
+    /// Its contract.
+    pub path: &'a Path,
+    /// The version it says it has.
+    pub version: Option<&'a String>,
+    /// The public key it signs with.
+    pub key: Option<&'a str>,
+    /// How long its session token counts.
+    pub session: &'a str,
+}
+
 /// Makes an agent known. The token is printed once and kept only as a hash.
-pub fn register(
-    location: &str,
-    json: bool,
-    path: &Path,
-    version: Option<&String>,
-    session: &str,
-) -> anyhow::Result<()> {
+pub fn register(location: &str, json: bool, newcomer: &Newcomer<'_>) -> anyhow::Result<()> {
+    let Newcomer { path, version, key, session } = newcomer;
+    let unread =
+        |text: &str| UsageError(format!("--key `{text}` is not the 64 digits that `writkeeper sign --new` printed"));
+    let key = key.map(|text| read_key(text).ok_or_else(|| unread(text))).transpose()?;
     let problem = || UsageError(format!("--session `{session}` is no duration, such as 24h or 30d"));
     let counts = Duration::parse(session).ok_or_else(problem)?;
     let contract = Arc::new(contract_file::open(path)?.loaded.compiled);
@@ -30,7 +42,12 @@ pub fn register(
     let token = Minted::token();
     let session = Session { token_hash: Digest::of(&token), expires: store::now().plus(counts) };
     let expires = session.expires;
-    let answered = store::done(runtime.register(store::operator(), contract.clone(), version.cloned(), Some(session)))?;
+    let version = version.cloned();
+    let answered = store::done(runtime.register(store::operator(), contract.clone(), version, Some(session)))?;
+    if let Some(key) = key {
+        let upkeep = Upkeep::EnrolKey { agent: contract.contract.agent.clone(), key };
+        store::done(runtime.change(store::operator(), Act::Upkeep(upkeep)))?;
+    }
     let name = &contract.contract.agent;
     if json {
         let mut body = answered.body;

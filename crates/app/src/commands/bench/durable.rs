@@ -30,7 +30,7 @@ const AGENTS: usize = 8;
 const FILL_ROWS: u64 = 5_000;
 
 /// A folder beside the current one's files that goes away again: the disk that counts is the one a store would use.
-struct Folder(PathBuf);
+pub(super) struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> anyhow::Result<Folder> {
@@ -39,7 +39,7 @@ impl Folder {
         Ok(Folder(path))
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(super) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 }
@@ -75,6 +75,7 @@ pub fn figures(budget: Duration, growth: bool) -> anyhow::Result<Map<String, Val
     all.insert("raw_sqlite".to_owned(), Value::Object(raw));
     all.insert("durable".to_owned(), Value::Object(durable));
     all.insert("pragma".to_owned(), pragmas);
+    all.extend(super::proof::figures(&folder, budget)?);
     all.insert("killed".to_owned(), killed(&folder, budget)?);
     if growth {
         all.insert("growth".to_owned(), grown(&folder, budget)?);
@@ -84,7 +85,7 @@ pub fn figures(budget: Duration, growth: bool) -> anyhow::Result<Map<String, Val
 
 /// How idempotency keys and flows arrive.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Keys {
+pub(super) enum Keys {
     /// In order of time, as our doors mint them.
     Ordered,
     /// In no order, as a caller may choose them.
@@ -131,7 +132,7 @@ fn proposal(number: u64, keys: Keys) -> String {
 }
 
 /// Keeps so many in flight until the time is over; what counts was answered, so it is durable.
-fn decisions(path: &Path, in_flight: usize, budget: Duration, keys: Keys) -> anyhow::Result<Value> {
+pub(super) fn decisions(path: &Path, in_flight: usize, budget: Duration, keys: Keys) -> anyhow::Result<Value> {
     let runtime = start(path)?;
     let size_before = size(path)?;
     let mut waiting: VecDeque<(Instant, Pending)> = VecDeque::new();

@@ -8,10 +8,9 @@ use adapters::system_clock::SystemClock;
 use kernel::command::Door;
 use kernel::context::Context;
 use kernel::evaluator::Compiled;
-use kernel::proposal::Proposal;
 use kernel::time::Instant;
 use runtime::memory::ManualClock;
-use runtime::{Arrival, Runtime};
+use runtime::{Arrival, Runtime, read_input};
 use std::sync::Arc;
 
 /// A run whose decisions are kept.
@@ -50,10 +49,10 @@ impl StoredRun {
 
     /// Judges one line; when it returns, the decision is durable.
     pub fn judge(&self, line: &[u8]) -> Judged {
-        let pending = match Proposal::parse(line) {
-            Ok(proposal) => {
+        let pending = match read_input(line) {
+            Ok((proposal, proof)) => {
                 self.set_clock(proposal.created_at);
-                self.runtime.submit(proposal, self.arrival.clone())
+                self.runtime.submit(proposal, Arrival { proof, ..self.arrival.clone() })
             }
             Err(_) => {
                 self.set_clock(None);

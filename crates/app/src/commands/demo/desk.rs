@@ -15,7 +15,7 @@ use kernel::outcome::Answer;
 use kernel::stored::Kind;
 use kernel::world::Row;
 use runtime::{Answered, Arrival, PersonAnswer, Runtime};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Whose contract it is, and who else has one like it.
@@ -25,7 +25,7 @@ const AGENTS: [&str; 2] = ["refund-bot", "helpdesk-bot"];
 const QUESTIONS_MAX: usize = 64;
 
 /// Where decisions are made and kept.
-pub struct Desk(Runtime);
+pub struct Desk(Runtime, PathBuf);
 
 impl Desk {
     /// Opens a store in a folder and puts the contract in force for both agents.
@@ -39,7 +39,7 @@ impl Desk {
             store::done(runtime.register(store::operator(), contract.clone(), None, None))?;
             store::done(runtime.activate(store::operator(), contract))?;
         }
-        Ok(Desk(runtime))
+        Ok(Desk(runtime, path))
     }
 
     /// Does what a step says; earlier answers of the scene tell which questions there are.
@@ -84,6 +84,11 @@ impl Desk {
             (row.proposal_id == *asked).then(|| (key.entity.parts().0.to_owned(), *row))
         });
         questions.next().context("the step asked nothing")
+    }
+
+    /// Closes the desk; its store is left behind.
+    pub fn close(self) -> PathBuf {
+        self.1
     }
 
     /// The agent says that the bank did it.

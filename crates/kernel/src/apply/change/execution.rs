@@ -233,7 +233,8 @@ pub(super) fn with(mut body: Json, key: &str, value: Json) -> Json {
 
 /// What stands against starting now: the kill switch, the agent's standing and that of everyone above it, its time.
 fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant) -> Option<Finding> {
-    if let Loaded::Present(Row::Tenant(TenantRow { halted: Some(halt) })) = world.get(&key(change, Entity::Tenant)) {
+    if let Loaded::Present(Row::Tenant(TenantRow { halted: Some(halt), .. })) = world.get(&key(change, Entity::Tenant))
+    {
         let finding = Finding::reject(Gate::Agent, Reason::Halted);
         return Some(finding.with("by", halt.by.as_str()).with("because", halt.because.as_str()));
     }

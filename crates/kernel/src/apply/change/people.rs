@@ -254,7 +254,9 @@ fn stands(finding: &Finding) -> bool {
         Code::Known(Reason::BudgetExceeded) => finding.gate == Gate::Retry,
         Code::Known(_) | Code::Custom { .. } => false,
     };
-    finding.effect == Effect::Reject && finding.gate != Gate::Validity && !replaced
+    // The question was signed when it was asked; the answer is the person's.
+    let own = matches!(finding.gate, Gate::Validity | Gate::Proof);
+    finding.effect == Effect::Reject && !own && !replaced
 }
 
 /// The safe default: nobody answered, so it is over.

@@ -1,0 +1,336 @@
+//! A signer in a folder of its own, apart from the store: private keys, the keyring, and what was signed last.
+//!
+//! ```text
+//! keyring            the public keys, from which size to which
+//! KEYID.key          a private key, readable by its owner only
+//! signed             what was stated last; it is there from the first key on, so that a lost one is noticed
+//! checkpoints/SIZE   checkpoints that were published on request
+//! earlier/N/         the keyring and checkpoints of a log that a discontinuity ended
+//! ```
+
+use crate::durable_file::{private_folder, random_seed, replace};
+use kernel::ledger::checkpoint::Checkpoint;
+use kernel::ledger::discontinuity::Discontinuity;
+use kernel::ledger::keyring::Keyring;
+use kernel::ledger::keys::{KeyId, NoteSigner, VerifierKey};
+use kernel::ledger::merkle::TreeHash;
+use kernel::ledger::note::Note;
+use kernel::ledger::publish::{History, may_sign};
+use runtime::crash::crash_point;
+use runtime::ports::signer::{Signer, SignerFault, Stated};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The first line of `signed`.
+const FORMAT: &str = "writkeeper/signer/v1";
+
+/// Largest file that is read here.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// A signer whose keys lie in files.
+pub struct FileSigner {
+    folder: PathBuf,
+    keyring: Keyring,
+    secrets: Vec<NoteSigner>,
+    stated: Stated,
+    from: u64,
+    /// Held as long as the signer lives: two of them could sign two histories.
+    _lock: File,
+}
+
+impl FileSigner {
+    /// The folder that belongs to a store, unless someone says otherwise.
+    pub fn folder_of(store: &str) -> PathBuf {
+        PathBuf::from(format!("{}.keys", store.strip_prefix("sqlite:").unwrap_or(store)))
+    }
+
+    /// Whether there is a signer in a folder. The keyring is made last: without one nothing was ever signed, unless
+    /// `signed` says otherwise, and then the keyring was lost.
+    pub fn is_at(folder: &Path) -> bool {
+        let stated = std::fs::read_to_string(folder.join("signed")).ok();
+        let has_stated = stated.is_some_and(|text| !matches!(parse_signed(&text), Some((_, Stated::Nothing))));
+        folder.join("keyring").exists() || has_stated
+    }
+
+    /// Makes a new log with its first key.
+    pub fn create(folder: &Path, origin: &str) -> Result<FileSigner, SignerFault> {
+        private_folder(folder).map_err(|error| unavailable(folder, error))?;
+        let lock = lock(folder)?;
+        if FileSigner::is_at(folder) {
+            return Err(SignerFault::Unavailable(format!("`{}` holds the keys of a log already", folder.display())));
+        }
+        let secret = fresh_key(origin)?;
+        let keyring =
+            Keyring::new(secret.verifier()).map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
+        let signer = FileSigner {
+            folder: folder.to_path_buf(),
+            keyring,
+            secrets: vec![secret],
+            stated: Stated::Nothing,
+            from: 0,
+            _lock: lock,
+        };
+        signer.keep_secrets()?;
+        signer.keep_stated(&Stated::Nothing)?;
+        signer.keep_keyring(&signer.keyring)?;
+        Ok(signer)
+    }
+
+    /// Opens the signer in a folder. A missing file is a reason to stop, never to start anew.
+    pub fn open(folder: &Path) -> Result<FileSigner, SignerFault> {
+        let lock = lock(folder)?;
+        let damaged = |name: &str, problem: &str| {
+            SignerFault::Unavailable(format!("`{}` {problem}", folder.join(name).display()))
+        };
+        let keyring = Keyring::parse(&read(&folder.join("keyring"))?);
+        let keyring = keyring.map_err(|problem| damaged("keyring", &problem.to_string()))?;
+        let (from, stated) = parse_signed(&read(&folder.join("signed"))?)
+            .ok_or_else(|| damaged("signed", "cannot be read: what was signed last is not known"))?;
+        let mut secrets = Vec::new();
+        for period in keyring.periods().iter().filter(|period| period.last.is_none()) {
+            secrets.push(secret(folder, &period.key)?);
+        }
+        Ok(FileSigner { folder: folder.to_path_buf(), keyring, secrets, stated, from, _lock: lock })
+    }
+
+    /// Lets a new key sign beside those in use, from the next size on.
+    pub fn introduce_key(&mut self) -> Result<VerifierKey, SignerFault> {
+        let key = fresh_key(self.keyring.origin())?;
+        let last = match &self.stated {
+            Stated::Signed(note) => Checkpoint::parse(note.text()).ok(),
+            Stated::Nothing | Stated::Declared(_) => None,
+        };
+        let Some(last) = last else {
+            return Err(SignerFault::Unavailable(
+                "sign a checkpoint with the first key before another joins".to_owned(),
+            ));
+        };
+        let mut keyring = self.keyring.clone();
+        let refused = |problem: kernel::ledger::keyring::KeyringProblem| SignerFault::Unavailable(problem.to_string());
+        keyring.introduce(key.verifier(), &last).map_err(refused)?;
+        let verifier = key.verifier();
+        self.secrets.push(key);
+        self.keep_secrets()?;
+        self.keep_keyring(&keyring)?;
+        self.keyring = keyring;
+        Ok(verifier)
+    }
+
+    /// Ends a key at the last checkpoint, which it must have signed beside one that stays.
+    pub fn retire_key(&mut self, id: KeyId) -> Result<(), SignerFault> {
+        let Stated::Signed(note) = &self.stated else {
+            return Err(SignerFault::Unavailable("nothing was signed yet".to_owned()));
+        };
+        let mut keyring = self.keyring.clone();
+        keyring.retire(id, note).map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
+        self.keep_keyring(&keyring)?;
+        self.keyring = keyring;
+        self.secrets.retain(|secret| secret.verifier().id() != id);
+        Ok(())
+    }
+
+    /// Ends this log and starts another one, whose first entry is the declaration at this index of the ledger.
+    pub fn follow(self, declared: &Discontinuity, from: u64) -> Result<FileSigner, SignerFault> {
+        let earlier = self.folder.join("earlier");
+        private_folder(&earlier).map_err(|error| unavailable(&earlier, error))?;
+        let number = self.earlier().len();
+        let place = earlier.join(number.to_string());
+        private_folder(&place).map_err(|error| unavailable(&place, error))?;
+        let moved = |name: &str| {
+            let (old, new) = (self.folder.join(name), place.join(name));
+            match std::fs::rename(&old, &new) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(unavailable(&old, error)),
+                _ => Ok(()),
+            }
+        };
+        write(&place.join("from"), self.from.to_string().as_bytes(), 0o600)?;
+        moved("checkpoints")?;
+        let secret = fresh_key(declared.origin())?;
+        let keyring =
+            Keyring::new(secret.verifier()).map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
+        let (secrets, stated) = (vec![secret], Stated::Declared(declared.clone()));
+        moved("keyring")?;
+        moved("signed")?;
+        let next = FileSigner { keyring, secrets, stated, from, ..self };
+        next.keep_secrets()?;
+        next.keep_stated(&next.stated)?;
+        next.keep_keyring(&next.keyring)?;
+        Ok(next)
+    }
+
+    /// Keeps the last checkpoint where exports find it.
+    pub fn publish(&self) -> Result<(), SignerFault> {
+        let Stated::Signed(note) = &self.stated else { return Ok(()) };
+        let folder = self.folder.join("checkpoints");
+        private_folder(&folder).map_err(|error| unavailable(&folder, error))?;
+        write(&folder.join(self.stated.size().to_string()), note.to_string().as_bytes(), 0o644)
+    }
+
+    /// Published checkpoints, the smallest first.
+    pub fn published(&self) -> Result<Vec<Note>, SignerFault> {
+        published_in(&self.folder)
+    }
+
+    /// Logs that ended: where they started, their keys and checkpoints, the oldest first.
+    pub fn earlier_logs(&self) -> Result<Vec<(u64, Keyring, Vec<Note>)>, SignerFault> {
+        let mut logs = Vec::new();
+        for folder in self.earlier() {
+            let keyring = Keyring::parse(&read(&folder.join("keyring"))?);
+            let keyring = keyring.map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
+            let from = read(&folder.join("from"))?.trim().parse().unwrap_or(0);
+            logs.push((from, keyring, published_in(&folder)?));
+        }
+        Ok(logs)
+    }
+
+    /// The private keys in use, for what else is signed in the name of this log.
+    pub fn secrets(&self) -> &[NoteSigner] {
+        &self.secrets
+    }
+
+    fn earlier(&self) -> Vec<PathBuf> {
+        let all = (0..).map(|number: u32| self.folder.join("earlier").join(number.to_string()));
+        all.take_while(|folder| folder.join("keyring").exists()).collect()
+    }
+
+    fn keep_secrets(&self) -> Result<(), SignerFault> {
+        for secret in &self.secrets {
+            let path = self.folder.join(format!("{}.key", secret.verifier().id()));
+            if !path.exists() {
+                write(&path, format!("{}\n", secret.to_secret_text()).as_bytes(), 0o600)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_keyring(&self, keyring: &Keyring) -> Result<(), SignerFault> {
+        crash_point("keys.before_rename");
+        write(&self.folder.join("keyring"), keyring.to_string().as_bytes(), 0o644)
+    }
+
+    fn keep_stated(&self, stated: &Stated) -> Result<(), SignerFault> {
+        let said = match stated {
+            Stated::Nothing => "nothing\n".to_owned(),
+            Stated::Signed(note) => format!("signed\n{note}"),
+            Stated::Declared(declared) => format!("declared\n{}", String::from_utf8_lossy(&declared.entry())),
+        };
+        write(&self.folder.join("signed"), format!("{FORMAT}\nfrom {}\n{said}", self.from).as_bytes(), 0o600)
+    }
+}
+
+impl Signer for FileSigner {
+    fn keyring(&self) -> &Keyring {
+        &self.keyring
+    }
+
+    fn from(&self) -> u64 {
+        self.from
+    }
+
+    fn stated(&self) -> &Stated {
+        &self.stated
+    }
+
+    fn sign(&mut self, next: Checkpoint, proof: &[TreeHash]) -> Result<Note, SignerFault> {
+        let last = match &self.stated {
+            Stated::Signed(note) => Some(Checkpoint::parse(note.text()).map_err(|problem| {
+                SignerFault::Unavailable(format!("what was signed last cannot be read: {problem}"))
+            })?),
+            Stated::Nothing | Stated::Declared(_) => None,
+        };
+        let history = match (&self.stated, &last) {
+            (Stated::Declared(declared), _) => History::Discontinued { declared, inclusion: proof },
+            (_, Some(last)) => History::Published { last, growth: proof },
+            (Stated::Nothing | Stated::Signed(_), None) => History::Fresh,
+        };
+        let size = next.size();
+        let permit = may_sign(history, next).map_err(SignerFault::Refused)?;
+        let valid: Vec<VerifierKey> = self.keyring.valid_at(size).cloned().collect();
+        let signers: Vec<&NoteSigner> =
+            self.secrets.iter().filter(|secret| valid.contains(&secret.verifier())).collect();
+        let note = permit.sign(&self.keyring, &signers).map_err(SignerFault::Refused)?;
+        let stated = Stated::Signed(note.clone());
+        // Durable first: a signature that left without being remembered could be followed by another history.
+        if stated != self.stated {
+            self.keep_stated(&stated)?;
+            self.stated = stated;
+        }
+        Ok(note)
+    }
+}
+
+fn parse_signed(text: &str) -> Option<(u64, Stated)> {
+    let rest = text.strip_prefix(FORMAT)?.strip_prefix("\nfrom ")?;
+    let (from, rest) = rest.split_once('\n')?;
+    let (word, rest) = rest.split_once('\n')?;
+    let stated = match word {
+        "nothing" if rest.is_empty() => Stated::Nothing,
+        "signed" => Stated::Signed(Note::parse(rest.as_bytes()).ok()?),
+        "declared" => Stated::Declared(Discontinuity::parse(rest.as_bytes()).ok()?),
+        _ => return None,
+    };
+    Some((from.parse().ok()?, stated))
+}
+
+fn published_in(folder: &Path) -> Result<Vec<Note>, SignerFault> {
+    let folder = folder.join("checkpoints");
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(unavailable(&folder, error)),
+    };
+    let sizes = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u64>().ok());
+    let mut sizes: Vec<u64> = sizes.collect();
+    sizes.sort_unstable();
+    let mut notes = Vec::new();
+    for size in sizes {
+        let path = folder.join(size.to_string());
+        let note = Note::parse(read(&path)?.as_bytes());
+        notes.push(note.map_err(|problem| SignerFault::Unavailable(format!("`{}`: {problem}", path.display())))?);
+    }
+    Ok(notes)
+}
+
+/// A private key; one that others can read is not used.
+fn secret(folder: &Path, key: &VerifierKey) -> Result<NoteSigner, SignerFault> {
+    let path = folder.join(format!("{}.key", key.id()));
+    let metadata = std::fs::metadata(&path).map_err(|error| unavailable(&path, error))?;
+    if metadata.permissions().mode() & 0o077 != 0 {
+        let problem = format!("`{}` can be read by others; run `chmod 600` on it", path.display());
+        return Err(SignerFault::Unavailable(problem));
+    }
+    let signer = NoteSigner::parse(read(&path)?.trim_end());
+    let signer = signer.ok().filter(|signer| signer.verifier() == *key);
+    signer.ok_or_else(|| SignerFault::Unavailable(format!("`{}` is not the key of the keyring", path.display())))
+}
+
+fn fresh_key(origin: &str) -> Result<NoteSigner, SignerFault> {
+    let seed = random_seed().map_err(|error| SignerFault::Unavailable(format!("no random bytes: {error}")))?;
+    NoteSigner::new(origin, &seed).ok_or_else(|| SignerFault::Unavailable(format!("`{origin}` cannot name a log")))
+}
+
+fn lock(folder: &Path) -> Result<File, SignerFault> {
+    let path = folder.join("lock");
+    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = file.map_err(|error| unavailable(&path, error))?;
+    file.lock().map_err(|error| unavailable(&path, error))?;
+    Ok(file)
+}
+
+fn read(path: &Path) -> Result<String, SignerFault> {
+    let length = std::fs::metadata(path).map_err(|error| unavailable(path, error))?.len();
+    if length > FILE_BYTES_MAX {
+        return Err(SignerFault::Unavailable(format!("`{}` is too large", path.display())));
+    }
+    std::fs::read_to_string(path).map_err(|error| unavailable(path, error))
+}
+
+fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), SignerFault> {
+    replace(path, bytes, mode).map_err(|error| unavailable(path, error))
+}
+
+fn unavailable(path: &Path, error: std::io::Error) -> SignerFault {
+    SignerFault::Unavailable(format!("`{}`: {error}", path.display()))
+}

@@ -1,0 +1,232 @@
+//! `writkeeper ledger …`: seal, hand out, keep keys, erase.
+
+mod keys;
+mod receipts;
+mod upkeep;
+
+use crate::cli::proof::{LedgerArgs, LedgerCommand};
+use crate::exit::{Exit, InvalidData, Refused};
+use crate::store;
+use crate::terminal::{self, GOOD, STRONG, paint, say};
+use adapters::export_files::{ExportPath, write_part};
+use adapters::open::open_store;
+use adapters::signer_file::FileSigner;
+use adapters::system_clock::SystemClock;
+use kernel::json::Json;
+use kernel::ledger::checkpoint::Checkpoint;
+use kernel::ledger::export::{CHECKPOINTS_MAX, Header, LogHead};
+use kernel::ledger::note::Note;
+use runtime::export::stated_size;
+use runtime::ports::signer::{Signer, SignerFault, Stated};
+use runtime::ports::store::Reader;
+use runtime::seal::{Seal, SealFault, demand_whole, tiles};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Does what was asked of the ledger.
+pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
+    let site = Site::of(args);
+    match &args.command {
+        LedgerCommand::Export { out } => export(&site, out)?,
+        LedgerCommand::Checkpoint => {
+            let (_, note) = site.sealed()?;
+            if site.json {
+                say!("{}", checkpoint_json(&note).to_canonical());
+            } else {
+                terminal::write_data(&note.to_string())?;
+            }
+        }
+        LedgerCommand::Tiles { out } => publish_tiles(&site, out)?,
+        LedgerCommand::Receipt { ids, out } => receipts::run(&site, ids, out.as_deref())?,
+        LedgerCommand::Keys { command } => keys::run(&site, command.as_ref())?,
+        LedgerCommand::Erase { id, from, to, because } => {
+            upkeep::erase(&site, id.as_deref(), from.zip(*to), because)?;
+        }
+        LedgerCommand::Hold { name, from, to, because } => upkeep::hold(&site, name, *from, *to, because)?,
+        LedgerCommand::Release { name, because } => upkeep::release(&site, name, because)?,
+        LedgerCommand::Discontinue { because } => keys::discontinue(&site, because)?,
+    }
+    Ok(Exit::Fine)
+}
+
+/// A store and the keys that belong to it.
+pub struct Site {
+    pub location: String,
+    pub folder: PathBuf,
+    pub json: bool,
+    /// Whether a first key is announced.
+    pub quiet: bool,
+}
+
+impl Site {
+    fn of(args: &LedgerArgs) -> Site {
+        let folder = args.keys.clone().unwrap_or_else(|| FileSigner::folder_of(&args.kept.store));
+        Site { location: args.kept.store.clone(), folder, json: args.kept.json, quiet: false }
+    }
+
+    /// Of a store with its keys beside it.
+    pub fn beside(location: &str) -> Site {
+        Site { location: location.to_owned(), folder: FileSigner::folder_of(location), json: false, quiet: false }
+    }
+
+    /// The same, where nobody has to be told of a first key.
+    pub fn quiet(location: &str) -> Site {
+        Site { quiet: true, ..Site::beside(location) }
+    }
+
+    /// What is committed, for reading.
+    pub fn reader(&self) -> anyhow::Result<Box<dyn Reader>> {
+        store::exists(&self.location)?;
+        let store = open_store(&self.location, Arc::new(SystemClock)).map_err(store::unread)?;
+        store.reader().map_err(store::unread)
+    }
+
+    /// The signer, made on first use: an export must not need a ceremony.
+    pub fn signer(&self) -> anyhow::Result<FileSigner> {
+        if FileSigner::is_at(&self.folder) {
+            return FileSigner::open(&self.folder).map_err(unsigned);
+        }
+        let signer = FileSigner::create(&self.folder, &keys::random_origin()).map_err(unsigned)?;
+        let key = signer.keyring().periods().first().map(|period| period.key.to_string()).unwrap_or_default();
+        if self.quiet {
+            return Ok(signer);
+        }
+        terminal::note(&format!(
+            "this ledger had no key; a new one is in `{}`. Keep that folder safe and apart from the store. \
+             Tell whoever verifies: {key}",
+            self.folder.display()
+        ));
+        Ok(signer)
+    }
+
+    /// Signs over everything that is committed, and keeps the checkpoint for exports.
+    pub fn sealed(&self) -> anyhow::Result<(FileSigner, Note)> {
+        let mut reader = self.reader()?;
+        let mut signer = self.signer()?;
+        let published = signer.published().map_err(unsigned)?;
+        let published: Vec<Checkpoint> =
+            published.iter().filter_map(|note| Checkpoint::parse(note.text()).ok()).collect();
+        let committed = reader.size().map_err(store::unread)?;
+        demand_whole(&signer, &published.iter().collect::<Vec<_>>(), committed).map_err(unsealed)?;
+        let note = Seal::of(signer.from()).checkpoint(reader.as_mut(), &mut signer).map_err(unsealed)?;
+        signer.publish().map_err(unsigned)?;
+        Ok((signer, note))
+    }
+}
+
+/// Receipts for decisions that were just made, as files named after them.
+pub fn write_receipts(location: &str, ids: &[String], folder: &Path) -> anyhow::Result<()> {
+    receipts::write_all(&Site::beside(location), ids, folder)
+}
+
+/// Exports everything into a file; how many entries there are.
+pub fn export_to(site: &Site, out: &Path) -> anyhow::Result<u64> {
+    let (signer, note) = site.sealed()?;
+    let header = header(&signer, &note)?;
+    ExportPath::File(out.to_path_buf()).write(site.reader()?.as_mut(), &header).map_err(unsealed)?;
+    Ok(header.size)
+}
+
+fn export(site: &Site, out: &Path) -> anyhow::Result<()> {
+    let (signer, note) = site.sealed()?;
+    let header = header(&signer, &note)?;
+    let ends_with_slash = out.to_string_lossy().ends_with('/');
+    let path = if out.is_dir() || ends_with_slash {
+        ExportPath::Folder(out.to_path_buf())
+    } else {
+        ExportPath::File(out.to_path_buf())
+    };
+    path.write(site.reader()?.as_mut(), &header).map_err(unsealed)?;
+    let key = signer.keyring().periods().last().map(|period| period.key.to_string()).unwrap_or_default();
+    if site.json {
+        let members = [
+            ("out", Json::text(out.to_string_lossy())),
+            ("entries", Json::from(header.size)),
+            ("checkpoint", checkpoint_json(&note)),
+            ("key", Json::text(key)),
+        ];
+        say!("{}", Json::object(members).to_canonical());
+        return Ok(());
+    }
+    say!("{} {} entries in {}", paint(GOOD, "exported"), header.size, out.display());
+    say!("key  {key}");
+    say!("next: writkeeper verify {}", out.display());
+    Ok(())
+}
+
+/// What an export says about itself: every log there was, and the latest checkpoints of each.
+fn header(signer: &FileSigner, note: &Note) -> anyhow::Result<Header> {
+    let latest = |mut notes: Vec<Note>, upto: Option<u64>| {
+        notes.retain(|note| upto.is_none_or(|upto| stated_size(note) <= upto));
+        let surplus = notes.len().saturating_sub(CHECKPOINTS_MAX);
+        notes.split_off(surplus)
+    };
+    let earlier = signer.earlier_logs().map_err(unsigned)?;
+    let mut logs: Vec<LogHead> = earlier
+        .into_iter()
+        .map(|(from, keyring, notes)| LogHead { keyring, from, checkpoints: latest(notes, None) })
+        .collect();
+    let size = stated_size(note);
+    let checkpoints = latest(signer.published().map_err(unsigned)?, Some(size));
+    logs.push(LogHead { keyring: signer.keyring().clone(), from: signer.from(), checkpoints });
+    Ok(Header { logs, size: signer.from() + size })
+}
+
+fn publish_tiles(site: &Site, out: &Path) -> anyhow::Result<()> {
+    let (signer, note) = site.sealed()?;
+    let mut written = 0_u64;
+    let mut publish = |tile: &kernel::ledger::edge::Tile| {
+        written += 1;
+        write_part(out, &tile.path.to_string(), &tile.bytes).map_err(|error| format!("`{}`: {error}", tile.path))
+    };
+    tiles(site.reader()?.as_mut(), signer.from(), stated_size(&note), &mut publish).map_err(unsealed)?;
+    // The checkpoint comes last: whoever reads it finds every tile it speaks of.
+    runtime::crash::crash_point("publish.before_checkpoint");
+    write_part(out, "checkpoint", note.to_string().as_bytes())
+        .map_err(|error| InvalidData(format!("cannot write into `{}`: {error}", out.display())))?;
+    if site.json {
+        let members = [("tiles", Json::from(written)), ("checkpoint", checkpoint_json(&note))];
+        say!("{}", Json::object(members).to_canonical());
+        return Ok(());
+    }
+    say!("{} {written} tiles and bundles in {}", paint(GOOD, "published"), paint(STRONG, out.display()));
+    Ok(())
+}
+
+fn checkpoint_json(note: &Note) -> Json {
+    let checkpoint = Checkpoint::parse(note.text()).ok();
+    let field = |show: fn(&Checkpoint) -> String| Json::from(checkpoint.as_ref().map(show));
+    Json::object([
+        ("origin", field(|checkpoint| checkpoint.origin().to_owned())),
+        ("size", checkpoint.as_ref().map_or(Json::Null, |checkpoint| Json::from(checkpoint.size()))),
+        ("root", field(|checkpoint| checkpoint.root().to_string())),
+        ("note", Json::text(note.to_string())),
+    ])
+}
+
+/// What was stated last, if anything.
+fn last_checkpoint(signer: &FileSigner) -> Option<Checkpoint> {
+    match signer.stated() {
+        Stated::Signed(note) => Checkpoint::parse(note.text()).ok(),
+        Stated::Nothing | Stated::Declared(_) => None,
+    }
+}
+
+pub fn unsigned(fault: SignerFault) -> anyhow::Error {
+    match fault {
+        SignerFault::Refused(refusal) => Refused(format!(
+            "the checkpoint must not be signed: {refusal}; if entries are really lost, \
+             `writkeeper ledger discontinue --because TEXT` says so and goes on"
+        ))
+        .into(),
+        SignerFault::Unavailable(problem) => InvalidData(problem).into(),
+    }
+}
+
+pub fn unsealed(fault: SealFault) -> anyhow::Error {
+    match fault {
+        SealFault::Store(fault) => store::unread(fault),
+        SealFault::Signer(fault) => unsigned(fault),
+        SealFault::NoEntry(_) => InvalidData(fault.to_string()).into(),
+    }
+}

@@ -1,0 +1,173 @@
+//! Keys: the first one, the next one, the last of an old one; and what to do when entries are lost.
+
+use super::{Site, last_checkpoint, unsealed, unsigned};
+use crate::cli::proof::KeysCommand;
+use crate::exit::{InvalidData, Refused};
+use crate::store;
+use crate::terminal::{ATTENTION, FAINT, GOOD, STRONG, paint, say};
+use adapters::open::open_store;
+use adapters::signer_file::FileSigner;
+use adapters::system_clock::SystemClock;
+use kernel::change::Act;
+use kernel::change::upkeep::Upkeep;
+use kernel::ids::TENANT_DEFAULT;
+use kernel::json::Json;
+use kernel::ledger::checkpoint::Checkpoint;
+use kernel::ledger::discontinuity::Discontinuity;
+use kernel::ledger::merkle::{Frontier, TreeHash};
+use runtime::Minted;
+use runtime::ports::signer::Signer;
+use runtime::ports::store::Reader;
+use runtime::seal::{Seal, append_declaration};
+use std::sync::Arc;
+
+/// Records read at once.
+const PAGE: usize = 512;
+
+pub fn run(site: &Site, command: Option<&KeysCommand>) -> anyhow::Result<()> {
+    match command.unwrap_or(&KeysCommand::List) {
+        KeysCommand::List => list(site),
+        KeysCommand::New { origin } => new(site, origin.as_deref()),
+        KeysCommand::Retire { id } => retire(site, id),
+    }
+}
+
+/// A name that no other log has.
+pub fn random_origin() -> String {
+    let random: String = Minted::random_id().chars().filter(|letter| *letter != '-').take(12).collect();
+    format!("writkeeper.local/{random}/0")
+}
+
+fn list(site: &Site) -> anyhow::Result<()> {
+    if !FileSigner::is_at(&site.folder) {
+        let problem =
+            format!("there are no keys in `{}`; `writkeeper ledger keys new` makes one", site.folder.display());
+        return Err(InvalidData(problem).into());
+    }
+    let signer = FileSigner::open(&site.folder).map_err(unsigned)?;
+    for period in signer.keyring().periods() {
+        let last = period.last.map_or_else(|| "-".to_owned(), |last| last.to_string());
+        if site.json {
+            let members = [
+                ("id", Json::text(period.key.id().to_string())),
+                ("key", Json::text(period.key.to_string())),
+                ("from", Json::from(period.from)),
+                ("last", period.last.map_or(Json::Null, Json::from)),
+            ];
+            say!("{}", Json::object(members).to_canonical());
+        } else {
+            let state = if period.last.is_none() { paint(GOOD, "in use") } else { paint(FAINT, "retired") };
+            say!("{} {state} sizes {} to {last}  {}", paint(STRONG, period.key.id()), period.from, period.key);
+        }
+    }
+    Ok(())
+}
+
+fn new(site: &Site, origin: Option<&str>) -> anyhow::Result<()> {
+    if !FileSigner::is_at(&site.folder) {
+        let origin = origin.map_or_else(random_origin, str::to_owned);
+        let signer = FileSigner::create(&site.folder, &origin).map_err(unsigned)?;
+        let key = signer.keyring().periods().first().map(|period| period.key.to_string()).unwrap_or_default();
+        return told(site, "made", &key);
+    }
+    if origin.is_some() {
+        let problem = "the log has its name already; leave --origin out to add a key to it".to_owned();
+        return Err(InvalidData(problem).into());
+    }
+    // The new key counts from the size behind the last checkpoint, so there must be one.
+    let (mut signer, _) = site.sealed()?;
+    let key = signer.introduce_key().map_err(unsigned)?;
+    record(site, &signer, &format!("key {} joins", key.id()))?;
+    told(site, "joins from the next checkpoint on", &key.to_string())
+}
+
+fn retire(site: &Site, id: &str) -> anyhow::Result<()> {
+    let (mut signer, _) = site.sealed()?;
+    let known = signer.keyring().periods().iter().map(|period| period.key.id()).find(|known| known.to_string() == id);
+    let known = known.ok_or_else(|| InvalidData(format!("the log has no key `{id}`; `ledger keys` lists them")))?;
+    signer.retire_key(known).map_err(unsigned)?;
+    record(site, &signer, &format!("key {id} retires"))?;
+    told(site, "retired", id)
+}
+
+/// A change of keys stands in the ledger itself, signed by whoever signs the next checkpoint.
+fn record(site: &Site, signer: &FileSigner, because: &str) -> anyhow::Result<()> {
+    let runtime = store::open(&site.location)?;
+    let upkeep = Upkeep::Rotate { keyring: signer.keyring().clone(), because: because.to_owned() };
+    store::done(runtime.change(store::operator(), Act::Upkeep(upkeep))).map(|_| ())
+}
+
+fn told(site: &Site, what: &str, key: &str) -> anyhow::Result<()> {
+    if site.json {
+        let members = [("key", Json::text(key)), ("folder", Json::text(site.folder.to_string_lossy()))];
+        say!("{}", Json::object(members).to_canonical());
+    } else {
+        say!("{} {key}", paint(GOOD, what));
+    }
+    Ok(())
+}
+
+/// Ends a log whose entries were lost. What was published stays published; the new log says so in its first entry.
+pub fn discontinue(site: &Site, because: &str) -> anyhow::Result<()> {
+    let mut reader = site.reader()?;
+    let signer = FileSigner::open(&site.folder).map_err(unsigned)?;
+    let Some(published) = last_checkpoint(&signer) else {
+        return Err(Refused("nothing was ever signed, so nothing can be lost".to_owned()).into());
+    };
+    let committed = reader.size().map_err(store::unread)?;
+    let kept = kept(reader.as_mut(), &signer, &published)?;
+    if kept == published {
+        let problem = "nothing is lost: the ledger continues what was signed; `ledger checkpoint` signs it".to_owned();
+        return Err(Refused(problem).into());
+    }
+    let next = match published
+        .origin()
+        .rsplit_once('/')
+        .and_then(|(name, number)| Some((name, number.parse::<u64>().ok()?)))
+    {
+        Some((name, number)) => format!("{name}/{}", number + 1),
+        None => format!("{}/1", published.origin()),
+    };
+    let declared = Discontinuity::declare(TENANT_DEFAULT, &next, &published, &kept, because);
+    let declared = declared.map_err(|problem| InvalidData(problem.to_string()))?;
+    let mut store = open_store(&site.location, Arc::new(SystemClock)).map_err(store::unread)?;
+    let from = append_declaration(store.as_mut(), &declared).map_err(store::unread)?;
+    debug_assert!(from >= committed, "a ledger only grows");
+    let mut signer = signer.follow(&declared, from).map_err(unsigned)?;
+    let note = Seal::of(from).checkpoint(reader.as_mut(), &mut signer).map_err(unsealed)?;
+    signer.publish().map_err(unsigned)?;
+    let lost = declared.lost();
+    say!("{} log {next} starts at entry {from}", paint(ATTENTION, "discontinued:"));
+    say!("{} of {} published entries are lost; everyone who verifies will read that", lost.end - lost.start, lost.end);
+    say!("checkpoint {}", runtime::export::stated_size(&note));
+    Ok(())
+}
+
+/// What is left of the log: the largest published checkpoint that the rows still lead to, or all of them where fewer
+/// are left than were signed.
+fn kept(reader: &mut dyn Reader, signer: &FileSigner, published: &Checkpoint) -> anyhow::Result<Checkpoint> {
+    let size = reader.size().map_err(store::unread)?.saturating_sub(signer.from());
+    let notes = signer.published().map_err(unsigned)?;
+    let known: Vec<Checkpoint> = notes.iter().filter_map(|note| Checkpoint::parse(note.text()).ok()).collect();
+    let mut frontier = Frontier::default();
+    let mut proved = Checkpoint::new(published.origin(), 0, TreeHash::of_nothing()).ok();
+    while frontier.size() < size {
+        let page = reader.records(signer.from() + frontier.size(), PAGE).map_err(store::unread)?;
+        if page.is_empty() {
+            break;
+        }
+        for record in page {
+            let _ = frontier.append(TreeHash::of_leaf(record.leaf.as_bytes()));
+            let fits = |known: &&Checkpoint| known.size() == frontier.size() && known.root() == frontier.root();
+            if let Some(fitting) = known.iter().chain([published]).find(fits) {
+                proved = Some(fitting.clone());
+            }
+        }
+    }
+    let all = Checkpoint::new(published.origin(), frontier.size(), frontier.root()).ok();
+    let contradicted = known.iter().chain([published]).any(|known| {
+        proved.as_ref().is_some_and(|proved| known.size() > proved.size()) && known.size() <= frontier.size()
+    });
+    let kept = if contradicted || size > published.size() { proved } else { all };
+    kept.ok_or_else(|| InvalidData("the log cannot be named".to_owned()).into())
+}

@@ -1,0 +1,107 @@
+//! Receipts: one text per decision that a stranger can check.
+
+use super::{Site, unsealed};
+use crate::exit::InvalidData;
+use crate::store;
+use crate::terminal::{self, GOOD, paint, say};
+use kernel::json::{Bounds, Json};
+use kernel::ledger::receipt::Receipt;
+use runtime::ports::signer::Signer;
+use runtime::ports::store::Reader;
+use runtime::seal::receipts;
+use std::path::Path;
+
+/// Records read at once, from the end.
+const PAGE: u64 = 512;
+
+pub fn run(site: &Site, ids: &[String], out: Option<&Path>) -> anyhow::Result<()> {
+    let made = make(site, ids)?;
+    match (out, made.as_slice()) {
+        (None, made) => {
+            for receipt in made {
+                terminal::write_data(&receipt.to_string())?;
+            }
+        }
+        (Some(path), [receipt]) if !path.is_dir() => {
+            write(path, receipt)?;
+            say!("{} {}", paint(GOOD, "receipt"), path.display());
+        }
+        (Some(folder), made) => {
+            write_into(folder, ids, made)?;
+            say!("{} {} in {}", paint(GOOD, "receipts"), made.len(), folder.display());
+        }
+    }
+    Ok(())
+}
+
+/// Writes a receipt for each id into a folder.
+pub fn write_all(site: &Site, ids: &[String], folder: &Path) -> anyhow::Result<()> {
+    write_into(folder, ids, &make(site, ids)?)
+}
+
+fn write_into(folder: &Path, ids: &[String], made: &[Receipt]) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
+    ids.iter().zip(made).try_for_each(|(id, one)| write(&folder.join(format!("{}.receipt", file_name(id))), one))
+}
+
+/// Seals what is committed and makes a receipt for each id.
+pub fn make(site: &Site, ids: &[String]) -> anyhow::Result<Vec<Receipt>> {
+    let (signer, note) = site.sealed()?;
+    let mut reader = site.reader()?;
+    let mut indices = Vec::with_capacity(ids.len());
+    for id in ids {
+        let index = entry_of(reader.as_mut(), id)?;
+        let within = index.checked_sub(signer.from());
+        indices.push(
+            within.ok_or_else(|| {
+                InvalidData(format!("entry {index} is of a log that ended; only its exports prove it"))
+            })?,
+        );
+    }
+    let made = receipts(reader.as_mut(), signer.from(), signer.keyring(), &note, &indices);
+    made.map_err(unsealed)
+}
+
+/// The entry that tells of an id, or that has this index. Looks from the end, where ids are asked for.
+pub fn entry_of(reader: &mut dyn Reader, id: &str) -> anyhow::Result<u64> {
+    let size = reader.size().map_err(store::unread)?;
+    if let Some(index) = id.parse::<u64>().ok().filter(|index| *index < size) {
+        return Ok(index);
+    }
+    let mut end = size;
+    while end > 0 {
+        let start = end.saturating_sub(PAGE);
+        let records = reader.records(start, (end - start) as usize).map_err(store::unread)?;
+        for record in records.iter().rev() {
+            let body = record.body.as_ref().filter(|(body, _)| body.contains(id));
+            let json = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
+            if json.is_some_and(|json| names(&json, id)) {
+                return Ok(record.index);
+            }
+        }
+        end = start;
+    }
+    Err(InvalidData(format!("no record tells of `{id}`; give the id of a proposal, intent or question, or an index"))
+        .into())
+}
+
+fn names(body: &Json, id: &str) -> bool {
+    let fits = |json: Option<&Json>| json.and_then(Json::as_text) == Some(id);
+    let inner = |key: &str| body.get(key).and_then(|inner| inner.get("id"));
+    fits(body.get("proposal_id")) || fits(body.get("id")) || fits(inner("intent")) || fits(inner("escalation"))
+}
+
+fn write(path: &Path, receipt: &Receipt) -> anyhow::Result<()> {
+    std::fs::write(path, receipt.to_string()).map_err(|error| unwritten(path, &error))
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    InvalidData(format!("cannot write `{}`: {error}", path.display())).into()
+}
+
+/// An id may hold anything; a file name may not.
+pub fn file_name(id: &str) -> String {
+    id.chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || "-_.".contains(letter) { letter } else { '_' })
+        .collect()
+}

@@ -1,0 +1,96 @@
+//! Erasing bodies, and forbidding to.
+
+use super::Site;
+use super::receipts::entry_of;
+use crate::exit::InvalidData;
+use crate::store;
+use crate::terminal::{GOOD, paint, say};
+use adapters::open::open_store;
+use adapters::system_clock::SystemClock;
+use kernel::change::Act;
+use kernel::change::upkeep::Upkeep;
+use kernel::json::{Bounds, Json};
+use runtime::Answered;
+use runtime::ports::store::Reader;
+use std::sync::Arc;
+
+/// Records read at once.
+const PAGE: usize = 1_000;
+
+/// Entries one command erases: its record names every intent and question they tell of.
+const ERASED_MAX: u64 = 500;
+
+/// Records the erasure, then removes the bodies: a crash in between leaves a record and bodies that are still there, and
+/// the same command again removes them.
+pub fn erase(site: &Site, id: Option<&str>, range: Option<(u64, u64)>, because: &str) -> anyhow::Result<()> {
+    let (from, to) = match (id, range) {
+        (Some(id), _) => entry_of(site.reader()?.as_mut(), id).map(|index| (index, index + 1))?,
+        (None, Some(range)) => range,
+        (None, None) => return Err(InvalidData("give an id, or --from and --to".to_owned()).into()),
+    };
+    let size = site.reader()?.size().map_err(store::unread)?;
+    if to > size {
+        return Err(InvalidData(format!("the ledger has {size} entries, so nothing can be erased up to {to}")).into());
+    }
+    if to.saturating_sub(from) > ERASED_MAX {
+        let problem = format!("one command erases at most {ERASED_MAX} entries; {from} to {to} are more: go in steps");
+        return Err(InvalidData(problem).into());
+    }
+    let (intents, questions) = told_of(site.reader()?.as_mut(), from, to)?;
+    done(site, Upkeep::Erase { from, to, intents, questions, because: because.to_owned() })?;
+    runtime::crash::crash_point("erase.after_record");
+    let mut store = open_store(&site.location, Arc::new(SystemClock)).map_err(store::unread)?;
+    let erased = store.erase(from, to).map_err(store::unread)?;
+    if site.json {
+        say!("{}", Json::object([("erased", Json::from(erased))]).to_canonical());
+    } else {
+        let bodies = if erased == 1 { "body" } else { "bodies" };
+        say!(
+            "{} {erased} {bodies}; proofs stay, and `verify` will say \"not replayable: erased\"",
+            paint(GOOD, "erased")
+        );
+    }
+    Ok(())
+}
+
+/// The intents and questions that decisions in a range tell of: rows keep some of what the bodies say.
+fn told_of(reader: &mut dyn Reader, from: u64, to: u64) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+    let (mut intents, mut questions) = (Vec::new(), Vec::new());
+    let mut next = from;
+    while next < to {
+        let page = reader.records(next, PAGE.min(usize::try_from(to - next).unwrap_or(PAGE))).map_err(store::unread)?;
+        let Some(last) = page.last() else { break };
+        next = last.index + 1;
+        for (body, _) in page.iter().filter_map(|record| record.body.as_ref()) {
+            let Ok(json) = Json::parse_within(body.as_bytes(), &Bounds::OWN) else { continue };
+            let id = |key: &str| Some(json.get(key)?.get("id")?.as_text()?.to_owned());
+            intents.extend(id("intent"));
+            questions.extend(id("escalation"));
+        }
+    }
+    Ok((intents, questions))
+}
+
+/// Forbids to erase.
+pub fn hold(site: &Site, name: &str, from: u64, to: Option<u64>, because: &str) -> anyhow::Result<()> {
+    told(site, &done(site, Upkeep::Hold { hold: name.to_owned(), from, to, because: because.to_owned() })?, "held")
+}
+
+/// Ends a hold.
+pub fn release(site: &Site, name: &str, because: &str) -> anyhow::Result<()> {
+    told(site, &done(site, Upkeep::Release { hold: name.to_owned(), because: because.to_owned() })?, "released")
+}
+
+fn done(site: &Site, upkeep: Upkeep) -> anyhow::Result<Answered> {
+    let runtime = store::open(&site.location)?;
+    store::done(runtime.change(store::operator(), Act::Upkeep(upkeep)))
+}
+
+fn told(site: &Site, answered: &Answered, what: &str) -> anyhow::Result<()> {
+    if site.json {
+        say!("{}", answered.body.to_canonical());
+    } else {
+        say!("{}", paint(GOOD, what));
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! Receipts, signed intents and checkpoints: what fits into one small file.
+
+use super::trust::Trust;
+use super::{Outcome, Report};
+use kernel::envelope::statement::Proof;
+use kernel::envelope::{Envelope, INTENT_TYPE, PROOF_TYPE, key_text};
+use kernel::json::{Bounds, Json};
+use kernel::ledger::checkpoint::Checkpoint;
+use kernel::ledger::note::Note;
+use kernel::ledger::receipt::Receipt;
+use runtime::export::stated_size;
+
+/// One decision and the proof that it is in the ledger.
+pub fn receipt(bytes: &[u8], trust: &Trust) -> Report {
+    let mut report = Report::of("receipt");
+    let receipt = match Receipt::parse(bytes) {
+        Ok(receipt) => receipt,
+        Err(problem) => return report.damaged(problem.to_string()),
+    };
+    report.put("index", receipt.index());
+    let Some(carried) = receipt.carried() else {
+        return report.damaged("the entry beside the proof is missing or was changed");
+    };
+    let size = stated_size(receipt.checkpoint());
+    let signed = match trust.checkpoint(receipt.checkpoint(), Some(&carried.keyring)) {
+        Ok(signed) => signed,
+        Err(problem) => return report.damaged(problem),
+    };
+    let policy = match carried.keyring.policy_at(size, Vec::new(), 0) {
+        Ok(policy) => policy,
+        Err(problem) => return report.damaged(problem.to_string()),
+    };
+    if let Err(problem) = receipt.verify_carried(&policy) {
+        return report.damaged(problem.to_string());
+    }
+    report.line("entry", format!("{} of {size} in {}", receipt.index(), carried.keyring.origin()));
+    report.line("signed by", signed);
+    if !trust.is_stated() {
+        report.line("trust", "the key is the receipt's own; compare it with the one you know, or give --key");
+    }
+    report.put("size", size);
+    report.put("own_key", !trust.is_stated());
+    let Some((body, _)) = &carried.body else {
+        report.at_least(Outcome::Incomplete);
+        report.sum = "the entry is in the ledger; not replayable: erased".to_owned();
+        return report;
+    };
+    decided(&mut report, body);
+    report.sum = "the entry is in the ledger, and the record is the entry's".to_owned();
+    report
+}
+
+/// What the record tells, in one line.
+fn decided(report: &mut Report, body: &str) {
+    let Ok(json) = Json::parse_within(body.as_bytes(), &Bounds::OWN) else { return };
+    let text = |key: &str| json.get(key).and_then(Json::as_text).unwrap_or("-").to_owned();
+    let subject = json.get("proposal").and_then(|proposal| proposal.get("action")).and_then(Json::as_text);
+    let who = json.get("agent").and_then(Json::as_text).map_or_else(|| text("actor"), str::to_owned);
+    report.line(
+        "record",
+        format!("{} {} {} by {who} at {}", text("kind"), subject.unwrap_or(""), text("verdict"), text("at")),
+    );
+    report.put("verdict", Json::text(text("verdict")));
+    report.put("record", json);
+}
+
+/// A signed intent, or a proposal with its proof.
+pub fn envelope(json: &Json, trust: &Trust) -> Report {
+    let report = Report::of("signed envelope");
+    let envelope = match Envelope::from_json(json) {
+        Ok(envelope) => envelope,
+        Err(problem) => return report.damaged(problem.to_string()),
+    };
+    let mut report = match envelope.payload_type() {
+        INTENT_TYPE => Report::of("signed intent"),
+        PROOF_TYPE => Report::of("signed proposal"),
+        other => return report.damaged(format!("`{other}` is no type that is known here")),
+    };
+    let signers = envelope.signers();
+    if signers.len() != envelope.named_keys().count() {
+        return report.damaged("a signature does not fit the payload and its key");
+    }
+    let known: Vec<_> = signers.iter().filter(|key| trust.knows(key)).collect();
+    if trust.is_stated() && known.is_empty() {
+        return report.damaged("no key that was given has signed it");
+    }
+    for key in &signers {
+        report.line("signed by", key_text(key));
+    }
+    if !trust.is_stated() {
+        report.line("trust", "the key is the envelope's own; compare it with the one you know, or give --key");
+    }
+    report.put("own_key", !trust.is_stated());
+    report.put("keys", Json::texts(signers.iter().map(|key| key_text(key))));
+    match Json::parse_within(envelope.payload(), &Bounds::OWN) {
+        Ok(payload) => report.put("payload", payload),
+        Err(_) => return report.damaged("the payload is not JSON"),
+    }
+    if envelope.payload_type() == PROOF_TYPE {
+        let (proof, proposal) = Proof::open(envelope);
+        let fits =
+            proposal.ok().zip(proof.stated()).is_some_and(|(proposal, stated)| proposal.fingerprint == stated.proposal);
+        if !fits {
+            return report.damaged("the digest it states is not that of the proposal in it");
+        }
+    }
+    report.sum = "every signature fits".to_owned();
+    report
+}
+
+/// A checkpoint by itself, or beside others.
+pub fn checkpoint(note: &Note, trust: &Trust, all: &[(String, Note)], has_export: bool) -> Report {
+    let mut report = Report::of("checkpoint");
+    let Ok(own) = Checkpoint::parse(note.text()) else { return report.damaged("it cannot be read") };
+    report.put("size", own.size());
+    report.put("root", own.root().to_string());
+    report.line("log", own.origin());
+    report.line("tree", format!("{} entries, root {}", own.size(), own.root()));
+    match trust.checkpoint(note, None) {
+        Ok(signed) => report.line("signed by", signed),
+        Err(problem) if trust.is_stated() => return report.damaged(problem),
+        Err(problem) => {
+            report.line("signed by", problem);
+            if !has_export {
+                report.at_least(Outcome::Incomplete);
+            }
+        }
+    }
+    for (name, other) in all {
+        let Ok(other) = Checkpoint::parse(other.text()) else { continue };
+        if other.origin() != own.origin() {
+            return report.damaged(format!("`{name}` is of another log, `{}`", other.origin()));
+        }
+        if other.size() == own.size() && other.root() != own.root() {
+            return report
+                .damaged(format!("`{name}` has another root for {} entries: two histories were signed", own.size()));
+        }
+        if other.size() != own.size() && !has_export {
+            report.at_least(Outcome::Incomplete);
+            report.line(
+                "growth",
+                format!(
+                    "whether {} entries continue {} shows only the exported ledger: give it too",
+                    own.size().max(other.size()),
+                    own.size().min(other.size())
+                ),
+            );
+        }
+    }
+    report.sum = match report.outcome {
+        Outcome::Clean if has_export => "compared with the exported ledger".to_owned(),
+        Outcome::Clean => "the signature fits".to_owned(),
+        Outcome::Incomplete | Outcome::Damaged => "not everything could be checked".to_owned(),
+    };
+    report
+}

@@ -1,0 +1,132 @@
+//! Looking after the ledger: erasing bodies, holding them, changing keys. Each is a command, recorded like any other.
+
+use crate::envelope::{key_text, read_key};
+use crate::json::Json;
+use crate::ledger::ed25519::PublicKey;
+use crate::ledger::keyring::Keyring;
+use crate::stored::{optional_text, text_of, texts_of};
+
+/// What an operator does to the ledger.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Upkeep {
+    /// Bodies are erased; their leaves stay, and with them every proof.
+    Erase {
+        /// The first entry.
+        from: u64,
+        /// The entry behind the last.
+        to: u64,
+        /// Intents these entries tell of; their rows forget the params too.
+        intents: Vec<String>,
+        /// Questions these entries tell of; their rows forget the params too.
+        questions: Vec<String>,
+        /// Why.
+        because: String,
+    },
+    /// Bodies may not be erased.
+    Hold {
+        /// Names the hold.
+        hold: String,
+        /// The first entry.
+        from: u64,
+        /// The entry behind the last; also what is yet to come if there is none.
+        to: Option<u64>,
+        /// Why.
+        because: String,
+    },
+    /// A hold is over.
+    Release {
+        /// Which.
+        hold: String,
+        /// Why.
+        because: String,
+    },
+    /// The keys of the log change; the ring says which may sign from which size to which.
+    Rotate {
+        /// All of them, old and new.
+        keyring: Keyring,
+        /// Why.
+        because: String,
+    },
+    /// An agent's public key: from now on it signs what it proposes.
+    EnrolKey {
+        /// The agent.
+        agent: String,
+        /// Its key.
+        key: PublicKey,
+    },
+}
+
+impl Upkeep {
+    /// The word of records and listings.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Upkeep::Erase { .. } => "erase",
+            Upkeep::Hold { .. } => "legal_hold",
+            Upkeep::Release { .. } => "release_hold",
+            Upkeep::Rotate { .. } => "rotate_keys",
+            Upkeep::EnrolKey { .. } => "enrol_key",
+        }
+    }
+
+    /// Everything needed to carry it out again. Indices are texts: a JSON number is not exact beyond 2^53.
+    pub fn to_json(&self) -> Json {
+        let index = |index: u64| Json::text(index.to_string());
+        match self {
+            Upkeep::Erase { from, to, intents, questions, because } => Json::object([
+                ("from", index(*from)),
+                ("to", index(*to)),
+                ("intents", Json::texts(intents.iter().map(String::as_str))),
+                ("questions", Json::texts(questions.iter().map(String::as_str))),
+                ("because", Json::text(because.as_str())),
+            ]),
+            Upkeep::Hold { hold, from, to, because } => Json::object([
+                ("hold", Json::text(hold.as_str())),
+                ("from", index(*from)),
+                ("to", to.map_or(Json::Null, index)),
+                ("because", Json::text(because.as_str())),
+            ]),
+            Upkeep::Release { hold, because } => {
+                Json::object([("hold", Json::text(hold.as_str())), ("because", Json::text(because.as_str()))])
+            }
+            Upkeep::Rotate { keyring, because } => {
+                Json::object([("keyring", Json::text(keyring.to_string())), ("because", Json::text(because.as_str()))])
+            }
+            Upkeep::EnrolKey { agent, key } => {
+                Json::object([("agent", Json::text(agent.as_str())), ("key", Json::text(key_text(key)))])
+            }
+        }
+    }
+
+    /// Reads back what [`Upkeep::to_json`] wrote; `None` if the record is not one of these.
+    pub fn read(kind: &str, command: &Json) -> Option<Upkeep> {
+        let index = |key: &str| command.get(key)?.as_text()?.parse::<u64>().ok();
+        let because = || text_of(command, "because");
+        Some(match kind {
+            "erase" => Upkeep::Erase {
+                from: index("from")?,
+                to: index("to")?,
+                intents: texts_of(command, "intents")?,
+                questions: texts_of(command, "questions")?,
+                because: because()?,
+            },
+            "legal_hold" => Upkeep::Hold {
+                hold: text_of(command, "hold")?,
+                from: index("from")?,
+                to: match optional_text(command, "to") {
+                    Some(to) => Some(to.parse().ok()?),
+                    None => None,
+                },
+                because: because()?,
+            },
+            "release_hold" => Upkeep::Release { hold: text_of(command, "hold")?, because: because()? },
+            "rotate_keys" => Upkeep::Rotate {
+                keyring: Keyring::parse(command.get("keyring")?.as_text()?).ok()?,
+                because: because()?,
+            },
+            "enrol_key" => {
+                Upkeep::EnrolKey { agent: text_of(command, "agent")?, key: read_key(command.get("key")?.as_text()?)? }
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! What a caller may send: a proposal, or one in an envelope that its agent signed.
+
+use kernel::envelope::Envelope;
+use kernel::envelope::statement::Proof;
+use kernel::finding::{Finding, Gate};
+use kernel::json::Json;
+use kernel::proposal::{Malformed, Proposal};
+use kernel::reasons::Reason;
+use std::sync::Arc;
+
+/// What only an envelope has.
+const MARK: &[u8] = b"\"payloadType\"";
+
+/// Reads a proposal, with its proof if it came in an envelope. Signatures are checked here, before anything is locked.
+pub fn read_input(bytes: &[u8]) -> Result<(Proposal, Option<Arc<Proof>>), Malformed> {
+    // Most input is no envelope, and reading JSON twice costs as much as judging it.
+    let marked = bytes.windows(MARK.len()).any(|window| window == MARK);
+    let json = if marked { Json::parse(bytes).ok().filter(Envelope::is_meant) } else { None };
+    let Some(json) = json else { return Ok((Proposal::parse(bytes)?, None)) };
+    let envelope = Envelope::from_json(&json).map_err(|problem| {
+        let finding = Finding::reject(Gate::Shape, Reason::ParamInvalid).field("envelope");
+        Malformed { id: None, agent: None, findings: vec![finding.with("problem", format!("is malformed: {problem}"))] }
+    })?;
+    let (proof, proposal) = Proof::open(envelope);
+    Ok((proposal?, Some(Arc::new(proof))))
+}

@@ -1,0 +1,213 @@
+//! Verifying an exported ledger: first what was signed, then every decision again, then what is left open.
+
+use crate::ports::store::StoreFault;
+use crate::replay::rows::Rows;
+use crate::replay::{Replay, Replayed};
+use kernel::intent::IntentRow;
+use kernel::json::Json;
+use kernel::ledger::audit::{Audit, Audited, Damage, Place};
+use kernel::ledger::export::{Exported, Header, read_entry_line, read_tile_line};
+use kernel::ledger::keyring::Keyring;
+use kernel::time::Instant;
+use std::collections::BTreeMap;
+
+/// Intents named in a report; the rest are counted.
+const NAMED_MAX: usize = 16;
+
+/// Ranges of erasure that are remembered.
+const ERASURES_MAX: usize = 65_536;
+
+/// Intent states in which nothing can happen any more, by their words: a state that is not here is open.
+const OVER: &[&str] = &["SUCCEEDED", "FAILED", "CANCELLED", "ABANDONED", "COMPENSATED", "UNREPORTED"];
+
+/// States that say "nobody knows whether it happened".
+const IN_DOUBT: &[&str] = &["IN_DOUBT", "COMPENSATION_IN_DOUBT"];
+
+/// The first pass over the lines of an export: a machine that is fed one line after another.
+#[derive(Clone, Debug)]
+pub enum LineAudit {
+    /// The first line comes next.
+    Start,
+    /// The digest of the first line comes next.
+    Digest(Vec<u8>),
+    /// Hashes and entries come.
+    Entries(Box<Audit>),
+}
+
+impl LineAudit {
+    /// Takes the next line, its newline included.
+    pub fn line(self, line: &[u8]) -> Result<LineAudit, Damage> {
+        match self {
+            LineAudit::Start => Ok(LineAudit::Digest(line.to_vec())),
+            LineAudit::Digest(first) => Ok(LineAudit::Entries(Box::new(Audit::begin(Header::read(&first, line)?)?))),
+            LineAudit::Entries(mut audit) => {
+                match audit.wants_hashes() {
+                    Some(count) => {
+                        let hashes = read_tile_line(line, audit.next(), usize::from(count))?;
+                        audit.hashes(hashes);
+                    }
+                    None => audit.entry(&read_entry_line(line, audit.next())?)?,
+                }
+                Ok(LineAudit::Entries(audit))
+            }
+        }
+    }
+
+    /// Nothing comes any more.
+    pub fn finish(&self) -> Result<Audited, Damage> {
+        match self {
+            LineAudit::Start | LineAudit::Digest(_) => {
+                Err(Damage { place: Place::Header, problem: "it is cut off".to_owned() })
+            }
+            LineAudit::Entries(audit) => audit.finish(),
+        }
+    }
+
+    /// The audit, once there is a header.
+    pub fn audit(&self) -> Option<&Audit> {
+        match self {
+            LineAudit::Start | LineAudit::Digest(_) => None,
+            LineAudit::Entries(audit) => Some(audit),
+        }
+    }
+}
+
+/// The second pass: every record is folded again.
+pub struct Verify {
+    replay: Replay,
+    next: u64,
+    /// What recorded commands erased.
+    erasures: Vec<(u64, u64)>,
+    /// Entries whose bodies are not there, as ranges.
+    missing: Vec<(u64, u64)>,
+    keyring: Option<Keyring>,
+    unknown_reports: u64,
+}
+
+/// What a whole ledger says when its decisions were made again.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Completeness {
+    /// Records that were folded again, and those that could not be.
+    pub replayed: Replayed,
+    /// Intents by the word of their state.
+    pub intents: BTreeMap<String, u64>,
+    /// Accepted, its time over, and nobody said what became of it.
+    pub never_executed: u64,
+    /// Of those, and of the ones in doubt, the first few.
+    pub named: Vec<String>,
+    /// In doubt, and nobody settled it.
+    pub in_doubt: u64,
+    /// Reports on intents that were never accepted.
+    pub never_accepted: u64,
+    /// Bodies that are gone although no record says that they were erased.
+    pub gone: u64,
+}
+
+impl Completeness {
+    /// Whether everything that was accepted came to an end, and everything could be judged again.
+    pub fn is_complete(&self) -> bool {
+        let Completeness { replayed, never_executed, in_doubt, never_accepted, gone, .. } = self;
+        replayed.withheld == 0 && *never_executed == 0 && *in_doubt == 0 && *never_accepted == 0 && *gone == 0
+    }
+}
+
+impl Verify {
+    /// Starts; rows are kept where the caller says.
+    pub fn new(rows: Box<dyn Rows>) -> Result<Verify, StoreFault> {
+        let (erasures, missing) = (Vec::new(), Vec::new());
+        Ok(Verify { replay: Replay::new(rows)?, next: 0, erasures, missing, keyring: None, unknown_reports: 0 })
+    }
+
+    /// Takes the next entry; damage is an outcome that differs.
+    pub fn entry(&mut self, entry: &Exported<'_>) -> Result<Option<Damage>, StoreFault> {
+        let index = self.next;
+        self.next += 1;
+        if entry.body.is_none() {
+            match self.missing.last_mut() {
+                Some((_, end)) if *end == index => *end += 1,
+                Some(_) | None => self.missing.push((index, index + 1)),
+            }
+        }
+        let said = self.replay.record(index, entry.body.map(|(body, _)| body))?;
+        if let Some((index, problem)) = &self.replay.found().differs {
+            return Ok(Some(Damage { place: Place::Entry(*index), problem: problem.clone() }));
+        }
+        if let Some(said) = said {
+            if !agrees(entry.leaf, &said) {
+                let problem = "its leaf says something else than its body".to_owned();
+                return Ok(Some(Damage { place: Place::Entry(index), problem }));
+            }
+            self.look_at(&said);
+        }
+        Ok(None)
+    }
+
+    /// The keys the ledger itself says are those of the log, if it says so.
+    pub fn keyring(&self) -> Option<&Keyring> {
+        self.keyring.as_ref()
+    }
+
+    /// What is left open.
+    pub fn finish(mut self) -> Result<Completeness, StoreFault> {
+        let mut found = Completeness {
+            replayed: self.replay.found().clone(),
+            never_accepted: self.unknown_reports,
+            gone: self.gone(),
+            ..Completeness::default()
+        };
+        let end = self.replay.last_instant();
+        self.replay.rows().intents(&mut |name, row| count(&mut found, name, row, end))?;
+        Ok(found)
+    }
+
+    fn look_at(&mut self, said: &Json) {
+        let text = |json: &Json, key: &str| json.get(key).and_then(Json::as_text).map(str::to_owned);
+        let accepted = text(said, "verdict").as_deref() == Some("ACCEPT");
+        let Some(command) = said.get("command") else { return };
+        match text(said, "kind").as_deref() {
+            Some("erase") if accepted && self.erasures.len() < ERASURES_MAX => {
+                let index = |key: &str| text(command, key).and_then(|index| index.parse::<u64>().ok());
+                self.erasures.extend(index("from").zip(index("to")));
+            }
+            Some("rotate_keys") if accepted => {
+                self.keyring = text(command, "keyring").and_then(|ring| Keyring::parse(&ring).ok());
+            }
+            Some(_) if !accepted => {
+                let findings = said.get("findings").and_then(Json::as_list).unwrap_or_default();
+                let unknown = |finding: &Json| text(finding, "code").as_deref() == Some("INTENT_UNKNOWN");
+                self.unknown_reports += u64::from(findings.iter().any(unknown));
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    fn gone(&self) -> u64 {
+        let covered = |index: u64| self.erasures.iter().any(|(from, to)| (*from..*to).contains(&index));
+        let uncovered = |range: &(u64, u64)| (range.0..range.1).filter(|index| !covered(*index)).count() as u64;
+        self.missing.iter().map(uncovered).sum()
+    }
+}
+
+/// Header and body of a record say the same.
+fn agrees(leaf: &str, body: &Json) -> bool {
+    let Ok(leaf) = Json::parse(leaf.as_bytes()) else { return false };
+    let header = ["at", "kind", "semantics", "tenant", "version"];
+    header.iter().all(|key| leaf.get(key) == body.get(key))
+}
+
+fn count(found: &mut Completeness, name: &str, row: &IntentRow, end: Option<Instant>) {
+    let word = row.state.word();
+    *found.intents.entry(word.to_owned()).or_default() += 1;
+    let doubtful = IN_DOUBT.contains(&word);
+    let over_time = end.is_some_and(|end| row.facts.valid_until() < end);
+    if doubtful {
+        found.in_doubt += 1;
+    } else if !OVER.contains(&word) && over_time {
+        found.never_executed += 1;
+    } else {
+        return;
+    }
+    if found.named.len() < NAMED_MAX {
+        found.named.push(format!("{name} ({word})"));
+    }
+}
