@@ -148,7 +148,9 @@ impl Store for SqliteStore {
             Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(start_fault)?;
         let erased = save::erase(&transaction, from, to)?;
         transaction.commit().map_err(commit_fault)?;
-        self.connection.execute_batch("PRAGMA secure_delete = OFF; PRAGMA wal_checkpoint(TRUNCATE);").map_err(fault)?;
+        self.connection
+            .execute_batch("PRAGMA secure_delete = FAST; PRAGMA wal_checkpoint(TRUNCATE);")
+            .map_err(fault)?;
         Ok(erased)
     }
 

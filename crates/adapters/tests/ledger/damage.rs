@@ -70,7 +70,7 @@ impl Export {
         let mut states = Vec::new();
         let mut audit = LineAudit::Start;
         for (number, (range, _)) in lines.iter().enumerate() {
-            if number % STRIDE == 0 {
+            if number.is_multiple_of(STRIDE) {
                 states.push(audit.clone());
             }
             audit = audit.line(&bytes[range.clone()]).unwrap();

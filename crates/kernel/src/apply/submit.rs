@@ -57,8 +57,11 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
         findings: judgement.findings.into(),
         intent: intent.map(AnsweredIntent::Made),
     };
-    // A proof that was refused as used before stays with the proposal that used it first.
-    let proof = touched.proof.clone().filter(|key| !matches!(world.get(key), Loaded::Present(_)));
+    // Only the agent itself uses a proof up: a stranger who signs the same bytes must not spoil it. One that was refused
+    // as used before stays with the proposal that used it first.
+    let key = agent_row(world, &touched.agent).and_then(|agent| agent.key.as_ref());
+    let own = key.zip(submission.proof.as_ref()).is_some_and(|(key, proof)| proof.is_signed_by(key));
+    let proof = touched.proof.clone().filter(|key| own && !matches!(world.get(key), Loaded::Present(_)));
     for key in [touched.idempotency.clone(), proof].into_iter().flatten() {
         let stored = StoredAnswer { fingerprint: submission.proposal.fingerprint, answer: answer.clone() };
         world.put_for_record(key, Row::Idempotency(Box::new(stored)), records.len());

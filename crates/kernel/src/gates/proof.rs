@@ -83,6 +83,12 @@ mod tests {
     }
 
     #[test]
+    fn a_stranger_who_signs_the_same_bytes_does_not_spoil_them() {
+        let case = case().agent_key(1).signed_by(2).check("REJECT REJECT_AUTH");
+        case.signed_by(1).check("ACCEPT").check("REJECT REPLAYED");
+    }
+
+    #[test]
     fn a_signature_nobody_can_compare_is_refused() {
         case().signed_by(1).check("REJECT REJECT_AUTH");
     }

@@ -26,7 +26,7 @@ pub fn verify(path: &Path, trust: &Trust, beside: &[(String, Note)], replay: boo
     let bar = bar();
     let export = ExportPath::at(path);
     let seen = export.audit(&mut |passed| {
-        if passed % STEP == 0 {
+        if passed.is_multiple_of(STEP) {
             bar.set_position(passed);
         }
     });
@@ -169,10 +169,10 @@ fn beside_export(export: &ExportPath, seen: &Seen, beside: &[(String, Note)]) ->
 fn again(export: &ExportPath, seen: &Seen, bar: &ProgressBar) -> anyhow::Result<Result<Completeness, Damage>> {
     let mut verify = Verify::new(Box::new(SpilledRows::default())).map_err(store::unread)?;
     let mut found: Result<Option<Damage>, StoreFault> = Ok(None);
-    let mut passed = 0;
+    let mut passed = 0_u64;
     let read = export.each(&seen.header, &mut |entry| {
         passed += 1;
-        if passed % STEP == 0 {
+        if passed.is_multiple_of(STEP) {
             bar.set_position(passed);
         }
         found = verify.entry(entry);
