@@ -111,6 +111,9 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
 }
 
 fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
+    if let Some(finding) = misnamed(&change.actor) {
+        return Came::refused(finding);
+    }
     match &change.act {
         Act::Register(registration) => registry::register(world, change, registration, at),
         Act::Activate(contract) => registry::activate(world, change, contract),
@@ -136,6 +139,16 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
         Act::Halt { because } => switch(world, change, Some(because), at),
         Act::Resume { .. } => switch(world, change, None, at),
     }
+}
+
+/// People and monitors are named as everything else is; a name that looks like another's is nobody's.
+fn misnamed(actor: &Actor) -> Option<Finding> {
+    let problem = match actor {
+        Actor::Operator(name) | Actor::Monitor(name) => crate::ids::identifier_problem(name)?,
+        Actor::Agent(_) | Actor::Kernel => return None,
+    };
+    let finding = Finding::reject(Gate::Agent, Reason::ParamInvalid).field("actor");
+    Some(finding.with("problem", format!("has a name that {problem}")))
 }
 
 /// Whoever performed an intent reports; only a person may say "it did not happen" once there is doubt.

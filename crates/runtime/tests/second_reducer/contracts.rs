@@ -51,7 +51,7 @@ pub fn text(name: &str) -> String {
     };
     match name {
         "lead-1" => LEAD.to_owned(),
-        "lead-2" => tighter().replace("amount <= 10", "amount <= 4"),
+        "lead-2" => tighter().replace("amount <= 10", "amount <= 4").replace("amount <= 20", "amount <= 11"),
         // A resource nobody knows, before one that others declare otherwise.
         "lead-odd" => {
             let odd = LEAD.replace("resources:", "resources:\n  attic: { kind: slots, capacity: 1 }");
@@ -113,7 +113,7 @@ pub fn rules(name: &str) -> Rules {
         Rules { agent: "junior", parent: Some("lead"), pay_max: 25, needs_snapshot: true, quorum: 2, ..lead.clone() };
     match name {
         "lead-1" => lead,
-        "lead-2" => Rules { limit: 15, allow: 4, pay_max: 20, ..lead },
+        "lead-2" => Rules { limit: 15, allow: 4, ask: 11, pay_max: 20, ..lead },
         "lead-odd" => Rules { resources: vec![("attic", false, 1), ("desk", false, 2), ("pool", true, 26)], ..lead },
         "junior-1" => junior,
         "junior-wide" => Rules { limit: 100, ..junior },

@@ -5,7 +5,7 @@ use super::prepare::{enroll, take_over};
 use crate::cli::DecideArgs;
 use crate::store;
 use adapters::system_clock::SystemClock;
-use kernel::command::Door;
+use kernel::command::{Door, UnseenFlow};
 use kernel::context::Context;
 use kernel::evaluator::Compiled;
 use kernel::proposal::Proposal;
@@ -42,7 +42,9 @@ impl StoredRun {
             enroll(&runtime, &contract, path, location, context)?;
         }
         take_over(&runtime, context)?;
-        let arrival = Arrival { trust_provenance: args.trust_provenance, ..Arrival::through(Door::PURE) };
+        let flows = if args.open_flows { UnseenFlow::Opens } else { UnseenFlow::Refused };
+        let door = Door { flows, ..Door::PURE };
+        let arrival = Arrival { trust_provenance: args.trust_provenance, ..Arrival::through(door) };
         Ok(StoredRun { runtime, clock, at, arrival })
     }
 
