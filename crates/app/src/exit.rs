@@ -140,13 +140,13 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
     if let Some(failure) = error.downcast_ref::<Failure>() {
         return failure.exit;
     }
-    // Nothing is wrong with what was asked for; there is no room for it.
-    let full = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::StorageFull;
-    if error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>()).any(full) {
-        return Exit::Unavailable;
-    }
     // An error of our own output carries no sentence about a file.
     let unwritten = error.chain().count() == 1 && error.is::<std::io::Error>();
+    // Nothing is wrong with what was asked for; there is no room for it.
+    let full = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::StorageFull;
+    if !unwritten && error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>()).any(full) {
+        return Exit::Unavailable;
+    }
     let theirs = error.is::<InvalidData>() || error.chain().any(|cause| cause.is::<std::io::Error>());
     if theirs && !unwritten { Exit::Invalid } else { Exit::Internal }
 }

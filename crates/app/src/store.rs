@@ -27,15 +27,15 @@ const JUMP: Duration = Duration::from_secs(24 * 3_600);
 
 /// Starts a runtime on a store, making the file first where there is none.
 pub fn start(location: &str, clock: Arc<dyn Clock>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {
-    let store = open_store(location, clock.clone(), options()?).map_err(|problem| unopened(location, problem))?;
-    let runtime = running(location, store, strangers)?;
-    note_jump(&runtime, clock.now())?;
-    Ok(runtime)
+    let store = open_store(location, clock, options()?).map_err(|problem| unopened(location, problem))?;
+    running(location, store, strangers)
 }
 
 /// Starts a runtime on a store of this machine's time.
 pub fn create(location: &str) -> anyhow::Result<Runtime> {
-    start(location, Arc::new(SystemClock), None)
+    let runtime = start(location, Arc::new(SystemClock), None)?;
+    note_jump(&runtime, now())?;
+    Ok(runtime)
 }
 
 /// Starts a runtime on a store that must be there.
@@ -76,8 +76,9 @@ fn options() -> anyhow::Result<OpenOptions> {
     Ok(OpenOptions { wait: std::time::Duration::from_micros(wait.micros().unsigned_abs()) })
 }
 
-/// Instants never decrease along a ledger: a clock that is far ahead for a moment is ahead for ever.
-fn note_jump(runtime: &Runtime, now: Instant) -> anyhow::Result<()> {
+/// Says so if a clock is far ahead of the last decision: instants never decrease along a ledger, so a clock that is
+/// ahead for a moment is ahead for ever.
+pub fn note_jump(runtime: &Runtime, now: Instant) -> anyhow::Result<()> {
     let size = runtime.size().map_err(unread)?;
     let Some(last) = size.checked_sub(1) else { return Ok(()) };
     let record = runtime.records(last, 1).map_err(unread)?.pop();

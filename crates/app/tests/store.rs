@@ -547,6 +547,7 @@ fn a_clock_from_another_age_decides_nothing() {
     assert_eq!(at("kept.db", "2026-01-01T23:00:00Z"), "");
     let said = at("kept.db", "2026-01-05T00:00:00Z");
     assert!(said.contains("more than a day after the last decision"), "{said}");
+    assert_eq!(at("kept.db --quiet", "2026-01-09T00:00:00Z"), "");
     desk.says("agents register --contract contract.yaml --session 99999999d --store long.db", 0);
     assert_eq!(desk.json("agents show bot --store long.db")["status"], "REGISTERED");
 }

@@ -38,6 +38,10 @@ impl StoredRun {
             Some(clock) => store::start(location, clock.clone(), contract.clone())?,
             None => store::start(location, Arc::new(SystemClock), contract.clone())?,
         };
+        // Lines that are their own clock say nothing about this machine's.
+        if !args.quiet && !args.clock_of_lines {
+            store::note_jump(&runtime, at.unwrap_or_else(store::now))?;
+        }
         if let (Some(contract), Some(path)) = (contract, &args.contract) {
             enroll(&runtime, &contract, path, location, context)?;
         }
