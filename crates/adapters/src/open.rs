@@ -1,16 +1,44 @@
 //! From what a person writes after `--store` to a store.
 
-use crate::store_sqlite::SqliteStore;
+use crate::store_sqlite::{QUEUE_WAIT, SqliteStore, SqliteView};
 use runtime::memory::MemoryStore;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::{Store, StoreFault};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How a store is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenOptions {
+    /// How long a writer stands in line behind others before it says that the store is unavailable.
+    pub wait: Duration,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions { wait: QUEUE_WAIT }
+    }
+}
 
 /// Opens the store at a location: a path or `sqlite:PATH`, or `memory:` for one that is forgotten.
-pub fn open_store(location: &str, clock: Arc<dyn Clock>) -> Result<Box<dyn Store>, StoreFault> {
+pub fn open_store(location: &str, clock: Arc<dyn Clock>, options: OpenOptions) -> Result<Box<dyn Store>, StoreFault> {
     if location == "memory:" {
         return Ok(Box::new(MemoryStore::new(clock)));
     }
+    Ok(Box::new(SqliteStore::open_waiting(path_of(location)?, clock, options.wait)?))
+}
+
+/// Opens the store at a location for looking only; one of an older version is brought to this one first.
+pub fn view_store(location: &str, clock: Arc<dyn Clock>, options: OpenOptions) -> Result<Box<dyn Store>, StoreFault> {
+    if location != "memory:"
+        && let Some(view) = SqliteView::open(path_of(location)?)?
+    {
+        return Ok(Box::new(view));
+    }
+    open_store(location, clock, options)
+}
+
+fn path_of(location: &str) -> Result<&str, StoreFault> {
     let path = location.strip_prefix("sqlite:").unwrap_or(location);
     if path.contains("://") || path.starts_with("//") && location != path {
         return Err(StoreFault::Refused(format!(
@@ -23,7 +51,7 @@ pub fn open_store(location: &str, clock: Arc<dyn Clock>) -> Result<Box<dyn Store
             "`{location}` names no file; give a path, `sqlite:PATH` or `memory:`"
         )));
     }
-    Ok(Box::new(SqliteStore::open(path, clock)?))
+    Ok(path)
 }
 
 #[cfg(test)]
@@ -36,9 +64,11 @@ mod tests {
         for location in
             ["postgres://localhost/db", "https://a.example", "sqlite://x", "sqlite:", "", ":memory:", "file:x"]
         {
-            let fault = open_store(location, Arc::new(SystemClock)).err().map(|fault| fault.to_string());
+            let fault = open_store(location, Arc::new(SystemClock), OpenOptions::default())
+                .err()
+                .map(|fault| fault.to_string());
             assert!(fault.as_ref().is_some_and(|text| text.contains("`sqlite:PATH`")), "{location}: {fault:?}");
         }
-        assert!(open_store("memory:", Arc::new(SystemClock)).is_ok());
+        assert!(open_store("memory:", Arc::new(SystemClock), OpenOptions::default()).is_ok());
     }
 }

@@ -12,9 +12,11 @@ mod read;
 mod save;
 mod schema;
 mod statements;
+mod view;
 
 pub(crate) use connection::{configure, durability};
 pub(crate) use fault::fault;
+pub use view::SqliteView;
 
 use fault::{commit_fault, start_fault};
 use hot::HotRows;
@@ -26,6 +28,13 @@ use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault}
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a writer stands in line before it says that the store is unavailable.
+pub const QUEUE_WAIT: Duration = Duration::from_secs(30);
+
+/// After a commit whose answer was lost the question is asked often, so each time is short.
+const SETTLING_WAIT: Duration = Duration::from_secs(2);
 
 /// A store in a SQLite file.
 pub struct SqliteStore {
@@ -52,10 +61,20 @@ struct Head {
 impl SqliteStore {
     /// Opens the store in a file, making it first where there is none.
     pub fn open(path: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Result<SqliteStore, StoreFault> {
+        SqliteStore::open_waiting(path, clock, QUEUE_WAIT)
+    }
+
+    /// Opens the store in a file; `wait` says how long it stands in line behind other writers.
+    pub fn open_waiting(
+        path: impl AsRef<Path>,
+        clock: Arc<dyn Clock>,
+        wait: Duration,
+    ) -> Result<SqliteStore, StoreFault> {
         let path = path.as_ref().to_path_buf();
-        let queue = Queue::beside(&path)?;
+        let queue = Queue::beside(&path, wait)?;
         // Two processes that make the file at once would trip over each other's change of the journal.
         let turn = queue.wait()?;
+        view::is_not_emptied(&path)?;
         let mut connection = connection::writer(&path)?;
         schema::migrate(&mut connection)?;
         drop(turn);
@@ -94,7 +113,7 @@ impl Store for SqliteStore {
         hot.validate(&transaction)?;
         let head = load::head(&transaction)?;
         let mut world = load::world(&transaction, keys, &mut hot)?;
-        let (at, clock_ran_backwards) = decision_instant(self.clock.now(), head.last.max(self.last_seen));
+        let (at, clock_ran_backwards) = decision_instant(self.clock.now(), head.last.max(self.last_seen))?;
         let records = fold(&mut world, at);
         let changes = world.take_changes();
         let committed = Committed { at, first: head.size, clock_ran_backwards };
@@ -121,7 +140,7 @@ impl Store for SqliteStore {
     }
 
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {
-        let _turn = self.queue.wait()?;
+        let _turn = self.queue.wait_at_most(self.queue.patience().min(SETTLING_WAIT))?;
         // What an interrupted commit left in this connection must not come to life later.
         self.hot = HotRows::default();
         self.connection = connection::writer(&self.path)?;

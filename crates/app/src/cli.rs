@@ -47,7 +47,7 @@ Prove
 Run
   agents       Register, activate, restrict and list agents
   run          Perform what was accepted
-  halt         Accept nothing until `resume`
+  halt, resume Accept nothing; judge again
 
 Options:
   -h, --help     Print help
@@ -55,7 +55,7 @@ Options:
 
 `writkeeper help COMMAND` explains a command, `writkeeper help --all` prints everything.
 Exit codes: 0 accepted, 1 rejected, 2 escalated, 64 usage, 65 invalid contract or data, 70 internal fault,
-75 store unavailable.";
+75 store unavailable. With --json an error is one line {\"code\",\"message\",\"fix\"} on standard error.";
 
 /// Everything that can be typed.
 #[derive(Parser, Debug)]
@@ -142,7 +142,8 @@ and the rules it signed are checked too. An agent with a registered key must sig
 With --store every decision is durable before its line is printed, and what earlier runs took counts. \
 An agent the store does not know is registered and activated with --contract; other agents act under their contract \
 in force. What the context says and the store does not hold yet is written to the store. \
-The clock is the machine's, or stands at --at; in one store it never runs backwards.
+The clock is the machine's, or stands at --at; in one store it never runs backwards, and it ends with the year 2199. \
+A proposal without `flow` is a flow of its own; `writkeeper flows open` makes one that several can name.
 
 Exit codes: 0 all accepted, 1 something rejected, 2 something escalated and nothing rejected, \
 65 invalid contract or context, 75 store unavailable.")]
@@ -156,6 +157,9 @@ pub struct DecideArgs {
     /// Put a contract in force although it has keys that do nothing yet
     #[arg(long, requires = "store")]
     pub allow_inert: bool,
+    /// With --store: a `flow` nobody opened is opened, as without a store; otherwise it is refused
+    #[arg(long, requires = "store")]
+    pub open_flows: bool,
     /// With --store: a line's `created_at` is its instant, as without a store
     #[arg(long, hide = true, requires = "store")]
     pub clock_of_lines: bool,
@@ -171,9 +175,13 @@ pub struct DecideArgs {
     /// With --store: write a receipt for every decision into this folder, see `writkeeper verify`
     #[arg(long, value_name = "DIR", requires = "store")]
     pub receipts: Option<PathBuf>,
-    /// Write the decision records to this file, one JSON object a line
+    /// Write the decision records to this file, one JSON object a line; records of an earlier run are written over,
+    /// any other file is refused
     #[arg(long, value_name = "FILE")]
     pub records: Option<PathBuf>,
+    /// Changes nothing: answers are JSON already; errors become JSON too
+    #[arg(long)]
+    pub json: bool,
     /// Say nothing on standard error about keys that are not enforced yet
     #[arg(long, short)]
     pub quiet: bool,

@@ -1,5 +1,8 @@
 //! Exit codes: what a script can rely on.
 
+use kernel::finding::Finding;
+use kernel::json::Json;
+use kernel::reasons::Reason;
 use std::fmt;
 use std::process::ExitCode;
 
@@ -72,7 +75,7 @@ impl fmt::Display for StoreUnavailable {
 
 impl std::error::Error for StoreUnavailable {}
 
-/// The kernel said no to what an operator asked for.
+/// A command that was understood and not carried out.
 #[derive(Debug)]
 pub struct Refused(pub String);
 
@@ -83,6 +86,60 @@ impl fmt::Display for Refused {
 }
 
 impl std::error::Error for Refused {}
+
+/// An error with a code of the registry, one sentence, and what to do.
+#[derive(Debug)]
+pub struct Failure {
+    /// How the command ends.
+    pub exit: Exit,
+    /// The stable code.
+    pub code: String,
+    /// What happened.
+    pub message: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl Failure {
+    /// What a finding says, for the operator who reads it.
+    pub fn of(exit: Exit, finding: &Finding) -> Failure {
+        let (code, message, fix) = (finding.code.as_str().to_owned(), finding.message(), finding.fix_operator());
+        Failure { exit, code, message, fix }
+    }
+
+    /// Any error as one: those without a code of their own are known by how they end.
+    pub fn of_error(error: &anyhow::Error) -> Failure {
+        if let Some(Failure { exit, code, message, fix }) = error.downcast_ref() {
+            return Failure { exit: *exit, code: code.clone(), message: message.clone(), fix: fix.clone() };
+        }
+        let exit = of_error(error);
+        let reason = match exit {
+            Exit::Usage => Reason::Usage,
+            Exit::Unavailable => Reason::Unavailable,
+            Exit::Internal => Reason::KernelFault,
+            Exit::Fine | Exit::Rejected | Exit::Escalated | Exit::Invalid => Reason::InvalidData,
+        };
+        let (code, fix) = (reason.code().to_owned(), reason.entry().fix_operator.to_owned());
+        Failure { exit, code, message: format!("{error:#}"), fix }
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> Json {
+        Json::object([
+            ("code", Json::text(self.code.as_str())),
+            ("message", Json::text(self.message.as_str())),
+            ("fix", Json::text(self.fix.as_str())),
+        ])
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}; {}", self.code, self.message, self.fix)
+    }
+}
+
+impl std::error::Error for Failure {}
 
 /// The code an error ends with: files that cannot be read and bad data are the caller's, the rest is ours.
 pub fn of_error(error: &anyhow::Error) -> Exit {
@@ -95,8 +152,16 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
     if error.is::<Refused>() {
         return Exit::Rejected;
     }
+    if let Some(failure) = error.downcast_ref::<Failure>() {
+        return failure.exit;
+    }
     // An error of our own output carries no sentence about a file.
     let unwritten = error.chain().count() == 1 && error.is::<std::io::Error>();
+    // Nothing is wrong with what was asked for; there is no room for it.
+    let full = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::StorageFull;
+    if !unwritten && error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>()).any(full) {
+        return Exit::Unavailable;
+    }
     let theirs = error.is::<InvalidData>() || error.chain().any(|cause| cause.is::<std::io::Error>());
     if theirs && !unwritten { Exit::Invalid } else { Exit::Internal }
 }

@@ -12,7 +12,7 @@ mod terminal;
 use crate::terminal::say;
 use clap::Parser;
 use cli::{Cli, Command};
-use exit::Exit;
+use exit::{Exit, Failure};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -33,7 +33,11 @@ fn main() -> ExitCode {
         Ok(Ok(exit)) => exit.into(),
         Ok(Err(error)) if exit::is_broken_pipe(&error) => Exit::Fine.into(),
         Ok(Err(error)) => {
-            terminal::error(&format!("{error:#}"));
+            if wants_json() {
+                terminal::error_json(&Failure::of_error(&error).to_json());
+            } else {
+                terminal::error(&format!("{error:#}"));
+            }
             exit::of_error(&error).into()
         }
         Err(_) => Exit::Internal.into(),
@@ -71,8 +75,19 @@ fn run(command: Option<Command>) -> anyhow::Result<Exit> {
     }
 }
 
+/// Whether whoever called reads JSON; what was typed wrongly has to be answered too.
+fn wants_json() -> bool {
+    std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json")
+}
+
 /// Help and version are fine; everything else the parser says is a usage error.
 fn usage(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && wants_json() {
+        let said = error.render().to_string();
+        let said = said.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        terminal::error_json(&Failure::of_error(&exit::UsageError(said).into()).to_json());
+        return Exit::Usage.into();
+    }
     let _ = error.print();
     if error.use_stderr() { Exit::Usage.into() } else { Exit::Fine.into() }
 }

@@ -1,6 +1,7 @@
 //! What a person sees: colours only on a terminal, errors in one place.
 
 use anstyle::{AnsiColor, Style};
+use kernel::json::{Json, Object};
 use std::io::Write;
 
 /// Good news.
@@ -31,6 +32,33 @@ pub fn verdict_style(verdict: &str) -> Style {
 /// One line on standard error; where nobody can read it, nothing is lost.
 pub fn error(message: &str) {
     let _ = writeln!(anstream::stderr(), "{}: {message}", paint(BAD, "error"));
+}
+
+/// One line on standard error for a program; standard output holds results only.
+pub fn error_json(error: &Json) {
+    let _ = writeln!(std::io::stderr(), "{}", error.to_canonical());
+}
+
+/// What someone typed, as a sentence may repeat it: not longer than it helps, and nothing that moves a cursor.
+pub fn echo(text: &str) -> String {
+    kernel::finding::shown(&Json::text(text))
+}
+
+/// Params as a person can tell them apart: text in quotes, so that no value looks like another param.
+pub fn params(members: &Object) -> String {
+    let shown = members.iter().map(|(name, value)| format!("{}={}", param_name(name), param(value)));
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+/// A value as JSON, cut where it gets long.
+pub fn param(value: &Json) -> String {
+    echo(&value.to_canonical())
+}
+
+/// A name that could be read as more than a name is quoted.
+pub fn param_name(name: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
+    if !name.is_empty() && name.chars().all(plain) { echo(name) } else { param(&Json::text(name)) }
 }
 
 /// One line on standard error.

@@ -35,17 +35,19 @@ impl Desk {
         std::fs::write(self.path().join(name), text).unwrap();
     }
 
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_writkeeper"));
+        command.args(words).current_dir(self.path()).env_remove("WRITKEEPER_STORE").env("USER", "ann");
+        command
+    }
+
     fn run(&self, arguments: &str, input: &str) -> Output {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
-            .args(arguments.split(' '))
-            .current_dir(self.path())
-            .env_remove("WRITKEEPER_STORE")
-            .env("USER", "ann")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        self.run_words(&arguments.split(' ').collect::<Vec<_>>(), input)
+    }
+
+    fn run_words(&self, words: &[&str], input: &str) -> Output {
+        let mut process =
+            self.command(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
         process.wait_with_output().unwrap()
     }
@@ -71,7 +73,7 @@ impl Desk {
         let line = format!(
             r#"{{"agent":"bot","action":"pay","params":{{"order":"{order}","amount":{amount}}},"flow":"flow-{order}"}}"#
         );
-        let output = self.run("decide --store writkeeper.db", &line);
+        let output = self.run("decide --store writkeeper.db --open-flows", &line);
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
         format!("{} {}", answer["verdict"].as_str().unwrap(), answer["reasons"][0].as_str().unwrap())
     }
@@ -188,7 +190,7 @@ fn a_question_is_answered_once_and_for_the_bytes_shown() {
     assert!(answer(&format!("override --as bob --group desk --digest {other}"), 1).contains("APPROVAL_MISMATCH"));
     let said = desk.json(&format!("escalations answer {short} override --as bob --group desk --because yes"));
     assert_eq!(said["intent"]["proposal"], listed["proposal_id"], "the proposal that was asked about is accepted");
-    assert!(answer("abort --as carol --group desk", 1).contains("OVERRIDE by bob"));
+    assert!(answer("abort --as carol --group desk", 1).contains("is over: OVERRIDE by bob"));
     assert!(desk.says("escalations", 0).contains("nothing waits"));
     let told = desk.says("flows show flow-1", 0);
     for part in ["ESCALATE", "refused: OVERRIDE", "OVERRIDE to question", "intent", "by operator:bob"] {
@@ -206,7 +208,10 @@ fn a_modified_proposal_takes_the_place_of_the_one_asked_about() {
     desk.enroll();
     desk.pay("1", "40");
     desk.write("less.json", r#"{"agent":"bot","action":"pay","params":{"order":"1","amount":10}}"#);
-    desk.says("escalations answer flow-1 modify --as bob --group desk --because x", 64);
+    let answer =
+        |rest: &str| desk.says(&format!("escalations answer flow-1 {rest} --as bob --group desk --because x"), 64);
+    assert!(answer("modify").contains("needs --instead FILE"));
+    assert!(answer("override --instead less.json").contains("belongs to `modify`"));
     let said = desk.json("escalations answer flow-1 modify --as bob --group desk --because x --instead less.json");
     assert_eq!(said["intent"]["params"]["amount"], 10);
 }
@@ -237,6 +242,9 @@ fn state_is_compared_and_set_and_frozen() {
     desk.says("context set prices/eth 2600", 0);
     assert_eq!(desk.json(&format!("context show {}", &id[..10]))["state"]["prices/eth"], 2500);
     desk.says("context set prices/eth {", 64);
+    let said = desk.says("context set prices/eth 1e400", 64);
+    assert!(!said.contains("not JSON") && said.contains("is refused"), "{said}");
+    assert!(desk.says("context get prices/eh", 65).contains("STATE_UNKNOWN"));
 }
 
 #[test]
@@ -261,6 +269,10 @@ fn a_report_counts_and_says_what_observing_would_have_stopped() {
     assert_eq!(report["verdicts"], serde_json::json!({"ACCEPT": 1, "REJECT": 2, "ESCALATE": 1}));
     assert_eq!(report["reasons"]["NOT_ALLOWED"], 2);
     assert_eq!(report["agents"]["bot"]["ACCEPT"], 1);
+    assert_eq!(report["answers"], serde_json::json!({}));
+    let said = desk.json("escalations answer flow-2 abort --as bob --group desk --because no");
+    assert_eq!(said["result"]["state"], "ABORTED");
+    assert_eq!(desk.json("report")["answers"], serde_json::json!({"ABORTED": 1}));
     assert_eq!(report["would_have_stopped"]["verdicts"]["REJECT"], 2);
     assert!(desk.says("report", 0).contains("would have stopped 2 and asked about 1"));
     desk.says("report --since yesterday", 64);
@@ -299,14 +311,345 @@ fn what_people_are_shown_hides_secrets_and_deceives_nobody() {
     let output = desk.run("decide --store writkeeper.db", line);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
     desk.run("decide --store writkeeper.db", &line.replace(r#""p1""#, r#""p11""#));
-    for command in ["escalations", "escalations --json", "escalations show p1", "escalations show p1 --json"] {
+    for command in ["escalations", "escalations --json", "escalations show =p1", "escalations show =p1 --json"] {
         let said = desk.says(command, 0);
         assert!(!said.contains("very-secret"), "{command}: {said}");
         assert!(command.ends_with("--json") || !said.contains('\u{202e}'), "{command}: {said}");
     }
-    // A whole id is meant, even if another starts with it.
-    assert_eq!(desk.json("escalations show p1")["proposal_id"], "p1");
-    assert_eq!(desk.json("flows show p1")["proposals"], 1);
+    // An id that another starts with is not silently taken for the whole.
+    for command in ["escalations show p1", "flows show p1", "flows close p1"] {
+        assert!(desk.says(command, 65).contains("ID_AMBIGUOUS"), "{command}");
+    }
+    assert_eq!(desk.json("escalations show =p1")["proposal_id"], "p1");
+    assert_eq!(desk.json("flows show =p1")["proposals"], 1);
+}
+
+#[test]
+fn nobody_answers_under_a_name_that_is_none_or_the_proposers() {
+    let desk = Desk::new();
+    desk.write("contract.yaml", &CONTRACT.replace("approvers: [desk]", "escalation: { approvers: [desk], quorum: 2 }"));
+    desk.enroll();
+    desk.pay("1", "40");
+    let answer = |person: &str, code| {
+        let words =
+            ["escalations", "answer", "flow-1", "override", "--group", "desk", "--because", "yes", "--as", person];
+        let output = desk.run_words(&words, "");
+        assert_eq!(output.status.code(), Some(code), "{person:?}: {}", text(&output.stderr));
+        format!("{}{}", text(&output.stdout), text(&output.stderr))
+    };
+    for nobody in ["", " ", "bot ", " ann", "a\u{1b}[31mnn", "ann\u{200b}", "a\nb", &"x".repeat(129)] {
+        let said = answer(nobody, 64);
+        assert!(said.contains("is no name") && !said.contains('\u{1b}'), "{said}");
+    }
+    for proposer in ["bot", "Bot", "BOT"] {
+        assert!(answer(proposer, 1).contains("APPROVER_NOT_ENTITLED"));
+    }
+    for same in ["ann", "ANN", "Ann"] {
+        assert!(answer(same, 0).contains("1 of 2"), "{same}");
+    }
+    assert!(answer("bob", 0).contains("may now be performed"));
+}
+
+#[test]
+fn a_child_stops_where_its_narrowed_parent_does() {
+    let desk = Desk::new();
+    desk.enroll();
+    desk.write("child.yaml", &CONTRACT.replace("agent: bot", "agent: child\nparent: bot"));
+    let line =
+        |order: &str| format!(r#"{{"agent":"child","action":"pay","params":{{"order":"{order}","amount":20}}}}"#);
+    let decide = |order: &str, code| {
+        let output = desk.run("decide --store writkeeper.db --contract child.yaml", &line(order));
+        assert_eq!(output.status.code(), Some(code), "{}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout)
+    };
+    decide("1", 0);
+    for (ask, code, says) in [("amount <= 50", 2, "NEEDS_APPROVAL"), ("amount <= 15", 1, "NOT_ALLOWED")] {
+        let narrowed = CONTRACT.replace("amount <= 25", "amount <= 10").replace("amount <= 50", ask);
+        desk.write("contract.yaml", &narrowed);
+        desk.says("agents activate --contract contract.yaml", 0);
+        let said = decide("2", code);
+        assert!(said.contains(says) && said.contains("contract of `bot`"), "{said}");
+    }
+}
+
+#[test]
+fn records_are_written_over_records_and_nothing_else() {
+    let desk = Desk::new();
+    desk.write("lines.jsonl", r#"{"agent":"bot","action":"look","params":{}}"#);
+    desk.write("context.json", "{}");
+    desk.write("notes.txt", "do not lose me");
+    desk.write("other.jsonl", "{\"kind\":\"song\"}\n");
+    let run = "decide --store kept.db --contract contract.yaml --context context.json";
+    assert_eq!(desk.run(&format!("{run} lines.jsonl"), "").status.code(), Some(0));
+    std::fs::hard_link(desk.path().join("kept.db"), desk.path().join("hard.db")).unwrap();
+    std::os::unix::fs::symlink("contract.yaml", desk.path().join("soft.yaml")).unwrap();
+    let read = "kept.db ./kept.db kept.db-turn hard.db contract.yaml soft.yaml context.json lines.jsonl";
+    for file in read.split(' ').chain(["notes.txt", "other.jsonl"]) {
+        let before = std::fs::read(desk.path().join(file)).unwrap();
+        let output = desk.run(&format!("{run} --records {file} lines.jsonl"), "");
+        assert_eq!(output.status.code(), Some(64), "{file}: {}", text(&output.stderr));
+        assert_eq!(std::fs::read(desk.path().join(file)).unwrap(), before, "{file}");
+    }
+    desk.write("new.jsonl", "");
+    for _ in 0..2 {
+        let output = desk.run(&format!("{run} --records new.jsonl lines.jsonl"), "");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let records = std::fs::read_to_string(desk.path().join("new.jsonl")).unwrap();
+        assert_eq!(records.lines().count(), 1, "{records}");
+    }
+    assert_eq!(desk.run(&format!("{run} --records /dev/null lines.jsonl"), "").status.code(), Some(0));
+    assert_eq!(desk.json("agents show bot --store kept.db")["status"], "ACTIVE");
+}
+
+#[test]
+fn an_emptied_store_is_never_made_a_new_one() {
+    let desk = Desk::new();
+    desk.enroll();
+    for ending in ["", "-wal", "-shm"] {
+        let _gone = std::fs::remove_file(desk.path().join(format!("writkeeper.db{ending}")));
+    }
+    let looking = ["report", "agents", "flows", "escalations", "halt --because x", "context get a"];
+    for command in looking {
+        assert!(desk.says(command, 65).contains("there is no store"), "{command}");
+    }
+    desk.write("writkeeper.db", "");
+    for command in looking.into_iter().chain(["agents register --contract contract.yaml"]) {
+        let said = desk.says(command, 65);
+        assert!(said.contains("empty file and no store") && said.contains("remove"), "{command}: {said}");
+        assert_eq!(std::fs::metadata(desk.path().join("writkeeper.db")).unwrap().len(), 0, "{command}");
+    }
+    desk.write("writkeeper.db", &"certainly no database".repeat(400));
+    for command in ["report", "halt --because x"] {
+        let said = desk.says(command, 65);
+        assert!(said.contains("STORE_DAMAGED") && !said.contains("try again"), "{command}: {said}");
+    }
+}
+
+#[test]
+fn ids_are_typed_and_names_are_whole_where_something_changes() {
+    let desk = Desk::new();
+    desk.enroll();
+    desk.pay("1", "5");
+    for words in [
+        ["flows", "show", ""].as_slice(),
+        &["flows", "close", ""],
+        &["flows", "abort", " "],
+        &["flows", "close", "="],
+        &["flows", "open", "--agent", "bot", "--parent", ""],
+        &["flows", "open", "--agent", ""],
+        &["flows", "list", "--agent", ""],
+        &["escalations", "show", ""],
+        &["escalations", "answer", "", "abort", "--as", "ann", "--because", "x"],
+        &["agents", "show", ""],
+        &["agents", "retire", "", "--because", "x"],
+        &["agents", "suspend", "bot", "--because", ""],
+        &["agents", "suspend", "bot", "--because", "  "],
+        &["halt", "--because", ""],
+        &["context", "show", ""],
+        &["context", "snapshot", "a", "--flow", ""],
+    ] {
+        let output = desk.run_words(words, "");
+        assert_eq!(output.status.code(), Some(64), "{words:?}: {}", text(&output.stderr));
+    }
+    for verb in ["suspend", "degrade", "passive", "escalation-only", "retire"] {
+        let said = desk.says(&format!("agents {verb} bo --because x"), 65);
+        assert!(said.contains("did you mean `bot`?"), "{said}");
+    }
+    assert!(desk.says("agents lift bo SUSPENDED", 65).contains("did you mean `bot`?"));
+    assert!(desk.says("flows open --agent bo", 65).contains("AGENT_NOT_REGISTERED"));
+    assert!(desk.says("flows list --agent bott", 65).contains("did you mean `bot`?"));
+    assert_eq!(desk.json("agents show bo")["status"], "ACTIVE", "looking at it takes a beginning");
+    let said = desk.says("agents degrade bot --because x --action pya", 65);
+    assert!(said.contains("ACTION_NOT_ALLOWED") && said.contains("look, pay"), "{said}");
+    let said = desk.says(&format!("flows show {}", "x".repeat(5_000)), 65);
+    assert!(said.len() < 1_000, "{said}");
+}
+
+/// One proposal id in two flows, as an agent may choose it.
+#[test]
+fn an_id_that_several_have_is_nobodys() {
+    let desk = Desk::new();
+    desk.enroll();
+    for flow in ["left", "right"] {
+        let line = format!(r#"{{"agent":"bot","action":"look","params":{{}},"id":"mine","flow":"{flow}"}}"#);
+        desk.run("decide --store writkeeper.db --open-flows", &line);
+    }
+    for verb in ["show", "close", "abort"] {
+        let said = desk.says(&format!("flows {verb} mine"), 65);
+        assert!(said.contains("in flow left") && said.contains("in flow right"), "{said}");
+    }
+    assert_eq!(desk.json("flows show left")["state"], "OPEN");
+    assert_eq!(desk.says("flows --json --limit 1", 0).lines().count(), 1);
+    assert_eq!(desk.says("flows --agent bot --json", 0).lines().count(), 2);
+}
+
+/// Whoever proposes does not name flows that nobody opened, unless the door says so.
+#[test]
+fn a_flow_nobody_opened_is_refused() {
+    let desk = Desk::new();
+    desk.enroll();
+    let line = |flow: &str| format!(r#"{{"agent":"bot","action":"look","params":{{}},"flow":"{flow}"}}"#);
+    let refused = desk.run("decide --store writkeeper.db", &line("0"));
+    assert!(text(&refused.stdout).contains("FLOW_UNKNOWN"), "{}", text(&refused.stdout));
+    let opened = desk.json("flows open --agent bot")["flow"].as_str().unwrap().to_owned();
+    assert_eq!(desk.run("decide --store writkeeper.db", &line(&opened)).status.code(), Some(0));
+    let short: String = opened.chars().take(4).collect();
+    assert_eq!(desk.run("decide --store writkeeper.db --open-flows", &line(&short)).status.code(), Some(0));
+    let said = desk.says(&format!("flows close {short}"), 65);
+    assert!(said.contains("ID_AMBIGUOUS") && said.contains(&opened), "{said}");
+    desk.says(&format!("flows close ={short}"), 0);
+    assert_eq!(desk.json(&format!("flows show {opened}"))["state"], "OPEN");
+}
+
+/// A process that was stopped while it held the turn: nobody waits for it for ever, and looking waits for nobody.
+#[test]
+fn a_stopped_writer_is_named() {
+    let desk = Desk::new();
+    desk.enroll();
+    let turn = std::fs::File::open(desk.path().join("writkeeper.db-turn")).unwrap();
+    turn.lock().unwrap();
+    let waits = |words: &[&str]| {
+        let mut command = desk.command(words);
+        let output = command.env("WRITKEEPER_STORE_WAIT", "200ms").output().unwrap();
+        (output.status.code(), text(&output.stderr))
+    };
+    let (code, said) = waits(&["halt", "--because", "fire"]);
+    assert_eq!(code, Some(75), "{said}");
+    assert!(said.contains(&format!("process {}", std::process::id())), "{said}");
+    for looking in ["agents", "report", "flows", "escalations", "agents show bot"] {
+        desk.says(looking, 0);
+    }
+    turn.unlock().unwrap();
+    desk.says("halt --because fire", 0);
+}
+
+#[test]
+fn a_clock_from_another_age_decides_nothing() {
+    let desk = Desk::new();
+    let line = r#"{"agent":"bot","action":"look","params":{}}"#;
+    for late in ["2200-01-01T00:00:00Z", "2300-01-01T00:00:00Z", "9999-12-31T23:59:59Z"] {
+        for store in ["", " --store kept.db"] {
+            let output = desk.run(&format!("decide --contract contract.yaml --at {late}{store}"), line);
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(64), "{said}");
+            assert!(said.contains("out of range") && !said.contains("RFC 3339"), "{said}");
+        }
+    }
+    assert!(!desk.path().join("kept.db").exists());
+    let at = |store: &str, at: &str| {
+        let output = desk.run(&format!("decide --contract contract.yaml --store {store} --at {at}"), line);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    at("last.db", "2199-12-30T00:00:00Z");
+    assert_eq!(desk.json("agents show bot --store last.db")["status"], "ACTIVE", "what was written can be read");
+    assert_eq!(at("kept.db", "2026-01-01T00:00:00Z"), "");
+    assert_eq!(at("kept.db", "2026-01-01T23:00:00Z"), "");
+    let said = at("kept.db", "2026-01-05T00:00:00Z");
+    assert!(said.contains("more than a day after the last decision"), "{said}");
+    assert_eq!(at("kept.db --quiet", "2026-01-09T00:00:00Z"), "");
+    desk.says("agents register --contract contract.yaml --session 99999999d --store long.db", 0);
+    assert_eq!(desk.json("agents show bot --store long.db")["status"], "REGISTERED");
+}
+
+#[test]
+fn people_see_what_others_want_instead_and_no_value_poses_as_another() {
+    let desk = Desk::new();
+    let agree = CONTRACT.replace("approvers: [desk]", "escalation: { approvers: [desk], quorum: 2 }");
+    desk.write("contract.yaml", &agree.replace("amount: money EUR }", "amount: money EUR, note: text }"));
+    desk.enroll();
+    let line =
+        r#"{"agent":"bot","action":"pay","params":{"order":"1","amount":40,"note":"evil amount=1"},"flow":"f-1"}"#;
+    desk.run("decide --store writkeeper.db --open-flows", line);
+    for said in [desk.says("escalations", 0), desk.says("flows show f-1", 0)] {
+        assert!(said.contains(r#"note="evil amount=1""#), "{said}");
+    }
+    for (person, amount) in [("ann", 10), ("bob", 12)] {
+        let instead =
+            format!(r#"{{"agent":"bot","action":"pay","params":{{"order":"1","amount":{amount},"note":"x"}}}}"#);
+        desk.write("less.json", &instead);
+        let rest = format!("modify --as {person} --group desk --because less --instead less.json");
+        assert!(desk.says(&format!("escalations answer f-1 {rest}"), 0).contains("1 of 2"), "two different things");
+    }
+    let shown = desk.says("escalations show f-1", 0);
+    for part in ["1 of 2 to MODIFY: ann", "1 of 2 to MODIFY: bob", "amount: 40 → 10", "amount: 40 → 12"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("2 of 2"), "{shown}");
+    let agreed = desk.json("escalations show f-1")["agreed"].clone();
+    assert_eq!(agreed[0]["instead"]["params"]["amount"], 10, "{agreed}");
+    desk.says("flows close f-1", 0);
+    assert!(desk.says("escalations", 0).contains("its flow is CLOSED"));
+}
+
+#[test]
+fn an_answer_is_for_the_contract_that_was_shown() {
+    let desk = Desk::new();
+    desk.enroll();
+    desk.pay("1", "40");
+    let before = desk.json("escalations")["digest"].as_str().unwrap().to_owned();
+    desk.write("contract.yaml", &CONTRACT.replace("amount <= 25", "amount <= 26"));
+    desk.says("agents activate --contract contract.yaml", 0);
+    let answer = |rest: &str, code| {
+        desk.says(&format!("escalations answer flow-1 override --as bob --group desk --because yes{rest}"), code)
+    };
+    for rest in [String::new(), format!(" --digest {before}")] {
+        let said = answer(&rest, 1);
+        assert!(said.contains("APPROVAL_MISMATCH") && said.contains("another contract is in force"), "{said}");
+    }
+    let shown = desk.says("escalations show flow-1", 0);
+    assert!(shown.contains("another contract is in force since it was asked"), "{shown}");
+    let now = desk.json("escalations show flow-1")["digest"].as_str().unwrap().to_owned();
+    assert!(now != before && shown.contains(&now), "{shown}");
+    answer(&format!(" --digest {now}"), 0);
+}
+
+#[test]
+fn a_failure_is_json_for_who_asked_for_json() {
+    let desk = Desk::new();
+    desk.enroll();
+    for (command, code, error) in [
+        ("escalations show nope --json", 65, "APPROVAL_UNKNOWN"),
+        ("flows show nope --json", 65, "FLOW_UNKNOWN"),
+        ("agents show nope --json", 65, "AGENT_NOT_REGISTERED"),
+        ("context get nope --json", 65, "STATE_UNKNOWN"),
+        ("context show nope --json", 65, "SNAPSHOT_UNKNOWN"),
+        ("report --since never --json", 64, "USAGE"),
+        ("report --nope --json", 64, "USAGE"),
+        ("agents --store absent.db --json", 65, "INVALID_DATA"),
+        ("decide --store absent/kept.db --contract contract.yaml --json", 75, "UNAVAILABLE"),
+        ("decide --contract absent.yaml --json", 65, "INVALID_DATA"),
+    ] {
+        let output = desk.run(command, "");
+        assert_eq!(output.status.code(), Some(code), "{command}: {}", text(&output.stderr));
+        assert!(output.stdout.is_empty(), "{command}");
+        let said: Value = serde_json::from_slice(&output.stderr).unwrap();
+        assert_eq!(said["code"], error, "{command}: {said}");
+        assert!(!said["message"].as_str().unwrap().is_empty() && !said["fix"].as_str().unwrap().is_empty(), "{said}");
+    }
+    let line = r#"{"agent":"bot","action":"look","params":{}}"#;
+    assert_eq!(desk.run("decide --store writkeeper.db --json", line).status.code(), Some(0));
+}
+
+#[test]
+fn refusals_name_their_own_reason() {
+    let desk = Desk::new();
+    desk.enroll();
+    desk.write("other.yaml", &CONTRACT.replace("agent: bot", "agent: other"));
+    assert!(desk.says("agents activate --contract other.yaml", 1).contains("AGENT_NOT_REGISTERED"));
+    desk.write("orphan.yaml", &CONTRACT.replace("agent: bot", "agent: orphan\nparent: nobody-here"));
+    let said = desk.says("agents register --contract orphan.yaml", 1);
+    assert!(said.contains("agent `nobody-here` has no active contract"), "{said}");
+    let wide = CONTRACT.replace("agent: bot", "agent: wide\nparent: bot");
+    let long = "allow: amount <= 2500 || (order == 'a-very-long-order-number' && amount <= 9)";
+    desk.write("wide.yaml", &wide.replace("allow: amount <= 25", long));
+    let said = desk.says("agents register --contract wide.yaml", 1);
+    assert!(said.contains("CONTRACT_WIDENS_PARENT") && said.contains("the parent's `params.amount <= 25`"), "{said}");
+    let said = desk.says("explain HALTED", 0);
+    assert!(!said.lines().any(|line| line.trim_end().ends_with(':')), "{said}");
+    desk.run("decide --store writkeeper.db", r#"{"agent":"bot","action":"look","params":{}}"#);
+    assert!(desk.says("report", 0).contains("1 decision\n"));
+    assert!(desk.says("--help", 0).contains("resume"));
 }
 
 #[test]

@@ -79,6 +79,10 @@ bugs! {
     W08ClosedFlowActs = "w08_closed_flow_acts",
     /// An answer is taken from anyone, also the proposer.
     W15AnswerFromAnyone = "w15_answer_from_anyone",
+    /// Two spellings of a name are two people.
+    W15NamesUnfolded = "w15_names_unfolded",
+    /// What a contract above allows, asks and refuses does not bind those below it.
+    LineageLinesIgnored = "lineage_lines_ignored",
     /// A suspension is not looked at.
     SuspensionIgnored = "suspension_ignored",
     /// An answer is taken for other bytes than were shown.

@@ -74,6 +74,8 @@ pub struct AncestorFact<'a> {
     pub agent: Option<&'a AgentRow>,
     /// The proposal under its contract.
     pub request: Request<'a>,
+    /// The params as its expressions and policies see them.
+    pub params: Cow<'a, Object>,
     /// Its budgets.
     pub budgets: Vec<BudgetFact<'a>>,
 }

@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 /// Longest value shown in a sentence.
 const SHOWN_CHARS_MAX: usize = 80;
 
+/// Longest part of a sentence that says what is wrong.
+const PROBLEM_CHARS_MAX: usize = 400;
+
 /// Findings kept; a proposal with more than this wrong is wrong enough.
 const FINDINGS_MAX: usize = 128;
 
@@ -228,13 +231,19 @@ impl Finding {
         }
         let found = self.values.iter().find(|(known, _)| *known == name);
         if let Some((_, value)) = found {
-            text.push_str(&shown(value));
+            // A problem is our own sentence; what of it is the user's was cut when it was written.
+            let most = if name == "problem" { PROBLEM_CHARS_MAX } else { SHOWN_CHARS_MAX };
+            text.push_str(&shown_within(value, most));
         }
     }
 }
 
 /// A value as a sentence shows it: text as it is, everything else as JSON, cut at 80 characters.
 pub fn shown(value: &Json) -> String {
+    shown_within(value, SHOWN_CHARS_MAX)
+}
+
+fn shown_within(value: &Json, most: usize) -> String {
     let text = match value {
         Json::Text(text) => text.clone(),
         other @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::List(_) | Json::Object(_)) => {
@@ -242,10 +251,10 @@ pub fn shown(value: &Json) -> String {
         }
     };
     let text = visible(&text);
-    if text.chars().count() <= SHOWN_CHARS_MAX {
+    if text.chars().count() <= most {
         return text;
     }
-    let cut: String = text.chars().take(SHOWN_CHARS_MAX).collect();
+    let cut: String = text.chars().take(most).collect();
     format!("{cut}…")
 }
 

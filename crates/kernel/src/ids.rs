@@ -1,5 +1,6 @@
 //! Names and digests. Every identifier that reaches a key or a record went through one of these parsers.
 
+use crate::bugs::{self, Bug};
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
@@ -141,6 +142,20 @@ pub fn naming_problem(text: &str) -> Option<&'static str> {
     None
 }
 
+/// Whether two names may be one person's: blanks around them and the case of letters do not count.
+///
+/// The case fold is the simple one: each character to upper case and from there to lower case, so that `K` (Kelvin) is
+/// `k` and `ß` is `ss`. Letters of two alphabets that look alike stay two letters.
+pub fn is_same_person(one: &str, other: &str) -> bool {
+    fn folded(name: &str) -> impl Iterator<Item = char> {
+        name.trim().chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase)
+    }
+    if bugs::on(Bug::W15NamesUnfolded) {
+        return one == other;
+    }
+    folded(one).eq(folded(other))
+}
+
 /// Whether a character is invisible, moves the cursor, or turns the direction of text.
 pub fn is_deceptive(character: char) -> bool {
     character.is_control()
@@ -165,6 +180,23 @@ mod tests {
     fn parts_cannot_be_shifted_into_each_other() {
         assert_ne!(Digest::of_parts(&[b"a:b", b"c"]), Digest::of_parts(&[b"a", b"b:c"]));
         assert_ne!(Digest::of_parts(&[b"ab", b""]), Digest::of_parts(&[b"a", b"b"]));
+    }
+
+    #[test]
+    fn a_person_is_known_by_any_spelling_of_the_name() {
+        let check = |one: &str, other: &str, expected: bool| {
+            assert_eq!(is_same_person(one, other), expected, "{one:?} {other:?}");
+            assert_eq!(is_same_person(other, one), expected, "{other:?} {one:?}");
+        };
+        check("ann", "ann", true);
+        check("ann", "ANN", true);
+        check("refund-bot", "Refund-Bot", true);
+        check("refund-bot", " refund-bot\t", true);
+        check("\u{212A}im", "kim", true);
+        check("Stra\u{df}e", "STRASSE", true);
+        check("\u{17F}am", "sam", true);
+        check("ann", "anna", false);
+        check("ann", "\u{430}nn", false);
     }
 
     #[test]

@@ -118,6 +118,10 @@ reasons! {
         "agent `{agent}` does not act under this contract, which is for `{expected}`"
         | "propose under your own name"
         | "register the agent with a contract of its own";
+    AgentNotRegistered "AGENT_NOT_REGISTERED" Agent:
+        "there is no agent `{agent}`{nearest}"
+        | "register first"
+        | "register it with `writkeeper agents register --contract FILE`; `writkeeper agents` lists those there are";
     AgentSuspended "AGENT_SUSPENDED" Agent:
         "agent `{agent}` is suspended{because}"
         | "stop; only an operator lifts a suspension"
@@ -227,9 +231,9 @@ reasons! {
         | "tell the operator"
         | "remove the key, or accept that it does nothing with `--allow-inert`";
     ApprovalMismatch "APPROVAL_MISMATCH" Escalation:
-        "the approval was given for other bytes than these"
+        "the approval was given for other bytes than these{because}"
         | "propose exactly what was approved"
-        | "look at what changed since the approval";
+        | "look at the question again with `writkeeper escalations show` and answer with the digest it prints";
     KernelFault "KERNEL_FAULT" Runtime:
         "the runtime could not judge this proposal: {problem}"
         | "do not repeat it"
@@ -238,6 +242,26 @@ reasons! {
         "no decision: {problem}"
         | "try again later with the same idempotency key"
         | "look at the store; nothing was executed";
+    StoreDamaged "STORE_DAMAGED" Runtime:
+        "no decision: {problem}"
+        | "stop; nothing was decided"
+        | "leave the file as it is, put a whole copy in its place, and find out what happened to it";
+    Usage "USAGE" Input:
+        "{problem}"
+        | "look at how the command is called"
+        | "`writkeeper help COMMAND` says how it is called";
+    InvalidData "INVALID_DATA" Input:
+        "{problem}"
+        | "correct what it names"
+        | "correct what it names";
+    IdAmbiguous "ID_AMBIGUOUS" Input:
+        "`{id}` could be any of these: {candidates}"
+        | "use the whole id"
+        | "type more of it; `=ID` means exactly this id";
+    StateUnknown "STATE_UNKNOWN" Input:
+        "state has no key `{key}`{nearest}"
+        | "look at where the key came from"
+        | "write it with `writkeeper context set KEY JSON`";
     SnapshotMissing "SNAPSHOT_MISSING" Evidence:
         "`{action}` needs a snapshot, because the contract watches state for drift or age"
         | "read the context and name the snapshot you decided on"
@@ -341,7 +365,7 @@ reasons! {
     StepRefused "STEP_REFUSED" Execution:
         "{what} is {state}: {problem}"
         | "look at its state first"
-        | "look at its history; what is over stays over";
+        | "look at it with `show`: what is over stays over, and what is not there cannot be ended";
     VersionMismatch "VERSION_MISMATCH" Agent:
         "version {version} is not supported: this runtime speaks {range}"
         | "come back with a supported version"
@@ -355,9 +379,9 @@ reasons! {
         | "look at the open questions"
         | "run `writkeeper escalations` to see them";
     AlreadyAnswered "ALREADY_ANSWERED" Escalation:
-        "question `{question}` was answered already: {answer}"
-        | "nothing to do; the first answer counts"
-        | "nothing to do; the first answer counts";
+        "question `{question}` is over: {answer}"
+        | "nothing to do; a question is answered once"
+        | "nothing to do; a question is answered once, and after its deadline by time";
     ApproverNotEntitled "APPROVER_NOT_ENTITLED" Escalation:
         "{person} may not answer this: {problem}"
         | "wait for someone entitled"

@@ -6,6 +6,9 @@ const MICROS_PER_SECOND: i64 = 1_000_000;
 
 /// A point in time: microseconds since 1970-01-01T00:00:00Z.
 ///
+/// Time ends in June 2255, at the last microsecond a JSON number holds exactly: what was written must be read back.
+/// What is read or computed to lie behind that is that end.
+///
 /// ```
 /// use kernel::time::Instant;
 /// let noon = Instant::parse("2026-01-01T12:00:00Z").unwrap();
@@ -23,6 +26,13 @@ impl Instant {
     /// The instant of pure runs in which nobody names one.
     pub const PURE_DEFAULT: Instant = Instant(1_767_225_600 * MICROS_PER_SECOND);
 
+    /// The end of time, for what is computed and read.
+    pub const END: Instant = Instant((1 << 53) - 1);
+
+    /// No decision is taken at or after this instant, 2200-01-01T00:00:00Z: a clock that says so is wrong, and what
+    /// follows from a decision (deadlines, windows) needs time behind it.
+    pub const DECISIONS_END: Instant = Instant(7_258_118_400 * MICROS_PER_SECOND);
+
     /// Reads RFC 3339; the offset is mandatory, digits below a microsecond are cut off.
     pub fn parse(text: &str) -> Option<Instant> {
         // The library also takes looser forms: hours alone, a comma, offsets in seconds, annotations, second 60.
@@ -30,7 +40,25 @@ impl Instant {
             return None;
         }
         let timestamp: jiff::Timestamp = text.parse().ok()?;
-        Some(Instant(timestamp.as_microsecond()))
+        Some(Instant(timestamp.as_microsecond()).within_time())
+    }
+
+    /// Whether text has the form of a time and names one that is too late for a decision, be there such a day or not.
+    pub fn is_too_late(text: &str) -> bool {
+        let year = text.get(..4).and_then(|year| year.parse::<u32>().ok());
+        is_rfc3339(text) && year.is_some_and(|year| year >= 2200)
+            || Instant::parse(text).is_some_and(|at| at >= Instant::DECISIONS_END)
+    }
+
+    const fn within_time(self) -> Instant {
+        let end = Instant::END.0;
+        Instant(if self.0 > end {
+            end
+        } else if self.0 < -end {
+            -end
+        } else {
+            self.0
+        })
     }
 
     /// From microseconds since the epoch.
@@ -45,12 +73,12 @@ impl Instant {
 
     /// Later by a duration; stays at the end of time instead of overflowing.
     pub const fn plus(self, duration: Duration) -> Instant {
-        Instant(self.0.saturating_add(duration.0))
+        Instant(self.0.saturating_add(duration.0)).within_time()
     }
 
     /// Earlier by a duration; stays at the beginning of time instead of overflowing.
     pub const fn minus(self, duration: Duration) -> Instant {
-        Instant(self.0.saturating_sub(duration.0))
+        Instant(self.0.saturating_sub(duration.0)).within_time()
     }
 
     /// How long after `earlier` this is; zero if it is not later.
@@ -193,6 +221,21 @@ mod tests {
             check(loose, None);
         }
         assert_eq!(Instant::PURE_DEFAULT.to_string(), "2026-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn time_has_an_end() {
+        let last = Instant::END.to_string();
+        assert_eq!(last, "2255-06-05T23:47:34.740991Z");
+        assert_eq!(Instant::parse("9000-01-01T00:00:00Z"), Some(Instant::END));
+        assert_eq!(Instant::PURE_DEFAULT.plus(Duration::from_micros(i64::MAX)), Instant::END);
+        assert_eq!(Instant::DECISIONS_END.to_string(), "2200-01-01T00:00:00Z");
+        let check = |text: &str, expected: bool| assert_eq!(Instant::is_too_late(text), expected, "{text}");
+        check("9999-12-31T23:59:59Z", true);
+        check("2200-01-01T00:00:00Z", true);
+        check("2199-12-31T23:59:59-00:01", true);
+        check("2199-12-31T23:59:59Z", false);
+        check("9999-12-31", false);
     }
 
     #[test]

@@ -102,7 +102,7 @@ impl Store for MemoryStore {
     fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
         let mut state = self.lock();
         let mut world = state.load(keys)?;
-        let (at, clock_ran_backwards) = decision_instant(self.clock.now(), state.last);
+        let (at, clock_ran_backwards) = decision_instant(self.clock.now(), state.last)?;
         let records = fold(&mut world, at);
         let first = state.ledger.len() as u64;
         for changed in world.take_changes() {

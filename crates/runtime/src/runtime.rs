@@ -269,7 +269,7 @@ impl Inner {
         let command = match self.command(&form) {
             Ok(command) => command,
             Err(fault) => {
-                giver.give(Reply::Unavailable(fault.to_string()));
+                giver.give(Reply::of_fault(&fault));
                 return Pending { inner: self.clone(), waiter, form, id: Minted::id(), formed: 0 };
             }
         };
@@ -501,12 +501,17 @@ fn finish(
         }
         Some(Reply::Prepare) => Ok(unavailable(id, "the contract in force keeps changing")),
         Some(Reply::Unavailable(problem)) => Ok(unavailable(id, &problem)),
+        Some(Reply::Damaged(problem)) => Ok(undecided(id, Reason::StoreDamaged, &problem)),
         None => Ok(unavailable(id, "the store did not answer in time; the outcome is unknown")),
     }
 }
 
 fn unavailable(id: &str, problem: &str) -> Answered {
-    let finding = Finding::reject(Gate::Shape, Reason::Unavailable).with("problem", problem);
+    undecided(id, Reason::Unavailable, problem)
+}
+
+fn undecided(id: &str, reason: Reason, problem: &str) -> Answered {
+    let finding = Finding::reject(Gate::Shape, reason).with("problem", problem);
     let answer = Answer { id: id.to_owned(), verdict: Verdict::Reject, findings: Arc::from([finding]), intent: None };
     Answered { answer, body: Json::Null, at: None, records: Vec::new() }
 }

@@ -66,6 +66,21 @@ pub enum Reply {
     Prepare,
     /// No decision.
     Unavailable(String),
+    /// No decision, and none will come: what the store holds cannot be right.
+    Damaged(String),
+}
+
+impl Reply {
+    /// What a fault of the store means for whoever waits.
+    pub fn of_fault(fault: &StoreFault) -> Reply {
+        match fault {
+            StoreFault::Corrupt(_) => Reply::Damaged(fault.to_string()),
+            StoreFault::Conflict(_)
+            | StoreFault::Unavailable(_)
+            | StoreFault::Ambiguous(_)
+            | StoreFault::Refused(_) => Reply::Unavailable(fault.to_string()),
+        }
+    }
 }
 
 /// Serves until the lanes are closed and empty.
@@ -129,7 +144,8 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
                 None => return give_up(jobs, &format!("{problem}; ask again with the same idempotency key")),
             },
             Ok(Err(fault @ (StoreFault::Unavailable(_) | StoreFault::Corrupt(_)))) => {
-                return give_up(jobs, &fault.to_string());
+                jobs.into_iter().for_each(|job| job.giver.give(Reply::of_fault(&fault)));
+                return Vec::new();
             }
             Ok(Err(StoreFault::Refused(_))) | Err(_) => return halve(store, jobs),
         }
@@ -264,6 +280,6 @@ fn poisoned(store: &mut dyn Store, job: Job) {
     match (result, said) {
         (Ok(committed), Some(done)) => job.giver.give(Reply::Done { done, at: committed.at }),
         (Ok(_), None) => job.giver.give(Reply::Unavailable("the kernel could not answer".to_owned())),
-        (Err(fault), _) => job.giver.give(Reply::Unavailable(fault.to_string())),
+        (Err(fault), _) => job.giver.give(Reply::of_fault(&fault)),
     }
 }

@@ -215,6 +215,29 @@ fn a_person_answers_once_and_for_these_bytes() {
     check(&bench.refund("A", 10), "REJECT IN_PROGRESS");
 }
 
+/// What a person saw under one contract is no answer under another.
+#[test]
+fn an_approval_counts_under_the_contract_it_was_shown_with() {
+    let bench = bench();
+    bench.enroll(&CONTRACT.replace("approvers: [leads]", "escalation: { approvers: [leads], quorum: 2 }"));
+    check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+    check(&bench.refund("B", 60), "ESCALATE NEEDS_APPROVAL");
+    check(&bench.answer("bob", "OVERRIDE"), "ACCEPT");
+    let (question, row) = bench.question();
+    let wider = CONTRACT.replace("max: 300", "max: 5000");
+    bench.enroll(&wider);
+    let refused = bench.answer_to(&question, row.digest, "carol", "OVERRIDE");
+    check(&refused, "REJECT APPROVAL_MISMATCH");
+    assert!(refused.answer.to_line().contains("another contract is in force"), "{}", refused.answer.to_line());
+    let now = kernel::escalation::EscalationRow::digest_of(&row.proposal, compiled(&wider).digest);
+    let carol = bench.answer_to(&question, now, "carol", "OVERRIDE");
+    check(&carol, "ACCEPT");
+    assert!(carol.answer.intent.is_none(), "bob agreed under another contract");
+    assert!(bench.answer_to(&question, now, "bob", "OVERRIDE").answer.intent.is_some());
+    // No is no under every contract.
+    check(&bench.answer("bob", "ABORT"), "ACCEPT");
+}
+
 #[test]
 fn an_override_overrides_nothing_else() {
     let bench = bench();
@@ -280,6 +303,26 @@ fn two_people_agree_only_to_the_same_thing() {
     assert!(bench.answer_to(&question, row.digest, "bob", "OVERRIDE").answer.intent.is_none(), "still one person");
     let second = bench.answer_to(&question, row.digest, "carol", "OVERRIDE");
     assert!(second.answer.intent.is_some(), "{}", second.answer.to_line());
+}
+
+/// However a name is spelled, it is one person; and what is no name is nobody.
+#[test]
+fn one_person_is_one_person_however_the_name_is_spelled() {
+    let bench = bench();
+    bench.enroll(&CONTRACT.replace("approvers: [leads]", "escalation: { approvers: [leads], quorum: 2 }"));
+    check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+    for proposer in ["refunds", "Refunds", "REFUNDS"] {
+        check(&bench.answer(proposer, "OVERRIDE"), "REJECT APPROVER_NOT_ENTITLED");
+    }
+    for nobody in ["", " ", "refunds ", " ann", "ann\u{200B}", "a\u{1b}[2Jnn", "a\nb", &"x".repeat(129)] {
+        check(&bench.answer(nobody, "OVERRIDE"), "REJECT PARAM_INVALID");
+        let halt = Act::Halt { because: "fire".to_owned() };
+        check(&bench.change(Actor::Operator(nobody.to_owned()), halt), "REJECT PARAM_INVALID");
+    }
+    for spelling in ["ann", "ANN", "Ann"] {
+        assert!(bench.answer(spelling, "OVERRIDE").answer.intent.is_none(), "{spelling} is the same person");
+    }
+    assert!(bench.answer("bob", "OVERRIDE").answer.intent.is_some());
 }
 
 #[test]
@@ -405,6 +448,46 @@ fn every_contract_above_bounds_and_pays() {
     };
     check(&bench.change(operator(), suspend), "ACCEPT");
     check(&junior("6", 30), "REJECT BUDGET_EXCEEDED, AGENT_SUSPENDED");
+}
+
+/// A child does not go on under what its parent's contract no longer says.
+#[test]
+fn a_narrowed_parent_binds_its_children() {
+    let bench = bench();
+    let child = CONTRACT.replace("agent: refunds", "agent: junior\nparent: refunds");
+    bench.enroll(&child);
+    let junior = |order: &str, amount: u32| {
+        bench.propose(&format!(
+            r#"{{"agent":"junior","action":"refund","params":{{"order":"{order}","amount":{amount}}}}}"#
+        ))
+    };
+    check(&junior("1", 50), "ACCEPT");
+    let narrower = CONTRACT.replace("<= 50", "<= 5").replace("<= 100", "<= 40").replace(
+        "    budget:",
+        "    refuse: [{ when: 'order == \"X\"', reason: BAD_ORDER }, { when: 'state.frozen', reason: FROZEN }]\n    budget:",
+    );
+    bench.enroll(&narrower);
+    let frozen =
+        |value: bool| Act::Merge(vec![Write { key: "frozen".to_owned(), value: Json::Bool(value), expect: None }]);
+    check(&junior("2", 5), "REJECT POLICY_ERROR");
+    check(&bench.change(operator(), frozen(false)), "ACCEPT");
+    check(&junior("2", 5), "ACCEPT");
+    check(&junior("3", 30), "ESCALATE NEEDS_APPROVAL");
+    let refused = junior("4", 50);
+    check(&refused, "REJECT NOT_ALLOWED");
+    assert!(refused.answer.to_line().contains("contract of `refunds`"), "{}", refused.answer.to_line());
+    check(&junior("X", 5), "REJECT BAD_ORDER");
+    check(&bench.change(operator(), frozen(true)), "ACCEPT");
+    let refused = junior("5", 5);
+    check(&refused, "REJECT FROZEN");
+    assert!(refused.answer.to_line().contains("contract of `refunds`"), "{}", refused.answer.to_line());
+    check(&bench.change(operator(), frozen(false)), "ACCEPT");
+    // Policies are lines too.
+    bench.enroll(&format!(
+        "{CONTRACT}policies: |\n  @id(\"no-y\")\n  forbid(principal, action, resource) when {{ context.params has order && context.params.order == \"Y\" }};\n"
+    ));
+    check(&junior("Y", 5), "REJECT POLICY_FORBIDS");
+    check(&junior("6", 50), "ACCEPT");
 }
 
 /// Whoever forms the command again is not believed: the kernel compares it with what was asked.

@@ -20,8 +20,8 @@ pub(crate) fn fault(error: Error) -> StoreFault {
             StoreFault::Corrupt(problem)
         }
         ErrorCode::ConstraintViolation | ErrorCode::TooBig => StoreFault::Refused(problem),
-        ErrorCode::DiskFull
-        | ErrorCode::SystemIoFailure
+        ErrorCode::DiskFull => StoreFault::Unavailable(format!("{problem}; make room on the disk")),
+        ErrorCode::SystemIoFailure
         | ErrorCode::CannotOpen
         | ErrorCode::ReadOnly
         | ErrorCode::PermissionDenied

@@ -3,37 +3,58 @@
 //! SQLite lets a waiting writer sleep and try again; beside a busy writer that took up to a second. A file lock wakes
 //! the next one at once. Who waits holds a second lock, so that a busy writer cannot overtake it for ever.
 
+mod holder;
+mod timed_lock;
+
 use runtime::ports::store::StoreFault;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use timed_lock::{LockFault, TimedLock};
 
 /// The line of writers of one store.
 #[derive(Debug)]
 pub(super) struct Queue {
     /// Held by the one who waits next.
-    next: File,
+    next: TimedLock,
     /// Held by the one who writes.
-    turn: File,
+    turn: TimedLock,
+    /// How long to stand in line: who holds a lock may have been stopped and may never go on.
+    wait: Duration,
 }
 
 /// The right to write, given back when dropped.
 #[derive(Debug)]
-pub(super) struct Turn<'a>(&'a File);
+pub(super) struct Turn<'a>(&'a TimedLock);
 
 impl Queue {
     /// The line of the store in this file.
-    pub(super) fn beside(path: &Path) -> Result<Queue, StoreFault> {
-        Ok(Queue { next: lock_file(path, "-queue")?, turn: lock_file(path, "-turn")? })
+    pub(super) fn beside(path: &Path, wait: Duration) -> Result<Queue, StoreFault> {
+        let lock = |ending: &str| -> Result<TimedLock, StoreFault> { Ok(TimedLock::on(lock_file(path, ending)?)) };
+        Ok(Queue { next: lock("-queue")?, turn: lock("-turn")?, wait })
     }
 
-    /// Waits until it is our turn.
+    /// Waits until it is our turn, and not for ever.
     pub(super) fn wait(&self) -> Result<Turn<'_>, StoreFault> {
-        self.next.lock().map_err(unavailable)?;
-        let turn = self.turn.lock();
-        self.next.unlock().map_err(unavailable)?;
-        turn.map_err(unavailable)?;
-        Ok(Turn(&self.turn))
+        self.wait_at_most(self.wait)
+    }
+
+    /// Waits until it is our turn, and not longer than this.
+    pub(super) fn wait_at_most(&self, most: Duration) -> Result<Turn<'_>, StoreFault> {
+        let deadline = Instant::now() + most;
+        self.next.lock(deadline).map_err(|fault| unavailable(&self.next, fault, most))?;
+        let turn = self.turn.lock(deadline);
+        let stepped_forward = self.next.unlock();
+        turn.map_err(|fault| unavailable(&self.turn, fault, most))?;
+        let turn = Turn(&self.turn);
+        stepped_forward.map_err(|error| unavailable(&self.next, LockFault::Io(error), most))?;
+        Ok(turn)
+    }
+
+    /// The wait it was made with.
+    pub(super) fn patience(&self) -> Duration {
+        self.wait
     }
 }
 
@@ -49,9 +70,37 @@ fn lock_file(path: &Path, ending: &str) -> Result<File, StoreFault> {
     name.push(ending);
     let beside = PathBuf::from(name);
     let opened = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&beside);
-    opened.map_err(|error| StoreFault::Unavailable(format!("`{}`: {error}", beside.display())))
+    let file = opened.map_err(|error| StoreFault::Unavailable(format!("`{}`: {error}", beside.display())))?;
+    // Best effort: where it cannot be changed, whoever may not open it is told so.
+    let _unchanged = as_the_store(path, &file);
+    Ok(file)
 }
 
-fn unavailable(error: io::Error) -> StoreFault {
-    StoreFault::Unavailable(format!("the line of writers: {error}"))
+/// Who may write the store may stand in its line, whoever made the file of the line.
+#[cfg(unix)]
+fn as_the_store(path: &Path, file: &File) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let (store, own) = (std::fs::metadata(path)?, file.metadata()?);
+    if (own.uid(), own.gid()) != (store.uid(), store.gid()) {
+        fchown(file, Some(store.uid()), Some(store.gid()))?;
+    }
+    if own.permissions().mode() & 0o777 != store.permissions().mode() & 0o777 {
+        file.set_permissions(store.permissions())?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn as_the_store(_path: &Path, _file: &File) -> io::Result<()> {
+    Ok(())
+}
+
+fn unavailable(lock: &TimedLock, fault: LockFault, waited: Duration) -> StoreFault {
+    StoreFault::Unavailable(match fault {
+        LockFault::Io(error) => format!("the line of writers: {error}"),
+        LockFault::TooLong => {
+            let holder = holder::of(lock.file()).unwrap_or_else(|| "another process".to_owned());
+            format!("waited {waited:?} for the turn to write, which {holder} holds; let it go on, or end it")
+        }
+    })
 }

@@ -57,9 +57,7 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
     let found = version(&transaction)?;
     let known = STEPS.len();
     let Some(steps) = STEPS.get(found..) else {
-        return Err(StoreFault::Refused(format!(
-            "the file was written by a newer version (schema {found}, this program knows {known}); update this program"
-        )));
+        return Err(newer(found));
     };
     if steps.is_empty() {
         is_whole(&transaction)?;
@@ -75,7 +73,27 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
     transaction.commit().map_err(fault)
 }
 
-fn version(transaction: &Transaction<'_>) -> Result<usize, StoreFault> {
+/// Whether the file is of this version already; one of a newer version is refused.
+pub(super) fn is_current(connection: &Connection) -> Result<bool, StoreFault> {
+    let found = version(connection)?;
+    if found > STEPS.len() {
+        return Err(newer(found));
+    }
+    if found < STEPS.len() {
+        return Ok(false);
+    }
+    is_whole(connection)?;
+    Ok(true)
+}
+
+fn newer(found: usize) -> StoreFault {
+    StoreFault::Refused(format!(
+        "the file was written by a newer version (schema {found}, this program knows {}); update this program",
+        STEPS.len()
+    ))
+}
+
+fn version(transaction: &Connection) -> Result<usize, StoreFault> {
     let count = |sql: &str| transaction.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(fault);
     if count("SELECT count(*) FROM sqlite_schema")? == 0 {
         return Ok(0);
@@ -92,7 +110,7 @@ fn version(transaction: &Transaction<'_>) -> Result<usize, StoreFault> {
 }
 
 /// The head must say what the ledger holds, or a record would be written over another or leave a gap.
-fn is_whole(transaction: &Transaction<'_>) -> Result<(), StoreFault> {
+fn is_whole(transaction: &Connection) -> Result<(), StoreFault> {
     let (size, behind): (i64, i64) = transaction
         .query_row("SELECT size, (SELECT ifnull(max(idx) + 1, 0) FROM ledger) FROM head", [], |row| {
             Ok((row.get(0)?, row.get(1)?))

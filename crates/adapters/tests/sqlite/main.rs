@@ -6,5 +6,6 @@ mod conforms;
 mod due;
 mod file;
 mod folder;
+mod line;
 mod processes;
 mod roles;

@@ -3,6 +3,25 @@
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+/// Longest reason someone can give.
+const REASON_CHARS_MAX: usize = 1_000;
+
+/// A reason is something to read.
+fn reason(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("say why".to_owned()),
+        reason if reason.chars().count() > REASON_CHARS_MAX => {
+            Err(format!("say it in at most {REASON_CHARS_MAX} characters"))
+        }
+        reason => Ok(reason.to_owned()),
+    }
+}
+
+/// An id, whole or its beginning; nothing is the beginning of everything.
+fn id(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("an id must not be empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
 /// Which store, and for whom the output is.
 #[derive(Args, Debug)]
 pub struct Kept {
@@ -40,7 +59,7 @@ pub enum AgentsCommand {
     /// One agent and everything that was done to it
     Show {
         /// The agent
-        #[arg(value_name = "AGENT")]
+        #[arg(value_name = "AGENT", value_parser = id)]
         agent: String,
     },
     /// Make an agent known; prints its session token, which is shown only once
@@ -78,14 +97,14 @@ pub enum AgentsCommand {
     /// Lift restrictions of one kind
     Lift {
         /// The agent
-        #[arg(value_name = "AGENT")]
+        #[arg(value_name = "AGENT", value_parser = id)]
         agent: String,
         /// Which kind
         #[arg(value_enum, value_name = "STATUS", ignore_case = true)]
         status: Liftable,
         /// Why
-        #[arg(long, value_name = "TEXT", default_value = "")]
-        because: String,
+        #[arg(long, value_name = "TEXT", value_parser = reason)]
+        because: Option<String>,
     },
     /// End an agent for good
     Retire(RestrictArgs),
@@ -94,11 +113,11 @@ pub enum AgentsCommand {
 /// Whom and why.
 #[derive(Args, Debug)]
 pub struct RestrictArgs {
-    /// The agent
-    #[arg(value_name = "AGENT")]
+    /// The agent, by its whole name
+    #[arg(value_name = "AGENT", value_parser = id)]
     pub agent: String,
     /// Why; the agent and the records will say it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
     pub because: String,
 }
 
@@ -129,48 +148,55 @@ pub struct FlowsArgs {
     /// Which store.
     #[command(flatten)]
     pub kept: Kept,
+    /// Which flows are listed.
+    #[command(flatten)]
+    pub listed: ListedFlows,
     /// What to do; the list if nothing is said.
     #[command(subcommand)]
     pub command: Option<FlowsCommand>,
+}
+
+/// Which flows are listed.
+#[derive(Args, Clone, Debug)]
+pub struct ListedFlows {
+    /// List only flows of this agent
+    #[arg(long = "agent", value_name = "AGENT", value_parser = id, id = "listed agent")]
+    pub agent: Option<String>,
+    /// List at most so many
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub limit: usize,
 }
 
 /// What can be done with flows.
 #[derive(Subcommand, Debug)]
 pub enum FlowsCommand {
     /// The latest flows
-    List {
-        /// Only of this agent
-        #[arg(long, value_name = "AGENT")]
-        agent: Option<String>,
-        /// How many
-        #[arg(long, value_name = "N", default_value_t = 20)]
-        limit: usize,
-    },
+    List(ListedFlows),
     /// What happened in a flow, in order
     Show {
         /// The flow, or a question, an intent or a proposal of it
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", value_parser = id)]
         id: String,
     },
     /// Open a flow
     Open {
         /// For which agent
-        #[arg(long, value_name = "AGENT")]
+        #[arg(long, value_name = "AGENT", value_parser = id)]
         agent: String,
         /// Out of which flow
-        #[arg(long, value_name = "FLOW")]
+        #[arg(long, value_name = "FLOW", value_parser = id)]
         parent: Option<String>,
     },
     /// Close a flow: it is finished
     Close {
         /// The flow
-        #[arg(value_name = "FLOW")]
+        #[arg(value_name = "FLOW", value_parser = id)]
         flow: String,
     },
     /// Break a flow off
     Abort {
         /// The flow
-        #[arg(value_name = "FLOW")]
+        #[arg(value_name = "FLOW", value_parser = id)]
         flow: String,
     },
 }
@@ -213,13 +239,13 @@ pub enum ContextCommand {
         #[arg(value_name = "KEY")]
         keys: Vec<String>,
         /// For which flow
-        #[arg(long, value_name = "FLOW")]
+        #[arg(long, value_name = "FLOW", value_parser = id)]
         flow: Option<String>,
     },
     /// Print a snapshot
     Show {
         /// The snapshot
-        #[arg(value_name = "SNAPSHOT")]
+        #[arg(value_name = "SNAPSHOT", value_parser = id)]
         snapshot: String,
     },
 }
@@ -243,7 +269,7 @@ pub enum EscalationsCommand {
     /// One question: exactly what an answer is for
     Show {
         /// The question, or its proposal, flow or intent
-        #[arg(value_name = "ID")]
+        #[arg(value_name = "ID", value_parser = id)]
         id: String,
     },
     /// Answer a question; it is judged again and answered once
@@ -254,7 +280,7 @@ pub enum EscalationsCommand {
 #[derive(Args, Debug)]
 pub struct AnswerArgs {
     /// The question, or its proposal, flow or intent
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = id)]
     pub id: String,
     /// What to say
     #[arg(value_enum, value_name = "ANSWER", ignore_case = true)]
@@ -266,13 +292,13 @@ pub struct AnswerArgs {
     #[arg(long = "group", value_name = "GROUP")]
     pub groups: Vec<String>,
     /// Why
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
     pub because: String,
-    /// Digest of what the person was shown; the one `show` prints if not given
+    /// Digest of what the person was shown; without it, of what was asked: that counts until another contract is in force
     #[arg(long, value_name = "SHA256")]
     pub digest: Option<String>,
     /// With `modify`: the proposal that is to happen instead
-    #[arg(long, value_name = "FILE", required_if_eq("decision", "modify"))]
+    #[arg(long, value_name = "FILE")]
     pub instead: Option<PathBuf>,
 }
 
@@ -305,6 +331,6 @@ pub struct SwitchArgs {
     #[command(flatten)]
     pub kept: Kept,
     /// Why; every refusal will say it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
     pub because: String,
 }

@@ -24,8 +24,8 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
         change::restrict(location, json, whom, status, actions)
     };
     match args.command.as_ref().unwrap_or(&AgentsCommand::List) {
-        AgentsCommand::List => list(&store::open(location)?, json)?,
-        AgentsCommand::Show { agent } => show::run(&store::open(location)?, agent, json)?,
+        AgentsCommand::List => list(&store::view(location)?, json)?,
+        AgentsCommand::Show { agent } => show::run(&store::view(location)?, agent, json)?,
         AgentsCommand::Register { contract, agent_version, key, session } => {
             let newcomer =
                 change::Newcomer { path: contract, version: agent_version.as_ref(), key: key.as_deref(), session };
@@ -45,7 +45,7 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
                 Liftable::Passive => AgentStatus::Passive,
                 Liftable::Suspended => AgentStatus::Suspended,
             };
-            change::lift(location, json, agent, status, because)?;
+            change::lift(location, json, agent, status, because.as_deref().unwrap_or_default())?;
         }
         AgentsCommand::Retire(whom) => change::retire(location, json, whom)?,
     }

@@ -1,13 +1,14 @@
 //! `writkeeper context …`: state with versions, and snapshots.
 
 use crate::cli::kept::{ContextArgs, ContextCommand};
-use crate::exit::{Exit, InvalidData, UsageError};
+use crate::exit::{Exit, Failure, UsageError};
 use crate::store;
-use crate::terminal::{FAINT, STRONG, paint, say};
+use crate::terminal::{FAINT, STRONG, echo, paint, say};
 use kernel::change::{Act, Write};
-use kernel::finding::visible;
-use kernel::json::Json;
+use kernel::finding::{Finding, Gate, visible};
+use kernel::json::{Json, Problem, Refusal};
 use kernel::nearest::suggestion;
+use kernel::reasons::Reason;
 use kernel::snapshot::Snapshot;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
@@ -19,13 +20,16 @@ const KEYS_MAX: usize = 1_000;
 /// Reads and writes state, and freezes it.
 pub fn run(args: &ContextArgs) -> anyhow::Result<Exit> {
     let json = args.kept.json;
-    let runtime = store::open(&args.kept.store)?;
+    let runtime = match &args.command {
+        ContextCommand::Get { .. } | ContextCommand::Show { .. } => store::view(&args.kept.store)?,
+        ContextCommand::Set { .. } | ContextCommand::Snapshot { .. } => store::open(&args.kept.store)?,
+    };
     match &args.command {
         ContextCommand::Get { key } => get(&runtime, key, json)?,
         ContextCommand::Set { key, value, expect } => set(&runtime, key, value, *expect, json)?,
         ContextCommand::Snapshot { keys, flow } => freeze(&runtime, keys, flow.as_ref(), json)?,
         ContextCommand::Show { snapshot } => {
-            let (name, row) = store::find(&runtime, Kind::Snapshot, "snapshot", snapshot)?;
+            let (name, row) = store::find(&runtime, Kind::Snapshot, snapshot)?;
             if let Row::Snapshot(snapshot) = row {
                 show(&name, &snapshot, json)?;
             }
@@ -38,7 +42,8 @@ fn get(runtime: &Runtime, key: &str, json: bool) -> anyhow::Result<()> {
     let Some(Row::State(row)) = runtime.read(Entity::State(key.to_owned())).map_err(store::unread)? else {
         let known = runtime.scan(Kind::State, None, KEYS_MAX).map_err(store::unread)?;
         let hint = suggestion(key, known.iter().map(|(key, _)| key.entity.parts().0));
-        return Err(InvalidData(format!("state has no key `{key}`{hint}")).into());
+        let finding = Finding::reject(Gate::Shape, Reason::StateUnknown).with("key", key).with("nearest", hint);
+        return Err(Failure::of(Exit::Invalid, &finding).into());
     };
     if json {
         let body = Json::object([("key", Json::text(key)), ("value", row.value), ("version", Json::from(row.version))]);
@@ -51,11 +56,17 @@ fn get(runtime: &Runtime, key: &str, json: bool) -> anyhow::Result<()> {
 
 fn set(runtime: &Runtime, key: &str, value: &str, expect: Option<u64>, json: bool) -> anyhow::Result<()> {
     if let Some(problem) = kernel::ids::identifier_problem(key) {
-        return Err(UsageError(format!("the key `{key}` {problem}")).into());
+        return Err(UsageError(format!("the key `{}` {problem}", echo(key))).into());
     }
     let parsed = Json::parse(value.as_bytes());
-    let problem =
-        |refusal| UsageError(format!("`{value}` is not JSON: {refusal}; put text into double quotes: '\"text\"'"));
+    let problem = |refusal: Refusal| {
+        let value = echo(value);
+        UsageError(if matches!(refusal.problem, Problem::NumberNotExact { .. }) {
+            format!("`{value}` is refused: {refusal}; write fewer digits, or put it into double quotes as text")
+        } else {
+            format!("`{value}` is not JSON: {refusal}; put text into double quotes: '\"text\"'")
+        })
+    };
     let write = Write { key: key.to_owned(), value: parsed.map_err(problem)?, expect };
     let answered = store::done(runtime.change(store::operator(), Act::Merge(vec![write])))?;
     let version = answered.body.get("versions").and_then(|versions| versions.get(key)).cloned().unwrap_or(Json::Null);
@@ -69,7 +80,7 @@ fn set(runtime: &Runtime, key: &str, value: &str, expect: Option<u64>, json: boo
 
 fn freeze(runtime: &Runtime, keys: &[String], flow: Option<&String>, json: bool) -> anyhow::Result<()> {
     let flow = match flow {
-        Some(flow) => Some(store::find(runtime, Kind::Flow, "flow", flow)?.0),
+        Some(flow) => Some(store::find(runtime, Kind::Flow, flow)?.0),
         None => None,
     };
     if keys.is_empty() && flow.is_none() {

@@ -1,6 +1,7 @@
 //! `writkeeper decide`: proposals in, one line of answer each.
 
 mod prepare;
+mod records_file;
 mod stored;
 
 use crate::cli::DecideArgs;
@@ -9,6 +10,7 @@ use crate::commands::lines::Lines;
 use crate::contract_file;
 use crate::exit::{Exit, InvalidData, UsageError};
 use crate::files;
+use crate::store;
 use crate::terminal;
 use anyhow::Context as _;
 use kernel::context::Context;
@@ -74,12 +76,14 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
 }
 
 fn judge_lines(args: &DecideArgs, mut judge: impl FnMut(u64, &[u8]) -> Option<Judged>) -> anyhow::Result<Exit> {
-    let mut records = args.records.as_deref().map(create).transpose()?;
+    let mut records = args.records.as_deref().map(|path| records_file::open(path, args)).transpose()?;
     let mut input = Lines::open(args.proposals.as_deref())?;
     let mut output = std::io::stdout().lock();
     let mut tally = Tally::default();
+    let mut is_damaged = false;
     while let Some((line_number, line)) = input.next_line()? {
         let Some(judged) = judge(line_number, line) else { return kernel_fault(&mut output, line) };
+        is_damaged |= !judged.is_decided && store::is_damaged(&judged.answer);
         tally.count(&judged);
         writeln!(output, "{}", judged.answer.to_line())?;
         write_records(records.as_mut(), &judged.records)?;
@@ -90,7 +94,8 @@ fn judge_lines(args: &DecideArgs, mut judge: impl FnMut(u64, &[u8]) -> Option<Ju
     if std::io::stderr().is_terminal() && !args.quiet {
         tally.print();
     }
-    Ok(tally.exit())
+    // Nobody has to try again later.
+    Ok(if is_damaged { Exit::Invalid } else { tally.exit() })
 }
 
 fn contract(path: &Path, args: &DecideArgs) -> anyhow::Result<Arc<Compiled>> {
@@ -122,8 +127,14 @@ fn kernel_fault(output: &mut impl Write, line: &[u8]) -> anyhow::Result<Exit> {
 }
 
 fn instant(text: &str) -> anyhow::Result<Instant> {
-    let problem =
-        || UsageError(format!("--at `{text}` is not an RFC 3339 time with an offset, such as 2026-01-01T12:00:00Z"));
+    if Instant::is_too_late(text) {
+        let end = Instant::DECISIONS_END;
+        return Err(UsageError(format!("--at `{text}` is out of range: no decision is taken from {end} on")).into());
+    }
+    let problem = || {
+        let text = terminal::echo(text);
+        UsageError(format!("--at `{text}` is not an RFC 3339 time with an offset, such as 2026-01-01T12:00:00Z"))
+    };
     Instant::parse(text).ok_or_else(|| problem().into())
 }
 
@@ -132,11 +143,6 @@ fn context(path: &Path) -> anyhow::Result<Context> {
     let invalid = |problem: String| InvalidData(format!("`{}`: {problem}", path.display()));
     let json = Json::parse_within(&bytes, &Bounds::FILE).map_err(|refusal| invalid(refusal.to_string()))?;
     Ok(Context::from_json(&json).map_err(invalid)?)
-}
-
-fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
-    let file = File::create(path).with_context(|| format!("cannot create `{}`", path.display()))?;
-    Ok(BufWriter::new(file))
 }
 
 fn write_records(file: Option<&mut BufWriter<File>>, records: &[Record]) -> anyhow::Result<()> {

@@ -1,22 +1,24 @@
 //! `writkeeper escalations …`: what waits for people, exactly what an answer is for, and answering.
 
+mod given;
+mod show;
+
 use crate::cli::kept::{AnswerArgs, Decision, EscalationsArgs, EscalationsCommand};
 use crate::exit::{Exit, InvalidData, UsageError};
 use crate::files;
 use crate::store;
-use crate::terminal::{ATTENTION, FAINT, STRONG, paint, say, verdict_style};
-use kernel::command::{Door, Submission};
+use crate::terminal::{self, ATTENTION, FAINT, STRONG, echo, paint, say, verdict_style};
+use kernel::command::Door;
 use kernel::contract::Impact;
 use kernel::escalation::EscalationRow;
 use kernel::finding::visible;
+use kernel::flow::FlowState;
 use kernel::ids::Digest;
 use kernel::json::{Bounds, Json};
-use kernel::proposal::Proposal;
-use kernel::request::Provenance;
 use kernel::stored::Kind;
 use kernel::time::{Duration, Instant};
-use kernel::world::Row;
-use runtime::{Minted, PersonAnswer, Runtime};
+use kernel::world::{Entity, Row};
+use runtime::{PersonAnswer, Runtime};
 
 /// Questions listed; whoever has more open ones needs another answer than a longer list.
 const LISTED_MAX: usize = 1_000;
@@ -26,15 +28,18 @@ const PAGE: usize = 512;
 
 /// Lists, shows and answers.
 pub fn run(args: &EscalationsArgs) -> anyhow::Result<Exit> {
-    let json = args.kept.json;
-    let runtime = store::open(&args.kept.store)?;
+    let (json, location) = (args.kept.json, args.kept.store.as_str());
     match args.command.as_ref().unwrap_or(&EscalationsCommand::List) {
-        EscalationsCommand::List => list(&runtime, json)?,
+        EscalationsCommand::List => list(&store::view(location)?, json)?,
         EscalationsCommand::Show { id } => {
+            let runtime = store::view(location)?;
             let (name, row) = question(&runtime, id)?;
-            show(&runtime, &name, &row, json)?;
+            show::run(&runtime, &name, &row, json)?;
         }
-        EscalationsCommand::Answer(args) => answer(&runtime, args, json)?,
+        EscalationsCommand::Answer(args) => {
+            let instead = instead(args)?;
+            answer(&store::open(location)?, args, instead, json)?;
+        }
     }
     Ok(Exit::Fine)
 }
@@ -62,7 +67,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
     open.sort_by_key(|(_, row)| std::cmp::Reverse(urgency(row, now)));
     if json {
         for (name, row) in &open {
-            say!("{}", to_json(runtime, name, row).to_canonical());
+            say!("{}", show::to_json(runtime, name, row)?.to_canonical());
         }
         return Ok(());
     }
@@ -73,35 +78,29 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
     let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
     for (short, (_, row)) in store::short_ids(&names).iter().zip(&open) {
         let action = row.proposal.get("action").and_then(Json::as_text).unwrap_or_default();
+        let shown = show::proposal(runtime, row);
+        let params = shown.get("params").and_then(Json::as_object).map(terminal::params).unwrap_or_default();
+        let over = ended_flow(runtime, row)?.map(|state| format!("; its flow is {state}, so only `abort` is left"));
+        let rest = format!("{}; {}{}", row.reasons.join(", "), left(row, now), over.unwrap_or_default());
         say!(
-            "{}  {:<8} {} {}  {}  {}",
-            paint(STRONG, short),
+            "{}  {:<8} {} {}  {params}  {}",
+            paint(STRONG, visible(short)),
             row.impact.word(),
-            row.agent,
-            paint(STRONG, action),
-            params(&shown_proposal(runtime, row)),
-            paint(FAINT, format!("{}; {}", row.reasons.join(", "), left(row, now)))
+            visible(&row.agent),
+            paint(STRONG, echo(action)),
+            paint(FAINT, visible(&rest))
         );
     }
     say!("\nnext: writkeeper escalations show ID");
     Ok(())
 }
 
-fn params(proposal: &Json) -> String {
-    let members = proposal.get("params").and_then(Json::as_object);
-    let shown = members.into_iter().flatten().map(|(name, value)| format!("{name}={}", kernel::finding::shown(value)));
-    shown.collect::<Vec<_>>().join(" ")
-}
-
-/// The proposal as a person may see it: what the contract calls secret is withheld, as in answers and records.
-fn shown_proposal(runtime: &Runtime, row: &EscalationRow) -> Json {
-    let proposal = Proposal::from_json(row.proposal.clone()).ok();
-    let Some((proposal, contract)) = proposal.zip(runtime.contract(row.contract).ok()) else {
-        return Json::object([("withheld", Json::Bool(true))]);
-    };
-    let (tenant, ids) = (runtime.tenant().clone(), Minted::ids());
-    let submission = Submission::new(tenant, proposal, contract, Provenance::Unknown, ids);
-    submission.proposal.to_json(submission.shown_params())
+/// How the flow of a question ended, if it did: nothing can be accepted in it any more.
+fn ended_flow(runtime: &Runtime, row: &EscalationRow) -> anyhow::Result<Option<&'static str>> {
+    match runtime.read(Entity::Flow(row.flow.clone())).map_err(store::unread)? {
+        Some(Row::Flow(flow)) if flow.state != FlowState::Open => Ok(Some(flow.state.word())),
+        Some(_) | None => Ok(None),
+    }
 }
 
 /// How long people have, in a unit that reads well.
@@ -116,11 +115,10 @@ fn left(row: &EscalationRow, now: Instant) -> String {
 
 /// By its own id, or by its proposal, flow or intent.
 fn question(runtime: &Runtime, text: &str) -> anyhow::Result<(String, EscalationRow)> {
-    let unknown = match store::find(runtime, Kind::Escalation, "question", text) {
-        Ok((name, Row::Escalation(row))) => return Ok((name, *row)),
-        Ok(_) => InvalidData(format!("`{text}` is no question")).into(),
-        Err(unknown) => unknown,
-    };
+    if let Some((name, Row::Escalation(row))) = store::look_up(runtime, Kind::Escalation, text)? {
+        return Ok((name, *row));
+    }
+    let (text, is_whole) = store::typed(text)?;
     let mut after: Option<String> = None;
     let mut found: Vec<(String, EscalationRow)> = Vec::new();
     loop {
@@ -129,21 +127,22 @@ fn question(runtime: &Runtime, text: &str) -> anyhow::Result<(String, Escalation
         after = Some(last.entity.parts().0.to_owned());
         for (key, row) in page {
             let Row::Escalation(row) = row else { continue };
-            if is_of(&row, |id| id.starts_with(text)) {
+            if is_of(&row, |id| id == text || !is_whole && id.starts_with(text)) {
                 found.push((key.entity.parts().0.to_owned(), *row));
             }
         }
     }
-    // A whole id is meant, even if others start with it.
-    if found.iter().any(|(_, row)| is_of(row, |id| id == text)) {
-        found.retain(|(_, row)| is_of(row, |id| id == text));
-    }
     match found.len() {
-        1 => found.pop().ok_or(unknown),
-        0 => Err(unknown),
+        0 => Err(store::not_found(Kind::Escalation, text)),
+        1 => found.pop().ok_or_else(|| store::not_found(Kind::Escalation, text)),
         _ => {
-            let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-            Err(InvalidData(format!("`{text}` belongs to several questions: {}", names.join(", "))).into())
+            let names = found.iter().map(|(name, row)| {
+                let ids = [&row.proposal_id, &row.flow, &row.intent];
+                let id = ids.into_iter().find(|id| id.starts_with(text)).map_or("", String::as_str);
+                format!("question {name} of {id}")
+            });
+            let names: Vec<String> = names.collect();
+            Err(store::ambiguous(text, names.iter().map(String::as_str)))
         }
     }
 }
@@ -153,87 +152,40 @@ fn is_of(row: &EscalationRow, fits: impl Fn(&str) -> bool) -> bool {
     [&row.proposal_id, &row.flow, &row.intent].into_iter().any(|id| fits(id))
 }
 
-fn show(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> anyhow::Result<()> {
-    if json {
-        say!("{}", to_json(runtime, name, row).to_canonical());
-        return Ok(());
-    }
-    say!("question {}  {}", paint(STRONG, name), paint(ATTENTION, row.state.word()));
-    say!("  asked     {} by {} in flow {}", row.asked_at, row.agent, row.flow);
-    say!("  because   {}", row.reasons.join(", "));
-    say!("  impact    {}", row.impact.word());
-    let who = if row.approvers.is_empty() { "anyone".to_owned() } else { row.approvers.join(", ") };
-    say!("  answered  by {who}; {} of {} agreed", row.votes.len(), row.quorum);
-    say!("  deadline  {}", row.deadline);
-    if let Ok(contract) = runtime.contract(row.contract) {
-        say!("  contract  {} {} sha256 {}", contract.contract.id, contract.contract.version, row.contract);
-    }
-    let shown = shown_proposal(runtime, row);
-    say!("\n{}\n", visible(&shown.to_canonical()));
-    if shown == row.proposal {
-        say!("digest of exactly these bytes under this contract: {}", paint(STRONG, row.digest));
-    } else {
-        say!("digest of these bytes, with what is withheld here, under this contract: {}", paint(STRONG, row.digest));
-    }
-    match &row.answer {
-        Some(answer) => {
-            let said = answer.decision.map_or("nobody", |decision| decision.word());
-            let by = answer.person.as_deref().map(|person| format!(" by {person}")).unwrap_or_default();
-            say!("answered  {said}{by} at {}: {}", answer.at, visible(&answer.reason));
+/// The proposal that is to happen instead: with `modify`, and with nothing else.
+fn instead(args: &AnswerArgs) -> anyhow::Result<Option<Json>> {
+    match (args.decision, args.instead.as_deref()) {
+        (Decision::Modify, Some(path)) => {
+            let parsed = Json::parse_within(&files::read(path)?, &Bounds::FILE);
+            let json = parsed.map_err(|refusal| InvalidData(format!("`{}`: {refusal}", path.display())))?;
+            Ok(Some(json))
         }
-        None => {
-            say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --group GROUP --because …")
+        (Decision::Modify, None) => {
+            let problem = "`modify` needs --instead FILE: the proposal that is to happen instead";
+            Err(UsageError(problem.to_owned()).into())
         }
+        (Decision::Override | Decision::Abort, Some(_)) => {
+            let problem = "--instead belongs to `modify`; `override` and `abort` are about the proposal as it is";
+            Err(UsageError(problem.to_owned()).into())
+        }
+        (Decision::Override | Decision::Abort, None) => Ok(None),
     }
-    Ok(())
 }
 
-fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> Json {
-    let answer = row.answer.as_ref().map_or(Json::Null, |answer| {
-        Json::object([
-            ("decision", Json::from(answer.decision.map(|decision| decision.word().to_owned()))),
-            ("person", Json::from(answer.person.clone())),
-            ("reason", Json::text(answer.reason.as_str())),
-            ("at", Json::text(answer.at.to_string())),
-            ("intent", Json::from(answer.intent.clone())),
-        ])
-    });
-    Json::object([
-        ("id", Json::text(name)),
-        ("state", Json::text(row.state.word())),
-        ("agent", Json::text(row.agent.as_str())),
-        ("flow", Json::text(row.flow.as_str())),
-        ("proposal_id", Json::text(row.proposal_id.as_str())),
-        ("proposal", shown_proposal(runtime, row)),
-        ("digest", Json::text(row.digest.to_string())),
-        ("contract", Json::text(row.contract.to_string())),
-        ("reasons", Json::texts(row.reasons.iter().map(String::as_str))),
-        ("impact", Json::text(row.impact.word())),
-        ("approvers", Json::texts(row.approvers.iter().map(String::as_str))),
-        ("quorum", Json::from(row.quorum)),
-        ("votes", Json::texts(row.votes.iter().map(|vote| vote.person.as_str()))),
-        ("asked_at", Json::text(row.asked_at.to_string())),
-        ("deadline", Json::text(row.deadline.to_string())),
-        ("answer", answer),
-    ])
-}
-
-fn answer(runtime: &Runtime, args: &AnswerArgs, json: bool) -> anyhow::Result<()> {
+fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: bool) -> anyhow::Result<()> {
+    if let Some(problem) = kernel::ids::identifier_problem(&args.person) {
+        return Err(UsageError(format!("--as `{}` is no name: it {problem}", echo(&args.person))).into());
+    }
     let (name, row) = question(runtime, &args.id)?;
     let digest = match &args.digest {
         Some(text) => {
-            let problem =
-                || UsageError(format!("--digest `{text}` is no SHA-256: 64 hexadecimal digits, as `show` prints"));
+            let problem = || {
+                let text = echo(text);
+                UsageError(format!("--digest `{text}` is no SHA-256: 64 hexadecimal digits, as `show` prints"))
+            };
             Digest::parse(text).ok_or_else(problem)?
         }
         None => row.digest,
-    };
-    let instead = match args.instead.as_deref() {
-        Some(path) => {
-            let parsed = Json::parse_within(&files::read(path)?, &Bounds::FILE);
-            Some(parsed.map_err(|refusal| InvalidData(format!("`{}`: {refusal}", path.display())))?)
-        }
-        None => None,
     };
     let decision = match args.decision {
         Decision::Override => "OVERRIDE",

@@ -62,8 +62,9 @@ fn to_json(entry: &Entry) -> Json {
 
 /// Named values read as what they stand for: `{max}` becomes `<max>`; optional endings disappear.
 fn with_blanks(sentence: &str) -> String {
-    let sentence =
-        ["{because}", "{nearest}", "{ask}"].iter().fold(sentence.to_owned(), |text, name| text.replace(name, ""));
+    // Behind a colon it is no ending that may be missing.
+    let sentence = sentence.replace(": {because}", ": <because>");
+    let sentence = ["{because}", "{nearest}", "{ask}"].iter().fold(sentence, |text, name| text.replace(name, ""));
     let sentence = if sentence.ends_with("missing{problem}") { sentence.replace("{problem}", "") } else { sentence };
     sentence.replace('{', "<").replace('}', ">")
 }

@@ -2,8 +2,8 @@
 
 mod timeline;
 
-use crate::cli::kept::{FlowsArgs, FlowsCommand};
-use crate::exit::{Exit, InvalidData};
+use crate::cli::kept::{FlowsArgs, FlowsCommand, ListedFlows};
+use crate::exit::Exit;
 use crate::store::{self, Ledger};
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use kernel::change::Act;
@@ -11,33 +11,43 @@ use kernel::flow::{FlowEvent, FlowState};
 use kernel::json::Json;
 use kernel::stored::Kind;
 use kernel::time::Instant;
-use kernel::world::{FlowRow, Row};
+use kernel::world::{Entity, FlowRow, Row};
 use runtime::{Minted, Runtime};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Flows that are looked for after the first that fits; more need not be told.
+const FOUND_MAX: usize = 5;
 
 /// Flows read at once.
 const PAGE: usize = 512;
 
 /// Lists, shows, opens and ends flows.
 pub fn run(args: &FlowsArgs) -> anyhow::Result<Exit> {
-    let json = args.kept.json;
-    let runtime = store::open(&args.kept.store)?;
-    let newest = FlowsCommand::List { agent: None, limit: 20 };
-    match args.command.as_ref().unwrap_or(&newest) {
-        FlowsCommand::List { agent, limit } => list(&runtime, agent.as_deref(), *limit, json)?,
-        FlowsCommand::Show { id } => {
+    let (json, location) = (args.kept.json, args.kept.store.as_str());
+    match &args.command {
+        None => list(&store::view(location)?, &args.listed, json)?,
+        Some(FlowsCommand::List(listed)) => list(&store::view(location)?, listed, json)?,
+        Some(FlowsCommand::Show { id }) => {
+            let runtime = store::view(location)?;
             let (name, row) = flow(&runtime, id)?;
             timeline::run(&runtime, &name, &row, json)?;
         }
-        FlowsCommand::Open { agent, parent } => open(&runtime, agent, parent.as_deref(), json)?,
-        FlowsCommand::Close { flow } => end(&runtime, flow, FlowEvent::Close, json)?,
-        FlowsCommand::Abort { flow } => end(&runtime, flow, FlowEvent::Abort, json)?,
+        Some(FlowsCommand::Open { agent, parent }) => {
+            open(&store::open(location)?, agent, parent.as_deref(), json)?;
+        }
+        Some(FlowsCommand::Close { flow }) => end(&store::open(location)?, flow, FlowEvent::Close, json)?,
+        Some(FlowsCommand::Abort { flow }) => end(&store::open(location)?, flow, FlowEvent::Abort, json)?,
     }
     Ok(Exit::Fine)
 }
 
 /// The latest flows, newest first; only as many as are shown are held.
-fn list(runtime: &Runtime, agent: Option<&str>, limit: usize, json: bool) -> anyhow::Result<()> {
+fn list(runtime: &Runtime, listed: &ListedFlows, json: bool) -> anyhow::Result<()> {
+    let limit = listed.limit;
+    let agent = match &listed.agent {
+        Some(agent) => Some(store::agent_named(runtime, agent)?.0),
+        None => None,
+    };
     let mut latest: BTreeSet<(Option<Instant>, String)> = BTreeSet::new();
     let mut after: Option<String> = None;
     loop {
@@ -46,7 +56,7 @@ fn list(runtime: &Runtime, agent: Option<&str>, limit: usize, json: bool) -> any
         after = Some(last.entity.parts().0.to_owned());
         for (key, row) in &page {
             let Row::Flow(row) = row else { continue };
-            if agent.is_none_or(|agent| agent == row.agent) {
+            if agent.as_ref().is_none_or(|agent| *agent == row.agent) {
                 latest.insert((row.opened_at, key.entity.parts().0.to_owned()));
             }
             if latest.len() > limit {
@@ -60,7 +70,7 @@ fn list(runtime: &Runtime, agent: Option<&str>, limit: usize, json: bool) -> any
     }
     let names: Vec<String> = latest.into_iter().rev().map(|(_, name)| name).collect();
     for (short, name) in store::short_ids(&names).iter().zip(&names) {
-        let (_, Row::Flow(row)) = store::find(runtime, Kind::Flow, "flow", name)? else { continue };
+        let Some(Row::Flow(row)) = runtime.read(Entity::Flow(name.clone())).map_err(store::unread)? else { continue };
         if json {
             say!("{}", to_json(name, &row).to_canonical());
             continue;
@@ -98,37 +108,45 @@ fn to_json(name: &str, row: &FlowRow) -> Json {
 
 /// By its own id, or by a question, an intent or a proposal of it.
 fn flow(runtime: &Runtime, text: &str) -> anyhow::Result<(String, FlowRow)> {
-    let unknown = match store::find(runtime, Kind::Flow, "flow", text) {
-        Ok((name, Row::Flow(row))) => return Ok((name, row)),
-        Ok(_) => InvalidData(format!("`{text}` is no flow")).into(),
-        Err(unknown) => unknown,
-    };
-    let name = match store::find(runtime, Kind::Escalation, "question", text) {
-        Ok((_, Row::Escalation(row))) => Some(row.flow),
-        Ok(_) | Err(_) => match store::find(runtime, Kind::Intent, "intent", text) {
-            Ok((_, Row::Intent(row))) => Some(row.facts.to_kept().flow),
-            Ok(_) | Err(_) => flow_of_proposal(runtime, text)?,
+    if let Some((name, Row::Flow(row))) = store::look_up(runtime, Kind::Flow, text)? {
+        return Ok((name, row));
+    }
+    let name = match store::look_up(runtime, Kind::Escalation, text)? {
+        Some((_, Row::Escalation(row))) => Some(row.flow),
+        Some(_) | None => match store::look_up(runtime, Kind::Intent, text)? {
+            Some((_, Row::Intent(row))) => Some(row.facts.to_kept().flow),
+            Some(_) | None => flow_of_proposal(runtime, text)?,
         },
     };
-    match name.map(|name| store::find(runtime, Kind::Flow, "flow", &name)).transpose()? {
-        Some((name, Row::Flow(row))) => Ok((name, row)),
-        Some(_) | None => Err(unknown),
+    match name {
+        Some(name) => match runtime.read(Entity::Flow(name.clone())).map_err(store::unread)? {
+            Some(Row::Flow(row)) => Ok((name, row)),
+            Some(_) | None => Err(store::not_found(Kind::Flow, text)),
+        },
+        None => Err(store::not_found(Kind::Flow, text)),
     }
 }
 
-/// A whole id is meant before a beginning that several may share.
+/// The one flow with a proposal that is called this or starts like this; agents choose such ids, so several may fit.
 fn flow_of_proposal(runtime: &Runtime, text: &str) -> anyhow::Result<Option<String>> {
-    let mut beginning = None;
+    let (text, is_whole) = store::typed(text)?;
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
     let mut ledger = Ledger::since(runtime, None)?;
     while let Some(body) = ledger.next_body()? {
         let said = |key: &str| body.get(key).and_then(Json::as_text);
-        match said("proposal_id").zip(said("flow")) {
-            Some((id, flow)) if id == text => return Ok(Some(flow.to_owned())),
-            Some((id, flow)) if id.starts_with(text) && beginning.is_none() => beginning = Some(flow.to_owned()),
-            Some(_) | None => {}
+        let Some((id, flow)) = said("proposal_id").zip(said("flow")) else { continue };
+        if id == text || !is_whole && id.starts_with(text) {
+            found.entry(flow.to_owned()).or_insert_with(|| id.to_owned());
+        }
+        if found.len() > FOUND_MAX {
+            break;
         }
     }
-    Ok(beginning)
+    if found.len() > 1 {
+        let names: Vec<String> = found.iter().map(|(flow, id)| format!("{id} in flow {flow}")).collect();
+        return Err(store::ambiguous(text, names.iter().map(String::as_str)));
+    }
+    Ok(found.into_keys().next())
 }
 
 fn open(runtime: &Runtime, agent: &str, parent: Option<&str>, json: bool) -> anyhow::Result<()> {

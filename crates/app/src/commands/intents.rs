@@ -45,7 +45,7 @@ pub fn run(args: &IntentsArgs) -> anyhow::Result<Exit> {
 }
 
 fn found(runtime: &Runtime, text: &str) -> anyhow::Result<(String, Box<IntentRow>)> {
-    match store::find(runtime, Kind::Intent, "intent", text)? {
+    match store::find(runtime, Kind::Intent, text)? {
         (name, Row::Intent(row)) => Ok((name, row)),
         _ => Err(InvalidData(format!("`{text}` is no intent")).into()),
     }

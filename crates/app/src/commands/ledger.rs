@@ -9,9 +9,7 @@ use crate::exit::{Exit, InvalidData, Refused};
 use crate::store;
 use crate::terminal::{self, GOOD, STRONG, paint, say};
 use adapters::export_files::{ExportPath, write_part};
-use adapters::open::open_store;
 use adapters::signer_file::FileSigner;
-use adapters::system_clock::SystemClock;
 use kernel::json::Json;
 use kernel::ledger::checkpoint::Checkpoint;
 use kernel::ledger::export::{CHECKPOINTS_MAX, Header, LogHead};
@@ -21,7 +19,6 @@ use runtime::ports::signer::{Signer, SignerFault, Stated};
 use runtime::ports::store::Reader;
 use runtime::seal::{Seal, SealFault, demand_whole, tiles};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Does what was asked of the ledger.
 pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
@@ -77,7 +74,7 @@ impl Site {
     /// What is committed, for reading.
     pub fn reader(&self) -> anyhow::Result<Box<dyn Reader>> {
         store::exists(&self.location)?;
-        let store = open_store(&self.location, Arc::new(SystemClock)).map_err(store::unread)?;
+        let store = store::open_file(&self.location)?;
         store.reader().map_err(store::unread)
     }
 

@@ -3,8 +3,10 @@
 use crate::cli::kept::ReportArgs;
 use crate::exit::{Exit, UsageError};
 use crate::store::{self, Ledger};
-use crate::terminal::{ATTENTION, FAINT, STRONG, paint, say, verdict_style};
+use crate::terminal::{self, ATTENTION, FAINT, STRONG, paint, say, verdict_style};
 use kernel::contract::Mode;
+use kernel::escalation::EscalationState;
+use kernel::finding::visible;
 use kernel::json::Json;
 use kernel::outcome::{Answer, Verdict};
 use kernel::stored::Kind;
@@ -46,6 +48,8 @@ struct Report {
     agents: BTreeMap<String, Counts>,
     reasons: BTreeMap<String, u64>,
     refused_input: u64,
+    /// How questions ended, by state.
+    answers: BTreeMap<String, u64>,
     /// What observing contracts would have stopped: how many, and why.
     observed: Counts,
     observed_reasons: BTreeMap<String, u64>,
@@ -54,7 +58,7 @@ struct Report {
 /// Prints the report.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let since = args.since.as_deref().map(ago).transpose()?;
-    let runtime = store::open(&args.kept.store)?;
+    let runtime = store::view(&args.kept.store)?;
     let mut report = Report::default();
     let mut ledger = Ledger::since(&runtime, since)?;
     while let Some(body) = ledger.next_body()? {
@@ -71,7 +75,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
 }
 
 fn ago(text: &str) -> anyhow::Result<Instant> {
-    let problem = || UsageError(format!("--since `{text}` is no duration, such as 7d, 12h or 30m"));
+    let problem = || UsageError(format!("--since `{}` is no duration, such as 7d, 12h or 30m", terminal::echo(text)));
     Ok(store::now().minus(Duration::parse(text).ok_or_else(problem)?))
 }
 
@@ -82,6 +86,15 @@ impl Report {
             "decision" => {}
             "refusal" => {
                 self.refused_input += 1;
+                return;
+            }
+            "answer" | "question_expired" => {
+                let state = body.get("result").and_then(|result| result.get("state")).and_then(Json::as_text);
+                let ended = state.and_then(EscalationState::from_word).filter(|state| *state != EscalationState::Open);
+                // A refused answer tells how the question ended before.
+                if let Some(state) = ended.filter(|_| text("verdict") != Verdict::Reject.word()) {
+                    *self.answers.entry(state.word().to_owned()).or_default() += 1;
+                }
                 return;
             }
             _ => return,
@@ -116,6 +129,7 @@ impl Report {
             ("reasons", counted(&self.reasons)),
             ("agents", Json::Object(agents)),
             ("not_proposals", Json::from(self.refused_input)),
+            ("answers", counted(&self.answers)),
             ("open_questions", Json::from(open)),
             (
                 "would_have_stopped",
@@ -127,7 +141,9 @@ impl Report {
     fn print(&self, since: Option<Instant>, open: u64) -> anyhow::Result<()> {
         let [accepted, rejected, escalated] = self.all.0;
         let when = since.map_or_else(String::new, |since| format!(" since {since}"));
-        say!("{}{when}", paint(STRONG, format!("{} decisions", accepted + rejected + escalated)));
+        let total = accepted + rejected + escalated;
+        let decisions = if total == 1 { "decision" } else { "decisions" };
+        say!("{}{when}", paint(STRONG, format!("{total} {decisions}")));
         for (verdict, count) in [("ACCEPT", accepted), ("REJECT", rejected), ("ESCALATE", escalated)] {
             say!("  {} {count:>6}", paint(verdict_style(verdict), format!("{verdict:<9}")));
         }
@@ -140,7 +156,13 @@ impl Report {
         }
         for (agent, counts) in &self.agents {
             let [accepted, rejected, escalated] = counts.0;
-            say!("  {agent:<24} {accepted:>6} accepted {rejected:>6} rejected {escalated:>6} escalated");
+            say!("  {:<24} {accepted:>6} accepted {rejected:>6} rejected {escalated:>6} escalated", visible(agent));
+        }
+        if !self.answers.is_empty() {
+            say!("\n{}", paint(STRONG, "answers"));
+        }
+        for (state, count) in &self.answers {
+            say!("  {count:>6}  {state}");
         }
         let [_, stopped, asked] = self.observed.0;
         if stopped + asked > 0 {

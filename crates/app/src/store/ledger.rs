@@ -54,6 +54,7 @@ impl<'r> Ledger<'r> {
     }
 }
 
-fn instant(leaf: &str) -> Option<Instant> {
+/// When the record of a leaf was made.
+pub fn instant(leaf: &str) -> Option<Instant> {
     Instant::parse(Json::parse(leaf.as_bytes()).ok()?.get("at")?.as_text()?)
 }

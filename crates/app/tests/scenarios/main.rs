@@ -50,7 +50,11 @@ fn through_the_binary(step: &Step, with_store: bool) -> Vec<String> {
             .arg(&contract)
             .arg("--context")
             .arg(&context)
-            .args(if with_store { &["--store", "kept.db", "--allow-inert", "--clock-of-lines"][..] } else { &[] })
+            .args(if with_store {
+                &["--store", "kept.db", "--allow-inert", "--open-flows", "--clock-of-lines"][..]
+            } else {
+                &[]
+            })
             .current_dir(folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

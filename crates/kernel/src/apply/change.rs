@@ -117,6 +117,9 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
 }
 
 fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
+    if let Some(finding) = misnamed(&change.actor) {
+        return Came::refused(finding);
+    }
     match &change.act {
         Act::Register(registration) => registry::register(world, change, registration, at),
         Act::Activate(contract) => registry::activate(world, change, contract),
@@ -150,6 +153,16 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
         Act::Resume { .. } => switch(world, change, None, at),
         Act::Upkeep(upkeep) => upkeep::carry_out(world, change, upkeep, at),
     }
+}
+
+/// People and monitors are named as everything else is; a name that looks like another's is nobody's.
+fn misnamed(actor: &Actor) -> Option<Finding> {
+    let problem = match actor {
+        Actor::Operator(name) | Actor::Monitor(name) => crate::ids::identifier_problem(name)?,
+        Actor::Agent(_) | Actor::Kernel => return None,
+    };
+    let finding = Finding::reject(Gate::Agent, Reason::ParamInvalid).field("actor");
+    Some(finding.with("problem", format!("has a name that {problem}")))
 }
 
 fn switch(world: &mut World, change: &Change, because: Option<&String>, at: Instant) -> Came {

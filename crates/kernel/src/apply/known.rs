@@ -64,7 +64,7 @@ fn ancestor_facts<'a>(world: &'a World, submission: &'a Submission, touched: &'a
     let fact = |(contract, (agent, budgets)): (&'a std::sync::Arc<Compiled>, &'a (Key, BTreeMap<String, Key>))| {
         let request = Request::new(&submission.proposal, contract, &submission.provenance);
         let budgets = budget_facts(world, &request, contract, budgets);
-        AncestorFact { agent: agent_row(world, agent), request, budgets }
+        AncestorFact { agent: agent_row(world, agent), params: seen_params(&request), request, budgets }
     };
     above.map(fact).collect()
 }

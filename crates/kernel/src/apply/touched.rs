@@ -7,8 +7,9 @@ use crate::gates::reservations;
 use crate::ids::Digest;
 use crate::json::{Json, Object};
 use crate::plan::PlannedBudget;
+use crate::template::Template;
 use crate::world::{Entity, Key, KeySet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The name under which the budget of questions is kept.
 pub(super) const ESCALATIONS: &str = "escalations";
@@ -150,9 +151,15 @@ fn effect_key(submission: &Submission) -> Option<String> {
 
 fn state_keys(submission: &Submission, key: &impl Fn(Entity) -> Key) -> Vec<(String, String, Key)> {
     let Some(action) = submission.request().action() else { return Vec::new() };
-    let rendered = action.compiled.state_keys.iter().filter_map(|template| {
+    let state = |template: &Template| {
         let name = template.render(&submission.proposal.params).ok()?;
         Some((template.as_str().to_owned(), name.clone(), key(Entity::State(name))))
-    });
-    rendered.collect()
+    };
+    let own = &action.compiled.state_keys;
+    let mut keys: Vec<_> = own.iter().filter_map(state).collect();
+    // What contracts above look at is looked at too.
+    let above = submission.ancestors.iter().filter_map(|contract| contract.actions.get(&submission.proposal.action));
+    let above: BTreeSet<&Template> = above.flat_map(|action| &action.state_keys).collect();
+    keys.extend(above.into_iter().filter(|template| !own.contains(*template)).filter_map(state));
+    keys
 }

@@ -1,10 +1,11 @@
 //! Lineage: every contract above bounds this one at the decision, not only at registration.
 
 use crate::agent::AgentStatus;
+use crate::bugs::{self, Bug};
 use crate::decimal::Decimal;
 use crate::facts::{AncestorFact, Facts};
 use crate::finding::{Finding, Findings, Gate};
-use crate::gates::limits;
+use crate::gates::{limits, policy, rules};
 use crate::json::Json;
 use crate::reasons::Reason;
 
@@ -12,6 +13,10 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     for ancestor in &facts.ancestors {
         judge_standing(facts, ancestor, findings);
         judge_limits(ancestor, findings);
+        if !bugs::on(Bug::LineageLinesIgnored) {
+            rules::judge_above(facts, ancestor, findings);
+            policy::judge_above(facts, ancestor, findings);
+        }
         judge_budgets(facts, ancestor, findings);
     }
 }

@@ -1,26 +1,46 @@
 //! Policies: conditions in Cedar. What cannot be evaluated is refused.
 
-use crate::evaluator::PolicyAnswer;
-use crate::facts::Facts;
+use crate::evaluator::{PolicyAnswer, Scope};
+use crate::facts::{AncestorFact, Facts};
 use crate::finding::{Finding, Findings, Gate};
 use crate::reasons::Reason;
+use crate::request::Request;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
-    let Some(policies) = &facts.request.compiled.policies else { return };
-    let Some(action) = facts.request.action() else { return };
+    judge_under(facts, &facts.request, &facts.scope(), (Gate::Policy, ""), findings);
+}
+
+/// What the policies of a contract above say of the same proposal.
+pub(super) fn judge_above(facts: &Facts<'_>, ancestor: &AncestorFact<'_>, findings: &mut Findings) {
+    let scope = Scope { params: &ancestor.params, ..facts.scope() };
+    let whose = format!(" of `{}`", ancestor.request.compiled.contract.agent);
+    judge_under(facts, &ancestor.request, &scope, (Gate::Lineage, &whose), findings);
+}
+
+fn judge_under(
+    facts: &Facts<'_>,
+    request: &Request<'_>,
+    scope: &Scope<'_>,
+    (gate, whose): (Gate, &str),
+    findings: &mut Findings,
+) {
+    let Some(policies) = &request.compiled.policies else { return };
+    let Some(action) = request.action() else { return };
     if facts.looks_at_refused(policies.reads()) {
         return;
     }
-    match policies.judge(&facts.scope()) {
+    match policies.judge(scope) {
         PolicyAnswer::Permit => {}
         PolicyAnswer::Forbid(ids) => {
-            findings.push(Finding::reject(Gate::Policy, Reason::PolicyForbids).with("policies", ids.join(", ")));
+            let policies = format!("{}{whose}", ids.join(", "));
+            findings.push(Finding::reject(gate, Reason::PolicyForbids).with("policies", policies));
         }
         PolicyAnswer::Error(problem) => {
-            let secret = action.reads_secret(policies.reads());
+            let own = facts.request.action();
+            let secret = own.into_iter().chain([action]).any(|action| action.reads_secret(policies.reads()));
             let problem = if secret { "it looks at a secret param".to_owned() } else { problem };
-            let finding = Finding::reject(Gate::Policy, Reason::PolicyError);
-            findings.push(finding.with("rule", "a policy").with("problem", problem));
+            let finding = Finding::reject(gate, Reason::PolicyError);
+            findings.push(finding.with("rule", format!("a policy{whose}")).with("problem", problem));
         }
     }
 }

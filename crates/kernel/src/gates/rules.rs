@@ -1,84 +1,123 @@
 //! Rules: the contract's own expressions. `refuse` refuses first; `allow` is what passes, `ask` what escalates.
 
 use crate::contract::Rule;
-use crate::evaluator::{ExpressionEvaluator, ExpressionFault};
-use crate::facts::Facts;
+use crate::evaluator::{ExpressionEvaluator, ExpressionFault, Scope};
+use crate::facts::{AncestorFact, Facts};
 use crate::finding::{Code, Effect, Finding, Findings, Gate};
 use crate::reasons::Reason;
 use crate::request::ActionFacts;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let Some(action) = facts.request.action() else { return };
-    for (rule, expression) in action.rules.refuse.iter().zip(&action.compiled.refuse) {
-        if holds(facts, expression.as_ref(), "refuse", rule, findings) == Some(true) {
-            findings.push(rule_finding(rule, Effect::Reject));
-        }
-    }
-    verdict_lines(facts, &action, findings);
+    let lines = Lines { facts, action, scope: facts.scope(), above: None };
+    lines.judge(findings);
 }
 
-fn verdict_lines(facts: &Facts<'_>, action: &ActionFacts<'_>, findings: &mut Findings) {
-    let allowed = match (&action.rules.allow, &action.compiled.allow) {
-        (Some(when), Some(expression)) => {
-            let rule = Rule { when: when.clone(), reason: String::new() };
-            match holds(facts, expression.as_ref(), "allow", &rule, findings) {
+/// What a contract above says of the same proposal; the proposer is who it was.
+pub(super) fn judge_above(facts: &Facts<'_>, ancestor: &AncestorFact<'_>, findings: &mut Findings) {
+    let Some(action) = ancestor.request.action() else { return };
+    let scope = Scope { params: &ancestor.params, ..facts.scope() };
+    let lines = Lines { facts, action, scope, above: Some(&ancestor.request.compiled.contract.agent) };
+    lines.judge(findings);
+}
+
+/// The verdict lines of one contract.
+struct Lines<'a> {
+    facts: &'a Facts<'a>,
+    action: ActionFacts<'a>,
+    scope: Scope<'a>,
+    /// Whose contract it is, if it stands above the proposer's.
+    above: Option<&'a str>,
+}
+
+impl Lines<'_> {
+    fn judge(&self, findings: &mut Findings) {
+        for (rule, expression) in self.action.rules.refuse.iter().zip(&self.action.compiled.refuse) {
+            if self.holds(expression.as_ref(), "refuse", &rule.when, findings) == Some(true) {
+                findings.push(self.rule_finding(rule, Effect::Reject));
+            }
+        }
+        self.allow_and_ask(findings);
+    }
+
+    fn gate(&self) -> Gate {
+        if self.above.is_some() { Gate::Lineage } else { Gate::Rules }
+    }
+
+    /// An expression as a sentence shows it: of another contract than the proposer's it says first whose.
+    fn named(&self, when: &str) -> String {
+        self.above.map_or_else(|| when.to_owned(), |agent| format!("contract of `{agent}`: {when}"))
+    }
+
+    fn allow_and_ask(&self, findings: &mut Findings) {
+        let action = &self.action;
+        let allowed = match (&action.rules.allow, &action.compiled.allow) {
+            (Some(when), Some(expression)) => match self.holds(expression.as_ref(), "allow", when, findings) {
                 Some(true) => return,
                 Some(false) => Some(when),
                 None => return,
+            },
+            _ => None,
+        };
+        let mut asked = false;
+        for (rule, expression) in action.rules.ask.iter().zip(&action.compiled.ask) {
+            match self.holds(expression.as_ref(), "ask", &rule.when, findings) {
+                Some(true) => {
+                    asked = true;
+                    findings.push(self.rule_finding(rule, Effect::Escalate));
+                }
+                Some(false) => {}
+                // What could not be judged has been refused already; it must not count as "not asked".
+                None => asked = true,
             }
         }
-        _ => None,
-    };
-    let mut asked = false;
-    for (rule, expression) in action.rules.ask.iter().zip(&action.compiled.ask) {
-        match holds(facts, expression.as_ref(), "ask", rule, findings) {
-            Some(true) => {
-                asked = true;
-                findings.push(rule_finding(rule, Effect::Escalate));
+        if let (Some(allow), false) = (allowed, asked) {
+            let ask: Vec<&str> = action.rules.ask.iter().map(|rule| rule.when.as_str()).collect();
+            let ask =
+                if ask.is_empty() { String::new() } else { format!(" or asks a person about ({})", ask.join("; ")) };
+            let finding = Finding::reject(self.gate(), Reason::NotAllowed);
+            findings.push(finding.with("allow", self.named(allow)).with("ask", ask));
+        }
+    }
+
+    /// True, false, or `None` if it cannot or need not be told; then a rejecting finding exists.
+    fn holds(
+        &self,
+        expression: &dyn ExpressionEvaluator,
+        key: &str,
+        when: &str,
+        findings: &mut Findings,
+    ) -> Option<bool> {
+        let reads = expression.reads();
+        if self.facts.looks_at_refused(reads) {
+            return None;
+        }
+        match expression.holds(&self.scope) {
+            Ok(value) => Some(value),
+            Err(ExpressionFault { problem }) => {
+                let own = self.facts.request.action();
+                let secret = own.into_iter().chain([self.action]).any(|action| action.reads_secret(reads));
+                let problem = if secret { "it looks at a secret param".to_owned() } else { problem };
+                let finding = Finding::reject(self.gate(), Reason::PolicyError);
+                let rule = self.named(&format!("{key} `{when}`"));
+                findings.push(finding.with("rule", rule).with("problem", problem));
+                None
             }
-            Some(false) => {}
-            // What could not be judged has been refused already; it must not count as "not asked".
-            None => asked = true,
         }
     }
-    if let (Some(allow), false) = (allowed, asked) {
-        let ask: Vec<&str> = action.rules.ask.iter().map(|rule| rule.when.as_str()).collect();
-        let ask = if ask.is_empty() { String::new() } else { format!(" or asks a person about ({})", ask.join("; ")) };
-        let finding = Finding::reject(Gate::Rules, Reason::NotAllowed);
-        findings.push(finding.with("allow", allow.as_str()).with("ask", ask));
-    }
-}
 
-/// True, false, or `None` if it cannot or need not be told; then a rejecting finding exists.
-fn holds(
-    facts: &Facts<'_>,
-    expression: &dyn ExpressionEvaluator,
-    key: &str,
-    rule: &Rule,
-    findings: &mut Findings,
-) -> Option<bool> {
-    if facts.looks_at_refused(expression.reads()) {
-        return None;
+    fn rule_finding(&self, rule: &Rule, effect: Effect) -> Finding {
+        let when = self.named(&rule.when);
+        let code = match Reason::from_code(&rule.reason) {
+            Some(reason) => Code::Known(reason),
+            None => {
+                let whose = self.above.map(|agent| format!(", says the contract of `{agent}`")).unwrap_or_default();
+                Code::Custom { code: rule.reason.clone(), when: format!("{}{whose}", rule.when) }
+            }
+        };
+        let finding = Finding { gate: self.gate(), code, effect, field: None, values: Vec::new() };
+        finding.with("allow", format!("not {when}")).with("problem", when)
     }
-    match expression.holds(&facts.scope()) {
-        Ok(value) => Some(value),
-        Err(ExpressionFault { problem }) => {
-            let secret = facts.request.action().is_some_and(|action| action.reads_secret(expression.reads()));
-            let problem = if secret { "it looks at a secret param".to_owned() } else { problem };
-            let finding = Finding::reject(Gate::Rules, Reason::PolicyError);
-            findings.push(finding.with("rule", format!("{key} `{}`", rule.when)).with("problem", problem));
-            None
-        }
-    }
-}
-
-fn rule_finding(rule: &Rule, effect: Effect) -> Finding {
-    let code = match Reason::from_code(&rule.reason) {
-        Some(reason) => Code::Known(reason),
-        None => Code::Custom { code: rule.reason.clone(), when: rule.when.clone() },
-    };
-    let finding = Finding { gate: Gate::Rules, code, effect, field: None, values: Vec::new() };
-    finding.with("problem", rule.when.as_str()).with("allow", format!("not {}", rule.when))
 }
 
 #[cfg(test)]

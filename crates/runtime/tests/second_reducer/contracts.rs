@@ -53,7 +53,8 @@ pub fn text(name: &str) -> String {
         "lead-1" => LEAD.to_owned(),
         "lead-2" => {
             let keyed = "run: { http: \"POST http://127.0.0.1:9911/pay\", class: keyed, timeout: 5s }";
-            tighter().replace("amount <= 10", "amount <= 4").replace("run: POST http://127.0.0.1:9911/pay", keyed)
+            let tighter = tighter().replace("amount <= 10", "amount <= 4").replace("amount <= 20", "amount <= 11");
+            tighter.replace("run: POST http://127.0.0.1:9911/pay", keyed)
         }
         // A resource nobody knows, before one that others declare otherwise.
         "lead-odd" => {
@@ -119,7 +120,7 @@ pub fn rules(name: &str) -> Rules {
         Rules { agent: "junior", parent: Some("lead"), pay_max: 25, needs_snapshot: true, quorum: 2, ..lead.clone() };
     match name {
         "lead-1" => lead,
-        "lead-2" => Rules { limit: 15, allow: 4, pay_max: 20, keyed: true, ..lead },
+        "lead-2" => Rules { limit: 15, allow: 4, ask: 11, pay_max: 20, keyed: true, ..lead },
         "lead-odd" => Rules { resources: vec![("attic", false, 1), ("desk", false, 2), ("pool", true, 26)], ..lead },
         "junior-1" => junior,
         "junior-wide" => Rules { limit: 100, ..junior },

@@ -280,8 +280,8 @@ fn proposals() -> BoxedStrategy<What> {
 
 fn answers() -> BoxedStrategy<What> {
     let who = prop_oneof![
-        6 => words(&["ann", "bob"]).prop_map(Who::Operator),
-        1 => words(&["lead", "junior"]).prop_map(Who::Operator),
+        6 => words(&["ann", "bob", "ann", "bob", "Ann"]).prop_map(Who::Operator),
+        1 => words(&["lead", "junior", "Lead", "JUNIOR", " ann"]).prop_map(Who::Operator),
         1 => anyone(),
     ];
     let decision = words(&["OVERRIDE", "OVERRIDE", "OVERRIDE", "OVERRIDE", "ABORT", "approve"]);

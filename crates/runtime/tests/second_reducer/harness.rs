@@ -314,14 +314,22 @@ impl<'a> Harness<'a> {
             let ids = MintedIds { flow: row.flow.clone(), ..ids(number) };
             self.submission(proposal, None, ids, door(false, answer.by_runtime))
         };
-        let digest = row.map(|row| row.digest).filter(|_| answer.right).unwrap_or_else(|| Digest::of("other bytes"));
+        let original = row.map(|row| again(row));
+        let digest = match (row, &original) {
+            (Some(row), Some(formed)) if answer.right => {
+                EscalationRow::digest_of(&row.proposal, formed.contract.digest)
+            }
+            // Shown while another contract was in force.
+            (Some(row), Some(formed)) if formed.contract.digest != row.contract => row.digest,
+            (Some(_) | None, _) => Digest::of("other bytes"),
+        };
         HumanAnswer {
             escalation: answer.question.clone(),
             decision: answer.decision.clone(),
             digest,
             groups: answer.groups.clone(),
             reason: String::new(),
-            original: row.map(|row| again(row)),
+            original,
             modified: None,
         }
     }

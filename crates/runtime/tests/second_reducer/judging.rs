@@ -7,7 +7,7 @@ use crate::contracts::{
 };
 use crate::performing::is_live;
 use crate::reducer::{Flow, Intent, Print, Question, Reducer, Said, Snapshot, Step, Taking};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything found: what rejects, what asks, and whether something was refused for want.
 #[derive(Debug, Default)]
@@ -291,11 +291,12 @@ impl Reducer {
             name: format!("e-{number}"),
             proposal: case.proposal.clone(),
             flow: case.flow.to_owned(),
+            contract: self.contract_of(&case.proposal.agent),
             quorum: case.rules.quorum,
             asked_at: case.at,
             intent: format!("i-{number}"),
             state: "OPEN",
-            votes: BTreeSet::new(),
+            votes: BTreeMap::new(),
         });
     }
 
@@ -348,6 +349,9 @@ impl Reducer {
     }
 
     pub fn answer(&mut self, answer: &Answer, at: i64) -> Said {
+        if matches!(&answer.who, Who::Operator(person) if person.trim() != person) {
+            return Said::reject("PARAM_INVALID");
+        }
         let found = self.questions.iter().position(|question| question.name == answer.question);
         let Some(index) = found else { return Said::reject("APPROVAL_UNKNOWN") };
         let question = self.questions[index].clone();
@@ -363,10 +367,13 @@ impl Reducer {
         if !["OVERRIDE", "ABORT"].contains(&answer.decision.as_str()) {
             return Said::reject("PARAM_INVALID");
         }
-        if *person == question.proposal.agent || !answer.groups.iter().any(|group| group == APPROVERS) {
+        if person.to_lowercase() == question.proposal.agent || !answer.groups.iter().any(|group| group == APPROVERS) {
             return Said::reject("APPROVER_NOT_ENTITLED");
         }
-        if !answer.right {
+        let contract = self.contract_of(&question.proposal.agent);
+        // Who is wrong after a change of contract has looked before it, and still may say no.
+        let as_asked = contract != question.contract && answer.decision == "ABORT";
+        if !answer.right && !as_asked {
             return Said::reject("APPROVAL_MISMATCH");
         }
         if answer.decision == "ABORT" {
@@ -374,12 +381,12 @@ impl Reducer {
             return Said::accept();
         }
         let mut votes = question.votes.clone();
-        votes.insert(person.clone());
-        if votes.len() < question.quorum {
+        votes.retain(|voter, _| voter.to_lowercase() != person.to_lowercase());
+        votes.insert(person.clone(), contract.clone());
+        if votes.values().filter(|under| **under == contract).count() < question.quorum {
             self.questions[index].votes = votes;
             return Said::accept();
         }
-        let contract = self.contract_of(&question.proposal.agent);
         let case = self.case(&question.proposal, &contract, &question.flow, true, at, true);
         let mut found = self.judge(&case);
         if found.want && self.call_off_expired(at) {
@@ -411,10 +418,13 @@ fn judge_amount(case: &Case<'_>, found: &mut Found) {
     let amount = case.proposal.amount;
     let above = case.above.iter().any(|above| amount > above.limit);
     found.reject(amount > case.rules.limit || above, "LIMIT_EXCEEDED");
-    if amount > case.rules.ask {
-        found.reject(true, "NOT_ALLOWED");
-    } else if amount > case.rules.allow {
-        found.ask.insert("NEEDS_APPROVAL".to_owned());
+    // Every contract of the line has its say.
+    for rules in std::iter::once(&case.rules).chain(&case.above) {
+        if amount > rules.ask {
+            found.reject(true, "NOT_ALLOWED");
+        } else if amount > rules.allow {
+            found.ask.insert("NEEDS_APPROVAL".to_owned());
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use kernel::bugs::{Bug, with};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
 
-const FAULTS: [Bug; 16] = [
+const FAULTS: [Bug; 18] = [
     Bug::W01KeyForgotten,
     Bug::W02HeldIgnored,
     Bug::W03QuestionsUncounted,
@@ -16,6 +16,8 @@ const FAULTS: [Bug; 16] = [
     Bug::W06MergeBlind,
     Bug::W08ClosedFlowActs,
     Bug::W15AnswerFromAnyone,
+    Bug::W15NamesUnfolded,
+    Bug::LineageLinesIgnored,
     Bug::SuspensionIgnored,
     Bug::AnswerUnbound,
     Bug::NoFence,

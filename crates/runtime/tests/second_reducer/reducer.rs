@@ -105,11 +105,14 @@ pub struct Question {
     pub name: String,
     pub proposal: Proposal,
     pub flow: String,
+    /// The contract it was asked under.
+    pub contract: String,
     pub quorum: usize,
     pub asked_at: i64,
     pub intent: String,
     pub state: &'static str,
-    pub votes: BTreeSet<String>,
+    /// Who agreed, and under which contract.
+    pub votes: BTreeMap<String, String>,
 }
 
 /// What someone saw: when, for which flow, the values, the session.
@@ -213,9 +216,10 @@ impl Reducer {
             return Said::reject("VERSION_MISMATCH");
         }
         if let Some(parent) = rules.parent {
-            let above = self.agents.get(parent).and_then(|agent| agent.contract.as_deref());
-            if !above.is_some_and(|above| is_inside(contract, above)) {
-                return Said::reject("CONTRACT_WIDENS_PARENT");
+            match self.agents.get(parent).and_then(|agent| agent.contract.as_deref()) {
+                None => return Said::reject("CONTRACT_INACTIVE"),
+                Some(above) if !is_inside(contract, above) => return Said::reject("CONTRACT_WIDENS_PARENT"),
+                Some(_) => {}
             }
         }
         match self.agents.get_mut(rules.agent) {
@@ -240,7 +244,7 @@ impl Reducer {
 
     fn activate(&mut self, who: &Who, contract: &str) -> Said {
         let rules = rules(contract);
-        let Some(agent) = self.agents.get_mut(rules.agent) else { return Said::reject("AGENT_UNKNOWN") };
+        let Some(agent) = self.agents.get_mut(rules.agent) else { return Said::reject("AGENT_NOT_REGISTERED") };
         if agent.base == "RETIRED" {
             return Said::reject("AGENT_RETIRED");
         }
@@ -262,7 +266,7 @@ impl Reducer {
     }
 
     fn restrict(&mut self, who: &Who, agent: &str, status: &str, actions: &[String]) -> Said {
-        let Some(agent) = self.agents.get_mut(agent) else { return Said::reject("AGENT_UNKNOWN") };
+        let Some(agent) = self.agents.get_mut(agent) else { return Said::reject("AGENT_NOT_REGISTERED") };
         if agent.base == "RETIRED" {
             return Said::reject("AGENT_RETIRED");
         }
@@ -277,7 +281,7 @@ impl Reducer {
     }
 
     fn lift(&mut self, who: &Who, agent: &str, status: &str) -> Said {
-        let Some(agent) = self.agents.get_mut(agent) else { return Said::reject("AGENT_UNKNOWN") };
+        let Some(agent) = self.agents.get_mut(agent) else { return Said::reject("AGENT_NOT_REGISTERED") };
         if agent.base == "RETIRED" {
             return Said::reject("AGENT_RETIRED");
         }
@@ -292,7 +296,7 @@ impl Reducer {
     }
 
     fn retire(&mut self, who: &Who, name: &str) -> Said {
-        let Some(agent) = self.agents.get_mut(name) else { return Said::reject("AGENT_UNKNOWN") };
+        let Some(agent) = self.agents.get_mut(name) else { return Said::reject("AGENT_NOT_REGISTERED") };
         if agent.base == "RETIRED" {
             return Said::reject("AGENT_RETIRED");
         }
@@ -310,7 +314,7 @@ impl Reducer {
 
     fn open(&mut self, who: &Who, name: &str, agent: &str, parent: Option<&String>) -> Said {
         if !self.agents.contains_key(agent) {
-            return Said::reject("AGENT_UNKNOWN");
+            return Said::reject("AGENT_NOT_REGISTERED");
         }
         if self.flows.contains_key(name) {
             return Said::reject("STEP_REFUSED");

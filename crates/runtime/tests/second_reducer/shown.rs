@@ -88,7 +88,8 @@ pub fn of_reducer(reducer: &Reducer, at: i64) -> Shown {
         shown.insert(format!("flow {name}"), text);
     }
     for question in &reducer.questions {
-        shown.insert(format!("question {}", question.name), format!("{} {:?}", question.state, question.votes));
+        let votes: BTreeSet<&String> = question.votes.keys().collect();
+        shown.insert(format!("question {}", question.name), format!("{} {votes:?}", question.state));
     }
     for intent in &reducer.intents {
         let asked = reducer.doubts.iter().any(|doubt| doubt.intent == intent.name && doubt.open);

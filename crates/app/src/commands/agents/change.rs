@@ -2,18 +2,19 @@
 
 use crate::cli::kept::RestrictArgs;
 use crate::contract_file;
-use crate::exit::{InvalidData, UsageError};
+use crate::exit::{Exit, Failure, InvalidData, UsageError};
 use crate::store;
-use crate::terminal::{STRONG, paint, say};
-use kernel::agent::{AgentStatus, Session};
+use crate::terminal::{STRONG, echo, paint, say};
+use kernel::agent::{AgentRow, AgentStatus, Session};
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
 use kernel::envelope::read_key;
-use kernel::finding::visible;
+use kernel::finding::{Finding, Gate, visible};
 use kernel::ids::Digest;
 use kernel::json::Json;
+use kernel::reasons::Reason;
 use kernel::time::Duration;
-use runtime::{Answered, Minted};
+use runtime::{Answered, Minted, Runtime};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -87,9 +88,22 @@ pub fn restrict(
     actions: &[String],
 ) -> anyhow::Result<()> {
     let runtime = store::open(location)?;
-    let (agent, _) = store::agent_named(&runtime, &whom.agent)?;
+    let (agent, row) = store::agent_named(&runtime, &whom.agent)?;
+    has_actions(&runtime, &agent, &row, actions)?;
     let act = Act::Restrict { agent, status, because: whom.because.clone(), actions: actions.to_vec() };
     told(&store::done(runtime.change(store::operator(), act))?, json)
+}
+
+/// Revoking what the contract does not have would look like a restriction and be none.
+fn has_actions(runtime: &Runtime, agent: &str, row: &AgentRow, actions: &[String]) -> anyhow::Result<()> {
+    let Some(digest) = row.contract.or(row.offered) else { return Ok(()) };
+    let known = &runtime.contract(digest).map_err(store::unread)?.contract.actions;
+    let Some(unknown) = actions.iter().find(|action| !known.contains_key(*action)) else { return Ok(()) };
+    let finding = Finding::reject(Gate::Authority, Reason::ActionNotAllowed).field("action").with("agent", agent);
+    let mut failure = Failure::of(Exit::Invalid, &finding.with("action", echo(unknown)));
+    let names: Vec<&str> = known.keys().map(String::as_str).collect();
+    failure.fix = format!("name one of {}", names.join(", "));
+    Err(failure.into())
 }
 
 /// Lifts restrictions of one kind.

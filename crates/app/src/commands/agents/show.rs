@@ -13,7 +13,7 @@ const KINDS: [&str; 6] = ["register", "activate", "restrict", "lift", "retire", 
 
 /// Prints an agent.
 pub fn run(runtime: &Runtime, agent: &str, json: bool) -> anyhow::Result<()> {
-    let (name, row) = store::agent_named(runtime, agent)?;
+    let (name, row) = store::agent_like(runtime, agent)?;
     let history = history(runtime, &name)?;
     if json {
         let mut body = to_json(runtime, &name, &row)?;

@@ -5,7 +5,7 @@ use super::prepare::{enroll, take_over};
 use crate::cli::DecideArgs;
 use crate::store;
 use adapters::system_clock::SystemClock;
-use kernel::command::Door;
+use kernel::command::{Door, UnseenFlow};
 use kernel::context::Context;
 use kernel::evaluator::Compiled;
 use kernel::time::Instant;
@@ -37,12 +37,17 @@ impl StoredRun {
             Some(clock) => store::start(location, clock.clone(), contract.clone())?,
             None => store::start(location, Arc::new(SystemClock), contract.clone())?,
         };
+        // Lines that are their own clock say nothing about this machine's.
+        if !args.quiet && !args.clock_of_lines {
+            store::note_jump(&runtime, at.unwrap_or_else(store::now))?;
+        }
         if let (Some(contract), Some(path)) = (contract, &args.contract) {
             enroll(&runtime, &contract, path, location, context)?;
         }
         take_over(&runtime, context)?;
+        let flows = if args.open_flows { UnseenFlow::Opens } else { UnseenFlow::Refused };
         // Lines with instants of their own are a rehearsal: nobody performs them later.
-        let door = if args.clock_of_lines { Door::PURE } else { Door::STORED };
+        let door = Door { flows, ..if args.clock_of_lines { Door::PURE } else { Door::STORED } };
         let arrival = Arrival { trust_provenance: args.trust_provenance, ..Arrival::through(door) };
         Ok(StoredRun { runtime, clock, at, arrival })
     }

@@ -2,7 +2,7 @@
 
 use super::{state, to_json};
 use crate::store::Ledger;
-use crate::terminal::{FAINT, STRONG, paint, say, verdict_style};
+use crate::terminal::{self, FAINT, STRONG, echo, paint, say, verdict_style};
 use kernel::finding::{Finding, visible};
 use kernel::json::Json;
 use kernel::outcome::Answer;
@@ -45,9 +45,9 @@ pub fn run(runtime: &Runtime, name: &str, row: &FlowRow, json: bool) -> anyhow::
         say!("{}", body.to_canonical());
         return Ok(());
     }
-    say!("flow {}  {} {}", paint(STRONG, name), state(row), row.agent);
+    say!("flow {}  {} {}", paint(STRONG, visible(name)), state(row), visible(&row.agent));
     if let Some(parent) = &row.parent {
-        say!("  out of flow {parent}");
+        say!("  out of flow {}", visible(parent));
     }
     for Entry { at, what, details, .. } in entries {
         say!("\n{}  {what}", paint(FAINT, at));
@@ -108,17 +108,14 @@ impl Seen {
         let answer = Answer::from_record(body)?;
         let verdict = answer.verdict.word();
         let params = body.get("proposal").and_then(|proposal| proposal.get("params")).and_then(Json::as_object);
-        let shown = params.into_iter().flatten();
-        let shown: Vec<String> =
-            shown.map(|(name, value)| format!("{name}={}", kernel::finding::shown(value))).collect();
         let what = format!(
             "{} {}  {}  {}",
             paint(verdict_style(verdict), verdict),
-            paint(STRONG, text(body, &["proposal", "action"])),
-            shown.join(" "),
+            paint(STRONG, echo(text(body, &["proposal", "action"]))),
+            params.map(terminal::params).unwrap_or_default(),
             answer.reasons().join(", ")
         );
-        let mut details = vec![paint(FAINT, format!("proposal {}", answer.id))];
+        let mut details = vec![paint(FAINT, format!("proposal {}", visible(&answer.id)))];
         details.extend(findings(body));
         if let Some(intent) = &answer.intent {
             self.intents.insert(intent.id().to_owned());
@@ -140,9 +137,12 @@ impl Seen {
             self.intents.insert(intent.to_owned());
             details.push(format!("intent {intent}, valid until {}", text(body, &["intent", "valid_until"])));
         }
-        let what =
-            format!("{} to question {}", text(body, &["command", "decision"]), text(body, &["command", "question"]));
-        (what, details)
+        let instead = body.get("command").and_then(|command| command.get("modified")?.get("proposal")?.get("params"));
+        if let Some(params) = instead.and_then(Json::as_object) {
+            details.push(format!("instead {}", terminal::params(params)));
+        }
+        let decision = visible(text(body, &["command", "decision"]));
+        (format!("{decision} to question {}", visible(text(body, &["command", "question"]))), details)
     }
 }
 

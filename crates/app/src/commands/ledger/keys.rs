@@ -5,9 +5,7 @@ use crate::cli::proof::KeysCommand;
 use crate::exit::{InvalidData, Refused};
 use crate::store;
 use crate::terminal::{ATTENTION, FAINT, GOOD, STRONG, paint, say};
-use adapters::open::open_store;
 use adapters::signer_file::FileSigner;
-use adapters::system_clock::SystemClock;
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
 use kernel::ids::TENANT_DEFAULT;
@@ -19,7 +17,6 @@ use runtime::Minted;
 use runtime::ports::signer::Signer;
 use runtime::ports::store::Reader;
 use runtime::seal::{Seal, append_declaration};
-use std::sync::Arc;
 
 /// Records read at once.
 const PAGE: usize = 512;
@@ -130,7 +127,7 @@ pub fn discontinue(site: &Site, because: &str) -> anyhow::Result<()> {
     };
     let declared = Discontinuity::declare(TENANT_DEFAULT, &next, &published, &kept, because);
     let declared = declared.map_err(|problem| InvalidData(problem.to_string()))?;
-    let mut store = open_store(&site.location, Arc::new(SystemClock)).map_err(store::unread)?;
+    let mut store = store::open_file(&site.location)?;
     let from = append_declaration(store.as_mut(), &declared).map_err(store::unread)?;
     debug_assert!(from >= committed, "a ledger only grows");
     let mut signer = signer.follow(&declared, from).map_err(unsigned)?;

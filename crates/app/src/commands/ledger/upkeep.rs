@@ -5,14 +5,11 @@ use super::receipts::entry_of;
 use crate::exit::InvalidData;
 use crate::store;
 use crate::terminal::{GOOD, paint, say};
-use adapters::open::open_store;
-use adapters::system_clock::SystemClock;
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
 use kernel::json::{Bounds, Json};
 use runtime::Answered;
 use runtime::ports::store::Reader;
-use std::sync::Arc;
 
 /// Records read at once.
 const PAGE: usize = 1_000;
@@ -39,7 +36,7 @@ pub fn erase(site: &Site, id: Option<&str>, range: Option<(u64, u64)>, because: 
     let (intents, questions) = told_of(site.reader()?.as_mut(), from, to)?;
     done(site, Upkeep::Erase { from, to, intents, questions, because: because.to_owned() })?;
     runtime::crash::crash_point("erase.after_record");
-    let mut store = open_store(&site.location, Arc::new(SystemClock)).map_err(store::unread)?;
+    let mut store = store::open_file(&site.location)?;
     let erased = store.erase(from, to).map_err(store::unread)?;
     if site.json {
         say!("{}", Json::object([("erased", Json::from(erased))]).to_canonical());

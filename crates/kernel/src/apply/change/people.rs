@@ -2,7 +2,7 @@
 
 use super::{Came, expiry, is_stale, key, not_authorized};
 use crate::agent::Actor;
-use crate::apply::known;
+use crate::apply::known::{self, agent_row};
 use crate::apply::submit;
 use crate::apply::taking;
 use crate::apply::touched::Touched;
@@ -12,7 +12,7 @@ use crate::command::Submission;
 use crate::decide::decide;
 use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, QuestionKind, Vote, transition};
 use crate::finding::{Code, Effect, Finding, Gate};
-use crate::ids::Digest;
+use crate::ids::{Digest, is_same_person};
 use crate::intent::Intent;
 use crate::json::Json;
 use crate::outcome::AnsweredIntent;
@@ -51,26 +51,23 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
         // Time answered first, and that is a change, though the answer is refused.
         return already(name, &row, vec![record]);
     }
-    let (person, decision) = match entitled(change, answer, &row) {
+    // What is answered is the proposal under the contract of this moment.
+    let Some(shown_now) = shown_now(world, change, answer, &row) else { return Came::Prepare };
+    let (person, decision) = match entitled(change, answer, &row, shown_now) {
         Ok(said) => said,
         Err(finding) => return Came::refused(*finding),
     };
     if decision != HumanDecision::Abort {
-        let digest = match agreed_to(answer, decision, &row) {
+        let digest = match agreed_to(answer, decision, &row, shown_now) {
             Ok(digest) => digest,
             Err(came) => return *came,
         };
-        row.votes.retain(|vote| vote.person != person);
+        row.votes.retain(|vote| !is_same_person(&vote.person, &person));
         row.votes.push(Vote { digest, person: person.clone(), at });
         // People agree only if they agree to the same thing.
         let votes = row.votes.iter().filter(|vote| vote.digest == digest).count() as u64;
         if votes < row.quorum {
-            let body = Json::object([
-                ("question", Json::text(name.as_str())),
-                ("state", Json::text(row.state.word())),
-                ("votes", Json::from(votes)),
-                ("quorum", Json::from(row.quorum)),
-            ]);
+            let body = counted(name, &row, votes);
             world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
             return Came::done(body);
         }
@@ -107,10 +104,26 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     Came::Done(body, intent.map(AnsweredIntent::Made), called_off)
 }
 
+/// The digest of what a person is shown now; `None` if the answer was formed under a contract that no longer counts.
+fn shown_now(world: &World, change: &Change, answer: &HumanAnswer, row: &EscalationRow) -> Option<Digest> {
+    let in_force = agent_row(world, &key(change, Entity::Agent(row.agent.clone()))).and_then(|agent| agent.contract);
+    let formed = answer.original.as_ref().map(|original| original.contract.digest);
+    match (in_force, formed) {
+        (Some(in_force), Some(formed)) if in_force != formed => None,
+        (_, Some(formed)) => Some(EscalationRow::digest_of(&row.proposal, formed)),
+        (_, None) => Some(row.digest),
+    }
+}
+
 /// What a vote is for. Something else that cannot be read as a proposal of the same agent is nothing to agree to.
-fn agreed_to(answer: &HumanAnswer, decision: HumanDecision, row: &EscalationRow) -> Result<Digest, Box<Came>> {
+fn agreed_to(
+    answer: &HumanAnswer,
+    decision: HumanDecision,
+    row: &EscalationRow,
+    shown_now: Digest,
+) -> Result<Digest, Box<Came>> {
     if decision != HumanDecision::Modify {
-        return Ok(row.digest);
+        return Ok(shown_now);
     }
     let own = |formed: &&Arc<Submission>| formed.proposal.agent == row.agent && formed.flow_id() == row.flow;
     if let Some(submission) = answer.modified.as_ref().filter(own) {
@@ -124,6 +137,15 @@ fn agreed_to(answer: &HumanAnswer, decision: HumanDecision, row: &EscalationRow)
     let problem = format!("is missing, or is no proposal of agent `{}`", row.agent);
     let finding = Finding::reject(Gate::Escalation, Reason::ParamInvalid).field("instead").with("problem", problem);
     Err(Box::new(Came::refused(finding)))
+}
+
+fn counted(name: &str, row: &EscalationRow, votes: u64) -> Json {
+    Json::object([
+        ("question", Json::text(name)),
+        ("state", Json::text(row.state.word())),
+        ("votes", Json::from(votes)),
+        ("quorum", Json::from(row.quorum)),
+    ])
 }
 
 fn shown(name: &str, row: &EscalationRow) -> Json {
@@ -151,6 +173,7 @@ fn entitled(
     change: &Change,
     answer: &HumanAnswer,
     row: &EscalationRow,
+    shown_now: Digest,
 ) -> Result<(String, HumanDecision), Box<Finding>> {
     let Actor::Operator(person) = &change.actor else {
         return Err(Box::new(not_authorized(change, "answer for a person".to_owned())));
@@ -161,9 +184,14 @@ fn entitled(
         return Err(Box::new(finding.with("problem", problem)));
     };
     may_answer(person, &answer.groups, row)?;
-    let other = answer.digest != row.digest || answer.original.as_ref().is_some_and(|formed| !is_asked(formed, row));
+    let as_asked = answer.digest == row.digest;
+    // No needs no second look: it is no under every contract.
+    let bound = answer.digest == shown_now || as_asked && decision == HumanDecision::Abort;
+    let other = !bound || answer.original.as_ref().is_some_and(|formed| !is_asked(formed, row));
     if other && !bugs::on(Bug::AnswerUnbound) {
-        return Err(Box::new(Finding::reject(Gate::Escalation, Reason::ApprovalMismatch)));
+        let changed = if as_asked { ": another contract is in force since the question was asked" } else { "" };
+        let finding = Finding::reject(Gate::Escalation, Reason::ApprovalMismatch);
+        return Err(Box::new(finding.with("because", changed)));
     }
     Ok((person.clone(), decision))
 }
@@ -171,7 +199,7 @@ fn entitled(
 /// Someone of the groups that may, and never whoever proposed.
 pub(super) fn may_answer(person: &str, groups: &[String], row: &EscalationRow) -> Result<(), Box<Finding>> {
     let member = row.approvers.is_empty() || row.approvers.iter().any(|group| groups.contains(group));
-    let problem = if *person == row.agent {
+    let problem = if is_same_person(person, &row.agent) {
         Some("nobody approves what they proposed")
     } else if !member {
         Some("they are in none of the groups that may")

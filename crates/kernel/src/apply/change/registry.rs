@@ -99,7 +99,7 @@ fn outside_its_parent(world: &World, change: &Change, registration: &Registratio
             Ok(()) => None,
             Err(diagnostic) => widens(diagnostic.message),
         },
-        Some(_) | None => widens(format!("its parent `{parent}` has no contract in force")),
+        Some(_) | None => Some(Finding::reject(Gate::Agent, Reason::ContractInactive).with("agent", parent.as_str())),
     }
 }
 
@@ -243,7 +243,7 @@ pub(super) fn amend(
 }
 
 fn unknown(name: &str) -> Came {
-    Came::refused(Finding::reject(Gate::Agent, Reason::AgentUnknown).with("agent", name).with("expected", name))
+    Came::refused(Finding::reject(Gate::Agent, Reason::AgentNotRegistered).with("agent", name))
 }
 
 fn refused(change: &Change, name: &str, row: &AgentRow, refusal: AgentRefusal, what: &str) -> Came {

@@ -1,0 +1,73 @@
+//! The file `--records` names: never one that is read, and never one that holds something else.
+
+use crate::cli::DecideArgs;
+use crate::exit::UsageError;
+use anyhow::Context as _;
+use kernel::json::{Bounds, Json};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{BufRead as _, BufReader, BufWriter, Read as _};
+use std::path::{Path, PathBuf};
+
+/// What a store keeps beside its file.
+const BESIDE: [&str; 5] = ["", "-wal", "-shm", "-queue", "-turn"];
+
+/// Longest first line that is looked at to know a file of records.
+const FIRST_LINE_MAX: u64 = 16 * 1024 * 1024;
+
+/// Opens the file and empties it, if it is new, empty or holds records of an earlier run.
+pub fn open(path: &Path, args: &DecideArgs) -> anyhow::Result<BufWriter<File>> {
+    let cannot = || format!("cannot create `{}`", path.display());
+    // Nothing is emptied before it is known what it is.
+    let is_new = !path.exists();
+    let opened = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+    let file = opened.with_context(cannot)?;
+    let found = file.metadata().with_context(cannot)?;
+    if let Some(used) = in_use(args).into_iter().find(|used| is_same(used, &found)) {
+        let problem = format!("--records `{}` is `{}`, which this run reads or keeps", path.display(), used.display());
+        return Err(UsageError(format!("{problem}; name another file")).into());
+    }
+    if is_new || !found.is_file() {
+        return Ok(BufWriter::new(file));
+    }
+    if found.len() > 0 && !holds_records(path)? {
+        let problem = format!("--records `{}` is there already and holds no records", path.display());
+        return Err(UsageError(format!("{problem}; name another file, or remove it first")).into());
+    }
+    file.set_len(0).with_context(cannot)?;
+    Ok(BufWriter::new(file))
+}
+
+/// Every file of this run.
+fn in_use(args: &DecideArgs) -> Vec<PathBuf> {
+    let read = [&args.contract, &args.context, &args.proposals].into_iter().flatten().cloned();
+    let mut used: Vec<PathBuf> = read.chain([PathBuf::from("/dev/stdin")]).collect();
+    if let Some(location) = &args.store {
+        let path = location.strip_prefix("sqlite:").unwrap_or(location);
+        used.extend(BESIDE.iter().map(|ending| PathBuf::from(format!("{path}{ending}"))));
+    }
+    used
+}
+
+/// Whether a path leads to the very file, by whatever name.
+#[cfg(unix)]
+fn is_same(path: &Path, found: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let same = |other: Metadata| other.is_file() && (other.dev(), other.ino()) == (found.dev(), found.ino());
+    std::fs::metadata(path).is_ok_and(same)
+}
+
+/// Whether a path leads to the very file, by whatever name.
+#[cfg(not(unix))]
+fn is_same(_path: &Path, _found: &Metadata) -> bool {
+    false
+}
+
+/// Records are JSON lines, each with a kind and the version of its form.
+fn holds_records(path: &Path) -> anyhow::Result<bool> {
+    let mut first = Vec::new();
+    let file = File::open(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    BufReader::new(file.take(FIRST_LINE_MAX)).read_until(b'\n', &mut first)?;
+    let record = Json::parse_within(first.trim_ascii(), &Bounds::FILE).ok();
+    let has = |key: &str| record.as_ref().and_then(|record| record.get(key)).is_some();
+    Ok(["kind", "semantics", "tenant", "version"].into_iter().all(has))
+}

@@ -1,0 +1,132 @@
+//! One question: exactly what an answer is for, and what people have said so far.
+
+use super::given::{Given, changes, given};
+use crate::store;
+use crate::terminal::{ATTENTION, STRONG, paint, say};
+use kernel::command::Submission;
+use kernel::escalation::EscalationRow;
+use kernel::finding::visible;
+use kernel::ids::Digest;
+use kernel::json::Json;
+use kernel::proposal::Proposal;
+use kernel::request::Provenance;
+use runtime::{Minted, Runtime};
+
+/// Prints the question.
+pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> anyhow::Result<()> {
+    if json {
+        say!("{}", to_json(runtime, name, row)?.to_canonical());
+        return Ok(());
+    }
+    let in_force = contract_in_force(runtime, row)?;
+    say!("question {}  {}", paint(STRONG, name), paint(ATTENTION, row.state.word()));
+    say!("  asked     {} by {} in flow {}", row.asked_at, visible(&row.agent), visible(&row.flow));
+    say!("  because   {}", row.reasons.join(", "));
+    say!("  impact    {}", row.impact.word());
+    let who = if row.approvers.is_empty() { "anyone".to_owned() } else { row.approvers.join(", ") };
+    let people = if row.quorum == 1 { "person".to_owned() } else { "people who say the same".to_owned() };
+    say!("  answered  by {}; it takes {} {people}", visible(&who), row.quorum);
+    say!("  deadline  {}", row.deadline);
+    if let Ok(contract) = runtime.contract(in_force) {
+        say!("  contract  {} {} sha256 {in_force}", visible(&contract.contract.id), contract.contract.version);
+    }
+    let is_open = row.due().is_some();
+    if is_open && in_force != row.contract {
+        let changed = format!("another contract is in force since it was asked under sha256 {}", row.contract);
+        say!("  {}   {changed}; give the digest below with your answer", paint(ATTENTION, "changed"));
+    }
+    let shown = proposal(runtime, row);
+    say!("\n{}\n", visible(&shown.to_canonical()));
+    let digest = EscalationRow::digest_of(&row.proposal, in_force);
+    let what = if shown == row.proposal { "exactly these bytes" } else { "these bytes, with what is withheld here," };
+    say!("digest of {what} under this contract: {}", paint(STRONG, digest));
+    let given = given(runtime, name, row, in_force)?;
+    print_votes(row, &shown, &given)?;
+    match &row.answer {
+        Some(answer) => {
+            let said = answer.decision.map_or("by nobody in time", |decision| decision.word());
+            let by = answer.person.as_deref().map(|person| format!(" by {}", visible(person))).unwrap_or_default();
+            say!("answered  {said}{by} at {}: {}", answer.at, visible(&answer.reason));
+        }
+        None => {
+            say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --group GROUP --because …")
+        }
+    }
+    Ok(())
+}
+
+/// People agree only if they say the same: each thing that was said, by whom, and whether it still counts.
+fn print_votes(row: &EscalationRow, shown: &Json, given: &[Given]) -> anyhow::Result<()> {
+    for said in given {
+        let people: Vec<String> = said.people.iter().map(|person| visible(person)).collect();
+        let stale = if said.counts { "" } else { " under another contract, which no longer counts" };
+        say!("agreed    {} of {} to {}{stale}: {}", people.len(), row.quorum, said.decision, people.join(", "));
+        for change in said.instead.iter().flat_map(|instead| changes(shown, instead)) {
+            say!("          {change}");
+        }
+    }
+    Ok(())
+}
+
+/// The digest of the contract a question would be answered under now.
+pub fn contract_in_force(runtime: &Runtime, row: &EscalationRow) -> anyhow::Result<Digest> {
+    // What is over stays under the contract it was asked under.
+    if row.due().is_none() {
+        return Ok(row.contract);
+    }
+    let contract = runtime.line(&row.agent).map_err(store::unread)?.contract;
+    Ok(if contract.contract.agent == row.agent { contract.digest } else { row.contract })
+}
+
+/// The proposal as a person may see it: what the contract calls secret is withheld, as in answers and records.
+pub fn proposal(runtime: &Runtime, row: &EscalationRow) -> Json {
+    let proposal = Proposal::from_json(row.proposal.clone()).ok();
+    let Some((proposal, contract)) = proposal.zip(runtime.contract(row.contract).ok()) else {
+        return Json::object([("withheld", Json::Bool(true))]);
+    };
+    let (tenant, ids) = (runtime.tenant().clone(), Minted::ids());
+    let submission = Submission::new(tenant, proposal, contract, Provenance::Unknown, ids);
+    submission.proposal.to_json(submission.shown_params())
+}
+
+/// For programs.
+pub fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> anyhow::Result<Json> {
+    let answer = row.answer.as_ref().map_or(Json::Null, |answer| {
+        Json::object([
+            ("decision", Json::from(answer.decision.map(|decision| decision.word().to_owned()))),
+            ("person", Json::from(answer.person.clone())),
+            ("reason", Json::text(answer.reason.as_str())),
+            ("at", Json::text(answer.at.to_string())),
+            ("intent", Json::from(answer.intent.clone())),
+        ])
+    });
+    let in_force = contract_in_force(runtime, row)?;
+    let agreed = given(runtime, name, row, in_force)?.into_iter().map(|said| {
+        Json::object([
+            ("decision", Json::text(said.decision.as_str())),
+            ("instead", said.instead.clone().unwrap_or(Json::Null)),
+            ("people", Json::texts(said.people.iter().map(String::as_str))),
+            ("counts", Json::Bool(said.counts)),
+        ])
+    });
+    Ok(Json::object([
+        ("id", Json::text(name)),
+        ("state", Json::text(row.state.word())),
+        ("agent", Json::text(row.agent.as_str())),
+        ("flow", Json::text(row.flow.as_str())),
+        ("proposal_id", Json::text(row.proposal_id.as_str())),
+        ("proposal", proposal(runtime, row)),
+        ("digest", Json::text(EscalationRow::digest_of(&row.proposal, in_force).to_string())),
+        ("contract", Json::text(in_force.to_string())),
+        ("asked_under", Json::text(row.contract.to_string())),
+        ("reasons", Json::texts(row.reasons.iter().map(String::as_str))),
+        ("impact", Json::text(row.impact.word())),
+        ("approvers", Json::texts(row.approvers.iter().map(String::as_str))),
+        ("quorum", Json::from(row.quorum)),
+        ("votes", Json::texts(row.votes.iter().map(|vote| vote.person.as_str()))),
+        ("agreed", Json::List(agreed.collect())),
+        ("asked_at", Json::text(row.asked_at.to_string())),
+        ("deadline", Json::text(row.deadline.to_string())),
+        ("answer", answer),
+    ]))
+}
