@@ -1,8 +1,10 @@
 //! The command line: what can be typed. Help texts live here and nowhere else.
 
+pub mod guard;
 pub mod kept;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use guard::{AlwaysArgs, BreakGlassArgs, DoctorArgs, HookArgs, InitArgs};
 use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, ReportArgs, SwitchArgs};
 use std::path::PathBuf;
 
@@ -30,7 +32,6 @@ Try
 Decide
   decide       Judge proposals, one JSON object a line
   contract     Write, check, test and compare contracts
-  shell        Understand shell commands without running them
 
 Ask people
   escalations  What waits for an answer; answer it
@@ -40,10 +41,11 @@ Prove
   report       What was decided, and why
 
 Run
+  init         Guard a coding agent: Claude Code, Codex, Cursor, Gemini, Qwen, Copilot
+  doctor       What is guarded, and that it really refuses
   agents       Register, activate, restrict and list agents
   context      Read and write state; freeze it
   halt         Accept nothing until `resume`
-  bench        Measure how fast this machine decides
 
 Options:
   -h, --help     Print help
@@ -87,6 +89,16 @@ pub enum Command {
     Flows(FlowsArgs),
     /// What was decided, why, and what observing contracts would have stopped
     Report(ReportArgs),
+    /// Guard a coding agent: contract, store and the host's hooks
+    Init(InitArgs),
+    /// What is guarded, what drifted, how long a call takes
+    Doctor(DoctorArgs),
+    /// Allow exactly what was asked about for a while, as a line of the contract
+    Always(AlwaysArgs),
+    /// Ask no questions for a short while; who and why is recorded
+    BreakGlass(BreakGlassArgs),
+    /// Judge one call of an agent's host; hosts run this
+    Hook(HookArgs),
     /// Register, activate, restrict and list agents
     Agents(AgentsArgs),
     /// Read and write state; freeze it

@@ -31,10 +31,24 @@ pub fn create(location: &str) -> anyhow::Result<Runtime> {
     start(location, Arc::new(SystemClock), None)
 }
 
+/// The store of the name nobody typed.
+const UNNAMED: &str = "writkeeper.db";
+
+/// Where a store lies: what was named; where nothing was and nothing lies here, the store of the guard around us.
+pub fn location(named: &str) -> String {
+    if named != UNNAMED || Path::new(named).exists() {
+        return named.to_owned();
+    }
+    let guard = std::env::current_dir().ok().and_then(|here| crate::guard::place::Guard::find(&here));
+    let store = guard.map(|guard| guard.store()).filter(|store| store.is_file());
+    store.map_or_else(|| named.to_owned(), |store| store.to_string_lossy().into_owned())
+}
+
 /// Starts a runtime on a store that must be there: looking must not make one.
-pub fn open(location: &str) -> anyhow::Result<Runtime> {
+pub fn open(named: &str) -> anyhow::Result<Runtime> {
+    let location = &location(named);
     let path = location.strip_prefix("sqlite:").unwrap_or(location);
-    if location != "memory:" && !path.is_empty() && !path.contains("://") && !Path::new(path).exists() {
+    if location.as_str() != "memory:" && !path.is_empty() && !path.contains("://") && !Path::new(path).exists() {
         let problem = format!(
             "there is no store at `{location}`; name one with --store or WRITKEEPER_STORE, \
              or start one with `writkeeper agents register --contract FILE`"

@@ -115,7 +115,7 @@ fn left(row: &EscalationRow, now: Instant) -> String {
 }
 
 /// By its own id, or by its proposal, flow or intent.
-fn question(runtime: &Runtime, text: &str) -> anyhow::Result<(String, EscalationRow)> {
+pub(super) fn question(runtime: &Runtime, text: &str) -> anyhow::Result<(String, EscalationRow)> {
     let unknown = match store::find(runtime, Kind::Escalation, "question", text) {
         Ok((name, Row::Escalation(row))) => return Ok((name, *row)),
         Ok(_) => InvalidData(format!("`{text}` is no question")).into(),
