@@ -165,7 +165,7 @@ impl Facts {
     fn take_paths(&mut self, paths: &[String], writes: bool, view: &View<'_>) {
         for path in paths {
             let quoted = format!("'{}'", path.replace('\'', r"'\''"));
-            let command = if writes { format!("cat < /dev/null >| {quoted}") } else { format!("cat -- {quoted}") };
+            let command = if writes { format!("echo x > {quoted}") } else { format!("cat -- {quoted}") };
             self.take(&classify(&command, view));
         }
     }

@@ -28,7 +28,7 @@ fn call(site: &Site, line: &str) -> (String, Value) {
 
 #[test]
 fn an_ordinary_session_is_left_alone() {
-    let site = Site::guarding(&["claude-code"]);
+    let site = Site::guarding_real_work(&["claude-code"]);
     let (mut calls, mut asks, mut refusals) = (0, Vec::new(), Vec::new());
     for (index, line) in SESSION.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).enumerate() {
         let (tool, input) = call(&site, line);

@@ -22,8 +22,18 @@ impl Site {
         site
     }
 
+    /// The same, but not among temporary files, where losing things counts for less.
+    pub fn guarding_real_work(hosts: &[&str]) -> Site {
+        let site = Site::within(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
+        site.init(hosts, &[]);
+        site
+    }
+
     pub fn bare() -> Site {
-        let folder = tempfile::tempdir().unwrap();
+        Site::within(tempfile::tempdir().unwrap())
+    }
+
+    fn within(folder: tempfile::TempDir) -> Site {
         let site = Site { folder };
         for name in ["home", "bin", "ws/src", "ws/.git"] {
             std::fs::create_dir_all(site.path().join(name)).unwrap();

@@ -143,7 +143,7 @@ fn no_way_leads_to_the_guard() {
 
 #[test]
 fn looking_at_the_guard_and_working_beside_it_is_free() {
-    let site = Site::guarding(&["claude-code"]);
+    let site = Site::guarding_real_work(&["claude-code"]);
     for command in [
         "cat .claude/settings.json",
         "grep -n hooks .claude/settings.json",
