@@ -1,10 +1,12 @@
 //! The command line: what can be typed. Help texts live here and nowhere else.
 
+pub mod guard;
 pub mod kept;
 pub mod performing;
 pub mod proof;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use guard::{AlwaysArgs, BreakGlassArgs, DoctorArgs, HookArgs, InitArgs};
 use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, ReportArgs, SwitchArgs};
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
@@ -39,12 +41,12 @@ Ask people
   escalations  What waits for an answer; answer it
 
 Prove
-  flows        What happened in a flow, in order
   report       What was decided, and why
   ledger       Seal decisions, hand them out with proofs
   verify       Check receipts and whole ledgers, offline
 
 Run
+  init         Guard a coding agent: Claude Code, Codex, Cursor, Gemini, Qwen, Copilot
   agents       Register, activate, restrict and list agents
   run          Perform what was accepted
   halt, resume Accept nothing; judge again
@@ -97,6 +99,16 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Sign proposals on the agent's side
     Sign(SignArgs),
+    /// Guard a coding agent: contract, store and the host's hooks
+    Init(InitArgs),
+    /// What is guarded, what drifted, how long a call takes
+    Doctor(DoctorArgs),
+    /// Allow exactly what was asked about for a while, as a line of the contract
+    Always(AlwaysArgs),
+    /// Ask no questions for a short while; who and why is recorded
+    BreakGlass(BreakGlassArgs),
+    /// Judge one call of an agent's host; hosts run this
+    Hook(HookArgs),
     /// Register, activate, restrict and list agents
     Agents(AgentsArgs),
     /// Perform what was accepted, each effect at most once without a person

@@ -114,7 +114,7 @@ fn left(row: &EscalationRow, now: Instant) -> String {
 }
 
 /// By its own id, or by its proposal, flow or intent.
-fn question(runtime: &Runtime, text: &str) -> anyhow::Result<(String, EscalationRow)> {
+pub(super) fn question(runtime: &Runtime, text: &str) -> anyhow::Result<(String, EscalationRow)> {
     if let Some((name, Row::Escalation(row))) = store::look_up(runtime, Kind::Escalation, text)? {
         return Ok((name, *row));
     }

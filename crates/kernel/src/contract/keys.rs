@@ -98,8 +98,23 @@ shapes! {
 /// Keys of the document that are read and kept but act nowhere yet.
 pub const INERT: &[&str] = &["priority", "wake_when", "monitors"];
 
-/// Built-in reasons a rule may give: they say what `ask` and `refuse` mean anyway.
-const REASONS_OF_RULES: &[Reason] = &[Reason::NeedsApproval, Reason::NotAllowed];
+/// Built-in reasons a rule may give: what `ask` and `refuse` mean anyway, and what the facts of a tool call mean.
+const REASONS_OF_RULES: &[Reason] = &[
+    Reason::NeedsApproval,
+    Reason::NotAllowed,
+    Reason::Catastrophic,
+    Reason::GuardTampering,
+    Reason::TouchesCredentials,
+    Reason::Destructive,
+    Reason::EffectUnknown,
+    Reason::OutsideWorkspace,
+    Reason::NeedsPrivilege,
+    Reason::TalksToStrangers,
+    Reason::InstallsSoftware,
+    Reason::ToolUnknown,
+    Reason::Stalled,
+    Reason::NotVerified,
+];
 
 /// What is wrong with a reason code a rule wants to give; `None` if nothing is.
 pub fn reason_problem(code: &str) -> Option<&'static str> {
