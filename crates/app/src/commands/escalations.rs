@@ -7,7 +7,7 @@ use crate::store;
 use crate::terminal::{ATTENTION, FAINT, STRONG, paint, say, verdict_style};
 use kernel::command::{Door, Submission};
 use kernel::contract::Impact;
-use kernel::escalation::EscalationRow;
+use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::finding::visible;
 use kernel::ids::Digest;
 use kernel::json::{Bounds, Json};
@@ -95,6 +95,10 @@ fn params(proposal: &Json) -> String {
 
 /// The proposal as a person may see it: what the contract calls secret is withheld, as in answers and records.
 fn shown_proposal(runtime: &Runtime, row: &EscalationRow) -> Json {
+    // An intent is shown as the ledger holds it.
+    if row.kind == QuestionKind::Doubt {
+        return row.proposal.clone();
+    }
     let proposal = Proposal::from_json(row.proposal.clone()).ok();
     let Some((proposal, contract)) = proposal.zip(runtime.contract(row.contract).ok()) else {
         return Json::object([("withheld", Json::Bool(true))]);
@@ -177,9 +181,15 @@ fn show(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> anyho
     }
     match &row.answer {
         Some(answer) => {
-            let said = answer.decision.map_or("nobody", |decision| decision.word());
+            let doubt = answer.doubt.map(|doubt| doubt.word());
+            let said = answer.decision.map(|decision| decision.word()).or(doubt).unwrap_or("nobody");
             let by = answer.person.as_deref().map(|person| format!(" by {person}")).unwrap_or_default();
             say!("answered  {said}{by} at {}: {}", answer.at, visible(&answer.reason));
+        }
+        None if row.kind == QuestionKind::Doubt => {
+            say!("it may have happened; look at the other side, then say what you saw");
+            let command = format!("writkeeper intents resolve {} happened|did-not|retry", row.intent);
+            say!("next: {command} --as YOU --group GROUP --because …");
         }
         None => {
             say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --group GROUP --because …")
@@ -200,6 +210,8 @@ fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> Json {
     });
     Json::object([
         ("id", Json::text(name)),
+        ("kind", Json::text(row.kind.word())),
+        ("intent", Json::text(row.intent.as_str())),
         ("state", Json::text(row.state.word())),
         ("agent", Json::text(row.agent.as_str())),
         ("flow", Json::text(row.flow.as_str())),
@@ -220,6 +232,11 @@ fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> Json {
 
 fn answer(runtime: &Runtime, args: &AnswerArgs, json: bool) -> anyhow::Result<()> {
     let (name, row) = question(runtime, &args.id)?;
+    if row.kind == QuestionKind::Doubt {
+        let problem = "the question is whether something happened, not whether it may";
+        let help = format!("say so with `writkeeper intents resolve {} happened|did-not|retry`", row.intent);
+        return Err(UsageError(format!("{problem}; {help}")).into());
+    }
     let digest = match &args.digest {
         Some(text) => {
             let problem =
