@@ -150,11 +150,10 @@ impl Stage {
     }
 
     fn resolve(&mut self, decision: &str) -> &mut Stage {
-        let asked = self.world.iter().find_map(|(key, row)| match row {
-            Row::Escalation(row) if row.kind == QuestionKind::Doubt && row.answer.is_none() => {
-                Some((key.entity.parts().0.to_owned(), row.digest, row.intent.clone()))
-            }
-            _ => None,
+        let asked = self.world.iter().find_map(|(key, row)| {
+            let Row::Escalation(row) = row else { return None };
+            let open = row.kind == QuestionKind::Doubt && row.answer.is_none();
+            open.then(|| (key.entity.parts().0.to_owned(), row.digest, row.intent.clone()))
         });
         let (question, digest, intent) = asked.unwrap_or(("none".to_owned(), Digest::of(""), "iA".to_owned()));
         let answer = DoubtAnswer {
@@ -182,12 +181,11 @@ impl Stage {
     fn books(&self) -> String {
         let mut books = String::new();
         for (_, row) in self.world.iter() {
-            match row {
-                Row::Resource(row) => books += &format!("held {} used {} ", row.held, row.consumed),
-                Row::Budget(row) => {
-                    books += &format!("budget {}", row.used(self.at, Duration::from_secs(86_400)).unwrap());
-                }
-                _ => {}
+            if let Row::Resource(row) = row {
+                books += &format!("held {} used {} ", row.held, row.consumed);
+            }
+            if let Row::Budget(row) = row {
+                books += &format!("budget {}", row.used(self.at, Duration::from_secs(86_400)).unwrap());
             }
         }
         books

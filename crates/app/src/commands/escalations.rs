@@ -10,7 +10,7 @@ use crate::store;
 use crate::terminal::{self, ATTENTION, FAINT, STRONG, echo, paint, say, verdict_style};
 use kernel::command::Door;
 use kernel::contract::Impact;
-use kernel::escalation::EscalationRow;
+use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::finding::visible;
 use kernel::flow::FlowState;
 use kernel::ids::Digest;
@@ -177,6 +177,11 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: boo
         return Err(UsageError(format!("--as `{}` is no name: it {problem}", echo(&args.person))).into());
     }
     let (name, row) = question(runtime, &args.id)?;
+    if row.kind == QuestionKind::Doubt {
+        let problem = "the question is whether something happened, not whether it may";
+        let help = format!("say so with `writkeeper intents resolve {} happened|did-not|retry`", row.intent);
+        return Err(UsageError(format!("{problem}; {help}")).into());
+    }
     let digest = match &args.digest {
         Some(text) => {
             let problem = || {

@@ -292,11 +292,10 @@ impl<'a> Harness<'a> {
 
     /// The open question about an intent, else one that was asked, else none.
     fn doubt(&self, intent: &str) -> (String, Digest) {
-        let asked = self.world.iter().filter_map(|(key, row)| match row {
-            Row::Escalation(row) if row.kind == QuestionKind::Doubt && row.intent == intent => {
-                Some((row.answer.is_some(), key.entity.parts().0.to_owned(), row.digest))
-            }
-            _ => None,
+        let asked = self.world.iter().filter_map(|(key, row)| {
+            let Row::Escalation(row) = row else { return None };
+            let own = row.kind == QuestionKind::Doubt && row.intent == intent;
+            own.then(|| (row.answer.is_some(), key.entity.parts().0.to_owned(), row.digest))
         });
         let found = asked.min_by_key(|(over, _, _)| *over);
         found.map_or(("e-none".to_owned(), Digest::of("nothing")), |(_, name, digest)| (name, digest))
