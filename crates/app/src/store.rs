@@ -7,6 +7,7 @@ pub use find::{agent_named, find, short_ids};
 pub use ledger::Ledger;
 
 use crate::exit::{InvalidData, Refused, StoreUnavailable};
+use adapters::advisor::PluginAdvisor;
 use adapters::open::open_store;
 use adapters::system_clock::SystemClock;
 use kernel::agent::Actor;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 /// Starts a runtime on a store, making the file first where there is none.
 pub fn start(location: &str, clock: Arc<dyn Clock>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {
     let store = open_store(location, clock).map_err(|problem| unopened(location, problem))?;
-    let options = Options { strangers, ..Options::default() };
+    let options = Options { strangers, advisor: Some(Arc::new(PluginAdvisor)), ..Options::default() };
     Runtime::start(store, options).map_err(|problem| unopened(location, problem))
 }
 

@@ -1,5 +1,6 @@
 //! Changes other than proposals: who, what, and everything needed to carry it out and to replay it.
 
+use crate::advice::Advice;
 use crate::agent::{Actor, AgentStatus, Session};
 use crate::command::Submission;
 use crate::contract::amend::Amendment;
@@ -285,15 +286,16 @@ impl Write {
 impl HumanAnswer {
     fn to_json(&self) -> Json {
         let instead = self.modified.as_ref().map_or(Json::Null, |submission| {
-            Json::object([
+            let instead = Json::object([
                 ("proposal", submission.proposal.to_json(submission.shown_params())),
                 ("proposal_id", Json::text(submission.proposal_id())),
                 ("intent", Json::text(submission.ids.intent.as_str())),
-            ])
+            ]);
+            with_advice(instead, submission)
         });
         let contract = self.original.as_ref().or(self.modified.as_ref());
         let above = contract.into_iter().flat_map(|submission| submission.ancestors.iter());
-        Json::object([
+        let answer = Json::object([
             ("question", Json::text(self.escalation.as_str())),
             ("decision", Json::text(self.decision.as_str())),
             ("digest", Json::text(self.digest.to_string())),
@@ -303,6 +305,18 @@ impl HumanAnswer {
             ("ancestors", Json::texts(above.map(|contract| contract.digest.to_string()))),
             ("door", contract.map_or(Json::Null, |submission| submission.door.to_json())),
             ("modified", instead),
-        ])
+        ]);
+        match &self.original {
+            Some(original) => with_advice(answer, original),
+            None => answer,
+        }
     }
+}
+
+/// Where validators or judges were asked, what they said is part of the command.
+fn with_advice(mut json: Json, submission: &Submission) -> Json {
+    if let (Json::Object(members), false) = (&mut json, submission.advice.is_empty()) {
+        members.insert("advice".to_owned(), Advice::list_to_json(&submission.advice));
+    }
+    json
 }

@@ -1,5 +1,6 @@
 //! Escalations: questions to people. Bound to exact bytes, answered once, by someone entitled to.
 
+use crate::advice::Advice;
 use crate::contract::{Impact, words};
 use crate::ids::Digest;
 use crate::json::Json;
@@ -70,6 +71,8 @@ pub struct EscalationRow {
     pub provenance: Json,
     /// Id of the intent an acceptance will make.
     pub intent: String,
+    /// What validators and judges said; it counts again at the answer, as long as the contract is the same.
+    pub advice: Vec<Advice>,
 }
 
 impl EscalationRow {

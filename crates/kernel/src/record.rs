@@ -2,6 +2,7 @@
 //!
 //! A record shares what was judged and is written out only when someone wants its bytes.
 
+use crate::advice::Advice;
 use crate::change::Change;
 use crate::command::{Door, RefusedInput, Submission};
 use crate::finding::Finding;
@@ -232,7 +233,7 @@ impl DecisionRecord {
             put("ancestors", Json::texts(digests));
         }
         if !submission.advice.is_empty() {
-            put("advice", Json::List(submission.advice.iter().map(Finding::to_record).collect()));
+            put("advice", Advice::list_to_json(&submission.advice));
         }
         if submission.door != Door::PURE {
             put("door", submission.door.to_json());

@@ -3,6 +3,7 @@
 //! A door forms commands; the sequencer carries them in batches into one transaction each; the kernel judges. Nothing
 //! here decides anything.
 
+mod advise;
 mod answer_slot;
 pub mod conformance;
 mod contracts;
@@ -14,6 +15,7 @@ pub mod replay;
 mod runtime;
 mod sequencer;
 
+pub use advise::advised;
 pub use contracts::Line;
 pub use lanes::Bounds;
 pub use mint::Minted;

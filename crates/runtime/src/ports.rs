@@ -1,4 +1,5 @@
 //! Ports: few, coarse, named for what the domain does. An adapter is right if it passes the conformance suite.
 
+pub mod advisor;
 pub mod clock;
 pub mod store;

@@ -1,6 +1,7 @@
 //! Replay: the ledger's records folded again through the kernel, and every outcome compared byte for byte.
 
 use crate::ports::store::{Reader, StoreFault};
+use kernel::advice::Advice;
 use kernel::agent::Actor;
 use kernel::apply::apply;
 use kernel::change::read::{self, Contracts};
@@ -167,10 +168,7 @@ impl Fold {
             intent: intent.map_or_else(|| minted("intent"), str::to_owned),
             escalation: minted("id"),
         };
-        let advice = match json.get("advice") {
-            Some(advice) => advice.as_list()?.iter().map(Finding::from_record).collect::<Option<_>>()?,
-            None => Vec::new(),
-        };
+        let advice = Advice::list_from_json(json.get("advice"))?;
         let formed = Submission::new(tenant, proposal, contract, provenance, ids);
         Some(formed.under(self.ancestors(json)?).through(door).advised(advice))
     }
@@ -188,14 +186,15 @@ impl Fold {
             Loaded::Present(Row::Escalation(row)) => Some(row),
             Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => None,
         };
-        let form = |proposal: &Json, provenance: Option<Provenance>, ids: MintedIds| {
+        let form = |proposal: &Json, provenance: Option<Provenance>, ids: MintedIds, said: Option<&Json>| {
             let mut proposal = Proposal::from_json(proposal.clone()).ok()?;
             proposal.flow = Some(ids.flow.clone());
             let contract = self.known.known(Digest::parse(text(command, "contract")?)?)?;
             let provenance = provenance.unwrap_or_else(|| crate::runtime::typed_by_a_person(&proposal));
             let door = Door::from_json(command.get("door")?)?;
             let formed = Submission::new(tenant.clone(), proposal, contract, provenance, ids);
-            Some(Arc::new(formed.under(self.ancestors(command)?).through(door)))
+            let advice = Advice::list_from_json(said)?;
+            Some(Arc::new(formed.under(self.ancestors(command)?).through(door).advised(advice)))
         };
         let ids = |proposal: &str, intent: &str| MintedIds {
             proposal: proposal.to_owned(),
@@ -207,14 +206,15 @@ impl Fold {
         let original = match row.filter(|_| formed) {
             Some(row) => {
                 let provenance = Provenance::from_json(&row.provenance)?;
-                Some(form(&row.proposal, Some(provenance), ids(&row.proposal_id, &row.intent))?)
+                let ids = ids(&row.proposal_id, &row.intent);
+                Some(form(&row.proposal, Some(provenance), ids, command.get("advice"))?)
             }
             None => None,
         };
         let modified = match command.get("modified").filter(|modified| **modified != Json::Null) {
             Some(modified) => {
                 let ids = ids(text(modified, "proposal_id")?, text(modified, "intent")?);
-                Some(form(modified.get("proposal")?, None, ids)?)
+                Some(form(modified.get("proposal")?, None, ids, modified.get("advice"))?)
             }
             None => None,
         };

@@ -116,6 +116,7 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
         answer: None,
         provenance: submission.provenance.to_json(),
         intent: submission.ids.intent.clone(),
+        advice: submission.advice.clone(),
     };
     let entity = Entity::Escalation(submission.ids.escalation.clone());
     world.put(Key { tenant: submission.tenant.clone(), entity }, Row::Escalation(Box::new(row)));

@@ -1,6 +1,7 @@
 //! Questions to people as a store keeps them.
 
 use super::{instant_json, instant_of, nullable, optional_text, text_of, texts_of, whole_of};
+use crate::advice::Advice;
 use crate::contract::Impact;
 use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, Vote};
 use crate::ids::Digest;
@@ -14,7 +15,7 @@ pub(super) fn to_json(row: &EscalationRow) -> Json {
             ("at", instant_json(vote.at)),
         ])
     });
-    Json::object([
+    let mut json = Json::object([
         ("state", Json::text(row.state.word())),
         ("agent", Json::text(row.agent.as_str())),
         ("flow", Json::text(row.flow.as_str())),
@@ -32,7 +33,11 @@ pub(super) fn to_json(row: &EscalationRow) -> Json {
         ("answer", row.answer.as_ref().map_or(Json::Null, answer_json)),
         ("provenance", row.provenance.clone()),
         ("intent", Json::text(row.intent.as_str())),
-    ])
+    ]);
+    if let (Json::Object(members), false) = (&mut json, row.advice.is_empty()) {
+        members.insert("advice".to_owned(), Advice::list_to_json(&row.advice));
+    }
+    json
 }
 
 /// How a question ended, as rows and answers show it.
@@ -88,5 +93,6 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
         answer,
         provenance: json.get("provenance")?.clone(),
         intent: text_of(json, "intent")?,
+        advice: Advice::list_from_json(json.get("advice"))?,
     })
 }

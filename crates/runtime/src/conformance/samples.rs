@@ -1,6 +1,7 @@
 //! Keys, rows, records and small batches that the checks are made of.
 
 use crate::ports::store::{BatchId, Committed, Store, StoreFault};
+use kernel::advice::{Advice, AdviceKind, Said};
 use kernel::agent::{AgentRow, AgentStatus, Restriction};
 use kernel::apply::apply;
 use kernel::budget::Window;
@@ -202,6 +203,12 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
         answer: None,
         provenance: Json::Null,
         intent: "i".to_owned(),
+        advice: vec![Advice {
+            kind: AdviceKind::Validator,
+            name: "check".to_owned(),
+            input: Digest::of("question"),
+            said: Said::Nothing("it ended".to_owned()),
+        }],
     }))
 }
 
