@@ -205,6 +205,7 @@ approvers: [leads]
     fn enroll(&self, contract: &Arc<Compiled>) {
         yes(&self.runtime.register(operator(), contract.clone(), None, None).wait());
         yes(&self.runtime.activate(operator(), contract.clone()).wait());
+        yes(&self.runtime.change(operator(), Act::Merge(vec![Write::groups("bob", ["leads"])])).wait());
     }
 
     fn questions(&self) -> usize {
@@ -223,7 +224,6 @@ approvers: [leads]
         let [(key, Row::Escalation(row))] = open.as_slice() else { panic!("one question: {open:?}") };
         let answer = PersonAnswer {
             person: "bob".to_owned(),
-            groups: vec!["leads".to_owned()],
             question: key.entity.parts().0.to_owned(),
             decision: decision.to_owned(),
             digest: row.digest,

@@ -13,6 +13,8 @@ pub mod explain;
 pub mod flows;
 pub mod help;
 pub mod lines;
+pub mod people;
 pub mod report;
 pub mod shell;
 pub mod switch;
+pub mod tick;

@@ -54,6 +54,8 @@ fn run(command: Option<Command>) -> anyhow::Result<Exit> {
         Command::Explain(args) => commands::explain::run(&args),
         Command::Shell(command) => commands::shell::run(&command),
         Command::Agents(args) => commands::agents::run(&args),
+        Command::People(args) => commands::people::run(&args),
+        Command::Tick(args) => commands::tick::run(&args),
         Command::Flows(args) => commands::flows::run(&args),
         Command::Context(args) => commands::context::run(&args),
         Command::Escalations(args) => commands::escalations::run(&args),

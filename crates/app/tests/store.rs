@@ -184,11 +184,16 @@ fn a_question_is_answered_once_and_for_the_bytes_shown() {
     let other = "0".repeat(64);
     let answer = |rest: &str, code| desk.says(&format!("escalations answer {short} {rest} --because yes"), code);
     assert!(answer("override --as bob", 1).contains("APPROVER_NOT_ENTITLED"));
-    assert!(answer("approve --as bob --group desk", 64).contains("override"));
-    assert!(answer(&format!("override --as bob --group desk --digest {other}"), 1).contains("APPROVAL_MISMATCH"));
-    let said = desk.json(&format!("escalations answer {short} override --as bob --group desk --because yes"));
+    assert!(desk.says("people", 0).contains("nobody is in any group"));
+    desk.write("people.yaml", "desk: [bob, carol]\nmail: [bob]\n");
+    assert!(desk.says("people set people.yaml", 0).contains("2 people changed"));
+    assert!(desk.says("people set people.yaml", 0).contains("0 people changed"));
+    assert_eq!(desk.json("people"), serde_json::json!({"desk": ["bob", "carol"], "mail": ["bob"]}));
+    assert!(answer("approve --as bob", 64).contains("override"));
+    assert!(answer(&format!("override --as bob --digest {other}"), 1).contains("APPROVAL_MISMATCH"));
+    let said = desk.json(&format!("escalations answer {short} override --as bob --because yes"));
     assert_eq!(said["intent"]["proposal"], listed["proposal_id"], "the proposal that was asked about is accepted");
-    assert!(answer("abort --as carol --group desk", 1).contains("OVERRIDE by bob"));
+    assert!(answer("abort --as carol", 1).contains("OVERRIDE by bob"));
     assert!(desk.says("escalations", 0).contains("nothing waits"));
     let told = desk.says("flows show flow-1", 0);
     for part in ["ESCALATE", "refused: OVERRIDE", "OVERRIDE to question", "intent", "by operator:bob"] {
@@ -206,8 +211,10 @@ fn a_modified_proposal_takes_the_place_of_the_one_asked_about() {
     desk.enroll();
     desk.pay("1", "40");
     desk.write("less.json", r#"{"agent":"bot","action":"pay","params":{"order":"1","amount":10}}"#);
-    desk.says("escalations answer flow-1 modify --as bob --group desk --because x", 64);
-    let said = desk.json("escalations answer flow-1 modify --as bob --group desk --because x --instead less.json");
+    desk.write("people.yaml", "desk: [bob]\n");
+    desk.says("people set people.yaml", 0);
+    desk.says("escalations answer flow-1 modify --as bob --because x", 64);
+    let said = desk.json("escalations answer flow-1 modify --as bob --because x --instead less.json");
     assert_eq!(said["intent"]["params"]["amount"], 10);
 }
 
@@ -317,4 +324,26 @@ fn help_shows_twelve_verbs_in_five_groups() {
     for group in ["Try", "Decide", "Ask people", "Prove", "Run"] {
         assert!(help.lines().any(|line| line == group), "{group}");
     }
+}
+
+#[test]
+fn who_the_people_file_forgets_is_in_no_group() {
+    let desk = Desk::new();
+    desk.write("people.yaml", "desk: [bob, carol]\n");
+    desk.says("people set people.yaml", 0);
+    desk.write("people.yaml", "desk: [carol]\n");
+    assert!(desk.says("people set people.yaml", 0).contains("1 person changed"));
+    assert_eq!(desk.json("people"), serde_json::json!({"desk": ["carol"]}));
+    desk.write("people.yaml", "desk: carol\n");
+    assert!(desk.says("people set people.yaml", 65).contains("refund-desk: [ann]"));
+}
+
+#[test]
+fn time_acts_when_it_is_let() {
+    let desk = Desk::new();
+    desk.enroll();
+    desk.pay("1", "40");
+    assert_eq!(desk.json("tick"), serde_json::json!({"expired": 0, "reminded": 0, "rerouted": 0, "called_off": 0}));
+    assert!(desk.says("tick", 0).contains("0 ended"));
+    desk.says("tick --every soon", 64);
 }

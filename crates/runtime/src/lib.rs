@@ -14,9 +14,11 @@ pub mod ports;
 pub mod replay;
 mod runtime;
 mod sequencer;
+mod tick;
 
 pub use advise::advised;
 pub use contracts::Line;
 pub use lanes::Bounds;
 pub use mint::Minted;
 pub use runtime::{Answered, Arrival, Options, Pending, PersonAnswer, Runtime};
+pub use tick::{Ticked, Ticker};

@@ -22,6 +22,9 @@ use std::sync::Arc;
 /// Records read at a time.
 const PAGE: usize = 512;
 
+/// Records of what followed from a command; the command's own record comes after them.
+const CONSEQUENCES: &[&str] = &["intent_expired", "question_expired", "question_reminded", "question_rerouted"];
+
 /// What a replay found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Replayed {
@@ -90,7 +93,7 @@ impl Fold {
             self.found.differs = Some((index, "the body is not JSON".to_owned()));
             return;
         };
-        if matches!(text(&json, "kind"), Some("intent_expired" | "question_expired")) {
+        if text(&json, "kind").is_some_and(|kind| CONSEQUENCES.contains(&kind)) {
             self.consequences.push(body);
             return;
         }
@@ -218,12 +221,10 @@ impl Fold {
             }
             None => None,
         };
-        let groups = command.get("groups")?.as_list()?.iter().map(|group| group.as_text().map(str::to_owned));
         Some(HumanAnswer {
             escalation: question,
             decision: text(command, "decision")?.to_owned(),
             digest: Digest::parse(text(command, "digest")?)?,
-            groups: groups.collect::<Option<_>>()?,
             reason: text(command, "reason")?.to_owned(),
             original,
             modified,

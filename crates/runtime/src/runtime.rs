@@ -131,8 +131,6 @@ enum Form {
 pub struct PersonAnswer {
     /// Who.
     pub person: String,
-    /// In which groups.
-    pub groups: Vec<String>,
     /// Which question.
     pub question: String,
     /// What was said.
@@ -197,11 +195,16 @@ impl Runtime {
         self.inner.send(Form::Register { actor, contract, version, session })
     }
 
-    /// Puts a contract in force.
+    /// Puts a contract in force, whichever is now.
     pub fn activate(&self, actor: Actor, contract: Arc<Compiled>) -> Pending {
+        self.activate_over(actor, contract, None)
+    }
+
+    /// Puts a contract in force in place of the one with this digest, and of no other.
+    pub fn activate_over(&self, actor: Actor, contract: Arc<Compiled>, expected: Option<Digest>) -> Pending {
         self.inner.contracts.keep(&contract);
         self.inner.contracts.forget(&self.inner.options.tenant, &contract.contract.agent);
-        self.change(actor, Act::Activate(contract))
+        self.change(actor, Act::Activate { contract, expected })
     }
 
     /// Changes a bound for a while.
@@ -374,7 +377,6 @@ impl Inner {
             escalation: answer.question.clone(),
             decision: answer.decision.clone(),
             digest: answer.digest,
-            groups: answer.groups.clone(),
             reason: answer.reason.clone(),
             original,
             modified,

@@ -29,8 +29,8 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
         AgentsCommand::Register { contract, agent_version, session } => {
             change::register(location, json, contract, agent_version.as_ref(), session)?;
         }
-        AgentsCommand::Activate { contract, allow_inert } => {
-            change::activate(location, json, contract, *allow_inert)?;
+        AgentsCommand::Activate { contract, allow_inert, over } => {
+            change::activate(location, json, contract, *allow_inert, over.as_deref())?;
         }
         AgentsCommand::Suspend(whom) => restricted(whom, AgentStatus::Suspended, &[])?,
         AgentsCommand::Degrade(args) => restricted(&args.whom, AgentStatus::Degraded, &args.actions)?,

@@ -162,7 +162,7 @@ fn show(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> anyho
     say!("  asked     {} by {} in flow {}", row.asked_at, row.agent, row.flow);
     say!("  because   {}", row.reasons.join(", "));
     say!("  impact    {}", row.impact.word());
-    let who = if row.approvers.is_empty() { "anyone".to_owned() } else { row.approvers.join(", ") };
+    let who = row.entitled(store::now()).join(", ");
     say!("  answered  by {who}; {} of {} agreed", row.votes.len(), row.quorum);
     say!("  deadline  {}", row.deadline);
     if let Ok(contract) = runtime.contract(row.contract) {
@@ -182,7 +182,7 @@ fn show(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> anyho
             say!("answered  {said}{by} at {}: {}", answer.at, visible(&answer.reason));
         }
         None => {
-            say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --group GROUP --because …")
+            say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --because …")
         }
     }
     Ok(())
@@ -242,7 +242,6 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, json: bool) -> anyhow::Result<()
     };
     let answered = store::done(runtime.answer(PersonAnswer {
         person: args.person.clone(),
-        groups: args.groups.clone(),
         question: name,
         decision: decision.to_owned(),
         digest,

@@ -74,7 +74,7 @@ fn lint_approvers(contract: &Contract, found: &mut Found) {
     let unsure = contract.proposal.confidence.is_some_and(|bounds| bounds.reject_below < bounds.escalate_below);
     let judged = contract.actions.values().any(|action| !action.judges.is_empty());
     if (asks || unsure || judged) && contract.escalation.approvers.is_empty() {
-        let message = "people are asked, but no group may answer";
+        let message = "people are asked, but no approvers are named, so only the group `operators` may answer";
         found.at("NO_APPROVERS", "escalation.approvers", message, "add `approvers: [GROUP]`");
     }
 }

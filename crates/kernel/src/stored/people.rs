@@ -3,9 +3,10 @@
 use super::{instant_json, instant_of, nullable, optional_text, text_of, texts_of, whole_of};
 use crate::advice::Advice;
 use crate::contract::Impact;
-use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, Vote};
+use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, Reroute, Vote};
 use crate::ids::Digest;
 use crate::json::Json;
+use crate::time::Instant;
 
 pub(super) fn to_json(row: &EscalationRow) -> Json {
     let votes = row.votes.iter().map(|vote| {
@@ -34,8 +35,21 @@ pub(super) fn to_json(row: &EscalationRow) -> Json {
         ("provenance", row.provenance.clone()),
         ("intent", Json::text(row.intent.as_str())),
     ]);
-    if let (Json::Object(members), false) = (&mut json, row.advice.is_empty()) {
-        members.insert("advice".to_owned(), Advice::list_to_json(&row.advice));
+    if let Json::Object(members) = &mut json {
+        let mut put = |key: &str, value: Json| members.insert(key.to_owned(), value);
+        if !row.advice.is_empty() {
+            put("advice", Advice::list_to_json(&row.advice));
+        }
+        if let Some(remind) = row.remind {
+            put("remind", instant_json(remind));
+        }
+        if let Some(reroute) = &row.reroute {
+            let to = Json::text(reroute.to.as_str());
+            put(
+                "reroute",
+                Json::object([("at", instant_json(reroute.at)), ("to", to), ("told", Json::Bool(reroute.told))]),
+            );
+        }
     }
     json
 }
@@ -75,6 +89,14 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
             })
         }
     };
+    let reroute = match json.get("reroute") {
+        None => None,
+        Some(reroute) => Some(Reroute {
+            at: instant_of(reroute, "at")?,
+            to: text_of(reroute, "to")?,
+            told: reroute.get("told") == Some(&Json::Bool(true)),
+        }),
+    };
     Some(EscalationRow {
         state: EscalationState::from_word(json.get("state")?.as_text()?)?,
         agent: text_of(json, "agent")?,
@@ -89,10 +111,17 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
         quorum: whole_of(json, "quorum")?,
         asked_at: instant_of(json, "asked_at")?,
         deadline: instant_of(json, "deadline")?,
+        remind: optional_instant(json, "remind")?,
+        reroute,
         votes: json.get("votes")?.as_list()?.iter().map(vote).collect::<Option<_>>()?,
         answer,
         provenance: json.get("provenance")?.clone(),
         intent: text_of(json, "intent")?,
         advice: Advice::list_from_json(json.get("advice"))?,
     })
+}
+
+/// The outer `None` says that something else stands there.
+fn optional_instant(json: &Json, key: &str) -> Option<Option<Instant>> {
+    if json.get(key).is_none() { Some(None) } else { instant_of(json, key).map(Some) }
 }

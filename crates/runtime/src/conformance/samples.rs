@@ -8,7 +8,7 @@ use kernel::budget::Window;
 use kernel::command::{Command, RefusedInput};
 use kernel::contract::{Impact, ResourceKind};
 use kernel::decimal::Decimal;
-use kernel::escalation::{EscalationRow, EscalationState, Vote};
+use kernel::escalation::{EscalationRow, EscalationState, Reroute, Vote};
 use kernel::flow::FlowState;
 use kernel::ids::Digest;
 use kernel::intent::{Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Taken};
@@ -199,6 +199,8 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
         quorum: 2,
         asked_at: at(0),
         deadline,
+        remind: Some(deadline),
+        reroute: Some(Reroute { at: deadline, to: "leads".to_owned(), told: true }),
         votes: vec![Vote { digest: kernel::ids::Digest::of("shown"), person: "ann".to_owned(), at: at(1) }],
         answer: None,
         provenance: Json::Null,

@@ -223,11 +223,10 @@ fn answers() -> BoxedStrategy<What> {
         1 => anyone(),
     ];
     let decision = words(&["OVERRIDE", "OVERRIDE", "OVERRIDE", "OVERRIDE", "ABORT", "approve"]);
-    let groups = prop_oneof![9 => Just(vec!["mail".to_owned(), "desk".to_owned()]), 1 => Just(vec!["mail".to_owned()])];
-    (0..4_usize, who, decision, prop::bool::weighted(0.9), groups, any::<bool>())
-        .prop_map(|(back, who, decision, right, groups, by_runtime)| {
+    (0..4_usize, who, decision, prop::bool::weighted(0.9), any::<bool>())
+        .prop_map(|(back, who, decision, right, by_runtime)| {
             let question = String::new();
-            What::Answer { back, answer: Answer { who, question, decision, right, groups, by_runtime } }
+            What::Answer { back, answer: Answer { who, question, decision, right, by_runtime } }
         })
         .boxed()
 }
@@ -282,7 +281,13 @@ fn context() -> BoxedStrategy<What> {
     let freezes = (agents_or_anyone(), maybe(0.3, flow()), vec(key(), 1..3))
         .prop_map(|(who, flow, keys)| Command::Freeze { who, slot: String::new(), flow, keys });
     let import = (anyone(), words(&["s0", "s1"]), select(vec![-601, -600, 0, 0, 5, 6]), maybe(0.9, 0..3_i64));
+    let groups = prop_oneof![3 => Just(vec!["mail", "desk"]), 1 => Just(vec!["mail"]), 1 => Just(Vec::new())];
+    let enlist = (anyone(), words(&["ann", "bob", "lead"]), groups).prop_map(|(who, person, groups)| {
+        let groups = groups.into_iter().map(str::to_owned).collect();
+        Command::Enlist { who, person, groups }
+    });
     prop_oneof![
+        1 => enlist.prop_map(What::Plain),
         4 => writes.prop_map(What::Plain),
         3 => freezes.prop_map(What::Plain),
         2 => import.prop_map(|(who, name, after, risk)| What::Import { who, name, after, risk }),
@@ -368,7 +373,12 @@ fn beginning() -> BoxedStrategy<Vec<Wish>> {
     };
     let write = Write { key: "risk".to_owned(), value: 1, expect: None };
     let state = Command::Write { who: operator(), writes: vec![write] };
-    let both: Vec<Command> = [enroll("lead-1"), enroll("junior-1"), vec![state]].concat();
+    let enlist = |person: &str| {
+        let groups = vec!["mail".to_owned(), "desk".to_owned()];
+        Command::Enlist { who: operator(), person: person.to_owned(), groups }
+    };
+    let people = ["ann", "bob", "lead", "junior"].map(enlist).to_vec();
+    let both: Vec<Command> = [enroll("lead-1"), enroll("junior-1"), vec![state], people].concat();
     // The junior's contract is not in force.
     let waiting = [enroll("lead-1"), enroll("junior-1").into_iter().take(1).collect()].concat();
     prop_oneof![

@@ -210,7 +210,9 @@ impl<'a> Harness<'a> {
                 let registration = Registration { contract, parent, version: version.clone(), session: None };
                 (who, Act::Register(Box::new(registration)))
             }
-            Plain::Activate { who, contract } => (who, Act::Activate(self.library.named(contract))),
+            Plain::Activate { who, contract } => {
+                (who, Act::Activate { contract: self.library.named(contract), expected: None })
+            }
             Plain::Restrict { who, agent, status, actions } => {
                 let status = AgentStatus::from_word(status).unwrap();
                 let (agent, actions) = (agent.clone(), actions.clone());
@@ -229,6 +231,7 @@ impl<'a> Harness<'a> {
                 (who, Act::EndFlow { flow: flow.clone(), event })
             }
             Plain::Write { who, writes } => (who, Act::Merge(writes.iter().map(write).collect())),
+            Plain::Enlist { who, person, groups } => (who, Act::Merge(vec![Write::groups(person, groups.clone())])),
             Plain::Remember { who, flow, value } => {
                 let values = Object::from([("v".to_owned(), number_json(*value))]);
                 (who, Act::Remember { flow: flow.clone(), values })
@@ -270,7 +273,6 @@ impl<'a> Harness<'a> {
             escalation: answer.question.clone(),
             decision: answer.decision.clone(),
             digest,
-            groups: answer.groups.clone(),
             reason: String::new(),
             original: row.map(|row| again(row)),
             modified: None,

@@ -115,6 +115,8 @@ pub struct Reducer {
     pub questions: Vec<Question>,
     pub state: BTreeMap<String, (i64, u64)>,
     pub sessions: BTreeMap<String, i64>,
+    /// Groups of people, and how often they were said.
+    pub people: BTreeMap<String, (Vec<String>, u64)>,
     pub snapshots: BTreeMap<String, Snapshot>,
     pub answered: BTreeMap<(String, String), (Print, Said)>,
     /// Proposals as they were sent, for a generator that repeats one.
@@ -133,6 +135,14 @@ impl Reducer {
             Command::OpenFlow { who, flow, agent, parent } => self.open(who, flow, agent, parent.as_ref()),
             Command::EndFlow { who, flow, abort } => self.end(who, flow, *abort),
             Command::Write { who, writes } => self.write(who, writes),
+            Command::Enlist { who, person, groups } => {
+                if !matches!(who, Who::Operator(_) | Who::Kernel) {
+                    return Said::reject("NOT_AUTHORIZED");
+                }
+                let said = self.people.get(person).map_or(0, |(_, said)| *said);
+                self.people.insert(person.clone(), (groups.clone(), said + 1));
+                Said::accept()
+            }
             Command::Remember { who, flow, value } => {
                 if !self.speaks_for(who, flow) {
                     return Said::reject("FLOW_UNKNOWN");
@@ -146,10 +156,11 @@ impl Reducer {
             Command::Answer(answer) => self.answer(answer, at),
             Command::ExpireQuestions { who, questions } => self.expire_questions(who, questions, at),
             Command::Settle { who, intent, event } => self.settle(who, intent, event),
-            Command::ExpireIntents { .. } => {
+            Command::ExpireIntents { who: Who::Operator(_) | Who::Kernel } => {
                 self.call_off_expired(at);
                 Said::accept()
             }
+            Command::ExpireIntents { who: Who::Agent(_) | Who::Monitor } => Said::reject("NOT_AUTHORIZED"),
             Command::Halt { who } => match who {
                 Who::Operator(_) | Who::Monitor => {
                     self.halted = true;
@@ -165,6 +176,10 @@ impl Reducer {
                 Who::Monitor | Who::Agent(_) | Who::Kernel => Said::reject("NOT_AUTHORIZED"),
             },
         }
+    }
+
+    pub fn is_in(&self, person: &str, group: &str) -> bool {
+        self.people.get(person).is_some_and(|(groups, _)| groups.iter().any(|known| known == group))
     }
 
     fn register(&mut self, who: &Who, contract: &str, version: Option<&str>) -> Said {
@@ -251,6 +266,9 @@ impl Reducer {
         }
         if !matches!(who, Who::Operator(_)) {
             return Said::reject("NOT_AUTHORIZED");
+        }
+        if !agent.has(status) {
+            return Said::reject("STATE_CONFLICT");
         }
         agent.restrictions.retain(|(known, _, _)| known != status);
         Said::accept()
@@ -340,6 +358,9 @@ impl Reducer {
     fn freeze(&mut self, who: &Who, slot: &str, flow: Option<&String>, keys: &[String], at: i64) -> Said {
         if flow.is_some_and(|flow| !self.speaks_for(who, flow)) {
             return Said::reject("FLOW_UNKNOWN");
+        }
+        if flow.is_none() && !matches!(who, Who::Operator(_) | Who::Kernel) {
+            return Said::reject("NOT_AUTHORIZED");
         }
         let value = |key: &String| Some((key.clone(), self.state.get(key)?.0));
         let state = keys.iter().filter_map(value).collect();

@@ -38,9 +38,7 @@ pub(super) fn open(
     at: Instant,
 ) -> Came {
     if agent_row(world, &key(change, Entity::Agent(agent.to_owned()))).is_none() {
-        return Came::refused(
-            Finding::reject(Gate::Agent, Reason::AgentUnknown).with("agent", agent).with("expected", agent),
-        );
+        return Came::refused(Finding::reject(Gate::Agent, Reason::AgentUnknown).with("agent", agent));
     }
     let mut row = FlowRow { agent: agent.to_owned(), opened_at: Some(at), ..FlowRow::default() };
     if flow_row(world, change, name).is_some() {

@@ -10,7 +10,7 @@ use crate::bugs::{self, Bug};
 use crate::change::{Change, HumanAnswer};
 use crate::command::Submission;
 use crate::decide::decide;
-use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, Vote, transition};
+use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, PEOPLE, Vote, transition};
 use crate::finding::{Code, Effect, Finding, Gate};
 use crate::ids::Digest;
 use crate::intent::Intent;
@@ -24,10 +24,28 @@ use crate::time::Instant;
 use crate::world::{Entity, Key, KeySet, Loaded, Row, World};
 use std::sync::Arc;
 
-pub(super) fn keys_of_answer(answer: &HumanAnswer, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
+pub(super) fn keys_of_answer(actor: &Actor, answer: &HumanAnswer, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
     let question = key(Entity::Escalation(answer.escalation.clone()));
+    let person = match actor {
+        Actor::Operator(name) => Some(key(person(name))),
+        Actor::Monitor(_) | Actor::Agent(_) | Actor::Kernel => None,
+    };
     let judged = [answer.original.as_ref(), answer.modified.as_ref()].into_iter().flatten();
-    std::iter::once(question).chain(judged.flat_map(|submission| Touched::by(submission).keys())).collect()
+    std::iter::once(question)
+        .chain(person)
+        .chain(judged.flat_map(|submission| Touched::by(submission).keys()))
+        .collect()
+}
+
+/// Where state keeps someone's groups.
+fn person(name: &str) -> Entity {
+    Entity::State(format!("{PEOPLE}{name}"))
+}
+
+/// The groups someone is in, as operators wrote them down; no door's word counts.
+fn groups<'a>(world: &'a World, change: &Change, name: &str) -> Vec<&'a str> {
+    let Loaded::Present(Row::State(row)) = world.get(&key(change, person(name))) else { return Vec::new() };
+    row.value.as_list().into_iter().flatten().filter_map(Json::as_text).collect()
 }
 
 fn question<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a EscalationRow> {
@@ -44,7 +62,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
         );
     };
     let mut row = row.clone();
-    if row.state != EscalationState::Open {
+    if row.state != EscalationState::Open && !bugs::on(Bug::W15AnsweredTwice) {
         return already(name, &row, Vec::new());
     }
     if at > row.deadline {
@@ -52,7 +70,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
         // Time answered first, and that is a change, though the answer is refused.
         return already(name, &row, vec![record]);
     }
-    let (person, decision) = match entitled(change, answer, &row) {
+    let (person, decision) = match entitled(world, change, answer, &row, at) {
         Ok(said) => said,
         Err(finding) => return Came::refused(*finding),
     };
@@ -87,13 +105,18 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
             match accept(world, submission, &id, &mut called_off, at) {
                 Accepted::Stale => return Came::Prepare,
                 Accepted::Need(keys) => return Came::Need(keys),
-                // The question stays open as it was; this vote is not kept.
-                Accepted::No(findings) => return Came::Refused(findings, shown(name, &row), called_off),
+                // The question stays open, and whoever agreed has agreed.
+                Accepted::No(findings) => {
+                    let body = shown(name, &row);
+                    world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
+                    return Came::Refused(findings, body, called_off);
+                }
                 Accepted::Yes(intent) => intent,
             }
         }
     };
-    let Some(state) = transition(row.state, Some(decision)) else { return already(name, &row, called_off) };
+    let from = if bugs::on(Bug::W15AnsweredTwice) { EscalationState::Open } else { row.state };
+    let Some(state) = transition(from, Some(decision)) else { return already(name, &row, called_off) };
     row.state = state;
     row.answer = Some(GivenAnswer {
         decision: Some(decision),
@@ -148,9 +171,11 @@ fn already(name: &str, row: &EscalationRow, records: Vec<Record>) -> Came {
 
 /// Who says what; an unknown word, the wrong person or other bytes are no answer.
 fn entitled(
+    world: &World,
     change: &Change,
     answer: &HumanAnswer,
     row: &EscalationRow,
+    at: Instant,
 ) -> Result<(String, HumanDecision), Box<Finding>> {
     let Actor::Operator(person) = &change.actor else {
         return Err(Box::new(not_authorized(change, "answer for a person".to_owned())));
@@ -160,7 +185,8 @@ fn entitled(
         let finding = Finding::reject(Gate::Escalation, Reason::ParamInvalid).field("decision");
         return Err(Box::new(finding.with("problem", problem)));
     };
-    let member = row.approvers.is_empty() || row.approvers.iter().any(|group| answer.groups.contains(group));
+    let (entitled, own) = (row.entitled(at), groups(world, change, person));
+    let member = own.iter().any(|group| entitled.contains(group));
     let problem = if *person == row.agent {
         Some("nobody approves what they proposed")
     } else if !member {
@@ -170,7 +196,7 @@ fn entitled(
     };
     if let Some(problem) = problem.filter(|_| !bugs::on(Bug::W15AnswerFromAnyone)) {
         let finding = Finding::reject(Gate::Escalation, Reason::ApproverNotEntitled).with("person", person.as_str());
-        return Err(Box::new(finding.with("problem", problem).with("approvers", row.approvers.join(", "))));
+        return Err(Box::new(finding.with("problem", problem).with("approvers", entitled.join(", "))));
     }
     let other = answer.digest != row.digest || answer.original.as_ref().is_some_and(|formed| !is_asked(formed, row));
     if other && !bugs::on(Bug::AnswerUnbound) {
@@ -251,19 +277,48 @@ fn stands(finding: &Finding) -> bool {
     finding.effect == Effect::Reject && finding.gate != Gate::Validity && !replaced
 }
 
-/// The safe default: nobody answered, so it is over.
+/// What time does: people are reminded, others may answer too, and at last nobody has answered and it is over.
 pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: Instant) -> Came {
     if !matches!(change.actor, Actor::Kernel | Actor::Operator(_)) {
         return Came::refused(not_authorized(change, "end questions".to_owned()));
     }
     let mut records = Vec::new();
+    let mut counts = [("expired", 0_u64), ("reminded", 0), ("rerouted", 0)];
+    let [(_, over), (_, reminded), (_, rerouted)] = &mut counts;
     for name in names {
-        let due = question(world, change, name).filter(|row| row.due().is_some_and(|deadline| at > deadline));
-        if let Some(row) = due.cloned() {
+        let due = question(world, change, name).filter(|row| row.due().is_some_and(|due| at >= due)).cloned();
+        let Some(mut row) = due else { continue };
+        if at > row.deadline {
             records.push(expired(world, change, name, row, at).1);
+            *over += 1;
+            continue;
         }
+        if let Some(reroute) = row.reroute.as_mut().filter(|reroute| at >= reroute.at && !reroute.told) {
+            reroute.told = true;
+            *rerouted += 1;
+            records.push(told(change, "question_rerouted", name, &row, at));
+        }
+        if row.remind.is_some_and(|remind| at >= remind) {
+            row.remind = None;
+            *reminded += 1;
+            records.push(told(change, "question_reminded", name, &row, at));
+        }
+        world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
     }
-    Came::Done(Json::object([("expired", Json::from(records.len() as u64))]), None, records)
+    let happened = counts.into_iter().filter(|(what, count)| *what == "expired" || *count > 0);
+    let body = happened.map(|(what, count)| (what.to_owned(), Json::from(count))).collect();
+    Came::Done(Json::Object(body), None, records)
+}
+
+/// What whoever carries messages to people needs.
+fn told(change: &Change, kind: &'static str, name: &str, row: &EscalationRow, at: Instant) -> Record {
+    let body = Json::object([
+        ("question", Json::text(name)),
+        ("proposal", Json::text(row.proposal_id.as_str())),
+        ("approvers", Json::texts(row.entitled(at))),
+        ("deadline", Json::text(row.deadline.to_string())),
+    ]);
+    Record::Event(Box::new(EventRecord::consequence(&change.tenant, kind, body, at)))
 }
 
 fn expired(
