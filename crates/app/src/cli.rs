@@ -7,7 +7,7 @@ pub mod proof;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use guard::{AlwaysArgs, BreakGlassArgs, DoctorArgs, HookArgs, InitArgs};
-use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, ReportArgs, SwitchArgs};
+use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, PeopleArgs, ReportArgs, SwitchArgs, TickArgs};
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
 use std::path::PathBuf;
@@ -89,6 +89,10 @@ pub enum Command {
     Explain(ExplainArgs),
     /// What waits for an answer; answer it
     Escalations(EscalationsArgs),
+    /// Who is in which group; only members of a contract's approvers answer its questions
+    People(PeopleArgs),
+    /// Let time act: end questions nobody answered, remind people, call off what nobody started
+    Tick(TickArgs),
     /// What happened in a flow, in order
     Flows(FlowsArgs),
     /// What was decided, why, and what observing contracts would have stopped

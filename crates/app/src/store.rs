@@ -8,6 +8,7 @@ pub use ledger::Ledger;
 
 use crate::exit::{Exit, Failure, InvalidData, StoreUnavailable, UsageError};
 use crate::terminal::{self, echo};
+use adapters::advisor::PluginAdvisor;
 use adapters::open::{OpenOptions, open_store, view_store};
 use adapters::system_clock::SystemClock;
 use kernel::agent::Actor;
@@ -77,7 +78,7 @@ pub fn view(named: &str) -> anyhow::Result<Runtime> {
 }
 
 fn running(location: &str, store: Box<dyn Store>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {
-    let options = Options { strangers, ..Options::default() };
+    let options = Options { strangers, advisor: Some(Arc::new(PluginAdvisor)), ..Options::default() };
     Runtime::start(store, options).map_err(|problem| unopened(location, problem))
 }
 

@@ -115,7 +115,7 @@ reasons! {
         | "correct `{field}` and propose again"
         | "compare the params of the action in the contract with what the agent sends";
     AgentUnknown "AGENT_UNKNOWN" Agent:
-        "agent `{agent}` does not act under this contract, which is for `{expected}`"
+        "agent `{agent}` is unknown here{expected}"
         | "propose under your own name"
         | "register the agent with a contract of its own";
     AgentNotRegistered "AGENT_NOT_REGISTERED" Agent:
@@ -371,7 +371,7 @@ reasons! {
         | "come back with a supported version"
         | "update the agent or the runtime";
     StateConflict "STATE_CONFLICT" Execution:
-        "`{key}` is at version {version}, not at {expected}"
+        "`{key}` stands at {version}, not at {expected}"
         | "read it again and decide again"
         | "two writers use the same key";
     ApprovalUnknown "APPROVAL_UNKNOWN" Escalation:

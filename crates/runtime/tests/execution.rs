@@ -4,7 +4,7 @@
 
 use kernel::agent::{Actor, AgentStatus};
 use kernel::apply::apply;
-use kernel::change::{Act, Change, DoubtAnswer, Registration};
+use kernel::change::{Act, Change, DoubtAnswer, Registration, Write};
 use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlow};
 use kernel::escalation::QuestionKind;
 use kernel::evaluator::Compiled;
@@ -65,7 +65,8 @@ impl Stage {
         };
         let registration = Registration { contract: contract.clone(), parent: None, version: None, session: None };
         stage.change(ann(), Act::Register(Box::new(registration)));
-        stage.change(ann(), Act::Activate(contract));
+        stage.change(ann(), Act::Activate { contract, expected: None });
+        stage.change(ann(), Act::Merge(vec![Write::groups("ann", ["desk"]), Write::groups("bob", ["desk"])]));
         stage.said.clear();
         stage
     }
@@ -156,14 +157,8 @@ impl Stage {
             open.then(|| (key.entity.parts().0.to_owned(), row.digest, row.intent.clone()))
         });
         let (question, digest, intent) = asked.unwrap_or(("none".to_owned(), Digest::of(""), "iA".to_owned()));
-        let answer = DoubtAnswer {
-            intent,
-            question,
-            decision: decision.to_owned(),
-            digest,
-            groups: vec!["desk".to_owned()],
-            reason: "looked".to_owned(),
-        };
+        let answer =
+            DoubtAnswer { intent, question, decision: decision.to_owned(), digest, reason: "looked".to_owned() };
         self.change(ann(), Act::Resolve(Box::new(answer)))
     }
 

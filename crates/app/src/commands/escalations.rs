@@ -199,7 +199,6 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: boo
     };
     let answered = store::done(runtime.answer(PersonAnswer {
         person: args.person.clone(),
-        groups: args.groups.clone(),
         question: name,
         decision: decision.to_owned(),
         digest,

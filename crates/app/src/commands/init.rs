@@ -3,6 +3,7 @@
 use crate::cli::guard::InitArgs;
 use crate::contract_file;
 use crate::exit::{Exit, InvalidData};
+use crate::guard::judge::at_host;
 use crate::guard::place::{self, FOLDER, Guard};
 use crate::guard::text_diff::diff;
 use crate::guard::wiring::{self, Source};
@@ -10,6 +11,7 @@ use crate::hooks::Host;
 use crate::store;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use anyhow::Context;
+use kernel::change::{Act, Write};
 use kernel::contract::templates;
 use kernel::world::{Entity, Row};
 use std::path::{Path, PathBuf};
@@ -110,7 +112,11 @@ pub fn put_in_force(host: Host, guard: &Guard, path: &Path) -> anyhow::Result<()
         return Ok(());
     }
     store::done(runtime.register(store::operator(), contract.clone(), None, None))?;
-    store::done(runtime.activate(store::operator(), contract))?;
+    store::done(runtime.activate(store::operator(), contract.clone()))?;
+    // Whoever answers in the host's own dialog sits before the host, as its maintainers do.
+    let groups = contract.contract.escalation.approvers.clone();
+    let people = Act::Merge(vec![Write::groups(&at_host(host), groups)]);
+    store::done(runtime.change(store::operator(), people))?;
     Ok(())
 }
 

@@ -210,7 +210,9 @@ impl<'a> Harness<'a> {
                 let registration = Registration { contract, parent, version: version.clone(), session: None };
                 (who, Act::Register(Box::new(registration)))
             }
-            Plain::Activate { who, contract } => (who, Act::Activate(self.library.named(contract))),
+            Plain::Activate { who, contract } => {
+                (who, Act::Activate { contract: self.library.named(contract), expected: None })
+            }
             Plain::Restrict { who, agent, status, actions } => {
                 let status = AgentStatus::from_word(status).unwrap();
                 let (agent, actions) = (agent.clone(), actions.clone());
@@ -229,6 +231,7 @@ impl<'a> Harness<'a> {
                 (who, Act::EndFlow { flow: flow.clone(), event })
             }
             Plain::Write { who, writes } => (who, Act::Merge(writes.iter().map(write).collect())),
+            Plain::Enlist { who, person, groups } => (who, Act::Merge(vec![Write::groups(person, groups.clone())])),
             Plain::Remember { who, flow, value } => {
                 let values = Object::from([("v".to_owned(), number_json(*value))]);
                 (who, Act::Remember { flow: flow.clone(), values })
@@ -262,14 +265,13 @@ impl<'a> Harness<'a> {
                 let (intent, detail) = (intent.clone(), String::new());
                 (who, Act::Outcome { intent, epoch: *epoch, observed, digest: None, detail })
             }
-            Plain::Resolve { who, intent, decision, right, groups } => {
+            Plain::Resolve { who, intent, decision, right } => {
                 let (question, digest) = self.doubt(intent);
                 let answer = DoubtAnswer {
                     intent: intent.clone(),
                     question,
                     decision: decision.clone(),
                     digest: if *right { digest } else { Digest::of("other bytes") },
-                    groups: groups.clone(),
                     reason: because(),
                 };
                 (who, Act::Resolve(Box::new(answer)))
@@ -326,7 +328,6 @@ impl<'a> Harness<'a> {
             escalation: answer.question.clone(),
             decision: answer.decision.clone(),
             digest,
-            groups: answer.groups.clone(),
             reason: String::new(),
             original,
             modified: None,

@@ -52,10 +52,10 @@ pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> an
         None if row.kind == QuestionKind::Doubt => {
             say!("it may have happened; look at the other side, then say what you saw");
             let command = format!("writkeeper intents resolve {} happened|did-not|retry", visible(&row.intent));
-            say!("next: {command} --as YOU --group GROUP --because …");
+            say!("next: {command} --as YOU --because …");
         }
         None => {
-            say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --group GROUP --because …")
+            say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --because …")
         }
     }
     Ok(())
