@@ -79,17 +79,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
             Ok(digest) => digest,
             Err(came) => return *came,
         };
-        row.votes.retain(|vote| vote.person != person);
-        row.votes.push(Vote { digest, person: person.clone(), at });
-        // People agree only if they agree to the same thing.
-        let votes = row.votes.iter().filter(|vote| vote.digest == digest).count() as u64;
-        if votes < row.quorum {
-            let body = Json::object([
-                ("question", Json::text(name.as_str())),
-                ("state", Json::text(row.state.word())),
-                ("votes", Json::from(votes)),
-                ("quorum", Json::from(row.quorum)),
-            ]);
+        if let Some(body) = too_few(name, &mut row, Vote { digest, person: person.clone(), at }) {
             world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
             return Came::done(body);
         }
@@ -128,6 +118,22 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     let body = shown(name, &row);
     world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
     Came::Done(body, intent.map(AnsweredIntent::Made), called_off)
+}
+
+/// Counts a vote; what is told as long as more are needed. People agree only if they agree to the same thing.
+fn too_few(name: &str, row: &mut EscalationRow, vote: Vote) -> Option<Json> {
+    row.votes.retain(|known| known.person != vote.person);
+    let digest = vote.digest;
+    row.votes.push(vote);
+    let votes = row.votes.iter().filter(|vote| vote.digest == digest).count() as u64;
+    (votes < row.quorum).then(|| {
+        Json::object([
+            ("question", Json::text(name)),
+            ("state", Json::text(row.state.word())),
+            ("votes", Json::from(votes)),
+            ("quorum", Json::from(row.quorum)),
+        ])
+    })
 }
 
 /// What a vote is for. Something else that cannot be read as a proposal of the same agent is nothing to agree to.
