@@ -17,7 +17,7 @@ pub const WELCOME: &str = "\
 Writkeeper decides what AI agents may do: agents propose, contracts judge, every verdict is exact and explained.
 
 Next steps:
-  writkeeper demo                                     see it stop five expensive mistakes
+  writkeeper demo                                     see it stop six expensive mistakes
   writkeeper contract new --template refunds          start a contract of your own
   writkeeper decide --contract refunds.yaml < lines   judge proposals, one JSON object a line
 

@@ -87,6 +87,11 @@ impl Desk {
         questions.next().context("the step asked nothing")
     }
 
+    /// Where decisions are made.
+    pub fn runtime(&self) -> &Runtime {
+        &self.0
+    }
+
     /// Closes the desk; its store is left behind.
     pub fn close(self) -> PathBuf {
         self.1
