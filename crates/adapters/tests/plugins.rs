@@ -3,7 +3,6 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::disallowed_macros,
     reason = "a test fails by panicking, and says what it counted"
 )]
 
