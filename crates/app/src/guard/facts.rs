@@ -22,9 +22,8 @@ const LIST_MAX: usize = 48;
 /// Texts of an unknown tool's input that are looked at as paths.
 const TEXTS_MAX: usize = 256;
 
-/// Verbs of this binary that change nothing of a guard.
-const LOOKING: &[&str] =
-    &["bench", "completions", "contract", "decide", "demo", "doctor", "explain", "help", "report", "shell"];
+/// Verbs of this binary that change nothing of a guard. `decide` is none of them: with a store it puts contracts in force.
+const LOOKING: &[&str] = &["bench", "completions", "contract", "demo", "doctor", "explain", "help", "report", "shell"];
 
 /// Everything known about a call before it is judged.
 #[derive(Debug)]

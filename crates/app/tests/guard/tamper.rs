@@ -63,6 +63,9 @@ const COMMANDS: &[&str] = &[
     "writkeeper escalations answer 01a1 override --as ann --because fine",
     "writkeeper context set break_glass '\"2099-01-01T00:00:00Z\"'",
     "writkeeper agents activate --contract /tmp/mine.yaml",
+    "writkeeper decide --store .writkeeper/guard.db --contract mine.yaml lines",
+    "cd .writkeeper && writkeeper decide --store guard.db --contract ../mine.yaml ../lines",
+    "WRITKEEPER_STORE=.writkeeper/guard.db writkeeper decide --contract mine.yaml lines",
     "echo '{}' | writkeeper hook post-tool --host claude-code",
     "cp {bin} /tmp/copy && /tmp/copy break-glass --because x",
 ];
