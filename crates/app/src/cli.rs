@@ -4,6 +4,7 @@ pub mod guard;
 pub mod kept;
 pub mod performing;
 pub mod proof;
+pub mod top;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use guard::{AlwaysArgs, BreakGlassArgs, DoctorArgs, HookArgs, InitArgs};
@@ -11,6 +12,7 @@ use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, PeopleArgs, Repo
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
 use std::path::PathBuf;
+use top::TopArgs;
 
 /// Half a screen for someone who typed nothing.
 pub const WELCOME: &str = "\
@@ -89,6 +91,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// What waits for an answer; answer it
     Escalations(EscalationsArgs),
+    /// Agents, flows, verdicts and what waits for people, live; answer on the spot
+    Top(TopArgs),
     /// Who is in which group; only members of a contract's approvers answer its questions
     People(PeopleArgs),
     /// Let time act: end questions nobody answered, remind people, call off what nobody started

@@ -27,4 +27,5 @@ pub mod shell;
 pub mod sign;
 pub mod switch;
 pub mod tick;
+pub mod top;
 pub mod verify;

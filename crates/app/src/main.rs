@@ -65,6 +65,7 @@ fn run(command: Option<Command>) -> anyhow::Result<Exit> {
         Command::BreakGlass(args) => commands::break_glass::run(&args),
         Command::Hook(args) => commands::hook::run(&args),
         Command::Agents(args) => commands::agents::run(&args),
+        Command::Top(args) => commands::top::run(&args),
         Command::People(args) => commands::people::run(&args),
         Command::Tick(args) => commands::tick::run(&args),
         Command::Flows(args) => commands::flows::run(&args),

@@ -1,7 +1,7 @@
 //! `writkeeper escalations …`: what waits for people, exactly what an answer is for, and answering.
 
 mod given;
-mod show;
+pub(super) mod show;
 
 use crate::cli::kept::{AnswerArgs, Decision, EscalationsArgs, EscalationsCommand};
 use crate::exit::{Exit, InvalidData, UsageError};
@@ -45,7 +45,7 @@ pub fn run(args: &EscalationsArgs) -> anyhow::Result<Exit> {
 }
 
 /// Risk times age: what may hurt most and waits longest comes first.
-fn urgency(row: &EscalationRow, now: Instant) -> i64 {
+pub(super) fn urgency(row: &EscalationRow, now: Instant) -> i64 {
     let weight = match row.impact {
         Impact::Low => 1,
         Impact::Medium => 3,
@@ -104,7 +104,7 @@ fn ended_flow(runtime: &Runtime, row: &EscalationRow) -> anyhow::Result<Option<&
 }
 
 /// How long people have, in a unit that reads well.
-fn left(row: &EscalationRow, now: Instant) -> String {
+pub(super) fn left(row: &EscalationRow, now: Instant) -> String {
     if now > row.deadline {
         return format!("over since {}", row.deadline);
     }

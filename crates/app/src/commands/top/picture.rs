@@ -1,0 +1,261 @@
+//! What there is to see, read at once and bounded. Every text in it is safe to print.
+
+use super::super::escalations::{left, question, show, urgency};
+use crate::store;
+use crate::terminal;
+use kernel::agent::AgentStatus;
+use kernel::escalation::{EscalationRow, QuestionKind};
+use kernel::finding::visible;
+use kernel::flow::FlowState;
+use kernel::ids::Digest;
+use kernel::json::{Bounds, Json};
+use kernel::outcome::{Answer, Verdict};
+use kernel::stored::Kind;
+use kernel::time::Instant;
+use kernel::world::{Entity, Row};
+use runtime::Runtime;
+use runtime::ports::store::StoredRecord;
+
+/// Agents on the screen; whoever has more looks at `agents`.
+const AGENTS_MAX: usize = 64;
+
+/// Latest entries of the ledger that are looked through for verdicts and flows, so that a long ledger costs nothing.
+const RECENT: usize = 256;
+
+/// Verdicts and flows kept of them.
+const KEPT: usize = 64;
+
+/// Questions on the screen.
+const QUESTIONS_MAX: usize = 256;
+
+/// Everything on the screen.
+pub struct Picture {
+    /// When it was taken.
+    pub at: Instant,
+    /// Entries of the ledger.
+    pub entries: u64,
+    /// Who pulled the kill switch and why.
+    pub halted: Option<String>,
+    /// Agents by name.
+    pub agents: Vec<AgentLine>,
+    /// Whether there are more.
+    pub more_agents: bool,
+    /// Flows with the latest decisions, latest first.
+    pub flows: Vec<FlowLine>,
+    /// The latest decisions, latest first.
+    pub verdicts: Vec<VerdictLine>,
+    /// What waits for people, most urgent first.
+    pub questions: Vec<QuestionLine>,
+}
+
+/// One agent.
+pub struct AgentLine {
+    pub name: String,
+    pub status: AgentStatus,
+    /// What it is restricted for.
+    pub because: String,
+    /// Its latest decisions: accepted, rejected, escalated.
+    pub counts: [usize; 3],
+}
+
+/// One flow.
+pub struct FlowLine {
+    pub name: String,
+    pub agent: String,
+    pub state: FlowState,
+    pub steps: u64,
+    pub rejected: u64,
+}
+
+/// One decision.
+pub struct VerdictLine {
+    pub at: String,
+    pub verdict: Verdict,
+    /// Whether the contract only observed.
+    pub observed: bool,
+    pub agent: String,
+    pub action: String,
+    pub flow: String,
+    pub reasons: String,
+}
+
+/// One question.
+pub struct QuestionLine {
+    /// Its whole id.
+    pub name: String,
+    pub short: String,
+    pub impact: &'static str,
+    pub agent: String,
+    pub action: String,
+    pub params: String,
+    pub reasons: String,
+    pub left: String,
+}
+
+/// One question with everything an answer is for.
+pub struct Opened {
+    pub name: String,
+    /// What is known about it, a line each.
+    pub facts: Vec<String>,
+    /// The exact bytes.
+    pub bytes: String,
+    /// Whether something in them is withheld.
+    pub withheld: bool,
+    /// Digest of the bytes under the contract in force: what an answer is bound to.
+    pub digest: Digest,
+    /// Why it cannot be answered here, and how it can.
+    pub elsewhere: Option<String>,
+}
+
+impl Picture {
+    /// Looks once.
+    pub fn take(runtime: &Runtime) -> anyhow::Result<Picture> {
+        let at = store::now();
+        let entries = runtime.size().map_err(store::unread)?;
+        let from = entries.saturating_sub(RECENT as u64);
+        let mut bodies: Vec<Json> =
+            runtime.records(from, RECENT).map_err(store::unread)?.into_iter().filter_map(body).collect();
+        bodies.retain(|body| body.get("tenant").and_then(Json::as_text) == Some(runtime.tenant()));
+        bodies.reverse();
+        let verdicts: Vec<VerdictLine> = bodies.iter().filter_map(verdict).collect();
+        let halted = match runtime.read(Entity::Tenant).map_err(store::unread)? {
+            Some(Row::Tenant(row)) => row.halted,
+            Some(_) | None => None,
+        };
+        let (agents, more_agents) = agents(runtime, &verdicts)?;
+        let flows = flows(runtime, &bodies)?;
+        Ok(Picture {
+            at,
+            entries,
+            halted: halted.map(|halt| format!("{} since {}: {}", visible(&halt.by), halt.at, visible(&halt.because))),
+            agents,
+            more_agents,
+            flows,
+            questions: questions(runtime, at)?,
+            verdicts: verdicts.into_iter().take(KEPT).collect(),
+        })
+    }
+}
+
+/// The question as `escalations show` tells it.
+pub fn opened(runtime: &Runtime, name: &str) -> anyhow::Result<Opened> {
+    let (name, row) = question(runtime, &format!("={name}"))?;
+    let in_force = show::contract_in_force(runtime, &row)?;
+    let seen = show::proposal(runtime, &row);
+    let approvers: Vec<String> = row.entitled(store::now()).into_iter().map(visible).collect();
+    let mut facts = vec![
+        format!("asked     {} by {} in flow {}", row.asked_at, visible(&row.agent), visible(&row.flow)),
+        format!("because   {}", visible(&row.reasons.join(", "))),
+        format!("impact    {}", row.impact.word()),
+        format!("answered  by {}; it takes {}", approvers.join(", "), row.quorum),
+        format!("deadline  {}", row.deadline),
+    ];
+    if in_force != row.contract {
+        facts.push("changed   another contract is in force since it was asked".to_owned());
+    }
+    if !row.votes.is_empty() {
+        let people: Vec<String> = row.votes.iter().map(|vote| visible(&vote.person)).collect();
+        facts.push(format!("agreed    {} of {}: {}", people.len(), row.quorum, people.join(", ")));
+    }
+    let elsewhere = match (row.kind, row.due()) {
+        (QuestionKind::Doubt, _) => {
+            let intent = visible(&row.intent);
+            Some(format!("it may have happened: say what you saw with `writkeeper intents resolve {intent} …`"))
+        }
+        (QuestionKind::Proposal, None) => Some(format!("the question is {} already", row.state.word())),
+        (QuestionKind::Proposal, Some(_)) => None,
+    };
+    Ok(Opened {
+        name,
+        facts,
+        withheld: seen != row.proposal,
+        bytes: visible(&seen.to_canonical()),
+        digest: EscalationRow::digest_of(&row.proposal, in_force),
+        elsewhere,
+    })
+}
+
+fn body(record: StoredRecord) -> Option<Json> {
+    let (body, _) = record.body?;
+    Json::parse_within(body.as_bytes(), &Bounds::OWN).ok()
+}
+
+fn text<'j>(body: &'j Json, key: &str) -> &'j str {
+    body.get(key).and_then(Json::as_text).unwrap_or_default()
+}
+
+fn verdict(body: &Json) -> Option<VerdictLine> {
+    if text(body, "kind") != "decision" {
+        return None;
+    }
+    let answer = Answer::from_record(body)?;
+    let action = body.get("proposal").and_then(|proposal| proposal.get("action")).and_then(Json::as_text);
+    Some(VerdictLine {
+        at: visible(text(body, "at")),
+        verdict: answer.verdict,
+        observed: text(body, "mode") == kernel::contract::Mode::Observe.word(),
+        agent: visible(text(body, "agent")),
+        action: terminal::echo(action.unwrap_or_default()),
+        flow: visible(text(body, "flow")),
+        reasons: visible(&answer.reasons().join(", ")),
+    })
+}
+
+fn agents(runtime: &Runtime, verdicts: &[VerdictLine]) -> anyhow::Result<(Vec<AgentLine>, bool)> {
+    let mut page = runtime.scan(Kind::Agent, None, AGENTS_MAX + 1).map_err(store::unread)?;
+    let more = page.len() > AGENTS_MAX;
+    page.truncate(AGENTS_MAX);
+    let line = |(key, row): (kernel::world::Key, Row)| {
+        let Row::Agent(row) = row else { return None };
+        let name = visible(key.entity.parts().0);
+        let count = |verdict| verdicts.iter().filter(|line| line.agent == name && line.verdict == verdict).count();
+        let counts = [count(Verdict::Accept), count(Verdict::Reject), count(Verdict::Escalate)];
+        let because = row.because().map(visible).unwrap_or_default();
+        Some(AgentLine { name, status: row.status(), because, counts })
+    };
+    Ok((page.into_iter().filter_map(line).collect(), more))
+}
+
+fn flows(runtime: &Runtime, bodies: &[Json]) -> anyhow::Result<Vec<FlowLine>> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in bodies.iter().map(|body| text(body, "flow")) {
+        if !name.is_empty() && names.len() < KEPT && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut lines = Vec::new();
+    for name in names {
+        let Some(Row::Flow(row)) = runtime.read(Entity::Flow(name.to_owned())).map_err(store::unread)? else {
+            continue;
+        };
+        let (name, agent) = (visible(name), visible(&row.agent));
+        lines.push(FlowLine { name, agent, state: row.state, steps: row.steps, rejected: row.rejected });
+    }
+    Ok(lines)
+}
+
+fn questions(runtime: &Runtime, now: Instant) -> anyhow::Result<Vec<QuestionLine>> {
+    let far = Instant::from_micros(i64::MAX);
+    let open = runtime.due(Kind::Escalation, far, QUESTIONS_MAX).map_err(store::unread)?;
+    let open = open.into_iter().filter_map(|(key, row)| {
+        let Row::Escalation(row) = row else { return None };
+        Some((key.entity.parts().0.to_owned(), row))
+    });
+    let mut open: Vec<(String, Box<EscalationRow>)> = open.collect();
+    open.sort_by_key(|(_, row)| std::cmp::Reverse(urgency(row, now)));
+    let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
+    let lines = store::short_ids(&names).into_iter().zip(open).map(|(short, (name, row))| {
+        let seen = show::proposal(runtime, &row);
+        QuestionLine {
+            name,
+            short: visible(&short),
+            impact: row.impact.word(),
+            agent: visible(&row.agent),
+            action: terminal::echo(row.proposal.get("action").and_then(Json::as_text).unwrap_or_default()),
+            params: seen.get("params").and_then(Json::as_object).map(terminal::params).unwrap_or_default(),
+            reasons: visible(&row.reasons.join(", ")),
+            left: left(&row, now),
+        }
+    });
+    Ok(lines.collect())
+}
