@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 use ureq::config::Config;
-use ureq::http::Uri;
+use ureq::http::{Response, Uri};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
-use ureq::{Agent, Error};
+use ureq::{Agent, Body, Error};
 
 /// How requests are made.
 #[derive(Clone, Debug)]
@@ -31,6 +31,15 @@ pub struct HttpAnswer {
 impl HttpClient {
     /// Posts JSON. The error completes "there is no answer: …".
     pub fn post_json(&self, address: &str, body: &[u8]) -> Result<HttpAnswer, String> {
+        self.answered(self.agent().post(address).header("content-type", "application/json").send(body))
+    }
+
+    /// Fetches an address. The error completes "there is no answer: …".
+    pub fn get(&self, address: &str) -> Result<HttpAnswer, String> {
+        self.answered(self.agent().get(address).call())
+    }
+
+    fn agent(&self) -> Agent {
         let config = Agent::config_builder()
             .timeout_global(Some(self.timeout))
             .max_redirects(0)
@@ -41,8 +50,10 @@ impl HttpClient {
             .max_idle_connections(0)
             .user_agent("writkeeper")
             .build();
-        let agent = Agent::with_parts(config, DefaultConnector::default(), Pinned(self.pinned.clone()));
-        let sent = agent.post(address).header("content-type", "application/json").send(body);
+        Agent::with_parts(config, DefaultConnector::default(), Pinned(self.pinned.clone()))
+    }
+
+    fn answered(&self, sent: Result<Response<Body>, Error>) -> Result<HttpAnswer, String> {
         let mut response = sent.map_err(|error| self.problem(&error))?;
         let status = response.status().as_u16();
         let limit = u64::try_from(self.answer_bytes_max).unwrap_or(u64::MAX);

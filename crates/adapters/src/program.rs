@@ -3,6 +3,7 @@
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -36,6 +37,60 @@ pub fn run(words: &[String], env: &[String], input: &[u8], limits: Limits) -> Re
     let output = talk(&mut running.child, input, deadline, limits)?;
     running.end(deadline, limits)?;
     Ok(output)
+}
+
+/// How a program ended that was only looked at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// Its exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    /// The end of what it printed.
+    pub output: Vec<u8>,
+}
+
+/// Runs a program in a folder, in the environment of this process, and says how it ended: any exit is an answer.
+///
+/// Of a long output the end is kept. The error completes "there is no answer: …".
+pub fn look(words: &[String], folder: &Path, limits: Limits) -> Result<Seen, String> {
+    let deadline = Instant::now() + limits.timeout;
+    let (program, arguments) = words.split_first().ok_or("no program is named")?;
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    let child = command.spawn().map_err(|error| format!("`{program}` cannot be started: {}", error.kind()))?;
+    let mut running = Running { child, ended: false };
+    let stdout = running.child.stdout.take().ok_or("it has no output")?;
+    let (sender, receiver) = mpsc::sync_channel(1);
+    spawn("program output", keep_end(stdout, limits.output_bytes_max, sender))?;
+    // First its end, then its output: a child it left behind may hold the output open for ever.
+    while !running.has_ended() {
+        if Instant::now() >= deadline {
+            return Err(too_late(limits));
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    running.kill();
+    running.ended = true;
+    let status = running.child.wait().map_err(|error| format!("it cannot be waited for: {}", error.kind()))?;
+    let left = deadline.saturating_duration_since(Instant::now()).max(LOOK_AGAIN);
+    let output = receiver.recv_timeout(left).map_err(|_| too_late(limits))?;
+    Ok(Seen { code: status.code(), output })
+}
+
+fn keep_end(mut stdout: ChildStdout, bytes_max: usize, sender: mpsc::SyncSender<Vec<u8>>) -> impl FnOnce() + Send {
+    move || {
+        let (mut kept, mut buffer) = (Vec::new(), [0; 4096]);
+        while let Ok(count) = stdout.read(&mut buffer) {
+            let Some(read) = buffer.get(..count).filter(|read| !read.is_empty()) else { break };
+            kept.extend_from_slice(read);
+            // Cut seldom, so that a talkative program costs no more than reading it.
+            if kept.len() > bytes_max.saturating_mul(2).saturating_add(buffer.len()) {
+                kept.drain(..kept.len().saturating_sub(bytes_max));
+            }
+        }
+        kept.drain(..kept.len().saturating_sub(bytes_max));
+        let _ = sender.send(kept);
+    }
 }
 
 /// A program that is killed with its children when nobody waits for it any more.

@@ -2,6 +2,7 @@
 
 pub mod guard;
 pub mod kept;
+pub mod leases;
 pub mod performing;
 pub mod proof;
 pub mod top;
@@ -9,6 +10,7 @@ pub mod top;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use guard::{AlwaysArgs, BreakGlassArgs, DoctorArgs, HookArgs, InitArgs};
 use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, PeopleArgs, ReportArgs, SwitchArgs, TickArgs};
+use leases::LeasesArgs;
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
 use std::path::PathBuf;
@@ -123,6 +125,8 @@ pub enum Command {
     Run(RunArgs),
     /// What may be performed, where it stands, and what people say about a doubt
     Intents(IntentsArgs),
+    /// Who holds which part of the tree, or which named thing, and until when
+    Leases(LeasesArgs),
     /// Read and write state; freeze it
     Context(ContextArgs),
     /// Accept nothing until `resume`

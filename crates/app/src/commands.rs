@@ -18,6 +18,7 @@ pub mod help;
 pub mod hook;
 pub mod init;
 pub mod intents;
+pub mod leases;
 pub mod ledger;
 pub mod lines;
 pub mod people;

@@ -112,7 +112,7 @@ pub struct Call {
     pub result: Option<Json>,
     /// Whether the tool says it failed.
     pub failed: bool,
-    /// What a person typed.
+    /// What a person typed; at a stop, what the agent said last.
     pub prompt: Option<String>,
     /// Whether a question of ours would be shown to a person.
     pub can_ask: bool,
@@ -153,14 +153,20 @@ impl Printed {
 
 /// What a host sent, in our words; the error says what is wrong with it.
 pub fn read(host: Host, event: Event, sent: &Json) -> Result<Call, String> {
-    match host {
+    let mut call = match host {
         Host::ClaudeCode => claude_code::read(event, sent),
         Host::Codex => codex::read(event, sent),
         Host::Cursor => cursor::read(event, sent),
         Host::Gemini => gemini::read(event, sent),
         Host::Qwen => qwen::read(event, sent),
         Host::Copilot => copilot::read(event, sent),
+    }?;
+    if event == Event::Stop {
+        // Where a host tells it: what the agent said last.
+        let last = text(sent, "last_assistant_message").or_else(|| text(sent, "prompt_response"));
+        call.prompt = last.map(str::to_owned);
     }
+    Ok(call)
 }
 
 /// What the host reads. `moment` is its own name of the moment, where it was readable.

@@ -71,6 +71,7 @@ fn run(command: Option<Command>) -> anyhow::Result<Exit> {
         Command::Flows(args) => commands::flows::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Intents(args) => commands::intents::run(&args),
+        Command::Leases(args) => commands::leases::run(&args),
         Command::Context(args) => commands::context::run(&args),
         Command::Escalations(args) => commands::escalations::run(&args),
         Command::Report(args) => commands::report::run(&args),

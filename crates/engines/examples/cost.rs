@@ -81,6 +81,7 @@ fn action(params: Json) -> Action {
         reserves: Vec::new(),
         validators: BTreeSet::new(),
         judges: BTreeSet::new(),
+        leases: None,
         from: BTreeMap::new(),
         impact: Impact::High,
         reads: false,

@@ -21,6 +21,7 @@ pub(crate) fn action(params: &str) -> Action {
         reserves: Vec::new(),
         validators: BTreeSet::new(),
         judges: BTreeSet::new(),
+        leases: None,
         from: BTreeMap::new(),
         impact: Impact::High,
         reads: false,
@@ -62,6 +63,10 @@ pub(crate) fn contract() -> Contract {
         resources: BTreeMap::new(),
         validators: BTreeMap::new(),
         judges: BTreeMap::new(),
+        handlers: BTreeMap::new(),
+        detectors: None,
+        enforcement: None,
+        witnesses: BTreeMap::new(),
         actions: BTreeMap::new(),
         escalation: Escalation {
             budget_max: 3,

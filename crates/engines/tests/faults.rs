@@ -264,3 +264,47 @@ policies: |
         if said.starts_with("REJECT") { Ok(()) } else { Err(format!("an agent made itself a trusted payee: {said}")) }
     });
 }
+
+const LEASED: &str = r"
+agent: bot
+actions:
+  edit: { params: { paths: list of text }, leases: paths }
+  look: { params: { paths: list of text }, reads: true }
+";
+
+/// At the start of 2026 somebody holds `/ws/src` for a minute.
+fn held_by(holder: &str, mode: &str, expires: &str) -> String {
+    format!(
+        r#"{{"state":{{"leases/book":{{"last":"1","leases":[{{"fence":"1","holder":"{holder}","mode":"{mode}","regions":["/ws/src"],"ttl_us":60000000,"acquired":1767225600000000,"expires":{expires}}}]}}}}}}"#
+    )
+}
+
+#[test]
+fn what_somebody_else_holds_is_not_written() {
+    caught(Bug::LeasesIgnored, || {
+        let live = "1767225660000000";
+        let propose = |action: &str, paths: &str| {
+            format!(r#"{{"agent":"bot","action":"{action}","flow":"bot:s1","params":{{"paths":[{paths}]}}}}"#)
+        };
+        let check = |context: &str, action: &str, paths: &str, expected: &str| {
+            expect(LEASED, context, &propose(action, paths), expected)
+        };
+        let other = held_by("codex:s9", "exclusive", live);
+        check(&other, "edit", r#""/ws/src/a.rs""#, "REJECT REGION_LEASED")?;
+        check(&other, "edit", r#""/ws/docs/a.md","/ws/SRC""#, "REJECT REGION_LEASED")?;
+        check(&other, "edit", r#""/ws""#, "REJECT REGION_LEASED")?;
+        check(&other, "edit", r#""/ws/src2/a.rs""#, "ACCEPT")?;
+        check(&other, "edit", "", "ACCEPT")?;
+        check(&other, "look", r#""/ws/src/a.rs""#, "ACCEPT")?;
+        // Where it lies is known only when it runs.
+        check(&other, "edit", r#""$OUT/a.rs""#, "ESCALATE REGION_LEASED")?;
+        check(&held_by("codex:s9", "shared", live), "edit", r#""/ws/src/a.rs""#, "REJECT REGION_LEASED")?;
+        check(&held_by("codex:s9", "exclusive", "1767225599999999"), "edit", r#""/ws/src/a.rs""#, "ACCEPT")?;
+        for own in ["bot:s1", "bot"] {
+            check(&held_by(own, "exclusive", live), "edit", r#""/ws/src/a.rs""#, "ACCEPT")?;
+        }
+        check(&held_by("bot:s2", "exclusive", live), "edit", r#""/ws/src/a.rs""#, "REJECT REGION_LEASED")?;
+        // What cannot be read is never taken for nothing.
+        check(r#"{"state":{"leases/book":{"last":"1"}}}"#, "edit", r#""/ws/a""#, "REJECT LEASE_LOST")
+    });
+}

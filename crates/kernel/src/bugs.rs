@@ -115,6 +115,10 @@ bugs! {
     ProofReused = "proof_reused",
     /// A proof is believed whoever signed it.
     ProofUnsigned = "proof_unsigned",
+    /// A region that somebody holds is given away again.
+    LeaseGivenTwice = "lease_given_twice",
+    /// Nobody looks at who holds what an action writes.
+    LeasesIgnored = "leases_ignored",
     /// Objects with `__entity` in params become real Cedar entities.
     CedarEntityInjection = "cedar_entity_injection",
 }

@@ -13,9 +13,11 @@ use crate::json::{Json, Object};
 use crate::snapshot::Snapshot;
 use crate::stored::{amendment_json, instant_json};
 use crate::time::Duration;
+use leasing::Leasing;
 use std::sync::Arc;
 use upkeep::Upkeep;
 
+pub mod leasing;
 pub mod read;
 pub mod upkeep;
 
@@ -182,6 +184,8 @@ pub enum Act {
         /// Why.
         because: String,
     },
+    /// Somebody asks for a region, keeps it or gives it back.
+    Lease(Leasing),
     /// The ledger is looked after.
     Upkeep(Upkeep),
 }
@@ -269,6 +273,7 @@ impl Act {
             Act::Undo { .. } => "undo",
             Act::Halt { .. } => "halt",
             Act::Resume { .. } => "resume",
+            Act::Lease(leasing) => leasing.word(),
             Act::Upkeep(upkeep) => upkeep.word(),
         }
     }
@@ -339,6 +344,7 @@ impl Act {
                 Json::object([("intent", text(intent)), ("undo", text(undo)), ("because", text(because))])
             }
             Act::Halt { because } | Act::Resume { because } => Json::object([("because", text(because))]),
+            Act::Lease(leasing) => leasing.to_json(),
             Act::Upkeep(upkeep) => upkeep.to_json(),
         }
     }

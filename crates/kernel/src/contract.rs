@@ -8,6 +8,7 @@ pub mod defaults;
 pub mod diff;
 pub mod draft;
 pub mod full_form;
+mod guarding;
 pub mod keys;
 pub mod lint;
 pub mod params;
@@ -18,6 +19,7 @@ mod short_form;
 pub mod source;
 pub mod tests;
 
+pub use guarding::{Witness, WitnessSource};
 pub use plugins::{Plugin, PluginSource};
 pub use published::{SCHEMA, templates};
 
@@ -204,6 +206,14 @@ pub struct Contract {
     pub validators: BTreeMap<String, Plugin>,
     /// Programs and addresses that may ask for a person.
     pub judges: BTreeMap<String, Plugin>,
+    /// Programs and addresses that may say how a verdict is enforced.
+    pub handlers: BTreeMap<String, Plugin>,
+    /// Settings of detectors, as written.
+    pub detectors: Option<Json>,
+    /// Rungs, binding, confidence and the handler, as written.
+    pub enforcement: Option<Json>,
+    /// Who else is asked whether the work is done.
+    pub witnesses: BTreeMap<String, Witness>,
     /// The only actions there are.
     pub actions: BTreeMap<String, Action>,
     /// How people are asked.
@@ -307,6 +317,8 @@ pub struct Action {
     pub validators: BTreeSet<String>,
     /// Judges that are asked about it.
     pub judges: BTreeSet<String>,
+    /// The param with the paths it writes: none may lie in a region that somebody else holds.
+    pub leases: Option<String>,
     /// Where values may come from.
     pub from: BTreeMap<String, BTreeSet<Origin>>,
     /// How much it may hurt.

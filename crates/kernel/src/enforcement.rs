@@ -12,3 +12,4 @@ pub mod handler;
 pub mod ladder;
 pub mod plan;
 pub mod registry;
+pub mod verdict;

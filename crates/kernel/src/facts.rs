@@ -8,6 +8,7 @@ use crate::decimal::Decimal;
 use crate::envelope::statement::Proof;
 use crate::evaluator::{AgentView, Reads, Scope, StateView};
 use crate::json::{Json, Object};
+use crate::lease::book::LeaseBook;
 use crate::request::Request;
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
@@ -56,6 +57,19 @@ pub struct Facts<'a> {
     pub effect: Option<&'a EffectRow>,
     /// What is used of resources, by name.
     pub resources: BTreeMap<&'a str, ResourceRow>,
+    /// Who holds which region, where the action says what it writes.
+    pub leases: LeasesFact,
+}
+
+/// The book of leases, as far as it is looked at.
+#[derive(Debug)]
+pub enum LeasesFact {
+    /// Nothing is held, or the action writes nowhere.
+    None,
+    /// It cannot be read.
+    Damaged,
+    /// This.
+    Book(Box<LeaseBook>),
 }
 
 /// The flow a proposal belongs to.

@@ -99,6 +99,8 @@ gates! {
     Lineage = "lineage",
     /// The business key of the effect.
     EffectKey = "effect",
+    /// Regions that others hold.
+    Leases = "leases",
     /// Resources; last, they take something.
     Reservations = "reservations",
     /// The budget of questions to people.

@@ -12,6 +12,7 @@ mod effect_key;
 mod evidence;
 mod flow;
 mod freshness;
+mod leases;
 pub(crate) mod limits;
 mod lineage;
 mod policy;
@@ -47,5 +48,6 @@ pub const STATEFUL: &[fn(&Facts<'_>, &mut Findings)] = &[
     policy::judge,
     lineage::judge,
     effect_key::judge,
+    leases::judge,
     reservations::judge,
 ];

@@ -9,6 +9,7 @@
 pub mod book;
 pub mod fence;
 mod index;
+pub mod kept;
 pub mod region;
 
 use crate::contract::words;

@@ -410,6 +410,14 @@ reasons! {
         "intent `{intent}` cannot be undone: {problem}"
         | "tell a person"
         | "undo it by hand, or give the action an `undo` for the next time";
+    RegionLeased "REGION_LEASED" Execution:
+        "`{region}` is held by {holder} under lease {fence} until {until}{others}"
+        | "work elsewhere, or wait until it is given back"
+        | "wait, or take it away with `writkeeper leases evict {fence}`";
+    LeaseLost "LEASE_LOST" Execution:
+        "lease {fence} gives {holder} no right: {problem}"
+        | "stop; ask for the region again before touching it"
+        | "look at what is held with `writkeeper leases`";
     LegalHold "LEGAL_HOLD" Runtime:
         "legal hold `{hold}` of {by} keeps these entries: {because}"
         | "nothing to do"

@@ -359,6 +359,7 @@ fn contract() -> Contract {
         reserves: Vec::new(),
         validators: BTreeSet::new(),
         judges: BTreeSet::new(),
+        leases: None,
         from: BTreeMap::new(),
         impact: Impact::High,
         reads: false,
@@ -391,6 +392,10 @@ fn contract() -> Contract {
         resources: BTreeMap::new(),
         validators: BTreeMap::new(),
         judges: BTreeMap::new(),
+        handlers: BTreeMap::new(),
+        detectors: None,
+        enforcement: None,
+        witnesses: BTreeMap::new(),
         actions: BTreeMap::from([("pay".to_owned(), pay), ("look".to_owned(), look)]),
         escalation: Escalation {
             budget_max: 3,

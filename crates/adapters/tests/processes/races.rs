@@ -4,6 +4,7 @@
 pub mod context;
 pub mod decisions;
 pub mod file;
+pub mod leases;
 pub mod people;
 pub mod registry;
 

@@ -41,6 +41,7 @@ const JOBS: &[(&str, Job)] = &[
     ("session", races::context::session_work),
     ("compare_and_set", races::context::compare_and_set_work),
     ("ended_flow", races::context::ended_flow_work),
+    ("leases", races::leases::work),
     ("own_answer", races::people::own_answer_work),
     ("other_bytes", races::people::other_bytes_work),
     ("two_people", races::people::two_people_work),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 const REASON_CHARS_MAX: usize = 1_000;
 
 /// A reason is something to read.
-fn reason(text: &str) -> Result<String, String> {
+pub(super) fn reason(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("say why".to_owned()),
         reason if reason.chars().count() > REASON_CHARS_MAX => {
@@ -18,7 +18,7 @@ fn reason(text: &str) -> Result<String, String> {
 }
 
 /// An id, whole or its beginning; nothing is the beginning of everything.
-fn id(text: &str) -> Result<String, String> {
+pub(super) fn id(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("an id must not be empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 

@@ -1,6 +1,7 @@
 //! `writkeeper bench`: how fast this machine decides, and what the pieces cost.
 
 mod durable;
+mod leases;
 mod proof;
 
 use crate::cli::BenchArgs;
@@ -40,6 +41,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
     let mut figures = json!({
         "pure": { "plain": decisions(&plain, budget)?, "cedar": decisions(&cedar, budget)? },
         "cost_us": costs(&cedar, budget)?,
+        "leases": leases::figures(budget / 4)?,
         "shell": { "ordinary_commands_per_s": shell_speed(budget) },
         "machine": { "cores": std::thread::available_parallelism().map_or(0, usize::from), "build": build() },
     });
@@ -250,6 +252,14 @@ fn print(figures: &Value) -> anyhow::Result<()> {
         );
     }
     say!("{:<12} {:>9.0} commands/s understood", "shell", number("/shell/ordinary_commands_per_s"));
+    say!(
+        "{:<12} {:>9.2} µs to find a region free, {:.2} held, {:.2} the whole tree, with {:.0} live leases",
+        "leases",
+        number("/leases/free_us"),
+        number("/leases/held_us"),
+        number("/leases/whole_tree_all_own_us"),
+        number("/leases/live"),
+    );
     if figures.get("durable").is_some() {
         print_durable(figures)?;
     }

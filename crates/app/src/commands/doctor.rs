@@ -7,7 +7,7 @@ use crate::guard::wiring::{self, Source};
 use crate::hooks::{Event, Host};
 use crate::store;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
-use kernel::contract::Mode;
+use kernel::contract::{Contract, Mode};
 use kernel::json::{Bounds, Json};
 use kernel::outcome::Verdict;
 use kernel::world::{Entity, Row};
@@ -90,6 +90,7 @@ fn contract(found: &mut Found, guard: &Guard) -> Option<Mode> {
             return None;
         }
     };
+    found.notes.extend(asked(&file.contract));
     let runtime = match store::open(&guard.store().to_string_lossy()) {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -114,6 +115,19 @@ fn contract(found: &mut Found, guard: &Guard) -> Option<Mode> {
             None
         }
     }
+}
+
+/// Who outside is asked under a contract.
+fn asked(contract: &Contract) -> Vec<String> {
+    let plugins = [
+        ("validators", &contract.validators),
+        ("judges", &contract.judges),
+        ("handlers", &contract.handlers),
+    ];
+    let witnesses: Vec<&str> = contract.witnesses.keys().map(String::as_str).collect();
+    let named = plugins.map(|(what, plugins)| (what, plugins.keys().map(String::as_str).collect::<Vec<&str>>()));
+    let all = named.into_iter().chain([("witnesses", witnesses)]).filter(|(_, names)| !names.is_empty());
+    all.map(|(what, names)| format!("{what}: {}", names.join(", "))).collect()
 }
 
 /// Whether each moment runs exactly the command line this binary would write.

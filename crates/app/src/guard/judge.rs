@@ -12,10 +12,11 @@ use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::contract::{Contract, Mode};
 use kernel::detectors::Signal;
 use kernel::enforcement::decision::Decision;
-use kernel::enforcement::handler::{Effect, settle};
-use kernel::enforcement::ladder::Ladder;
-use kernel::enforcement::registry::BUILT_IN;
-use kernel::finding::Finding;
+use kernel::enforcement::handler::{Answer as HandlerAnswer, Effect, Enforced, Taken};
+use kernel::enforcement::plan::EnforcementPlan;
+use kernel::enforcement::verdict::{binds, decided, enforced};
+use kernel::evaluator::Compiled;
+use kernel::finding::{Finding, Gate};
 use kernel::ids::{Digest, identifier_problem};
 use kernel::intent::IntentEvent;
 use kernel::json::{Json, Object};
@@ -24,6 +25,7 @@ use kernel::proposal::Proposal;
 use kernel::stored::Kind;
 use kernel::time::Instant;
 use kernel::world::{Entity, Row};
+use runtime::ports::advisor::Advisor as _;
 use runtime::{Answered, Arrival, Minted, Options, PersonAnswer, Runtime};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,6 +33,9 @@ use std::time::Duration;
 
 /// Hosts give a hook ten seconds; a refusal must come before that.
 const STORE_WAIT: Duration = Duration::from_secs(4);
+
+/// How long a handler may take; what was decided holds without it.
+const HANDLER_WAIT: kernel::time::Duration = kernel::time::Duration::from_secs(2);
 
 /// How long a hook waits for a decision; hosts are impatient, and the wrapper more so.
 const WAIT: Duration = Duration::from_secs(5);
@@ -48,6 +53,8 @@ pub struct Desk<'a> {
     host: Host,
     guard: &'a Guard,
     runtime: Runtime,
+    contract: Arc<Compiled>,
+    plan: EnforcementPlan,
     mode: Mode,
     now: Instant,
 }
@@ -75,8 +82,8 @@ impl<'a> Desk<'a> {
         if line.contract.contract.agent != host.word() {
             return Err(format!("agent `{0}` has no contract in force; run `writkeeper init --host {0}`", host.word()));
         }
-        let mode = line.contract.contract.mode;
-        Ok(Desk { host, guard, runtime, mode, now: crate::store::now() })
+        let (mode, plan) = (line.contract.contract.mode, line.contract.contract.enforcement_plan());
+        Ok(Desk { host, guard, runtime, contract: line.contract, plan, mode, now: crate::store::now() })
     }
 
     /// Judges one call of a host.
@@ -88,16 +95,19 @@ impl<'a> Desk<'a> {
             Event::SessionStart => self.session_start(call)?,
             Event::Prompt => self.prompt(call)?,
         };
-        Ok(match (self.mode, reply) {
-            (Mode::Enforce, reply) => reply,
-            // Observing decides and records, and stops nothing.
-            (Mode::Observe, Reply::Deny(_) | Reply::Ask(_) | Reply::Pass) => Reply::Pass,
-            (Mode::Observe, Reply::Warn(said)) => Reply::Warn(said),
+        Ok(match reply {
+            Reply::Deny(_) | Reply::Ask(_) if !binds(self.mode) => Reply::Pass,
+            Reply::Deny(_) | Reply::Ask(_) | Reply::Pass | Reply::Warn(_) => reply,
         })
     }
 
+    /// What the session did lately, seen with the contract's thresholds.
+    fn session(&self, call: &Call) -> Session {
+        Session::open(self.guard, &self.flow(call), self.contract.contract.thresholds())
+    }
+
     fn before_tool(&self, call: &Call, facts: &Facts) -> Result<Reply, String> {
-        let session = Session::open(self.guard, &self.flow(call));
+        let session = self.session(call);
         let arguments = Session::arguments(&call.input);
         let stall = session.stall(&call.name, &arguments);
         let breaker = session.breaker();
@@ -106,8 +116,9 @@ impl<'a> Desk<'a> {
         params.insert("breaker".to_owned(), Json::text(breaker.state));
         let answered = self.submit(call, facts.action, params)?;
         let id = answered.answer.id.clone();
-        let reply = self.enforced(call, facts, &answered, &[stall, breaker])?;
-        let runs = matches!(reply, Reply::Pass | Reply::Warn(_) | Reply::Ask(_)) || self.mode == Mode::Observe;
+        let precursor = session.precursor(&call.name, !facts.is_harmless());
+        let reply = self.enforced(call, facts, &answered, &[stall, breaker, precursor])?;
+        let runs = matches!(reply, Reply::Pass | Reply::Warn(_) | Reply::Ask(_)) || !binds(self.mode);
         if runs {
             let intent = answered.answer.intent.as_ref().map(|intent| intent.id().to_owned());
             let asked = (answered.answer.verdict == Verdict::Escalate).then_some(id);
@@ -125,32 +136,70 @@ impl<'a> Desk<'a> {
         }
         let concerns: Vec<&str> =
             signals.iter().filter(|signal| signal.is_concern).map(|signal| signal.reason.as_str()).collect();
-        let (rung, why) = match answer.verdict {
-            Verdict::Accept if concerns.is_empty() => ("OBSERVE", String::new()),
-            Verdict::Accept => ("WARN", format!("Writkeeper noticed: {}", concerns.join("; "))),
-            Verdict::Reject => ("BLOCK", told(&answer.findings, facts, "refused", &answer.id)),
-            Verdict::Escalate => ("DEFER", told(&answer.findings, facts, "wants a person to look at", &answer.id)),
+        let noticed = !concerns.is_empty();
+        let why = match answer.verdict {
+            Verdict::Accept if !noticed => String::new(),
+            Verdict::Accept => format!("Writkeeper noticed: {}", concerns.join("; ")),
+            Verdict::Reject => told(&answer.findings, facts, "refused", &answer.id),
+            Verdict::Escalate => told(&answer.findings, facts, "wants a person to look at", &answer.id),
         };
-        let ladder = Ladder::base();
-        let decision = Decision::stated(&ladder, rung, &call.name, &why).map_err(|unknown| unknown.to_string())?;
-        // A verdict binds: no handler softens it. Only a contract that observes does.
-        let (decision, name) = match (self.mode, answer.verdict) {
-            (Mode::Enforce, Verdict::Reject | Verdict::Escalate) => (decision.bound(), "obey"),
-            (Mode::Enforce, Verdict::Accept) => (decision, "obey"),
-            (Mode::Observe, _) => (decision, "observe"),
+        let decision = decided(self.plan.ladder(), self.mode, answer.verdict, noticed, &call.name, &why);
+        let asked = self.ask_handler(call, &answer.id, &decision);
+        let enforced = enforced(&self.plan, self.mode, &decision, asked.as_ref().map(|(answer, _)| answer));
+        let note = match &asked {
+            Some((_, question)) => {
+                self.remember(call, &enforced, *question);
+                Some(enforced.note.trim()).filter(|note| enforced.taken == Taken::Followed && !note.is_empty())
+            }
+            None => None,
         };
-        let Some(handler) = BUILT_IN.iter().find(|handler| handler.name == name) else {
-            return Err(format!("handler `{name}` is not built in"));
-        };
-        let enforced = settle(&ladder, &decision, &handler.handler_name(), &handler.answer(&ladder, &decision));
+        let why = note.map_or_else(|| why.clone(), |note| format!("{why}\n{note}").trim_start().to_owned());
         Ok(match enforced.effect {
-            Effect::Run if enforced.rung.token() == "WARN" => Reply::Warn(why),
+            Effect::Run if enforced.rung != *self.plan.ladder().softest() => Reply::Warn(why),
             Effect::Run => Reply::Pass,
             // The mark keeps what we say out of what counts as evidence.
             Effect::Answer(corrective) => Reply::Deny(format!("{why}\n{}", marked(&corrective.to_json()))),
             Effect::Wait if call.can_ask => Reply::Ask(why),
             Effect::Wait => Reply::Deny(format!("{why}\n{}", self.how_to_approve(&answer.id))),
         })
+    }
+
+    /// What the handler outside that the contract names makes of a decision, with the digest of what it was asked.
+    fn ask_handler(&self, call: &Call, proposal: &str, decision: &Decision) -> Option<(HandlerAnswer, Digest)> {
+        let name = self.plan.handler().as_str();
+        let mut plugin = self.contract.contract.handlers.get(name)?.clone();
+        // Nothing is softer than letting it run, so there is nothing to ask.
+        if !binds(self.mode) || decision.rung() == self.plan.ladder().softest() {
+            return None;
+        }
+        plugin.timeout = plugin.timeout.min(HANDLER_WAIT);
+        let question = Json::object([
+            ("format", Json::text("writkeeper/handler/v1")),
+            ("handler", Json::text(name)),
+            ("host", Json::text(self.host.word())),
+            ("session", Json::text(self.flow(call))),
+            ("proposal", Json::text(proposal)),
+            ("decision", decision.to_json()),
+            ("reason", Json::text(decision.reason())),
+        ]);
+        let question = question.to_canonical();
+        let answer = match PluginAdvisor.ask(&plugin, &question) {
+            Err(problem) => HandlerAnswer::Failed(problem),
+            Ok(bytes) => match Json::parse(&bytes) {
+                Ok(json) => HandlerAnswer::read(&json),
+                Err(refusal) => HandlerAnswer::Nonsense(refusal.to_string()),
+            },
+        };
+        Some((answer, Digest::of(&question)))
+    }
+
+    /// Leaves in the ledger what a handler made of a decision, and what it was asked.
+    fn remember(&self, call: &Call, enforced: &Enforced, question: Digest) {
+        let told = object([("enforced", enforced.to_json()), ("question", Json::text(question.to_string()))]);
+        let values = object([("enforced", Json::Object(told))]);
+        let act = kernel::change::Act::Remember { flow: self.flow(call), values };
+        let actor = kernel::agent::Actor::Agent(self.host.word().to_owned());
+        let _ = self.runtime.change(actor, act).wait();
     }
 
     fn how_to_approve(&self, id: &str) -> String {
@@ -162,7 +211,7 @@ impl<'a> Desk<'a> {
     }
 
     fn after_tool(&self, call: &Call, facts: &Facts) -> Result<Reply, String> {
-        let mut session = Session::open(self.guard, &self.flow(call));
+        let mut session = self.session(call);
         let arguments = Session::arguments(&call.input);
         let open = session.find(call.id.as_deref(), &arguments);
         let text = call.result.as_ref().map(Json::to_canonical);
@@ -170,8 +219,16 @@ impl<'a> Desk<'a> {
         let genuine =
             call.result.as_ref().is_none_or(|result| kernel::enforcement::corrective::Evidence::read(result).is_ok());
         let digest = text.as_ref().filter(|_| genuine).map(Digest::of);
-        session.returned(&call.name, &arguments, digest, call.failed, !facts.is_harmless() && !call.failed);
+        let kept = digest.map(|digest| (digest, text.as_ref().map_or(0, String::len)));
+        session.returned(&call.name, &arguments, kept, call.failed, !facts.is_harmless() && !call.failed);
         let (stall, breaker) = (session.stall(&call.name, &arguments), session.breaker());
+        let mut noticed = vec![stall.clone(), breaker.clone()];
+        // What little means depends on the work, so these two speak only where the contract says it.
+        let is_set = |signal: &Signal| {
+            let settings = self.contract.contract.detectors.as_ref();
+            settings.is_some_and(|settings| settings.get(signal.detector).is_some())
+        };
+        noticed.extend(session.yields().into_iter().filter(is_set));
         let result = Json::object([
             ("sha256", Json::from(digest.map(|digest| digest.to_string()))),
             ("bytes", Json::from(text.as_ref().map_or(0, String::len) as u64)),
@@ -189,7 +246,7 @@ impl<'a> Desk<'a> {
             self.report(&open);
         }
         let answered = self.submit(call, "tool.result", params)?;
-        self.enforced(call, facts, &answered, &[stall, breaker])
+        self.enforced(call, facts, &answered, &noticed)
     }
 
     /// Says what became of a call: a person approved what was asked about, and it ran.
@@ -228,7 +285,7 @@ impl<'a> Desk<'a> {
     }
 
     fn stop(&self, call: &Call, facts: &Facts) -> Result<Reply, String> {
-        let mut session = Session::open(self.guard, &self.flow(call));
+        let mut session = self.session(call);
         let checked = self.verify(call, facts)?;
         let (verified, said) = match &checked {
             None => ("none", String::new()),
@@ -236,7 +293,10 @@ impl<'a> Desk<'a> {
             Some(checked) => ("no", checked.said.clone()),
         };
         let (head, dirty) = oracle::git(&facts.workspace);
-        let params = object([
+        let (witness, unseen) = oracle::witnessed(&self.contract.contract.witnesses, &facts.workspace);
+        let dangling = session.dangling_intent(call.prompt.as_deref().unwrap_or_default());
+        let said = [said].into_iter().chain(unseen).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+        let mut params = object([
             ("host", Json::text(self.host.word())),
             ("session", Json::text(self.flow(call))),
             ("verified", Json::text(verified)),
@@ -245,6 +305,12 @@ impl<'a> Desk<'a> {
             ("head", Json::text(head)),
             ("dirty", Json::Bool(dirty)),
         ]);
+        // Contracts from before there were these facts do not name them, and params are closed.
+        for (name, value) in [("witness", witness.word()), ("dangling", dangling.state)] {
+            if self.names("session.stop", name) {
+                params.insert(name.to_owned(), Json::text(value));
+            }
+        }
         let answered = self.submit(call, "session.stop", params)?;
         if answered.at.is_some() && answered.answer.verdict == Verdict::Reject {
             session.turned("stop-refused");
@@ -257,8 +323,7 @@ impl<'a> Desk<'a> {
 
     /// Runs the check the contract names, as an intent of its own.
     fn verify(&self, call: &Call, facts: &Facts) -> Result<Option<oracle::Checked>, String> {
-        let line = self.runtime.line(self.host.word()).map_err(|fault| fault.to_string())?;
-        let Some(run) = run_of(&line.contract.contract, "session.verify") else { return Ok(None) };
+        let Some(run) = run_of(&self.contract.contract, "session.verify") else { return Ok(None) };
         let params = object([("host", Json::text(self.host.word())), ("session", Json::text(self.flow(call)))]);
         let answered = self.submit(call, "session.verify", params)?;
         if answered.answer.verdict != Verdict::Accept {
@@ -299,7 +364,7 @@ impl<'a> Desk<'a> {
     }
 
     fn prompt(&self, call: &Call) -> Result<Reply, String> {
-        let mut session = Session::open(self.guard, &self.flow(call));
+        let mut session = self.session(call);
         session.turned("prompt");
         let prompt = call.prompt.as_deref().unwrap_or_default();
         let params = object([
@@ -316,6 +381,12 @@ impl<'a> Desk<'a> {
         ]);
         self.submit(call, "session.prompt", params)?;
         Ok(Reply::Pass)
+    }
+
+    /// Whether an action of the contract has a param.
+    fn names(&self, action: &str, param: &str) -> bool {
+        let action = self.contract.contract.actions.get(action);
+        action.is_some_and(|action| kernel::contract::params::has(action, param))
     }
 
     /// The session as a flow.
@@ -364,12 +435,13 @@ fn object<const N: usize>(members: [(&str, Json); N]) -> Object {
 /// What the agent reads: who, which codes, why in the call's own words, and what to do.
 fn told(findings: &[Finding], facts: &Facts, verb: &str, id: &str) -> String {
     let codes: BTreeSet<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();
-    let why: Vec<&str> = facts.why.iter().take(3).map(String::as_str).collect();
-    let why = if why.is_empty() {
-        findings.iter().map(Finding::message).collect::<Vec<_>>().join("; ")
-    } else {
-        why.join("; ")
-    };
+    // What a rule of the contract means is said by the facts it looked at; other gates speak for themselves.
+    let gates = findings.iter().filter(|finding| finding.gate != Gate::Rules).map(Finding::message);
+    let mut why: Vec<String> = gates.chain(facts.why.iter().take(3).cloned()).collect();
+    if why.is_empty() {
+        why = findings.iter().map(Finding::message).collect();
+    }
+    let why = why.join("; ");
     let fix: BTreeSet<String> = findings.iter().map(Finding::fix).filter(|fix| !fix.is_empty()).collect();
     let fix = fix.into_iter().collect::<Vec<_>>().join("; ");
     let codes = codes.into_iter().collect::<Vec<_>>().join(", ");

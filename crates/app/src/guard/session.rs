@@ -3,9 +3,12 @@
 //! The ledger is the truth; this file only saves searching it. What it loses is a detector's silence.
 
 use super::place::Guard;
-use kernel::detectors::{Signal, Thresholds, breaker, noop_streak, stall};
+use kernel::detectors::{
+    Signal, Thresholds, breaker, dangling_intent, efficiency, noop_streak, precursor, productivity, stall,
+};
 use kernel::ids::Digest;
 use kernel::json::Json;
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -18,6 +21,7 @@ const LOOKED_AT_BYTES: u64 = 64 * 1024;
 pub struct Session {
     path: PathBuf,
     lines: Vec<Json>,
+    thresholds: Thresholds,
 }
 
 /// A call that was let through or asked about.
@@ -31,10 +35,10 @@ pub struct Open {
 
 impl Session {
     /// The session of a host, as far as it is remembered.
-    pub fn open(guard: &Guard, name: &str) -> Session {
+    pub fn open(guard: &Guard, name: &str, thresholds: Thresholds) -> Session {
         let path = guard.sessions().join(format!("{}.jsonl", Digest::of(name).to_uuid_text()));
         let lines = tail(&path).unwrap_or_default();
-        Session { path, lines }
+        Session { path, lines, thresholds }
     }
 
     /// Digest of a call's arguments.
@@ -55,12 +59,20 @@ impl Session {
     }
 
     /// Remembers what a call returned.
-    pub fn returned(&mut self, tool: &str, arguments: &str, result: Option<Digest>, failed: bool, effect: bool) {
+    pub fn returned(
+        &mut self,
+        tool: &str,
+        arguments: &str,
+        result: Option<(Digest, usize)>,
+        failed: bool,
+        effect: bool,
+    ) {
         let line = Json::object([
             ("is", Json::text("result")),
             ("tool", Json::text(tool)),
             ("arguments", Json::text(arguments)),
-            ("result", Json::from(result.map(|digest| digest.to_string()))),
+            ("result", Json::from(result.map(|(digest, _)| digest.to_string()))),
+            ("bytes", Json::from(result.map_or(0, |(_, bytes)| bytes as u64))),
             ("failed", Json::Bool(failed)),
             ("effect", Json::Bool(effect)),
         ]);
@@ -101,7 +113,7 @@ impl Session {
             steps.clear();
         }
         let seen = kernel::detectors::Seen { stall: stall::Evidence { steps }, ..Default::default() };
-        signal("stall", &seen)
+        self.signal("stall", &seen)
     }
 
     /// Failures in a row and in all.
@@ -112,7 +124,7 @@ impl Session {
             None => counts,
         };
         let evidence = self.lines.iter().fold(breaker::Evidence::default(), fold);
-        signal("breaker", &kernel::detectors::Seen { breaker: evidence, ..Default::default() })
+        self.signal("breaker", &kernel::detectors::Seen { breaker: evidence, ..Default::default() })
     }
 
     /// Turns that ended without any effect.
@@ -130,7 +142,55 @@ impl Session {
             }
         }
         let evidence = noop_streak::Evidence { noop_turns: if moved { 0 } else { noop_turns } };
-        signal("noop_streak", &kernel::detectors::Seen { noop_streak: evidence, ..Default::default() })
+        self.signal("noop_streak", &kernel::detectors::Seen { noop_streak: evidence, ..Default::default() })
+    }
+
+    /// Whether a lookup is missing before this change.
+    pub fn precursor(&self, tool: &str, is_mutating: bool) -> Signal {
+        let prior = |line: &Json| {
+            let ended = match line.get("failed").and_then(Json::as_bool) {
+                Some(true) => precursor::Ended::Failed,
+                Some(false) => precursor::Ended::Succeeded,
+                None => precursor::Ended::Unknown,
+            };
+            Some(precursor::Prior { tool: line.get("tool").and_then(Json::as_text)?.to_owned(), ended })
+        };
+        let prior = self.lines.iter().filter(|line| kind(line) == "result").filter_map(prior).collect();
+        let evidence = precursor::Evidence { tool: tool.to_owned(), is_mutating, prior };
+        self.signal("precursor", &kernel::detectors::Seen { precursor: evidence, ..Default::default() })
+    }
+
+    /// What each call brought, and what all of them took. Hosts tell neither work nor tokens: the bytes of a result
+    /// that was not there before are work, and four bytes of any result count as a token.
+    pub fn yields(&self) -> [Signal; 2] {
+        let (mut known, mut deltas, mut bytes) = (BTreeSet::new(), Vec::new(), 0_u64);
+        for line in self.lines.iter().filter(|line| kind(line) == "result") {
+            let length = line.get("bytes").and_then(Json::as_number).and_then(|number| number.to_i64());
+            let length = length.and_then(|length| u64::try_from(length).ok()).unwrap_or(0);
+            let is_new = line.get("result").and_then(Json::as_text).is_some_and(|digest| known.insert(digest));
+            deltas.push(if is_new { length } else { 0 });
+            bytes = bytes.saturating_add(length);
+        }
+        let spent = efficiency::Evidence { work: deltas.iter().sum(), tokens: bytes / 4 };
+        let seen = kernel::detectors::Seen {
+            productivity: productivity::Evidence { deltas },
+            efficiency: spent,
+            ..Default::default()
+        };
+        [self.signal("productivity", &seen), self.signal("efficiency", &seen)]
+    }
+
+    /// Whether the agent announced something and stops without it.
+    pub fn dangling_intent(&self, last_words: &str) -> Signal {
+        let evidence = dangling_intent::Evidence { text: last_words.to_owned(), results_after: 0 };
+        self.signal("dangling_intent", &kernel::detectors::Seen { dangling_intent: evidence, ..Default::default() })
+    }
+
+    fn signal(&self, name: &str, seen: &kernel::detectors::Seen) -> Signal {
+        let quiet =
+            Signal { detector: "none", state: "QUIET", is_concern: false, reason: String::new(), details: Json::Null };
+        let detector = kernel::detectors::DETECTORS.iter().find(|detector| detector.name == name);
+        detector.map_or(quiet, |detector| (detector.judge)(seen, &self.thresholds))
     }
 
     fn steps(&self) -> Vec<stall::Step> {
@@ -156,13 +216,6 @@ impl Session {
 
 fn kind(line: &Json) -> &str {
     line.get("is").and_then(Json::as_text).unwrap_or_default()
-}
-
-fn signal(name: &str, seen: &kernel::detectors::Seen) -> Signal {
-    let quiet =
-        Signal { detector: "none", state: "QUIET", is_concern: false, reason: String::new(), details: Json::Null };
-    let detector = kernel::detectors::DETECTORS.iter().find(|detector| detector.name == name);
-    detector.map_or(quiet, |detector| (detector.judge)(seen, &Thresholds::default()))
 }
 
 /// The last lines that are whole.

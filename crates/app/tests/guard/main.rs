@@ -9,8 +9,10 @@
 mod failures;
 mod hosts;
 mod install;
+mod leases;
 mod ordinary;
 mod people;
 mod site;
 mod tamper;
 mod watching;
+mod witnesses;

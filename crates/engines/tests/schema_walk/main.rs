@@ -4,6 +4,7 @@
 
 mod published;
 mod rows;
+mod watching;
 mod witness;
 
 use kernel::contract::keys;
@@ -72,7 +73,7 @@ fn every_property_acts() {
         match &witness.shows {
             Shows::Refusal => check_refused(&witness, &left, &right),
             Shows::Inert => check_inert(&witness, &left, &right),
-            Shows::Run { .. } | Shows::Rehearsal | Shows::Registration | Shows::Amendment(..) => {
+            Shows::Run { .. } | Shows::Rehearsal | Shows::Registration | Shows::Amendment(..) | Shows::Watching => {
                 let (left, right) = (witness.outcome(&left), witness.outcome(&right));
                 // A rule that cannot be evaluated would differ from its absence without ever having acted.
                 assert!(!format!("{left}{right}").contains("POLICY_ERROR"), "`{}`: {left}{right}", witness.property);

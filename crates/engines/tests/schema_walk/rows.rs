@@ -10,6 +10,7 @@ pub fn all() -> Vec<Witness> {
         proposal(),
         action(),
         advised(),
+        watched(),
         limit(),
         performed(),
         amendable(),
@@ -212,6 +213,73 @@ fn advised() -> Vec<Witness> {
         pay_asked("action.validators"),
         said("action.judges", judged.to_owned(), "advice: { tone: escalate }"),
     ]
+}
+
+/// How a run is watched through the hooks of a host.
+fn watched() -> Vec<Witness> {
+    let set = |property, written: &str| Witness { shows: Shows::Watching, ..top(property, written, &[]) };
+    let detector =
+        |property, name: &str, written: &str| set(property, &format!("detectors: {{ {name}: {{ {written} }} }}"));
+    let witness = |property, written: &str| set(property, &format!("witnesses: {{ seen: {{ {written} }} }}"));
+    let enforced = |property, written: &str| set(property, &format!("enforcement: {{ {written} }}"));
+    let rung = |property, written: &str| enforced(property, &format!("rungs: {{ HUSH: {{ {written} }} }}"));
+    let rated = |property, written: &str| enforced(property, &format!("confidence: {{ {written} }}"));
+    let book = r#"{"state":{"leases/book":{"last":"1","leases":[{"fence":"1","holder":"other","mode":"exclusive","regions":["/ws"],"ttl_us":60000000,"acquired":1767225600000000,"expires":1767225660000000}]}}}"#;
+    let mut rows = vec![
+        pay("action.leases", "«leases: note¦»", &[r#""params":{"amount":50,"note":"/ws/a.rs"}"#]).context(book),
+        set("contract.detectors", "«detectors: { stall: { repeat: 2 } }¦»"),
+        set("contract.enforcement", "«enforcement: { handler: observe }¦»"),
+        set("contract.handlers", "handlers: { pager: [ page ]«, other: [ page ]¦» }"),
+        set("contract.witnesses", "«witnesses: { seen: { git: true, expect: { clean: true } } }¦»"),
+        witness("witness.command", "command: [ test, -e, «a¦b» ], expect: { exit: 0 }"),
+        witness("witness.git", "«git: true¦http: https://a.example», expect: { clean: true }"),
+        witness("witness.http", "http: https://«a¦b».example/, expect: { status: 200 }"),
+        witness("witness.expect", "git: true, expect: { clean: «true¦false» }"),
+        witness("witness.timeout", "git: true, expect: { clean: true }, timeout: «1s¦2s»"),
+        enforced("enforcement.rungs", "«rungs: { HUSH: { rank: 15, runs: true } }¦»"),
+        enforced("enforcement.binding", "binding: [ «BLOCK¦DEFER» ]"),
+        enforced("enforcement.confidence", "«confidence: { high: WARN }¦»"),
+        enforced("enforcement.handler", "handler: «observe¦obey»"),
+        rung("rung.rank", "rank: «15¦16», runs: true"),
+        rung("rung.summary", "rank: 15, runs: true, summary: «one¦two»"),
+        rung("rung.runs", "rank: 25, runs: «true¦false»"),
+        rung("rung.answers", "rank: 25, runs: false, answers: «true¦false»"),
+        rated("rungs_by_confidence.high", "high: «BLOCK¦WARN»"),
+        rated("rungs_by_confidence.low", "low: «BLOCK¦WARN»"),
+        rated("rungs_by_confidence.none", "none: «OBSERVE¦WARN»"),
+        rated("rungs_by_confidence.floor", "floor: «OBSERVE¦WARN»"),
+        rated("rungs_by_confidence.ceiling", "ceiling: «BLOCK¦DEFER»"),
+    ];
+    for (property, name, written) in [
+        ("stall.repeat", "stall", "repeat: «2¦3»"),
+        ("stall.stall", "stall", "stall: «6¦7»"),
+        ("stall.ignore_tools", "stall", "ignore_tools: [ «sleep¦wait» ]"),
+        ("noop_streak.max", "noop_streak", "max: «3¦4»"),
+        ("breaker.max_consecutive", "breaker", "max_consecutive: «3¦4»"),
+        ("breaker.max_total", "breaker", "max_total: «30¦40»"),
+        ("breaker.on_trip", "breaker", "on_trip: «NONE¦HUMAN»"),
+        ("productivity.min_steps", "productivity", "min_steps: «3¦4»"),
+        ("productivity.floor", "productivity", "floor: «1¦2»"),
+        ("efficiency.min_tokens", "efficiency", "floor: 1, min_tokens: «3¦4»"),
+        ("efficiency.floor", "efficiency", "min_tokens: 1, floor: 0.«1¦2»"),
+        ("precursor.requires", "precursor", "requires: { edit: [ «read¦list» ] }"),
+        ("precursor.aliases", "precursor", "requires: { edit: [ read ] }, aliases: { read: [ «cat¦head» ] }"),
+        ("dangling_intent.enabled", "dangling_intent", "enabled: «true¦false»"),
+    ] {
+        rows.push(detector(property, name, written));
+    }
+    for (property, name, written) in [
+        ("detectors.stall", "stall", "repeat: 2"),
+        ("detectors.noop_streak", "noop_streak", "max: 3"),
+        ("detectors.breaker", "breaker", "max_total: 9"),
+        ("detectors.productivity", "productivity", "floor: 1"),
+        ("detectors.efficiency", "efficiency", "min_tokens: 1, floor: 0.5"),
+        ("detectors.precursor", "precursor", "requires: { edit: [ read ] }"),
+        ("detectors.dangling_intent", "dangling_intent", "enabled: false"),
+    ] {
+        rows.push(set(property, &format!("detectors: {{ «{name}: {{ {written} }}¦» }}")));
+    }
+    rows
 }
 
 fn pay_asked(property: &'static str) -> Witness {

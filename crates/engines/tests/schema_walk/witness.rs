@@ -1,5 +1,6 @@
 //! A witness: two contracts that differ in one property, and what shows that the property acts.
 
+use crate::watching;
 use engines::load::{Loaded, load};
 use kernel::agent::Actor;
 use kernel::apply::apply;
@@ -29,6 +30,8 @@ pub enum Shows {
     Refusal,
     /// What the registry says to an agent that comes with the contract.
     Registration,
+    /// What detectors, handlers and witnesses make of a run, as the hooks of a host ask them.
+    Watching,
     /// Nothing at all, and the reader says so.
     Inert,
 }
@@ -69,6 +72,7 @@ impl Witness {
             Shows::Rehearsal => rehearse(loaded),
             Shows::Amendment(min, max, hours) => amend(&loaded, *min, *max, *hours),
             Shows::Registration => register(loaded),
+            Shows::Watching => watching::outcome(&loaded.compiled.contract),
             Shows::Inert => run(loaded, &[line(r#""params":{"amount":50}"#)], "{}"),
             Shows::Refusal => String::new(),
         }

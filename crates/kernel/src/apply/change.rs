@@ -3,6 +3,7 @@
 mod context;
 mod execution;
 mod flows;
+mod leasing;
 mod people;
 mod registry;
 mod resolving;
@@ -114,6 +115,9 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
             keys.insert(key(Entity::DueIntents));
         }
         Act::Halt { .. } | Act::Resume { .. } => {}
+        Act::Lease(_) => {
+            keys.insert(key(leasing::book()));
+        }
         Act::Upkeep(upkeep) => keys.extend(upkeep::keys(upkeep, &key)),
     }
     keys
@@ -157,6 +161,7 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
         },
         Act::Halt { because } => switch(world, change, Some(because), at),
         Act::Resume { .. } => switch(world, change, None, at),
+        Act::Lease(leasing) => leasing::carry_out(world, change, leasing, at),
         Act::Upkeep(upkeep) => upkeep::carry_out(world, change, upkeep, at),
     }
 }

@@ -7,8 +7,9 @@ use crate::command::Submission;
 use crate::contract::Budget;
 use crate::decimal::Decimal;
 use crate::evaluator::Compiled;
-use crate::facts::{AncestorFact, BudgetFact, Facts, FlowFact, SnapshotFact};
+use crate::facts::{AncestorFact, BudgetFact, Facts, FlowFact, LeasesFact, SnapshotFact};
 use crate::json::{Json, Object};
+use crate::lease::book::LeaseBook;
 use crate::plan::PlannedBudget;
 use crate::request::{Number, Request};
 use crate::snapshot::Snapshot;
@@ -56,7 +57,14 @@ pub(super) fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &
         proof: submission.proof.as_deref(),
         proof_used: touched.proof.as_ref().is_some_and(|key| matches!(world.get(key), Loaded::Present(_))),
         resources: touched.resources.iter().map(|(name, key)| (name.as_str(), resource_row(world, key))).collect(),
+        leases: touched.leases.as_ref().map_or(LeasesFact::None, |key| leases(world, key)),
     }
+}
+
+fn leases(world: &World, key: &Key) -> LeasesFact {
+    let Loaded::Present(row) = world.get(key) else { return LeasesFact::None };
+    let Row::State(StateRow { value, .. }) = row else { return LeasesFact::Damaged };
+    LeaseBook::from_json(value).map_or(LeasesFact::Damaged, |book| LeasesFact::Book(Box::new(book)))
 }
 
 fn ancestor_facts<'a>(world: &'a World, submission: &'a Submission, touched: &'a Touched) -> Vec<AncestorFact<'a>> {

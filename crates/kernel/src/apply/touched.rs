@@ -6,6 +6,7 @@ use crate::evaluator::Compiled;
 use crate::gates::reservations;
 use crate::ids::Digest;
 use crate::json::{Json, Object};
+use crate::lease::kept::BOOK;
 use crate::plan::PlannedBudget;
 use crate::template::Template;
 use crate::world::{Entity, Key, KeySet};
@@ -48,6 +49,8 @@ pub(crate) struct Touched {
     pub state: Vec<(String, String, Key)>,
     /// The named snapshot.
     pub snapshot: Option<Key>,
+    /// The leases, where the action says what it writes.
+    pub leases: Option<Key>,
 }
 
 impl Touched {
@@ -89,6 +92,10 @@ impl Touched {
             escalations: key(Entity::Budget(agent.clone(), ESCALATIONS.to_owned())),
             state: state_keys(submission, &key),
             snapshot: proposal.snapshot.as_ref().map(|name| key(Entity::Snapshot(name.clone()))),
+            leases: request
+                .action()
+                .filter(|action| action.rules.leases.is_some())
+                .map(|_| key(Entity::State(BOOK.to_owned()))),
         }
     }
 
@@ -103,7 +110,7 @@ impl Touched {
         let flow = Some(&self.flow).filter(|_| self.flow_named);
         let effect = self.effect.as_ref().map(|(_, key)| key);
         let optional = [flow, self.idempotency.as_ref(), self.proof.as_ref(), effect, self.snapshot.as_ref()];
-        let many = self.resources.values().chain(self.budgets.values()).chain(&self.local);
+        let many = self.resources.values().chain(self.budgets.values()).chain(&self.local).chain(&self.leases);
         let above = self.ancestors.iter().flat_map(|(agent, budgets)| std::iter::once(agent).chain(budgets.values()));
         single
             .chain(optional.into_iter().flatten())

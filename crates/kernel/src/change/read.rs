@@ -1,5 +1,6 @@
 //! Reading a change back from its record, for replay. Answers of people need the question too and are read elsewhere.
 
+use super::leasing::Leasing;
 use super::upkeep::Upkeep;
 use super::{Act, DoubtAnswer, Registration, Write};
 use crate::agent::{AgentStatus, Session};
@@ -74,7 +75,10 @@ pub fn act(kind: &str, command: &Json, contracts: &mut dyn Contracts) -> Option<
         "claim" | "start" | "outcome" | "resolve" | "undo" => execution(kind, command)?,
         "halt" => Act::Halt { because: text_of(command, "because")? },
         "resume" => Act::Resume { because: text_of(command, "because")? },
-        other => Act::Upkeep(Upkeep::read(other, command)?),
+        other => match Leasing::read(other, command) {
+            Some(leasing) => Act::Lease(leasing),
+            None => Act::Upkeep(Upkeep::read(other, command)?),
+        },
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Action, Amendable, Amount, Budget, Contract, Escalation, Executor, Limit, Plugin, ProposalRules, Reserve, Resource,
-    Rule, Run, Tolerance, Undo,
+    Rule, Run, Tolerance, Undo, Witness,
 };
 use crate::ids::Digest;
 use crate::json::{Json, Object};
@@ -26,11 +26,17 @@ impl Contract {
         object.put("drift", drift(self));
         object.put_some("wake_when", self.wake_when.as_deref());
         object.put("resources", map(&self.resources, resource));
-        for (key, plugins) in [("validators", &self.validators), ("judges", &self.judges)] {
+        let plugins = [("validators", &self.validators), ("judges", &self.judges), ("handlers", &self.handlers)];
+        for (key, plugins) in plugins {
             // Absent where there are none: contracts from before there were any keep their digest.
             if !plugins.is_empty() {
                 object.put(key, map(plugins, Plugin::to_json));
             }
+        }
+        object.put_some("detectors", self.detectors.clone());
+        object.put_some("enforcement", self.enforcement.clone());
+        if !self.witnesses.is_empty() {
+            object.put("witnesses", map(&self.witnesses, Witness::to_json));
         }
         object.put("actions", map(&self.actions, action));
         object.put("escalation", escalation(&self.escalation));
@@ -151,6 +157,7 @@ fn action(action: &Action) -> Json {
             object.put(key, Json::texts(asked.iter().map(String::as_str)));
         }
     }
+    object.put_some("leases", action.leases.as_deref());
     let origins = |(param, origins): (&String, &std::collections::BTreeSet<super::Origin>)| {
         (param.clone(), Json::texts(origins.iter().map(|origin| origin.word())))
     };

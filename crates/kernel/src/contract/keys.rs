@@ -38,7 +38,8 @@ shapes! {
     /// The document.
     CONTRACT = "contract" [
         "writkeeper", "id", "version", "agent", "role", "mission", "mode", "parent", "priority", "proposal", "budgets",
-        "drift", "wake_when", "resources", "validators", "judges", "actions", "escalation", "monitors", "policies", "tests"
+        "drift", "wake_when", "resources", "validators", "judges", "handlers", "detectors", "enforcement", "witnesses",
+        "actions", "escalation", "monitors", "policies", "tests"
     ] ["approvers", "budget"];
     /// What every proposal must satisfy.
     PROPOSAL = "proposal" ["confidence", "ttl", "context_max_age", "retries", "spend"] [];
@@ -56,10 +57,36 @@ shapes! {
     RESOURCE = "resource" ["kind", "capacity", "unit"] [];
     /// A validator or a judge.
     PLUGIN = "plugin" ["command", "url", "timeout", "env", "required", "escalate_below"] [];
+    /// Settings of detectors.
+    DETECTORS = "detectors" [
+        "stall", "noop_streak", "breaker", "productivity", "efficiency", "precursor", "dangling_intent"
+    ] [];
+    /// The same call with the same result.
+    STALL = "stall" ["repeat", "stall", "ignore_tools"] [];
+    /// Turns without any effect.
+    NOOP_STREAK = "noop_streak" ["max"] [];
+    /// Failures in a row and in all.
+    BREAKER = "breaker" ["max_consecutive", "max_total", "on_trip"] [];
+    /// Work that gets less.
+    PRODUCTIVITY = "productivity" ["min_steps", "floor"] [];
+    /// Work for the tokens.
+    EFFICIENCY = "efficiency" ["min_tokens", "floor"] [];
+    /// Tools that must have been called before.
+    PRECURSOR = "precursor" ["requires", "aliases"] [];
+    /// Announced and not done.
+    DANGLING_INTENT = "dangling_intent" ["enabled"] [];
+    /// How verdicts are enforced.
+    ENFORCEMENT = "enforcement" ["rungs", "binding", "confidence", "handler"] [];
+    /// A rung of the ladder.
+    RUNG = "rung" ["rank", "summary", "runs", "answers"] [];
+    /// What confidence is worth.
+    RUNGS_BY_CONFIDENCE = "rungs_by_confidence" ["high", "low", "none", "floor", "ceiling"] [];
+    /// Somebody else who is asked.
+    WITNESS = "witness" ["command", "git", "http", "expect", "timeout"] [];
     /// One action.
     ACTION = "action" [
-        "once", "params", "limits", "refuse", "allow", "ask", "budgets", "reserves", "validators", "judges", "from",
-        "impact", "reads", "run", "undo", "amendable"
+        "once", "params", "limits", "refuse", "allow", "ask", "budgets", "reserves", "validators", "judges", "leases",
+        "from", "impact", "reads", "run", "undo", "amendable"
     ] ["budget"];
     /// Bounds of one param.
     LIMIT = "limit" ["min", "max", "unit", "signed", "allowed", "denied", "match", "state"] [];

@@ -90,7 +90,7 @@ fn read(spot: &Spot<'_>, report: &mut Report) -> Option<Plugin> {
     })
 }
 
-fn command(spot: &Spot<'_>, report: &mut Report) -> Option<Vec<String>> {
+pub(super) fn command(spot: &Spot<'_>, report: &mut Report) -> Option<Vec<String>> {
     let words: Vec<String> =
         spot.items(report).iter().filter_map(|item| item.text(report)).map(str::to_owned).collect();
     if words.first().is_none_or(String::is_empty) || words.iter().any(|word| word.contains('\0')) {
@@ -100,7 +100,7 @@ fn command(spot: &Spot<'_>, report: &mut Report) -> Option<Vec<String>> {
     Some(words)
 }
 
-fn address(spot: &Spot<'_>, report: &mut Report) -> Option<String> {
+pub(super) fn address(spot: &Spot<'_>, report: &mut Report) -> Option<String> {
     let text = spot.text(report)?;
     let host = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     let fits = host.is_some_and(|host| !host.is_empty() && !host.starts_with('/'));
@@ -133,7 +133,9 @@ fn variables(spot: &Spot<'_>, report: &mut Report) -> Vec<String> {
 
 /// What must hold between the plug-ins and the actions that name them.
 pub(super) fn check(contract: &Contract, found: &mut Found) {
-    for (key, declared) in [("validators", &contract.validators), ("judges", &contract.judges)] {
+    let declared =
+        [("validators", &contract.validators), ("judges", &contract.judges), ("handlers", &contract.handlers)];
+    for (key, declared) in declared {
         for (name, plugin) in declared {
             check_one(&join(key, name), name, plugin, key == "judges", found);
             if key == "judges" && contract.validators.contains_key(name) {
@@ -164,6 +166,9 @@ fn check_one(path: &str, name: &str, plugin: &Plugin, is_judge: bool, found: &mu
     }
     if !plugin.env.is_empty() && matches!(plugin.source, PluginSource::Url(_)) {
         found.at(&join(path, "env"), "`env` belongs to `command`", Some("remove it"));
+    }
+    if path.starts_with("handlers.") && !plugin.required {
+        found.at(&join(path, "required"), "a handler is never required", Some("remove it"));
     }
     if is_judge && !plugin.required {
         found.at(&join(path, "required"), "a judge is never required", Some("remove it, or make it a validator"));

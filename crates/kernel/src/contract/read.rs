@@ -7,7 +7,7 @@ use super::cursor::{Fields, Report, Spot, deepest, place_of};
 use super::source::{Diagnostic, Node, Severity};
 use super::{
     Budget, Confidence, Contract, DriftKey, Escalation, EscalationTimeout, Mode, OnExhausted, ProposalRules, Resource,
-    ResourceKind, Role, TimeoutAnswer, Tolerance, defaults, keys, lint, plugins, short_form, tests,
+    ResourceKind, Role, TimeoutAnswer, Tolerance, defaults, guarding, keys, lint, plugins, short_form, tests,
 };
 use crate::decimal::Decimal;
 use crate::json::Json;
@@ -130,6 +130,10 @@ fn contract(fields: &Fields<'_>, report: &mut Report) -> Contract {
         resources: resources(fields, report),
         validators: plugins::read_all(fields, "validators", report),
         judges: plugins::read_all(fields, "judges", report),
+        handlers: plugins::read_all(fields, "handlers", report),
+        detectors: guarding::read_settings(fields, "detectors"),
+        enforcement: guarding::read_settings(fields, "enforcement"),
+        witnesses: guarding::read_witnesses(fields, report),
         actions: action::read_all(fields, report),
         escalation: escalation(fields.get("escalation"), report),
         monitors: monitors(fields, report),

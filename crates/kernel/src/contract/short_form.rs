@@ -32,7 +32,9 @@ pub(super) fn expand(root: &Node, report: &mut Report) -> Node {
                 let node = escalation_with(&member.node, root, report);
                 expanded.push(with_key(member, "escalation", node));
             }
-            "validators" | "judges" => expanded.push(with_key(member, &member.key, plugins(&member.node))),
+            "validators" | "judges" | "handlers" => {
+                expanded.push(with_key(member, &member.key, plugins(&member.node)));
+            }
             "actions" => expanded.push(with_key(member, "actions", actions(&member.node, report))),
             _ => expanded.push(member.clone()),
         }

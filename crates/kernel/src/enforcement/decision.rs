@@ -40,6 +40,12 @@ impl Decision {
         Ok(Decision::on(ladder, rung, tool, &[], Why::Stated(reason.to_owned())))
     }
 
+    /// The hardest rung there is, for a rung that cannot be found.
+    pub(super) fn hardest(ladder: &Ladder, tool: &str, reason: &str) -> Decision {
+        let rung = ladder.rungs().last().unwrap_or_else(|| ladder.softest()).clone();
+        Decision::on(ladder, rung, tool, &[], Why::Stated(reason.to_owned()))
+    }
+
     pub(super) fn on(ladder: &Ladder, rung: Rung, tool: &str, unsupported: &[Unsupported], why: Why) -> Decision {
         Decision {
             tool: tool.to_owned(),

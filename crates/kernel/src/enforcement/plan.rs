@@ -4,7 +4,7 @@ use super::decision::Decision;
 use super::gating::{GatingPolicy, PolicySpec, Unsupported};
 use super::handler::{Answer, Enforced, HandlerName, settle};
 use super::ladder::{Ladder, RungSpec};
-use super::registry::{Handler, Registry};
+use super::registry::{BuiltIn, Handler, OBEY, Registry};
 use crate::json::Json;
 use crate::settings::{Fault, Fields};
 
@@ -34,8 +34,15 @@ pub struct EnforcementPlan {
     handler: HandlerName,
 }
 
+/// The base ladder, the standard policy, and what was decided is done.
+impl Default for EnforcementPlan {
+    fn default() -> EnforcementPlan {
+        EnforcementPlan { ladder: Ladder::base(), policy: GatingPolicy::standard(), handler: OBEY.handler_name() }
+    }
+}
+
 impl EnforcementPlan {
-    /// Reads the settings; nothing written is the base ladder, the standard policy and the handler `observe`.
+    /// Reads the settings; nothing written is the base ladder, the standard policy and the handler `obey`.
     pub fn read(written: Option<&Json>, registry: &Registry) -> Result<EnforcementPlan, Fault> {
         let fields = Fields::of("enforcement", written, &["rungs", "binding", "confidence", "handler"])?;
         let specs = read_rungs(&Fields::open(&fields.at("rungs"), fields.get("rungs"))?)?;
@@ -45,12 +52,19 @@ impl EnforcementPlan {
         let ladder = bound.map_err(|fault| broken(&fields.at("binding"), &fault))?;
         let spec = read_policy(&fields.at("confidence"), fields.get("confidence"))?;
         let policy = GatingPolicy::new(spec, &ladder).map_err(|fault| broken(&fields.at("confidence"), &fault))?;
-        let name = fields.text("handler", "observe")?;
+        let name = fields.text("handler", OBEY.name)?;
         let handler = match registry.find(&name).map_err(|fault| broken(&fields.at("handler"), &fault))? {
             Handler::BuiltIn(built_in) => built_in.handler_name(),
             Handler::Outside(outside) => outside.clone(),
         };
         Ok(EnforcementPlan { ladder, policy, handler })
+    }
+
+    /// The same with another handler of the kernel.
+    #[must_use]
+    pub fn with_built_in(mut self, built_in: BuiltIn) -> EnforcementPlan {
+        self.handler = built_in.handler_name();
+        self
     }
 
     /// The interventions there are.
@@ -66,6 +80,13 @@ impl EnforcementPlan {
     /// The rung for a call with these untraced arguments.
     pub fn choose(&self, tool: &str, unsupported: &[Unsupported]) -> Decision {
         self.policy.choose(&self.ladder, tool, unsupported)
+    }
+
+    /// What becomes of the call where not even a binding rung binds: only a contract that observes asks for this.
+    pub(super) fn enforce_unbound(&self, decision: &Decision) -> Enforced {
+        let softest = self.ladder.softest().token();
+        let free = Decision::stated(&self.ladder, softest, decision.tool(), &decision.reason());
+        self.enforce(&free.unwrap_or_else(|_| decision.clone()), None)
     }
 
     /// What becomes of the call.
@@ -131,7 +152,7 @@ mod tests {
 
     #[test]
     fn faults_say_where_they_are() {
-        check("{}", "observe");
+        check("{}", "obey");
         check(r#"{"handler":"pager"}"#, "pager");
         check(
             r#"{"handler":"pagre"}"#,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 /// A handler that is part of the kernel.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
     /// Its name.
     pub name: &'static str,
@@ -18,10 +18,14 @@ pub struct BuiltIn {
 }
 
 /// The handlers that are always there. To add one: a function and a line.
-pub const BUILT_IN: &[BuiltIn] = &[
-    BuiltIn { name: "observe", about: "lets every call run and records what was decided", propose: observe },
-    BuiltIn { name: "obey", about: "does what was decided", propose: obey },
-];
+pub const BUILT_IN: &[BuiltIn] = &[OBSERVE, OBEY];
+
+/// Lets every call run.
+pub const OBSERVE: BuiltIn =
+    BuiltIn { name: "observe", about: "lets every call run and records what was decided", propose: observe };
+
+/// Does what was decided.
+pub const OBEY: BuiltIn = BuiltIn { name: "obey", about: "does what was decided", propose: obey };
 
 impl BuiltIn {
     /// What it would do.

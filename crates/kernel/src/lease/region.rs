@@ -19,6 +19,9 @@ const BEHIND_END: char = '\u{1}';
 const PATH: &str = "path";
 const THING: &str = "thing";
 
+/// What named things start with where they are written.
+const THING_TEXT: &str = "thing:";
+
 /// A part of the tree or a named thing.
 ///
 /// ```
@@ -65,6 +68,43 @@ impl Region {
         match ids::identifier_problem(name) {
             Some(problem) => Err(RegionFault::Name(problem)),
             None => Ok(Region { key: format!("{THING}{END}{}{END}", folded(name)).into() }),
+        }
+    }
+
+    /// Reads what [`Region::to_text`] wrote, or what someone typed in the same way: a path from the root, or `thing:NAME`.
+    ///
+    /// ```
+    /// use kernel::lease::region::Region;
+    /// for text in ["/ws/src", "/", "thing:database:orders"] {
+    ///     assert_eq!(Region::from_text(text).unwrap().to_text(), text);
+    /// }
+    /// assert!(Region::from_text("src").is_err() && Region::from_text("thing:").is_err());
+    /// ```
+    pub fn from_text(text: &str) -> Result<Region, RegionFault> {
+        match text.strip_prefix(THING_TEXT) {
+            Some(name) => Region::thing(name),
+            None if text.starts_with('/') => Region::path("/", text),
+            None => Err(RegionFault::Base(text.to_owned())),
+        }
+    }
+
+    /// A region out of our own rows: what was taken once is taken again, also where folding made what nobody may type.
+    pub(super) fn kept(text: &str) -> Option<Region> {
+        match text.strip_prefix(THING_TEXT) {
+            Some(name) => Some(Region { key: format!("{THING}{END}{}{END}", folded(name)).into() }),
+            None => {
+                let components: Vec<&str> =
+                    text.strip_prefix('/')?.split('/').filter(|part| !part.is_empty()).collect();
+                Some(Region::of_components(&components))
+            }
+        }
+    }
+
+    /// One text for one region, for commands and rows.
+    pub fn to_text(&self) -> String {
+        match self.key.split_once(END) {
+            Some((THING, _)) => format!("{THING_TEXT}{self}"),
+            Some(_) | None => self.to_string(),
         }
     }
 

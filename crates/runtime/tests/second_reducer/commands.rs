@@ -35,8 +35,19 @@ pub enum Command {
     Outcome { who: Who, intent: String, epoch: u64, observed: String },
     Resolve { who: Who, intent: String, decision: String, right: bool },
     Undo { who: Who, intent: String },
+    Lease { who: Who, what: Leasing },
     Halt { who: Who },
     Resume { who: Who },
+}
+
+/// What is done with a lease; lengths are seconds.
+#[derive(Clone, Debug)]
+pub enum Leasing {
+    Acquire { holder: String, shared: bool, path: String, ttl: i64 },
+    Heartbeat { holder: String, fence: u64 },
+    Release { holder: String, fence: u64 },
+    Evict { fence: u64 },
+    Adopt { fence: u64, heir: String },
 }
 
 /// One value of state.
@@ -105,6 +116,13 @@ impl Command {
             Command::Outcome { .. } => "outcome",
             Command::Resolve { .. } => "resolve",
             Command::Undo { .. } => "undo",
+            Command::Lease { what, .. } => match what {
+                Leasing::Acquire { .. } => "lease_acquire",
+                Leasing::Heartbeat { .. } => "lease_heartbeat",
+                Leasing::Release { .. } => "lease_release",
+                Leasing::Evict { .. } => "lease_evict",
+                Leasing::Adopt { .. } => "lease_adopt",
+            },
             Command::Halt { .. } => "halt",
             Command::Resume { .. } => "resume",
         }

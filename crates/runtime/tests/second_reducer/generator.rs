@@ -1,6 +1,6 @@
 //! Random commands from small alphabets, so that they get in each other's way.
 
-use crate::commands::{Answer, Command, Proposal, Who, Write};
+use crate::commands::{Answer, Command, Leasing, Proposal, Who, Write};
 use crate::contracts::SECOND;
 use crate::reducer::{Intent, Reducer};
 use proptest::collection::vec;
@@ -355,6 +355,27 @@ fn context() -> BoxedStrategy<What> {
     .boxed()
 }
 
+fn leases() -> BoxedStrategy<What> {
+    let holder = || words(&["lead", "lead:s1", "junior", "junior:s2"]);
+    let fence = || 0..6_u64;
+    let path = words(&["/ws", "/ws/src", "/ws/src/a", "/ws/docs"]);
+    let ttl = select(vec![0, 1, 60, 60, 3_600, 86_401]);
+    let acquire = (holder(), any::<bool>(), path, ttl).prop_map(|(holder, shared, path, ttl)| Leasing::Acquire {
+        holder,
+        shared,
+        path,
+        ttl,
+    });
+    let what = prop_oneof![
+        6 => acquire,
+        2 => (holder(), fence()).prop_map(|(holder, fence)| Leasing::Heartbeat { holder, fence }),
+        2 => (holder(), fence()).prop_map(|(holder, fence)| Leasing::Release { holder, fence }),
+        1 => fence().prop_map(|fence| Leasing::Evict { fence }),
+        2 => (fence(), holder()).prop_map(|(fence, heir)| Leasing::Adopt { fence, heir }),
+    ];
+    (agents_or_anyone(), what).prop_map(|(who, what)| What::Plain(Command::Lease { who, what })).boxed()
+}
+
 fn performing() -> BoxedStrategy<What> {
     let who = prop_oneof![6 => Just(Who::Kernel), 3 => words(&["ann", "bob"]).prop_map(Who::Operator), 1 => anyone()];
     let behind = || select(vec![0, 0, 0, 0, 1, 2, 9]);
@@ -390,6 +411,7 @@ fn what() -> BoxedStrategy<What> {
         6 => registry(),
         4 => flows(),
         5 => context(),
+        8 => leases(),
     ]
     .boxed()
 }

@@ -5,6 +5,7 @@ use crate::contracts;
 use crate::store::Store;
 use kernel::agent::{Actor, AgentStatus};
 use kernel::apply::apply;
+use kernel::change::leasing::Leasing;
 use kernel::change::{Act, Change, DoubtAnswer, HumanAnswer, Registration, Write};
 use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlow};
 use kernel::escalation::{EscalationRow, QuestionKind};
@@ -13,6 +14,8 @@ use kernel::flow::FlowEvent;
 use kernel::ids::{Digest, TENANT_DEFAULT};
 use kernel::intent::{IntentEvent, Observed, Running};
 use kernel::json::{Json, Object};
+use kernel::lease::Mode;
+use kernel::lease::fence::Fence;
 use kernel::outcome::Outcome;
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
@@ -243,6 +246,7 @@ impl<'a> Harness<'a> {
                 let snapshot = Snapshot { at, source, flow: None, state, session };
                 (who, Act::Import { name: name.clone(), snapshot })
             }
+            Plain::Lease { who, what } => (who, Act::Lease(leasing(what))),
             Plain::Propose(_) => panic!("a proposal is no change"),
             Plain::Answer(answer) => (&answer.who, Act::Answer(Box::new(self.answer(number, answer)))),
             Plain::ExpireQuestions { who, questions } => (who, Act::ExpireQuestions(questions.clone())),
@@ -354,6 +358,25 @@ fn actor(who: &Who) -> Actor {
         Who::Monitor => Actor::Monitor("m".to_owned()),
         Who::Agent(name) => Actor::Agent(name.clone()),
         Who::Kernel => Actor::Kernel,
+    }
+}
+
+fn leasing(what: &commands::Leasing) -> Leasing {
+    use commands::Leasing as Plain;
+    let (fence, because) = (|number: &u64| Fence::from_number(*number), String::new());
+    match what {
+        Plain::Acquire { holder, shared, path, ttl } => Leasing::Acquire {
+            holder: holder.clone(),
+            mode: if *shared { Mode::Shared } else { Mode::Exclusive },
+            regions: vec![path.clone()],
+            ttl: Duration::from_secs(*ttl),
+        },
+        Plain::Heartbeat { holder, fence: number } => {
+            Leasing::Heartbeat { holder: holder.clone(), fence: fence(number) }
+        }
+        Plain::Release { holder, fence: number } => Leasing::Release { holder: holder.clone(), fence: fence(number) },
+        Plain::Evict { fence: number } => Leasing::Evict { fence: fence(number), because },
+        Plain::Adopt { fence: number, heir } => Leasing::Adopt { fence: fence(number), heir: heir.clone(), because },
     }
 }
 

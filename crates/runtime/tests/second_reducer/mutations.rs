@@ -7,7 +7,7 @@ use kernel::bugs::{Bug, with};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
 
-const FAULTS: [Bug; 18] = [
+const FAULTS: [Bug; 19] = [
     Bug::W01KeyForgotten,
     Bug::W02HeldIgnored,
     Bug::W03QuestionsUncounted,
@@ -26,6 +26,7 @@ const FAULTS: [Bug; 18] = [
     Bug::ExpiryFreesInFlight,
     Bug::StartUnchecked,
     Bug::OpaqueRetried,
+    Bug::LeaseGivenTwice,
 ];
 
 #[test]

@@ -3,6 +3,7 @@
 
 use crate::commands::{Command, Proposal, Who, Write};
 use crate::contracts::{is_inside, rules};
+use crate::leasing::Lease;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a command is answered with.
@@ -148,6 +149,10 @@ pub struct Reducer {
     pub sessions: BTreeMap<String, i64>,
     /// Groups of people, and how often they were said.
     pub people: BTreeMap<String, (Vec<String>, u64)>,
+    pub leases: Vec<Lease>,
+    pub fence_last: u64,
+    /// How often the leases changed.
+    pub leases_said: u64,
     pub snapshots: BTreeMap<String, Snapshot>,
     pub answered: BTreeMap<(String, String), (Print, Said)>,
     /// Proposals as they were sent, for a generator that repeats one.
@@ -183,6 +188,7 @@ impl Reducer {
             }
             Command::Freeze { who, slot, flow, keys } => self.freeze(who, slot, flow.as_ref(), keys, at),
             Command::Import { who, name, at, risk } => self.import(who, name, *at, *risk),
+            Command::Lease { who, what } => self.lease(who, what, at),
             Command::Propose(proposal) => self.propose(number, proposal, at),
             Command::Answer(answer) => self.answer(answer, at),
             Command::ExpireQuestions { who, questions } => self.expire_questions(who, questions, at),

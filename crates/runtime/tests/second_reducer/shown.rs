@@ -123,6 +123,9 @@ pub fn of_reducer(reducer: &Reducer, at: i64) -> Shown {
         let groups: Vec<String> = groups.iter().map(|group| format!("\"{group}\"")).collect();
         shown.insert(format!("state people/{person}"), format!("[{}] {said}", groups.join(",")));
     }
+    if let Some(book) = reducer.shown_leases() {
+        shown.insert("state leases/book".to_owned(), book);
+    }
     for (key, (value, version)) in &reducer.state {
         shown.insert(format!("state {key}"), format!("{value} {version}"));
     }

@@ -62,6 +62,7 @@ const TABLE: &[(&str, Direction)] = &[
     ("actions * reserves *", Presence),
     ("actions * validators", SetNarrows),
     ("actions * judges", SetNarrows),
+    ("actions * leases", Presence),
     ("actions * from *", SetWidens),
     ("actions * impact", Words(&["CRITICAL", "HIGH", "MEDIUM", "LOW"])),
     ("actions * run timeout", Neutral),
@@ -74,8 +75,13 @@ const TABLE: &[(&str, Direction)] = &[
     ("actions * amendable * *", PresenceWidens),
     ("budgets *", Presence),
     ("budgets * max", MoreWidens),
+    // Detectors advise, and handlers never go beyond what was decided; what rules make of it stands in the actions.
+    ("detectors", Neutral),
+    ("detectors **", Neutral),
     ("drift *", Tolerance),
     ("drift * *", MoreWidens),
+    ("enforcement", Unclear),
+    ("enforcement **", Unclear),
     ("escalation approvers", SetWidens),
     ("escalation budget max", MoreWidens),
     ("escalation budget per", MoreNarrows),
@@ -86,6 +92,9 @@ const TABLE: &[(&str, Direction)] = &[
     // Whom a question is passed on to may answer it.
     ("escalation timeout reroute", PresenceWidens),
     ("escalation timeout to", PresenceWidens),
+    ("handlers", Neutral),
+    ("handlers *", Neutral),
+    ("handlers * timeout", Neutral),
     ("id", Neutral),
     // A plug-in that no action asks does nothing; whom actions ask is compared with them.
     ("judges", Neutral),
@@ -113,6 +122,9 @@ const TABLE: &[(&str, Direction)] = &[
     ("validators * timeout", Neutral),
     ("version", Neutral),
     ("wake_when", Neutral),
+    ("witnesses", Presence),
+    ("witnesses *", Presence),
+    ("witnesses **", Unclear),
     ("writkeeper", Neutral),
 ];
 

@@ -41,6 +41,7 @@ fn read(spot: &Spot<'_>, report: &mut Report) -> Option<Action> {
         reserves: reserves(&fields, report),
         validators: asked(&fields, "validators", report),
         judges: asked(&fields, "judges", report),
+        leases: fields.get("leases").and_then(|spot| spot.some_text(report)).map(str::to_owned),
         from: from(&fields, report),
         impact: impact.unwrap_or(if reads { Impact::Low } else { Impact::High }),
         reads,

@@ -5,7 +5,8 @@ mod guards;
 use crate::contract::cursor::{CONTRACT_INVALID, join};
 use crate::contract::source::{Diagnostic, Place, Severity};
 use crate::contract::{
-    Action, Amendable, Amount, Budget, Contract, EffectClass, Executor, Limit, Rule, UndoKind, keys, params, plugins,
+    Action, Amendable, Amount, Budget, Contract, EffectClass, Executor, Limit, Rule, UndoKind, guarding, keys, params,
+    plugins,
 };
 use crate::decimal::Decimal;
 use crate::ids;
@@ -29,6 +30,7 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
     check_escalation(contract, &mut found);
     check_monitors(contract, &mut found);
     plugins::check(contract, &mut found);
+    guarding::check(contract, &mut found);
     for (name, action) in &contract.actions {
         check_action(&join("actions", name), action, contract, &mut found);
     }
@@ -205,6 +207,7 @@ fn check_names(path: &str, action: &Action, found: &mut Found) {
         let state = limit.state.iter().flat_map(|state| state.key.params());
         state.for_each(|name| check(format!("{path}.limits.{param}.state"), name));
     }
+    action.leases.iter().for_each(|param| check(join(path, "leases"), param));
     action.from.keys().for_each(|param| check(format!("{path}.from.{param}"), param));
     action.amendable.keys().for_each(|param| check(format!("{path}.amendable.{param}"), param));
     let once = action.once.iter().flat_map(Template::params);

@@ -1,0 +1,130 @@
+//! `writkeeper leases …`: who holds which region, asking for one, and taking one away.
+
+use crate::cli::leases::{HeldArgs, LeasesArgs, LeasesCommand};
+use crate::exit::{Exit, Failure, UsageError};
+use crate::guard::place;
+use crate::store;
+use crate::terminal::{ATTENTION, FAINT, STRONG, echo, paint, say};
+use kernel::change::Act;
+use kernel::change::leasing::Leasing;
+use kernel::finding::visible;
+use kernel::json::Json;
+use kernel::lease::book::LeaseBook;
+use kernel::lease::fence::Fence;
+use kernel::lease::kept::BOOK;
+use kernel::lease::region::Region;
+use kernel::lease::{Lease, Mode};
+use kernel::reasons::Reason;
+use kernel::time::Instant;
+use kernel::world::{Entity, Row};
+use runtime::Runtime;
+use std::path::Path;
+
+/// Lists and changes.
+pub fn run(args: &LeasesArgs) -> anyhow::Result<Exit> {
+    let (location, json) = (args.kept.store.as_str(), args.kept.json);
+    let leasing = match args.command.as_ref().unwrap_or(&LeasesCommand::List) {
+        LeasesCommand::List => {
+            list(&store::view(location)?, json)?;
+            return Ok(Exit::Fine);
+        }
+        LeasesCommand::Acquire { regions, holder, shared, ttl } => Leasing::Acquire {
+            holder: holder.clone(),
+            mode: if *shared { Mode::Shared } else { Mode::Exclusive },
+            regions: regions.iter().map(|text| region(text)).collect::<anyhow::Result<_>>()?,
+            ttl: super::run::duration("--ttl", ttl)?,
+        },
+        LeasesCommand::Heartbeat(HeldArgs { fence, holder }) => {
+            Leasing::Heartbeat { holder: holder.clone(), fence: Fence::from_number(*fence) }
+        }
+        LeasesCommand::Release(HeldArgs { fence, holder }) => {
+            Leasing::Release { holder: holder.clone(), fence: Fence::from_number(*fence) }
+        }
+        LeasesCommand::Evict { fence, because } => {
+            Leasing::Evict { fence: Fence::from_number(*fence), because: because.clone() }
+        }
+        LeasesCommand::Adopt { fence, to, because } => {
+            Leasing::Adopt { fence: Fence::from_number(*fence), heir: to.clone(), because: because.clone() }
+        }
+    };
+    let runtime = store::open(location)?;
+    let answered = store::done(runtime.change(store::operator(), Act::Lease(leasing)))?;
+    tell(&answered.body, json)?;
+    Ok(Exit::Fine)
+}
+
+/// A path as it really lies, links followed: two names of one folder are one region.
+fn region(text: &str) -> anyhow::Result<String> {
+    if text.starts_with("thing:") {
+        return Ok(text.to_owned());
+    }
+    let typed = std::env::current_dir()?.join(Path::new(text));
+    // What is not there yet lies where the last folder that is there really is.
+    let there = typed.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
+    let behind = typed.strip_prefix(there).unwrap_or(Path::new(""));
+    let path = place::canonical(there).join(behind);
+    let region = Region::path("/", &path.to_string_lossy());
+    let region = region.map_err(|fault| UsageError(format!("`{}` is no region: it {fault}", echo(text))))?;
+    Ok(region.to_text())
+}
+
+/// The book in a store; nothing was ever held where there is none.
+pub fn book(runtime: &Runtime) -> anyhow::Result<LeaseBook> {
+    match runtime.read(Entity::State(BOOK.to_owned())).map_err(store::unread)? {
+        Some(Row::State(row)) => LeaseBook::from_json(&row.value).ok_or_else(|| {
+            let entry = Reason::StoreDamaged.entry();
+            let message = "the book of leases cannot be read".to_owned();
+            let (code, fix) = (entry.code.to_owned(), entry.fix_operator.to_owned());
+            Failure { exit: Exit::Invalid, code, message, fix }.into()
+        }),
+        Some(_) | None => Ok(LeaseBook::default()),
+    }
+}
+
+fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
+    let now = store::now();
+    let book = book(runtime)?;
+    for lease in book.leases() {
+        if json {
+            say!("{}", lease.to_json().to_canonical());
+        } else {
+            say!("{}", line(lease, now));
+        }
+    }
+    if book.leases().len() == 0 && !json {
+        say!("nothing is held; next: writkeeper leases acquire PATH --holder AGENT:SESSION");
+    }
+    Ok(())
+}
+
+fn line(lease: &Lease, now: Instant) -> String {
+    let regions: Vec<String> = lease.regions.iter().map(|region| visible(&region.to_text())).collect();
+    let until = match lease.is_expired(now) {
+        true => paint(ATTENTION, format!("over since {}, gives way to who asks", lease.expires_at)),
+        false => paint(FAINT, format!("until {}", lease.expires_at)),
+    };
+    let number = paint(STRONG, format!("{:>4}", lease.fence.number()));
+    let holder = visible(lease.holder.as_str());
+    format!("{number}  {:<9} {holder}  {}  {until}", lease.mode.word(), regions.join(" "))
+}
+
+fn tell(body: &Json, json: bool) -> anyhow::Result<()> {
+    if json {
+        say!("{}", body.to_canonical());
+        return Ok(());
+    }
+    let said = |key: &str| body.get(key).and_then(Json::as_text).unwrap_or_default();
+    let number = paint(STRONG, said("fence"));
+    if let Some(lease) = body.get("lease") {
+        let told = |key: &str| lease.get(key).and_then(Json::as_text).unwrap_or_default();
+        let renewed = if body.get("renewed").and_then(Json::as_bool) == Some(true) { "renewed " } else { "" };
+        say!("{renewed}lease {number}: {} holds it {} until {}", told("holder"), told("mode"), told("expires_at"));
+        let ended = body.get("ended").and_then(Json::as_list).unwrap_or_default();
+        for fence in ended.iter().filter_map(Json::as_text) {
+            say!("  lease {fence} ended for it");
+        }
+        return Ok(());
+    }
+    say!("lease {number} of {} is {}", said("holder"), said("state"));
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! What a contract's settings make of runs of every kind: many sights for each detector, every verdict for handlers.
+
+use kernel::contract::{Contract, Mode};
+use kernel::detectors::precursor::{Ended, Prior};
+use kernel::detectors::{
+    Seen, breaker, dangling_intent, efficiency, judge_all, noop_streak, precursor, productivity, stall,
+};
+use kernel::enforcement::gating::Unsupported;
+use kernel::enforcement::handler::Answer;
+use kernel::enforcement::verdict::{decided, enforced};
+use kernel::ids::Digest;
+use kernel::json::Json;
+use kernel::outcome::Verdict;
+
+/// Everything, as text.
+pub fn outcome(contract: &Contract) -> String {
+    let thresholds = contract.thresholds();
+    let mut said = String::new();
+    for seen in sights() {
+        let signals = judge_all(&seen, &thresholds);
+        let words = signals
+            .iter()
+            .map(|signal| format!("{} {} {}; ", signal.state, signal.is_concern, signal.details.to_canonical()));
+        said.extend(words);
+        said.push('\n');
+    }
+    let plan = contract.enforcement_plan();
+    for (verdict, rung) in [(Verdict::Accept, "OBSERVE"), (Verdict::Accept, "HUSH"), (Verdict::Reject, "HUSH")] {
+        for run in [true, false] {
+            let proposed = Json::object([("rung", Json::text(rung)), ("run", Json::Bool(run))]);
+            let decision = decided(plan.ladder(), Mode::Enforce, verdict, true, "pay", "because");
+            let enforced = enforced(&plan, Mode::Enforce, &decision, Some(&Answer::read(&proposed)));
+            said.push_str(&format!("{} {}\n", decision.to_json().to_canonical(), enforced.to_json().to_canonical()));
+        }
+    }
+    for unsupported in [vec![], vec![Unsupported::new("to", 1, ["x"])], vec![Unsupported::new("to", 2, ["x"])]] {
+        let decision = plan.choose("pay", &unsupported);
+        let enforced = plan.enforce(&decision, None);
+        said.push_str(&format!("{} {}\n", decision.to_json().to_canonical(), enforced.to_json().to_canonical()));
+    }
+    said.push_str(&format!("{plan:?}\n{:?}\n{:?}", contract.handlers, contract.witnesses));
+    said
+}
+
+fn sights() -> Vec<Seen> {
+    let mut sights = Vec::new();
+    for count in 0..45_usize {
+        for tool in ["make", "sleep", "wait"] {
+            let step = stall::Step { tool: tool.to_owned(), arguments: Digest::of("a"), result: Some(Digest::of("r")) };
+            let stall = stall::Evidence { steps: vec![step; count.min(9)] };
+            sights.push(Seen { stall, ..Seen::default() });
+        }
+        let in_a_row = (0..count).fold(breaker::Evidence::default(), |counts, _| counts.failed());
+        let in_all = (0..count).fold(breaker::Evidence::default(), |counts, _| counts.failed().succeeded());
+        for breaker in [in_a_row, in_all] {
+            sights.push(Seen { breaker, ..Seen::default() });
+        }
+        let noop_streak = noop_streak::Evidence { noop_turns: count as u64 };
+        let productivity = productivity::Evidence { deltas: vec![(count % 3) as u64; count / 3] };
+        let efficiency = efficiency::Evidence { work: count as u64, tokens: 100 };
+        sights.push(Seen { noop_streak, productivity, efficiency, ..Seen::default() });
+        let little = efficiency::Evidence { work: 0, tokens: count as u64 };
+        sights.push(Seen { efficiency: little, ..Seen::default() });
+    }
+    for before in ["", "read", "list", "cat", "head"] {
+        let prior = vec![Prior { tool: before.to_owned(), ended: Ended::Succeeded }];
+        let precursor = precursor::Evidence { tool: "edit".to_owned(), is_mutating: true, prior };
+        sights.push(Seen { precursor, ..Seen::default() });
+    }
+    let text = "I will now run the tests.".to_owned();
+    let dangling_intent = dangling_intent::Evidence { text, results_after: 0 };
+    sights.push(Seen { dangling_intent, ..Seen::default() });
+    sights
+}
