@@ -105,7 +105,7 @@ fn fold(world: &mut World, at: Instant, decisions: &[Decision], tenant: &Arc<str
         let facts = IntentFacts::Kept(Box::new(kept));
         let intent = IntentRow { state: IntentState::Ready, accepted_at: at, facts, running: None };
         world.put(made.intent.clone(), Row::Intent(Box::new(intent)));
-        world.put(made.effect.clone(), Row::Effect(EffectRow { intent: name, done: false }));
+        world.put(made.effect.clone(), Row::Effect(EffectRow::by(name)));
         let untouched = || Row::Resource(ResourceRow::UNTOUCHED);
         world.update(&pool, untouched, |row| {
             if let Row::Resource(row) = row {

@@ -189,6 +189,9 @@ impl Row {
             Row::Effect(row) => {
                 Members::object(&mut text, |members| {
                     members.truth("done", row.done);
+                    if row.fence > 0 {
+                        members.count("fence", row.fence);
+                    }
                     members.text("intent", &row.intent);
                 });
                 return text;
@@ -222,7 +225,8 @@ impl Row {
             Kind::Escalation => Row::Escalation(Box::new(people::from_json(&json)?)),
             Kind::Intent => Row::Intent(Box::new(intents::from_json(&json)?)),
             Kind::Effect => {
-                Row::Effect(EffectRow { intent: text_of(&json, "intent")?, done: json.get("done")?.as_bool()? })
+                let fence = if json.get("fence").is_some() { whole_of(&json, "fence")? } else { 0 };
+                Row::Effect(EffectRow { intent: text_of(&json, "intent")?, done: json.get("done")?.as_bool()?, fence })
             }
             Kind::Resource => Row::Resource(ResourceRow {
                 held: decimal_of(&json, "held")?,

@@ -203,6 +203,16 @@ pub struct EffectRow {
     pub intent: String,
     /// Whether it is over.
     pub done: bool,
+    /// The highest epoch anyone was sent with for this effect: who tries next must come with a higher one, or the other
+    /// side takes it for a straggler.
+    pub fence: u64,
+}
+
+impl EffectRow {
+    /// Somebody is about to perform it for the first time.
+    pub fn by(intent: impl Into<String>) -> EffectRow {
+        EffectRow { intent: intent.into(), done: false, fence: 0 }
+    }
 }
 
 /// What is left of a resource.

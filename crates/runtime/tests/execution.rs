@@ -217,6 +217,19 @@ fn what_is_claimed_marked_and_answered_is_over() {
         .check("pay VALIDATION_PASSED, claim CLAIMED, start IN_FLIGHT, outcome FAILED, pay VALIDATION_PASSED");
 }
 
+/// The other side may remember the highest fence it saw for this effect, and take a lower one for a straggler.
+#[test]
+fn who_tries_an_effect_again_comes_with_a_higher_fence() {
+    for class in ["fenced", "opaque"] {
+        let mut stage = Stage::of(class);
+        stage.sent().outcome(1, Observed::Negative).pay("A", 4).claim().start(1).start(2);
+        stage.check(
+            "pay VALIDATION_PASSED, claim CLAIMED, start IN_FLIGHT, outcome FAILED, pay VALIDATION_PASSED, claim CLAIMED, \
+             start CLAIM_LOST, start IN_FLIGHT",
+        );
+    }
+}
+
 #[test]
 fn a_claim_that_is_over_sent_nothing_and_a_mark_that_is_over_may_have() {
     let mut stage = Stage::of("opaque");

@@ -36,7 +36,7 @@ fn check(store: &mut dyn Store) {
     let budget = key(Entity::Budget("bot".to_owned(), "refund".to_owned()));
     let save = &mut |world: &mut World, _| {
         world.put(key(Entity::Intent("i".to_owned())), waiting());
-        world.put(effect.clone(), Row::Effect(EffectRow { intent: "i".to_owned(), done: false }));
+        world.put(effect.clone(), Row::Effect(EffectRow::by("i")));
         vec![Sealed { leaf: "leaf".to_owned(), body: "body".to_owned(), salt: [7; 16] }]
     };
     store.transact(BatchId(1), &KeySet::new(), save).unwrap();

@@ -161,6 +161,7 @@ fn settle(world: &mut World, tenant: &Arc<str>, name: &str, row: &IntentRow, hap
     {
         let mut effect = effect.clone();
         effect.done = happened;
+        effect.fence = effect.fence.max(row.running.as_ref().map_or(0, |running| running.epoch));
         // What did not happen frees its key: the next intent may have it.
         effect.intent = if happened { effect.intent } else { String::new() };
         world.put(effect_key, Row::Effect(effect));

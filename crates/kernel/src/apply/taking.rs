@@ -154,13 +154,17 @@ pub(super) fn accept(
         let held = row.held.checked_add(hold.amount).unwrap_or(row.held);
         world.put(key.clone(), Row::Resource(ResourceRow { held, ..row }));
     }
+    let mut fence = 0;
     if let Some((_, key)) = &touched.effect {
-        world.put(key.clone(), Row::Effect(EffectRow { intent: intent.id.clone(), done: false }));
+        if let Loaded::Present(Row::Effect(before)) = world.get(key) {
+            fence = before.fence;
+        }
+        world.put(key.clone(), Row::Effect(EffectRow { fence, ..EffectRow::by(intent.id.clone()) }));
     }
     let (local, by_caller) = (is_local(submission), submission.door.performer == Performer::Caller);
     let handed_out = !local && (by_caller || is_hosts(submission));
     let state = if handed_out { IntentState::HandedOut } else { IntentState::Ready };
-    let running = (!local && !by_caller).then(|| Box::new(running(submission, intent)));
+    let running = (!local && !by_caller).then(|| Box::new(Running { epoch: fence, ..running(submission, intent) }));
     let row = IntentRow { state, accepted_at: at, facts: IntentFacts::Made(intent.clone()), running };
     let entity = Entity::Intent(intent.id.clone());
     world.put(Key { tenant: submission.tenant.clone(), entity }, Row::Intent(Box::new(row)));

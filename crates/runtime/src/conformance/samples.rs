@@ -252,7 +252,7 @@ pub(super) fn of_every_kind() -> Vec<(Key, Row)> {
         (Entity::Flow(named()), Row::Flow(flow)),
         (Entity::Escalation(named()), question(EscalationState::Open, at(90))),
         (Entity::Intent(named()), intent(IntentState::Ready, at(80))),
-        (Entity::Effect(named()), Row::Effect(EffectRow { intent: "i".to_owned(), done: true })),
+        (Entity::Effect(named()), Row::Effect(EffectRow { done: true, fence: 3, ..EffectRow::by("i") })),
         (Entity::Resource(named()), Row::Resource(resource)),
         (Entity::Budget("bot".to_owned(), named()), Row::Budget(window)),
         (Entity::State(named()), counter(4)),

@@ -310,6 +310,9 @@ impl Reducer {
         let pays = case.proposal.action == "pay";
         let resources = case.rules.resources.iter().filter(|(name, _, _)| pays && wanted(case, name) > 0);
         let holds = resources.map(|(name, stock, _)| ((*name).to_owned(), wanted(case, name), *stock)).collect();
+        // Whoever tried before had lower fences.
+        let before = self.intents.iter().filter(|other| by_runtime && other.effect == effect);
+        let epoch = before.map(|other| other.epoch).max().unwrap_or_default();
         self.intents.push(Intent {
             name: intent,
             agent: case.proposal.agent.clone(),
@@ -325,7 +328,7 @@ impl Reducer {
             timeout: if pays { 5 * SECOND } else { 600 * SECOND },
             above: case.above.iter().map(|above| above.agent.to_owned()).collect(),
             quorum: case.rules.quorum,
-            epoch: 0,
+            epoch,
             lease: 0,
             doubts: 0,
             first_sent: None,

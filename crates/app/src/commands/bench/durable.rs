@@ -259,7 +259,7 @@ fn fill(path: &Path, flows: u64, keys: Keys) -> anyhow::Result<()> {
                 let key = |entity| Key { tenant: tenant.clone(), entity };
                 let flow = FlowRow { agent: "bench-0".to_owned(), opened_at: Some(at), steps: 1, ..FlowRow::default() };
                 world.put(key(Entity::Flow(keys.key())), Row::Flow(flow));
-                let effect = kernel::world::EffectRow { intent: Minted::id(), done: true };
+                let effect = kernel::world::EffectRow { done: true, ..kernel::world::EffectRow::by(Minted::id()) };
                 world.put(key(Entity::Effect(format!("pay:{}", keys.key()))), Row::Effect(effect));
             }
             Vec::new()

@@ -126,7 +126,7 @@ fn put(
     {
         doubt::ask(world, &change.tenant, (undo, question), &undoing.facts.to_kept(), running, at);
     }
-    let effect = EffectRow { intent: undo.to_owned(), done: false };
+    let effect = EffectRow::by(undo);
     world.put(key(change, Entity::Effect(effect_key(&row))), Row::Effect(effect));
     world.put(key(change, Entity::Intent(name.to_owned())), Row::Intent(Box::new(row)));
     world.put(key(change, Entity::Intent(undo.to_owned())), Row::Intent(Box::new(undoing)));
