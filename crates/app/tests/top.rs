@@ -85,6 +85,10 @@ fn size(rows: u16, cols: u16) -> PtySize {
     PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
 }
 
+fn cells(count: u16) -> std::num::NonZero<u16> {
+    std::num::NonZero::new(count).unwrap()
+}
+
 impl Screen {
     fn start(folder: &Path, words: &[&str]) -> Screen {
         let pair = native_pty_system().openpty(size(30, 110)).unwrap();
@@ -108,7 +112,14 @@ impl Screen {
             }
         });
         let keys = pair.master.take_writer().unwrap();
-        Screen { master: pair.master, keys, child, bytes, parser: vt100::Parser::new(30, 110, 0), raw: Vec::new() }
+        Screen {
+            master: pair.master,
+            keys,
+            child,
+            bytes,
+            parser: vt100::Parser::new(cells(30), cells(110), 0),
+            raw: Vec::new(),
+        }
     }
 
     fn text(&self) -> String {
@@ -255,7 +266,7 @@ fn a_smaller_terminal_is_used_to_its_edges_and_a_long_question_is_read_to_its_en
     let mut screen = desk.top(&["--as", "ann"]);
     screen.sees("waiting for people: 1");
     screen.master.resize(size(14, 60)).unwrap();
-    screen.parser.screen_mut().set_size(14, 60);
+    screen.parser.screen_mut().set_size(cells(14), cells(60));
     screen.press("\r");
     screen.until("a line that is as wide as the terminal", |text| text.lines().any(|line| line == "x".repeat(60)));
     screen.press("o");

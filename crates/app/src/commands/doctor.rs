@@ -119,11 +119,8 @@ fn contract(found: &mut Found, guard: &Guard) -> Option<Mode> {
 
 /// Who outside is asked under a contract.
 fn asked(contract: &Contract) -> Vec<String> {
-    let plugins = [
-        ("validators", &contract.validators),
-        ("judges", &contract.judges),
-        ("handlers", &contract.handlers),
-    ];
+    let plugins =
+        [("validators", &contract.validators), ("judges", &contract.judges), ("handlers", &contract.handlers)];
     let witnesses: Vec<&str> = contract.witnesses.keys().map(String::as_str).collect();
     let named = plugins.map(|(what, plugins)| (what, plugins.keys().map(String::as_str).collect::<Vec<&str>>()));
     let all = named.into_iter().chain([("witnesses", witnesses)]).filter(|(_, names)| !names.is_empty());
