@@ -19,6 +19,8 @@ mod runtime;
 pub mod seal;
 pub mod sealing;
 mod sequencer;
+#[cfg(feature = "bugs")]
+pub mod simulation;
 pub mod verify;
 
 pub use contracts::Line;
