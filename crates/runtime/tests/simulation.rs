@@ -22,7 +22,11 @@ const TOGETHER_MIN: u64 = 3;
 fn run(options: &Options) -> Report {
     match simulate(options) {
         Ok(report) => report,
-        Err(failure) => panic!("{failure}\n  shrunk: {}", shrink(*failure.clone())),
+        Err(failure) => {
+            // Shrinking takes a while; what was found is said first.
+            eprintln!("{failure}");
+            panic!("shrunk: {}", shrink(*failure))
+        }
     }
 }
 

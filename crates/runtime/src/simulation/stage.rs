@@ -26,7 +26,7 @@ use std::sync::Arc;
 const STEPS_MAX: u64 = 6_000;
 
 /// Rounds of healing.
-const ROUNDS_MAX: u32 = 60;
+const ROUNDS_MAX: u32 = 1_500;
 
 /// Calls a process makes at once.
 const TASKS: usize = 2;
@@ -160,7 +160,13 @@ impl Stage {
         self.checker.healed(&mut durable)?;
         let found = replay(&mut durable)
             .map_err(|fault| Broken { invariant: "replayed", said: format!("the ledger cannot be read: {fault}") })?;
-        self.checker.replayed(found.same, found.differs)
+        let differs = found.differs.map(|(index, said)| {
+            let recorded = durable.records(found.same, usize::MAX).unwrap_or_default().into_iter();
+            let recorded = recorded.take_while(|record| record.index <= index);
+            let bodies: Vec<String> = recorded.filter_map(|record| record.body.map(|(body, _)| body)).collect();
+            (index, format!("{said}\n  recorded as {}", bodies.join(" then ")))
+        });
+        self.checker.replayed(found.same, differs)
     }
 
     fn enough_faults(&self) -> u64 {
