@@ -12,13 +12,15 @@ mod options;
 mod provider;
 mod random;
 mod stage;
+mod sum;
 mod unsteady_store;
 mod worker;
 
 pub use checker::{Broken, INVARIANTS};
-pub use faults::{CrashPoint, Fault, FaultSet, Tally};
+pub use faults::{CrashPoint, Fault, FaultSet, Looks, MEETS_WITHIN, Tally};
 pub use options::{FAULTS_MIN, Options};
 pub use stage::Report;
+pub use sum::{Sum, simulate_all};
 pub use unsteady_store::{Mishap, UnsteadyStore};
 
 use std::fmt;

@@ -4,159 +4,76 @@
 #![expect(clippy::panic, reason = "a test that cannot go on should stop loudly")]
 
 use kernel::bugs::{Bug, with};
-use runtime::simulation::{
-    CrashPoint, FAULTS_MIN, Failure, Fault, INVARIANTS, Options, Report, Tally, shrink, simulate,
-};
-use std::collections::BTreeMap;
+use runtime::simulation::{Failure, Options, Report, Sum, shrink, simulate, simulate_all};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Seeds of the test command.
 const SEEDS: u64 = 2_000;
 
-/// Seeds until a switched-on fault must be found.
-const SEEDS_TO_FIND: u64 = 400;
+/// Seeds run once more, in this process and in another.
+const SEEDS_AGAIN: u64 = 25;
 
-/// How often each fault must meet each place of death.
-const TOGETHER_MIN: u64 = 3;
+/// Seeds until a switched-on fault must be found.
+const SEEDS_TO_FIND: u64 = 200;
+
+/// What a failing seed says: how it ran, then the smallest run that fails alike.
+fn stop(failure: Failure) -> ! {
+    // Shrinking takes a while; what was found is said first.
+    eprintln!("{failure}");
+    panic!("shrunk: {}", shrink(failure))
+}
 
 fn run(options: &Options) -> Report {
-    match simulate(options) {
-        Ok(report) => report,
-        Err(failure) => {
-            // Shrinking takes a while; what was found is said first.
-            eprintln!("{failure}");
-            panic!("shrunk: {}", shrink(*failure))
-        }
-    }
+    simulate(options).unwrap_or_else(|failure| stop(*failure))
 }
 
-/// What a stretch of seeds came to.
-#[derive(Default)]
-struct Sum {
-    seeds: u64,
-    tally: Tally,
-    commands: Vec<u64>,
-    faults: Vec<u64>,
-    records: u64,
-}
-
-impl Sum {
-    fn add(&mut self, report: &Report) {
-        self.seeds += 1;
-        self.tally.add_seed(&report.tally);
-        self.commands.push(report.tally.commands);
-        self.faults.push(report.tally.faults_sum());
-        self.records += report.records;
-    }
-
-    fn merge(&mut self, other: Sum) {
-        self.seeds += other.seeds;
-        let together = other.tally.together.clone();
-        for (pair, count) in together {
-            *self.tally.together.entry(pair).or_default() += count;
-        }
-        let plain = Tally { together: BTreeMap::new(), ..other.tally };
-        for (fault, count) in plain.faults {
-            *self.tally.faults.entry(fault).or_default() += count;
-        }
-        for (point, count) in plain.crashes {
-            *self.tally.crashes.entry(point).or_default() += count;
-        }
-        for (name, count) in plain.checked {
-            *self.tally.checked.entry(name).or_default() += count;
-        }
-        self.tally.commands += plain.commands;
-        self.tally.effects += plain.effects;
-        self.commands.extend(other.commands);
-        self.faults.extend(other.faults);
-        self.records += other.records;
-    }
-
-    fn print(&self, took: Duration) {
-        let median = |values: &[u64]| {
-            let mut sorted = values.to_vec();
-            sorted.sort_unstable();
-            sorted.get(sorted.len() / 2).copied().unwrap_or(0)
-        };
-        let least = self.faults.iter().min().copied().unwrap_or(0);
-        println!(
-            "{} seeds, {} commands (median {}), {} records replayed, {} effects, faults median {} least {least}, {:.1?}",
-            self.seeds,
-            self.tally.commands,
-            median(&self.commands),
-            self.records,
-            self.tally.effects,
-            median(&self.faults),
-            took
-        );
-        let line = |title: &str, entries: Vec<String>| println!("{title}: {}", entries.join(", "));
-        line("faults", self.tally.faults.iter().map(|(fault, count)| format!("{} {count}", fault.name())).collect());
-        line("crashes", self.tally.crashes.iter().map(|(point, count)| format!("{} {count}", point.name())).collect());
-        line("checked", self.tally.checked.iter().map(|(name, count)| format!("{name} {count}")).collect());
-        let scarce = self.tally.together.values().min().copied().unwrap_or(0);
-        println!("each fault met each crash point in at least {scarce} seeds");
-        assert!(median(&self.commands) >= 200, "too few commands");
-        assert!(least >= FAULTS_MIN, "a seed met {least} faults");
-    }
-
-    fn check_coverage(&self) {
-        for fault in Fault::ALL {
-            for point in CrashPoint::ALL {
-                let met = self.tally.together.get(&(*fault, *point)).copied().unwrap_or(0);
-                assert!(met >= TOGETHER_MIN, "{} met {} in {met} seeds", fault.name(), point.name());
-            }
-        }
-        for name in INVARIANTS {
-            assert!(self.tally.checked.contains_key(name), "{name} never had anything to check");
-        }
-    }
-}
-
-fn seeds(from: u64, to: u64, until: Option<Instant>) -> Sum {
-    let mut sum = Sum::default();
-    for seed in from..to {
-        if until.is_some_and(|until| Instant::now() >= until) {
-            break;
-        }
-        sum.add(&run(&Options::of(seed)));
-    }
+fn run_all(from: u64, count: u64, until: Option<Instant>) -> Sum {
+    let begin = Instant::now();
+    let sum = simulate_all(from, count, until).unwrap_or_else(|failure| stop(*failure));
+    println!("{sum}\n{:.1} s", begin.elapsed().as_secs_f64());
     sum
-}
-
-/// Seeds on two threads; each seed is on one.
-fn all(from: u64, count: u64, until: Option<Instant>) -> Sum {
-    std::thread::scope(|scope| {
-        let half = count / 2;
-        let other = scope.spawn(move || seeds(from + half, from + count, until));
-        let mut sum = seeds(from, from + half, until);
-        match other.join() {
-            Ok(rest) => sum.merge(rest),
-            Err(fault) => std::panic::resume_unwind(fault),
-        }
-        sum
-    })
 }
 
 #[test]
 fn promises_hold_whatever_goes_wrong() {
-    let begin = Instant::now();
-    let sum = all(0, SEEDS, None);
-    sum.print(begin.elapsed());
-    sum.check_coverage();
+    let sum = run_all(0, SEEDS, None);
+    assert_eq!(sum.seeds, SEEDS);
+    assert_eq!(sum.shortcomings(), Vec::<String>::new());
+}
+
+fn told(seed: u64, report: &Report) -> String {
+    format!("seed {seed} hash {:016x} records {}", report.hash, report.records)
 }
 
 #[test]
-fn the_same_seed_is_the_same_run() {
-    for seed in 10_000..10_050 {
+fn the_same_seed_is_the_same_run_here_and_in_another_process() {
+    let exe = std::env::current_exe().unwrap_or_else(|fault| panic!("{fault}"));
+    let mut other = Command::new(exe);
+    other.args(["--ignored", "--exact", "tell_hashes", "--nocapture"]);
+    let other = other.output().unwrap_or_else(|fault| panic!("{fault}"));
+    let other = String::from_utf8_lossy(&other.stdout);
+    for seed in 10_000..10_000 + SEEDS_AGAIN {
         let options = Options::of(seed);
         let (first, second) = (run(&options), run(&options));
-        assert_eq!(first.hash, second.hash, "{options}");
+        assert_eq!(told(seed, &first), told(seed, &second), "{options}");
         assert_eq!(first.tally, second.tally, "{options}");
-        assert_ne!(first.hash, run(&Options { commands: options.commands + 20, ..options }).hash);
+        assert!(other.contains(&told(seed, &first)), "{options}: elsewhere it went another way:\n{other}");
+        let longer = Options { commands: options.commands + 20, ..options };
+        assert_ne!(first.hash, run(&longer).hash, "{longer}");
     }
 }
 
-/// The faults of performing, and two of deciding that it depends on.
+/// Run by the test above, in a process of its own.
+#[test]
+#[ignore = "tells another test what happens here"]
+fn tell_hashes() {
+    for seed in 10_000..10_000 + SEEDS_AGAIN {
+        println!("{}", told(seed, &run(&Options::of(seed))));
+    }
+}
+
+/// The faults of performing, and those of deciding that it depends on.
 const SWITCHES: [Bug; 10] = [
     Bug::NoFence,
     Bug::NoInFlightMark,
@@ -206,16 +123,24 @@ fn a_failure_shrinks_and_fails_again() {
     assert_eq!(again.err().map(|failure| *failure), Some(small));
 }
 
+fn from_environment(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
 /// Run by `cargo xtask soak`.
 #[test]
 #[ignore = "as long as it is told to take"]
 fn soak() {
-    let read = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let minutes = read("WRITKEEPER_SOAK_MINUTES").unwrap_or(1);
-    let from = read("WRITKEEPER_SOAK_FROM").unwrap_or(1_000_000);
-    let begin = Instant::now();
-    let sum = all(from, 1 << 32, Some(begin + Duration::from_secs(60 * minutes)));
-    sum.print(begin.elapsed());
-    let bound = 3_000_000 / sum.seeds.max(1);
-    println!("no failure in {} seeds: with 95% confidence less than {bound} in a million fail (3/n)", sum.seeds);
+    let from = from_environment("WRITKEEPER_SOAK_FROM").unwrap_or(1_000_000);
+    let minutes = from_environment("WRITKEEPER_SOAK_MINUTES");
+    let seeds = from_environment("WRITKEEPER_SOAK_SEEDS");
+    println!("from seed {from}, seeds {seeds:?}, minutes {minutes:?}; the first: {}", Options::of(from));
+    let until = minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
+    let sum = run_all(from, seeds.unwrap_or(u64::MAX), until);
+    // None of n failed: with 95% confidence fewer than 3 in n do.
+    println!(
+        "{} seeds, none failed: with 95% confidence fewer than {:.1e} of them do (3/n)",
+        sum.seeds,
+        3.0 / sum.seeds.max(1) as f64
+    );
 }

@@ -25,7 +25,8 @@ cargo xtask <task>
   docs [--check]                 writes docs/reference (--check: only compares)
   fuzz [--seconds N] [target]    fuzzes, guided by coverage where cargo-fuzz is installed
   measure [--json] [--seed N]    figures of the shell classifier on labelled cases
-  soak [--minutes N]             simulates fresh seeds and prints what that proves
+  soak [--minutes N] [--seeds N] [--from SEED]
+                                 simulates fresh seeds and prints what that proves
   disguise --seed N [COMMAND]    disguises of a dangerous command, with their class
 ";
 

@@ -82,11 +82,10 @@ impl Stage {
     /// A person answers one open question whether something happened.
     fn resolve(&mut self, jobs: &mut Vec<Job>) {
         let rows = self.store.durable().scan(&self.tenant, Kind::Escalation, None, 1_000).unwrap_or_default();
-        let open = rows.into_iter().filter_map(|(key, row)| match row {
-            Row::Escalation(row) if row.kind == QuestionKind::Doubt && row.state == EscalationState::Open => {
-                Some((key.entity.parts().0.to_owned(), row))
-            }
-            _ => None,
+        let open = rows.into_iter().filter_map(|(key, row)| {
+            let Row::Escalation(row) = row else { return None };
+            let asks = row.kind == QuestionKind::Doubt && row.state == EscalationState::Open;
+            asks.then(|| (key.entity.parts().0.to_owned(), row))
         });
         let open: Vec<_> = open.collect();
         let Some((question, row)) = self.random.pick(&open).cloned() else { return };
@@ -104,7 +103,6 @@ impl Stage {
             question,
             decision: decision.to_owned(),
             digest: row.digest,
-            groups: vec!["desk".to_owned()],
             reason: "looked".to_owned(),
         };
         let job = self.change(person(), Act::Resolve(Box::new(answer)), Origin::Other);
@@ -121,35 +119,32 @@ impl Stage {
             if lifts {
                 Act::Lift { agent, status, because }
             } else {
-                *self.tally.faults.entry(Fault::Suspension).or_default() += 1;
+                self.tally.strike(Fault::Suspension, self.step);
                 Act::Restrict { agent, status, because, actions: Vec::new() }
             }
         } else if self.options.faults.has(Fault::Halt) {
             if lifts {
                 Act::Resume { because }
             } else {
-                *self.tally.faults.entry(Fault::Halt).or_default() += 1;
+                self.tally.strike(Fault::Halt, self.step);
                 Act::Halt { because }
             }
         } else {
             return;
         };
-        let actor = match act {
-            Act::Restrict { .. } if self.random.chance(300) => Actor::Monitor("watch".to_owned()),
-            _ => person(),
-        };
+        let watched = matches!(act, Act::Restrict { .. }) && self.random.chance(300);
+        let actor = if watched { Actor::Monitor("watch".to_owned()) } else { person() };
         let job = self.change(actor, act, Origin::Other);
         jobs.push(job);
     }
 
     fn undo(&mut self, jobs: &mut Vec<Job>) {
         let rows = self.store.durable().scan(&self.tenant, Kind::Intent, None, 1_000).unwrap_or_default();
-        let done = rows.into_iter().filter_map(|(key, row)| match row {
-            Row::Intent(row) if row.state == IntentState::Succeeded => {
-                let free = row.running.is_some_and(|running| running.undoes.is_none() && running.undone_by.is_none());
-                free.then(|| key.entity.parts().0.to_owned())
-            }
-            _ => None,
+        let done = rows.into_iter().filter_map(|(key, row)| {
+            let Row::Intent(row) = row else { return None };
+            let running = row.running.filter(|_| row.state == IntentState::Succeeded)?;
+            let free = running.undoes.is_none() && running.undone_by.is_none();
+            free.then(|| key.entity.parts().0.to_owned())
         });
         let done: Vec<String> = done.collect();
         let Some(intent) = self.random.pick(&done).cloned() else { return };
@@ -222,8 +217,9 @@ impl Stage {
     fn hand_out(&mut self, place: usize, job: &Job, done: &Done) -> Result<(), Broken> {
         if let Origin::Call(number) = job.origin {
             let Some(call) = self.calls.get_mut(number) else { return Ok(()) };
+            self.checker.acknowledged(call, &done.answer.to_line())?;
             call.unknown = false;
-            return self.checker.acknowledged(&call.id, call.key.as_deref(), &done.answer.to_line());
+            return Ok(());
         }
         self.told(place, job.origin, Some(done));
         Ok(())

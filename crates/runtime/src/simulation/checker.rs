@@ -2,7 +2,9 @@
 
 mod legal;
 
-use super::provider::{Became, Logged};
+use super::faults::Looks;
+use super::provider::{Asks, Became, Logged};
+use super::stage::Call;
 use crate::memory::MemoryStore;
 use crate::ports::store::{Reader, StoredRecord};
 use kernel::intent::provider_key;
@@ -87,8 +89,21 @@ pub struct Checker {
     effects: BTreeMap<String, u64>,
     applied: BTreeMap<String, u64>,
     log: usize,
-    /// How often each invariant had something to check.
-    pub checked: BTreeMap<&'static str, u64>,
+    /// What is held and used up of each resource, kept up to date with every step; summed anew now and then.
+    sums: BTreeMap<String, Sums>,
+    summed: u64,
+    /// How often each invariant was looked at, and how often it was at stake.
+    pub checked: BTreeMap<&'static str, Looks>,
+}
+
+/// Records after which the sums are formed anew from every intent.
+const SUMMED_EVERY: u64 = 64;
+
+/// What intents have of a resource.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Sums {
+    held: i64,
+    used: i64,
 }
 
 fn text<'a>(json: &'a Json, key: &str) -> &'a str {
@@ -105,6 +120,19 @@ fn count(json: &Json, key: &str) -> u64 {
 
 fn micros(json: &Json, key: &str) -> i64 {
     Instant::parse(text(json, key)).map_or(0, Instant::micros)
+}
+
+/// Enters what an intent has of its resources into sums, or takes it out again.
+fn enter(sums: &mut BTreeMap<String, Sums>, seen: &Seen, sign: i64) {
+    let (live, succeeded) = (is_live(&seen.state), seen.state == "SUCCEEDED");
+    for (resource, amount, stock) in &seen.holds {
+        if !sums.contains_key(resource) {
+            sums.insert(resource.clone(), Sums::default());
+        }
+        let Some(of) = sums.get_mut(resource) else { continue };
+        of.held += if live { sign * amount } else { 0 };
+        of.used += if *stock && succeeded { sign * amount } else { 0 };
+    }
 }
 
 fn is_live(state: &str) -> bool {
@@ -129,13 +157,24 @@ impl Checker {
             effects: BTreeMap::new(),
             applied: BTreeMap::new(),
             log: 0,
+            sums: BTreeMap::new(),
+            summed: 0,
             checked: BTreeMap::new(),
         }
     }
 
-    /// Counts a check and says how it went.
-    fn holds(&mut self, invariant: &'static str, holds: bool, said: impl FnOnce() -> String) -> Checked {
-        *self.checked.entry(invariant).or_default() += 1;
+    /// Counts a look and says how it went. An invariant is at stake where something was about to break it: a second
+    /// request, a start of someone who was stopped, a clock behind the ledger.
+    fn holds(
+        &mut self,
+        invariant: &'static str,
+        at_stake: bool,
+        holds: bool,
+        said: impl FnOnce(&Checker) -> String,
+    ) -> Checked {
+        let looks = self.checked.entry(invariant).or_default();
+        looks.times += 1;
+        looks.at_stake += u64::from(at_stake);
         let seen_from_outside = matches!(
             invariant,
             "one_effect" | "succeeded_is_true" | "failed_is_true" | "capacity" | "healed" | "replayed" | "gap_free"
@@ -143,10 +182,10 @@ impl Checker {
         if holds || self.blind && !seen_from_outside {
             return Ok(());
         }
-        Err(Broken { invariant, said: said() })
+        Err(Broken { invariant, said: said(self) })
     }
 
-    /// Looks at what is new everywhere; the texts of new records.
+    /// Looks at what is new everywhere; the leaves of new records.
     pub fn look(&mut self, store: &mut MemoryStore, log: &[Logged]) -> Result<Vec<String>, Broken> {
         self.provider(log)?;
         let fault = |problem: String| Broken { invariant: "gap_free", said: problem };
@@ -155,61 +194,84 @@ impl Checker {
             return Ok(Vec::new());
         }
         let mut touched = BTreeSet::new();
-        let mut bodies = Vec::with_capacity(fresh.len());
+        let mut leaves = Vec::with_capacity(fresh.len());
         for record in fresh {
-            bodies.push(self.record(record, &mut touched)?);
+            self.record(&record, &mut touched)?;
+            leaves.push(record.leaf);
         }
         let size = store.size().unwrap_or(0);
         let seen = self.size;
-        self.holds("gap_free", size == seen, || format!("{seen} records are there, the ledger says {size}"))?;
+        self.holds("gap_free", true, size == seen, |_| format!("{seen} records are there, the ledger says {size}"))?;
+        if self.size >= self.summed + SUMMED_EVERY {
+            self.sum_anew()?;
+        }
         self.books(store)?;
         for name in touched {
             self.row(store, &name)?;
         }
-        Ok(bodies)
+        Ok(leaves)
     }
 
-    fn record(&mut self, record: StoredRecord, touched: &mut BTreeSet<String>) -> Result<String, Broken> {
+    fn record(&mut self, record: &StoredRecord, touched: &mut BTreeSet<String>) -> Checked {
         let expected = self.size;
-        self.holds("gap_free", record.index == expected, || format!("{} follows {expected}", record.index))?;
+        self.holds("gap_free", true, record.index == expected, |_| format!("{} follows {expected}", record.index))?;
         self.size += 1;
-        let body = record.body.map(|(body, _)| body).unwrap_or_default();
+        let body = record.body.as_ref().map(|(body, _)| body.as_str()).unwrap_or_default();
         let json = Json::parse_within(body.as_bytes(), &Bounds::OWN).unwrap_or(Json::Null);
         let at = micros(&json, "at");
         let last = self.last;
-        self.holds("monotone_instants", at >= last, || format!("{at} after {last}"))?;
+        // A clock that is behind moves the ledger by the least there is.
+        let behind = at == last.saturating_add(1);
+        self.holds("monotone_instants", behind, at >= last, |_| format!("{at} after {last}"))?;
         self.last = at;
         let accepted = text(&json, "verdict") == "ACCEPT";
+        let result = json.get("result").unwrap_or(&Json::Null);
         match text(&json, "kind") {
-            "decision" => self.decision(&json, accepted)?,
-            "intent_expired" => {
-                let result = json.get("result").cloned().unwrap_or(Json::Null);
-                self.moved(text(&result, "intent"), "CANCELLED", Via::Time, &result, at, touched)?;
+            "decision" => self.decision(&json, accepted),
+            "intent_expired" => self.moved(text(result, "intent"), "CANCELLED", Via::Time, result, touched),
+            "intent_moved" => self.moved(text(result, "intent"), text(result, "state"), Via::Time, result, touched),
+            kind if accepted => self.change(kind, &json, at, touched),
+            kind => {
+                self.refused(kind, &json, at);
+                Ok(())
             }
-            "intent_moved" => {
-                let result = json.get("result").cloned().unwrap_or(Json::Null);
-                self.moved(text(&result, "intent"), text(&result, "state"), Via::Time, &result, at, touched)?;
-            }
-            kind if accepted => self.change(kind, &json, at, touched)?,
-            _ => {}
         }
-        Ok(body)
+    }
+
+    /// What was refused shows which promises somebody tried to break.
+    fn refused(&mut self, kind: &str, json: &Json, at: i64) {
+        let command = json.get("command").unwrap_or(&Json::Null);
+        let Some(seen) = self.intents.get(text(command, "intent")) else { return };
+        let (mut stopped, mut late, mut foreign) = (false, false, false);
+        if kind == "start" {
+            stopped = self.halted || !seen.undoes && self.is_suspended(&seen.agent);
+            late = seen.doubts == 0 && (at > seen.valid_until || at > seen.lease_until);
+        }
+        if matches!(kind, "start" | "outcome") {
+            foreign = count(command, "epoch") != seen.epoch;
+        }
+        let stakes = [("no_start_after_stop", stopped), ("no_start_after_time", late), ("single_owner", foreign)];
+        for (invariant, at_stake) in stakes {
+            self.checked.entry(invariant).or_default().at_stake += u64::from(at_stake);
+        }
     }
 
     fn decision(&mut self, json: &Json, accepted: bool) -> Checked {
         let id = text(json, "proposal_id").to_owned();
         *self.decisions.entry(id.clone()).or_default() += 1;
         let twice = self.decisions.get(&id).is_some_and(|times| *times > 1);
-        self.holds("acknowledged_is_logged_once", !twice, || format!("{id} was decided twice"))?;
+        self.holds("acknowledged_is_logged_once", false, !twice, |_| format!("{id} was decided twice"))?;
+        let agent = text(json, "agent");
+        let stopped = self.halted || self.is_suspended(agent);
+        self.holds("no_accept_after_stop", stopped, !(accepted && stopped), |_| {
+            format!("{id} of {agent} was accepted")
+        })?;
         if !accepted {
             return Ok(());
         }
-        let agent = text(json, "agent").to_owned();
-        let stopped = self.halted || self.is_suspended(&agent);
-        self.holds("no_accept_after_stop", !stopped, || format!("{id} of {agent} was accepted"))?;
         let Some(intent) = json.get("intent").filter(|intent| intent.get("id").is_some()) else { return Ok(()) };
-        let params = json.get("proposal").and_then(|proposal| proposal.get("params")).cloned().unwrap_or(Json::Null);
-        self.learn(intent, &agent, number(&params, "amount"));
+        let params = json.get("proposal").and_then(|proposal| proposal.get("params")).unwrap_or(&Json::Null);
+        self.learn(intent, agent, number(params, "amount"));
         Ok(())
     }
 
@@ -238,6 +300,7 @@ impl Checker {
             class,
             effect_key,
         };
+        enter(&mut self.sums, &seen, 1);
         self.intents.insert(text(intent, "id").to_owned(), seen);
     }
 
@@ -246,45 +309,44 @@ impl Checker {
     }
 
     fn change(&mut self, kind: &str, json: &Json, at: i64, touched: &mut BTreeSet<String>) -> Checked {
-        let command = json.get("command").cloned().unwrap_or(Json::Null);
-        let result = json.get("result").cloned().unwrap_or(Json::Null);
-        let name = text(&command, "intent").to_owned();
+        let command = json.get("command").unwrap_or(&Json::Null);
+        let result = json.get("result").unwrap_or(&Json::Null);
+        let name = text(command, "intent");
         match kind {
-            "restrict" if text(&command, "status") == "SUSPENDED" => {
-                let by = self.suspended.entry(text(&command, "agent").to_owned()).or_default();
+            "restrict" if text(command, "status") == "SUSPENDED" => {
+                let by = self.suspended.entry(text(command, "agent").to_owned()).or_default();
                 by.insert(text(json, "actor").to_owned());
             }
             "lift" => {
-                self.suspended.remove(text(&command, "agent"));
+                self.suspended.remove(text(command, "agent"));
             }
             "halt" => self.halted = true,
             "resume" => self.halted = false,
-            "claim" => self.claimed(&name, &result, at, touched)?,
-            "start" => self.started(&name, &command, &result, at, touched)?,
+            "claim" => self.claimed(name, result, touched)?,
+            "start" => self.started(name, command, result, at, touched)?,
             "outcome" => {
                 let late = result.get("late").is_some();
-                let state = text(&result, "state");
-                let unchanged = self.intents.get(&name).is_some_and(|seen| seen.state == state);
+                let state = text(result, "state");
+                let unchanged = self.intents.get(name).is_some_and(|seen| seen.state == state);
                 if !(late && unchanged) {
-                    let via = Via::Outcome { observed: text(&command, "observed"), late };
-                    self.moved(&name, state, via, &result, at, touched)?;
+                    let via = Via::Outcome { observed: text(command, "observed"), late };
+                    self.moved(name, state, via, result, touched)?;
                 }
             }
             "resolve" => {
-                let decision = text(&command, "decision");
+                let decision = text(command, "decision");
                 if matches!(decision, "RETRY" | "DID_NOT")
-                    && let Some(seen) = self.intents.get(&name)
+                    && let Some(seen) = self.intents.get(name)
                 {
                     *self.words.entry(seen.key.clone()).or_default() += 1;
                 }
-                self.moved(&name, text(&result, "state"), Via::Person(decision), &result, at, touched)?;
+                self.moved(name, text(result, "state"), Via::Person(decision), result, touched)?;
             }
-            "undo" => self.undone(&name, &result),
+            "undo" => self.undone(name, result),
             "answer" => {
-                let intent = json.get("intent").filter(|intent| intent.get("id").is_some()).cloned();
-                if let Some(intent) = intent {
+                if let Some(intent) = json.get("intent").filter(|intent| intent.get("id").is_some()) {
                     let amount = intent.get("params").map_or(0, |params| number(params, "amount"));
-                    self.learn(&intent, text(&intent, "agent"), amount);
+                    self.learn(intent, text(intent, "agent"), amount);
                 }
             }
             _ => {}
@@ -305,11 +367,13 @@ impl Checker {
         self.intents.insert(text(result, "undo").to_owned(), seen);
     }
 
-    fn claimed(&mut self, name: &str, result: &Json, at: i64, touched: &mut BTreeSet<String>) -> Checked {
+    fn claimed(&mut self, name: &str, result: &Json, touched: &mut BTreeSet<String>) -> Checked {
         let epoch = count(result, "epoch");
         let before = self.intents.get(name).map_or(0, |seen| seen.epoch);
-        self.holds("single_owner", epoch == before + 1, || format!("{name}: epoch {epoch} after {before}"))?;
-        self.moved(name, text(result, "state"), Via::Claim, result, at, touched)?;
+        self.holds("single_owner", before > 0, epoch == before + 1, |_| {
+            format!("{name}: epoch {epoch} after {before}")
+        })?;
+        self.moved(name, text(result, "state"), Via::Claim, result, touched)?;
         if let Some(seen) = self.intents.get_mut(name) {
             seen.epoch = epoch;
             seen.lease_until = micros(result, "lease_until");
@@ -326,18 +390,20 @@ impl Checker {
         touched: &mut BTreeSet<String>,
     ) -> Checked {
         let epoch = count(command, "epoch");
-        let Some(seen) = self.intents.get(name).cloned() else { return Ok(()) };
+        let Some(seen) = self.intents.get(name) else { return Ok(()) };
+        let claimed = seen.epoch;
         let first = !seen.started.contains(&epoch);
-        self.holds("single_owner", first && epoch == seen.epoch, || {
-            format!("{name} started under epoch {epoch}, claimed under {}", seen.epoch)
-        })?;
         let stopped = self.halted || !seen.undoes && self.is_suspended(&seen.agent);
-        self.holds("no_start_after_stop", !stopped, || format!("{name} of {} started", seen.agent))?;
-        if seen.doubts == 0 {
-            let in_time = at <= seen.valid_until && at <= seen.lease_until;
-            self.holds("no_start_after_time", in_time, || format!("{name} started at {at}"))?;
+        let fresh = seen.doubts == 0;
+        let in_time = at <= seen.valid_until && at <= seen.lease_until;
+        self.holds("single_owner", claimed > 1, first && epoch == claimed, |_| {
+            format!("{name} started under epoch {epoch}, claimed under {claimed}")
+        })?;
+        self.holds("no_start_after_stop", false, !stopped, |_| format!("{name} was started by someone stopped"))?;
+        if fresh {
+            self.holds("no_start_after_time", false, in_time, |_| format!("{name} started at {at}"))?;
         }
-        self.moved(name, text(result, "state"), Via::Start, result, at, touched)?;
+        self.moved(name, text(result, "state"), Via::Start, result, touched)?;
         if let Some(seen) = self.intents.get_mut(name) {
             seen.started.insert(epoch);
         }
@@ -350,33 +416,32 @@ impl Checker {
         state: &str,
         via: Via<'_>,
         result: &Json,
-        at: i64,
         touched: &mut BTreeSet<String>,
     ) -> Checked {
-        let Some(seen) = self.intents.get(name).cloned() else {
-            return self.holds("legal_transitions", false, || format!("{name} moved and was never accepted"));
+        let Checker { intents, sums, .. } = self;
+        let Some(seen) = intents.get_mut(name) else {
+            return self.holds("legal_transitions", true, false, |_| format!("{name} moved and was never accepted"));
         };
         let is_legal = legal::is_legal(&seen.state, state, via, &seen.class, seen.doubts);
-        let from = seen.state.clone();
-        let (doubts, class) = (seen.doubts, seen.class.clone());
-        self.holds("legal_transitions", is_legal, || {
-            format!("{name} {class}: {from} to {state} by {via:?}, {doubts}")
-        })?;
+        enter(sums, seen, -1);
+        let from = std::mem::replace(&mut seen.state, state.to_owned());
+        enter(sums, seen, 1);
+        seen.doubts += u64::from(state == "IN_DOUBT");
+        seen.asked = !text(result, "question").is_empty();
+        seen.retry = !text(result, "retry_at").is_empty();
+        let there = self.effects.contains_key(&seen.key);
+        let sent = !seen.started.is_empty();
         touched.insert(name.to_owned());
-        if let Some(seen) = self.intents.get_mut(name) {
-            seen.state = state.to_owned();
-            seen.doubts += u64::from(state == "IN_DOUBT");
-            seen.asked = !text(result, "question").is_empty();
-            seen.retry = !text(result, "retry_at").is_empty();
-        }
+        self.holds("legal_transitions", true, is_legal, |all| {
+            format!("{name}: {from} to {state} by {via:?}: {:?}", all.intents.get(name))
+        })?;
         let applied = self.applied.get(name).copied().unwrap_or(0);
         match state {
             "SUCCEEDED" if !matches!(via, Via::Person(_)) => {
-                let there = self.effects.contains_key(&seen.key);
-                self.holds("succeeded_is_true", there, || format!("{name} SUCCEEDED at {at}, and nothing happened"))
+                self.holds("succeeded_is_true", true, there, |_| format!("{name} SUCCEEDED, and nothing happened"))
             }
             "FAILED" | "CANCELLED" => {
-                self.holds("failed_is_true", applied == 0, || format!("{name} is {state} at {at}, and it happened"))
+                self.holds("failed_is_true", sent, applied == 0, |_| format!("{name} is {state}, and it happened"))
             }
             _ => Ok(()),
         }
@@ -384,59 +449,71 @@ impl Checker {
 
     /// What is new in the other side's log.
     fn provider(&mut self, log: &[Logged]) -> Checked {
-        let fresh: Vec<Logged> = log.iter().skip(self.log).cloned().collect();
+        let fresh = log.get(self.log..).unwrap_or_default();
         self.log = log.len();
         for Logged { request, became } in fresh {
-            let seen = self.intents.get(&request.intent).cloned();
-            let marked = seen.as_ref().is_some_and(|seen| seen.started.contains(&request.epoch));
-            self.holds("marked_before_sent", marked, || format!("{request:?} was never marked"))?;
-            let meant = seen.as_ref().is_some_and(|seen| seen.amount == request.amount && seen.key == request.key);
-            self.holds("sent_what_was_accepted", meant, || format!("{request:?} is not what was accepted"))?;
-            if became != Became::Applied {
-                continue;
-            }
-            *self.applied.entry(request.intent.clone()).or_default() += 1;
-            let times = self.effects.entry(request.key.clone()).or_default();
-            *times += 1;
-            let times = *times;
+            let seen = self.intents.get(&request.intent);
+            let marked = seen.is_some_and(|seen| seen.started.contains(&request.epoch));
+            let meant = seen.is_some_and(|seen| seen.amount == request.amount && seen.key == request.key);
+            let over = seen.is_some_and(|seen| matches!(seen.state.as_str(), "FAILED" | "CANCELLED"));
+            self.holds("marked_before_sent", true, marked, |_| format!("{request:?} was never marked"))?;
+            self.holds("sent_what_was_accepted", true, meant, |_| format!("{request:?} is not what was accepted"))?;
+            let applied = *became == Became::Applied;
+            let times = self.effects.get(&request.key).copied().unwrap_or(0) + u64::from(applied);
+            let again = request.asks == Asks::Effect && times > u64::from(applied);
             let allowed = 1 + self.words.get(&request.key).copied().unwrap_or(0);
-            let effect = seen.as_ref().map(|seen| seen.effect_key.clone()).unwrap_or_default();
-            self.holds("one_effect", times <= allowed, || format!("{effect} happened {times} times: {request:?}"))?;
-            let over = seen.as_ref().is_some_and(|seen| matches!(seen.state.as_str(), "FAILED" | "CANCELLED"));
-            self.holds("failed_is_true", !over, || format!("{} was over, and now it happened", request.intent))?;
+            if applied {
+                *self.applied.entry(request.intent.clone()).or_default() += 1;
+                self.effects.insert(request.key.clone(), times);
+            }
+            self.holds("one_effect", again, !applied || times <= allowed, |_| {
+                format!("it happened {times} times: {request:?}")
+            })?;
+            self.holds("failed_is_true", over, !(over && applied), |_| {
+                format!("{request:?} was over, and now it happened")
+            })?;
         }
         Ok(())
     }
 
+    /// The running sums against those over every intent.
+    fn sum_anew(&mut self) -> Checked {
+        self.summed = self.size;
+        let mut anew = BTreeMap::new();
+        for seen in self.intents.values() {
+            enter(&mut anew, seen, 1);
+        }
+        let equal = anew == self.sums;
+        self.holds("counters_are_sums", true, equal, |all| format!("the checker kept {:?} for {anew:?}", all.sums))
+    }
+
     /// Capacity and counters, from the holds of every intent.
     fn books(&mut self, store: &mut MemoryStore) -> Checked {
-        for (resource, capacity) in self.capacities.clone() {
-            let (mut held, mut used) = (0, 0);
-            for seen in self.intents.values() {
-                for (_, amount, stock) in seen.holds.iter().filter(|(name, ..)| *name == resource) {
-                    held += if is_live(&seen.state) { *amount } else { 0 };
-                    used += if *stock && seen.state == "SUCCEEDED" { *amount } else { 0 };
-                }
-            }
-            if held + used == 0 {
+        for (resource, Sums { held, used }) in self.sums.clone() {
+            let sum = held + used;
+            if sum == 0 {
                 continue;
             }
-            let sum = held + used;
-            self.holds("capacity", sum <= capacity, || format!("{resource}: {sum} of {capacity}"))?;
+            let capacity = self.capacities.get(&resource).copied().unwrap_or(0);
+            // Little enough is left that someone is refused for it.
+            let scarce = sum + capacity / 10 >= capacity;
+            self.holds("capacity", scarce, sum <= capacity, |_| format!("{resource}: {sum} of {capacity}"))?;
             let key = Key { tenant: self.tenant.clone(), entity: Entity::Resource(resource.clone()) };
             let counters = match store.get(&key) {
                 Ok(Some(Row::Resource(row))) => (row.held.to_i64(), row.consumed.to_i64()),
                 Ok(_) | Err(_) => (None, None),
             };
             let equal = counters == (Some(held), Some(used));
-            self.holds("counters_are_sums", equal, || format!("{resource}: {counters:?}, sums {held} and {used}"))?;
+            self.holds("counters_are_sums", true, equal, |_| {
+                format!("{resource}: {counters:?}, sums {held} and {used}")
+            })?;
         }
         Ok(())
     }
 
     fn row(&mut self, store: &mut MemoryStore, name: &str) -> Checked {
         let key = Key { tenant: self.tenant.clone(), entity: Entity::Intent(name.to_owned()) };
-        let Some(seen) = self.intents.get(name).cloned() else { return Ok(()) };
+        let Some(seen) = self.intents.get(name) else { return Ok(()) };
         let kept = match store.get(&key) {
             Ok(Some(Row::Intent(row))) => {
                 row.running.as_ref().map(|running| (row.state, running.epoch, running.doubts))
@@ -446,21 +523,25 @@ impl Checker {
         let equal = kept.is_some_and(|(state, epoch, doubts)| {
             state.word() == seen.state && epoch == seen.epoch && doubts == seen.doubts
         });
-        self.holds("rows_match_ledger", equal, || format!("{name}: {kept:?}, the ledger tells {seen:?}"))
+        self.holds("rows_match_ledger", true, equal, |all| {
+            format!("{name}: {kept:?}, the ledger tells {:?}", all.intents.get(name))
+        })
     }
 
-    /// A caller was answered.
-    pub fn acknowledged(&mut self, id: &str, key: Option<&str>, line: &str) -> Checked {
+    /// A caller was answered, perhaps after it had given up.
+    pub fn acknowledged(&mut self, call: &Call, line: &str) -> Checked {
+        let Call { id, key, unknown, .. } = call;
         let logged = self.decisions.get(id).copied();
-        self.holds("acknowledged_is_logged_once", logged == Some(1), || format!("{id}: {logged:?} records"))?;
+        self.holds("acknowledged_is_logged_once", *unknown, logged == Some(1), |_| {
+            format!("{id}: {logged:?} records")
+        })?;
         let Some(key) = key else { return Ok(()) };
-        match self.answers.get(key).cloned() {
-            Some(first) => self.holds("same_key_same_answer", first == line, || format!("{first} and then {line}")),
-            None => {
-                self.answers.insert(key.to_owned(), line.to_owned());
-                Ok(())
-            }
-        }
+        let Some(first) = self.answers.get(key) else {
+            self.answers.insert(key.clone(), line.to_owned());
+            return Ok(());
+        };
+        let same = first == line;
+        self.holds("same_key_same_answer", true, same, |all| format!("{:?} and then {line}", all.answers.get(key)))
     }
 
     /// Whether anything still waits for a worker.
@@ -470,14 +551,20 @@ impl Checker {
 
     /// After healing nothing hangs: what is not over has a question or is tried again.
     pub fn healed(&mut self, store: &mut MemoryStore) -> Checked {
-        for (name, seen) in self.intents.clone() {
+        self.sum_anew()?;
+        let lasting: Vec<String> =
+            self.intents.iter().filter(|(_, seen)| is_live(&seen.state)).map(|(name, _)| name.clone()).collect();
+        let doubted = self.intents.values().filter(|seen| !is_live(&seen.state) && seen.doubts > 0).count();
+        // What was in doubt and is over now is what healing is for.
+        self.checked.entry("healed").or_default().at_stake += doubted as u64;
+        for name in lasting {
+            let Some(seen) = self.intents.get(&name) else { continue };
             let open = match seen.state.as_str() {
                 "CLAIMED" | "IN_FLIGHT" => false,
                 "IN_DOUBT" => seen.retry || seen.asked && self.is_asked(store, &name),
                 _ => true,
             };
-            let waits = !is_live(&seen.state) || open;
-            self.holds("healed", waits, || format!("{name} hangs: {seen:?}"))?;
+            self.holds("healed", true, open, |all| format!("{name} hangs: {:?}", all.intents.get(&name)))?;
         }
         Ok(())
     }
@@ -496,7 +583,7 @@ impl Checker {
     pub fn replayed(&mut self, same: u64, differs: Option<(u64, String)>) -> Checked {
         let size = self.size;
         let whole = differs.is_none() && same == size;
-        self.holds("replayed", whole, || format!("{same} of {size} records are the same: {differs:?}"))
+        self.holds("replayed", true, whole, |_| format!("{same} of {size} records are the same: {differs:?}"))
     }
 
     /// How many effects there were.

@@ -118,21 +118,35 @@ impl FaultSet {
     }
 }
 
-/// How often things happened.
+/// A fault and a death meet if no more steps lie between them.
+pub const MEETS_WITHIN: u64 = 20;
+
+/// How often an invariant was looked at, and how often something was about to break it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Looks {
+    /// Looks.
+    pub times: u64,
+    /// Of those or besides them, when it was at stake.
+    pub at_stake: u64,
+}
+
+/// How often things happened in one seed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     /// Faults.
     pub faults: BTreeMap<Fault, u64>,
     /// Deaths.
     pub crashes: BTreeMap<CrashPoint, u64>,
-    /// Invariants that had something to say.
-    pub checked: BTreeMap<&'static str, u64>,
-    /// Seeds in which a fault and a place of death both occurred.
-    pub together: BTreeMap<(Fault, CrashPoint), u64>,
+    /// What invariants had to say.
+    pub checked: BTreeMap<&'static str, Looks>,
+    /// How often a fault and a place of death met: within [`MEETS_WITHIN`] steps.
+    pub met: BTreeMap<(Fault, CrashPoint), u64>,
     /// Commands that are durable.
     pub commands: u64,
     /// Effects at the other side.
     pub effects: u64,
+    struck: BTreeMap<Fault, u64>,
+    died: BTreeMap<CrashPoint, u64>,
 }
 
 impl Tally {
@@ -141,24 +155,26 @@ impl Tally {
         self.faults.values().sum()
     }
 
-    /// Takes in the tally of one seed.
-    pub fn add_seed(&mut self, seed: &Tally) {
-        for (fault, count) in &seed.faults {
-            *self.faults.entry(*fault).or_default() += count;
-            for point in seed.crashes.keys() {
-                *self.together.entry((*fault, *point)).or_default() += 1;
+    /// A fault strikes at a step.
+    pub fn strike(&mut self, fault: Fault, step: u64) {
+        *self.faults.entry(fault).or_default() += 1;
+        self.struck.insert(fault, step);
+        for (point, died) in &self.died {
+            if step <= died + MEETS_WITHIN {
+                *self.met.entry((fault, *point)).or_default() += 1;
             }
         }
-        for (point, count) in &seed.crashes {
-            *self.crashes.entry(*point).or_default() += count;
+    }
+
+    /// A process dies at a step.
+    pub fn death(&mut self, point: CrashPoint, step: u64) {
+        *self.crashes.entry(point).or_default() += 1;
+        self.died.insert(point, step);
+        for (fault, struck) in &self.struck {
+            // Clocks that differ do so all the time.
+            if *fault == Fault::ClockSkew || step <= struck + MEETS_WITHIN {
+                *self.met.entry((*fault, point)).or_default() += 1;
+            }
         }
-        for (name, count) in &seed.checked {
-            *self.checked.entry(name).or_default() += count;
-        }
-        for (pair, count) in &seed.together {
-            *self.together.entry(*pair).or_default() += count;
-        }
-        self.commands += seed.commands;
-        self.effects += seed.effects;
     }
 }

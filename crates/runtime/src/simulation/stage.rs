@@ -12,15 +12,15 @@ use crate::memory::{ManualClock, MemoryStore};
 use crate::ports::store::Reader;
 use crate::replay::replay;
 use kernel::agent::Actor;
-use kernel::change::{Act, Change, Registration};
+use kernel::change::{Act, Change, Registration, Write};
 use kernel::command::Command;
 use kernel::evaluator::Compiled;
 use kernel::ids::TENANT_DEFAULT;
 use kernel::time::Instant;
 use kernel::world::{Entity, Key};
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Steps a seed may take at most, whatever goes wrong.
 const STEPS_MAX: u64 = 6_000;
@@ -72,8 +72,29 @@ pub struct Report {
     pub hash: u64,
     /// How often things happened.
     pub tally: Tally,
-    /// Records in the ledger.
+    /// Records in the ledger, every one of them replayed.
     pub records: u64,
+    /// Steps, up to healing.
+    pub steps: u64,
+    /// How much time passed.
+    pub simulated: Duration,
+}
+
+/// Over events (FNV-1a): the same on every machine and with every compiler.
+struct EventHash(u64);
+
+impl Default for EventHash {
+    fn default() -> EventHash {
+        EventHash(0xCBF2_9CE4_8422_2325)
+    }
+}
+
+impl EventHash {
+    fn take(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+    }
 }
 
 /// Everything.
@@ -94,7 +115,7 @@ pub(super) struct Stage {
     pub steady: bool,
     pub number: u64,
     pub step: u64,
-    hash: DefaultHasher,
+    hash: EventHash,
 }
 
 impl Stage {
@@ -111,7 +132,7 @@ impl Stage {
         let mut process = || {
             let skew = if skewed { random.between(-20, 20) * SECOND } else { 0 };
             if skewed {
-                *tally.faults.entry(Fault::ClockSkew).or_default() += 1;
+                tally.strike(Fault::ClockSkew, 0);
             }
             Process { skew, tasks: (0..TASKS).map(|_| None).collect(), ..Process::default() }
         };
@@ -124,7 +145,7 @@ impl Stage {
             steady: true,
             number: 0,
             step: 0,
-            hash: DefaultHasher::new(),
+            hash: EventHash::default(),
             options,
             random,
             now,
@@ -144,7 +165,9 @@ impl Stage {
         self.tally.checked = self.checker.checked.clone();
         self.tally.effects = self.checker.effects();
         let records = self.store.durable().size().unwrap_or(0);
-        Ok(Report { hash: self.hash.finish(), tally: self.tally, records })
+        let simulated = self.now - Instant::PURE_DEFAULT.micros();
+        let simulated = Duration::from_micros(u64::try_from(simulated).unwrap_or(0));
+        Ok(Report { hash: self.hash.0, tally: self.tally, records, steps: step, simulated })
     }
 
     fn act_out(&mut self) -> Result<(), Broken> {
@@ -174,9 +197,11 @@ impl Stage {
     }
 
     fn open(&mut self) -> Result<(), Broken> {
+        let job = self.change(person(), Act::Merge(vec![Write::groups("ann", ["desk"])]), Origin::Other);
+        self.carry(0, vec![job])?;
         for contract in self.contracts.clone() {
             let registration = Registration { contract: contract.clone(), parent: None, version: None, session: None };
-            for act in [Act::Register(Box::new(registration)), Act::Activate(contract)] {
+            for act in [Act::Register(Box::new(registration)), Act::Activate { contract, expected: None }] {
                 let job = self.change(person(), act, Origin::Other);
                 self.carry(0, vec![job])?;
             }
@@ -222,13 +247,12 @@ impl Stage {
     /// The checker looks at what is new.
     pub fn look(&mut self) -> Result<(), Broken> {
         let mut durable = self.store.durable();
-        let bodies = self.checker.look(&mut durable, &self.provider.log)?;
-        for body in bodies {
-            self.hash.write(body.as_bytes());
+        for leaf in self.checker.look(&mut durable, &self.provider.log)? {
+            self.hash.take(leaf.as_bytes());
         }
-        self.hash.write_u64(self.step);
-        self.hash.write_i64(self.now);
-        self.hash.write_u64(self.provider.log.len() as u64);
+        self.hash.take(&self.step.to_be_bytes());
+        self.hash.take(&self.now.to_be_bytes());
+        self.hash.take(&(self.provider.log.len() as u64).to_be_bytes());
         Ok(())
     }
 
@@ -264,8 +288,8 @@ impl Stage {
 
     /// Whether a fault strikes now.
     pub fn hits(&mut self, fault: Fault) -> bool {
-        let Stage { options, random, tally, steady, .. } = self;
-        strikes(options, *steady, tally, fault, random)
+        let Stage { options, random, tally, steady, step, .. } = self;
+        strikes(options, *steady, tally, *step, fault, random)
     }
 
     /// Dies here, or not; what it had in hand is gone.
@@ -273,7 +297,7 @@ impl Stage {
         if !self.hits(Fault::Crash) {
             return false;
         }
-        *self.tally.crashes.entry(point).or_default() += 1;
+        self.tally.death(point, self.step);
         let down_until = self.now + self.random.between(1, 60) * SECOND;
         self.with(place, |process| {
             process.down_until = down_until;
@@ -312,7 +336,14 @@ impl Stage {
 }
 
 /// Whether a fault strikes now; counted if it does.
-pub(super) fn strikes(options: &Options, steady: bool, tally: &mut Tally, fault: Fault, random: &mut Random) -> bool {
+pub(super) fn strikes(
+    options: &Options,
+    steady: bool,
+    tally: &mut Tally,
+    step: u64,
+    fault: Fault,
+    random: &mut Random,
+) -> bool {
     if steady || !options.faults.has(fault) {
         return false;
     }
@@ -338,7 +369,7 @@ pub(super) fn strikes(options: &Options, steady: bool, tally: &mut Tally, fault:
     };
     let strikes = random.chance(rate);
     if strikes {
-        *tally.faults.entry(fault).or_default() += 1;
+        tally.strike(fault, step);
     }
     strikes
 }

@@ -189,10 +189,10 @@ impl Stage {
 
     fn ask(&mut self, place: usize, slot: usize, mut task: Task, asks: Asks) -> bool {
         let Some(request) = task.request.clone() else { return true };
-        let Stage { options, random, tally, steady, provider, now, .. } = self;
+        let Stage { options, random, tally, steady, step, provider, now, .. } = self;
         let request = Request { asks, ..request };
-        let number =
-            provider.send(request, *now, random, &mut |fault, random| strikes(options, *steady, tally, fault, random));
+        let number = provider
+            .send(request, *now, random, &mut |fault, random| strikes(options, *steady, tally, *step, fault, random));
         // The first request starts the time that is left.
         if task.tries == 0 {
             task.deadline += self.now;
