@@ -30,22 +30,22 @@ impl Stage {
     /// One thing a process does; `false` if it died of it.
     pub fn act(&mut self, place: usize, jobs: &mut Vec<Job>) -> bool {
         match self.random.below(100) {
-            0..=29 => self.call(place, jobs),
-            30..=34 => self.call_again(jobs),
-            35..=39 => self.resolve(jobs),
-            40..=43 => self.operate(jobs),
-            44..=45 => self.undo(jobs),
-            46..=54 => self.recover(place, jobs),
+            0..=15 => self.call(jobs),
+            16..=20 => self.call_again(jobs),
+            21..=25 => self.resolve(jobs),
+            26..=28 => self.operate(jobs),
+            29..=31 => self.undo(jobs),
+            32..=39 => self.recover(place, jobs),
             slot => return self.work(place, usize::from(slot % 2 == 0), jobs),
         }
         true
     }
 
-    fn call(&mut self, _place: usize, jobs: &mut Vec<Job>) {
+    fn call(&mut self, jobs: &mut Vec<Job>) {
         let id = self.mint('p');
         let agent = self.random.below(self.options.agents as u64);
         let action = *self.random.pick(&ACTIONS).unwrap_or(&"keyed");
-        let (order, amount) = (self.random.below(40), self.random.between(1, 11));
+        let (order, amount) = (self.random.below(200), self.random.between(1, 11));
         let key = self.random.chance(600).then(|| format!("k-{id}"));
         let keyed = key.as_ref().map(|key| format!(r#","idempotency_key":"{key}""#)).unwrap_or_default();
         let text = format!(
@@ -114,7 +114,7 @@ impl Stage {
         let agent = format!("a{}", self.random.below(self.options.agents as u64));
         let because = "odd".to_owned();
         let status = AgentStatus::Suspended;
-        let lifts = self.random.chance(600);
+        let lifts = self.random.chance(750);
         let act = if self.options.faults.has(Fault::Suspension) && self.random.chance(500) {
             if lifts {
                 Act::Lift { agent, status, because }

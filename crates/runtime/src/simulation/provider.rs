@@ -107,8 +107,8 @@ impl Provider {
     ) -> u64 {
         self.sent += 1;
         let number = self.sent;
-        let way = random.between(1_000, SECOND);
-        let late = if hit(Fault::RequestLate, random) { random.between(4, 120) * SECOND } else { 0 };
+        let way = random.between(1_000, SECOND / 2);
+        let late = if hit(Fault::RequestLate, random) { random.between(4, 45) * SECOND } else { 0 };
         let lost_answer = hit(Fault::AnswerLost, random);
         let late_answer = if hit(Fault::AnswerLate, random) { random.between(4, 60) * SECOND } else { 0 };
         let travelling = Travelling {
@@ -117,7 +117,7 @@ impl Provider {
             refused: hit(Fault::Refused, random),
             broken_before: hit(Fault::BrokenBefore, random),
             broken_after: hit(Fault::BrokenAfter, random),
-            answer_after: (!lost_answer).then_some(random.between(1_000, SECOND) + late_answer),
+            answer_after: (!lost_answer).then_some(random.between(1_000, SECOND / 2) + late_answer),
             request,
         };
         if travelling.request.class == EffectClass::Keyed && hit(Fault::RequestTwice, random) {

@@ -211,8 +211,8 @@ impl Stage {
 
     fn step(&mut self) -> Result<(), Broken> {
         self.step += 1;
-        let long = self.random.chance(30);
-        let time = if long { self.random.between(5, 40) * SECOND } else { self.random.between(1_000, SECOND) };
+        let long = self.random.chance(20);
+        let time = if long { self.random.between(5, 40) * SECOND } else { self.random.between(1_000, SECOND / 3) };
         self.pass(time)?;
         let place = usize::try_from(self.random.below(self.processes.len() as u64)).unwrap_or(0);
         if self.hits(Fault::Pause) {
