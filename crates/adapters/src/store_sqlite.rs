@@ -7,6 +7,8 @@ mod fault;
 mod hot;
 mod key;
 mod load;
+mod log;
+mod packed;
 mod queue;
 mod read;
 mod save;
@@ -22,9 +24,10 @@ use fault::{commit_fault, start_fault};
 use hot::HotRows;
 use kernel::time::Instant;
 use kernel::world::KeySet;
+use log::Log;
 use queue::Queue;
 use runtime::ports::clock::{Clock, decision_instant};
-use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
+use runtime::ports::store::{BatchId, Committed, Fold, Reader, Records, RecordsFold, Store, StoreFault};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +41,8 @@ const SETTLING_WAIT: Duration = Duration::from_secs(2);
 
 /// A store in a SQLite file.
 pub struct SqliteStore {
+    // Before the connection, so that what helps it ends first.
+    log: Log,
     connection: Connection,
     queue: Queue,
     hot: HotRows,
@@ -78,7 +83,10 @@ impl SqliteStore {
         let mut connection = connection::writer(&path)?;
         schema::migrate(&mut connection)?;
         drop(turn);
+        let log = Log::of(&path);
+        log.watch(&mut connection)?;
         Ok(SqliteStore {
+            log,
             connection,
             queue,
             hot: HotRows::default(),
@@ -105,6 +113,15 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+        self.transact_while_sealing(batch, keys, &mut |world, at| Records::ready(fold(world, at)))
+    }
+
+    fn transact_while_sealing(
+        &mut self,
+        batch: BatchId,
+        keys: &KeySet,
+        fold: &mut RecordsFold<'_>,
+    ) -> Result<Committed, StoreFault> {
         let turn = self.queue.wait()?;
         let transaction =
             Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(start_fault)?;
@@ -118,15 +135,15 @@ impl Store for SqliteStore {
         let changes = world.take_changes();
         let committed = Committed { at, first: head.size, clock_ran_backwards };
         self.last_seen = Some(at);
-        if records.is_empty() && changes.is_empty() {
+        let count = records.count();
+        if count == 0 && changes.is_empty() {
             // Nothing can be lost, so nothing needs to reach the disk: a round that only asked for keys is cheap.
             transaction.rollback().map_err(fault)?;
             self.hot = hot;
             return Ok(committed);
         }
-        save::rows(&transaction, &changes, head.size)?;
-        save::records(&transaction, &records, head.size)?;
-        save::head(&transaction, head.size.saturating_add(records.len() as u64), at)?;
+        save::batch(&transaction, &changes, records, head.size)?;
+        save::head(&transaction, head.size.saturating_add(count as u64), at)?;
         save::writer(&transaction, &self.process, batch, head.size)?;
         if !self.is_known {
             save::forget_old_writers(&transaction)?;
@@ -136,6 +153,7 @@ impl Store for SqliteStore {
         self.is_known = true;
         hot.take_over(changes);
         self.hot = hot;
+        self.log.after_commit(&self.connection);
         Ok(committed)
     }
 
@@ -144,6 +162,7 @@ impl Store for SqliteStore {
         // What an interrupted commit left in this connection must not come to life later.
         self.hot = HotRows::default();
         self.connection = connection::writer(&self.path)?;
+        self.log.watch(&mut self.connection)?;
         let transaction =
             Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(start_fault)?;
         let found = transaction
