@@ -4,7 +4,7 @@
 #![expect(clippy::panic, reason = "a test that cannot go on should stop loudly")]
 
 use kernel::bugs::{Bug, with};
-use runtime::simulation::{Failure, Fault, Options, Report, Sum, shrink, simulate, simulate_all};
+use runtime::simulation::{Failure, Options, Report, Sum, shrink, simulate, simulate_all};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -93,9 +93,7 @@ const SWITCHES: [Bug; 10] = [
 
 fn found(bug: Bug, blind: bool) -> Option<(u64, Failure)> {
     (0..if blind { SEEDS_BLIND } else { SEEDS_TO_FIND }).find_map(|seed| {
-        let options = Options::of(20_000 + seed);
-        // What a request that arrives late can do is the hardest to meet.
-        let options = Options { blind, faults: options.faults.with(Fault::RequestLate), ..options };
+        let options = Options { blind, ..Options::of(20_000 + seed) };
         with(bug, || simulate(&options)).err().map(|failure| (seed + 1, *failure))
     })
 }
