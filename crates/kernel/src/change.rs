@@ -282,6 +282,8 @@ impl Act {
                 let mut members = Object::from_iter([
                     ("agent".to_owned(), text(&contract.contract.agent)),
                     ("contract".to_owned(), Json::text(contract.digest.to_string())),
+                    // Nobody may have registered it, and then its words stand nowhere else.
+                    ("text".to_owned(), contract.contract.to_json()),
                 ]);
                 members.extend(expected.map(|digest| ("expected".to_owned(), Json::text(digest.to_string()))));
                 Json::Object(members)

@@ -184,6 +184,15 @@ fn a_suspended_agent_stays_suspended_however_often_it_comes_back() {
     check(&bench.refund("B", 500), "REJECT NOT_ALLOWED, BUDGET_EXCEEDED");
 }
 
+/// The bench replays its records at the end: the record of an activation must say what was activated.
+#[test]
+fn an_operator_may_activate_a_contract_that_nobody_registered() {
+    let bench = bench();
+    let other = compiled(&CONTRACT.replace("<= 50", "<= 5").replace("<= 100", "<= 6"));
+    check(&bench.change(operator(), Act::Activate { contract: other, expected: None }), "ACCEPT");
+    check(&bench.refund("A", 10), "REJECT NOT_ALLOWED");
+}
+
 #[test]
 fn a_new_contract_counts_from_its_activation_on() {
     let bench = bench();

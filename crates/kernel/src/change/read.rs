@@ -28,7 +28,9 @@ pub fn act(kind: &str, command: &Json, contracts: &mut dyn Contracts) -> Option<
     Some(match kind {
         "register" => Act::Register(Box::new(registration(command, contracts)?)),
         "activate" => Act::Activate {
-            contract: contracts.known(digest("contract")?)?,
+            contract: contracts
+                .compile(command.get("text")?)
+                .filter(|contract| digest("contract") == Some(contract.digest))?,
             expected: match command.get("expected") {
                 Some(_) => Some(digest("expected")?),
                 None => None,
