@@ -8,6 +8,7 @@ mod fuzz;
 mod measure;
 mod process;
 mod repository;
+mod soak;
 mod suite;
 mod tidy;
 
@@ -24,6 +25,8 @@ cargo xtask <task>
   docs [--check]                 writes docs/reference (--check: only compares)
   fuzz [--seconds N] [target]    fuzzes, guided by coverage where cargo-fuzz is installed
   measure [--json] [--seed N]    figures of the shell classifier on labelled cases
+  soak [--minutes N] [--seeds N] [--from SEED]
+                                 simulates fresh seeds and prints what that proves
   disguise --seed N [COMMAND]    disguises of a dangerous command, with their class
 ";
 
@@ -56,6 +59,7 @@ fn run(words: &[&str]) -> Result<bool> {
         ["docs", "--check"] => docs::run(docs::Mode::Check),
         ["fuzz", options @ ..] => fuzz::run(options),
         ["measure", options @ ..] => measure::run(options),
+        ["soak", options @ ..] => soak::run(options),
         ["disguise", options @ ..] => disguise::run(options),
         [task, ..] => bail!("`{task}` with these options is not a task\n\n{HELP}"),
     }
