@@ -16,7 +16,7 @@ use kernel::ledger::keys::{KeyId, NoteSigner, VerifierKey};
 use kernel::ledger::merkle::TreeHash;
 use kernel::ledger::note::Note;
 use kernel::ledger::publish::{History, may_sign};
-use runtime::crash::crash_point;
+use runtime::crash::around;
 use runtime::ports::signer::{Signer, SignerFault, Stated};
 use std::fs::File;
 use std::io::ErrorKind;
@@ -140,7 +140,7 @@ impl FileSigner {
         private_folder(&place).map_err(|error| unavailable(&place, error))?;
         let moved = |name: &str| {
             let (old, new) = (self.folder.join(name), place.join(name));
-            match std::fs::rename(&old, &new) {
+            match around("signer.move", || std::fs::rename(&old, &new)) {
                 Err(error) if error.kind() != ErrorKind::NotFound => Err(unavailable(&old, error)),
                 _ => Ok(()),
             }
@@ -206,8 +206,7 @@ impl FileSigner {
     }
 
     fn keep_keyring(&self, keyring: &Keyring) -> Result<(), SignerFault> {
-        crash_point("keys.before_rename");
-        write(&self.folder.join("keyring"), keyring.to_string().as_bytes(), 0o644)
+        around("keys.keep", || write(&self.folder.join("keyring"), keyring.to_string().as_bytes(), 0o644))
     }
 
     fn keep_stated(&self, stated: &Stated) -> Result<(), SignerFault> {

@@ -148,10 +148,12 @@ pub struct PersonAnswer {
 impl Runtime {
     /// Starts the writer on a store.
     pub fn start(store: Box<dyn Store>, options: Options) -> Result<Runtime, StoreFault> {
+        crate::crash::switch_on_wanted_fault();
         let contracts = Contracts::new(store.reader()?, options.strangers.clone())?;
         let lanes = Arc::new(Lanes::new(options.bounds));
         let serving = lanes.clone();
         let spawned = std::thread::Builder::new().name("writer".to_owned());
+        // no crash point: a thread, which no other process sees
         let writer = spawned.spawn(move || sequencer::serve(store, &serving));
         let writer = writer.map_err(|error| StoreFault::Unavailable(format!("no thread for the writer: {error}")))?;
         let inner = Arc::new(Inner { lanes, contracts, options });

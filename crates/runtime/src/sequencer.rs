@@ -1,10 +1,12 @@
 //! The writer: one thread that carries batches into transactions and hands answers out after the commit only.
 
 use crate::answer_slot::Giver;
+use crate::crash::around;
 use crate::lanes::{Lane, Lanes};
 use crate::mint::Minted;
 use crate::ports::store::{BatchId, Store, StoreFault};
 use kernel::apply::apply;
+use kernel::bugs::{self, Bug};
 use kernel::command::{Command, RefusedInput};
 use kernel::finding::{Finding, Gate};
 use kernel::ids::Digest;
@@ -137,6 +139,7 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
                 }
                 std::thread::sleep(Duration::from_millis(u64::from(conflicts) * 3));
             }
+            Ok(Err(StoreFault::Ambiguous(_))) if bugs::on(Bug::AmbiguousRetried) => {}
             Ok(Err(StoreFault::Ambiguous(problem))) => match settled(store, batch) {
                 Some(true) => return hand_out(jobs, outcomes, judged_at),
                 Some(false) if conflicts < CONFLICTS_MAX => conflicts += 1,
@@ -171,6 +174,7 @@ fn folded(world: &mut World, jobs: &[Job], at: Instant) -> (Vec<Outcome>, Vec<Se
     }
     let sealed = std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel::<Vec<Record>>();
+        // no crash point: a thread, which no other process sees
         let other = scope.spawn(move || receiver.iter().flat_map(|records| seal(&records)).collect());
         let mut count = 0;
         for chunk in jobs.chunks(CHUNK) {
@@ -217,7 +221,7 @@ fn hand_out(jobs: Vec<Job>, outcomes: Vec<Outcome>, at: Instant) -> Vec<Job> {
     let mut again = Vec::new();
     for (mut job, outcome) in jobs.into_iter().zip(outcomes) {
         match outcome {
-            Outcome::Done(done) => job.giver.give(Reply::Done { done, at }),
+            Outcome::Done(done) => around("sequencer.answer", || job.giver.give(Reply::Done { done, at })),
             Outcome::Prepare => job.giver.give(Reply::Prepare),
             Outcome::Need(keys) => {
                 job.rounds = job.rounds.saturating_add(1);
