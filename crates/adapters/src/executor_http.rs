@@ -58,7 +58,7 @@ impl Executor for HttpExecutor {
                     Some(false) => {}
                     None => return Observation::unknown(format!("HTTP {status} when asked to fence")),
                 },
-                Sent::NotSent(problem) | Sent::Broken(problem) => {
+                Sent::Withheld(problem) | Sent::Broken(problem) => {
                     return Observation::unknown(format!("it could not be fenced: {problem}"));
                 }
             }
@@ -66,7 +66,7 @@ impl Executor for HttpExecutor {
         let left = attempt.deadline.saturating_sub(begin.elapsed());
         match self.send(attempt, None, &Json::Object(attempt.params.clone()), left) {
             Sent::Answered(status, body) => observed(status, &body),
-            Sent::NotSent(problem) => Observation::negative(problem),
+            Sent::Withheld(problem) => Observation::negative(problem),
             Sent::Broken(problem) => Observation::unknown(problem),
         }
     }
@@ -95,7 +95,7 @@ fn applied(status: u16, body: &[u8]) -> Option<bool> {
 
 enum Sent {
     /// Nothing left this machine.
-    NotSent(String),
+    Withheld(String),
     /// Nobody knows what arrived.
     Broken(String),
     /// Status and body.
@@ -106,7 +106,7 @@ impl HttpExecutor {
     fn send(&self, attempt: &Attempt, step: Option<&str>, body: &Json, within: std::time::Duration) -> Sent {
         let request = match self.request(attempt, step, body) {
             Ok(request) => request,
-            Err(problem) => return Sent::NotSent(problem),
+            Err(problem) => return Sent::Withheld(problem),
         };
         let config = Agent::config_builder()
             .timeout_global(Some(within))
@@ -169,19 +169,24 @@ impl HttpExecutor {
     }
 }
 
-/// What an error says about whether anything was sent.
+/// What an error says about whether anything was sent. The library's own words may quote what was sent.
 fn unsent(error: &Error) -> Sent {
-    match error {
-        Error::Io(problem) if problem.kind() == std::io::ErrorKind::ConnectionRefused => {
-            Sent::NotSent("the connection was refused".to_owned())
-        }
-        Error::HostNotFound => Sent::NotSent("the host is unknown".to_owned()),
-        Error::Other(problem) if problem.is::<Refused>() => Sent::NotSent(problem.to_string()),
-        Error::Io(problem) => Sent::Broken(format!("the connection broke: {}", problem.kind())),
-        Error::Timeout(_) => Sent::Broken("no answer in time".to_owned()),
-        // The library's other words may quote what was sent.
-        _ => Sent::Broken("the request was not answered".to_owned()),
+    if let Error::Io(problem) = error {
+        return match problem.kind() == std::io::ErrorKind::ConnectionRefused {
+            true => Sent::Withheld("the connection was refused".to_owned()),
+            false => Sent::Broken(format!("the connection broke: {}", problem.kind())),
+        };
     }
+    if let Error::HostNotFound = error {
+        return Sent::Withheld("the host is unknown".to_owned());
+    }
+    if let Error::Other(problem) = error
+        && problem.is::<Refused>()
+    {
+        return Sent::Withheld(problem.to_string());
+    }
+    let late = matches!(error, Error::Timeout(_));
+    Sent::Broken(if late { "no answer in time" } else { "the request was not answered" }.to_owned())
 }
 
 /// Method and address as the contract writes them.

@@ -1,12 +1,15 @@
 //! Where the runtime meets the world. No business rule lives here.
 
 pub mod addresses;
+pub mod advisor;
 pub mod durable_file;
 pub mod executor_command;
 pub mod executor_http;
 pub mod export_files;
+pub mod http_client;
 pub mod measure;
 pub mod open;
+pub mod program;
 pub mod secrets;
 pub mod signer_file;
 pub mod spilled_rows;

@@ -1,11 +1,13 @@
 //! The command line: what can be typed. Help texts live here and nowhere else.
 
+pub mod guard;
 pub mod kept;
 pub mod performing;
 pub mod proof;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, ReportArgs, SwitchArgs};
+use guard::{AlwaysArgs, BreakGlassArgs, DoctorArgs, HookArgs, InitArgs};
+use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, PeopleArgs, ReportArgs, SwitchArgs, TickArgs};
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
 use std::path::PathBuf;
@@ -15,7 +17,7 @@ pub const WELCOME: &str = "\
 Writkeeper decides what AI agents may do: agents propose, contracts judge, every verdict is exact and explained.
 
 Next steps:
-  writkeeper demo                                     see it stop five expensive mistakes
+  writkeeper demo                                     see it stop six expensive mistakes
   writkeeper contract new --template refunds          start a contract of your own
   writkeeper decide --contract refunds.yaml < lines   judge proposals, one JSON object a line
 
@@ -39,12 +41,12 @@ Ask people
   escalations  What waits for an answer; answer it
 
 Prove
-  flows        What happened in a flow, in order
   report       What was decided, and why
   ledger       Seal decisions, hand them out with proofs
   verify       Check receipts and whole ledgers, offline
 
 Run
+  init         Guard a coding agent: Claude Code, Codex, Cursor, Gemini, Qwen, Copilot
   agents       Register, activate, restrict and list agents
   run          Perform what was accepted
   halt, resume Accept nothing; judge again
@@ -87,6 +89,10 @@ pub enum Command {
     Explain(ExplainArgs),
     /// What waits for an answer; answer it
     Escalations(EscalationsArgs),
+    /// Who is in which group; only members of a contract's approvers answer its questions
+    People(PeopleArgs),
+    /// Let time act: end questions nobody answered, remind people, call off what nobody started
+    Tick(TickArgs),
     /// What happened in a flow, in order
     Flows(FlowsArgs),
     /// What was decided, why, and what observing contracts would have stopped
@@ -97,6 +103,16 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Sign proposals on the agent's side
     Sign(SignArgs),
+    /// Guard a coding agent: contract, store and the host's hooks
+    Init(InitArgs),
+    /// What is guarded, what drifted, how long a call takes
+    Doctor(DoctorArgs),
+    /// Allow exactly what was asked about for a while, as a line of the contract
+    Always(AlwaysArgs),
+    /// Ask no questions for a short while; who and why is recorded
+    BreakGlass(BreakGlassArgs),
+    /// Judge one call of an agent's host; hosts run this
+    Hook(HookArgs),
     /// Register, activate, restrict and list agents
     Agents(AgentsArgs),
     /// Perform what was accepted, each effect at most once without a person

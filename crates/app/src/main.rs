@@ -6,6 +6,8 @@ mod contract_file;
 mod diagnostics;
 mod exit;
 mod files;
+mod guard;
+mod hooks;
 mod store;
 mod terminal;
 
@@ -57,7 +59,14 @@ fn run(command: Option<Command>) -> anyhow::Result<Exit> {
         Command::Contract(command) => commands::contract::run(&command),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Shell(command) => commands::shell::run(&command),
+        Command::Init(args) => commands::init::run(&args),
+        Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Always(args) => commands::always::run(&args),
+        Command::BreakGlass(args) => commands::break_glass::run(&args),
+        Command::Hook(args) => commands::hook::run(&args),
         Command::Agents(args) => commands::agents::run(&args),
+        Command::People(args) => commands::people::run(&args),
+        Command::Tick(args) => commands::tick::run(&args),
         Command::Flows(args) => commands::flows::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Intents(args) => commands::intents::run(&args),

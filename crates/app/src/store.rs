@@ -8,6 +8,7 @@ pub use ledger::Ledger;
 
 use crate::exit::{Exit, Failure, InvalidData, StoreUnavailable, UsageError};
 use crate::terminal::{self, echo};
+use adapters::advisor::PluginAdvisor;
 use adapters::open::{OpenOptions, open_store, view_store};
 use adapters::system_clock::SystemClock;
 use kernel::agent::Actor;
@@ -43,26 +44,41 @@ pub fn create(location: &str) -> anyhow::Result<Runtime> {
     Ok(runtime)
 }
 
+/// The store of the name nobody typed.
+const UNNAMED: &str = "writkeeper.db";
+
+/// Where a store lies: what was named; where nothing was and nothing lies here, the store of the guard around us.
+pub fn location(named: &str) -> String {
+    if named != UNNAMED || Path::new(named).exists() {
+        return named.to_owned();
+    }
+    let guard = std::env::current_dir().ok().and_then(|here| crate::guard::place::Guard::find(&here));
+    let store = guard.map(|guard| guard.store()).filter(|store| store.is_file());
+    store.map_or_else(|| named.to_owned(), |store| store.to_string_lossy().into_owned())
+}
+
 /// Starts a runtime on a store that must be there.
-pub fn open(location: &str) -> anyhow::Result<Runtime> {
-    open_with(location, Arc::new(SystemClock))
+pub fn open(named: &str) -> anyhow::Result<Runtime> {
+    open_with(named, Arc::new(SystemClock))
 }
 
 /// The same, by another clock.
-pub fn open_with(location: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Runtime> {
+pub fn open_with(named: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Runtime> {
+    let location = &location(named);
     exists(location)?;
     start(location, clock, None)
 }
 
 /// A runtime on a store that must be there and is only looked at: it makes nothing and waits for nobody.
-pub fn view(location: &str) -> anyhow::Result<Runtime> {
+pub fn view(named: &str) -> anyhow::Result<Runtime> {
+    let location = &location(named);
     exists(location)?;
     let store = view_store(location, Arc::new(SystemClock), options()?);
     running(location, store.map_err(|problem| unopened(location, problem))?, None)
 }
 
 fn running(location: &str, store: Box<dyn Store>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {
-    let options = Options { strangers, ..Options::default() };
+    let options = Options { strangers, advisor: Some(Arc::new(PluginAdvisor)), ..Options::default() };
     Runtime::start(store, options).map_err(|problem| unopened(location, problem))
 }
 

@@ -190,7 +190,8 @@ fn the_demo_counts_payments_in_the_bank_s_own_log() {
         ("REJECT", 1),
         ("ACCEPT REJECT", 2),
         ("ESCALATE ESCALATE REJECT ACCEPT REJECT", 3),
-        ("clean damaged", 3),
+        ("ACCEPT REJECT REJECT", 4),
+        ("clean damaged", 4),
     ];
     assert_eq!(told, expected.map(|(verdicts, payments)| (verdicts.to_owned(), payments)));
 }

@@ -127,6 +127,21 @@ fn an_export_verifies_as_file_and_as_folder_and_damage_is_named() {
 }
 
 #[test]
+fn what_nobody_reported_counts_only_for_those_who_demand_it() {
+    let desk = Desk::new();
+    let decide = |order: usize, at: &str| {
+        let arguments = format!("decide --store s.db --contract contract.yaml --context context.json --at {at}");
+        assert_eq!(desk.run(&arguments, &proposal(order, 5)).status.code(), Some(0));
+    };
+    decide(1, "2026-03-01T09:00:00Z");
+    decide(2, "2026-03-01T10:00:00Z");
+    desk.says("ledger export --store s.db --out l.export", 0);
+    let found = desk.json("verify l.export --json", 0);
+    assert_eq!((&found["unreported"], &found["intents"]["HANDED_OUT"]), (&Value::from(1), &Value::from(2)), "{found}");
+    assert!(desk.says("verify l.export --demand-reports", 2).contains("1 handed out"));
+}
+
+#[test]
 fn a_stranger_with_another_key_is_not_convinced() {
     let (desk, other) = (Desk::decided(3), Desk::decided(3));
     for desk in [&desk, &other] {

@@ -78,6 +78,12 @@ impl Desk {
         format!("{} {}", answer["verdict"].as_str().unwrap(), answer["reasons"][0].as_str().unwrap())
     }
 
+    /// Who answers.
+    fn people(&self) {
+        self.write("people.yaml", "desk: [ann, bob]\n");
+        self.says("people set people.yaml", 0);
+    }
+
     fn enroll(&self) {
         self.says("agents register --contract contract.yaml", 0);
         self.says("agents activate --contract contract.yaml", 0);
@@ -186,11 +192,16 @@ fn a_question_is_answered_once_and_for_the_bytes_shown() {
     let other = "0".repeat(64);
     let answer = |rest: &str, code| desk.says(&format!("escalations answer {short} {rest} --because yes"), code);
     assert!(answer("override --as bob", 1).contains("APPROVER_NOT_ENTITLED"));
-    assert!(answer("approve --as bob --group desk", 64).contains("override"));
-    assert!(answer(&format!("override --as bob --group desk --digest {other}"), 1).contains("APPROVAL_MISMATCH"));
-    let said = desk.json(&format!("escalations answer {short} override --as bob --group desk --because yes"));
+    assert!(desk.says("people", 0).contains("nobody is in any group"));
+    desk.write("people.yaml", "desk: [bob, carol]\nmail: [bob]\n");
+    assert!(desk.says("people set people.yaml", 0).contains("2 people changed"));
+    assert!(desk.says("people set people.yaml", 0).contains("0 people changed"));
+    assert_eq!(desk.json("people"), serde_json::json!({"desk": ["bob", "carol"], "mail": ["bob"]}));
+    assert!(answer("approve --as bob", 64).contains("override"));
+    assert!(answer(&format!("override --as bob --digest {other}"), 1).contains("APPROVAL_MISMATCH"));
+    let said = desk.json(&format!("escalations answer {short} override --as bob --because yes"));
     assert_eq!(said["intent"]["proposal"], listed["proposal_id"], "the proposal that was asked about is accepted");
-    assert!(answer("abort --as carol --group desk", 1).contains("is over: OVERRIDE by bob"));
+    assert!(answer("abort --as carol", 1).contains("is over: OVERRIDE by bob"));
     assert!(desk.says("escalations", 0).contains("nothing waits"));
     let told = desk.says("flows show flow-1", 0);
     for part in ["ESCALATE", "refused: OVERRIDE", "OVERRIDE to question", "intent", "by operator:bob"] {
@@ -208,11 +219,12 @@ fn a_modified_proposal_takes_the_place_of_the_one_asked_about() {
     desk.enroll();
     desk.pay("1", "40");
     desk.write("less.json", r#"{"agent":"bot","action":"pay","params":{"order":"1","amount":10}}"#);
-    let answer =
-        |rest: &str| desk.says(&format!("escalations answer flow-1 {rest} --as bob --group desk --because x"), 64);
+    desk.write("people.yaml", "desk: [bob]\n");
+    desk.says("people set people.yaml", 0);
+    let answer = |rest: &str| desk.says(&format!("escalations answer flow-1 {rest} --as bob --because x"), 64);
     assert!(answer("modify").contains("needs --instead FILE"));
     assert!(answer("override --instead less.json").contains("belongs to `modify`"));
-    let said = desk.json("escalations answer flow-1 modify --as bob --group desk --because x --instead less.json");
+    let said = desk.json("escalations answer flow-1 modify --as bob --because x --instead less.json");
     assert_eq!(said["intent"]["params"]["amount"], 10);
 }
 
@@ -262,6 +274,7 @@ fn a_report_counts_and_says_what_observing_would_have_stopped() {
     let desk = Desk::new();
     desk.write("contract.yaml", &format!("mode: observe{CONTRACT}"));
     desk.enroll();
+    desk.people();
     for (order, amount) in [("1", "5"), ("2", "40"), ("3", "500"), ("4", "600")] {
         desk.pay(order, amount);
     }
@@ -270,7 +283,7 @@ fn a_report_counts_and_says_what_observing_would_have_stopped() {
     assert_eq!(report["reasons"]["NOT_ALLOWED"], 2);
     assert_eq!(report["agents"]["bot"]["ACCEPT"], 1);
     assert_eq!(report["answers"], serde_json::json!({}));
-    let said = desk.json("escalations answer flow-2 abort --as bob --group desk --because no");
+    let said = desk.json("escalations answer flow-2 abort --as bob --because no");
     assert_eq!(said["result"]["state"], "ABORTED");
     assert_eq!(desk.json("report")["answers"], serde_json::json!({"ABORTED": 1}));
     assert_eq!(report["would_have_stopped"]["verdicts"]["REJECT"], 2);
@@ -329,10 +342,10 @@ fn nobody_answers_under_a_name_that_is_none_or_the_proposers() {
     let desk = Desk::new();
     desk.write("contract.yaml", &CONTRACT.replace("approvers: [desk]", "escalation: { approvers: [desk], quorum: 2 }"));
     desk.enroll();
+    desk.people();
     desk.pay("1", "40");
     let answer = |person: &str, code| {
-        let words =
-            ["escalations", "answer", "flow-1", "override", "--group", "desk", "--because", "yes", "--as", person];
+        let words = ["escalations", "answer", "flow-1", "override", "--because", "yes", "--as", person];
         let output = desk.run_words(&words, "");
         assert_eq!(output.status.code(), Some(code), "{person:?}: {}", text(&output.stderr));
         format!("{}{}", text(&output.stdout), text(&output.stderr))
@@ -558,6 +571,7 @@ fn people_see_what_others_want_instead_and_no_value_poses_as_another() {
     let agree = CONTRACT.replace("approvers: [desk]", "escalation: { approvers: [desk], quorum: 2 }");
     desk.write("contract.yaml", &agree.replace("amount: money EUR }", "amount: money EUR, note: text }"));
     desk.enroll();
+    desk.people();
     let line =
         r#"{"agent":"bot","action":"pay","params":{"order":"1","amount":40,"note":"evil amount=1"},"flow":"f-1"}"#;
     desk.run("decide --store writkeeper.db --open-flows", line);
@@ -568,7 +582,7 @@ fn people_see_what_others_want_instead_and_no_value_poses_as_another() {
         let instead =
             format!(r#"{{"agent":"bot","action":"pay","params":{{"order":"1","amount":{amount},"note":"x"}}}}"#);
         desk.write("less.json", &instead);
-        let rest = format!("modify --as {person} --group desk --because less --instead less.json");
+        let rest = format!("modify --as {person} --because less --instead less.json");
         assert!(desk.says(&format!("escalations answer f-1 {rest}"), 0).contains("1 of 2"), "two different things");
     }
     let shown = desk.says("escalations show f-1", 0);
@@ -586,13 +600,13 @@ fn people_see_what_others_want_instead_and_no_value_poses_as_another() {
 fn an_answer_is_for_the_contract_that_was_shown() {
     let desk = Desk::new();
     desk.enroll();
+    desk.people();
     desk.pay("1", "40");
     let before = desk.json("escalations")["digest"].as_str().unwrap().to_owned();
     desk.write("contract.yaml", &CONTRACT.replace("amount <= 25", "amount <= 26"));
     desk.says("agents activate --contract contract.yaml", 0);
-    let answer = |rest: &str, code| {
-        desk.says(&format!("escalations answer flow-1 override --as bob --group desk --because yes{rest}"), code)
-    };
+    let answer =
+        |rest: &str, code| desk.says(&format!("escalations answer flow-1 override --as bob --because yes{rest}"), code);
     for rest in [String::new(), format!(" --digest {before}")] {
         let said = answer(&rest, 1);
         assert!(said.contains("APPROVAL_MISMATCH") && said.contains("another contract is in force"), "{said}");
@@ -660,4 +674,26 @@ fn help_shows_twelve_verbs_in_five_groups() {
     for group in ["Try", "Decide", "Ask people", "Prove", "Run"] {
         assert!(help.lines().any(|line| line == group), "{group}");
     }
+}
+
+#[test]
+fn who_the_people_file_forgets_is_in_no_group() {
+    let desk = Desk::new();
+    desk.write("people.yaml", "desk: [bob, carol]\n");
+    desk.says("people set people.yaml", 0);
+    desk.write("people.yaml", "desk: [carol]\n");
+    assert!(desk.says("people set people.yaml", 0).contains("1 person changed"));
+    assert_eq!(desk.json("people"), serde_json::json!({"desk": ["carol"]}));
+    desk.write("people.yaml", "desk: carol\n");
+    assert!(desk.says("people set people.yaml", 65).contains("refund-desk: [ann]"));
+}
+
+#[test]
+fn time_acts_when_it_is_let() {
+    let desk = Desk::new();
+    desk.enroll();
+    desk.pay("1", "40");
+    assert_eq!(desk.json("tick"), serde_json::json!({"expired": 0, "reminded": 0, "rerouted": 0, "called_off": 0}));
+    assert!(desk.says("tick", 0).contains("0 ended"));
+    desk.says("tick --every soon", 64);
 }

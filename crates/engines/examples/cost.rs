@@ -7,7 +7,7 @@ use kernel::evaluator::{
     AgentView, ExpressionEvaluator, PolicyAnswer, PolicyEvaluator, SchemaEvaluator, Scope, StateView,
 };
 use kernel::json::Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
@@ -79,6 +79,8 @@ fn action(params: Json) -> Action {
         ask: Vec::new(),
         budgets: Vec::new(),
         reserves: Vec::new(),
+        validators: BTreeSet::new(),
+        judges: BTreeSet::new(),
         from: BTreeMap::new(),
         impact: Impact::High,
         reads: false,

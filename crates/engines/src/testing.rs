@@ -6,7 +6,7 @@ use kernel::contract::{
 };
 use kernel::json::Json;
 use kernel::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An action with these params and nothing else.
 pub(crate) fn action(params: &str) -> Action {
@@ -19,6 +19,8 @@ pub(crate) fn action(params: &str) -> Action {
         ask: Vec::new(),
         budgets: Vec::new(),
         reserves: Vec::new(),
+        validators: BTreeSet::new(),
+        judges: BTreeSet::new(),
         from: BTreeMap::new(),
         impact: Impact::High,
         reads: false,
@@ -58,6 +60,8 @@ pub(crate) fn contract() -> Contract {
         drift: Vec::new(),
         wake_when: None,
         resources: BTreeMap::new(),
+        validators: BTreeMap::new(),
+        judges: BTreeMap::new(),
         actions: BTreeMap::new(),
         escalation: Escalation {
             budget_max: 3,

@@ -27,6 +27,9 @@ words! {
     }
 }
 
+/// The agent of the contract strangers are refused under: there is none of this name.
+pub const NOBODY: &str = "nobody";
+
 /// Who changes something.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Actor {

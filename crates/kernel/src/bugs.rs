@@ -75,6 +75,8 @@ bugs! {
     W05RetriesUncounted = "w05_retries_uncounted",
     /// State is written without comparing versions.
     W06MergeBlind = "w06_merge_blind",
+    /// What joins a session replaces it.
+    W06SessionBlind = "w06_session_blind",
     /// A flow that is over takes proposals.
     W08ClosedFlowActs = "w08_closed_flow_acts",
     /// An answer is taken from anyone, also the proposer.
@@ -83,6 +85,8 @@ bugs! {
     W15NamesUnfolded = "w15_names_unfolded",
     /// What a contract above allows, asks and refuses does not bind those below it.
     LineageLinesIgnored = "lineage_lines_ignored",
+    /// A question that was answered is answered again.
+    W15AnsweredTwice = "w15_answered_twice",
     /// A suspension is not looked at.
     SuspensionIgnored = "suspension_ignored",
     /// An answer is taken for other bytes than were shown.
@@ -93,6 +97,10 @@ bugs! {
     ExpiryAtCreation = "expiry_at_creation",
     /// A commit that may have happened is simply tried again.
     AmbiguousRetried = "ambiguous_retried",
+    /// What was read before the lock is believed after it.
+    RowsOlderThanLock = "rows_older_than_lock",
+    /// A record's index comes from a counter that no rollback takes back.
+    IndexFromSequence = "index_from_sequence",
     /// Outcomes and starts are taken under any epoch.
     NoFence = "no_fence",
     /// Nothing is marked before the first byte is sent.

@@ -1,8 +1,10 @@
 //! Changes other than proposals: who, what, and everything needed to carry it out and to replay it.
 
+use crate::advice::Advice;
 use crate::agent::{Actor, AgentStatus, Session};
 use crate::command::Submission;
 use crate::contract::amend::Amendment;
+use crate::escalation::PEOPLE;
 use crate::evaluator::Compiled;
 use crate::flow::FlowEvent;
 use crate::ids::Digest;
@@ -36,7 +38,12 @@ pub enum Act {
     /// An agent comes with a contract. This never changes its state, widens its contract or resets a budget.
     Register(Box<Registration>),
     /// An operator puts a contract in force.
-    Activate(Arc<Compiled>),
+    Activate {
+        /// The contract.
+        contract: Arc<Compiled>,
+        /// The one that must be in force now; absent means any or none.
+        expected: Option<Digest>,
+    },
     /// A restriction is placed.
     Restrict {
         /// The agent.
@@ -212,8 +219,6 @@ pub struct HumanAnswer {
     pub decision: String,
     /// Digest of what the person was shown.
     pub digest: Digest,
-    /// The groups the person is in, as the door established.
-    pub groups: Vec<String>,
     /// Why.
     pub reason: String,
     /// The proposal in question, formed again under the contract in force.
@@ -233,8 +238,6 @@ pub struct DoubtAnswer {
     pub decision: String,
     /// Digest of what the person was shown.
     pub digest: Digest,
-    /// The groups the person is in, as the door established.
-    pub groups: Vec<String>,
     /// Why.
     pub reason: String,
 }
@@ -244,7 +247,7 @@ impl Act {
     pub fn word(&self) -> &'static str {
         match self {
             Act::Register(_) => "register",
-            Act::Activate(_) => "activate",
+            Act::Activate { .. } => "activate",
             Act::Restrict { .. } => "restrict",
             Act::Lift { .. } => "lift",
             Act::Retire { .. } => "retire",
@@ -275,10 +278,14 @@ impl Act {
         let text = |value: &str| Json::text(value);
         match self {
             Act::Register(registration) => registration.to_json(),
-            Act::Activate(contract) => Json::object([
-                ("agent", text(&contract.contract.agent)),
-                ("contract", Json::text(contract.digest.to_string())),
-            ]),
+            Act::Activate { contract, expected } => {
+                let mut members = Object::from_iter([
+                    ("agent".to_owned(), text(&contract.contract.agent)),
+                    ("contract".to_owned(), Json::text(contract.digest.to_string())),
+                ]);
+                members.extend(expected.map(|digest| ("expected".to_owned(), Json::text(digest.to_string()))));
+                Json::Object(members)
+            }
             Act::Restrict { agent, status, because, actions } => Json::object([
                 ("agent", text(agent)),
                 ("status", text(status.word())),
@@ -362,7 +369,6 @@ impl DoubtAnswer {
             ("question", Json::text(self.question.as_str())),
             ("decision", Json::text(self.decision.as_str())),
             ("digest", Json::text(self.digest.to_string())),
-            ("groups", Json::texts(self.groups.iter().map(String::as_str))),
             ("reason", Json::text(self.reason.as_str())),
         ])
     }
@@ -388,6 +394,12 @@ impl Registration {
 }
 
 impl Write {
+    /// Says which groups someone is in, in place of what was said before.
+    pub fn groups(person: &str, groups: impl IntoIterator<Item = impl Into<String>>) -> Write {
+        let groups = Json::List(groups.into_iter().map(|group| Json::Text(group.into())).collect());
+        Write { key: format!("{PEOPLE}{}", crate::ids::folded(person)), value: groups, expect: None }
+    }
+
     fn to_json(&self) -> Json {
         Json::object([
             ("key", Json::text(self.key.as_str())),
@@ -400,24 +412,36 @@ impl Write {
 impl HumanAnswer {
     fn to_json(&self) -> Json {
         let instead = self.modified.as_ref().map_or(Json::Null, |submission| {
-            Json::object([
+            let instead = Json::object([
                 ("proposal", submission.proposal.to_json(submission.shown_params())),
                 ("proposal_id", Json::text(submission.proposal_id())),
                 ("intent", Json::text(submission.ids.intent.as_str())),
-            ])
+            ]);
+            with_advice(instead, submission)
         });
         let contract = self.original.as_ref().or(self.modified.as_ref());
         let above = contract.into_iter().flat_map(|submission| submission.ancestors.iter());
-        Json::object([
+        let answer = Json::object([
             ("question", Json::text(self.escalation.as_str())),
             ("decision", Json::text(self.decision.as_str())),
             ("digest", Json::text(self.digest.to_string())),
-            ("groups", Json::texts(self.groups.iter().map(String::as_str))),
             ("reason", Json::text(self.reason.as_str())),
             ("contract", Json::from(contract.map(|submission| submission.contract.digest.to_string()))),
             ("ancestors", Json::texts(above.map(|contract| contract.digest.to_string()))),
             ("door", contract.map_or(Json::Null, |submission| submission.door.to_json())),
             ("modified", instead),
-        ])
+        ]);
+        match &self.original {
+            Some(original) => with_advice(answer, original),
+            None => answer,
+        }
     }
+}
+
+/// Where validators or judges were asked, what they said is part of the command.
+fn with_advice(mut json: Json, submission: &Submission) -> Json {
+    if let (Json::Object(members), false) = (&mut json, submission.advice.is_empty()) {
+        members.insert("advice".to_owned(), Advice::list_to_json(&submission.advice));
+    }
+    json
 }

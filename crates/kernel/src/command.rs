@@ -1,11 +1,12 @@
 //! Commands: every change of the world. Each carries everything it needs; what is not in it cannot matter.
 
+use crate::advice::Advice;
 use crate::apply::touched::Touched;
 use crate::change::Change;
 use crate::contract::words;
 use crate::envelope::statement::Proof;
 use crate::evaluator::Compiled;
-use crate::finding::{Finding, Findings};
+use crate::finding::Findings;
 use crate::ids::Digest;
 use crate::json::{Json, Object};
 use crate::proposal::{Malformed, Proposal};
@@ -112,8 +113,8 @@ pub struct Submission {
     pub ids: MintedIds,
     /// The contracts above this one, nearest first: their limits apply and their budgets are taken too.
     pub ancestors: Vec<Arc<Compiled>>,
-    /// What validators outside said.
-    pub advice: Vec<Finding>,
+    /// What validators and judges outside said.
+    pub advice: Vec<Advice>,
     /// The door it came through.
     pub door: Door,
     /// What the agent signed; its signature was checked when this was formed.
@@ -182,8 +183,8 @@ impl Submission {
         self
     }
 
-    /// With what validators outside said.
-    pub fn advised(mut self, advice: Vec<Finding>) -> Submission {
+    /// With what validators and judges outside said.
+    pub fn advised(mut self, advice: Vec<Advice>) -> Submission {
         self.advice = advice;
         self
     }

@@ -11,12 +11,14 @@ pub mod full_form;
 pub mod keys;
 pub mod lint;
 pub mod params;
+mod plugins;
 mod published;
 pub mod read;
 mod short_form;
 pub mod source;
 pub mod tests;
 
+pub use plugins::{Plugin, PluginSource};
 pub use published::{SCHEMA, templates};
 
 use crate::decimal::Decimal;
@@ -198,6 +200,10 @@ pub struct Contract {
     pub wake_when: Option<String>,
     /// What actions reserve.
     pub resources: BTreeMap<String, Resource>,
+    /// Programs and addresses whose answer actions need.
+    pub validators: BTreeMap<String, Plugin>,
+    /// Programs and addresses that may ask for a person.
+    pub judges: BTreeMap<String, Plugin>,
     /// The only actions there are.
     pub actions: BTreeMap<String, Action>,
     /// How people are asked.
@@ -297,6 +303,10 @@ pub struct Action {
     pub budgets: Vec<Budget>,
     /// What it takes from resources.
     pub reserves: Vec<Reserve>,
+    /// Validators that are asked about it.
+    pub validators: BTreeSet<String>,
+    /// Judges that are asked about it.
+    pub judges: BTreeSet<String>,
     /// Where values may come from.
     pub from: BTreeMap<String, BTreeSet<Origin>>,
     /// How much it may hurt.

@@ -1,10 +1,17 @@
 //! Escalations: questions to people. Bound to exact bytes, answered once, by someone entitled to.
 
+use crate::advice::Advice;
 use crate::contract::{Impact, words};
 use crate::ids::Digest;
 use crate::intent::DoubtDecision;
 use crate::json::Json;
 use crate::time::Instant;
+
+/// Who may answer where a contract names no approvers.
+pub const OPERATORS: &str = "operators";
+
+/// Where state keeps the groups of people; only operators write it.
+pub const PEOPLE: &str = "people/";
 
 words! {
     /// Where a question stands.
@@ -77,6 +84,10 @@ pub struct EscalationRow {
     pub asked_at: Instant,
     /// After this the safe default counts.
     pub deadline: Instant,
+    /// When people are to be reminded; nothing once they were.
+    pub remind: Option<Instant>,
+    /// Who else may answer, and from when on.
+    pub reroute: Option<Reroute>,
     /// Who agreed so far.
     pub votes: Vec<Vote>,
     /// Who answered and what came of it, once it is over.
@@ -85,6 +96,8 @@ pub struct EscalationRow {
     pub provenance: Json,
     /// Id of the intent an acceptance will make, or of the intent in doubt.
     pub intent: String,
+    /// What validators and judges said; it counts again at the answer, as long as the contract is the same.
+    pub advice: Vec<Advice>,
 }
 
 impl EscalationRow {
@@ -93,10 +106,31 @@ impl EscalationRow {
         Digest::of_parts(&[b"writkeeper/question/v1", contract.bytes(), proposal.to_canonical().as_bytes()])
     }
 
-    /// When the safe default counts; nothing is due once it is over.
+    /// When time does something to it next: a reminder, another group, the end. Nothing is due once it is over.
     pub fn due(&self) -> Option<Instant> {
-        (self.state == EscalationState::Open).then_some(self.deadline)
+        let reroute = self.reroute.as_ref().filter(|reroute| !reroute.told).map(|reroute| reroute.at);
+        let next = [self.remind, reroute, Some(self.deadline)].into_iter().flatten().min();
+        next.filter(|_| self.state == EscalationState::Open)
     }
+
+    /// Groups whose members may answer at an instant. Where a contract names none, not just anyone may.
+    pub fn entitled(&self, at: Instant) -> Vec<&str> {
+        let named = self.approvers.iter().map(String::as_str);
+        let named: Vec<&str> = if self.approvers.is_empty() { vec![OPERATORS] } else { named.collect() };
+        let later = self.reroute.as_ref().filter(|reroute| at >= reroute.at).map(|reroute| reroute.to.as_str());
+        named.into_iter().chain(later).collect()
+    }
+}
+
+/// Someone else who may answer, from some time on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reroute {
+    /// From when on.
+    pub at: Instant,
+    /// The group.
+    pub to: String,
+    /// Whether a record says so already.
+    pub told: bool,
 }
 
 /// One person's agreement.

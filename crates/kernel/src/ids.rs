@@ -147,13 +147,15 @@ pub fn naming_problem(text: &str) -> Option<&'static str> {
 /// The case fold is the simple one: each character to upper case and from there to lower case, so that `K` (Kelvin) is
 /// `k` and `ß` is `ss`. Letters of two alphabets that look alike stay two letters.
 pub fn is_same_person(one: &str, other: &str) -> bool {
-    fn folded(name: &str) -> impl Iterator<Item = char> {
-        name.trim().chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase)
-    }
     if bugs::on(Bug::W15NamesUnfolded) {
         return one == other;
     }
-    folded(one).eq(folded(other))
+    folded(one) == folded(other)
+}
+
+/// A person's name as it is compared.
+pub fn folded(name: &str) -> String {
+    name.trim().chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
 /// Whether a character is invisible, moves the cursor, or turns the direction of text.

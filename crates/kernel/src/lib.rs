@@ -2,6 +2,7 @@
 //!
 //! No clock, no I/O, no randomness, no panics: what is not in the command or the world cannot matter.
 
+pub mod advice;
 pub mod agent;
 pub mod apply;
 pub mod budget;

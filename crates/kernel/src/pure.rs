@@ -13,6 +13,9 @@ use crate::time::Instant;
 use crate::world::World;
 use std::sync::Arc;
 
+/// Adds what validators and judges outside say about a proposal.
+pub type Advise<'a> = dyn FnMut(Submission) -> Submission + 'a;
+
 /// One run over any number of proposals; what is accepted adds up.
 #[derive(Debug)]
 pub struct PureRun {
@@ -35,15 +38,20 @@ impl PureRun {
 
     /// Judges one line; its number, from 1, and its bytes seed the ids.
     pub fn judge(&mut self, line_number: u64, line: &[u8]) -> Done {
+        self.judge_advised(line_number, line, &mut |submission| submission)
+    }
+
+    /// Judges one line; `advise` adds what validators and judges outside say.
+    pub fn judge_advised(&mut self, line_number: u64, line: &[u8], advise: &mut Advise<'_>) -> Done {
         let digest = Digest::of_parts(&[&line_number.to_be_bytes(), line]);
         match Proposal::parse(line) {
-            Ok(proposal) => self.submit(proposal, digest),
+            Ok(proposal) => self.submit(proposal, digest, advise),
             Err(malformed) => self.refuse(malformed, line, digest),
         }
     }
 
     /// Judges a proposal that was read already; the digest seeds its ids.
-    pub fn submit(&mut self, proposal: Proposal, digest: Digest) -> Done {
+    pub fn submit(&mut self, proposal: Proposal, digest: Digest, advise: &mut Advise<'_>) -> Done {
         let at = self.at.or(proposal.created_at).unwrap_or(Instant::PURE_DEFAULT);
         let provenance = Provenance::of(&proposal, self.trust_provenance);
         let minted = |kind: &[u8]| Digest::of_parts(&[kind, digest.bytes()]).to_uuid_text();
@@ -54,7 +62,7 @@ impl PureRun {
             escalation: minted(b"escalation"),
         };
         let submission = Submission::new(self.tenant.clone(), proposal, self.contract.clone(), provenance, ids);
-        self.apply(&Command::Submit(Arc::new(submission)), at)
+        self.apply(&Command::Submit(Arc::new(advise(submission))), at)
     }
 
     fn refuse(&mut self, malformed: Malformed, line: &[u8], digest: Digest) -> Done {

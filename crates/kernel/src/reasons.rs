@@ -115,7 +115,7 @@ reasons! {
         | "correct `{field}` and propose again"
         | "compare the params of the action in the contract with what the agent sends";
     AgentUnknown "AGENT_UNKNOWN" Agent:
-        "agent `{agent}` does not act under this contract, which is for `{expected}`"
+        "agent `{agent}` is unknown here{expected}"
         | "propose under your own name"
         | "register the agent with a contract of its own";
     AgentNotRegistered "AGENT_NOT_REGISTERED" Agent:
@@ -371,7 +371,7 @@ reasons! {
         | "come back with a supported version"
         | "update the agent or the runtime";
     StateConflict "STATE_CONFLICT" Execution:
-        "`{key}` is at version {version}, not at {expected}"
+        "`{key}` stands at {version}, not at {expected}"
         | "read it again and decide again"
         | "two writers use the same key";
     ApprovalUnknown "APPROVAL_UNKNOWN" Escalation:
@@ -414,6 +414,54 @@ reasons! {
         "legal hold `{hold}` of {by} keeps these entries: {because}"
         | "nothing to do"
         | "release the hold first, if it is over";
+    Catastrophic "CATASTROPHIC" Contract:
+        "nobody could bring back what this destroys: {problem}"
+        | "do not repeat it in other words; say what you want to reach and let a person do it"
+        | "run it yourself if it is meant; no answer and no rule lets an agent do it";
+    GuardTampering "GUARD_TAMPERING" Contract:
+        "this would change the guard itself: {problem}"
+        | "leave hook configuration, contracts, store and binary of the guard alone"
+        | "change them yourself, outside of the agent";
+    TouchesCredentials "TOUCHES_CREDENTIALS" Contract:
+        "this reads or changes secrets: {problem}"
+        | "work without the secret; let a person use it"
+        | "narrow the rule in the contract if the file holds no secret";
+    Destructive "DESTRUCTIVE" Escalation:
+        "this loses what nobody can bring back: {problem}"
+        | "wait for the answer, or keep what would be lost"
+        | "answer it, or allow exactly this command with `writkeeper always`";
+    EffectUnknown "EFFECT_UNKNOWN" Escalation:
+        "what this does is known only when it runs: {problem}"
+        | "write the command out, without variables and generated code"
+        | "answer it, or allow exactly this command with `writkeeper always`";
+    OutsideWorkspace "OUTSIDE_WORKSPACE" Escalation:
+        "this writes outside of the workspace: {problem}"
+        | "write inside of the workspace"
+        | "answer it, or widen the rule in the contract";
+    NeedsPrivilege "NEEDS_PRIVILEGE" Escalation:
+        "this acts with more rights than the agent has, or stays after it: {problem}"
+        | "do without it, or wait for the answer"
+        | "answer it, or allow exactly this command with `writkeeper always`";
+    TalksToStrangers "TALKS_TO_STRANGERS" Escalation:
+        "this talks to the network with a program the contract does not name: {problem}"
+        | "use the tools of the project, or wait for the answer"
+        | "answer it, or add the program to the rule in the contract";
+    InstallsSoftware "INSTALLS_SOFTWARE" Escalation:
+        "this installs software that no lock file pins: {problem}"
+        | "wait for the answer"
+        | "answer it, or allow exactly this command with `writkeeper always`";
+    ToolUnknown "TOOL_UNKNOWN" Escalation:
+        "nobody here knows what this tool does: {problem}"
+        | "use a tool the contract names, or wait for the answer"
+        | "answer it, or name the tool in the contract";
+    Stalled "STALLED" Contract:
+        "the same call brought the same result again and again: {problem}"
+        | "do something else; the result will not change"
+        | "look at what the agent tries to reach";
+    NotVerified "NOT_VERIFIED" Contract:
+        "the work is not done: {problem}"
+        | "make the check pass, then stop"
+        | "read what the check said; after the third refusal the agent may stop";
     ValidationPassed "VALIDATION_PASSED" Success:
         "every gate passed"
         | "go on"

@@ -2,6 +2,7 @@
 //!
 //! A record shares what was judged and is written out only when someone wants its bytes.
 
+use crate::advice::Advice;
 use crate::change::Change;
 use crate::command::{Door, RefusedInput, Submission};
 use crate::finding::Finding;
@@ -217,8 +218,7 @@ impl DecisionRecord {
         let contract = &submission.contract.contract;
         Members::object(text, |members| {
             if !submission.advice.is_empty() {
-                let advice = submission.advice.iter();
-                members.list("advice", advice, |finding, text| finding.to_record().write_canonical(text));
+                members.json("advice", &Advice::list_to_json(&submission.advice));
             }
             members.text("agent", &submission.proposal.agent);
             if !submission.ancestors.is_empty() {

@@ -1,5 +1,7 @@
 //! The tests a contract carries: each row judged in a fresh world.
 
+use crate::advice::{self, Needed};
+use crate::command::Submission;
 use crate::context::Context;
 use crate::contract::tests::{Expect, Row, Tests};
 use crate::evaluator::Compiled;
@@ -7,7 +9,7 @@ use crate::ids::Digest;
 use crate::json::{Json, Object};
 use crate::outcome::Answer;
 use crate::proposal::Proposal;
-use crate::pure::PureRun;
+use crate::pure::{Advise, PureRun};
 use crate::snapshot::Snapshot;
 use crate::time::Instant;
 use std::sync::Arc;
@@ -36,17 +38,17 @@ impl Rehearsed {
     }
 }
 
-/// Judges every row.
-pub fn rehearse(contract: &Arc<Compiled>, tests: &Tests) -> Vec<Rehearsed> {
-    let one = |row: &Row| Rehearsed {
+/// Judges every row; `advise` asks those validators and judges whose answer the row does not give.
+pub fn rehearse(contract: &Arc<Compiled>, tests: &Tests, advise: &mut Advise<'_>) -> Vec<Rehearsed> {
+    let mut one = |row: &Row| Rehearsed {
         name: row.name.clone(),
         expect: row.expect.clone(),
-        result: judge(contract, &row.case),
+        result: judge(contract, &row.case, advise),
     };
-    tests.rows.iter().map(one).collect()
+    tests.rows.iter().map(&mut one).collect()
 }
 
-fn judge(contract: &Arc<Compiled>, case: &Json) -> Result<Answer, String> {
+fn judge(contract: &Arc<Compiled>, case: &Json, advise: &mut Advise<'_>) -> Result<Answer, String> {
     let members = case.as_object().ok_or("the row is not a map")?;
     let at = match members.get("at") {
         None => Instant::PURE_DEFAULT,
@@ -57,12 +59,18 @@ fn judge(contract: &Arc<Compiled>, case: &Json) -> Result<Answer, String> {
     let before = members.get("before").and_then(Json::as_list).unwrap_or_default();
     for (index, earlier) in before.iter().enumerate() {
         let members = earlier.as_object().ok_or("a case in `before` is not a map")?;
-        submit(&mut run, contract, members, index)?;
+        submit(&mut run, contract, members, index, advise)?;
     }
-    submit(&mut run, contract, members, before.len())
+    submit(&mut run, contract, members, before.len(), advise)
 }
 
-fn submit(run: &mut PureRun, contract: &Compiled, members: &Object, index: usize) -> Result<Answer, String> {
+fn submit(
+    run: &mut PureRun,
+    contract: &Compiled,
+    members: &Object,
+    index: usize,
+    advise: &mut Advise<'_>,
+) -> Result<Answer, String> {
     let mut proposal = members.clone();
     proposal.retain(|key, _| crate::proposal::FIELDS.contains(&key.as_str()));
     proposal.entry("agent".to_owned()).or_insert_with(|| Json::text(contract.contract.agent.as_str()));
@@ -72,12 +80,23 @@ fn submit(run: &mut PureRun, contract: &Compiled, members: &Object, index: usize
     }
     let seed = Digest::of_parts(&[b"row", &index.to_be_bytes()]);
     match Proposal::from_json(Json::Object(proposal)) {
-        Ok(proposal) => Ok(run.submit(proposal, seed).answer),
+        Ok(proposal) => {
+            let mut given = |submission: Submission| advise(with_given(submission, members.get("advice")));
+            Ok(run.submit(proposal, seed, &mut given).answer)
+        }
         Err(malformed) => {
             let sentences: Vec<String> = malformed.findings.iter().map(crate::finding::Finding::message).collect();
             Err(sentences.join("; "))
         }
     }
+}
+
+/// What the row says in place of validators and judges.
+fn with_given(submission: Submission, said: Option<&Json>) -> Submission {
+    let Some(said) = said else { return submission };
+    let given = |needed: Needed<'_>| Some(advice::rehearsed(&needed, said.get(needed.name)?));
+    let given = advice::needed(&submission).into_iter().filter_map(given).collect();
+    submission.advised(given)
 }
 
 fn context(members: &Object, at: Instant) -> Result<Context, String> {

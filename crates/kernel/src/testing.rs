@@ -2,6 +2,7 @@
 //!
 //! Expressions are stubs (`amount<=25`, `broken`): the real engines are tested where they live.
 
+use crate::advice::{Advice, Needed, needed};
 use crate::agent::{AgentRow, AgentStatus, Restriction, Session};
 use crate::apply::apply;
 use crate::command::{Command, Door, MintedIds, Submission};
@@ -42,9 +43,14 @@ pub fn case() -> Case {
         token: None,
         signer: None,
         judged: 0,
+        answers: None,
+        heard: Vec::new(),
         last: None,
     }
 }
+
+/// What plug-ins answer.
+type Answers = dyn Fn(&Needed<'_>) -> Result<Vec<u8>, String>;
 
 /// A row being set up; [`Case::check`] judges it and returns it, so that rows can go on in one world.
 pub struct Case {
@@ -58,6 +64,9 @@ pub struct Case {
     token: Option<Digest>,
     signer: Option<u8>,
     judged: usize,
+    answers: Option<Box<Answers>>,
+    /// What validators and judges said last.
+    pub heard: Vec<Advice>,
     /// What the last check left behind.
     pub last: Option<Done>,
 }
@@ -206,6 +215,19 @@ impl Case {
         self
     }
 
+    /// Whoever is asked answers so.
+    pub fn answering(mut self, answers: impl Fn(&Needed<'_>) -> Result<Vec<u8>, String> + 'static) -> Case {
+        self.answers = Some(Box::new(answers));
+        self
+    }
+
+    /// The command carries this advice, whatever it is about.
+    pub fn saying(mut self, advice: Vec<Advice>) -> Case {
+        self.answers = None;
+        self.heard = advice;
+        self
+    }
+
     pub fn role(self, word: &str) -> Case {
         let role = Role::from_word(word).unwrap();
         self.contract(|contract| contract.role = role)
@@ -308,6 +330,10 @@ impl Case {
         let submission = Submission::new(Arc::from(TENANT_DEFAULT), proposal, contract, provenance, ids)
             .through(Door { session: self.token, ..Door::PURE })
             .proved(proof);
+        if let Some(answers) = &self.answers {
+            self.heard = needed(&submission).iter().map(|needed| needed.heard(answers(needed))).collect();
+        }
+        let submission = submission.advised(self.heard.clone());
         match apply(&mut self.world, &Command::Submit(Arc::new(submission)), self.at) {
             Outcome::Done(done) => *done,
             Outcome::Prepare => panic!("the registry names no contract"),
@@ -331,6 +357,8 @@ fn contract() -> Contract {
         ask: Vec::new(),
         budgets: Vec::new(),
         reserves: Vec::new(),
+        validators: BTreeSet::new(),
+        judges: BTreeSet::new(),
         from: BTreeMap::new(),
         impact: Impact::High,
         reads: false,
@@ -361,6 +389,8 @@ fn contract() -> Contract {
         drift: Vec::new(),
         wake_when: None,
         resources: BTreeMap::new(),
+        validators: BTreeMap::new(),
+        judges: BTreeMap::new(),
         actions: BTreeMap::from([("pay".to_owned(), pay), ("look".to_owned(), look)]),
         escalation: Escalation {
             budget_max: 3,

@@ -27,6 +27,9 @@ const CHECK_MAX: Duration = Duration::from_secs(60);
 pub trait Opened: Send {
     /// A handle on it, as one more process would open it. Handles are dropped without ceremony, like a crash.
     fn open(&self) -> Result<Box<dyn Store>, StoreFault>;
+
+    /// Erases the body of a record and its salt, as someone entitled to would.
+    fn erase(&self, index: u64) -> Result<(), StoreFault>;
 }
 
 /// Makes an empty store that reads this clock.
@@ -79,6 +82,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("a settled batch is known and no other", doubt::settled_is_known),
     ("a batch whose answer was lost is applied once", doubt::applied_once),
     ("a stored answer has the bytes of the first", answers::same_bytes),
+    ("an erased answer is refused and harms nobody else", answers::erased),
     ("intents that are due are loaded in order", reading::due_intents),
     ("a scan goes through a kind by name", reading::scan),
     ("what is due is read soonest first", reading::due),

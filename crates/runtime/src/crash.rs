@@ -8,6 +8,8 @@ pub const FAULTS: bool = cfg!(feature = "bugs");
 
 /// Every place, so that a sweep can visit each.
 pub const CRASH_POINTS: &[&str] = &[
+    "advice.send.after",
+    "advice.send.before",
     "command.spawn.after",
     "command.spawn.before",
     "erase.bodies.after",
@@ -42,6 +44,8 @@ pub const CRASH_POINTS: &[&str] = &[
     "part.rename.before",
     "part.write.after",
     "part.write.before",
+    "program.spawn.after",
+    "program.spawn.before",
     "publish.checkpoint.after",
     "publish.checkpoint.before",
     "publish.tile.after",

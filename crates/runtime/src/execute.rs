@@ -121,7 +121,6 @@ pub fn run(
     std::thread::scope(|scope| {
         for number in 0..options.threads.max(1) {
             let shared = &shared;
-            // no crash point: a thread, which no other process sees
             scope.spawn(move || shared.work(number));
         }
     });

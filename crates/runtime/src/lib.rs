@@ -3,6 +3,7 @@
 //! A door forms commands; the sequencer carries them in batches into one transaction each; the kernel judges. Nothing
 //! here decides anything.
 
+mod advise;
 mod answer_slot;
 pub mod conformance;
 mod contracts;
@@ -19,10 +20,13 @@ mod runtime;
 pub mod seal;
 pub mod sealing;
 mod sequencer;
+mod tick;
 pub mod verify;
 
+pub use advise::advised;
 pub use contracts::Line;
 pub use input::read_input;
 pub use lanes::Bounds;
 pub use mint::Minted;
 pub use runtime::{Answered, Arrival, Options, Pending, PersonAnswer, Runtime};
+pub use tick::{Ticked, Ticker};

@@ -42,6 +42,15 @@ impl MemoryStore {
         MemoryStore { state: Arc::default(), clock }
     }
 
+    /// Erases the body of a record, and its salt; the leaf stays.
+    pub fn erase_body(&self, index: u64) {
+        let mut state = self.lock();
+        let record = usize::try_from(index).ok().and_then(|index| state.ledger.get_mut(index));
+        if let Some(record) = record {
+            record.body = None;
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic while folding leaves the state as it was: changes are taken over only afterwards.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -55,8 +64,12 @@ impl State {
         if key.entity.kind() != Kind::Idempotency {
             return Row::from_stored(key.entity.kind(), &kept.text).map(Some).ok_or_else(damaged);
         }
-        let body = usize::try_from(kept.record).ok().and_then(|index| self.ledger.get(index)?.body.as_ref());
-        let json = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
+        let record = usize::try_from(kept.record).ok().and_then(|index| self.ledger.get(index)).ok_or_else(damaged)?;
+        // Erased on purpose: whoever asks again can have no answer, everyone else can.
+        let Some(body) = &record.body else {
+            return Err(StoreFault::Refused("the answer to this idempotency key was erased".to_owned()));
+        };
+        let json = Some(body).and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
         let answer = json.as_ref().and_then(Answer::from_record).ok_or_else(damaged)?;
         let fingerprint = Digest::parse(&kept.text).ok_or_else(damaged)?;
         Ok(Some(Row::Idempotency(Box::new(StoredAnswer { fingerprint, answer }))))

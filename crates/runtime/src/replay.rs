@@ -3,6 +3,7 @@
 pub mod rows;
 
 use crate::ports::store::{Reader, StoreFault};
+use kernel::advice::Advice;
 use kernel::agent::Actor;
 use kernel::apply::{apply, touches};
 use kernel::change::read::{self, Contracts};
@@ -29,6 +30,10 @@ const PAGE: usize = 512;
 
 /// Looks at the world one command may need; live it is fewer.
 const ROUNDS_MAX: usize = 8;
+
+/// Records of what followed from a command; the command's own record comes after them.
+const CONSEQUENCES: &[&str] =
+    &["intent_expired", "intent_moved", "question_expired", "question_reminded", "question_rerouted"];
 
 /// What a replay found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -128,7 +133,7 @@ impl Replay {
         if text(&json, "kind") == Some("discontinuity") {
             return Ok(Some(json));
         }
-        if matches!(text(&json, "kind"), Some("intent_expired" | "intent_moved" | "question_expired")) {
+        if text(&json, "kind").is_some_and(|kind| CONSEQUENCES.contains(&kind)) {
             self.consequences.push(body.to_owned());
             return Ok(Some(json));
         }
@@ -247,10 +252,7 @@ impl Replay {
             intent: intent.map_or_else(|| minted("intent"), str::to_owned),
             escalation: minted("id"),
         };
-        let advice = match json.get("advice") {
-            Some(advice) => advice.as_list()?.iter().map(Finding::from_record).collect::<Option<_>>()?,
-            None => Vec::new(),
-        };
+        let advice = Advice::list_from_json(json.get("advice"))?;
         let formed = Submission::new(tenant, proposal, contract, provenance, ids);
         let proof = match json.get("proof") {
             Some(envelope) => Some(Arc::new(Proof::open(Envelope::from_json(envelope).ok()?).0)),
@@ -271,14 +273,15 @@ impl Replay {
             Some(Row::Escalation(row)) => Some(row),
             Some(_) | None => None,
         };
-        let form = |proposal: &Json, provenance: Option<Provenance>, ids: MintedIds| {
+        let form = |proposal: &Json, provenance: Option<Provenance>, ids: MintedIds, said: Option<&Json>| {
             let mut proposal = Proposal::from_json(proposal.clone()).ok()?;
             proposal.flow = Some(ids.flow.clone());
             let contract = self.known.known(Digest::parse(text(command, "contract")?)?)?;
             let provenance = provenance.unwrap_or_else(|| crate::runtime::typed_by_a_person(&proposal));
             let door = Door::from_json(command.get("door")?)?;
             let formed = Submission::new(tenant.clone(), proposal, contract, provenance, ids);
-            Some(Arc::new(formed.under(self.ancestors(command)?).through(door)))
+            let advice = Advice::list_from_json(said)?;
+            Some(Arc::new(formed.under(self.ancestors(command)?).through(door).advised(advice)))
         };
         let ids = |proposal: &str, intent: &str| MintedIds {
             proposal: proposal.to_owned(),
@@ -290,23 +293,22 @@ impl Replay {
         let original = match row.filter(|_| formed) {
             Some(row) => {
                 let provenance = Provenance::from_json(&row.provenance)?;
-                Some(form(&row.proposal, Some(provenance), ids(&row.proposal_id, &row.intent))?)
+                let ids = ids(&row.proposal_id, &row.intent);
+                Some(form(&row.proposal, Some(provenance), ids, command.get("advice"))?)
             }
             None => None,
         };
         let modified = match command.get("modified").filter(|modified| **modified != Json::Null) {
             Some(modified) => {
                 let ids = ids(text(modified, "proposal_id")?, text(modified, "intent")?);
-                Some(form(modified.get("proposal")?, None, ids)?)
+                Some(form(modified.get("proposal")?, None, ids, modified.get("advice"))?)
             }
             None => None,
         };
-        let groups = command.get("groups")?.as_list()?.iter().map(|group| group.as_text().map(str::to_owned));
         Some(HumanAnswer {
             escalation: question,
             decision: text(command, "decision")?.to_owned(),
             digest: Digest::parse(text(command, "digest")?)?,
-            groups: groups.collect::<Option<_>>()?,
             reason: text(command, "reason")?.to_owned(),
             original,
             modified,

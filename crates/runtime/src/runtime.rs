@@ -1,12 +1,15 @@
 //! The façade every door calls.
 
+use crate::advise::advised;
 use crate::answer_slot::{Waiter, slot};
 use crate::contracts::{Contracts, Line};
 use crate::input::read_input;
 use crate::lanes::{Bounds, Lane, Lanes};
 use crate::mint::Minted;
+use crate::ports::advisor::Advisor;
 use crate::ports::store::{Store, StoreFault, StoredRecord};
 use crate::sequencer::{self, Job, Reply};
+use kernel::advice::Advice;
 use kernel::agent::{Actor, Session};
 use kernel::apply::touches;
 use kernel::change::{Act, Change, HumanAnswer, Registration};
@@ -14,7 +17,7 @@ use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
 use kernel::contract::Origin;
 use kernel::contract::amend::Amendment;
 use kernel::envelope::statement::Proof;
-use kernel::escalation::EscalationRow;
+use kernel::escalation::{EscalationRow, HumanDecision};
 use kernel::evaluator::Compiled;
 use kernel::finding::{Finding, Gate};
 use kernel::ids::{Digest, TENANT_DEFAULT};
@@ -46,6 +49,8 @@ pub struct Options {
     /// The contract strangers are refused under; without one, a contract that permits nothing. An agent the registry
     /// does not know is refused either way: this only decides which sentences it reads.
     pub strangers: Option<Arc<Compiled>>,
+    /// Asks validators and judges; without one nobody is asked, and what needs a validator is refused.
+    pub advisor: Option<Arc<dyn Advisor>>,
 }
 
 impl Default for Options {
@@ -55,6 +60,7 @@ impl Default for Options {
             bounds: Bounds::default(),
             wait: Duration::from_secs(60),
             strangers: None,
+            advisor: None,
         }
     }
 }
@@ -66,8 +72,8 @@ pub struct Arrival {
     pub door: Door,
     /// Whether the proposal's own statement of provenance counts.
     pub trust_provenance: bool,
-    /// What validators outside said.
-    pub advice: Vec<Finding>,
+    /// What validators and judges said already; the others are asked.
+    pub advice: Vec<Advice>,
     /// What the agent signed.
     pub proof: Option<Arc<Proof>>,
 }
@@ -129,8 +135,6 @@ enum Form {
 pub struct PersonAnswer {
     /// Who.
     pub person: String,
-    /// In which groups.
-    pub groups: Vec<String>,
     /// Which question.
     pub question: String,
     /// What was said.
@@ -153,14 +157,14 @@ impl Runtime {
         let lanes = Arc::new(Lanes::new(options.bounds));
         let serving = lanes.clone();
         let spawned = std::thread::Builder::new().name("writer".to_owned());
-        // no crash point: a thread, which no other process sees
         let writer = spawned.spawn(move || sequencer::serve(store, &serving));
         let writer = writer.map_err(|error| StoreFault::Unavailable(format!("no thread for the writer: {error}")))?;
         let inner = Arc::new(Inner { lanes, contracts, options });
         Ok(Runtime { inner, writer: Mutex::new(Some(writer)) })
     }
 
-    /// Judges what an agent sent.
+    /// Judges what an agent sent. Validators and judges of the contract are asked first, on the caller's thread, so an
+    /// asynchronous door should call this where it may block.
     pub fn judge(&self, bytes: &[u8], arrival: Arrival) -> Pending {
         match read_input(bytes) {
             Ok((proposal, proof)) => self.submit(proposal, Arrival { proof, ..arrival }),
@@ -196,11 +200,16 @@ impl Runtime {
         self.inner.send(Form::Register { actor, contract, version, session })
     }
 
-    /// Puts a contract in force.
+    /// Puts a contract in force, whichever is now.
     pub fn activate(&self, actor: Actor, contract: Arc<Compiled>) -> Pending {
+        self.activate_over(actor, contract, None)
+    }
+
+    /// Puts a contract in force in place of the one with this digest, and of no other.
+    pub fn activate_over(&self, actor: Actor, contract: Arc<Compiled>, expected: Option<Digest>) -> Pending {
         self.inner.contracts.keep(&contract);
         self.inner.contracts.forget(&self.inner.options.tenant, &contract.contract.agent);
-        self.change(actor, Act::Activate(contract))
+        self.change(actor, Act::Activate { contract, expected })
     }
 
     /// Changes a bound for a while.
@@ -266,9 +275,9 @@ impl Drop for Runtime {
 }
 
 impl Inner {
-    fn send(self: &Arc<Inner>, form: Form) -> Pending {
+    fn send(self: &Arc<Inner>, mut form: Form) -> Pending {
         let (giver, waiter) = slot();
-        let command = match self.command(&form) {
+        let command = match self.command(&mut form) {
             Ok(command) => command,
             Err(fault) => {
                 giver.give(Reply::of_fault(&fault));
@@ -282,7 +291,7 @@ impl Inner {
         Pending { inner: self.clone(), waiter, form, id, formed: 0 }
     }
 
-    fn command(&self, form: &Form) -> Result<Command, StoreFault> {
+    fn command(&self, form: &mut Form) -> Result<Command, StoreFault> {
         let tenant = &self.options.tenant;
         let change = |actor: &Actor, act: Act| {
             let change = Change { tenant: tenant.clone(), id: Minted::id(), actor: actor.clone(), act };
@@ -290,11 +299,15 @@ impl Inner {
         };
         Ok(match form {
             Form::Proposal(parts) => {
-                let (proposal, arrival, ids) = parts.as_ref();
+                let (proposal, arrival, ids) = parts.as_mut();
                 let provenance = Provenance::of(proposal, arrival.trust_provenance);
                 let line = self.contracts.line(tenant, &proposal.agent)?;
                 let formed = self.submission(proposal.clone(), line, provenance, ids.clone(), arrival.door.clone());
-                Command::Submit(Arc::new(formed.advised(arrival.advice.clone()).proved(arrival.proof.clone())))
+                let formed = formed.advised(std::mem::take(&mut arrival.advice)).proved(arrival.proof.clone());
+                let formed = self.advised(formed);
+                // Formed again under the same contract, it asks nobody twice.
+                arrival.advice.clone_from(&formed.advice);
+                Command::Submit(Arc::new(formed))
             }
             Form::Refuse(refused) => Command::Refuse(refused.clone()),
             Form::Change(change) => Command::Change(change.clone()),
@@ -317,6 +330,10 @@ impl Inner {
             }
             Form::Answer(answer) => self.answer(answer, &change)?,
         })
+    }
+
+    fn advised(&self, submission: Submission) -> Submission {
+        advised(submission, self.options.advisor.as_deref())
     }
 
     /// Whose contract a command was formed under.
@@ -355,18 +372,17 @@ impl Inner {
             Some(_) | None => None,
         };
         let original = match &row {
-            Some(row) => self.again(row, None, &answer.door)?,
+            Some(row) => self.again(row, None, answer)?,
             None => None,
         };
         let modified = match (&row, &answer.instead) {
-            (Some(row), Some(instead)) => self.again(row, Some(instead), &answer.door)?,
+            (Some(row), Some(instead)) => self.again(row, Some(instead), answer)?,
             (Some(_) | None, _) => None,
         };
         let human = HumanAnswer {
             escalation: answer.question.clone(),
             decision: answer.decision.clone(),
             digest: answer.digest,
-            groups: answer.groups.clone(),
             reason: answer.reason.clone(),
             original,
             modified,
@@ -378,7 +394,7 @@ impl Inner {
         &self,
         row: &EscalationRow,
         instead: Option<&Json>,
-        door: &Door,
+        answer: &PersonAnswer,
     ) -> Result<Option<Arc<Submission>>, StoreFault> {
         let Ok(mut proposal) = Proposal::from_json(instead.unwrap_or(&row.proposal).clone()) else { return Ok(None) };
         // The answer is given for this agent and this flow, whatever the new text says.
@@ -398,7 +414,14 @@ impl Inner {
             Some(_) => minted,
         };
         let ids = MintedIds { flow: row.flow.clone(), ..ids };
-        Ok(Some(Arc::new(self.submission(proposal, line, provenance, ids, door.clone()))))
+        let formed = self.submission(proposal, line, provenance, ids, answer.door.clone());
+        // Only what is about to be judged again needs advice; what was said when it was asked counts again.
+        let formed = match (instead, HumanDecision::from_word(&answer.decision)) {
+            (None, Some(HumanDecision::Override)) => self.advised(formed.advised(row.advice.clone())),
+            (Some(_), Some(HumanDecision::Modify)) => self.advised(formed),
+            (None | Some(_), Some(_) | None) => formed,
+        };
+        Ok(Some(Arc::new(formed)))
     }
 }
 

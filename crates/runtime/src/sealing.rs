@@ -22,7 +22,6 @@ impl Sealing {
     pub fn start(mut reader: Box<dyn Reader>, mut signer: Box<dyn Signer>) -> Result<Sealing, StoreFault> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
-        // no crash point: a thread, which no other process sees
         let spawned = std::thread::Builder::new().name("sealer".to_owned()).spawn(move || {
             let mut seal = Seal::of(signer.from());
             let mut signed = 0;

@@ -174,7 +174,6 @@ fn folded(world: &mut World, jobs: &[Job], at: Instant) -> (Vec<Outcome>, Vec<Se
     }
     let sealed = std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel::<Vec<Record>>();
-        // no crash point: a thread, which no other process sees
         let other = scope.spawn(move || receiver.iter().flat_map(|records| seal(&records)).collect());
         let mut count = 0;
         for chunk in jobs.chunks(CHUNK) {

@@ -20,6 +20,9 @@ const ERASURES_MAX: usize = 65_536;
 /// Intent states in which nothing can happen any more, by their words: a state that is not here is open.
 const OVER: &[&str] = &["SUCCEEDED", "FAILED", "CANCELLED", "ABANDONED", "COMPENSATED", "UNREPORTED"];
 
+/// The state of an intent that whoever asked performs.
+const HANDED_OUT: &str = "HANDED_OUT";
+
 /// States that say "nobody knows whether it happened".
 const IN_DOUBT: &[&str] = &["IN_DOUBT", "COMPENSATION_IN_DOUBT"];
 
@@ -91,8 +94,11 @@ pub struct Completeness {
     pub replayed: Replayed,
     /// Intents by the word of their state.
     pub intents: BTreeMap<String, u64>,
-    /// Accepted, its time over, and nobody said what became of it.
+    /// Accepted for the runtime to perform, its time over, and never performed.
     pub never_executed: u64,
+    /// Handed to whoever asked, its time over, and nobody said what became of it. How long that took depends on the
+    /// caller, so it is told and makes a ledger incomplete only for those who demand reports.
+    pub unreported: u64,
     /// Of those, and of the ones in doubt, the first few.
     pub named: Vec<String>,
     /// In doubt, and nobody settled it.
@@ -202,6 +208,8 @@ fn count(found: &mut Completeness, name: &str, row: &IntentRow, end: Option<Inst
     let over_time = end.is_some_and(|end| row.facts.valid_until() < end);
     if doubtful {
         found.in_doubt += 1;
+    } else if word == HANDED_OUT && over_time {
+        found.unreported += 1;
     } else if !OVER.contains(&word) && over_time {
         found.never_executed += 1;
     } else {

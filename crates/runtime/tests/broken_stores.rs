@@ -52,6 +52,8 @@ enum Flaw {
     TenantsLeak,
     /// Answers point at the first record of their batch.
     WrongRecord,
+    /// Calls what was erased damage.
+    ErasedIsDamage,
 }
 
 thread_local! {
@@ -157,6 +159,11 @@ impl Opened for Place {
         let inner = self.0.inner.lock().unwrap().clone();
         Ok(Box::new(Handle { shared: self.0.clone(), inner, number, batches: 0, cache: BTreeMap::new() }))
     }
+
+    fn erase(&self, index: u64) -> Result<(), StoreFault> {
+        self.0.inner.lock().unwrap().erase_body(index);
+        Ok(())
+    }
 }
 
 impl Drop for Handle {
@@ -242,6 +249,13 @@ impl Store for Handle {
             Flaw::None | Flaw::NothingSettled | Flaw::EverythingSettled | Flaw::GapInLedger | Flaw::TenantsLeak => {
                 self.inner.transact(batch, keys, fold)
             }
+            Flaw::ErasedIsDamage => self.inner.transact(batch, keys, fold).map_err(|fault| match fault {
+                StoreFault::Refused(problem) => StoreFault::Corrupt(problem),
+                other @ (StoreFault::Conflict(_)
+                | StoreFault::Unavailable(_)
+                | StoreFault::Ambiguous(_)
+                | StoreFault::Corrupt(_)) => other,
+            }),
             Flaw::LostUpdate => self.inner.transact(batch, keys, &mut |world, at| {
                 let records = fold(world, at);
                 if seventh {
@@ -310,7 +324,8 @@ impl Store for Handle {
             | Flaw::OutOfOrder
             | Flaw::ShowsMore
             | Flaw::TenantsLeak
-            | Flaw::WrongRecord => self.inner.has_settled(batch),
+            | Flaw::WrongRecord
+            | Flaw::ErasedIsDamage => self.inner.has_settled(batch),
         }
     }
 
@@ -452,4 +467,9 @@ fn tenants_that_see_each_other_are_found() {
 #[test]
 fn answers_that_point_at_another_record_are_found() {
     caught(Flaw::WrongRecord, "a stored answer has the bytes of the first");
+}
+
+#[test]
+fn damage_seen_where_something_was_erased_is_found() {
+    caught(Flaw::ErasedIsDamage, "an erased answer is refused");
 }

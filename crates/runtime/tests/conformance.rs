@@ -12,6 +12,11 @@ impl Opened for Memory {
     fn open(&self) -> Result<Box<dyn Store>, StoreFault> {
         Ok(Box::new(self.0.clone()))
     }
+
+    fn erase(&self, index: u64) -> Result<(), StoreFault> {
+        self.0.erase_body(index);
+        Ok(())
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use kernel::time::Instant;
 use kernel::world::{Entity, Row};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::store::{Reader, Store};
-use runtime::{Answered, Arrival, Options, PersonAnswer, Runtime};
+use runtime::{Answered, Arrival, Options, PersonAnswer, Runtime, Ticked, Ticker};
 use std::sync::Arc;
 
 const CONTRACT: &str = r#"
@@ -49,6 +49,8 @@ fn bench() -> Bench {
     let runtime = Runtime::start(Box::new(store.clone()), Options::default()).unwrap();
     let bench = Bench { runtime, clock, store };
     bench.enroll(CONTRACT);
+    let people = ["ann", "bob", "carol", "refunds"].map(|person| Write::groups(person, ["leads"]));
+    said_yes(&bench.change(operator(), Act::Merge(people.into())));
     bench
 }
 
@@ -95,7 +97,6 @@ impl Bench {
         self.runtime
             .answer(PersonAnswer {
                 person: person.to_owned(),
-                groups: vec!["leads".to_owned()],
                 question: question.to_owned(),
                 decision: decision.to_owned(),
                 digest,
@@ -191,8 +192,11 @@ fn a_new_contract_counts_from_its_activation_on() {
     let itself = Actor::Agent("refunds".to_owned());
     check(&bench.runtime.register(itself.clone(), tighter.clone(), None, None).wait(), "ACCEPT");
     check(&bench.refund("B", 10), "ACCEPT");
-    check(&bench.runtime.change(itself, Act::Activate(tighter.clone())).wait(), "REJECT NOT_AUTHORIZED");
-    check(&bench.change(operator(), Act::Activate(tighter)), "ACCEPT");
+    check(
+        &bench.runtime.change(itself, Act::Activate { contract: tighter.clone(), expected: None }).wait(),
+        "REJECT NOT_AUTHORIZED",
+    );
+    check(&bench.change(operator(), Act::Activate { contract: tighter, expected: None }), "ACCEPT");
     check(&bench.refund("C", 10), "REJECT NOT_ALLOWED");
 }
 
@@ -267,7 +271,6 @@ fn a_modified_proposal_is_judged_by_every_gate() {
         let door = Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None };
         let answer = PersonAnswer {
             person: "bob".to_owned(),
-            groups: vec!["leads".to_owned()],
             question: question.clone(),
             decision: "MODIFY".to_owned(),
             digest: row.digest,
@@ -509,7 +512,8 @@ fn an_approval_does_not_carry_another_proposal() {
     };
     let registration = Registration { contract: contract.clone(), parent: None, version: None, session: None };
     done(change(Act::Register(Box::new(registration))));
-    done(change(Act::Activate(contract.clone())));
+    done(change(Act::Activate { contract: contract.clone(), expected: None }));
+    done(change(Act::Merge(vec![Write::groups("ann", ["leads"])])));
     let formed = |amount: u32| {
         let text = format!(r#"{{"agent":"refunds","action":"refund","params":{{"order":"A","amount":{amount}}}}}"#);
         let proposal = kernel::proposal::Proposal::parse(text.as_bytes()).unwrap();
@@ -527,7 +531,6 @@ fn an_approval_does_not_carry_another_proposal() {
             escalation: "e".to_owned(),
             decision: "OVERRIDE".to_owned(),
             digest,
-            groups: vec!["leads".to_owned()],
             reason: String::new(),
             original: Some(original),
             modified: None,
@@ -536,4 +539,145 @@ fn an_approval_does_not_carry_another_proposal() {
     };
     assert_eq!(answer(formed(61)).reasons(), ["APPROVAL_MISMATCH"]);
     assert!(answer(asked).intent.is_some());
+}
+
+fn retail(extra: &str) -> String {
+    format!("{}{extra}", CONTRACT.replace("approvers: [leads]\n", ""))
+}
+
+#[test]
+fn a_vote_is_kept_when_judging_again_refuses() {
+    let bench = bench();
+    bench.enroll(&retail("escalation: { approvers: [leads], quorum: 2 }\n"));
+    check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+    check(&bench.answer("bob", "OVERRIDE"), "ACCEPT");
+    let suspend =
+        |status| Act::Restrict { agent: "refunds".to_owned(), status, because: String::new(), actions: Vec::new() };
+    check(&bench.change(operator(), suspend(AgentStatus::Suspended)), "ACCEPT");
+    check(&bench.answer("carol", "OVERRIDE"), "REJECT AGENT_SUSPENDED");
+    let (_, row) = bench.question();
+    let voters: Vec<&str> = row.votes.iter().map(|vote| vote.person.as_str()).collect();
+    assert_eq!(voters, ["bob", "carol"]);
+    let lift = Act::Lift { agent: "refunds".to_owned(), status: AgentStatus::Suspended, because: String::new() };
+    check(&bench.change(operator(), lift), "ACCEPT");
+    check(&bench.answer("bob", "OVERRIDE"), "ACCEPT");
+}
+
+#[test]
+fn what_is_not_there_is_not_lifted_or_replaced() {
+    let bench = bench();
+    let lift = |status| Act::Lift { agent: "refunds".to_owned(), status, because: String::new() };
+    check(&bench.change(operator(), lift(AgentStatus::Suspended)), "REJECT STATE_CONFLICT");
+    let tighter = compiled(&CONTRACT.replace("<= 50", "<= 40"));
+    said_yes(&bench.runtime.register(operator(), tighter.clone(), None, None).wait());
+    let (current, other) = (compiled(CONTRACT).digest, tighter.digest);
+    let activate = |expected| bench.runtime.activate_over(operator(), tighter.clone(), Some(expected)).wait();
+    check(&activate(other), "REJECT STATE_CONFLICT");
+    check(&activate(current), "ACCEPT");
+    check(&activate(current), "REJECT STATE_CONFLICT");
+}
+
+#[test]
+fn agents_and_monitors_neither_expire_nor_freeze_for_everyone() {
+    let bench = bench();
+    let freeze = || Act::Freeze { flow: None, keys: vec!["balance".to_owned()] };
+    for actor in [Actor::Agent("refunds".to_owned()), Actor::Monitor("m".to_owned())] {
+        check(&bench.change(actor.clone(), Act::ExpireIntents), "REJECT NOT_AUTHORIZED");
+        check(&bench.change(actor, freeze()), "REJECT NOT_AUTHORIZED");
+    }
+    for actor in [operator(), Actor::Kernel] {
+        check(&bench.change(actor.clone(), Act::ExpireIntents), "ACCEPT");
+        check(&bench.change(actor, freeze()), "ACCEPT");
+    }
+}
+
+#[test]
+fn a_stranger_is_not_told_of_nobodys_contract() {
+    let bench = bench();
+    let answered = bench.propose(r#"{"agent":"stranger","action":"refund","params":{}}"#);
+    let said = answered.answer.to_line();
+    assert!(said.contains("agent `stranger` is unknown here") && !said.contains("nobody"), "{said}");
+}
+
+#[test]
+fn only_members_answer_and_no_door_makes_one() {
+    let bench = bench();
+    check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+    check(&bench.answer("eve", "OVERRIDE"), "REJECT APPROVER_NOT_ENTITLED");
+    let enlist = |person: &str, groups: &[&str]| Act::Merge(vec![Write::groups(person, groups.iter().copied())]);
+    // Nobody makes themselves a member.
+    check(&bench.change(Actor::Agent("refunds".to_owned()), enlist("eve", &["leads"])), "REJECT NOT_AUTHORIZED");
+    let nonsense = Write { key: "people/eve".to_owned(), value: Json::text("leads"), expect: None };
+    check(&bench.change(operator(), Act::Merge(vec![nonsense])), "REJECT PARAM_INVALID");
+    check(&bench.change(operator(), enlist("eve", &["mail", "leads"])), "ACCEPT");
+    check(&bench.change(operator(), enlist("bob", &[])), "ACCEPT");
+    check(&bench.answer("bob", "OVERRIDE"), "REJECT APPROVER_NOT_ENTITLED");
+    check(&bench.answer("eve", "OVERRIDE"), "ACCEPT");
+}
+
+#[test]
+fn without_approvers_only_operators_answer() {
+    let bench = bench();
+    bench.enroll(&retail(""));
+    check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+    check(&bench.answer("bob", "OVERRIDE"), "REJECT APPROVER_NOT_ENTITLED");
+    check(&bench.change(operator(), Act::Merge(vec![Write::groups("dora", ["operators"])])), "ACCEPT");
+    check(&bench.answer("dora", "OVERRIDE"), "ACCEPT");
+}
+
+fn later(seconds: i64) -> Instant {
+    Instant::PURE_DEFAULT.plus(kernel::time::Duration::from_secs(seconds))
+}
+
+#[test]
+fn time_reminds_passes_on_and_ends() {
+    let bench = bench();
+    let ladder =
+        "escalation: { approvers: [leads], timeout: { remind: 5m, reroute: 10m, to: \"group:bosses\", after: 15m } }\n";
+    bench.enroll(&retail(ladder));
+    check(&bench.change(operator(), Act::Merge(vec![Write::groups("zoe", ["bosses"])])), "ACCEPT");
+    check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+    check(&bench.refund("B", 60), "ESCALATE NEEDS_APPROVAL");
+    check(&bench.refund("C", 10), "ACCEPT");
+    let tick = |seconds: i64| {
+        bench.clock.set(later(seconds));
+        let Ticked { expired, reminded, rerouted, called_off } = bench.runtime.tick(later(seconds)).unwrap();
+        (expired, reminded, rerouted, called_off)
+    };
+    assert_eq!(tick(20), (0, 0, 0, 0));
+    // The intent was valid for 30 seconds.
+    assert_eq!(tick(31), (0, 0, 0, 1));
+    check(&bench.answer("zoe", "OVERRIDE"), "REJECT APPROVER_NOT_ENTITLED");
+    assert_eq!(tick(300), (0, 2, 0, 0));
+    assert_eq!(tick(301), (0, 0, 0, 0), "people are reminded once");
+    // The contract says from when on others may answer; nobody has to tick for it.
+    bench.clock.set(later(600));
+    check(&bench.answer("zoe", "OVERRIDE"), "ACCEPT");
+    assert_eq!(tick(601), (0, 0, 1, 0));
+    // The last moment is in time; what zoe allowed was not started.
+    assert_eq!(tick(900), (0, 0, 0, 1));
+    assert_eq!(tick(901), (1, 0, 0, 0));
+    assert_eq!(tick(9_000), (0, 0, 0, 0));
+}
+
+#[test]
+fn the_ticker_follows_its_clock() {
+    let clock = Arc::new(ManualClock::at(Instant::PURE_DEFAULT));
+    let store = MemoryStore::new(clock.clone());
+    let runtime = Arc::new(Runtime::start(Box::new(store.clone()), Options::default()).unwrap());
+    let contract = compiled(CONTRACT);
+    said_yes(&runtime.register(operator(), contract.clone(), None, None).wait());
+    said_yes(&runtime.activate(operator(), contract).wait());
+    let proposal = r#"{"agent":"refunds","action":"refund","params":{"order":"A","amount":60}}"#;
+    let answered = runtime.judge(proposal.as_bytes(), Arrival::through(Door::PURE)).wait();
+    check(&answered, "ESCALATE NEEDS_APPROVAL");
+    // It would not wake up by itself during this test.
+    let ticker = Ticker::start(runtime.clone(), clock.clone(), std::time::Duration::from_secs(3_600)).unwrap();
+    assert_eq!(ticker.now().unwrap(), Ticked::default());
+    clock.set(later(901));
+    assert_eq!(ticker.now().unwrap(), Ticked { expired: 1, ..Ticked::default() });
+    assert_eq!(ticker.now().unwrap(), Ticked::default());
+    drop(ticker);
+    let replayed = runtime::replay::replay(store.reader().unwrap().as_mut()).unwrap();
+    assert_eq!(replayed.differs, None);
 }

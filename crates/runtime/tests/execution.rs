@@ -4,7 +4,7 @@
 
 use kernel::agent::{Actor, AgentStatus};
 use kernel::apply::apply;
-use kernel::change::{Act, Change, DoubtAnswer, Registration};
+use kernel::change::{Act, Change, DoubtAnswer, Registration, Write};
 use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlow};
 use kernel::escalation::QuestionKind;
 use kernel::evaluator::Compiled;
@@ -65,7 +65,8 @@ impl Stage {
         };
         let registration = Registration { contract: contract.clone(), parent: None, version: None, session: None };
         stage.change(ann(), Act::Register(Box::new(registration)));
-        stage.change(ann(), Act::Activate(contract));
+        stage.change(ann(), Act::Activate { contract, expected: None });
+        stage.change(ann(), Act::Merge(vec![Write::groups("ann", ["desk"]), Write::groups("bob", ["desk"])]));
         stage.said.clear();
         stage
     }
@@ -150,21 +151,14 @@ impl Stage {
     }
 
     fn resolve(&mut self, decision: &str) -> &mut Stage {
-        let asked = self.world.iter().find_map(|(key, row)| match row {
-            Row::Escalation(row) if row.kind == QuestionKind::Doubt && row.answer.is_none() => {
-                Some((key.entity.parts().0.to_owned(), row.digest, row.intent.clone()))
-            }
-            _ => None,
+        let asked = self.world.iter().find_map(|(key, row)| {
+            let Row::Escalation(row) = row else { return None };
+            let open = row.kind == QuestionKind::Doubt && row.answer.is_none();
+            open.then(|| (key.entity.parts().0.to_owned(), row.digest, row.intent.clone()))
         });
         let (question, digest, intent) = asked.unwrap_or(("none".to_owned(), Digest::of(""), "iA".to_owned()));
-        let answer = DoubtAnswer {
-            intent,
-            question,
-            decision: decision.to_owned(),
-            digest,
-            groups: vec!["desk".to_owned()],
-            reason: "looked".to_owned(),
-        };
+        let answer =
+            DoubtAnswer { intent, question, decision: decision.to_owned(), digest, reason: "looked".to_owned() };
         self.change(ann(), Act::Resolve(Box::new(answer)))
     }
 
@@ -182,12 +176,11 @@ impl Stage {
     fn books(&self) -> String {
         let mut books = String::new();
         for (_, row) in self.world.iter() {
-            match row {
-                Row::Resource(row) => books += &format!("held {} used {} ", row.held, row.consumed),
-                Row::Budget(row) => {
-                    books += &format!("budget {}", row.used(self.at, Duration::from_secs(86_400)).unwrap());
-                }
-                _ => {}
+            if let Row::Resource(row) = row {
+                books += &format!("held {} used {} ", row.held, row.consumed);
+            }
+            if let Row::Budget(row) = row {
+                books += &format!("budget {}", row.used(self.at, Duration::from_secs(86_400)).unwrap());
             }
         }
         books

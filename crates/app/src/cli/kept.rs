@@ -85,6 +85,9 @@ pub enum AgentsCommand {
         /// Accept keys that do nothing yet
         #[arg(long)]
         allow_inert: bool,
+        /// Digest of the contract that must be in force now
+        #[arg(long, value_name = "SHA256")]
+        over: Option<String>,
     },
     /// Let an agent do nothing
     Suspend(RestrictArgs),
@@ -288,9 +291,6 @@ pub struct AnswerArgs {
     /// Who says it; not who proposed
     #[arg(long = "as", value_name = "PERSON")]
     pub person: String,
-    /// A group the person is in; may be given several times
-    #[arg(long = "group", value_name = "GROUP")]
-    pub groups: Vec<String>,
     /// Why
     #[arg(long, value_name = "TEXT", value_parser = reason)]
     pub because: String,
@@ -311,6 +311,41 @@ pub enum Decision {
     Modify,
     /// No
     Abort,
+}
+
+/// `writkeeper people …`
+#[derive(Args, Debug)]
+pub struct PeopleArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: Kept,
+    /// What to do; the list if nothing is said.
+    #[command(subcommand)]
+    pub command: Option<PeopleCommand>,
+}
+
+/// What can be done with people and their groups.
+#[derive(Subcommand, Debug)]
+pub enum PeopleCommand {
+    /// Every group and who is in it
+    List,
+    /// Put a people file in force: whoever it does not name is in no group afterwards
+    Set {
+        /// Groups and their members: `refund-desk: [ann, bob]`
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
+/// `writkeeper tick`
+#[derive(Args, Debug)]
+pub struct TickArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: Kept,
+    /// Go on, with so long a pause between two passes
+    #[arg(long, value_name = "DURATION")]
+    pub every: Option<String>,
 }
 
 /// `writkeeper report`

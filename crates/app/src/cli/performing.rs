@@ -135,9 +135,6 @@ pub struct ResolveArgs {
     /// Who says it; not who proposed
     #[arg(long = "as", value_name = "PERSON")]
     pub person: String,
-    /// A group the person is in; may be given several times
-    #[arg(long = "group", value_name = "GROUP")]
-    pub groups: Vec<String>,
     /// Why
     #[arg(long, value_name = "TEXT")]
     pub because: String,

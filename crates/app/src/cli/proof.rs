@@ -142,6 +142,9 @@ pub struct VerifyArgs {
     /// Check hashes and signatures only, and make no decision again
     #[arg(long)]
     pub no_replay: bool,
+    /// Call a ledger incomplete if whoever was handed an intent did not say in time what became of it
+    #[arg(long, conflicts_with = "no_replay")]
+    pub demand_reports: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -31,8 +31,8 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
                 change::Newcomer { path: contract, version: agent_version.as_ref(), key: key.as_deref(), session };
             change::register(location, json, &newcomer)?;
         }
-        AgentsCommand::Activate { contract, allow_inert } => {
-            change::activate(location, json, contract, *allow_inert)?;
+        AgentsCommand::Activate { contract, allow_inert, over } => {
+            change::activate(location, json, contract, *allow_inert, over.as_deref())?;
         }
         AgentsCommand::Suspend(whom) => restricted(whom, AgentStatus::Suspended, &[])?,
         AgentsCommand::Degrade(args) => restricted(&args.whom, AgentStatus::Degraded, &args.actions)?,

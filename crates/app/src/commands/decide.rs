@@ -12,6 +12,7 @@ use crate::exit::{Exit, InvalidData, UsageError};
 use crate::files;
 use crate::store;
 use crate::terminal;
+use adapters::advisor::PluginAdvisor;
 use anyhow::Context as _;
 use kernel::context::Context;
 use kernel::contract::Mode;
@@ -65,9 +66,10 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
         }
         (None, Some(contract)) => {
             let mut run = PureRun::new(contract, context, at, args.trust_provenance);
+            let mut advise = |submission| runtime::advised(submission, Some(&PluginAdvisor));
             judge_lines(args, |line_number, line| {
                 // What was judged so far stands; after a fault nothing more can be trusted.
-                let done = catch_unwind(AssertUnwindSafe(|| run.judge(line_number, line))).ok()?;
+                let done = catch_unwind(AssertUnwindSafe(|| run.judge_advised(line_number, line, &mut advise))).ok()?;
                 Some(Judged { answer: done.answer, records: done.records, is_decided: true })
             })
         }

@@ -3,6 +3,7 @@
 mod bank;
 mod desk;
 mod history;
+mod lost;
 mod scenes;
 
 use crate::cli::DemoArgs;
@@ -27,7 +28,8 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
     for (index, scene) in SCENES.iter().enumerate() {
         play(index, scene, &desk, &bank, args.json)?;
     }
-    history::play(SCENES.len() + 1, &desk.close(), &bank, args.json)?;
+    lost::play(SCENES.len() + 1, &desk, &bank, args.json)?;
+    history::play(SCENES.len() + 2, &desk.close(), &bank, args.json)?;
     if !args.json {
         print_closing()?;
     }

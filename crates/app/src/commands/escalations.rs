@@ -10,7 +10,7 @@ use crate::store;
 use crate::terminal::{self, ATTENTION, FAINT, STRONG, echo, paint, say, verdict_style};
 use kernel::command::Door;
 use kernel::contract::Impact;
-use kernel::escalation::EscalationRow;
+use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::finding::visible;
 use kernel::flow::FlowState;
 use kernel::ids::Digest;
@@ -114,7 +114,7 @@ fn left(row: &EscalationRow, now: Instant) -> String {
 }
 
 /// By its own id, or by its proposal, flow or intent.
-fn question(runtime: &Runtime, text: &str) -> anyhow::Result<(String, EscalationRow)> {
+pub(super) fn question(runtime: &Runtime, text: &str) -> anyhow::Result<(String, EscalationRow)> {
     if let Some((name, Row::Escalation(row))) = store::look_up(runtime, Kind::Escalation, text)? {
         return Ok((name, *row));
     }
@@ -177,6 +177,11 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: boo
         return Err(UsageError(format!("--as `{}` is no name: it {problem}", echo(&args.person))).into());
     }
     let (name, row) = question(runtime, &args.id)?;
+    if row.kind == QuestionKind::Doubt {
+        let problem = "the question is whether something happened, not whether it may";
+        let help = format!("say so with `writkeeper intents resolve {} happened|did-not|retry`", row.intent);
+        return Err(UsageError(format!("{problem}; {help}")).into());
+    }
     let digest = match &args.digest {
         Some(text) => {
             let problem = || {
@@ -194,7 +199,6 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: boo
     };
     let answered = store::done(runtime.answer(PersonAnswer {
         person: args.person.clone(),
-        groups: args.groups.clone(),
         question: name,
         decision: decision.to_owned(),
         digest,

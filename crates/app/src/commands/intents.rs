@@ -126,7 +126,7 @@ fn show(runtime: &Runtime, id: &str, json: bool) -> anyhow::Result<()> {
     }
     if let Some(question) = row.running.as_ref().and_then(|running| running.question.as_ref()) {
         say!("\nnext: writkeeper escalations show {question}");
-        say!("      writkeeper intents resolve {name} happened|did-not|retry --as YOU --group GROUP --because …");
+        say!("      writkeeper intents resolve {name} happened|did-not|retry --as YOU --because …");
     }
     Ok(())
 }
@@ -180,14 +180,7 @@ fn resolve(runtime: &Runtime, args: &ResolveArgs, json: bool) -> anyhow::Result<
         Resolved::DidNot => "DID_NOT",
         Resolved::Retry => "RETRY",
     };
-    let answer = DoubtAnswer {
-        intent,
-        question,
-        decision: decision.to_owned(),
-        digest,
-        groups: args.groups.clone(),
-        reason: args.because.clone(),
-    };
+    let answer = DoubtAnswer { intent, question, decision: decision.to_owned(), digest, reason: args.because.clone() };
     let person = Actor::Operator(args.person.clone());
     tell(&store::done(runtime.change(person, Act::Resolve(Box::new(answer))))?, json)
 }

@@ -8,6 +8,7 @@ mod trust;
 use crate::cli::proof::VerifyArgs;
 use crate::exit::{Exit, InvalidData};
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
+use export::Demands;
 use kernel::json::{Json, Object};
 use kernel::ledger::note::Note;
 use sniff::Kind;
@@ -28,10 +29,11 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         }
     }
     let has_export = files.iter().any(|(_, kind)| matches!(kind, Kind::Export));
+    let demands = Demands { replay: !args.no_replay, reports: args.demand_reports };
     let mut worst = Outcome::Clean;
     for (path, kind) in &files {
         let report = match kind {
-            Kind::Export => export::verify(path, &trust, &checkpoints, !args.no_replay)?,
+            Kind::Export => export::verify(path, &trust, &checkpoints, demands)?,
             Kind::Receipt(bytes) => single::receipt(bytes, &trust),
             Kind::Envelope(json) => single::envelope(json, &trust),
             Kind::Checkpoint(note) => single::checkpoint(note, &trust, &checkpoints, has_export),

@@ -2,9 +2,10 @@
 
 use crate::history::Broken;
 use crate::paused::until_stopped;
-use crate::site::{Site, proposal, signal};
+use crate::site::{Site, now, proposal, signal};
 use kernel::bugs::Bug;
-use std::process::{Command, Output};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Output};
 
 struct Stage {
     site: Site,
@@ -41,13 +42,42 @@ impl Stage {
 
     /// Dies at a point while performing.
     fn perform_to(&self, point: &str) {
-        self.perform("0s", &[("WRITKEEPER_CRASH_AT", point)]);
+        self.perform("1ms", &[("WRITKEEPER_CRASH_AT", point)]);
     }
 
     fn heal(&self) {
         for ahead in ["20s", "40s", "60s"] {
             self.perform(ahead, &[]);
         }
+    }
+}
+
+/// A process that decides line by line for as long as somebody talks to it.
+struct Talking {
+    child: Child,
+    said: BufReader<ChildStdout>,
+}
+
+impl Talking {
+    fn to(stage: &Stage) -> Talking {
+        let mut child = stage.faulty(stage.site.deciding()).spawn().unwrap();
+        let said = BufReader::new(child.stdout.take().unwrap());
+        Talking { child, said }
+    }
+
+    fn say(&mut self, text: &str) -> String {
+        let input = self.child.stdin.as_mut().unwrap();
+        input.write_all(format!("{text}\n").as_bytes()).unwrap();
+        let mut line = String::new();
+        self.said.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+}
+
+impl Drop for Talking {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
     }
 }
 
@@ -82,7 +112,7 @@ const SCENES: &[(Bug, Scene)] = &[
     (Bug::ProbeBelieved, |stage| {
         // The first attempt arrives between the question and the next attempt.
         stage.decide("k", "fenced", "late");
-        stage.perform("0s", &[]);
+        stage.perform("1ms", &[]);
         stage.heal();
     }),
     (Bug::ExpiryFreesInFlight, |stage| {
@@ -121,6 +151,22 @@ const SCENES: &[(Bug, Scene)] = &[
             &proposal("k", "keyed", "ok", 500).replacen(r#""idempotency_key":"k","#, "", 1),
             &[("WRITKEEPER_COMMIT_DOUBT", "after")],
         );
+    }),
+    (Bug::RowsOlderThanLock, |stage| {
+        // Two processes take turns on what is left; the first remembers what it read before the other's turn.
+        let turn = |talking: &mut Talking, key: &str| {
+            let (args, began) = (proposal(key, "scarce", "ok", 40), now());
+            let said = talking.say(&args);
+            stage.site.log(key, &args, began, Some(&said));
+        };
+        let (mut one, mut other) = (Talking::to(stage), Talking::to(stage));
+        turn(&mut one, "a");
+        turn(&mut other, "b");
+        turn(&mut one, "c");
+    }),
+    (Bug::IndexFromSequence, |stage| {
+        stage.decide("j", "keyed", "ok");
+        stage.say("k", &proposal("k", "keyed", "ok", 5), &[("WRITKEEPER_COMMIT_DOUBT", "before")]);
     }),
     (Bug::NoFence, |stage| {
         // It sleeps before it marks; another one takes the intent over; then it wakes.

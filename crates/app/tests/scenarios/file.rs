@@ -50,6 +50,11 @@ impl Scenario {
     pub(crate) fn number(&self) -> &str {
         self.name.split('-').next().unwrap_or_default()
     }
+
+    /// Whether the reference has a sample of this number.
+    pub(crate) fn is_of_the_reference(&self) -> bool {
+        self.name.starts_with(|first: char| first.is_ascii_digit())
+    }
 }
 
 pub(crate) fn folder() -> PathBuf {

@@ -14,6 +14,7 @@ mod file;
 mod signed;
 mod stored;
 
+use adapters::advisor::PluginAdvisor;
 use adapters::store_sqlite::SqliteStore;
 use file::{Scenario, Step, all, folder};
 use runtime::memory::{ManualClock, MemoryStore};
@@ -29,8 +30,10 @@ fn in_process(step: &Step) -> Vec<String> {
     let context = kernel::json::Json::parse(step.context.as_bytes()).unwrap();
     let context = kernel::context::Context::from_json(&context).unwrap();
     let mut run = kernel::pure::PureRun::new(Arc::new(loaded.compiled), context, None, true);
-    let judge =
-        |(index, case): (usize, &file::Case)| run.judge(index as u64 + 1, case.proposal.as_bytes()).answer.to_line();
+    let judge = |(index, case): (usize, &file::Case)| {
+        let mut advise = |submission| runtime::advised(submission, Some(&PluginAdvisor));
+        run.judge_advised(index as u64 + 1, case.proposal.as_bytes(), &mut advise).answer.to_line()
+    };
     step.cases.iter().enumerate().map(judge).collect()
 }
 
@@ -114,7 +117,7 @@ fn every_scenario_holds_through_every_door() {
 fn the_comparison_with_the_reference_is_true() {
     let text = std::fs::read_to_string(folder().join("README.md")).unwrap();
     let mut ours: BTreeMap<String, String> = BTreeMap::new();
-    for scenario in all() {
+    for scenario in all().iter().filter(|scenario| scenario.is_of_the_reference()) {
         for case in scenario.steps.iter().flat_map(|step| step.cases.iter().chain(&step.changes).chain(&step.signed)) {
             let verdict = case.expected.split(' ').next().unwrap_or_default().to_owned();
             ours.insert(format!("{} {}", scenario.number(), case.name), verdict);

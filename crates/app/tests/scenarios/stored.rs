@@ -1,6 +1,7 @@
 //! A step of a scenario through the runtime, on any store; and answers without the ids that were minted.
 
 use crate::file::Step;
+use adapters::advisor::PluginAdvisor;
 use kernel::agent::{Actor, AgentStatus};
 use kernel::change::{Act, Write};
 use kernel::command::Door;
@@ -11,6 +12,7 @@ use kernel::proposal::Proposal;
 use kernel::time::Instant;
 use kernel::world::{Entity, Row};
 use runtime::memory::ManualClock;
+use runtime::ports::advisor::Advisor;
 use runtime::ports::store::Store;
 use runtime::{Answered, Arrival, Options, Runtime};
 use std::sync::Arc;
@@ -21,7 +23,8 @@ pub(crate) fn through_the_runtime(step: &Step, open: impl Fn(Arc<ManualClock>) -
     let contract = Arc::new(contract);
     let clock = Arc::new(ManualClock::at(Instant::PURE_DEFAULT));
     let start = || {
-        let options = Options { strangers: Some(contract.clone()), ..Options::default() };
+        let advisor: Option<Arc<dyn Advisor>> = Some(Arc::new(PluginAdvisor));
+        let options = Options { strangers: Some(contract.clone()), advisor, ..Options::default() };
         Runtime::start(open(clock.clone()), options).unwrap()
     };
     let first = start();

@@ -4,7 +4,18 @@ use crate::witness::{Shows, Witness, line};
 
 /// Every witness.
 pub fn all() -> Vec<Witness> {
-    let parts = [contract(), inert(), proposal(), action(), limit(), performed(), amendable(), escalation(), tests()];
+    let parts = [
+        contract(),
+        inert(),
+        proposal(),
+        action(),
+        advised(),
+        limit(),
+        performed(),
+        amendable(),
+        escalation(),
+        tests(),
+    ];
     let mut all: Vec<Witness> = parts.into_iter().flatten().collect();
     all.extend(cases());
     all
@@ -158,6 +169,57 @@ fn resource(property: &'static str, pool: &str) -> Witness {
     whole(property, &contract, &[FIFTY])
 }
 
+/// A contract whose action asks a plug-in.
+fn asking(key: &str, plugin: &str) -> String {
+    format!(
+        "agent: bot\n{key}: {{ check: {plugin} }}\n\
+         actions: {{ pay: {{ params: {{ amount: number }}, {key}: [ check ] }} }}\n"
+    )
+}
+
+fn advised() -> Vec<Witness> {
+    let row = |property, plugin: &str| whole(property, &asking("validators", plugin), &[FIFTY]);
+    let said = |property, contract: String, advice: &str| {
+        let tests =
+            format!("tests: {{ rows: [ {{ action: pay, params: {{ amount: 5 }}, {advice}, expect: ACCEPT }} ] }}");
+        Witness { property, contract: contract + &tests + "\n", shows: Shows::Rehearsal }
+    };
+    let named = |key: &str, plugin: &str| {
+        format!(
+            "agent: bot\n{key}: {{ check: [ a ], second: {plugin} }}\n\
+             actions: {{ pay: {{ params: {{ amount: number }}, {key}: [ second ] }} }}\n"
+        )
+    };
+    let judged =
+        "agent: bot\njudges: { tone: [ a ] }\nactions: { pay: { params: { amount: number }«, judges: [ tone ]¦» } }\n";
+    vec![
+        row("plugin.command", "{ command: [ check, «--now¦--later» ] }"),
+        row("plugin.url", "{ url: https://«a¦b».example/ }"),
+        row("plugin.timeout", "{ command: [ check ], timeout: «1s¦2s» }"),
+        row("plugin.env", "{ command: [ check ], env: [ «HOME¦LANG» ] }"),
+        row("plugin.required", "{ command: [ check ], required: «true¦false» }"),
+        said(
+            "plugin.escalate_below",
+            asking("judges", "{ command: [ check ], escalate_below: 0.«5¦4» }"),
+            "advice: { check: 0.45 }",
+        ),
+        whole("contract.validators", &named("validators", "«[ b ]¦https://b.example»"), &[FIFTY]),
+        said(
+            "contract.judges",
+            asking("judges", "«[ a ]¦{ command: [ a ], escalate_below: 0.5 }»"),
+            "advice: { check: 0.4 }",
+        ),
+        pay_asked("action.validators"),
+        said("action.judges", judged.to_owned(), "advice: { tone: escalate }"),
+    ]
+}
+
+fn pay_asked(property: &'static str) -> Witness {
+    let contract = "agent: bot\nvalidators: { check: [ a ] }\n\
+                    actions: { pay: { params: { amount: number }«, validators: [ check ]¦» } }\n";
+    whole(property, contract, &[FIFTY])
+}
+
 fn limit() -> Vec<Witness> {
     let open = "agent: bot\nactions:\n  pay:\n    params: { type: object, properties: { amount: {} } }\n    \
                 limits: { amount: { max: 60«, unit: EUR¦» } }";
@@ -295,7 +357,7 @@ fn cases() -> Vec<Witness> {
     let in_flow = "action: pay, params: { amount: 5 }, flow: f";
     let unsure = "proposal: { confidence: { reject_below: 0.5 } }";
     let guarded = "policies: |\n  forbid(principal, action, resource) when { context.state.price.greaterThan(decimal(\"5.0\")) };";
-    let rows: [(&'static str, &'static str, &str, &str, &str, &str); 15] = [
+    let rows: [(&'static str, &'static str, &str, &str, &str, &str); 16] = [
         ("test_case.action", "test_row.action", "", "params: { amount: 5 }", "action: «pay¦fly»", ""),
         ("test_case.params", "test_row.params", "", "action: pay", "params: { amount: «5¦-5» }", ""),
         ("test_case.confidence", "test_row.confidence", unsure, five, "confidence: 0.«4¦5»", ""),
@@ -324,6 +386,7 @@ fn cases() -> Vec<Witness> {
             "idempotency_key: «a¦b»",
             "idempotency_key: a",
         ),
+        ("test_case.advice", "test_row.advice", "", five, "advice: { check: «pass¦reject» }", ""),
         ("test_case.tokens", "test_row.tokens", "proposal: { spend: { tokens: 10 } }", five, "tokens: «10¦11»", ""),
     ];
     let both = rows.into_iter().flat_map(|(in_given, in_row, top, base, difference, earlier)| {
@@ -333,6 +396,10 @@ fn cases() -> Vec<Witness> {
         [(in_given, given), (in_row, row)].map(|(property, tests)| match in_given {
             "test_case.provenance" => {
                 let contract = in_pay("from: { amount: user }") + &tests + "\n";
+                Witness { property, contract, shows: Shows::Rehearsal }
+            }
+            "test_case.advice" => {
+                let contract = asking("validators", "[ check ]") + &tests + "\n";
                 Witness { property, contract, shows: Shows::Rehearsal }
             }
             _ => rehearsed(property, top, &tests),

@@ -73,7 +73,7 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
         Act::Register(registration) => {
             keys.extend(registry::keys_of_registration(registration, &key));
         }
-        Act::Activate(contract) => keys.extend(registry::keys_of_contract(contract, &key)),
+        Act::Activate { contract, .. } => keys.extend(registry::keys_of_contract(contract, &key)),
         Act::Restrict { agent: name, .. } | Act::Lift { agent: name, .. } | Act::Retire { agent: name, .. } => {
             keys.insert(agent(name));
         }
@@ -96,7 +96,7 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
         Act::Import { name, .. } => {
             keys.insert(key(Entity::Snapshot(name.clone())));
         }
-        Act::Answer(answer) => keys.extend(people::keys_of_answer(answer, &key)),
+        Act::Answer(answer) => keys.extend(people::keys_of_answer(&change.actor, answer, &key)),
         Act::ExpireQuestions(names) => keys.extend(names.iter().map(|name| key(Entity::Escalation(name.clone())))),
         Act::Settle { intent, .. }
         | Act::Claim { intent, .. }
@@ -106,6 +106,9 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
         Act::Resolve(answer) => {
             keys.extend(execution::keys(world, change, &answer.intent));
             keys.insert(key(Entity::Escalation(answer.question.clone())));
+            if let Actor::Operator(name) = &change.actor {
+                keys.insert(key(people::person(name)));
+            }
         }
         Act::ExpireIntents => {
             keys.insert(key(Entity::DueIntents));
@@ -122,7 +125,7 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
     }
     match &change.act {
         Act::Register(registration) => registry::register(world, change, registration, at),
-        Act::Activate(contract) => registry::activate(world, change, contract),
+        Act::Activate { contract, expected } => registry::activate(world, change, contract, *expected),
         Act::Restrict { agent, status, because, actions } => {
             registry::restrict(world, change, agent, *status, because, actions, at)
         }
@@ -145,6 +148,9 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
         }
         Act::Resolve(answer) => resolving::resolve(world, change, answer, at),
         Act::Undo { intent, undo, .. } => undoing::undo(world, change, intent, undo, at),
+        Act::ExpireIntents if !matches!(change.actor, Actor::Kernel | Actor::Operator(_)) => {
+            Came::refused(not_authorized(change, "call off intents".to_owned()))
+        }
         Act::ExpireIntents => match expiry::call_off_expired(world, &change.tenant, at) {
             Err(keys) => Came::Need(keys),
             Ok(records) => Came::Done(Json::object([("called_off", Json::from(records.len() as u64))]), None, records),

@@ -29,6 +29,9 @@ pub(super) fn ask(
     let contract = running.contract().unwrap_or_else(|| Digest::of(""));
     let reason = if running.by_host { "UNREPORTED" } else { "IN_DOUBT" };
     let row = EscalationRow {
+        advice: Vec::new(),
+        remind: None,
+        reroute: None,
         kind: QuestionKind::Doubt,
         state: EscalationState::Open,
         agent: kept.agent.clone(),

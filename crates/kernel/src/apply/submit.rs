@@ -4,6 +4,7 @@ use super::known::{self, agent_row, window};
 use super::taking;
 use super::touched::Touched;
 use super::{expiry, standing};
+use crate::advice;
 use crate::budget::Window;
 use crate::bugs::{self, Bug};
 use crate::command::Submission;
@@ -122,9 +123,7 @@ pub(super) fn prepared(facts: &Facts<'_>, submission: &Submission) -> Findings {
         Some(agent) if !agent.amendments.is_empty() => standing::with_amended_limits(submission, agent, facts.at),
         Some(_) | None => submission.prepared.clone(),
     };
-    for advice in &submission.advice {
-        findings.push(advice.clone());
-    }
+    advice::judge(submission, &mut findings);
     findings
 }
 

@@ -8,10 +8,10 @@ use crate::agent::{Actor, AgentStatus, Restriction};
 use crate::budget::Window;
 use crate::bugs::{self, Bug};
 use crate::command::{Performer, Submission};
-use crate::contract::{Executor, Impact, OnExhausted};
+use crate::contract::{Escalation, Executor, Impact, OnExhausted};
 use crate::decide::Judgement;
 use crate::decimal::Decimal;
-use crate::escalation::{EscalationRow, EscalationState, QuestionKind};
+use crate::escalation::{EscalationRow, EscalationState, QuestionKind, Reroute};
 use crate::evaluator::Compiled;
 use crate::finding::{Code, Effect, Finding};
 use crate::intent::{Intent, IntentFacts, IntentRow, IntentState, Running, Step};
@@ -115,13 +115,22 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
         quorum: rules.quorum,
         asked_at: at,
         deadline: at.plus(rules.timeout.after),
+        remind: rules.timeout.remind.map(|after| at.plus(after)),
+        reroute: reroute(rules, at),
         votes: Vec::new(),
         answer: None,
         provenance: submission.provenance.to_json(),
         intent: submission.ids.intent.clone(),
+        advice: submission.advice.clone(),
     };
     let entity = Entity::Escalation(submission.ids.escalation.clone());
     world.put(Key { tenant: submission.tenant.clone(), entity }, Row::Escalation(Box::new(row)));
+}
+
+/// Whom the contract passes the question on to; a group may be written `group:NAME`.
+fn reroute(rules: &Escalation, at: Instant) -> Option<Reroute> {
+    let (after, to) = rules.timeout.reroute.zip(rules.timeout.reroute_to.as_deref())?;
+    Some(Reroute { at: at.plus(after), to: to.strip_prefix("group:").unwrap_or(to).to_owned(), told: false })
 }
 
 /// Takes budgets, holds resources, and keeps the intent and its business key.

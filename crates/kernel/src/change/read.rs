@@ -27,7 +27,13 @@ pub fn act(kind: &str, command: &Json, contracts: &mut dyn Contracts) -> Option<
     let digest = |key: &str| Digest::parse(command.get(key)?.as_text()?);
     Some(match kind {
         "register" => Act::Register(Box::new(registration(command, contracts)?)),
-        "activate" => Act::Activate(contracts.known(digest("contract")?)?),
+        "activate" => Act::Activate {
+            contract: contracts.known(digest("contract")?)?,
+            expected: match command.get("expected") {
+                Some(_) => Some(digest("expected")?),
+                None => None,
+            },
+        },
         "amend" => Act::Amend {
             contract: contracts.known(digest("contract")?)?,
             amendment: amendment(command.get("amendment")?)?,
@@ -96,7 +102,6 @@ fn execution(kind: &str, command: &Json) -> Option<Act> {
             question: text_of(command, "question")?,
             decision: text_of(command, "decision")?,
             digest: digest("digest")?,
-            groups: texts_of(command, "groups")?,
             reason: text_of(command, "reason")?,
         })),
         "undo" => Act::Undo { intent, undo: text_of(command, "undo")?, because: text_of(command, "because")? },

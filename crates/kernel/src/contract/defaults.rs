@@ -20,5 +20,7 @@ pub const ESCALATION_AFTER: Duration = Duration::from_secs(15 * 60);
 pub const QUORUM: u64 = 1;
 /// An executor of ours answers within this.
 pub const RUN_TIMEOUT: Duration = Duration::from_secs(5);
+/// A validator or a judge answers within this.
+pub const PLUGIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// A host reports within this; it may build or test something, which takes minutes.
 pub const HOST_TIMEOUT: Duration = Duration::from_secs(10 * 60);

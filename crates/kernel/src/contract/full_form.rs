@@ -1,8 +1,8 @@
 //! The full form as JSON with every default written out: what the digest counts and what `expand` prints.
 
 use super::{
-    Action, Amendable, Amount, Budget, Contract, Escalation, Executor, Limit, ProposalRules, Reserve, Resource, Rule,
-    Run, Tolerance, Undo,
+    Action, Amendable, Amount, Budget, Contract, Escalation, Executor, Limit, Plugin, ProposalRules, Reserve, Resource,
+    Rule, Run, Tolerance, Undo,
 };
 use crate::ids::Digest;
 use crate::json::{Json, Object};
@@ -26,6 +26,12 @@ impl Contract {
         object.put("drift", drift(self));
         object.put_some("wake_when", self.wake_when.as_deref());
         object.put("resources", map(&self.resources, resource));
+        for (key, plugins) in [("validators", &self.validators), ("judges", &self.judges)] {
+            // Absent where there are none: contracts from before there were any keep their digest.
+            if !plugins.is_empty() {
+                object.put(key, map(plugins, Plugin::to_json));
+            }
+        }
         object.put("actions", map(&self.actions, action));
         object.put("escalation", escalation(&self.escalation));
         object.put("monitors", Json::List(self.monitors.clone()));
@@ -140,6 +146,11 @@ fn action(action: &Action) -> Json {
     object.put("ask", list(&action.ask, rule));
     object.put("budgets", list(&action.budgets, budget));
     object.put("reserves", list(&action.reserves, reserve));
+    for (key, asked) in [("validators", &action.validators), ("judges", &action.judges)] {
+        if !asked.is_empty() {
+            object.put(key, Json::texts(asked.iter().map(String::as_str)));
+        }
+    }
     let origins = |(param, origins): (&String, &std::collections::BTreeSet<super::Origin>)| {
         (param.clone(), Json::texts(origins.iter().map(|origin| origin.word())))
     };

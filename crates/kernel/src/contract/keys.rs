@@ -38,7 +38,7 @@ shapes! {
     /// The document.
     CONTRACT = "contract" [
         "writkeeper", "id", "version", "agent", "role", "mission", "mode", "parent", "priority", "proposal", "budgets",
-        "drift", "wake_when", "resources", "actions", "escalation", "monitors", "policies", "tests"
+        "drift", "wake_when", "resources", "validators", "judges", "actions", "escalation", "monitors", "policies", "tests"
     ] ["approvers", "budget"];
     /// What every proposal must satisfy.
     PROPOSAL = "proposal" ["confidence", "ttl", "context_max_age", "retries", "spend"] [];
@@ -54,10 +54,12 @@ shapes! {
     TOLERANCE = "tolerance" ["percent", "absolute"] [];
     /// Something limited that actions share.
     RESOURCE = "resource" ["kind", "capacity", "unit"] [];
+    /// A validator or a judge.
+    PLUGIN = "plugin" ["command", "url", "timeout", "env", "required", "escalate_below"] [];
     /// One action.
     ACTION = "action" [
-        "once", "params", "limits", "refuse", "allow", "ask", "budgets", "reserves", "from", "impact", "reads", "run",
-        "undo", "amendable"
+        "once", "params", "limits", "refuse", "allow", "ask", "budgets", "reserves", "validators", "judges", "from",
+        "impact", "reads", "run", "undo", "amendable"
     ] ["budget"];
     /// Bounds of one param.
     LIMIT = "limit" ["min", "max", "unit", "signed", "allowed", "denied", "match", "state"] [];
@@ -86,20 +88,35 @@ shapes! {
     /// A case that is judged.
     TEST_CASE = "test_case" [
         "action", "params", "confidence", "provenance", "state", "snapshot", "justification", "flow", "step", "agent",
-        "at", "tokens", "valid_until", "created_at", "idempotency_key"
+        "at", "tokens", "valid_until", "created_at", "idempotency_key", "advice"
     ] [];
     /// A case with its name and what is expected.
     TEST_ROW = "test_row" [
         "name", "action", "params", "confidence", "provenance", "state", "snapshot", "justification", "flow", "step",
-        "agent", "at", "tokens", "valid_until", "created_at", "idempotency_key", "before", "expect"
+        "agent", "at", "tokens", "valid_until", "created_at", "idempotency_key", "advice", "before", "expect"
     ] [];
 }
 
 /// Keys of the document that are read and kept but act nowhere yet.
 pub const INERT: &[&str] = &["priority", "wake_when", "monitors"];
 
-/// Built-in reasons a rule may give: they say what `ask` and `refuse` mean anyway.
-const REASONS_OF_RULES: &[Reason] = &[Reason::NeedsApproval, Reason::NotAllowed];
+/// Built-in reasons a rule may give: what `ask` and `refuse` mean anyway, and what the facts of a tool call mean.
+const REASONS_OF_RULES: &[Reason] = &[
+    Reason::NeedsApproval,
+    Reason::NotAllowed,
+    Reason::Catastrophic,
+    Reason::GuardTampering,
+    Reason::TouchesCredentials,
+    Reason::Destructive,
+    Reason::EffectUnknown,
+    Reason::OutsideWorkspace,
+    Reason::NeedsPrivilege,
+    Reason::TalksToStrangers,
+    Reason::InstallsSoftware,
+    Reason::ToolUnknown,
+    Reason::Stalled,
+    Reason::NotVerified,
+];
 
 /// What is wrong with a reason code a rule wants to give; `None` if nothing is.
 pub fn reason_problem(code: &str) -> Option<&'static str> {

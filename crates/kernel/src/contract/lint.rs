@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 pub fn lint(contract: &Contract) -> Vec<Diagnostic> {
     let mut found = Found(Vec::new());
     lint_resources(contract, &mut found);
+    lint_plugins(contract, &mut found);
     lint_approvers(contract, &mut found);
     for (name, action) in &contract.actions {
         let path = join("actions", name);
@@ -55,11 +56,25 @@ fn lint_resources(contract: &Contract, found: &mut Found) {
     }
 }
 
+fn lint_plugins(contract: &Contract, found: &mut Found) {
+    for (key, declared) in [("validators", &contract.validators), ("judges", &contract.judges)] {
+        let asked = |name: &String| {
+            let asks = |action: &Action| action.validators.contains(name) || action.judges.contains(name);
+            contract.actions.values().any(asks)
+        };
+        for name in declared.keys().filter(|name| !asked(name)) {
+            let message = format!("no action asks `{name}`");
+            found.at("UNUSED_PLUGIN", &join(key, name), message, "name it in an action, or remove it");
+        }
+    }
+}
+
 fn lint_approvers(contract: &Contract, found: &mut Found) {
     let asks = contract.actions.values().any(|action| !action.ask.is_empty());
     let unsure = contract.proposal.confidence.is_some_and(|bounds| bounds.reject_below < bounds.escalate_below);
-    if (asks || unsure) && contract.escalation.approvers.is_empty() {
-        let message = "people are asked, but no group may answer";
+    let judged = contract.actions.values().any(|action| !action.judges.is_empty());
+    if (asks || unsure || judged) && contract.escalation.approvers.is_empty() {
+        let message = "people are asked, but no approvers are named, so only the group `operators` may answer";
         found.at("NO_APPROVERS", "escalation.approvers", message, "add `approvers: [GROUP]`");
     }
 }

@@ -13,7 +13,7 @@ pub fn templates() -> &'static [(&'static str, &'static str, &'static str)] {
         ),
         (
             "coding-agent",
-            "read freely, write inside the project, ask before commands and pushes",
+            "behind the hooks of its host: read and write the project freely, ask before losing things",
             include_str!("templates/coding-agent.yaml"),
         ),
         (

@@ -1,13 +1,13 @@
 //! A written contract, in either form, into the types of the full form. Every fault is reported, not only the first.
 
 mod action;
-mod consistency;
+pub(super) mod consistency;
 
 use super::cursor::{Fields, Report, Spot, deepest, place_of};
 use super::source::{Diagnostic, Node, Severity};
 use super::{
     Budget, Confidence, Contract, DriftKey, Escalation, EscalationTimeout, Mode, OnExhausted, ProposalRules, Resource,
-    ResourceKind, Role, TimeoutAnswer, Tolerance, defaults, keys, lint, short_form, tests,
+    ResourceKind, Role, TimeoutAnswer, Tolerance, defaults, keys, lint, plugins, short_form, tests,
 };
 use crate::decimal::Decimal;
 use crate::json::Json;
@@ -128,6 +128,8 @@ fn contract(fields: &Fields<'_>, report: &mut Report) -> Contract {
         drift: drift(fields, report),
         wake_when: fields.get("wake_when").and_then(|spot| expression(&spot, report)),
         resources: resources(fields, report),
+        validators: plugins::read_all(fields, "validators", report),
+        judges: plugins::read_all(fields, "judges", report),
         actions: action::read_all(fields, report),
         escalation: escalation(fields.get("escalation"), report),
         monitors: monitors(fields, report),

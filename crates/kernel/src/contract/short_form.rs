@@ -32,6 +32,7 @@ pub(super) fn expand(root: &Node, report: &mut Report) -> Node {
                 let node = escalation_with(&member.node, root, report);
                 expanded.push(with_key(member, "escalation", node));
             }
+            "validators" | "judges" => expanded.push(with_key(member, &member.key, plugins(&member.node))),
             "actions" => expanded.push(with_key(member, "actions", actions(&member.node, report))),
             _ => expanded.push(member.clone()),
         }
@@ -89,6 +90,7 @@ fn action(spot: &Spot<'_>, report: &mut Report) -> Node {
                 }
             }
             "refuse" => expanded.push(with_key(member, "refuse", rules(node, NOT_ALLOWED, short.as_ref()))),
+            "validators" | "judges" => expanded.push(with_key(member, &member.key, names(node))),
             "from" => expanded.push(with_key(member, "from", origins(node))),
             "run" => expanded.push(with_key(member, "run", run(node))),
             "undo" => expanded.push(with_key(member, "undo", undo(node))),
@@ -198,6 +200,29 @@ fn rule(node: &Node, short: Option<&ShortParams>) -> Node {
         })
         .collect();
     map(rewritten, node.place)
+}
+
+/// `check: [PROGRAM, ARGUMENT]` is a command, `check: https://…` an address.
+fn plugins(node: &Node) -> Node {
+    let Value::Map(members) = &node.value else { return node.clone() };
+    let written = |member: &Member| {
+        let key = match &member.node.value {
+            Value::List(_) => "command",
+            Value::Scalar(Json::Text(_)) => "url",
+            Value::Scalar(_) | Value::Map(_) => return member.clone(),
+        };
+        let place = member.node.place;
+        with_key(member, &member.key, map(vec![self::member(key, place, member.node.clone())], place))
+    };
+    map(members.iter().map(written).collect(), node.place)
+}
+
+/// `validators: check` means `validators: [check]`.
+fn names(node: &Node) -> Node {
+    match &node.value {
+        Value::Scalar(Json::Text(_)) => list(vec![node.clone()], node.place),
+        Value::Scalar(_) | Value::List(_) | Value::Map(_) => node.clone(),
+    }
 }
 
 /// `iban: user` means `iban: [user]`.

@@ -39,6 +39,9 @@ pub struct Expect {
     pub codes: Vec<String>,
 }
 
+/// What a row lets a validator or a judge say; `failed` is no answer at all.
+const ADVICE_WORDS: &[&str] = &["pass", "reject", "escalate", "failed"];
+
 const VERDICTS: &[&str] = &["ACCEPT", "REJECT", "ESCALATE"];
 
 pub(super) fn read(spot: &Spot<'_>, report: &mut Report) -> Tests {
@@ -80,7 +83,7 @@ fn row(spot: &Spot<'_>, index: usize, given: &Json, report: &mut Report) -> Opti
 
 /// Shapes only: what a proposal holds is judged by the gates, and showing that a wrong one is refused is a good test.
 fn check_case(fields: &Fields<'_>, report: &mut Report) {
-    for key in ["params", "state"] {
+    for key in ["params", "state", "advice"] {
         if let Some(spot) = fields.get(key) {
             spot.entries(report);
         }
@@ -88,6 +91,19 @@ fn check_case(fields: &Fields<'_>, report: &mut Report) {
     if let Some(spot) = fields.get("provenance") {
         for (_, origin) in spot.entries(report) {
             origin.word(Origin::WORDS, Origin::from_word, report);
+        }
+    }
+    if let Some(spot) = fields.get("advice") {
+        for (_, said) in spot.entries(report) {
+            let fits = match &said.node.value {
+                Value::Scalar(Json::Text(word)) => ADVICE_WORDS.contains(&word.as_str()),
+                Value::Scalar(Json::Number(_)) => true,
+                Value::Scalar(_) | Value::List(_) | Value::Map(_) => false,
+            };
+            if !fits {
+                let help = format!("write one of {}, or the score of a judge", ADVICE_WORDS.join(", "));
+                said.fail(report, format!("`{}` is no advice", said.path), Some(&help));
+            }
         }
     }
     if let Some(spot) = fields.get("snapshot") {
@@ -127,14 +143,14 @@ fn expect(spot: &Spot<'_>, report: &mut Report) -> Option<Expect> {
     Some(Expect { verdict: verdict.to_owned(), codes })
 }
 
-/// `params` and `state` key by key, where a null removes the key; everything else replaces.
+/// `params`, `state` and `advice` key by key, where a null removes the key; everything else replaces.
 fn merged(given: &Json, row: &Node) -> Object {
     let mut case = given.as_object().cloned().unwrap_or_default();
     let Json::Object(changes) = row.to_json() else { return case };
     for (key, change) in changes {
         match (key.as_str(), change) {
             ("name" | "expect" | "before", _) => {}
-            ("params" | "state", Json::Object(members)) => merge(case.entry(key).or_default(), members),
+            ("params" | "state" | "advice", Json::Object(members)) => merge(case.entry(key).or_default(), members),
             (_, change) => {
                 case.insert(key, change);
             }

@@ -1,6 +1,6 @@
 //! Agent state: only an agent in good standing acts.
 
-use crate::agent::AgentStatus;
+use crate::agent::{AgentStatus, NOBODY};
 use crate::bugs::{self, Bug};
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
@@ -12,7 +12,8 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let unknown = proposal.agent != *expected || facts.agent.is_none();
     if unknown && !bugs::on(Bug::W09UnknownAgent) {
         let finding = Finding::reject(Gate::Agent, Reason::AgentUnknown).field("agent");
-        findings.push(finding.with("agent", proposal.agent.as_str()).with("expected", expected.as_str()));
+        let other = if *expected == NOBODY { String::new() } else { format!("; this contract is for `{expected}`") };
+        findings.push(finding.with("agent", proposal.agent.as_str()).with("expected", other));
         return;
     }
     let Some(agent) = facts.agent else { return };

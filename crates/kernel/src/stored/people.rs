@@ -1,11 +1,13 @@
 //! Questions to people as a store keeps them.
 
 use super::{instant_json, instant_of, nullable, optional_text, text_of, texts_of, whole_of};
+use crate::advice::Advice;
 use crate::contract::Impact;
-use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, QuestionKind, Vote};
+use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, QuestionKind, Reroute, Vote};
 use crate::ids::Digest;
 use crate::intent::DoubtDecision;
 use crate::json::Json;
+use crate::time::Instant;
 
 pub(super) fn to_json(row: &EscalationRow) -> Json {
     let votes = row.votes.iter().map(|vote| {
@@ -34,8 +36,24 @@ pub(super) fn to_json(row: &EscalationRow) -> Json {
         ("provenance", row.provenance.clone()),
         ("intent", Json::text(row.intent.as_str())),
     ]);
-    if let (Json::Object(members), QuestionKind::Doubt) = (&mut json, row.kind) {
-        members.insert("kind".to_owned(), Json::text(row.kind.word()));
+    if let Json::Object(members) = &mut json {
+        let mut put = |key: &str, value: Json| members.insert(key.to_owned(), value);
+        if row.kind == QuestionKind::Doubt {
+            put("kind", Json::text(row.kind.word()));
+        }
+        if !row.advice.is_empty() {
+            put("advice", Advice::list_to_json(&row.advice));
+        }
+        if let Some(remind) = row.remind {
+            put("remind", instant_json(remind));
+        }
+        if let Some(reroute) = &row.reroute {
+            let to = Json::text(reroute.to.as_str());
+            put(
+                "reroute",
+                Json::object([("at", instant_json(reroute.at)), ("to", to), ("told", Json::Bool(reroute.told))]),
+            );
+        }
     }
     json
 }
@@ -88,6 +106,14 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
         None => QuestionKind::Proposal,
         Some(word) => QuestionKind::from_word(word.as_text()?)?,
     };
+    let reroute = match json.get("reroute") {
+        None => None,
+        Some(reroute) => Some(Reroute {
+            at: instant_of(reroute, "at")?,
+            to: text_of(reroute, "to")?,
+            told: reroute.get("told") == Some(&Json::Bool(true)),
+        }),
+    };
     Some(EscalationRow {
         kind,
         state: EscalationState::from_word(json.get("state")?.as_text()?)?,
@@ -103,9 +129,17 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
         quorum: whole_of(json, "quorum")?,
         asked_at: instant_of(json, "asked_at")?,
         deadline: instant_of(json, "deadline")?,
+        remind: optional_instant(json, "remind")?,
+        reroute,
         votes: json.get("votes")?.as_list()?.iter().map(vote).collect::<Option<_>>()?,
         answer,
         provenance: json.get("provenance")?.clone(),
         intent: text_of(json, "intent")?,
+        advice: Advice::list_from_json(json.get("advice"))?,
     })
+}
+
+/// The outer `None` says that something else stands there.
+fn optional_instant(json: &Json, key: &str) -> Option<Option<Instant>> {
+    if json.get(key).is_none() { Some(None) } else { instant_of(json, key).map(Some) }
 }

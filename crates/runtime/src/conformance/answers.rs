@@ -2,7 +2,7 @@
 
 use super::Room;
 use super::samples::{TENANT, batch_id, key, look, must, put, transact};
-use crate::ports::store::Store;
+use crate::ports::store::{Store, StoreFault, StoredRecord};
 use kernel::agent::AgentRow;
 use kernel::apply::apply;
 use kernel::command::{Command, MintedIds, Submission};
@@ -77,6 +77,28 @@ pub(super) fn same_bytes(room: &Room) -> Result<(), String> {
         must(same, || format!("`{name}` asked again was judged again: {repeated:?}"))?;
     }
     Ok(())
+}
+
+/// Whoever asks again for what was erased can have no answer; that is no damage, and everyone else is served.
+pub(super) fn erased(room: &Room) -> Result<(), String> {
+    let loaded = engines::load::load(CONTRACT).map_err(|errors| format!("{errors:?}"))?;
+    let contract = Arc::new(loaded.compiled);
+    let mut store = room.open()?;
+    put(store.as_mut(), &key(Entity::Agent("bot".to_owned())), &Row::Agent(Box::new(AgentRow::active())))?;
+    for name in ["first", "second"] {
+        judge(store.as_mut(), &[submission(&contract, name, name, "5")?])?;
+    }
+    let mut reader = store.reader().map_err(|fault| fault.to_string())?;
+    let records = reader.records(0, 100).map_err(|fault| fault.to_string())?;
+    let of_first = |record: &&StoredRecord| record.body.as_ref().is_some_and(|(body, _)| body.contains("p-first"));
+    let index = records.iter().find(of_first).map(|record| record.index).ok_or("the first answer left no record")?;
+    room.store.erase(index).map_err(|fault| fault.to_string())?;
+    let mut other = room.open()?;
+    let keys = |name: &str| KeySet::from([key(Entity::Idempotency("bot".to_owned(), name.to_owned()))]);
+    let said = other.transact(batch_id(), &keys("first"), &mut |_, _| Vec::new());
+    must(matches!(said, Err(StoreFault::Refused(_))), || format!("what was erased is answered with {said:?}"))?;
+    let said = other.transact(batch_id(), &keys("second"), &mut |_, _| Vec::new());
+    must(said.is_ok(), || format!("what was not erased is answered with {said:?}"))
 }
 
 fn submission(contract: &Arc<Compiled>, name: &str, order: &str, amount: &str) -> Result<Arc<Submission>, String> {

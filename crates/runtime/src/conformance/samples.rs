@@ -1,13 +1,14 @@
 //! Keys, rows, records and small batches that the checks are made of.
 
 use crate::ports::store::{BatchId, Committed, Store, StoreFault};
+use kernel::advice::{Advice, AdviceKind, Said};
 use kernel::agent::{AgentRow, AgentStatus, Restriction};
 use kernel::apply::apply;
 use kernel::budget::Window;
 use kernel::command::{Command, RefusedInput};
 use kernel::contract::{Impact, ResourceKind};
 use kernel::decimal::Decimal;
-use kernel::escalation::{EscalationRow, EscalationState, QuestionKind, Vote};
+use kernel::escalation::{EscalationRow, EscalationState, QuestionKind, Reroute, Vote};
 use kernel::flow::FlowState;
 use kernel::ids::Digest;
 use kernel::intent::{Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Taken};
@@ -204,10 +205,18 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
         quorum: 2,
         asked_at: at(0),
         deadline,
+        remind: Some(deadline),
+        reroute: Some(Reroute { at: deadline, to: "leads".to_owned(), told: true }),
         votes: vec![Vote { digest: kernel::ids::Digest::of("shown"), person: "ann".to_owned(), at: at(1) }],
         answer: None,
         provenance: Json::Null,
         intent: "i".to_owned(),
+        advice: vec![Advice {
+            kind: AdviceKind::Validator,
+            name: "check".to_owned(),
+            input: Digest::of("question"),
+            said: Said::Nothing("it ended".to_owned()),
+        }],
     }))
 }
 

@@ -96,8 +96,11 @@ impl Kept {
     /// Keeps what a command changed.
     pub(super) fn save(&mut self, mut world: World) -> Result<(), StoreFault> {
         for changed in world.take_changes() {
-            if let Row::Intent(intent) = &changed.row {
-                self.due.remove(&(intent.facts.valid_until(), changed.key.clone()));
+            if matches!(changed.row, Row::Intent(_)) {
+                // A lease or a retry was due at another time than the intent's own end.
+                if let Some(at) = self.rows.get(&changed.key)?.and_then(|row| row.due()) {
+                    self.due.remove(&(at, changed.key.clone()));
+                }
                 if let Some(at) = changed.row.due() {
                     self.due.insert((at, changed.key.clone()));
                 }

@@ -21,6 +21,7 @@ pub enum Command {
     OpenFlow { who: Who, flow: String, agent: String, parent: Option<String> },
     EndFlow { who: Who, flow: String, abort: bool },
     Write { who: Who, writes: Vec<Write> },
+    Enlist { who: Who, person: String, groups: Vec<String> },
     Remember { who: Who, flow: String, value: i64 },
     Freeze { who: Who, slot: String, flow: Option<String>, keys: Vec<String> },
     Import { who: Who, name: String, at: i64, risk: Option<i64> },
@@ -32,7 +33,7 @@ pub enum Command {
     Claim { who: Who, intent: String, lease: i64 },
     Start { who: Who, intent: String, epoch: u64, right: bool },
     Outcome { who: Who, intent: String, epoch: u64, observed: String },
-    Resolve { who: Who, intent: String, decision: String, right: bool, groups: Vec<String> },
+    Resolve { who: Who, intent: String, decision: String, right: bool },
     Undo { who: Who, intent: String },
     Halt { who: Who },
     Resume { who: Who },
@@ -75,7 +76,6 @@ pub struct Answer {
     pub decision: String,
     /// Whether the person saw these bytes.
     pub right: bool,
-    pub groups: Vec<String>,
     pub by_runtime: bool,
 }
 
@@ -91,6 +91,7 @@ impl Command {
             Command::OpenFlow { .. } => "open_flow",
             Command::EndFlow { .. } => "end_flow",
             Command::Write { .. } => "write",
+            Command::Enlist { .. } => "enlist",
             Command::Remember { .. } => "remember",
             Command::Freeze { .. } => "freeze",
             Command::Import { .. } => "import",

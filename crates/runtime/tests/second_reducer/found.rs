@@ -61,10 +61,14 @@ fn settle(back: usize, event: &str) -> Wish {
     Wish { after: 0, joins: false, what: What::Settle { back, who: ann(), event: event.to_owned() } }
 }
 
+fn enlist() -> Wish {
+    let (person, groups) = ("ann".to_owned(), vec!["desk".to_owned()]);
+    plain(Command::Enlist { who: ann(), person, groups })
+}
+
 fn yes() -> Wish {
     let (question, decision) = (String::new(), "OVERRIDE".to_owned());
-    let answer =
-        Answer { who: ann(), question, decision, right: true, groups: vec!["desk".to_owned()], by_runtime: true };
+    let answer = Answer { who: ann(), question, decision, right: true, by_runtime: true };
     Wish { after: 0, joins: false, what: What::Answer { back: 0, answer } }
 }
 
@@ -120,7 +124,7 @@ fn an_answer_is_not_another_step() {
     let look = || in_flow("f", proposal("lead", "look", "", 0));
     let ask = in_flow("f", proposal("lead", "pay", "A", 12));
     let steps = vec![look(), look(), look(), look(), look(), look(), ask, yes()];
-    check(&[enroll("lead-1"), steps], "ACCEPT");
+    check(&[enroll("lead-1"), vec![enlist()], steps], "ACCEPT");
 }
 
 #[test]
@@ -132,5 +136,23 @@ fn who_answers_after_the_deadline_hears_that_time_was_first() {
 fn an_answer_finds_what_nobody_started_in_time() {
     // Both places at the desk are held by intents whose time is over.
     let held = vec![pay("A", 12), pay("B", 5), pay("C", 5), later(31, yes())];
-    check(&[enroll("lead-1"), held], "ACCEPT");
+    check(&[enroll("lead-1"), vec![enlist()], held], "ACCEPT");
+}
+
+#[test]
+fn who_agreed_has_agreed_though_nothing_came_of_it() {
+    let restrict = |word: &str| Command::Restrict {
+        who: ann(),
+        agent: "lead".to_owned(),
+        status: word.to_owned(),
+        actions: Vec::new(),
+    };
+    let asked = vec![pay("A", 12), plain(restrict("SUSPENDED")), yes()];
+    check(&[enroll("lead-1"), vec![enlist()], asked], "REJECT AGENT_SUSPENDED");
+}
+
+#[test]
+fn nothing_is_lifted_that_is_not_there() {
+    let lift = Command::Lift { who: ann(), agent: "lead".to_owned(), status: "SUSPENDED".to_owned() };
+    check(&[enroll("lead-1"), vec![plain(lift)]], "REJECT STATE_CONFLICT");
 }

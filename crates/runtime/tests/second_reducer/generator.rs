@@ -50,7 +50,6 @@ pub enum Performing {
     Resolve {
         decision: String,
         right: bool,
-        groups: Vec<String>,
     },
     Undo,
 }
@@ -67,9 +66,8 @@ impl Performing {
                 let epoch = if *behind == 9 { epoch + 1 } else { epoch.saturating_sub(*behind) };
                 Command::Outcome { who, intent: name, epoch, observed: observed.clone() }
             }
-            Performing::Resolve { decision, right, groups } => {
-                let (decision, groups) = (decision.clone(), groups.clone());
-                Command::Resolve { who, intent: name, decision, right: *right, groups }
+            Performing::Resolve { decision, right } => {
+                Command::Resolve { who, intent: name, decision: decision.clone(), right: *right }
             }
             Performing::Undo => Command::Undo { who, intent: name },
         }
@@ -285,11 +283,10 @@ fn answers() -> BoxedStrategy<What> {
         1 => anyone(),
     ];
     let decision = words(&["OVERRIDE", "OVERRIDE", "OVERRIDE", "OVERRIDE", "ABORT", "approve"]);
-    let groups = prop_oneof![9 => Just(vec!["mail".to_owned(), "desk".to_owned()]), 1 => Just(vec!["mail".to_owned()])];
-    (0..4_usize, who, decision, prop::bool::weighted(0.9), groups, any::<bool>())
-        .prop_map(|(back, who, decision, right, groups, by_runtime)| {
+    (0..4_usize, who, decision, prop::bool::weighted(0.9), any::<bool>())
+        .prop_map(|(back, who, decision, right, by_runtime)| {
             let question = String::new();
-            What::Answer { back, answer: Answer { who, question, decision, right, groups, by_runtime } }
+            What::Answer { back, answer: Answer { who, question, decision, right, by_runtime } }
         })
         .boxed()
 }
@@ -344,7 +341,13 @@ fn context() -> BoxedStrategy<What> {
     let freezes = (agents_or_anyone(), maybe(0.3, flow()), vec(key(), 1..3))
         .prop_map(|(who, flow, keys)| Command::Freeze { who, slot: String::new(), flow, keys });
     let import = (anyone(), words(&["s0", "s1"]), select(vec![-601, -600, 0, 0, 5, 6]), maybe(0.9, 0..3_i64));
+    let groups = prop_oneof![3 => Just(vec!["mail", "desk"]), 1 => Just(vec!["mail"]), 1 => Just(Vec::new())];
+    let enlist = (anyone(), words(&["ann", "bob", "lead"]), groups).prop_map(|(who, person, groups)| {
+        let groups = groups.into_iter().map(str::to_owned).collect();
+        Command::Enlist { who, person, groups }
+    });
     prop_oneof![
+        1 => enlist.prop_map(What::Plain),
         4 => writes.prop_map(What::Plain),
         3 => freezes.prop_map(What::Plain),
         2 => import.prop_map(|(who, name, after, risk)| What::Import { who, name, after, risk }),
@@ -356,15 +359,14 @@ fn performing() -> BoxedStrategy<What> {
     let who = prop_oneof![6 => Just(Who::Kernel), 3 => words(&["ann", "bob"]).prop_map(Who::Operator), 1 => anyone()];
     let behind = || select(vec![0, 0, 0, 0, 1, 2, 9]);
     let decision = words(&["HAPPENED", "DID_NOT", "DID_NOT", "RETRY", "RETRY", "maybe"]);
-    let groups = prop_oneof![9 => Just(vec!["desk".to_owned()]), 1 => Just(vec!["mail".to_owned()])];
     let what = prop_oneof![
         6 => select(vec![0, 1, 30, 30]).prop_map(Performing::Claim),
         6 => (select(vec![0, 0, 0, 1]), prop::bool::weighted(0.9))
             .prop_map(|(behind, right)| Performing::Start(behind, right)),
         6 => (behind(), words(&["POSITIVE", "NEGATIVE", "UNKNOWN", "UNKNOWN"]))
             .prop_map(|(behind, observed)| Performing::Outcome(behind, observed)),
-        4 => (decision, prop::bool::weighted(0.9), groups)
-            .prop_map(|(decision, right, groups)| Performing::Resolve { decision, right, groups }),
+        4 => (decision, prop::bool::weighted(0.9))
+            .prop_map(|(decision, right)| Performing::Resolve { decision, right }),
         2 => Just(Performing::Undo),
     ];
     (0..8_usize, who, what).prop_map(|(back, who, what)| What::Perform { back, who, what }).boxed()
@@ -457,8 +459,9 @@ fn story() -> BoxedStrategy<Vec<Wish>> {
                 }
                 let recover = What::Plain(Command::ExpireIntents { who: Who::Kernel });
                 wishes.push(Wish { after: pause, joins: false, what: recover });
-                let (decision, groups) = (decision.clone(), vec!["desk".to_owned()]);
-                let what = Performing::Resolve { decision, right: true, groups };
+                let (person, groups) = ("bob".to_owned(), vec!["desk".to_owned()]);
+                wishes.push(at_once(What::Plain(Command::Enlist { who: operator(), person, groups })));
+                let what = Performing::Resolve { decision: decision.clone(), right: true };
                 wishes.push(at_once(What::Perform { back: 0, who: Who::Operator("bob".to_owned()), what }));
             }
             let undo = kernel(Performing::Undo);
@@ -485,7 +488,12 @@ fn beginning() -> BoxedStrategy<Vec<Wish>> {
     };
     let write = Write { key: "risk".to_owned(), value: 1, expect: None };
     let state = Command::Write { who: operator(), writes: vec![write] };
-    let both: Vec<Command> = [enroll("lead-1"), enroll("junior-1"), vec![state]].concat();
+    let enlist = |person: &str| {
+        let groups = vec!["mail".to_owned(), "desk".to_owned()];
+        Command::Enlist { who: operator(), person: person.to_owned(), groups }
+    };
+    let people = ["ann", "bob", "lead", "junior"].map(enlist).to_vec();
+    let both: Vec<Command> = [enroll("lead-1"), enroll("junior-1"), vec![state], people].concat();
     // The junior's contract is not in force.
     let waiting = [enroll("lead-1"), enroll("junior-1").into_iter().take(1).collect()].concat();
     prop_oneof![

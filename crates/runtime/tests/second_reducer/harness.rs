@@ -210,7 +210,9 @@ impl<'a> Harness<'a> {
                 let registration = Registration { contract, parent, version: version.clone(), session: None };
                 (who, Act::Register(Box::new(registration)))
             }
-            Plain::Activate { who, contract } => (who, Act::Activate(self.library.named(contract))),
+            Plain::Activate { who, contract } => {
+                (who, Act::Activate { contract: self.library.named(contract), expected: None })
+            }
             Plain::Restrict { who, agent, status, actions } => {
                 let status = AgentStatus::from_word(status).unwrap();
                 let (agent, actions) = (agent.clone(), actions.clone());
@@ -229,6 +231,7 @@ impl<'a> Harness<'a> {
                 (who, Act::EndFlow { flow: flow.clone(), event })
             }
             Plain::Write { who, writes } => (who, Act::Merge(writes.iter().map(write).collect())),
+            Plain::Enlist { who, person, groups } => (who, Act::Merge(vec![Write::groups(person, groups.clone())])),
             Plain::Remember { who, flow, value } => {
                 let values = Object::from([("v".to_owned(), number_json(*value))]);
                 (who, Act::Remember { flow: flow.clone(), values })
@@ -262,14 +265,13 @@ impl<'a> Harness<'a> {
                 let (intent, detail) = (intent.clone(), String::new());
                 (who, Act::Outcome { intent, epoch: *epoch, observed, digest: None, detail })
             }
-            Plain::Resolve { who, intent, decision, right, groups } => {
+            Plain::Resolve { who, intent, decision, right } => {
                 let (question, digest) = self.doubt(intent);
                 let answer = DoubtAnswer {
                     intent: intent.clone(),
                     question,
                     decision: decision.clone(),
                     digest: if *right { digest } else { Digest::of("other bytes") },
-                    groups: groups.clone(),
                     reason: because(),
                 };
                 (who, Act::Resolve(Box::new(answer)))
@@ -292,11 +294,10 @@ impl<'a> Harness<'a> {
 
     /// The open question about an intent, else one that was asked, else none.
     fn doubt(&self, intent: &str) -> (String, Digest) {
-        let asked = self.world.iter().filter_map(|(key, row)| match row {
-            Row::Escalation(row) if row.kind == QuestionKind::Doubt && row.intent == intent => {
-                Some((row.answer.is_some(), key.entity.parts().0.to_owned(), row.digest))
-            }
-            _ => None,
+        let asked = self.world.iter().filter_map(|(key, row)| {
+            let Row::Escalation(row) = row else { return None };
+            let own = row.kind == QuestionKind::Doubt && row.intent == intent;
+            own.then(|| (row.answer.is_some(), key.entity.parts().0.to_owned(), row.digest))
         });
         let found = asked.min_by_key(|(over, _, _)| *over);
         found.map_or(("e-none".to_owned(), Digest::of("nothing")), |(_, name, digest)| (name, digest))
@@ -327,7 +328,6 @@ impl<'a> Harness<'a> {
             escalation: answer.question.clone(),
             decision: answer.decision.clone(),
             digest,
-            groups: answer.groups.clone(),
             reason: String::new(),
             original,
             modified: None,

@@ -367,7 +367,7 @@ impl Reducer {
         if !["OVERRIDE", "ABORT"].contains(&answer.decision.as_str()) {
             return Said::reject("PARAM_INVALID");
         }
-        if person.to_lowercase() == question.proposal.agent || !answer.groups.iter().any(|group| group == APPROVERS) {
+        if person.to_lowercase() == question.proposal.agent || !self.is_in(person, APPROVERS) {
             return Said::reject("APPROVER_NOT_ENTITLED");
         }
         let contract = self.contract_of(&question.proposal.agent);
@@ -392,12 +392,13 @@ impl Reducer {
         if found.want && self.call_off_expired(at) {
             found = self.judge(&case);
         }
+        // Whoever agreed has agreed, whatever comes of it.
+        self.questions[index].votes = votes;
         if !found.reject.is_empty() {
             return Said::Verdict("REJECT", found.reject);
         }
         self.take(&case, question.intent.clone(), at + TTL, answer.by_runtime);
         self.questions[index].state = "OVERRIDDEN";
-        self.questions[index].votes = votes;
         Said::accept()
     }
 }

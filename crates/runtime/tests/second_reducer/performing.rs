@@ -234,11 +234,12 @@ impl Reducer {
         Said::accept()
     }
 
-    pub fn resolve(&mut self, who: &Who, name: &str, decision: &str, right: bool, groups: &[String], at: i64) -> Said {
+    pub fn resolve(&mut self, who: &Who, name: &str, decision: &str, right: bool, at: i64) -> Said {
         let Some(place) = self.place(name) else { return Said::reject("INTENT_UNKNOWN") };
         let Some(index) = self.doubts.iter().rposition(|doubt| doubt.intent == name) else {
             return Said::reject("APPROVAL_UNKNOWN");
         };
+        let entitled = matches!(who, Who::Operator(person) if self.is_in(person, APPROVERS));
         let doubt = &mut self.doubts[index];
         if !doubt.open {
             return Said::reject("ALREADY_ANSWERED");
@@ -247,7 +248,7 @@ impl Reducer {
         if !["HAPPENED", "DID_NOT", "RETRY"].contains(&decision) {
             return Said::reject("PARAM_INVALID");
         }
-        if *person == doubt.agent || !groups.iter().any(|group| group == APPROVERS) {
+        if *person == doubt.agent || !entitled {
             return Said::reject("APPROVER_NOT_ENTITLED");
         }
         if !right {

@@ -146,6 +146,8 @@ pub struct Reducer {
     pub doubts: Vec<Doubt>,
     pub state: BTreeMap<String, (i64, u64)>,
     pub sessions: BTreeMap<String, i64>,
+    /// Groups of people, and how often they were said.
+    pub people: BTreeMap<String, (Vec<String>, u64)>,
     pub snapshots: BTreeMap<String, Snapshot>,
     pub answered: BTreeMap<(String, String), (Print, Said)>,
     /// Proposals as they were sent, for a generator that repeats one.
@@ -164,6 +166,14 @@ impl Reducer {
             Command::OpenFlow { who, flow, agent, parent } => self.open(who, flow, agent, parent.as_ref()),
             Command::EndFlow { who, flow, abort } => self.end(who, flow, *abort),
             Command::Write { who, writes } => self.write(who, writes),
+            Command::Enlist { who, person, groups } => {
+                if !matches!(who, Who::Operator(_) | Who::Kernel) {
+                    return Said::reject("NOT_AUTHORIZED");
+                }
+                let said = self.people.get(person).map_or(0, |(_, said)| *said);
+                self.people.insert(person.clone(), (groups.clone(), said + 1));
+                Said::accept()
+            }
             Command::Remember { who, flow, value } => {
                 if !self.speaks_for(who, flow) {
                     return Said::reject("FLOW_UNKNOWN");
@@ -180,14 +190,13 @@ impl Reducer {
             Command::Claim { who, intent, lease } => self.claim(who, intent, *lease, at),
             Command::Start { who, intent, epoch, right } => self.start(who, intent, *epoch, *right, at),
             Command::Outcome { who, intent, epoch, observed } => self.outcome(who, intent, *epoch, observed, at),
-            Command::Resolve { who, intent, decision, right, groups } => {
-                self.resolve(who, intent, decision, *right, groups, at)
-            }
+            Command::Resolve { who, intent, decision, right } => self.resolve(who, intent, decision, *right, at),
             Command::Undo { who, intent } => self.undo(number, who, intent, at),
-            Command::ExpireIntents { .. } => {
+            Command::ExpireIntents { who: Who::Operator(_) | Who::Kernel } => {
                 self.call_off_expired(at);
                 Said::accept()
             }
+            Command::ExpireIntents { who: Who::Agent(_) | Who::Monitor } => Said::reject("NOT_AUTHORIZED"),
             Command::Halt { who } => match who {
                 Who::Operator(_) | Who::Monitor => {
                     self.halted = true;
@@ -203,6 +212,10 @@ impl Reducer {
                 Who::Monitor | Who::Agent(_) | Who::Kernel => Said::reject("NOT_AUTHORIZED"),
             },
         }
+    }
+
+    pub fn is_in(&self, person: &str, group: &str) -> bool {
+        self.people.get(&person.to_lowercase()).is_some_and(|(groups, _)| groups.iter().any(|known| known == group))
     }
 
     fn register(&mut self, who: &Who, contract: &str, version: Option<&str>) -> Said {
@@ -290,6 +303,9 @@ impl Reducer {
         }
         if !matches!(who, Who::Operator(_)) {
             return Said::reject("NOT_AUTHORIZED");
+        }
+        if !agent.has(status) {
+            return Said::reject("STATE_CONFLICT");
         }
         agent.restrictions.retain(|(known, _, _)| known != status);
         Said::accept()
@@ -379,6 +395,9 @@ impl Reducer {
     fn freeze(&mut self, who: &Who, slot: &str, flow: Option<&String>, keys: &[String], at: i64) -> Said {
         if flow.is_some_and(|flow| !self.speaks_for(who, flow)) {
             return Said::reject("FLOW_UNKNOWN");
+        }
+        if flow.is_none() && !matches!(who, Who::Operator(_) | Who::Kernel) {
+            return Said::reject("NOT_AUTHORIZED");
         }
         let value = |key: &String| Some((key.clone(), self.state.get(key)?.0));
         let state = keys.iter().filter_map(value).collect();

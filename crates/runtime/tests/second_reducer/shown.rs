@@ -119,6 +119,10 @@ pub fn of_reducer(reducer: &Reducer, at: i64) -> Shown {
             shown.insert(format!("budget {agent} escalations"), live.to_string());
         }
     }
+    for (person, (groups, said)) in &reducer.people {
+        let groups: Vec<String> = groups.iter().map(|group| format!("\"{group}\"")).collect();
+        shown.insert(format!("state people/{person}"), format!("[{}] {said}", groups.join(",")));
+    }
     for (key, (value, version)) in &reducer.state {
         shown.insert(format!("state {key}"), format!("{value} {version}"));
     }

@@ -12,9 +12,12 @@ const STEPS: &[&str] = &[
     "rename(",
     "hard_link(",
     "fs::write(",
+    // Threads take an argument, programs do not.
     ".spawn()",
-    ".spawn(",
+    "Command::spawn(",
+    ".output()",
     "agent.run(",
+    "request.send(",
     "executor.perform(",
 ];
 
@@ -106,8 +109,9 @@ mod tests {
         check("fn a() { around(\"a.b\", || b()); t.commit()?; }", &["crash-points"]);
         check("fn a() { f(around(\"a.b\", || b()), t.commit()); }", &["crash-points"]);
         check("fn a() {\n    around(\"a.b\", || {\n        std::fs::rename(a, b)\n    })\n}", &[]);
-        check("// no crash point: a thread\nfn a() { s.spawn(b); }", &[]);
-        check("// no crash point: \nfn a() { s.spawn(b); }", &["trailing-blanks", "crash-points"]);
+        check("fn a() { s.spawn(b); }", &[]);
+        check("// no crash point: a figure\nfn a() { t.commit(); }", &[]);
+        check("// no crash point: \nfn a() { t.commit(); }", &["trailing-blanks", "crash-points"]);
         check("#[cfg(test)]\nmod tests { fn a() { t.commit() } }", &[]);
         for step in ["f.sync_all()", "f.sync_data()", "fsync(f)", "std::fs::write(a, b)", "c.spawn()", "agent.run(r)"] {
             check(&format!("fn a() {{ {step}; }}"), &["crash-points"]);

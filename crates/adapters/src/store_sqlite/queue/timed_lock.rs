@@ -60,7 +60,6 @@ impl TimedLock {
                 Err(TryLockError::WouldBlock) => {
                     let shared = self.0.clone();
                     let named = std::thread::Builder::new().name("store queue".to_owned());
-                    // no crash point: a thread, which no other process sees
                     named.spawn(move || shared.wait_in_place()).map_err(LockFault::Io)?;
                     *state = State::Waits { wanted: true };
                 }

@@ -66,7 +66,9 @@ pub fn register(location: &str, json: bool, newcomer: &Newcomer<'_>) -> anyhow::
 }
 
 /// Puts a contract in force; keys that do nothing yet must be accepted knowingly.
-pub fn activate(location: &str, json: bool, path: &Path, allow_inert: bool) -> anyhow::Result<()> {
+pub fn activate(location: &str, json: bool, path: &Path, allow_inert: bool, over: Option<&str>) -> anyhow::Result<()> {
+    let problem = |text: &str| UsageError(format!("--over `{text}` is no SHA-256: 64 hexadecimal digits"));
+    let over = over.map(|text| Digest::parse(text).ok_or_else(|| problem(text))).transpose()?;
     let file = contract_file::open(path)?;
     if !file.loaded.inert.is_empty() && !allow_inert {
         let inert = contract_file::inert_paths(&file.loaded.inert);
@@ -75,7 +77,7 @@ pub fn activate(location: &str, json: bool, path: &Path, allow_inert: bool) -> a
     }
     let contract = Arc::new(file.loaded.compiled);
     let runtime = store::open(location)?;
-    let answered = store::done(runtime.activate(store::operator(), contract))?;
+    let answered = store::done(runtime.activate_over(store::operator(), contract, over))?;
     told(&answered, json)
 }
 

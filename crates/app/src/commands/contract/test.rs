@@ -6,6 +6,7 @@ use crate::diagnostics;
 use crate::exit::Exit;
 use crate::terminal::say;
 use crate::terminal::{self, BAD, FAINT, GOOD, paint, verdict_style};
+use adapters::advisor::PluginAdvisor;
 use kernel::contract::source::Diagnostic;
 use kernel::finding::visible;
 use kernel::json::Json;
@@ -45,7 +46,8 @@ pub fn run(args: &TestArgs) -> anyhow::Result<Exit> {
 fn judge(file: ContractFile) -> (String, Vec<Rehearsed>) {
     let digest = file.loaded.compiled.digest.to_string();
     let contract = Arc::new(file.loaded.compiled);
-    let rows = file.loaded.tests.map(|tests| rehearse(&contract, &tests)).unwrap_or_default();
+    let mut advise = |submission| runtime::advised(submission, Some(&PluginAdvisor));
+    let rows = file.loaded.tests.map(|tests| rehearse(&contract, &tests, &mut advise)).unwrap_or_default();
     (digest, rows)
 }
 

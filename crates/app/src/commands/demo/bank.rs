@@ -44,6 +44,11 @@ impl Bank {
         &self.folder
     }
 
+    /// Where it listens.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Asks the bank to do what an intent says.
     pub fn perform(&self, intent: &Json) -> anyhow::Result<()> {
         let field = |name: &str| intent.get(name).cloned().unwrap_or(Json::Null);

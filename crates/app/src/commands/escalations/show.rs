@@ -4,7 +4,7 @@ use super::given::{Given, changes, given};
 use crate::store;
 use crate::terminal::{ATTENTION, STRONG, paint, say};
 use kernel::command::Submission;
-use kernel::escalation::EscalationRow;
+use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::finding::visible;
 use kernel::ids::Digest;
 use kernel::json::Json;
@@ -44,12 +44,18 @@ pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> an
     print_votes(row, &shown, &given)?;
     match &row.answer {
         Some(answer) => {
-            let said = answer.decision.map_or("by nobody in time", |decision| decision.word());
+            let doubt = answer.doubt.map(|doubt| doubt.word());
+            let said = answer.decision.map(|decision| decision.word()).or(doubt).unwrap_or("by nobody in time");
             let by = answer.person.as_deref().map(|person| format!(" by {}", visible(person))).unwrap_or_default();
             say!("answered  {said}{by} at {}: {}", answer.at, visible(&answer.reason));
         }
+        None if row.kind == QuestionKind::Doubt => {
+            say!("it may have happened; look at the other side, then say what you saw");
+            let command = format!("writkeeper intents resolve {} happened|did-not|retry", visible(&row.intent));
+            say!("next: {command} --as YOU --because …");
+        }
         None => {
-            say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --group GROUP --because …")
+            say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --because …")
         }
     }
     Ok(())
@@ -70,8 +76,8 @@ fn print_votes(row: &EscalationRow, shown: &Json, given: &[Given]) -> anyhow::Re
 
 /// The digest of the contract a question would be answered under now.
 pub fn contract_in_force(runtime: &Runtime, row: &EscalationRow) -> anyhow::Result<Digest> {
-    // What is over stays under the contract it was asked under.
-    if row.due().is_none() {
+    // What is over stays under the contract it was asked under, and so does whether something happened.
+    if row.due().is_none() || row.kind == QuestionKind::Doubt {
         return Ok(row.contract);
     }
     let contract = runtime.line(&row.agent).map_err(store::unread)?.contract;
@@ -80,6 +86,10 @@ pub fn contract_in_force(runtime: &Runtime, row: &EscalationRow) -> anyhow::Resu
 
 /// The proposal as a person may see it: what the contract calls secret is withheld, as in answers and records.
 pub fn proposal(runtime: &Runtime, row: &EscalationRow) -> Json {
+    // An intent is shown as the ledger holds it.
+    if row.kind == QuestionKind::Doubt {
+        return row.proposal.clone();
+    }
     let proposal = Proposal::from_json(row.proposal.clone()).ok();
     let Some((proposal, contract)) = proposal.zip(runtime.contract(row.contract).ok()) else {
         return Json::object([("withheld", Json::Bool(true))]);
@@ -111,6 +121,8 @@ pub fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> anyhow::Re
     });
     Ok(Json::object([
         ("id", Json::text(name)),
+        ("kind", Json::text(row.kind.word())),
+        ("intent", Json::text(row.intent.as_str())),
         ("state", Json::text(row.state.word())),
         ("agent", Json::text(row.agent.as_str())),
         ("flow", Json::text(row.flow.as_str())),

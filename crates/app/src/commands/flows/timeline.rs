@@ -88,6 +88,15 @@ impl Seen {
                 let (intent, state) = (text(body, &["command", "intent"]), text(body, &["result", "state"]));
                 (format!("intent {intent} {state}"), Vec::new())
             }
+            "claim" | "start" | "outcome" | "resolve" | "undo"
+                if self.intents.contains(text(body, &["command", "intent"])) =>
+            {
+                self.performed(body)
+            }
+            "intent_moved" if self.intents.contains(text(body, &["result", "intent"])) => {
+                let (intent, state) = (text(body, &["result", "intent"]), text(body, &["result", "state"]));
+                (format!("intent {intent} {} → {state}", text(body, &["result", "from"])), Vec::new())
+            }
             "intent_expired" if self.intents.contains(text(body, &["result", "intent"])) => {
                 (format!("intent {} called off: nobody started it in time", text(body, &["result", "intent"])), vec![])
             }
@@ -128,6 +137,22 @@ impl Seen {
             details.push(format!("question {question}, deadline {}", text(body, &["escalation", "deadline"])));
         }
         Some((what, details))
+    }
+
+    fn performed(&mut self, body: &Json) -> (String, Vec<String>) {
+        let (kind, intent) = (text(body, &["kind"]), text(body, &["command", "intent"]));
+        let undo = text(body, &["command", "undo"]);
+        if !undo.is_empty() {
+            self.intents.insert(undo.to_owned());
+        }
+        let said = match kind {
+            "outcome" => format!("{} ", text(body, &["command", "observed"])),
+            "resolve" => format!("{} ", text(body, &["command", "decision"])),
+            "undo" => format!("by intent {undo} "),
+            _ => String::new(),
+        };
+        let state = text(body, &["result", "state"]);
+        (format!("{kind} of intent {intent} {said}{state}").trim_end().to_owned(), Vec::new())
     }
 
     fn answer(&mut self, body: &Json) -> (String, Vec<String>) {

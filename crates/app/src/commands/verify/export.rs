@@ -19,8 +19,18 @@ use std::time::Instant;
 /// Entries between two looks at the progress bar.
 const STEP: u64 = 256;
 
+/// What has to be looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Demands {
+    /// Every decision is made again.
+    pub replay: bool,
+    /// Whoever was handed an intent has said what became of it.
+    pub reports: bool,
+}
+
 /// Verifies an export, and the checkpoints that were given beside it.
-pub fn verify(path: &Path, trust: &Trust, beside: &[(String, Note)], replay: bool) -> anyhow::Result<Report> {
+pub fn verify(path: &Path, trust: &Trust, beside: &[(String, Note)], demands: Demands) -> anyhow::Result<Report> {
+    let Demands { replay, reports } = demands;
     let begin = Instant::now();
     let mut report = Report::of("exported ledger");
     let bar = bar();
@@ -50,7 +60,7 @@ pub fn verify(path: &Path, trust: &Trust, beside: &[(String, Note)], replay: boo
         bar.set_length(seen.audited.entries);
         bar.set_message("deciding again");
         match again(&export, &seen, &bar)? {
-            Ok(found) => tell(&mut report, &found),
+            Ok(found) => tell(&mut report, &found, reports),
             Err(damage) => return Ok(damaged(report, &damage)),
         }
     }
@@ -195,8 +205,8 @@ fn again(export: &ExportPath, seen: &Seen, bar: &ProgressBar) -> anyhow::Result<
     Ok(Ok(verify.finish().map_err(store::unread)?))
 }
 
-fn tell(report: &mut Report, found: &Completeness) {
-    let Completeness { replayed, intents, never_executed, named, in_doubt, never_accepted, gone } = found;
+fn tell(report: &mut Report, found: &Completeness, reports: bool) {
+    let Completeness { replayed, intents, never_executed, unreported, named, in_doubt, never_accepted, gone } = found;
     let others = replayed.same - replayed.decisions;
     report
         .line("decided again", format!("{} decisions and {others} other records: the same bytes", replayed.decisions));
@@ -213,7 +223,7 @@ fn tell(report: &mut Report, found: &Completeness) {
         (replayed.erased, "erased", "not replayable: erased"),
         (*gone, "gone", "bodies are gone, and no record says that they were erased"),
         (secret, "withheld", "not replayable: secrets that are not kept, or records that depend on what is missing"),
-        (*never_executed, "unreported", "accepted, their time is over, and nobody said what became of them"),
+        (*never_executed, "never_executed", "accepted and never executed, and their time is over"),
         (*in_doubt, "in_doubt", "in doubt, and nobody settled them"),
         (*never_accepted, "never_accepted", "reported as performed and never accepted"),
     ];
@@ -222,6 +232,14 @@ fn tell(report: &mut Report, found: &Completeness) {
         if count > 0 {
             report.at_least(Outcome::Incomplete);
             report.line("open", format!("{count} {sentence}"));
+        }
+    }
+    report.put("unreported", *unreported);
+    if *unreported > 0 {
+        report
+            .line("unreported", format!("{unreported} handed out, and nobody said what became of them in their time"));
+        if reports {
+            report.at_least(Outcome::Incomplete);
         }
     }
     if !named.is_empty() {

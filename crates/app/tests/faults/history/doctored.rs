@@ -89,11 +89,13 @@ fn append(history: &mut History, bodies: Vec<Value>) {
 #[test]
 fn a_right_history_is_right_and_every_broken_invariant_is_named() {
     assert_eq!(right().check(), []);
+    assert_eq!(right().check_settled(), []);
     let mut rows = 0;
     let mut check = |what: &str, expected: &str, doctor: &dyn Fn(&mut History)| {
         let mut history = right();
         doctor(&mut history);
-        let found = history.check();
+        let mut found = history.check();
+        found.extend(history.check_settled());
         assert!(found.iter().any(|(name, _)| *name == expected), "{what}: {expected} expected, found {found:?}");
         rows += 1;
     };
@@ -149,6 +151,13 @@ fn a_right_history_is_right_and_every_broken_invariant_is_named() {
     check("a step from elsewhere", "I23", &|history| history.entries[14].body["result"]["from"] = json!("IN_DOUBT"));
     check("an end that is taken back", "I23", &|history| {
         append(history, vec![step("outcome", "c", "FAILED", "SUCCEEDED", 1)]);
+    });
+    check("an intent nobody performs", "I24", &|history| append(history, vec![decision("e", "ke", "ACCEPT")]));
+    check("called off although it was sent", "I23", &|history| {
+        let claim = step("claim", "e", "READY", "CLAIMED", 1);
+        let start = step("start", "e", "CLAIMED", "IN_FLIGHT", 1);
+        let over = json!({"kind": "intent_expired", "verdict": null, "result": {"intent": "i-e"}});
+        append(history, vec![decision("e", "ke", "ACCEPT"), claim, start, over]);
     });
     check("an epoch claimed again", "I25", &|history| history.entries[8].body["result"]["epoch"] = json!(1));
     check("started under an epoch of before", "I25", &|history| history.entries[9].body["command"]["epoch"] = json!(1));

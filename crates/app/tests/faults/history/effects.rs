@@ -1,4 +1,4 @@
-//! Intents, effects and what they hold: I8, I11, I12, I18, I19, I20, I21, I22, I23, I25.
+//! Intents, effects and what they hold: I8, I11, I12, I18, I19, I20, I21, I22, I23, I24, I25.
 
 use super::ledger::instant;
 use super::{Broken, Entry, History};
@@ -17,7 +17,15 @@ const STEPS: &[(&str, &[&str])] = &[
 
 /// An entry that moves an intent: which, from where, to where.
 fn moved(entry: &Entry) -> Option<(&str, &str, &str)> {
+    if entry.text("/kind") == "intent_expired" {
+        // Only what was never sent is called off by time, so it was ready or handed out; which, its decision says.
+        return Some((entry.text("/result/intent"), "", "CANCELLED"));
+    }
     let (intent, from, to) = (entry.text("/result/intent"), entry.text("/result/from"), entry.text("/result/state"));
+    // What a worker reports that lost its claim is kept as evidence; where it says the same, nothing moves.
+    if from == to && from == "SUCCEEDED" {
+        return None;
+    }
     let refused = matches!(entry.text("/verdict"), "REJECT" | "ESCALATE");
     (!refused && !intent.is_empty() && !from.is_empty() && !to.is_empty()).then_some((intent, from, to))
 }
@@ -71,8 +79,10 @@ pub fn intents(history: &History, broken: &mut Vec<Broken>) {
             }
         }
         let Some((intent, from, to)) = moved(entry) else { continue };
+        let before = states.insert(intent, to);
+        let from = if kind == "intent_expired" { before.unwrap_or_default() } else { from };
         let legal = STEPS.iter().any(|(state, next)| *state == from && next.contains(&to));
-        if !legal || states.insert(intent, to) != Some(from) {
+        if !legal || before != Some(from) {
             broken.push(("I23", format!("entry {index} takes {intent} from {from} to {to}")));
         }
         let epoch = entry.number("/result/epoch");
@@ -143,6 +153,23 @@ pub fn effects(history: &History, broken: &mut Vec<Broken>) {
         };
         if wrong && !told && by_http.contains(intent.as_str()) {
             broken.push(("I22", format!("{intent} is {state}, and the provider's log says happened: {happened}")));
+        }
+    }
+}
+
+/// I24: every intent has ended, or is in doubt and a person was asked what happened.
+pub fn settled(history: &History, broken: &mut Vec<Broken>) {
+    let mut asked: BTreeMap<&str, bool> = BTreeMap::new();
+    for entry in &history.entries {
+        if let Some((intent, _, _)) = moved(entry) {
+            asked.insert(intent, !entry.text("/result/question").is_empty());
+        }
+    }
+    for (intent, state) in final_states(history) {
+        let is_asked = asked.get(intent.as_str()).copied().unwrap_or(false);
+        let ended = matches!(state.as_str(), "SUCCEEDED" | "FAILED" | "CANCELLED" | "ABANDONED");
+        if !ended && !(state == "IN_DOUBT" && is_asked) {
+            broken.push(("I24", format!("{intent} was left {state}, and nobody was asked")));
         }
     }
 }

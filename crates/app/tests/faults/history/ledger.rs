@@ -24,7 +24,7 @@ pub fn entries(history: &History, broken: &mut Vec<Broken>) {
         // A batch has one instant, so entries of one batch share it.
         match instant(entry.text("/at")) {
             // A declaration that something was lost is no decision and has no instant of its own.
-            None if entry.text("/kind").is_empty() => {}
+            None if entry.text("/kind") == "discontinuity" => {}
             Some(at) if at >= last && at <= history.bounds.1 => last = at,
             at => broken.push((
                 "I4",
@@ -37,8 +37,14 @@ pub fn entries(history: &History, broken: &mut Vec<Broken>) {
 /// I1: whatever was answered stands in the ledger once, with that verdict.
 pub fn answers(history: &History, broken: &mut Vec<Broken>) {
     let mut decided: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for entry in history.entries.iter().filter(|entry| entry.text("/kind") == "decision") {
-        decided.entry(entry.text("/proposal_id")).or_default().push(entry.text("/verdict"));
+    for entry in &history.entries {
+        let verdict = match entry.text("/kind") {
+            "decision" => entry.text("/verdict"),
+            // It was not understood, so there is no more to say about it.
+            "refusal" => "REJECT",
+            _ => continue,
+        };
+        decided.entry(entry.text("/proposal_id")).or_default().push(verdict);
     }
     for (id, verdicts) in &decided {
         if verdicts.len() > 1 {
@@ -59,7 +65,7 @@ pub fn real_time(history: &History, broken: &mut Vec<Broken>) {
     let places: BTreeMap<&str, u64> = history
         .entries
         .iter()
-        .filter(|entry| entry.text("/kind") == "decision")
+        .filter(|entry| matches!(entry.text("/kind"), "decision" | "refusal"))
         .map(|entry| (entry.text("/proposal_id"), entry.index))
         .collect();
     // A key that is asked for again is answered from where it stood, so only its first call says when it began.

@@ -5,7 +5,9 @@ use super::{Came, key, not_authorized, step_refused};
 use crate::agent::Actor;
 use crate::bugs::{self, Bug};
 use crate::change::{Change, Write};
+use crate::escalation::PEOPLE;
 use crate::finding::{Finding, Gate};
+use crate::ids::identifier_problem;
 use crate::json::{Json, Object};
 use crate::reasons::Reason;
 use crate::snapshot::Snapshot;
@@ -30,6 +32,9 @@ pub(super) fn merge(world: &mut World, change: &Change, writes: &[Write]) -> Cam
         if !may {
             return Came::refused(not_authorized(change, format!("write state `{}`", write.key)));
         }
+        if let Some(finding) = wrong_groups(write) {
+            return Came::refused(finding);
+        }
         let version = version(world, change, &write.key);
         if let Some(expected) = write.expect.filter(|expected| *expected != version && !bugs::on(Bug::W06MergeBlind)) {
             let finding = Finding::reject(Gate::Shape, Reason::StateConflict).field("expect");
@@ -48,6 +53,18 @@ pub(super) fn merge(world: &mut World, change: &Change, writes: &[Write]) -> Cam
     Came::done(Json::object([("versions", Json::Object(versions))]))
 }
 
+/// Under `people/` state says who is in which groups; something else there would let nobody answer.
+fn wrong_groups(write: &Write) -> Option<Finding> {
+    let name = write.key.strip_prefix(PEOPLE)?;
+    let is_group = |group: &Json| group.as_text().is_some_and(|text| identifier_problem(text).is_none());
+    let groups = write.value.as_list().is_some_and(|groups| groups.iter().all(is_group));
+    if groups && identifier_problem(name).is_none() {
+        return None;
+    }
+    let problem = "is not a person with a list of groups, such as [\"refund-desk\"]";
+    Some(Finding::reject(Gate::Shape, Reason::ParamInvalid).field(write.key.as_str()).with("problem", problem))
+}
+
 fn version(world: &World, change: &Change, name: &str) -> u64 {
     match world.get(&key(change, Entity::State(name.to_owned()))) {
         Loaded::Present(Row::State(row)) => row.version,
@@ -59,7 +76,8 @@ pub(super) fn remember(world: &mut World, change: &Change, flow: &str, values: &
     if flow_row(world, change, flow).is_none_or(|row| !may(change, row)) {
         return unknown(flow);
     }
-    let mut session = session(world, change, flow);
+    let blind = bugs::on(Bug::W06SessionBlind);
+    let mut session = if blind { Object::new() } else { session(world, change, flow) };
     session.extend(values.iter().map(|(name, value)| (name.clone(), value.clone())));
     if session.len() > SESSION_VALUES_MAX {
         let problem = format!("a session keeps at most {SESSION_VALUES_MAX} values");
@@ -83,6 +101,9 @@ pub(super) fn freeze(world: &mut World, change: &Change, flow: Option<&str>, nam
         && flow_row(world, change, flow).is_none_or(|row| !may(change, row))
     {
         return unknown(flow);
+    }
+    if flow.is_none() && !matches!(change.actor, Actor::Operator(_) | Actor::Kernel) {
+        return Came::refused(not_authorized(change, "freeze state outside of a flow".to_owned()));
     }
     let mut state = Object::new();
     for name in names {

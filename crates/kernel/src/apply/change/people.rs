@@ -10,9 +10,11 @@ use crate::bugs::{self, Bug};
 use crate::change::{Change, HumanAnswer};
 use crate::command::Submission;
 use crate::decide::decide;
-use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, QuestionKind, Vote, transition};
+use crate::escalation::{
+    EscalationRow, EscalationState, GivenAnswer, HumanDecision, PEOPLE, QuestionKind, Vote, transition,
+};
 use crate::finding::{Code, Effect, Finding, Gate};
-use crate::ids::{Digest, is_same_person};
+use crate::ids::{Digest, folded, is_same_person};
 use crate::intent::Intent;
 use crate::json::Json;
 use crate::outcome::AnsweredIntent;
@@ -24,10 +26,25 @@ use crate::time::Instant;
 use crate::world::{Entity, Key, KeySet, Loaded, Row, World};
 use std::sync::Arc;
 
-pub(super) fn keys_of_answer(answer: &HumanAnswer, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
+pub(super) fn keys_of_answer(actor: &Actor, answer: &HumanAnswer, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
     let question = key(Entity::Escalation(answer.escalation.clone()));
+    let person = match actor {
+        Actor::Operator(name) => Some(key(person(name))),
+        Actor::Monitor(_) | Actor::Agent(_) | Actor::Kernel => None,
+    };
     let judged = [answer.original.as_ref(), answer.modified.as_ref()].into_iter().flatten();
-    std::iter::once(question).chain(judged.flat_map(|submission| submission.touched().keys())).collect()
+    std::iter::once(question).chain(person).chain(judged.flat_map(|submission| submission.touched().keys())).collect()
+}
+
+/// Where state keeps someone's groups.
+pub(super) fn person(name: &str) -> Entity {
+    Entity::State(format!("{PEOPLE}{}", folded(name)))
+}
+
+/// The groups someone is in, as operators wrote them down; no door's word counts.
+fn groups<'a>(world: &'a World, change: &Change, name: &str) -> Vec<&'a str> {
+    let Loaded::Present(Row::State(row)) = world.get(&key(change, person(name))) else { return Vec::new() };
+    row.value.as_list().into_iter().flatten().filter_map(Json::as_text).collect()
 }
 
 fn question<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a EscalationRow> {
@@ -43,7 +60,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
         return Came::refused(finding.with("question", name.as_str()));
     };
     let mut row = row.clone();
-    if row.state != EscalationState::Open {
+    if row.state != EscalationState::Open && !bugs::on(Bug::W15AnsweredTwice) {
         return already(name, &row, Vec::new());
     }
     if at > row.deadline {
@@ -53,7 +70,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     }
     // What is answered is the proposal under the contract of this moment.
     let Some(shown_now) = shown_now(world, change, answer, &row) else { return Came::Prepare };
-    let (person, decision) = match entitled(change, answer, &row, shown_now) {
+    let (person, decision) = match entitled(world, change, answer, &row, (shown_now, at)) {
         Ok(said) => said,
         Err(finding) => return Came::refused(*finding),
     };
@@ -62,10 +79,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
             Ok(digest) => digest,
             Err(came) => return *came,
         };
-        row.votes.retain(|vote| !is_same_person(&vote.person, &person));
-        row.votes.push(Vote { digest, person: person.clone(), at });
-        // People agree only if they agree to the same thing.
-        let votes = row.votes.iter().filter(|vote| vote.digest == digest).count() as u64;
+        let votes = vote(&mut row, Vote { digest, person: person.clone(), at });
         if votes < row.quorum {
             let body = counted(name, &row, votes);
             world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
@@ -83,13 +97,18 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
             match accept(world, submission, &id, &mut called_off, at) {
                 Accepted::Stale => return Came::Prepare,
                 Accepted::Need(keys) => return Came::Need(keys),
-                // The question stays open as it was; this vote is not kept.
-                Accepted::No(findings) => return Came::Refused(findings, shown(name, &row), called_off),
+                // The question stays open, and whoever agreed has agreed.
+                Accepted::No(findings) => {
+                    let body = shown(name, &row);
+                    world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
+                    return Came::Refused(findings, body, called_off);
+                }
                 Accepted::Yes(intent) => intent,
             }
         }
     };
-    let Some(state) = transition(row.state, Some(decision)) else { return already(name, &row, called_off) };
+    let from = if bugs::on(Bug::W15AnsweredTwice) { EscalationState::Open } else { row.state };
+    let Some(state) = transition(from, Some(decision)) else { return already(name, &row, called_off) };
     row.state = state;
     row.answer = Some(GivenAnswer {
         decision: Some(decision),
@@ -102,6 +121,14 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     let body = shown(name, &row);
     world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
     Came::Done(body, intent.map(AnsweredIntent::Made), called_off)
+}
+
+/// Counts someone's vote once, and says how many agree: only if they agree to the same thing.
+pub(super) fn vote(row: &mut EscalationRow, cast: Vote) -> u64 {
+    let digest = cast.digest;
+    row.votes.retain(|vote| !is_same_person(&vote.person, &cast.person));
+    row.votes.push(cast);
+    row.votes.iter().filter(|vote| vote.digest == digest).count() as u64
 }
 
 /// The digest of what a person is shown now; `None` if the answer was formed under a contract that no longer counts.
@@ -170,10 +197,11 @@ fn already(name: &str, row: &EscalationRow, records: Vec<Record>) -> Came {
 
 /// Who says what; an unknown word, the wrong person or other bytes are no answer.
 fn entitled(
+    world: &World,
     change: &Change,
     answer: &HumanAnswer,
     row: &EscalationRow,
-    shown_now: Digest,
+    (shown_now, at): (Digest, Instant),
 ) -> Result<(String, HumanDecision), Box<Finding>> {
     let Actor::Operator(person) = &change.actor else {
         return Err(Box::new(not_authorized(change, "answer for a person".to_owned())));
@@ -183,7 +211,7 @@ fn entitled(
         let finding = Finding::reject(Gate::Escalation, Reason::ParamInvalid).field("decision");
         return Err(Box::new(finding.with("problem", problem)));
     };
-    may_answer(person, &answer.groups, row)?;
+    may_answer(world, change, person, row, at)?;
     let as_asked = answer.digest == row.digest;
     // No needs no second look: it is no under every contract.
     let bound = answer.digest == shown_now || as_asked && decision == HumanDecision::Abort;
@@ -197,8 +225,15 @@ fn entitled(
 }
 
 /// Someone of the groups that may, and never whoever proposed.
-pub(super) fn may_answer(person: &str, groups: &[String], row: &EscalationRow) -> Result<(), Box<Finding>> {
-    let member = row.approvers.is_empty() || row.approvers.iter().any(|group| groups.contains(group));
+pub(super) fn may_answer(
+    world: &World,
+    change: &Change,
+    person: &str,
+    row: &EscalationRow,
+    at: Instant,
+) -> Result<(), Box<Finding>> {
+    let (entitled, own) = (row.entitled(at), groups(world, change, person));
+    let member = own.iter().any(|group| entitled.contains(group));
     let problem = if is_same_person(person, &row.agent) {
         Some("nobody approves what they proposed")
     } else if !member {
@@ -208,7 +243,7 @@ pub(super) fn may_answer(person: &str, groups: &[String], row: &EscalationRow) -
     };
     if let Some(problem) = problem.filter(|_| !bugs::on(Bug::W15AnswerFromAnyone)) {
         let finding = Finding::reject(Gate::Escalation, Reason::ApproverNotEntitled).with("person", person);
-        return Err(Box::new(finding.with("problem", problem).with("approvers", row.approvers.join(", "))));
+        return Err(Box::new(finding.with("problem", problem).with("approvers", entitled.join(", "))));
     }
     Ok(())
 }
@@ -287,21 +322,50 @@ fn stands(finding: &Finding) -> bool {
     finding.effect == Effect::Reject && !own && !replaced
 }
 
-/// The safe default: nobody answered, so it is over.
+/// What time does: people are reminded, others may answer too, and at last nobody has answered and it is over.
 pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: Instant) -> Came {
     if !matches!(change.actor, Actor::Kernel | Actor::Operator(_)) {
         return Came::refused(not_authorized(change, "end questions".to_owned()));
     }
     let mut records = Vec::new();
+    let mut counts = [("expired", 0_u64), ("reminded", 0), ("rerouted", 0)];
+    let [(_, over), (_, reminded), (_, rerouted)] = &mut counts;
     for name in names {
         // Whether something happened is no question that time answers.
         let asked = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal);
-        let due = asked.filter(|row| row.due().is_some_and(|deadline| at > deadline));
-        if let Some(row) = due.cloned() {
+        let due = asked.filter(|row| row.due().is_some_and(|due| at >= due)).cloned();
+        let Some(mut row) = due else { continue };
+        if at > row.deadline {
             records.push(expired(world, change, name, row, at).1);
+            *over += 1;
+            continue;
         }
+        if let Some(reroute) = row.reroute.as_mut().filter(|reroute| at >= reroute.at && !reroute.told) {
+            reroute.told = true;
+            *rerouted += 1;
+            records.push(told(change, "question_rerouted", name, &row, at));
+        }
+        if row.remind.is_some_and(|remind| at >= remind) {
+            row.remind = None;
+            *reminded += 1;
+            records.push(told(change, "question_reminded", name, &row, at));
+        }
+        world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
     }
-    Came::Done(Json::object([("expired", Json::from(records.len() as u64))]), None, records)
+    let happened = counts.into_iter().filter(|(what, count)| *what == "expired" || *count > 0);
+    let body = happened.map(|(what, count)| (what.to_owned(), Json::from(count))).collect();
+    Came::Done(Json::Object(body), None, records)
+}
+
+/// What whoever carries messages to people needs.
+fn told(change: &Change, kind: &'static str, name: &str, row: &EscalationRow, at: Instant) -> Record {
+    let body = Json::object([
+        ("question", Json::text(name)),
+        ("proposal", Json::text(row.proposal_id.as_str())),
+        ("approvers", Json::texts(row.entitled(at))),
+        ("deadline", Json::text(row.deadline.to_string())),
+    ]);
+    Record::Event(Box::new(EventRecord::consequence(&change.tenant, kind, body, at)))
 }
 
 fn expired(

@@ -10,6 +10,7 @@ use crate::contract::amend::{self, Amendment};
 use crate::contract::attenuate::attenuate;
 use crate::evaluator::Compiled;
 use crate::finding::{Finding, Gate};
+use crate::ids::Digest;
 use crate::json::Json;
 use crate::reasons::Reason;
 use crate::time::Instant;
@@ -104,7 +105,7 @@ fn outside_its_parent(world: &World, change: &Change, registration: &Registratio
 }
 
 /// An operator puts a contract in force. All contracts that name a resource must declare it alike.
-pub(super) fn activate(world: &mut World, change: &Change, contract: &Arc<Compiled>) -> Came {
+pub(super) fn activate(world: &mut World, change: &Change, contract: &Arc<Compiled>, expected: Option<Digest>) -> Came {
     let name = &contract.contract.agent;
     let agent_key = key(change, Entity::Agent(name.clone()));
     let mut row = match agent_row(world, &agent_key) {
@@ -114,6 +115,10 @@ pub(super) fn activate(world: &mut World, change: &Change, contract: &Arc<Compil
     match transition(row.base, &AgentEvent::Activate, &change.actor, name) {
         Ok(base) => row.base = base,
         Err(refusal) => return refused(change, name, &row, refusal, "activate"),
+    }
+    if let Some(expected) = expected.filter(|expected| row.contract != Some(*expected)) {
+        let now = row.contract.map_or_else(|| "no contract".to_owned(), |digest| digest.to_string());
+        return Came::refused(conflict(format!("contract of {name}"), &now, &expected.to_string()));
     }
     let mut fresh = Vec::new();
     for (resource, declared) in &contract.contract.resources {
@@ -179,6 +184,13 @@ pub(super) fn restrict(
 }
 
 pub(super) fn lift(world: &mut World, change: &Change, name: &str, status: AgentStatus) -> Came {
+    let row = agent_row(world, &key(change, Entity::Agent(name.to_owned())));
+    let absent = row.filter(|row| !row.restrictions.iter().any(|known| known.status == status));
+    if let Some(row) = absent
+        && transition(row.base, &AgentEvent::Lift(status), &change.actor, name).is_ok()
+    {
+        return Came::refused(conflict(format!("agent {name}"), row.status().word(), status.word()));
+    }
     changed(world, change, name, &AgentEvent::Lift(status), |row| {
         row.restrictions.retain(|known| known.status != status);
     })
@@ -240,6 +252,12 @@ pub(super) fn amend(
     row.amendments.push(amendment);
     world.put(agent_key, Row::Agent(Box::new(row)));
     Came::done(Json::object([("agent", Json::text(name.as_str())), ("expires", Json::text(expires.to_string()))]))
+}
+
+/// Someone compared before changing, and what was to be there is not.
+fn conflict(what: String, now: &str, expected: &str) -> Finding {
+    let finding = Finding::reject(Gate::Agent, Reason::StateConflict);
+    finding.with("key", what).with("version", now).with("expected", expected)
 }
 
 fn unknown(name: &str) -> Came {

@@ -1,6 +1,7 @@
 //! A person says what became of an intent in doubt: bound to the exact bytes shown, given once, by someone entitled.
 
 use super::execution::{question_key, refused_in, unknown, with};
+use super::people::vote;
 use super::{Came, not_authorized};
 use crate::agent::Actor;
 use crate::apply::settling::{self, intent_row};
@@ -30,7 +31,7 @@ pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, 
     if row.state != EscalationState::Open {
         return already(question, &row);
     }
-    let (person, decision) = match entitled(change, answer, &row) {
+    let (person, decision) = match entitled(world, change, answer, &row, at) {
         Ok(said) => said,
         Err(finding) => return Came::refused(*finding),
     };
@@ -39,9 +40,7 @@ pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, 
     }
     // People agree only if they say the same.
     let digest = Digest::of_parts(&[row.digest.bytes(), decision.word().as_bytes()]);
-    row.votes.retain(|vote| vote.person != person);
-    row.votes.push(Vote { digest, person: person.clone(), at });
-    let votes = row.votes.iter().filter(|vote| vote.digest == digest).count() as u64;
+    let votes = vote(&mut row, Vote { digest, person: person.clone(), at });
     let enough = votes >= row.quorum;
     let body = Json::object([("question", Json::text(question.as_str())), ("intent", Json::text(name.as_str()))]);
     let body = if enough {
@@ -67,9 +66,11 @@ pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, 
 }
 
 fn entitled(
+    world: &World,
     change: &Change,
     answer: &DoubtAnswer,
     row: &EscalationRow,
+    at: Instant,
 ) -> Result<(String, DoubtDecision), Box<Finding>> {
     let Actor::Operator(person) = &change.actor else {
         return Err(Box::new(not_authorized(change, "answer for a person".to_owned())));
@@ -79,7 +80,7 @@ fn entitled(
         let finding = Finding::reject(Gate::Escalation, Reason::ParamInvalid).field("decision");
         return Err(Box::new(finding.with("problem", problem)));
     };
-    super::people::may_answer(person, &answer.groups, row)?;
+    super::people::may_answer(world, change, person, row, at)?;
     if answer.digest != row.digest {
         return Err(Box::new(Finding::reject(Gate::Escalation, Reason::ApprovalMismatch)));
     }

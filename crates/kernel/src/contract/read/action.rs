@@ -39,6 +39,8 @@ fn read(spot: &Spot<'_>, report: &mut Report) -> Option<Action> {
         ask: rules(&fields, "ask", NEEDS_APPROVAL, report),
         budgets: budgets(&fields, report),
         reserves: reserves(&fields, report),
+        validators: asked(&fields, "validators", report),
+        judges: asked(&fields, "judges", report),
         from: from(&fields, report),
         impact: impact.unwrap_or(if reads { Impact::Low } else { Impact::High }),
         reads,
@@ -46,6 +48,10 @@ fn read(spot: &Spot<'_>, report: &mut Report) -> Option<Action> {
         undo: undo(fields.get("undo"), reads, report),
         amendable: amendable(&fields, report),
     })
+}
+
+fn asked(fields: &Fields<'_>, key: &str, report: &mut Report) -> BTreeSet<String> {
+    fields.get(key).map(|spot| spot.names(report)).unwrap_or_default().into_iter().collect()
 }
 
 fn closed_and_empty() -> Json {

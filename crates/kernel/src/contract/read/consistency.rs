@@ -5,7 +5,7 @@ mod guards;
 use crate::contract::cursor::{CONTRACT_INVALID, join};
 use crate::contract::source::{Diagnostic, Place, Severity};
 use crate::contract::{
-    Action, Amendable, Amount, Budget, Contract, EffectClass, Executor, Limit, Rule, UndoKind, keys, params,
+    Action, Amendable, Amount, Budget, Contract, EffectClass, Executor, Limit, Rule, UndoKind, keys, params, plugins,
 };
 use crate::decimal::Decimal;
 use crate::ids;
@@ -28,6 +28,7 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
     check_resources(contract, &mut found);
     check_escalation(contract, &mut found);
     check_monitors(contract, &mut found);
+    plugins::check(contract, &mut found);
     for (name, action) in &contract.actions {
         check_action(&join("actions", name), action, contract, &mut found);
     }
@@ -36,10 +37,10 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
 }
 
 #[derive(Default)]
-struct Found(Vec<Diagnostic>);
+pub(in crate::contract) struct Found(Vec<Diagnostic>);
 
 impl Found {
-    fn at(&mut self, path: &str, message: impl Into<String>, help: Option<&str>) {
+    pub fn at(&mut self, path: &str, message: impl Into<String>, help: Option<&str>) {
         self.0.push(Diagnostic {
             code: CONTRACT_INVALID,
             severity: Severity::Error,

@@ -19,6 +19,7 @@ pub const TYPES: &[&str] = &[
     "date",
     "url",
     "path",
+    "object",
     "list of TYPE",
     "one of A, B",
 ];
@@ -146,6 +147,8 @@ fn schema_of(kind: &str) -> Option<Json> {
         "date" => Some(with("string", "format", Json::text("date"))),
         "url" => Some(with("string", "format", Json::text("uri"))),
         "path" => Some(with("string", "minLength", Json::from(1_u64))),
+        // Open: for values whose shape somebody else decides, such as the input of a tool.
+        "object" => Some(typed("object")),
         // Limits and budgets know decimal text by its format; whether it has a sign is a limit's business.
         "decimal" => Some(with("string", "format", Json::text("decimal"))),
         _ => {
@@ -242,6 +245,7 @@ mod tests {
         );
         check("date", r#"{"format":"date","type":"string"} {}"#);
         check("path", r#"{"minLength":1,"type":"string"} {}"#);
+        check("object", r#"{"type":"object"} {}"#);
         check("list of one of a, b c", r#"{"items":{"enum":["a","b c"],"type":"string"},"type":"array"} {}"#);
     }
 

@@ -1,0 +1,135 @@
+//! Running a program: never a shell, a bare environment, bounded output, and an end for all of its children.
+
+use runtime::crash::around;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// Between two looks whether a program that closed its output has ended.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
+/// What a program may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Then it is killed, with its children.
+    pub timeout: Duration,
+    /// The longest output.
+    pub output_bytes_max: usize,
+}
+
+/// Runs a program with an input and returns its output. The error completes "it gave no answer: …".
+///
+/// It gets `PATH` and the named variables, nothing else. What it writes to its standard error is dropped: it could
+/// hold secrets. A child that leaves the process group on purpose is not found again; its output is not waited for.
+pub fn run(words: &[String], env: &[String], input: &[u8], limits: Limits) -> Result<Vec<u8>, String> {
+    let deadline = Instant::now() + limits.timeout;
+    let (program, arguments) = words.split_first().ok_or("no program is named")?;
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear();
+    let named = env.iter().map(String::as_str).chain(["PATH"]);
+    command.envs(named.filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    let child = around("program.spawn", || command.spawn());
+    let child = child.map_err(|error| format!("`{program}` cannot be started: {}", error.kind()))?;
+    let mut running = Running { child, ended: false };
+    let output = talk(&mut running.child, input, deadline, limits)?;
+    running.end(deadline, limits)?;
+    Ok(output)
+}
+
+/// A program that is killed with its children when nobody waits for it any more.
+struct Running {
+    child: Child,
+    /// Its status was taken, so its number may be another's.
+    ended: bool,
+}
+
+impl Running {
+    /// Waits for its end; anything but success is no answer.
+    fn end(&mut self, deadline: Instant, limits: Limits) -> Result<(), String> {
+        while !self.has_ended() {
+            if Instant::now() >= deadline {
+                return Err(too_late(limits));
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        self.kill();
+        self.ended = true;
+        match self.child.wait() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("it ended with {status}")),
+            Err(error) => Err(format!("it cannot be waited for: {}", error.kind())),
+        }
+    }
+
+    /// Without taking its status: as long as nobody does, no other process can have its number.
+    fn has_ended(&self) -> bool {
+        let Some(pid) = self.pid() else { return true };
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !matches!(waitid(WaitId::Pid(pid), look), Ok(None))
+    }
+
+    fn kill(&self) {
+        if let Some(pid) = self.pid() {
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(self.child.id()).ok()?)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Hands the input over and takes the output, neither of which may hold the caller up for longer than the deadline.
+fn talk(child: &mut Child, input: &[u8], deadline: Instant, limits: Limits) -> Result<Vec<u8>, String> {
+    let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err("it has no input or output".to_owned());
+    };
+    spawn("plug-in input", feed(stdin, input.to_vec()))?;
+    let (sender, receiver) = mpsc::sync_channel(1);
+    spawn("plug-in output", drain(stdout, limits.output_bytes_max, sender))?;
+    let left = deadline.saturating_duration_since(Instant::now());
+    let output = receiver.recv_timeout(left).map_err(|_| too_late(limits))?;
+    let output = output.map_err(|error| format!("its output cannot be read: {}", error.kind()))?;
+    if output.len() > limits.output_bytes_max {
+        return Err(format!("its answer is longer than {} bytes", limits.output_bytes_max));
+    }
+    Ok(output)
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
+    let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    spawned.map(drop).map_err(|error| format!("no thread to talk to it: {}", error.kind()))
+}
+
+fn feed(mut stdin: ChildStdin, input: Vec<u8>) -> impl FnOnce() + Send + 'static {
+    // Who answers without reading the question has answered.
+    move || drop(stdin.write_all(&input))
+}
+
+type Output = Result<Vec<u8>, std::io::Error>;
+
+fn drain(stdout: ChildStdout, bytes_max: usize, sender: mpsc::SyncSender<Output>) -> impl FnOnce() + Send + 'static {
+    move || {
+        let mut output = Vec::new();
+        let most = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
+        let read = stdout.take(most).read_to_end(&mut output);
+        let _ = sender.send(read.map(|_| output));
+    }
+}
+
+fn too_late(limits: Limits) -> String {
+    format!("it did not answer within {} ms", limits.timeout.as_millis())
+}

@@ -1,0 +1,194 @@
+//! Executors against a provider and programs that are processes of their own.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
+
+use adapters::addresses::Range;
+use adapters::executor_command::CommandExecutor;
+use adapters::executor_http::HttpExecutor;
+use kernel::contract::EffectClass;
+use kernel::json::{Json, Object};
+use runtime::ports::executor::{Attempt, Executor, Observation};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+struct Provider {
+    child: Child,
+    port: u16,
+    log: std::path::PathBuf,
+}
+
+impl Provider {
+    fn start(name: &str) -> Provider {
+        let folder = std::env::temp_dir().join(format!("writkeeper-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let log = folder.join("log");
+        let built = std::env::current_exe().unwrap();
+        let binary = built.parent().and_then(|deps| deps.parent()).unwrap().join("examples/fake_provider");
+        let mut child = Command::new(binary).arg(&log).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Provider { child, port: line.trim().parse().unwrap(), log }
+    }
+
+    fn effects(&self) -> usize {
+        std::fs::read_to_string(&self.log).map_or(0, |log| log.lines().count())
+    }
+}
+
+impl Drop for Provider {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = self.log.parent().map(std::fs::remove_dir_all);
+    }
+}
+
+fn attempt(run: Json, class: EffectClass, epoch: u64) -> Attempt {
+    Attempt {
+        intent: "i".to_owned(),
+        order: Json::object([("run", run)]),
+        params: Object::from([("amount".to_owned(), Json::text("5"))]),
+        key: "k".to_owned(),
+        undoes: None,
+        epoch,
+        class,
+        doubted: epoch > 1,
+        deadline: Duration::from_secs(5),
+    }
+}
+
+fn request(address: &str) -> Json {
+    Json::object([("http", Json::text(format!("POST {address}")))])
+}
+
+fn executor(hosts: &[&str], ranges: &[&str]) -> HttpExecutor {
+    HttpExecutor {
+        hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+        ranges: ranges.iter().map(|range| Range::parse(range).unwrap()).collect(),
+    }
+}
+
+fn word(observation: &Observation) -> String {
+    match observation {
+        Observation::Positive { detail, .. } => format!("positive: {detail}"),
+        Observation::Negative { detail } => format!("negative: {detail}"),
+        Observation::Unknown { detail } => format!("unknown: {detail}"),
+    }
+}
+
+#[test]
+fn what_comes_back_is_positive_negative_or_unknown() {
+    let provider = Provider::start("answers");
+    let host = format!("127.0.0.1:{}", provider.port);
+    let http = executor(&[&host], &["127.0.0.0/8"]);
+    let check = |how: &str, expected: &str| {
+        let address = format!("http://{host}/opaque/{how}");
+        let mut attempt = attempt(request(&address), EffectClass::Opaque, 1);
+        attempt.key = how.to_owned();
+        attempt.deadline = Duration::from_millis(700);
+        assert_eq!(word(&http.perform(&attempt)), expected, "{how}");
+    };
+    check("ok", "positive: HTTP 200");
+    check("refuse", "negative: HTTP 422");
+    check("error", "unknown: HTTP 500");
+    check("away", "unknown: HTTP 307");
+    check("hang", "unknown: no answer in time");
+    assert_eq!(provider.effects(), 2);
+    let lost = attempt(request(&format!("http://{host}/opaque/lost")), EffectClass::Opaque, 1);
+    assert!(word(&http.perform(&lost)).starts_with("unknown:"));
+    assert_eq!(provider.effects(), 3);
+}
+
+#[test]
+fn nothing_is_sent_to_where_nobody_allowed() {
+    let provider = Provider::start("inside");
+    let port = provider.port;
+    let check = |host: &str, ranges: &[&str], expected: &str| {
+        let named = format!("{host}:{port}");
+        let http = executor(&[&named], ranges);
+        let observation = http.perform(&attempt(request(&format!("http://{named}/opaque/ok")), EffectClass::Opaque, 1));
+        assert!(word(&observation).starts_with(expected), "{host} {ranges:?}: {observation:?}");
+    };
+    // The same machine under many names; each is refused before a byte is sent.
+    for host in ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f.0.0.1", "0177.0.0.1", "0.0.0.0"] {
+        check(host, &[], "negative");
+        check(host, &["10.0.0.0/8", "::1"], "negative");
+    }
+    for host in ["[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::]"] {
+        check(host, &[], "negative");
+    }
+    assert_eq!(provider.effects(), 0);
+    check("127.0.0.1", &["127.0.0.0/8"], "positive");
+    check("2130706433", &["127.0.0.0/8"], "positive");
+    let other = executor(&["pay.example"], &["127.0.0.0/8"]);
+    let observation = other.perform(&attempt(request(&format!("http://127.0.0.1:{port}/")), EffectClass::Opaque, 1));
+    assert!(word(&observation).contains("not allowed"), "{observation:?}");
+    assert_eq!(provider.effects(), 2);
+    // Nobody listens: nothing was sent.
+    let closed = executor(&["127.0.0.1:9"], &["127.0.0.0/8"]);
+    let observation = closed.perform(&attempt(request("http://127.0.0.1:9/"), EffectClass::Opaque, 1));
+    assert_eq!(word(&observation), "negative: the connection was refused");
+}
+
+/// The first attempt still travels when the second asks whether it is there; "no" may be believed only behind a fence.
+fn late_first_attempt(name: &str) -> usize {
+    let provider = Provider::start(name);
+    let host = format!("127.0.0.1:{}", provider.port);
+    let http = executor(&[&host], &["127.0.0.0/8"]);
+    let run = request(&format!("http://{host}/fenced/late"));
+    let mut first = attempt(run.clone(), EffectClass::Fenced, 1);
+    first.deadline = Duration::from_millis(300);
+    assert_eq!(word(&http.perform(&first)), "unknown: no answer in time");
+    let second = http.perform(&attempt(run, EffectClass::Fenced, 2));
+    assert_eq!(word(&second), "positive: HTTP 200");
+    provider.effects()
+}
+
+#[test]
+fn a_late_attempt_is_fenced_off() {
+    assert_eq!(late_first_attempt("fenced"), 1);
+}
+
+#[cfg(feature = "bugs")]
+#[test]
+fn without_the_fence_it_happens_twice() {
+    use kernel::bugs::{Bug, with};
+    assert_eq!(with(Bug::ProbeBelieved, || late_first_attempt("probed")), 2);
+}
+
+#[test]
+fn secrets_are_read_when_used_and_shown_nowhere() {
+    let http = executor(&["pay.example"], &[]);
+    let order = |value: &str| {
+        let headers = Json::object([("authorization", Json::text(value))]);
+        let run = Json::object([("http", Json::text("POST https://pay.example/")), ("headers", headers)]);
+        Json::object([("run", run)])
+    };
+    assert!(http.can_perform(&order("secret://env/PATH")).is_ok());
+    for reference in ["secret://env/WRITKEEPER_NO_SUCH", "secret://file/no/such/file", "secret://vault/x", "secret://x"]
+    {
+        assert!(http.can_perform(&order(reference)).is_err(), "{reference}");
+    }
+    let path = std::env::temp_dir().join(format!("writkeeper-secret-{}", std::process::id()));
+    std::fs::write(&path, "first-line-7d1f\nsecond\n").unwrap();
+    let problem = http.can_perform(&order(&format!("secret://file{}", path.display()))).unwrap_err();
+    std::fs::remove_file(path).unwrap();
+    assert!(!problem.contains("7d1f"), "{problem}");
+}
+
+#[test]
+fn programs_get_params_and_no_shell_and_end_at_their_deadline() {
+    let check = |argv: &[&str], expected: &str| {
+        let run = Json::object([("command", Json::texts(argv.iter().copied()))]);
+        let mut attempt = attempt(run, EffectClass::Opaque, 1);
+        attempt.deadline = Duration::from_millis(400);
+        assert_eq!(word(&CommandExecutor.perform(&attempt)), expected, "{argv:?}");
+    };
+    check(&["sh", "-c", "grep -q '\"amount\":\"5\"' && test \"$WRITKEEPER_KEY\" = k"], "positive: exit code 0");
+    check(&["test", "$(true)", "=", "x"], "unknown: exit code 1");
+    check(&["sh", "-c", "exit 3"], "negative: exit code 3");
+    check(&["sh", "-c", "kill -9 $$"], "unknown: it was ended by a signal");
+    check(&["sleep", "60"], "unknown: it was ended at its deadline");
+    check(&["/no/such/program"], "negative: `/no/such/program` did not start: entity not found");
+    check(&["sh", "-c", "yes | head -c 9000000 >/dev/null; echo done"], "positive: exit code 0");
+}

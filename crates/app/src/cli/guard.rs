@@ -1,0 +1,101 @@
+//! The verbs that guard coding agents.
+
+use super::kept::Kept;
+use crate::hooks::{Event, Host};
+use clap::Args;
+use std::path::PathBuf;
+
+/// `writkeeper hook`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Reads what the host sends from standard input and prints what the host understands. Hosts run it through the command \
+line that `writkeeper init` writes into their configuration. What cannot be judged does not run: only calls that are \
+proven to read pass without a decision.")]
+pub struct HookArgs {
+    /// The moment
+    #[arg(value_enum, value_name = "EVENT")]
+    pub event: Event,
+    /// The host that calls
+    #[arg(long, value_enum, value_name = "HOST")]
+    pub host: Host,
+    /// The guard's folder; without it the nearest `.writkeeper` above where the agent works, then the one at home
+    #[arg(long, value_name = "DIR")]
+    pub guard: Option<PathBuf>,
+    /// Print a mark before the answer, for the command line in the host's configuration
+    #[arg(long, hide = true)]
+    pub framed: bool,
+}
+
+/// `writkeeper init`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Writes `.writkeeper/HOST.yaml` (the contract), `.writkeeper/guard.db` (the store) and the host's own configuration. \
+Running it again changes nothing; after editing the contract it puts the new one in force. Hooks of others stay.")]
+pub struct InitArgs {
+    /// The host to guard; may be given several times
+    #[arg(long = "host", value_enum, value_name = "HOST", required = true)]
+    pub hosts: Vec<Host>,
+    /// Decide and record, stop nothing; `writkeeper report` says what would have been stopped
+    #[arg(long)]
+    pub observe: bool,
+    /// Guard every workspace of this user instead of this one
+    #[arg(long)]
+    pub user: bool,
+    /// The workspace; this directory if not given
+    #[arg(long, value_name = "DIR", conflicts_with = "user")]
+    pub workspace: Option<PathBuf>,
+    /// Take our hooks out of the host's configuration; contract and store stay
+    #[arg(long, conflicts_with = "observe")]
+    pub undo: bool,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `writkeeper doctor`
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Send a canary through each wired command; it must be refused, and the refusal must be in the ledger
+    #[arg(long)]
+    pub live: bool,
+    /// The workspace; this directory if not given
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `writkeeper always`
+#[derive(Args, Debug)]
+pub struct AlwaysArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: Kept,
+    /// The question or proposal that was asked about
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// How long the rule counts
+    #[arg(long = "for", value_name = "DURATION", default_value = "30d")]
+    pub duration: String,
+    /// Put it in force; without this only the change of the contract is shown
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `writkeeper break-glass`
+#[derive(Args, Debug)]
+pub struct BreakGlassArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: Kept,
+    /// How long questions are not asked: at most 4h
+    #[arg(long = "for", value_name = "DURATION", default_value = "15m", conflicts_with = "end")]
+    pub duration: String,
+    /// Why; the record will say it
+    #[arg(long, value_name = "TEXT")]
+    pub because: String,
+    /// Ask again from now on
+    #[arg(long)]
+    pub end: bool,
+}

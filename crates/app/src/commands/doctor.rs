@@ -1,0 +1,280 @@
+//! `writkeeper doctor`: what is wired, what drifted, how long a call takes; and with `--live`, that it really refuses.
+
+use crate::cli::guard::DoctorArgs;
+use crate::exit::Exit;
+use crate::guard::place::{self, FOLDER, Guard};
+use crate::guard::wiring::{self, Source};
+use crate::hooks::{Event, Host};
+use crate::store;
+use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
+use kernel::contract::Mode;
+use kernel::json::{Bounds, Json};
+use kernel::outcome::Verdict;
+use kernel::world::{Entity, Row};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Times a harmless call is sent to see how long one takes.
+const SAMPLES: usize = 5;
+
+/// What was found at one host.
+struct Found {
+    host: Host,
+    file: PathBuf,
+    problems: Vec<String>,
+    notes: Vec<String>,
+    wired: usize,
+    mode: Option<Mode>,
+    millis: Option<u128>,
+    live: Option<Result<(), String>>,
+}
+
+/// Looks at every host of the workspace and of the user.
+pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
+    let workspace = match &args.workspace {
+        Some(folder) => folder.clone(),
+        None => std::env::current_dir()?,
+    };
+    let workspace = place::canonical(&workspace);
+    let mut all = Vec::new();
+    let bases = std::iter::once((workspace.clone(), false)).chain(place::home().map(|home| (home, true)));
+    for (base, of_user) in bases {
+        for host in Host::ALL {
+            let Some(file) = wiring::file(host, &base, of_user) else { continue };
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            let entries = wiring::found(host, &text);
+            let guard = Guard::at(&base.join(FOLDER));
+            if entries.is_empty() && !guard.contract(host).exists() {
+                continue;
+            }
+            all.push(look(args, host, &guard, file, &entries, &workspace));
+        }
+    }
+    tell(args, &all)
+}
+
+fn look(
+    args: &DoctorArgs,
+    host: Host,
+    guard: &Guard,
+    file: PathBuf,
+    entries: &[(String, String)],
+    workspace: &Path,
+) -> Found {
+    let (problems, notes) = (Vec::new(), Vec::new());
+    let mut found = Found { host, file, problems, notes, wired: entries.len(), mode: None, millis: None, live: None };
+    found.mode = contract(&mut found, guard);
+    wires(&mut found, guard, entries);
+    let pre_tool = wiring::moments(host).iter().find(|(_, event)| *event == Event::PreTool).map(|(name, _)| *name);
+    let command = entries.iter().find(|(moment, _)| Some(moment.as_str()) == pre_tool).map(|(_, command)| command);
+    if let Some(command) = command {
+        found.millis = latency(host, command, workspace);
+        if args.live {
+            found.live = Some(canary(host, command, guard, workspace, found.mode));
+        }
+    } else if args.live {
+        found.live = Some(Err("nothing is wired before a tool runs".to_owned()));
+    }
+    found
+}
+
+/// Whether the contract in the file is the one in force.
+fn contract(found: &mut Found, guard: &Guard) -> Option<Mode> {
+    let path = guard.contract(found.host);
+    let file = match crate::contract_file::open(&path) {
+        Ok(file) => file.loaded.compiled,
+        Err(error) => {
+            found.problems.push(format!("the contract cannot be read: {error:#}"));
+            return None;
+        }
+    };
+    let runtime = match store::open(&guard.store().to_string_lossy()) {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            found.problems.push(format!("{error:#}"));
+            return None;
+        }
+    };
+    match runtime.read(Entity::Agent(found.host.word().to_owned())) {
+        Ok(Some(Row::Agent(row))) if row.contract == Some(file.digest) => Some(file.contract.mode),
+        Ok(Some(Row::Agent(_))) => {
+            let again = format!("writkeeper init --host {}", found.host.word());
+            found.problems.push(format!("`{}` was changed and is not in force; run `{again}`", path.display()));
+            let line = runtime.line(found.host.word()).ok()?;
+            Some(line.contract.contract.mode)
+        }
+        Ok(_) => {
+            found.problems.push("the store does not know this agent".to_owned());
+            None
+        }
+        Err(fault) => {
+            found.problems.push(fault.to_string());
+            None
+        }
+    }
+}
+
+/// Whether each moment runs exactly the command line this binary would write.
+fn wires(found: &mut Found, guard: &Guard, entries: &[(String, String)]) {
+    let Ok(binary) = std::env::current_exe() else { return };
+    let observe = found.mode == Some(Mode::Observe);
+    let source = Source { binary, guard: guard.folder.clone(), observe };
+    for (moment, event) in wiring::moments(found.host) {
+        let expected = source.command(found.host, *event);
+        match entries.iter().find(|(name, _)| name == moment) {
+            None => found.problems.push(format!("`{moment}` is not wired")),
+            Some((_, command)) if *command == expected => {}
+            Some((_, command)) if command.contains(&*source.binary.to_string_lossy()) => {
+                found.problems.push(format!("`{moment}` runs another command line than this version writes"));
+            }
+            Some(_) => found.notes.push(format!("`{moment}` runs another binary than this one")),
+        }
+    }
+}
+
+/// Runs a wired command line as a host would.
+fn through(command: &str, payload: &str, workspace: &Path) -> Option<(String, Option<i32>)> {
+    let mut process = Command::new("/bin/sh")
+        .args(["-c", command])
+        .current_dir(workspace)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    if let Some(mut input) = process.stdin.take() {
+        let _ = input.write_all(payload.as_bytes());
+    }
+    let output = process.wait_with_output().ok()?;
+    Some((String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code()))
+}
+
+fn latency(host: Host, command: &str, workspace: &Path) -> Option<u128> {
+    let payload = payload(host, "ls", workspace, "writkeeper-doctor");
+    let mut times = Vec::new();
+    for _ in 0..SAMPLES {
+        let start = Instant::now();
+        through(command, &payload, workspace)?;
+        times.push(start.elapsed().as_millis());
+    }
+    times.sort_unstable();
+    times.get(SAMPLES / 2).copied()
+}
+
+/// A catastrophe that nobody runs: it must be refused, and the refusal must be in the ledger.
+fn canary(host: Host, command: &str, guard: &Guard, workspace: &Path, mode: Option<Mode>) -> Result<(), String> {
+    let session = format!("canary-{}", runtime::Minted::id());
+    let payload = payload(host, "rm -rf / --no-preserve-root", workspace, &session);
+    let location = guard.store().to_string_lossy().into_owned();
+    let size = |location: &str| {
+        let runtime = store::open(location).map_err(|error| format!("{error:#}"))?;
+        runtime.size().map_err(|fault| fault.to_string())
+    };
+    let before = size(&location)?;
+    let (said, code) = through(command, &payload, workspace).ok_or("the wired command cannot be run")?;
+    let refused = said.contains("\"deny\"") || host.blocks_by_exit() && code == Some(2);
+    if mode == Some(Mode::Enforce) && !refused {
+        return Err(format!("the canary was not refused; the host would read: {}", said.trim()));
+    }
+    let runtime = store::open(&location).map_err(|error| format!("{error:#}"))?;
+    let records = runtime.records(before, 64).map_err(|fault| fault.to_string())?;
+    let told = records.iter().filter_map(|record| record.body.as_ref()).any(|(body, _)| {
+        let body = Json::parse_within(body.as_bytes(), &Bounds::FILE).unwrap_or(Json::Null);
+        let session_is = body.get("flow").and_then(Json::as_text).is_some_and(|flow| flow.ends_with(&session));
+        session_is && body.get("verdict").and_then(Json::as_text) == Some(Verdict::Reject.word())
+    });
+    if told { Ok(()) } else { Err("the refusal is not in the ledger".to_owned()) }
+}
+
+/// What a host sends before it runs a command.
+pub fn payload(host: Host, command: &str, workspace: &Path, session: &str) -> String {
+    let cwd = workspace.to_string_lossy();
+    let id = format!("call-{}", runtime::Minted::id());
+    let sent = match host {
+        Host::ClaudeCode | Host::Qwen => serde_json::json!({
+            "session_id": session, "transcript_path": "/dev/null", "cwd": cwd, "permission_mode": "default",
+            "hook_event_name": "PreToolUse", "tool_use_id": id,
+            "tool_name": if host == Host::Qwen { "run_shell_command" } else { "Bash" },
+            "tool_input": { "command": command },
+        }),
+        Host::Codex => serde_json::json!({
+            "session_id": session, "turn_id": "1", "transcript_path": null, "cwd": cwd, "model": "m",
+            "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_use_id": id, "tool_name": "Bash",
+            "tool_input": { "command": command },
+        }),
+        Host::Gemini => serde_json::json!({
+            "session_id": session, "transcript_path": "/dev/null", "cwd": cwd, "hook_event_name": "BeforeTool",
+            "timestamp": "2026-01-01T00:00:00Z", "tool_name": "run_shell_command", "tool_input": { "command": command },
+        }),
+        Host::Cursor => serde_json::json!({
+            "conversation_id": session, "generation_id": id, "hook_event_name": "beforeShellExecution",
+            "command": command, "cwd": cwd, "workspace_roots": [cwd],
+        }),
+        Host::Copilot => serde_json::json!({
+            "sessionId": session, "timestamp": 1_767_225_600_000_u64, "cwd": cwd, "toolName": "bash",
+            "toolArgs": serde_json::json!({ "command": command }).to_string(),
+        }),
+    };
+    sent.to_string()
+}
+
+fn tell(args: &DoctorArgs, all: &[Found]) -> anyhow::Result<Exit> {
+    let well = |found: &Found| found.problems.is_empty() && !matches!(found.live, Some(Err(_)));
+    let exit = if all.iter().all(well) { Exit::Fine } else { Exit::Rejected };
+    if args.json {
+        let hosts: Vec<serde_json::Value> = all.iter().map(to_json).collect();
+        say!("{}", serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "hosts": hosts }));
+        return Ok(exit);
+    }
+    say!("writkeeper {}", env!("CARGO_PKG_VERSION"));
+    if all.is_empty() {
+        say!("no host is guarded here; {}", paint(FAINT, "writkeeper init --host claude-code --observe"));
+    }
+    for found in all {
+        let mode = match found.mode {
+            Some(Mode::Enforce) => paint(GOOD, "enforced"),
+            Some(Mode::Observe) => paint(ATTENTION, "observed"),
+            None => paint(BAD, "not judged"),
+        };
+        let moments = wiring::moments(found.host).len();
+        say!("{}  {mode}, {} of {moments} moments wired", paint(STRONG, found.host.title()), found.wired);
+        say!("  {}", paint(FAINT, found.file.display()));
+        for problem in &found.problems {
+            say!("  {} {problem}", paint(BAD, "problem"));
+        }
+        for note in &found.notes {
+            say!("  {} {note}", paint(ATTENTION, "note"));
+        }
+        if let Some(millis) = found.millis {
+            say!("  a call takes {millis} ms (median of {SAMPLES})");
+        }
+        match &found.live {
+            None => {}
+            Some(Ok(())) => {
+                say!("  {} the canary was judged as it must be, and the ledger tells of it", paint(GOOD, "live"))
+            }
+            Some(Err(problem)) => say!("  {} {problem}", paint(BAD, "live")),
+        }
+    }
+    Ok(exit)
+}
+
+fn to_json(found: &Found) -> serde_json::Value {
+    serde_json::json!({
+        "host": found.host.word(),
+        "file": found.file,
+        "wired": found.wired,
+        "moments": wiring::moments(found.host).len(),
+        "mode": found.mode.map(Mode::word),
+        "problems": found.problems,
+        "notes": found.notes,
+        "millis": found.millis.map(|millis| u64::try_from(millis).unwrap_or(u64::MAX)),
+        "live": match &found.live {
+            None => serde_json::Value::Null,
+            Some(Ok(())) => serde_json::json!("refused and recorded"),
+            Some(Err(problem)) => serde_json::json!({ "problem": problem }),
+        },
+    })
+}

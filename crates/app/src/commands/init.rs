@@ -1,0 +1,183 @@
+//! `writkeeper init`: contract, store and the host's configuration, shown before they are written.
+
+use crate::cli::guard::InitArgs;
+use crate::contract_file;
+use crate::exit::{Exit, InvalidData};
+use crate::guard::judge::at_host;
+use crate::guard::place::{self, FOLDER, Guard};
+use crate::guard::text_diff::diff;
+use crate::guard::wiring::{self, Source};
+use crate::hooks::Host;
+use crate::store;
+use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
+use anyhow::Context;
+use kernel::change::{Act, Write};
+use kernel::contract::templates;
+use kernel::world::{Entity, Row};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Guards hosts, or takes the guard away.
+pub fn run(args: &InitArgs) -> anyhow::Result<Exit> {
+    let base = base(args)?;
+    let guard = Guard::at(&base.join(FOLDER));
+    for host in &args.hosts {
+        let Some(file) = wiring::file(*host, &base, args.user) else {
+            let problem =
+                format!("{} has no configuration of a user that runs hooks; run init in the workspace", host.title());
+            return Err(InvalidData(problem).into());
+        };
+        say!("{}", paint(STRONG, host.title()));
+        if args.undo {
+            unwire(args, *host, &file)?;
+        } else {
+            wire(args, *host, &guard, &file)?;
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+fn base(args: &InitArgs) -> anyhow::Result<PathBuf> {
+    if args.user {
+        return place::home().context("HOME is not set");
+    }
+    let folder = match &args.workspace {
+        Some(folder) => folder.clone(),
+        None => std::env::current_dir()?,
+    };
+    folder.canonicalize().with_context(|| format!("cannot find `{}`", folder.display()))
+}
+
+fn wire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Result<()> {
+    let contract = guard.contract(host);
+    let old_contract = read(&contract)?;
+    let new_contract = with_mode(&old_contract, host, args.observe);
+    let binary = std::env::current_exe().context("where is this program?")?;
+    let source = Source { binary, guard: guard.folder.clone(), observe: args.observe };
+    let old = read(file)?;
+    let new =
+        wiring::wired(host, &old, Some(&source)).with_context(|| format!("`{}` cannot be changed", file.display()))?;
+    show(&contract, &old_contract, &new_contract, true)?;
+    show(file, &old, &new, false)?;
+    if args.dry_run {
+        return Ok(());
+    }
+    write(&contract, &new_contract)?;
+    let ignore = guard.folder.join(".gitignore");
+    if !ignore.exists() {
+        write(&ignore, "guard.db*\nsessions/\n")?;
+    }
+    put_in_force(host, guard, &contract)?;
+    // Last: a host that is wired before it can be judged would stop at once.
+    write(file, &new)?;
+    let mode = if args.observe { paint(ATTENTION, "observes: nothing is stopped") } else { paint(GOOD, "enforced") };
+    say!("  {mode}");
+    say!("  next: {}", paint(FAINT, "writkeeper doctor --live"));
+    Ok(())
+}
+
+/// The contract as it is, or from the template, in the mode that was asked for.
+fn with_mode(old: &str, host: Host, observe: bool) -> String {
+    let mode = if observe { "mode: observe" } else { "mode: enforce" };
+    let template = templates().iter().find(|(name, _, _)| *name == "coding-agent").map_or("", |(_, _, text)| text);
+    let text = if old.trim().is_empty() { template } else { old };
+    let own = format!("agent: {}", host.word());
+    let lines = text.lines().map(|line| match line {
+        "agent: coding-agent" => own.as_str(),
+        line if line.starts_with("mode: ") => mode,
+        line => line,
+    });
+    let mut lines: Vec<&str> = lines.collect();
+    if !lines.iter().any(|line| line.starts_with("mode: ")) {
+        let behind = lines.iter().position(|line| line.starts_with("agent: ")).map_or(0, |index| index + 1);
+        lines.insert(behind, mode);
+    }
+    format!("{}\n", lines.join("\n"))
+}
+
+/// Registers the host's agent where the store does not know it, and puts the contract in force.
+pub fn put_in_force(host: Host, guard: &Guard, path: &Path) -> anyhow::Result<()> {
+    let contract = Arc::new(contract_file::open(path)?.loaded.compiled);
+    if contract.contract.agent != host.word() {
+        let problem = format!("`{}` is for agent `{}`, not `{}`", path.display(), contract.contract.agent, host.word());
+        return Err(InvalidData(problem).into());
+    }
+    let runtime = store::create(&guard.store().to_string_lossy())?;
+    let known = runtime.read(Entity::Agent(host.word().to_owned())).map_err(store::unread)?;
+    let active = match &known {
+        Some(Row::Agent(row)) => row.contract,
+        Some(_) | None => None,
+    };
+    if active == Some(contract.digest) {
+        return Ok(());
+    }
+    store::done(runtime.register(store::operator(), contract.clone(), None, None))?;
+    store::done(runtime.activate(store::operator(), contract.clone()))?;
+    // Whoever answers in the host's own dialog sits before the host, as its maintainers do.
+    let groups = contract.contract.escalation.approvers.clone();
+    let people = Act::Merge(vec![Write::groups(&at_host(host), groups)]);
+    store::done(runtime.change(store::operator(), people))?;
+    Ok(())
+}
+
+fn unwire(args: &InitArgs, host: Host, file: &Path) -> anyhow::Result<()> {
+    let old = read(file)?;
+    let new = wiring::wired(host, &old, None).with_context(|| format!("`{}` cannot be changed", file.display()))?;
+    show(file, &old, &new, false)?;
+    if args.dry_run || old == new {
+        return Ok(());
+    }
+    if new.trim().is_empty() {
+        std::fs::remove_file(file).with_context(|| format!("cannot remove `{}`", file.display()))?;
+    } else {
+        write(file, &new)?;
+    }
+    say!("  {}; contract and store stay in {FOLDER}", paint(ATTENTION, "not guarded any more"));
+    Ok(())
+}
+
+/// What changes in a file; a new contract is too long to be read here.
+fn show(file: &Path, old: &str, new: &str, folded: bool) -> anyhow::Result<()> {
+    let lines = diff(old, new);
+    if lines.is_empty() {
+        say!("  {} {}", file.display(), paint(FAINT, "as it was"));
+        return Ok(());
+    }
+    say!("  {}", file.display());
+    if folded && old.is_empty() {
+        say!("    {}", paint(GOOD, format!("+ {} lines, from the template `coding-agent`", lines.len())));
+        return Ok(());
+    }
+    for line in lines {
+        let style = match line.chars().next() {
+            Some('+') => GOOD,
+            Some('-') => BAD,
+            _ => FAINT,
+        };
+        say!("    {}", paint(style, kernel::finding::visible(&line)));
+    }
+    Ok(())
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    if !file.exists() {
+        return Ok(String::new());
+    }
+    crate::files::read_text(file)
+}
+
+/// Writes beside the file and moves it there, so that nobody reads half of it.
+pub fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    let failed = || format!("cannot write `{}`", file.display());
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).with_context(failed)?;
+    }
+    // A link stays a link: what it leads to is replaced.
+    let target = place::canonical(file);
+    let beside = target.with_extension("writkeeper-new");
+    std::fs::write(&beside, text).with_context(failed)?;
+    if let Ok(old) = std::fs::metadata(&target) {
+        let _ = std::fs::set_permissions(&beside, old.permissions());
+    }
+    std::fs::rename(&beside, &target).with_context(failed)
+}

@@ -1,0 +1,13 @@
+//! The guard of a coding agent: where it keeps its things, what nobody but a person may change, what a call would do.
+//!
+//! Nothing here decides. Facts go into a proposal, and the contract's rules judge them.
+
+pub mod facts;
+pub mod judge;
+pub mod oracle;
+pub mod place;
+pub mod protected;
+pub mod session;
+pub mod text_diff;
+pub mod wiring;
+pub mod wrapper;

@@ -1,0 +1,394 @@
+//! What a call would do, as facts a contract can judge. Nothing is run and nothing is decided.
+
+use super::place::{self, Guard};
+use super::protected::{Meets, Protected};
+use crate::hooks::Call;
+use crate::hooks::tools::{self, Tool};
+use kernel::ids::Digest;
+use kernel::json::{Json, Object};
+use shell::{Capability, Class, Classification, Links, View, classify};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Longest text that enters a proposal as it is; longer ones enter as digest and length.
+pub const TEXT_BYTES_MAX: usize = 8 * 1024;
+
+/// Most of an input that enters a proposal; a larger one enters as digest and length.
+const INPUT_BYTES_MAX: usize = 96 * 1024;
+
+/// Paths, commands and reasons a proposal names; the counts of what is left out are not needed to judge.
+const LIST_MAX: usize = 48;
+
+/// Texts of an unknown tool's input that are looked at as paths.
+const TEXTS_MAX: usize = 256;
+
+/// Verbs of this binary that change nothing of a guard. `decide` is none of them: with a store it puts contracts in force.
+const LOOKING: &[&str] = &["bench", "completions", "contract", "demo", "doctor", "explain", "help", "report", "shell"];
+
+/// Everything known about a call before it is judged.
+#[derive(Debug)]
+pub struct Facts {
+    /// The action a proposal names.
+    pub action: &'static str,
+    /// How much harm it can do.
+    pub class: Class,
+    /// What else it can do.
+    pub can: BTreeSet<&'static str>,
+    /// What is read and written.
+    pub reads: Vec<String>,
+    /// What is written.
+    pub writes: Vec<String>,
+    /// What of it lies outside of the workspace.
+    pub outside: Vec<String>,
+    /// What of it belongs to the guard.
+    pub guarded: Vec<String>,
+    /// Written folders that hold the guard.
+    pub shadowed: Vec<String>,
+    /// Written paths that cannot be known before the call.
+    pub unclear: Vec<String>,
+    /// The commands after quotes and wrappers are gone.
+    pub argv: Vec<String>,
+    /// The programs of those commands.
+    pub programs: BTreeSet<String>,
+    /// The server of an MCP tool.
+    pub server: String,
+    /// Why, in sentences.
+    pub why: Vec<String>,
+    /// Where the agent may write.
+    pub workspace: PathBuf,
+}
+
+struct OnDisk;
+
+impl Links for OnDisk {
+    fn target(&self, path: &str) -> Option<String> {
+        std::fs::read_link(path).ok().map(|target| target.to_string_lossy().into_owned())
+    }
+}
+
+/// Looks at a call.
+pub fn of(call: &Call, guard: Option<&Guard>) -> Facts {
+    let cwd = place::canonical(Path::new(&call.cwd));
+    let workspace = guard.map_or_else(|| cwd.clone(), |guard| guard.workspace(&cwd));
+    let home = place::home().map_or_else(|| "/root".to_owned(), |home| home.to_string_lossy().into_owned());
+    let cwd = cwd.to_string_lossy().into_owned();
+    let view = View { cwd: &cwd, home: &home, links: Some(&OnDisk) };
+    let mut facts = Facts {
+        action: action(&call.tool),
+        class: Class::Read,
+        can: BTreeSet::new(),
+        reads: Vec::new(),
+        writes: Vec::new(),
+        outside: Vec::new(),
+        guarded: Vec::new(),
+        shadowed: Vec::new(),
+        unclear: Vec::new(),
+        argv: Vec::new(),
+        programs: BTreeSet::new(),
+        server: String::new(),
+        why: Vec::new(),
+        workspace: workspace.clone(),
+    };
+    let protected = Protected::of(guard, &workspace);
+    facts.look(call, &view, &protected);
+    facts.place(&protected);
+    facts
+}
+
+fn action(tool: &Tool) -> &'static str {
+    match tool {
+        Tool::Shell { .. } => "tool.shell",
+        Tool::Write { .. } => "tool.write",
+        Tool::Read { .. } => "tool.read",
+        Tool::Fetch => "tool.fetch",
+        Tool::Mcp { .. } => "tool.mcp",
+        Tool::Internal => "tool.internal",
+        Tool::Other | Tool::Nothing => "tool.other",
+    }
+}
+
+impl Facts {
+    /// Whether the call is proven to change nothing and to tell nobody a secret.
+    pub fn is_harmless(&self) -> bool {
+        let known = matches!(self.action, "tool.read" | "tool.internal");
+        known && self.class == Class::Read && self.can.is_empty() && self.guarded.is_empty()
+    }
+
+    fn look(&mut self, call: &Call, view: &View<'_>, protected: &Protected) {
+        match &call.tool {
+            Tool::Shell { command } => {
+                let answer = classify(command, view);
+                self.take(&answer);
+                self.take_argv(&answer, view, protected);
+                if tools::is_patch(command) {
+                    self.take_paths(&tools::patched(command), true, view);
+                }
+                if self.class == Class::Read && self.can.is_empty() && self.guarded.is_empty() {
+                    self.action = "tool.read";
+                }
+            }
+            Tool::Write { paths } => {
+                self.class = Class::Write;
+                self.take_paths(paths, true, view);
+            }
+            Tool::Read { paths } => self.take_paths(paths, false, view),
+            Tool::Fetch => _ = self.can.insert(Capability::Network.name()),
+            Tool::Mcp { server } => {
+                self.server.clone_from(server);
+                self.class = Class::Unknown;
+                self.take_texts(&call.input, view, protected);
+            }
+            Tool::Other => {
+                self.class = Class::Unknown;
+                self.take_texts(&call.input, view, protected);
+            }
+            Tool::Internal | Tool::Nothing => {}
+        }
+    }
+
+    fn take(&mut self, answer: &Classification) {
+        self.class = self.class.max(answer.class);
+        self.can.extend(answer.capabilities.iter().map(|capability| capability.name()));
+        self.reads.extend(answer.reads.iter().map(|path| path.as_str().to_owned()));
+        self.writes.extend(answer.writes.iter().map(|path| path.as_str().to_owned()));
+        self.why.extend(answer.reasons.iter().map(|reason| reason.sentence.clone()));
+        // The classifier knows files of guards anywhere, not only those installed here.
+        if answer.capabilities.contains(&Capability::GuardTampering) {
+            let named = answer.reasons.iter().map(|reason| reason.sentence.as_str());
+            let named = named.filter(|sentence| sentence.contains("guard")).map(str::to_owned);
+            self.why.extend(named);
+        }
+    }
+
+    /// A file tool does what a command on the same file would do.
+    fn take_paths(&mut self, paths: &[String], writes: bool, view: &View<'_>) {
+        for path in paths {
+            let quoted = format!("'{}'", path.replace('\'', r"'\''"));
+            let command = if writes { format!("echo x > {quoted}") } else { format!("cat -- {quoted}") };
+            self.take(&classify(&command, view));
+        }
+    }
+
+    /// What a command runs; and what it names of the guard, whatever it does with it: a second name for a file, made
+    /// now, is a way to write to it later.
+    fn take_argv(&mut self, answer: &Classification, view: &View<'_>, protected: &Protected) {
+        for words in &answer.argv {
+            if let Some(program) = words.first() {
+                self.programs.insert(program.rsplit('/').next().unwrap_or(program).to_owned());
+            }
+            if installs(words) {
+                self.can.insert("install");
+            }
+            self.take_own_command(words, view, protected);
+            self.argv.push(words.join(" "));
+            if answer.class == Class::Read {
+                continue;
+            }
+            for word in words.iter().skip(1) {
+                let value = word.rsplit('=').next().unwrap_or(word);
+                self.take_name(value, view, protected);
+            }
+        }
+    }
+
+    /// Our own binary in the hands of an agent: it may look, not change who may do what.
+    fn take_own_command(&mut self, words: &[String], view: &View<'_>, protected: &Protected) {
+        let Some((program, arguments)) = words.split_first() else { return };
+        let own_name = program.rsplit('/').next() == Some("writkeeper");
+        let own_file =
+            program.contains('/') && protected.meets(shell::Path::resolve(program, view).as_str()) == Meets::Is;
+        if !own_name && !own_file {
+            return;
+        }
+        let verb = arguments.iter().map(String::as_str).find(|word| !word.starts_with('-')).unwrap_or("help");
+        if !LOOKING.contains(&verb) {
+            self.guarded.push(format!("{program} {verb}"));
+        }
+    }
+
+    /// Any text of an input may be the path a tool writes to.
+    fn take_texts(&mut self, input: &Object, view: &View<'_>, protected: &Protected) {
+        let mut texts = Vec::new();
+        input.values().for_each(|value| collect_texts(value, &mut texts));
+        for text in texts.into_iter().take(TEXTS_MAX) {
+            let looks_like_path = text.len() <= 1024 && !text.contains('\n') && !text.trim().is_empty();
+            if !looks_like_path {
+                continue;
+            }
+            let bare = text.strip_prefix("file://").unwrap_or(text);
+            self.take_name(bare, view, protected);
+            if bare.contains('/') || bare.starts_with(['.', '~']) {
+                let quoted = bare.replace('\'', r"'\''");
+                let answer = classify(&format!("cat -- '{quoted}'"), view);
+                self.can.extend(answer.capabilities.iter().map(|capability| capability.name()));
+                self.why.extend(answer.reasons.into_iter().map(|reason| reason.sentence));
+            }
+        }
+    }
+
+    fn take_name(&mut self, text: &str, view: &View<'_>, protected: &Protected) {
+        if text.is_empty() || text.len() > 1024 || text.contains('\n') {
+            return;
+        }
+        let path = shell::Path::resolve(text, view);
+        if protected.meets(path.as_str()) == Meets::Is {
+            self.guarded.push(path.as_str().to_owned());
+        }
+    }
+
+    /// Where the written paths lie.
+    fn place(&mut self, protected: &Protected) {
+        for path in &self.writes {
+            match protected.meets(path) {
+                Meets::Is => self.guarded.push(path.clone()),
+                Meets::Above => self.shadowed.push(path.clone()),
+                Meets::Not => {}
+            }
+            if is_unclear(path) {
+                self.unclear.push(path.clone());
+            } else if !Path::new(path).starts_with(&self.workspace) && !is_scratch(path) && !protected.is_scratch(path)
+            {
+                self.outside.push(path.clone());
+            }
+        }
+        // The classifier's list of guards is longer than what is installed here; plans and notes are none.
+        let scratch = !self.writes.is_empty() && self.writes.iter().all(|path| protected.is_scratch(path));
+        if self.can.contains(Capability::GuardTampering.name()) && self.guarded.is_empty() && !scratch {
+            self.guarded.extend(self.writes.iter().cloned());
+            if self.guarded.is_empty() {
+                self.guarded.push("the guard".to_owned());
+            }
+        }
+        self.sentences();
+        let lists = [
+            &mut self.reads,
+            &mut self.writes,
+            &mut self.outside,
+            &mut self.guarded,
+            &mut self.shadowed,
+            &mut self.unclear,
+            &mut self.argv,
+            &mut self.why,
+        ];
+        for list in lists {
+            let mut seen = BTreeSet::new();
+            list.retain(|item| seen.insert(item.clone()));
+            if list.len() > LIST_MAX {
+                list.truncate(LIST_MAX);
+                list.push("…".to_owned());
+            }
+            list.iter_mut().for_each(|text| *text = short(text));
+        }
+    }
+
+    fn sentences(&mut self) {
+        let of = |paths: &[String], said: &str| paths.first().map(|path| format!("`{path}` {said}"));
+        let outside = format!("lies outside of the workspace `{}`", self.workspace.display());
+        let found = [
+            of(&self.guarded, "belongs to the guard"),
+            of(&self.shadowed, "holds the guard's own files"),
+            of(&self.unclear, "is known only when the command runs"),
+            of(&self.outside, &outside),
+        ];
+        self.why.splice(0..0, found.into_iter().flatten());
+    }
+
+    /// The params of a proposal: what the host sent, bounded, and the facts.
+    pub fn params(&self, call: &Call, host: &str, now: &str) -> Object {
+        let texts = |list: &[String]| Json::texts(list.iter().map(String::as_str));
+        let members = [
+            ("host", Json::text(host)),
+            ("session", Json::text(short(&call.session))),
+            ("tool", Json::text(short(&call.name))),
+            ("cwd", Json::text(short(&call.cwd))),
+            ("at", Json::text(now)),
+            ("input", bounded_input(&call.input)),
+            ("class", Json::text(self.class.name())),
+            ("can", Json::texts(self.can.iter().copied())),
+            ("reads", texts(&self.reads)),
+            ("writes", texts(&self.writes)),
+            ("outside", texts(&self.outside)),
+            ("guarded", texts(&self.guarded)),
+            ("shadowed", texts(&self.shadowed)),
+            ("unclear", texts(&self.unclear)),
+            ("argv", texts(&self.argv)),
+            ("programs", Json::texts(self.programs.iter().map(String::as_str))),
+            ("server", Json::text(short(&self.server))),
+            ("attended", Json::Bool(call.can_ask)),
+        ];
+        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+/// Commands that bring something new onto the machine, beyond what a lock file pins.
+fn installs(words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let named = |rest: &[&str]| rest.iter().any(|word| !word.starts_with('-') && *word != ".");
+    let program = words.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
+    match (program, words.get(1..).unwrap_or_default()) {
+        ("npm" | "pnpm" | "yarn" | "bun", ["install" | "i" | "add", rest @ ..]) => named(rest),
+        ("pip" | "pip3" | "uv" | "pipx", rest) => {
+            let from_file = rest.iter().any(|word| matches!(*word, "-r" | "--requirement" | "-e" | "sync"));
+            rest.iter().any(|word| matches!(*word, "install" | "add")) && !from_file
+        }
+        ("cargo" | "go" | "gem" | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "apk" | "pacman", rest) => {
+            rest.iter().any(|word| matches!(*word, "install" | "add" | "get" | "-S"))
+        }
+        _ => false,
+    }
+}
+
+fn is_unclear(path: &str) -> bool {
+    path.contains(['<', '$']) && !path.starts_with("$TMPDIR")
+}
+
+fn is_scratch(path: &str) -> bool {
+    let fixed = ["/tmp", "/var/tmp", "/private/tmp", "/var/folders", "/private/var/folders", "/dev/shm"];
+    let own = std::env::temp_dir();
+    path.starts_with("$TMPDIR")
+        || fixed.iter().any(|folder| Path::new(path).starts_with(folder))
+        || Path::new(path).starts_with(own)
+}
+
+fn collect_texts<'j>(value: &'j Json, found: &mut Vec<&'j str>) {
+    match value {
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+        Json::Text(text) => found.push(text),
+        Json::List(items) => items.iter().for_each(|item| collect_texts(item, found)),
+        Json::Object(members) => members.values().for_each(|value| collect_texts(value, found)),
+    }
+}
+
+/// Digest and length of what is too long to be kept.
+fn stand_in(bytes: &[u8]) -> Json {
+    Json::object([("sha256", Json::text(Digest::of(bytes).to_string())), ("bytes", Json::from(bytes.len() as u64))])
+}
+
+/// A value with long texts replaced by digest and length.
+pub fn bounded(value: &Json) -> Json {
+    match value {
+        Json::Null | Json::Bool(_) | Json::Number(_) => value.clone(),
+        Json::Text(text) if text.len() > TEXT_BYTES_MAX => stand_in(text.as_bytes()),
+        Json::Text(text) => Json::text(text.as_str()),
+        Json::List(items) => Json::List(items.iter().map(bounded).collect()),
+        Json::Object(members) => {
+            Json::Object(members.iter().map(|(key, value)| (key.clone(), bounded(value))).collect())
+        }
+    }
+}
+
+fn bounded_input(input: &Object) -> Json {
+    let whole = Json::Object(input.clone());
+    let bounded = bounded(&whole);
+    if bounded.to_canonical().len() > INPUT_BYTES_MAX { stand_in(whole.to_canonical().as_bytes()) } else { bounded }
+}
+
+/// A text that fits into a proposal; what does not is cut, because these texts only explain.
+fn short(text: &str) -> String {
+    const CHARS_MAX: usize = 1_000;
+    if text.len() <= CHARS_MAX {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(CHARS_MAX).collect();
+    format!("{kept}…")
+}

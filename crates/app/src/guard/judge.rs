@@ -1,0 +1,399 @@
+//! From a host's call to the kernel and back: every call is a proposal on the guard's store.
+
+use super::facts::Facts;
+use super::oracle;
+use super::place::Guard;
+use super::session::{Open, Session};
+use crate::hooks::{Call, Event, Host, Reply};
+use adapters::advisor::PluginAdvisor;
+use adapters::open::{OpenOptions, open_store};
+use adapters::system_clock::SystemClock;
+use kernel::command::{Door, Performer, UnseenFlow};
+use kernel::contract::{Contract, Mode};
+use kernel::detectors::Signal;
+use kernel::enforcement::decision::Decision;
+use kernel::enforcement::handler::{Effect, settle};
+use kernel::enforcement::ladder::Ladder;
+use kernel::enforcement::registry::BUILT_IN;
+use kernel::finding::Finding;
+use kernel::ids::{Digest, identifier_problem};
+use kernel::intent::IntentEvent;
+use kernel::json::{Json, Object};
+use kernel::outcome::Verdict;
+use kernel::proposal::Proposal;
+use kernel::stored::Kind;
+use kernel::time::Instant;
+use kernel::world::{Entity, Row};
+use runtime::{Answered, Arrival, Minted, Options, PersonAnswer, Runtime};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Hosts give a hook ten seconds; a refusal must come before that.
+const STORE_WAIT: Duration = Duration::from_secs(4);
+
+/// How long a hook waits for a decision; hosts are impatient, and the wrapper more so.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// Open questions looked through for the one a call asked.
+const QUESTIONS_MAX: usize = 256;
+
+/// The person who answers in a host's own dialog.
+pub fn at_host(host: Host) -> String {
+    format!("at {}", host.word())
+}
+
+/// A host's agent before its kernel.
+pub struct Desk<'a> {
+    host: Host,
+    guard: &'a Guard,
+    runtime: Runtime,
+    mode: Mode,
+    now: Instant,
+}
+
+impl<'a> Desk<'a> {
+    /// Opens the guard's store; the error says why nothing can be judged.
+    pub fn open(host: Host, guard: &'a Guard) -> Result<Desk<'a>, String> {
+        let file = guard.contract(host);
+        if !file.is_file() {
+            return Err(format!(
+                "there is no contract at `{}`; run `writkeeper init --host {}`",
+                file.display(),
+                host.word()
+            ));
+        }
+        let path = guard.store();
+        if !path.is_file() {
+            return Err(format!("there is no store at `{}`", path.display()));
+        }
+        let store = open_store(&path.to_string_lossy(), Arc::new(SystemClock), OpenOptions { wait: STORE_WAIT })
+            .map_err(|fault| fault.to_string())?;
+        let options = Options { wait: WAIT, advisor: Some(Arc::new(PluginAdvisor)), ..Options::default() };
+        let runtime = Runtime::start(store, options).map_err(|fault| fault.to_string())?;
+        let line = runtime.line(host.word()).map_err(|fault| fault.to_string())?;
+        if line.contract.contract.agent != host.word() {
+            return Err(format!("agent `{0}` has no contract in force; run `writkeeper init --host {0}`", host.word()));
+        }
+        let mode = line.contract.contract.mode;
+        Ok(Desk { host, guard, runtime, mode, now: crate::store::now() })
+    }
+
+    /// Judges one call of a host.
+    pub fn judge(&self, event: Event, call: &Call, facts: &Facts) -> Result<Reply, String> {
+        let reply = match event {
+            Event::PreTool => self.before_tool(call, facts)?,
+            Event::PostTool => self.after_tool(call, facts)?,
+            Event::Stop => self.stop(call, facts)?,
+            Event::SessionStart => self.session_start(call)?,
+            Event::Prompt => self.prompt(call)?,
+        };
+        Ok(match (self.mode, reply) {
+            (Mode::Enforce, reply) => reply,
+            // Observing decides and records, and stops nothing.
+            (Mode::Observe, Reply::Deny(_) | Reply::Ask(_) | Reply::Pass) => Reply::Pass,
+            (Mode::Observe, Reply::Warn(said)) => Reply::Warn(said),
+        })
+    }
+
+    fn before_tool(&self, call: &Call, facts: &Facts) -> Result<Reply, String> {
+        let session = Session::open(self.guard, &self.flow(call));
+        let arguments = Session::arguments(&call.input);
+        let stall = session.stall(&call.name, &arguments);
+        let breaker = session.breaker();
+        let mut params = facts.params(call, self.host.word(), &self.now.to_string());
+        params.insert("stall".to_owned(), Json::text(stall.state));
+        params.insert("breaker".to_owned(), Json::text(breaker.state));
+        let answered = self.submit(call, facts.action, params)?;
+        let id = answered.answer.id.clone();
+        let reply = self.enforced(call, facts, &answered, &[stall, breaker])?;
+        let runs = matches!(reply, Reply::Pass | Reply::Warn(_) | Reply::Ask(_)) || self.mode == Mode::Observe;
+        if runs {
+            let intent = answered.answer.intent.as_ref().map(|intent| intent.id().to_owned());
+            let asked = (answered.answer.verdict == Verdict::Escalate).then_some(id);
+            let open = Open { intent, asked };
+            session.called(call.id.as_deref().unwrap_or_default(), &arguments, facts.action, &open);
+        }
+        Ok(reply)
+    }
+
+    /// The verdict as a rung of the ladder, and the rung as the host understands it.
+    fn enforced(&self, call: &Call, facts: &Facts, answered: &Answered, signals: &[Signal]) -> Result<Reply, String> {
+        let answer = &answered.answer;
+        if answered.at.is_none() {
+            return Err(crate::store::sentences(answer));
+        }
+        let concerns: Vec<&str> =
+            signals.iter().filter(|signal| signal.is_concern).map(|signal| signal.reason.as_str()).collect();
+        let (rung, why) = match answer.verdict {
+            Verdict::Accept if concerns.is_empty() => ("OBSERVE", String::new()),
+            Verdict::Accept => ("WARN", format!("Writkeeper noticed: {}", concerns.join("; "))),
+            Verdict::Reject => ("BLOCK", told(&answer.findings, facts, "refused", &answer.id)),
+            Verdict::Escalate => ("DEFER", told(&answer.findings, facts, "wants a person to look at", &answer.id)),
+        };
+        let ladder = Ladder::base();
+        let decision = Decision::stated(&ladder, rung, &call.name, &why).map_err(|unknown| unknown.to_string())?;
+        // A verdict binds: no handler softens it. Only a contract that observes does.
+        let (decision, name) = match (self.mode, answer.verdict) {
+            (Mode::Enforce, Verdict::Reject | Verdict::Escalate) => (decision.bound(), "obey"),
+            (Mode::Enforce, Verdict::Accept) => (decision, "obey"),
+            (Mode::Observe, _) => (decision, "observe"),
+        };
+        let Some(handler) = BUILT_IN.iter().find(|handler| handler.name == name) else {
+            return Err(format!("handler `{name}` is not built in"));
+        };
+        let enforced = settle(&ladder, &decision, &handler.handler_name(), &handler.answer(&ladder, &decision));
+        Ok(match enforced.effect {
+            Effect::Run if enforced.rung.token() == "WARN" => Reply::Warn(why),
+            Effect::Run => Reply::Pass,
+            // The mark keeps what we say out of what counts as evidence.
+            Effect::Answer(corrective) => Reply::Deny(format!("{why}\n{}", marked(&corrective.to_json()))),
+            Effect::Wait if call.can_ask => Reply::Ask(why),
+            Effect::Wait => Reply::Deny(format!("{why}\n{}", self.how_to_approve(&answer.id))),
+        })
+    }
+
+    fn how_to_approve(&self, id: &str) -> String {
+        format!(
+            "This host cannot ask. A person allows exactly this command for a while with: \
+             writkeeper always {id} --store {}",
+            self.guard.store().display()
+        )
+    }
+
+    fn after_tool(&self, call: &Call, facts: &Facts) -> Result<Reply, String> {
+        let mut session = Session::open(self.guard, &self.flow(call));
+        let arguments = Session::arguments(&call.input);
+        let open = session.find(call.id.as_deref(), &arguments);
+        let text = call.result.as_ref().map(Json::to_canonical);
+        // What the guard itself wrote is no result of a tool.
+        let genuine =
+            call.result.as_ref().is_none_or(|result| kernel::enforcement::corrective::Evidence::read(result).is_ok());
+        let digest = text.as_ref().filter(|_| genuine).map(Digest::of);
+        session.returned(&call.name, &arguments, digest, call.failed, !facts.is_harmless() && !call.failed);
+        let (stall, breaker) = (session.stall(&call.name, &arguments), session.breaker());
+        let result = Json::object([
+            ("sha256", Json::from(digest.map(|digest| digest.to_string()))),
+            ("bytes", Json::from(text.as_ref().map_or(0, String::len) as u64)),
+        ]);
+        let params = object([
+            ("host", Json::text(self.host.word())),
+            ("session", Json::text(self.flow(call))),
+            ("tool", Json::text(call.name.as_str())),
+            ("failed", Json::Bool(call.failed)),
+            ("result", result),
+            ("stall", Json::text(stall.state)),
+            ("breaker", Json::text(breaker.state)),
+        ]);
+        if let Some(open) = open {
+            self.report(&open);
+        }
+        let answered = self.submit(call, "tool.result", params)?;
+        self.enforced(call, facts, &answered, &[stall, breaker])
+    }
+
+    /// Says what became of a call: a person approved what was asked about, and it ran.
+    fn report(&self, open: &Open) {
+        let intent = match &open.asked {
+            Some(proposal) => self.approved_in_host(proposal),
+            None => open.intent.clone(),
+        };
+        if let Some(intent) = intent {
+            // The host performed it; whether the tool liked the outcome stands in the result.
+            let act = kernel::change::Act::Settle { intent, event: IntentEvent::Succeed };
+            let actor = kernel::agent::Actor::Agent(self.host.word().to_owned());
+            let _ = self.runtime.change(actor, act).wait();
+        }
+    }
+
+    /// The host showed our question, and the call ran: the person there said yes.
+    fn approved_in_host(&self, proposal: &str) -> Option<String> {
+        let far = Instant::from_micros(i64::MAX);
+        let open = self.runtime.due(Kind::Escalation, far, QUESTIONS_MAX).ok()?;
+        let found = open.into_iter().find_map(|(key, row)| match (key.entity, row) {
+            (Entity::Escalation(name), Row::Escalation(row)) if row.proposal_id == proposal => Some((name, row)),
+            _ => None,
+        });
+        let (question, row) = found?;
+        let answered = self.runtime.answer(PersonAnswer {
+            person: at_host(self.host),
+            question,
+            decision: "OVERRIDE".to_owned(),
+            digest: row.digest,
+            reason: "approved in the host's own dialog; the call ran".to_owned(),
+            instead: None,
+            door: door(),
+        });
+        answered.wait().answer.intent.map(|intent| intent.id().to_owned())
+    }
+
+    fn stop(&self, call: &Call, facts: &Facts) -> Result<Reply, String> {
+        let mut session = Session::open(self.guard, &self.flow(call));
+        let checked = self.verify(call, facts)?;
+        let (verified, said) = match &checked {
+            None => ("none", String::new()),
+            Some(checked) if checked.passed => ("yes", String::new()),
+            Some(checked) => ("no", checked.said.clone()),
+        };
+        let (head, dirty) = oracle::git(&facts.workspace);
+        let params = object([
+            ("host", Json::text(self.host.word())),
+            ("session", Json::text(self.flow(call))),
+            ("verified", Json::text(verified)),
+            ("refused", Json::from(session.stops_refused())),
+            ("noop", Json::text(session.noop_streak().state)),
+            ("head", Json::text(head)),
+            ("dirty", Json::Bool(dirty)),
+        ]);
+        let answered = self.submit(call, "session.stop", params)?;
+        if answered.at.is_some() && answered.answer.verdict == Verdict::Reject {
+            session.turned("stop-refused");
+            let why = told(&answered.answer.findings, facts, "does not count this as done", &answered.answer.id);
+            return Ok(Reply::Deny(format!("{why}\n{said}")));
+        }
+        session.turned("stop");
+        Ok(Reply::Pass)
+    }
+
+    /// Runs the check the contract names, as an intent of its own.
+    fn verify(&self, call: &Call, facts: &Facts) -> Result<Option<oracle::Checked>, String> {
+        let line = self.runtime.line(self.host.word()).map_err(|fault| fault.to_string())?;
+        let Some(run) = run_of(&line.contract.contract, "session.verify") else { return Ok(None) };
+        let params = object([("host", Json::text(self.host.word())), ("session", Json::text(self.flow(call)))]);
+        let answered = self.submit(call, "session.verify", params)?;
+        if answered.answer.verdict != Verdict::Accept {
+            let said = crate::store::sentences(&answered.answer);
+            return Ok(Some(oracle::Checked { passed: false, said }));
+        }
+        let checked = oracle::check(&run, &facts.workspace);
+        let intent = answered.answer.intent.as_ref().map(|intent| intent.id().to_owned());
+        if let (Some(_), Some(intent)) = (&checked, intent) {
+            let open = Open { intent: Some(intent), asked: None };
+            self.report(&open);
+        }
+        Ok(checked)
+    }
+
+    fn session_start(&self, call: &Call) -> Result<Reply, String> {
+        let params = object([
+            ("host", Json::text(self.host.word())),
+            ("session", Json::text(self.flow(call))),
+            ("cwd", Json::text(call.cwd.as_str())),
+        ]);
+        self.submit(call, "session.start", params)?;
+        let mode = match self.mode {
+            Mode::Enforce => "Writkeeper judges every tool call of this session.",
+            Mode::Observe => "Writkeeper observes every tool call of this session and stops none.",
+        };
+        let glass =
+            self.broken_glass().map(|until| format!(" Glass is broken until {until}: questions are not asked."));
+        let advice = " A refusal says why and what to do instead; the guard's own files are out of reach.";
+        Ok(Reply::Warn(format!("{mode}{}{advice}", glass.unwrap_or_default())))
+    }
+
+    /// Until when a person has switched the questions off.
+    fn broken_glass(&self) -> Option<String> {
+        let Ok(Some(Row::State(row))) = self.runtime.read(Entity::State(BREAK_GLASS.to_owned())) else { return None };
+        let until = row.value.as_text()?.to_owned();
+        (until > self.now.to_string()).then_some(until)
+    }
+
+    fn prompt(&self, call: &Call) -> Result<Reply, String> {
+        let mut session = Session::open(self.guard, &self.flow(call));
+        session.turned("prompt");
+        let prompt = call.prompt.as_deref().unwrap_or_default();
+        let params = object([
+            ("host", Json::text(self.host.word())),
+            ("session", Json::text(self.flow(call))),
+            // What people type is theirs: only that it was typed is kept.
+            (
+                "prompt",
+                Json::object([
+                    ("sha256", Json::text(Digest::of(prompt).to_string())),
+                    ("bytes", Json::from(prompt.len() as u64)),
+                ]),
+            ),
+        ]);
+        self.submit(call, "session.prompt", params)?;
+        Ok(Reply::Pass)
+    }
+
+    /// The session as a flow.
+    fn flow(&self, call: &Call) -> String {
+        let name = format!("{}:{}", self.host.word(), call.session);
+        if identifier_problem(&name).is_none() {
+            return name;
+        }
+        format!("{}:{}", self.host.word(), Digest::of(&call.session).to_uuid_text())
+    }
+
+    fn submit(&self, call: &Call, action: &str, params: Object) -> Result<Answered, String> {
+        let proposal = object([
+            ("agent", Json::text(self.host.word())),
+            ("action", Json::text(action)),
+            ("params", Json::Object(params)),
+            ("flow", Json::text(self.flow(call))),
+            // Each call is a step of its own: running the tests twice is two effects.
+            ("step", Json::text(Minted::id())),
+        ]);
+        let proposal = Proposal::from_json(Json::Object(proposal))
+            .map_err(|malformed| malformed.findings.iter().map(Finding::message).collect::<Vec<_>>().join("; "))?;
+        let answered = self.runtime.submit(proposal, Arrival::through(door())).wait();
+        if answered.at.is_none() {
+            return Err(crate::store::sentences(&answered.answer));
+        }
+        Ok(answered)
+    }
+}
+
+/// The state key that says until when questions are switched off.
+pub const BREAK_GLASS: &str = "break_glass";
+
+fn door() -> Door {
+    Door { flows: UnseenFlow::Opens, performer: Performer::Caller, session: None }
+}
+
+fn run_of(contract: &Contract, action: &str) -> Option<kernel::contract::Run> {
+    contract.actions.get(action)?.run.clone()
+}
+
+fn object<const N: usize>(members: [(&str, Json); N]) -> Object {
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// What the agent reads: who, which codes, why in the call's own words, and what to do.
+fn told(findings: &[Finding], facts: &Facts, verb: &str, id: &str) -> String {
+    let codes: BTreeSet<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();
+    let why: Vec<&str> = facts.why.iter().take(3).map(String::as_str).collect();
+    let why = if why.is_empty() {
+        findings.iter().map(Finding::message).collect::<Vec<_>>().join("; ")
+    } else {
+        why.join("; ")
+    };
+    let fix: BTreeSet<String> = findings.iter().map(Finding::fix).filter(|fix| !fix.is_empty()).collect();
+    let fix = fix.into_iter().collect::<Vec<_>>().join("; ");
+    let codes = codes.into_iter().collect::<Vec<_>>().join(", ");
+    format!("Writkeeper {verb} this call ({codes}): {why}. What to do: {fix}. Proposal {id}.")
+}
+
+fn marked(corrective: &Json) -> String {
+    let mark = kernel::enforcement::corrective::MARK;
+    let kept = corrective.as_object().map(|members| {
+        let kept = members.iter().filter(|(key, _)| *key == mark || *key == "status");
+        kept.map(|(key, value)| (key.clone(), value.clone())).collect()
+    });
+    Json::Object(kept.unwrap_or_default()).to_canonical()
+}
+
+/// What a hook says when nothing could be judged: reading goes on, everything else waits.
+pub fn unjudged(event: Event, facts: Option<&Facts>, problem: &str) -> Reply {
+    match event {
+        Event::PreTool if facts.is_some_and(Facts::is_harmless) => Reply::Pass,
+        Event::PreTool => Reply::Deny(format!(
+            "Writkeeper could not judge this call, so it does not run: {problem}. What to do: tell the person; \
+             `writkeeper doctor` says what is wrong."
+        )),
+        // The call has run, or there is none: stopping here would only lock the person out.
+        Event::PostTool | Event::Stop | Event::SessionStart | Event::Prompt => Reply::Pass,
+    }
+}

@@ -1,0 +1,68 @@
+//! Where a guard lies: beside the code it guards, or in a home for everything its owner works on.
+
+use crate::hooks::Host;
+use std::path::{Path, PathBuf};
+
+/// The folder that holds contracts, store and sessions.
+pub const FOLDER: &str = ".writkeeper";
+
+/// A guard on disk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Guard {
+    /// Its folder.
+    pub folder: PathBuf,
+}
+
+impl Guard {
+    /// The guard in a folder.
+    pub fn at(folder: &Path) -> Guard {
+        Guard { folder: folder.to_path_buf() }
+    }
+
+    /// The nearest guard above a folder, else the one in the home.
+    pub fn find(from: &Path) -> Option<Guard> {
+        let here = from.ancestors().map(|folder| folder.join(FOLDER));
+        let mut candidates = here.chain(home().map(|home| home.join(FOLDER)));
+        candidates.find(|folder| folder.is_dir()).map(|folder| Guard { folder })
+    }
+
+    /// The contract of a host's agent.
+    pub fn contract(&self, host: Host) -> PathBuf {
+        self.folder.join(format!("{}.yaml", host.word()))
+    }
+
+    /// The store.
+    pub fn store(&self) -> PathBuf {
+        self.folder.join("guard.db")
+    }
+
+    /// What sessions did lately.
+    pub fn sessions(&self) -> PathBuf {
+        self.folder.join("sessions")
+    }
+
+    /// Whether it guards everything its owner works on.
+    pub fn is_of_user(&self) -> bool {
+        let same = |home: PathBuf| canonical(&home.join(FOLDER)) == canonical(&self.folder);
+        home().is_some_and(same)
+    }
+
+    /// The folder that may be written: the one the guard lies in, else the repository the agent works in.
+    pub fn workspace(&self, cwd: &Path) -> PathBuf {
+        if !self.is_of_user() {
+            return self.folder.parent().map_or_else(|| canonical(cwd), canonical);
+        }
+        let repository = cwd.ancestors().find(|folder| folder.join(".git").exists());
+        canonical(repository.unwrap_or(cwd))
+    }
+}
+
+/// Whose machine this is, as far as it is known.
+pub fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
+/// The path without links, as far as it exists.
+pub fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}

@@ -1,0 +1,179 @@
+//! What a session did lately, beside the store: enough to match results with calls and for detectors to look at.
+//!
+//! The ledger is the truth; this file only saves searching it. What it loses is a detector's silence.
+
+use super::place::Guard;
+use kernel::detectors::{Signal, Thresholds, breaker, noop_streak, stall};
+use kernel::ids::Digest;
+use kernel::json::Json;
+use std::fs::OpenOptions;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+/// How much of the end of a session is looked at.
+const LOOKED_AT_BYTES: u64 = 64 * 1024;
+
+/// The memory of one session.
+#[derive(Debug)]
+pub struct Session {
+    path: PathBuf,
+    lines: Vec<Json>,
+}
+
+/// A call that was let through or asked about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Open {
+    /// The intent to settle.
+    pub intent: Option<String>,
+    /// The proposal in question, if a person was asked.
+    pub asked: Option<String>,
+}
+
+impl Session {
+    /// The session of a host, as far as it is remembered.
+    pub fn open(guard: &Guard, name: &str) -> Session {
+        let path = guard.sessions().join(format!("{}.jsonl", Digest::of(name).to_uuid_text()));
+        let lines = tail(&path).unwrap_or_default();
+        Session { path, lines }
+    }
+
+    /// Digest of a call's arguments.
+    pub fn arguments(input: &kernel::json::Object) -> String {
+        Digest::of(Json::Object(input.clone()).to_canonical()).to_string()
+    }
+
+    /// Remembers a call that may run.
+    pub fn called(&self, id: &str, arguments: &str, action: &str, open: &Open) {
+        self.append(&Json::object([
+            ("is", Json::text("call")),
+            ("id", Json::text(id)),
+            ("arguments", Json::text(arguments)),
+            ("action", Json::text(action)),
+            ("intent", Json::from(open.intent.clone())),
+            ("asked", Json::from(open.asked.clone())),
+        ]));
+    }
+
+    /// Remembers what a call returned.
+    pub fn returned(&mut self, tool: &str, arguments: &str, result: Option<Digest>, failed: bool, effect: bool) {
+        let line = Json::object([
+            ("is", Json::text("result")),
+            ("tool", Json::text(tool)),
+            ("arguments", Json::text(arguments)),
+            ("result", Json::from(result.map(|digest| digest.to_string()))),
+            ("failed", Json::Bool(failed)),
+            ("effect", Json::Bool(effect)),
+        ]);
+        self.append(&line);
+        self.lines.push(line);
+    }
+
+    /// Remembers that the agent wanted to stop, or that a person typed something.
+    pub fn turned(&mut self, what: &str) {
+        let line = Json::object([("is", Json::text(what))]);
+        self.append(&line);
+        self.lines.push(line);
+    }
+
+    /// The latest call with this id, or with these arguments where hosts give no ids.
+    pub fn find(&self, id: Option<&str>, arguments: &str) -> Option<Open> {
+        let text = |line: &Json, key: &str| line.get(key).and_then(Json::as_text).map(str::to_owned);
+        let fits = |line: &&Json| match id {
+            Some(id) => text(line, "id").as_deref() == Some(id),
+            None => text(line, "arguments").as_deref() == Some(arguments),
+        };
+        let mut calls = self.lines.iter().rev().filter(|line| kind(line) == "call");
+        calls.find(fits).map(|line| Open { intent: text(line, "intent"), asked: text(line, "asked") })
+    }
+
+    /// Stops refused since a person last typed something.
+    pub fn stops_refused(&self) -> u64 {
+        let since = self.lines.iter().rev().take_while(|line| kind(line) != "prompt");
+        since.filter(|line| kind(line) == "stop-refused").count() as u64
+    }
+
+    /// The same call with the same result again and again, as far as this call goes on with it.
+    pub fn stall(&self, tool: &str, arguments: &str) -> Signal {
+        let mut steps = self.steps();
+        let repeats =
+            steps.last().is_some_and(|last| last.tool == tool && Some(last.arguments) == Digest::parse(arguments));
+        if !repeats {
+            steps.clear();
+        }
+        let seen = kernel::detectors::Seen { stall: stall::Evidence { steps }, ..Default::default() };
+        signal("stall", &seen)
+    }
+
+    /// Failures in a row and in all.
+    pub fn breaker(&self) -> Signal {
+        let fold = |counts: breaker::Evidence, line: &Json| match line.get("failed").and_then(Json::as_bool) {
+            Some(true) => counts.failed(),
+            Some(false) => counts.succeeded(),
+            None => counts,
+        };
+        let evidence = self.lines.iter().fold(breaker::Evidence::default(), fold);
+        signal("breaker", &kernel::detectors::Seen { breaker: evidence, ..Default::default() })
+    }
+
+    /// Turns that ended without any effect.
+    pub fn noop_streak(&self) -> Signal {
+        let mut noop_turns = 0;
+        let mut moved = false;
+        for line in &self.lines {
+            match kind(line) {
+                "result" => moved |= line.get("effect").and_then(Json::as_bool) == Some(true),
+                "stop-refused" => {
+                    noop_turns = if moved { 0 } else { noop_turns + 1 };
+                    moved = false;
+                }
+                _ => {}
+            }
+        }
+        let evidence = noop_streak::Evidence { noop_turns: if moved { 0 } else { noop_turns } };
+        signal("noop_streak", &kernel::detectors::Seen { noop_streak: evidence, ..Default::default() })
+    }
+
+    fn steps(&self) -> Vec<stall::Step> {
+        let digest = |line: &Json, key: &str| line.get(key).and_then(Json::as_text).and_then(Digest::parse);
+        let step = |line: &Json| {
+            let tool = line.get("tool").and_then(Json::as_text)?.to_owned();
+            Some(stall::Step { tool, arguments: digest(line, "arguments")?, result: digest(line, "result") })
+        };
+        self.lines.iter().filter(|line| kind(line) == "result").filter_map(step).collect()
+    }
+
+    /// Written without waiting for the disk: what is lost here is lost only for detectors.
+    fn append(&self, line: &Json) {
+        if let Some(folder) = self.path.parent() {
+            let _ = std::fs::create_dir_all(folder);
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&self.path);
+        if let Ok(mut file) = file {
+            let _ = file.write_all(format!("{}\n", line.to_canonical()).as_bytes());
+        }
+    }
+}
+
+fn kind(line: &Json) -> &str {
+    line.get("is").and_then(Json::as_text).unwrap_or_default()
+}
+
+fn signal(name: &str, seen: &kernel::detectors::Seen) -> Signal {
+    let quiet =
+        Signal { detector: "none", state: "QUIET", is_concern: false, reason: String::new(), details: Json::Null };
+    let detector = kernel::detectors::DETECTORS.iter().find(|detector| detector.name == name);
+    detector.map_or(quiet, |detector| (detector.judge)(seen, &Thresholds::default()))
+}
+
+/// The last lines that are whole.
+fn tail(path: &std::path::Path) -> std::io::Result<Vec<Json>> {
+    let mut file = std::fs::File::open(path)?;
+    let size = file.metadata()?.len();
+    let start = size.saturating_sub(LOOKED_AT_BYTES);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(LOOKED_AT_BYTES).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let cut = usize::from(start > 0);
+    Ok(text.lines().skip(cut).filter_map(|line| Json::parse(line.as_bytes()).ok()).collect())
+}

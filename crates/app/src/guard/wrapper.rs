@@ -1,0 +1,68 @@
+//! The command line that hosts run. It is written so that whatever happens to the binary, the host hears a refusal:
+//! a crash, a kill, a timeout, a missing file and an answer that is not ours all end in the host's blocking answer.
+
+use crate::hooks::{Event, Host, Reply, write};
+use std::path::Path;
+
+/// Every command line of ours begins with this; it does nothing.
+pub const MARK: &str = ": writkeeper-guard;";
+
+/// What stands before an answer that is really ours.
+pub const FRAME: &str = "writkeeper:";
+
+/// Seconds the binary has; hosts are told to wait much longer, because a host's own timeout lets the call run.
+const DEADLINE_SECONDS: u32 = 10;
+
+/// Seconds a check before stopping may take in all.
+const STOP_SECONDS: u32 = 900;
+
+/// Seconds a host waits at an event.
+pub fn host_timeout(event: Event) -> u32 {
+    deadline(event) + 50
+}
+
+fn deadline(event: Event) -> u32 {
+    match event {
+        Event::Stop => STOP_SECONDS,
+        Event::PreTool | Event::PostTool | Event::SessionStart | Event::Prompt => DEADLINE_SECONDS,
+    }
+}
+
+/// The command line for one host and event.
+pub fn command(binary: &Path, guard: &Path, host: Host, event: Event, observe: bool) -> String {
+    let seconds = deadline(event);
+    let run = format!(
+        "if command -v timeout >/dev/null 2>&1;then timeout -s KILL {seconds} \"$0\" \"$@\";\
+         elif command -v perl >/dev/null 2>&1;then perl -e \"alarm {seconds};exec {{\\$ARGV[0]}} @ARGV\" \"$0\" \"$@\";\
+         else \"$0\" \"$@\";fi"
+    );
+    let script = format!(
+        "{MARK} o=$({run})&&case $o in \"{FRAME}{{\"*\"}}\")printf %s \"${{o#{FRAME}}}\";exit 0;;esac;{}",
+        otherwise(host, event, observe)
+    );
+    let words = ["hook", event.word(), "--host", host.word(), "--framed", "--guard"];
+    format!("/bin/sh -c '{script}' {} {} {}", quoted(binary), words.join(" "), quoted(guard))
+}
+
+/// What is said when the binary said nothing of ours.
+fn otherwise(host: Host, event: Event, observe: bool) -> String {
+    let blocks = event == Event::PreTool && !observe;
+    if !blocks {
+        // The call has run, or nothing is to be stopped.
+        let printed = write(host, event, "", &Reply::Pass).stdout;
+        return format!("printf %s \"{}\";exit 0", escaped(&printed));
+    }
+    let why = "Writkeeper did not answer, so this call does not run. A person should run: writkeeper doctor";
+    let printed = write(host, event, "", &Reply::Deny(why.to_owned())).stdout;
+    let code = if host.blocks_by_exit() { 2 } else { 0 };
+    format!("printf %s \"{}\";echo \"{why}\" >&2;exit {code}", escaped(&printed))
+}
+
+/// For double quotes inside of single quotes; none of our texts has a quote of its own.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$").replace('`', "\\`").replace('\'', "")
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
+}

@@ -1,0 +1,199 @@
+//! Hooks of agent hosts: what each host sends becomes one [`Call`], and one [`Reply`] becomes what that host reads.
+//!
+//! Both directions are pure. To add a host: a file under `hooks/` with `read` and `write`, and one arm here.
+
+mod claude_code;
+mod codex;
+mod copilot;
+mod cursor;
+mod gemini;
+mod nested;
+mod qwen;
+pub mod tools;
+
+use clap::ValueEnum;
+use kernel::json::{Json, Object};
+use tools::Tool;
+
+/// Hosts whose hooks are understood.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Host {
+    ClaudeCode,
+    Codex,
+    Cursor,
+    Gemini,
+    Qwen,
+    Copilot,
+}
+
+impl Host {
+    /// Every host.
+    pub const ALL: [Host; 6] = [Host::ClaudeCode, Host::Codex, Host::Cursor, Host::Gemini, Host::Qwen, Host::Copilot];
+
+    /// The word on the command line; also the name of the agent and of its contract.
+    pub fn word(self) -> &'static str {
+        match self {
+            Host::ClaudeCode => "claude-code",
+            Host::Codex => "codex",
+            Host::Cursor => "cursor",
+            Host::Gemini => "gemini",
+            Host::Qwen => "qwen",
+            Host::Copilot => "copilot",
+        }
+    }
+
+    /// What people call it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Host::ClaudeCode => "Claude Code",
+            Host::Codex => "Codex CLI",
+            Host::Cursor => "Cursor",
+            Host::Gemini => "Gemini CLI",
+            Host::Qwen => "Qwen Code",
+            Host::Copilot => "Copilot CLI",
+        }
+    }
+
+    /// Whether `exit 2` with a text on standard error blocks a call; the others read an object on standard output.
+    pub fn blocks_by_exit(self) -> bool {
+        match self {
+            Host::ClaudeCode | Host::Codex | Host::Gemini | Host::Qwen => true,
+            Host::Cursor | Host::Copilot => false,
+        }
+    }
+}
+
+/// Moments at which a host calls.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Event {
+    /// A tool is about to run; the only moment at which it can be stopped
+    PreTool,
+    /// A tool has run
+    PostTool,
+    /// The agent says it is done
+    Stop,
+    /// A session begins
+    SessionStart,
+    /// A person typed something
+    Prompt,
+}
+
+impl Event {
+    /// The word on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Event::PreTool => "pre-tool",
+            Event::PostTool => "post-tool",
+            Event::Stop => "stop",
+            Event::SessionStart => "session-start",
+            Event::Prompt => "prompt",
+        }
+    }
+}
+
+/// What a host told, in our words.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Call {
+    /// The host's own name of the moment.
+    pub moment: String,
+    /// The host's session.
+    pub session: String,
+    /// Where the agent works.
+    pub cwd: String,
+    /// The host's id of the call, where it has one.
+    pub id: Option<String>,
+    /// The host's name of the tool.
+    pub name: String,
+    /// The tool's input as the host sent it.
+    pub input: Object,
+    /// What kind of tool it is and what it would touch.
+    pub tool: Tool,
+    /// What the tool returned.
+    pub result: Option<Json>,
+    /// Whether the tool says it failed.
+    pub failed: bool,
+    /// What a person typed.
+    pub prompt: Option<String>,
+    /// Whether a question of ours would be shown to a person.
+    pub can_ask: bool,
+    /// Whether the host goes on only because a stop was refused before.
+    pub stop_refused_before: bool,
+}
+
+/// What the host is told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reply {
+    /// Nothing: the host's own rules go on.
+    Pass,
+    /// The call runs, and the agent reads this.
+    Warn(String),
+    /// The call does not run (or the agent does not stop), and this says why.
+    Deny(String),
+    /// A person decides.
+    Ask(String),
+}
+
+/// What is printed for a host.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Printed {
+    /// An object, always.
+    pub stdout: String,
+    /// For the host's second channel.
+    pub stderr: String,
+    /// The exit code.
+    pub code: u8,
+}
+
+impl Printed {
+    /// An object and nothing else.
+    pub fn object(object: &serde_json::Value) -> Printed {
+        Printed { stdout: object.to_string(), stderr: String::new(), code: 0 }
+    }
+}
+
+/// What a host sent, in our words; the error says what is wrong with it.
+pub fn read(host: Host, event: Event, sent: &Json) -> Result<Call, String> {
+    match host {
+        Host::ClaudeCode => claude_code::read(event, sent),
+        Host::Codex => codex::read(event, sent),
+        Host::Cursor => cursor::read(event, sent),
+        Host::Gemini => gemini::read(event, sent),
+        Host::Qwen => qwen::read(event, sent),
+        Host::Copilot => copilot::read(event, sent),
+    }
+}
+
+/// What the host reads. `moment` is its own name of the moment, where it was readable.
+pub fn write(host: Host, event: Event, moment: &str, reply: &Reply) -> Printed {
+    match host {
+        Host::ClaudeCode => claude_code::write(event, reply),
+        Host::Codex => codex::write(event, reply),
+        Host::Cursor => cursor::write(event, moment, reply),
+        Host::Gemini => gemini::write(event, reply),
+        Host::Qwen => qwen::write(event, reply),
+        Host::Copilot => copilot::write(event, reply),
+    }
+}
+
+/// A member that is text.
+fn text<'j>(sent: &'j Json, key: &str) -> Option<&'j str> {
+    sent.get(key).and_then(Json::as_text)
+}
+
+/// A member that has to be text.
+fn required(sent: &Json, key: &str) -> Result<String, String> {
+    match sent.get(key) {
+        Some(Json::Text(text)) => Ok(text.clone()),
+        Some(other) => Err(format!("`{key}` is {}, not text", other.kind())),
+        None => Err(format!("`{key}` is missing")),
+    }
+}
+
+/// The host's name of the moment, which has to be one of those that fit.
+fn moment(sent: &Json, event: Event, known: &[&str]) -> Result<String, String> {
+    let name = required(sent, "hook_event_name")?;
+    if known.contains(&name.as_str()) {
+        return Ok(name);
+    }
+    Err(format!("`hook_event_name` is `{name}`, which is not `{}` for {}", known.join("` or `"), event.word()))
+}

@@ -1,0 +1,12 @@
+//! Claude Code.
+
+use super::{Call, Event, Printed, Reply, nested};
+use kernel::json::Json;
+
+pub(super) fn read(event: Event, sent: &Json) -> Result<Call, String> {
+    nested::read(event, sent)
+}
+
+pub(super) fn write(event: Event, reply: &Reply) -> Printed {
+    nested::write(event, reply, true)
+}

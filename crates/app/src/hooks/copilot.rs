@@ -1,0 +1,63 @@
+//! Copilot CLI: names in camel case, arguments as text, a flat decision.
+
+use super::cursor::argument_text;
+use super::tools::{self, Tool};
+use super::{Call, Event, Printed, Reply, nested, required, text};
+use kernel::json::{Json, Object};
+use serde_json::json;
+
+pub(super) fn read(event: Event, sent: &Json) -> Result<Call, String> {
+    let known: &[&str] = match event {
+        Event::PreTool => &["preToolUse"],
+        Event::PostTool => &["postToolUse"],
+        Event::Stop => &["agentStop", "subagentStop"],
+        Event::SessionStart => &["sessionStart"],
+        Event::Prompt => &["userPromptSubmitted"],
+    };
+    // Not every version names the moment; one that names another is not believed.
+    let said = text(sent, "hookEventName").or_else(|| text(sent, "hook_event_name"));
+    if let Some(name) = said.filter(|name| !known.contains(name)) {
+        return Err(format!("the event is `{name}`, which is not `{}` for {}", known.join("` or `"), event.word()));
+    }
+    let result = sent.get("toolResult");
+    let kind = result.and_then(|result| text(result, "resultType"));
+    let mut call = Call {
+        moment: said.or(known.first().copied()).unwrap_or_default().to_owned(),
+        session: text(sent, "sessionId").unwrap_or("copilot").to_owned(),
+        cwd: required(sent, "cwd")?,
+        id: text(sent, "toolCallId").map(str::to_owned),
+        name: String::new(),
+        input: Object::new(),
+        tool: Tool::Nothing,
+        result: result.cloned(),
+        failed: kind.is_some_and(|kind| kind != "success") || nested::failed(result),
+        prompt: None,
+        can_ask: true,
+        stop_refused_before: sent.get("stopHookActive").and_then(Json::as_bool).unwrap_or(false),
+    };
+    match event {
+        Event::PreTool | Event::PostTool => {
+            call.name = required(sent, "toolName")?;
+            call.input = argument_text(sent, "toolArgs")?;
+            call.tool = tools::recognise(&call.name, &call.input);
+        }
+        Event::Prompt => call.prompt = Some(required(sent, "prompt")?),
+        Event::Stop | Event::SessionStart => {}
+    }
+    Ok(call)
+}
+
+pub(super) fn write(event: Event, reply: &Reply) -> Printed {
+    let decision = |word: &str, why: &str| json!({ "permissionDecision": word, "permissionDecisionReason": why });
+    Printed::object(&match (event, reply) {
+        (_, Reply::Pass) | (Event::Stop, Reply::Warn(_)) => json!({}),
+        (Event::PreTool, Reply::Deny(why)) => decision("deny", why),
+        (Event::PreTool, Reply::Ask(why)) => decision("ask", why),
+        (Event::Stop | Event::Prompt, Reply::Deny(why) | Reply::Ask(why)) => {
+            json!({ "decision": "block", "reason": why })
+        }
+        (_, Reply::Warn(said)) | (Event::PostTool | Event::SessionStart, Reply::Deny(said) | Reply::Ask(said)) => {
+            json!({ "additionalContext": said })
+        }
+    })
+}

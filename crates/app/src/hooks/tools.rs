@@ -1,0 +1,265 @@
+//! Tools by the names hosts give them: what kind each is, and which members of its input say what it touches.
+
+use kernel::json::{Json, Object};
+
+/// What kind of tool a call is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Tool {
+    /// Runs a command.
+    Shell {
+        /// The command as a shell reads it.
+        command: String,
+    },
+    /// Changes files.
+    Write {
+        /// Which.
+        paths: Vec<String>,
+    },
+    /// Only looks at files.
+    Read {
+        /// Which.
+        paths: Vec<String>,
+    },
+    /// Reads from the network.
+    Fetch,
+    /// Belongs to an MCP server.
+    Mcp {
+        /// Which.
+        server: String,
+    },
+    /// Changes nothing outside of the host itself: plans, lists, questions to the person.
+    Internal,
+    /// Nobody here knows what it does.
+    Other,
+    /// There is no tool at this moment.
+    Nothing,
+}
+
+const SHELLS: &[&str] = &[
+    "Bash",
+    "Shell",
+    "bash",
+    "shell",
+    "local_shell",
+    "exec_command",
+    "run_shell_command",
+    "run_terminal_cmd",
+    "container.exec",
+];
+
+const WRITERS: &[&str] = &[
+    "Write",
+    "Edit",
+    "MultiEdit",
+    "NotebookEdit",
+    "StrReplace",
+    "Delete",
+    "EditNotebook",
+    "TabWrite",
+    "write_file",
+    "replace",
+    "edit",
+    "create",
+    "delete_file",
+    "edit_file",
+    "search_replace",
+    "str_replace_editor",
+    "apply_patch",
+    "ApplyPatch",
+];
+
+const READERS: &[&str] = &[
+    "Read",
+    "Grep",
+    "Glob",
+    "LS",
+    "NotebookRead",
+    "SemanticSearch",
+    "ReadLints",
+    "TabRead",
+    "read_file",
+    "read_many_files",
+    "list_directory",
+    "list_dir",
+    "glob",
+    "glob_file_search",
+    "grep",
+    "grep_search",
+    "search_file_content",
+    "codebase_search",
+    "view",
+    "rg",
+];
+
+const FETCHERS: &[&str] =
+    &["WebFetch", "WebSearch", "web_fetch", "web_search", "google_web_search", "fetch", "fetch_webpage"];
+
+/// Tools that change a plan, a list or the conversation and nothing else. What starts another agent is here because
+/// that agent's own calls come through these hooks again.
+const INTERNAL: &[&str] = &[
+    "TodoWrite",
+    "TodoRead",
+    "Task",
+    "Agent",
+    "TaskCreate",
+    "TaskUpdate",
+    "TaskList",
+    "TaskGet",
+    "TaskOutput",
+    "TaskStop",
+    "BashOutput",
+    "KillShell",
+    "KillBash",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "AskUserQuestion",
+    "Skill",
+    "SlashCommand",
+    "ToolSearch",
+    "ListMcpResources",
+    "ListMcpResourcesTool",
+    "todo_write",
+    "exit_plan_mode",
+    "update_plan",
+    "write_todos",
+    "task",
+    "skill",
+    "report_intent",
+    "ask_user",
+    "read_bash",
+    "list_bash",
+    "stop_bash",
+    "update_todo",
+];
+
+/// Members of an input that name a file.
+const PATHS: &[&str] = &[
+    "file_path",
+    "filePath",
+    "path",
+    "absolute_path",
+    "notebook_path",
+    "target_file",
+    "target_notebook",
+    "dir_path",
+    "directory",
+    "target_directory",
+    "file",
+];
+
+/// Members of an input that name several files.
+const PATH_LISTS: &[&str] = &["paths", "file_paths", "include", "files"];
+
+/// Members of an input that hold a command.
+const COMMANDS: &[&str] = &["command", "cmd", "script"];
+
+/// What kind of tool a call is for. A tool whose input does not say what it touches is one nobody knows.
+pub fn recognise(name: &str, input: &Object) -> Tool {
+    if let Some(server) = mcp_server(name) {
+        return Tool::Mcp { server: server.to_owned() };
+    }
+    if SHELLS.contains(&name) {
+        return command(input).map_or(Tool::Other, |command| Tool::Shell { command });
+    }
+    if WRITERS.contains(&name) {
+        let mut paths = paths(input);
+        paths.extend(patches(input).flat_map(patched));
+        return if paths.is_empty() { Tool::Other } else { Tool::Write { paths } };
+    }
+    if READERS.contains(&name) {
+        return Tool::Read { paths: paths(input) };
+    }
+    if FETCHERS.contains(&name) {
+        return Tool::Fetch;
+    }
+    if INTERNAL.contains(&name) { Tool::Internal } else { Tool::Other }
+}
+
+/// `mcp__server__tool`, as most hosts write it.
+fn mcp_server(name: &str) -> Option<&str> {
+    let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
+    (!server.is_empty() && !tool.is_empty()).then_some(server)
+}
+
+/// A command as one text; a list of arguments is quoted, unless it only wraps a script.
+fn command(input: &Object) -> Option<String> {
+    let found = COMMANDS.iter().find_map(|key| input.get(*key))?;
+    match found {
+        Json::Text(text) => Some(text.clone()),
+        Json::List(items) => {
+            let words: Vec<&str> = items.iter().map(Json::as_text).collect::<Option<_>>()?;
+            Some(words.into_iter().map(quoted).collect::<Vec<_>>().join(" "))
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_) => None,
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn paths(input: &Object) -> Vec<String> {
+    let single = PATHS.iter().filter_map(|key| input.get(*key)?.as_text());
+    let lists = PATH_LISTS.iter().filter_map(|key| input.get(*key)?.as_list());
+    let listed = lists.flatten().filter_map(Json::as_text);
+    single.chain(listed).map(str::to_owned).collect()
+}
+
+/// Texts of an input that are patches.
+fn patches(input: &Object) -> impl Iterator<Item = &str> {
+    input.values().filter_map(Json::as_text).filter(|text| is_patch(text))
+}
+
+/// Whether a text holds a patch in the form of `apply_patch`.
+pub fn is_patch(text: &str) -> bool {
+    text.contains("*** Begin Patch")
+}
+
+/// The files a patch in the form of `apply_patch` changes.
+pub fn patched(patch: &str) -> Vec<String> {
+    const HEADS: &[&str] = &["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
+    let named = |line: &str| HEADS.iter().find_map(|head| Some(line.trim().strip_prefix(head)?.trim().to_owned()));
+    patch.lines().filter_map(named).filter(|path| !path.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, input: &str, expected: &Tool) {
+        let Ok(Json::Object(input)) = Json::parse(input.as_bytes()) else { return assert_eq!(input, "an object") };
+        assert_eq!(recognise(name, &input), *expected, "{name}");
+    }
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn tools_are_known_by_name_and_input() {
+        let shell = |command: &str| Tool::Shell { command: command.to_owned() };
+        check("Bash", r#"{"command":"ls -l"}"#, &shell("ls -l"));
+        check("shell", r#"{"command":["bash","-lc","rm -rf x; ls"]}"#, &shell("bash -lc 'rm -rf x; ls'"));
+        check("shell", r#"{"command":["echo","it's"]}"#, &shell(r"echo 'it'\''s'"));
+        check("Bash", "{}", &Tool::Other);
+        check("Edit", r#"{"file_path":"/w/a"}"#, &Tool::Write { paths: texts(&["/w/a"]) });
+        check("Write", r#"{"content":"x"}"#, &Tool::Other);
+        check("read_many_files", r#"{"paths":["a","b"]}"#, &Tool::Read { paths: texts(&["a", "b"]) });
+        check("mcp__files__write", r#"{"path":"a"}"#, &Tool::Mcp { server: "files".to_owned() });
+        check("mcp__files", "{}", &Tool::Other);
+        check("TodoWrite", "{}", &Tool::Internal);
+        check("SomethingNew", "{}", &Tool::Other);
+    }
+
+    #[test]
+    fn a_patch_names_its_files() {
+        let patch = "*** Begin Patch\\n*** Update File: a.rs\\n@@\\n-x\\n+y\\n*** Move to: b.rs\\n*** Add File: c/d\\n+z\\n*** End Patch";
+        let input = format!(r#"{{"command":"{patch}"}}"#);
+        check("apply_patch", &input, &Tool::Write { paths: texts(&["a.rs", "b.rs", "c/d"]) });
+    }
+}

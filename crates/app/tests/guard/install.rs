@@ -1,0 +1,119 @@
+//! `init`, `doctor` and undoing: foreign hooks stay, nothing is written twice, drift is named.
+
+use crate::site::{HOSTS, Site, Told, text};
+use serde_json::{Value, json};
+
+#[test]
+fn wiring_keeps_foreign_hooks_and_can_be_undone() {
+    let site = Site::bare();
+    let file = site.configuration("claude-code");
+    let foreign = json!({
+        "model": "opus",
+        "hooks": { "PreToolUse": [{ "matcher": "Bash", "hooks": [{ "type": "command", "command": "mine" }] }] },
+        "permissions": { "allow": ["Bash(ls)"] },
+    });
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, format!("{}\n", serde_json::to_string_pretty(&foreign).unwrap())).unwrap();
+    let before = std::fs::read_to_string(&file).unwrap();
+    let dry = site.init(&["claude-code"], &["--dry-run"]);
+    assert!(dry.contains("+ ") && dry.contains("PostToolUse"), "{dry}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before, "a dry run writes nothing");
+    site.init(&["claude-code"], &[]);
+    let once = std::fs::read_to_string(&file).unwrap();
+    let wired: Value = serde_json::from_str(&once).unwrap();
+    assert_eq!(wired["hooks"]["PreToolUse"][0], foreign["hooks"]["PreToolUse"][0]);
+    assert_eq!(wired["hooks"]["PreToolUse"].as_array().unwrap().len(), 2);
+    let keys: Vec<&String> = wired.as_object().unwrap().keys().collect();
+    assert_eq!(keys.first().unwrap().as_str(), "model", "order is kept");
+    let again = site.init(&["claude-code"], &[]);
+    assert!(again.contains("as it was"), "{again}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), once);
+    site.init(&["claude-code"], &["--undo"]);
+    let undone: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(undone, foreign);
+    assert!(site.guard().join("guard.db").is_file(), "what was decided stays");
+}
+
+#[test]
+fn every_host_can_be_wired_and_unwired() {
+    let site = Site::guarding(&HOSTS);
+    for host in HOSTS {
+        let written = std::fs::read_to_string(site.configuration(host)).unwrap();
+        assert!(written.contains("writkeeper-guard"), "{host}");
+        site.init(&[host], &["--undo"]);
+        assert!(!site.configuration(host).exists(), "{host}: a file that held only ours goes with it");
+    }
+}
+
+#[test]
+fn observing_first_and_enforcing_later_is_one_word() {
+    let site = Site::bare();
+    let said = site.init(&["claude-code"], &["--observe"]);
+    assert!(said.contains("nothing is stopped"), "{said}");
+    assert_eq!(site.shell("rm -rf /"), Told::Runs);
+    let said = site.init(&["claude-code"], &[]);
+    assert!(said.contains("- mode: observe") && said.contains("+ mode: enforce"), "{said}");
+    assert!(matches!(site.shell("rm -rf /"), Told::Blocked(_)));
+    let report = site.says(&["report", "--since", "1h", "--json"], 0);
+    let report: Value = serde_json::from_str(report.lines().next().unwrap()).unwrap();
+    assert_eq!(report["would_have_stopped"]["verdicts"]["REJECT"], json!(1), "{report}");
+    assert_eq!(report["verdicts"]["REJECT"], json!(2), "{report}");
+}
+
+#[test]
+fn the_doctor_sends_a_canary_through_every_host() {
+    let site = Site::guarding(&HOSTS);
+    let well = site.says(&["doctor", "--live", "--json"], 0);
+    let well: Value = serde_json::from_str(well.lines().next().unwrap()).unwrap();
+    for (found, host) in well["hosts"].as_array().unwrap().iter().zip(HOSTS) {
+        assert_eq!(found["host"], json!(host));
+        assert_eq!(found["live"], json!("refused and recorded"), "{found}");
+        assert_eq!(found["wired"], found["moments"], "{found}");
+    }
+}
+
+#[test]
+fn the_doctor_names_drift() {
+    let site = Site::guarding(&["claude-code", "codex"]);
+    // Somebody turns the command into one that always says yes.
+    let file = site.configuration("claude-code");
+    let drifted = std::fs::read_to_string(&file).unwrap().replace("o=$(if", "exit 0;o=$(if");
+    std::fs::write(&file, drifted).unwrap();
+    let said = site.says(&["doctor"], 1);
+    assert!(said.contains("`PreToolUse` runs another command line"), "{said}");
+    let said = site.says(&["doctor", "--live"], 1);
+    assert!(said.contains("the canary was not refused"), "{said}");
+    // And somebody edits the contract.
+    let contract = site.guard().join("codex.yaml");
+    let edited = std::fs::read_to_string(&contract).unwrap().replace("mission: Change", "mission: Rewrite");
+    std::fs::write(&contract, edited).unwrap();
+    let said = site.says(&["doctor"], 1);
+    assert!(said.contains("was changed and is not in force"), "{said}");
+    site.init(&["codex", "claude-code"], &[]);
+    site.says(&["doctor", "--live"], 0);
+}
+
+#[test]
+fn nothing_guarded_is_said_plainly() {
+    let site = Site::bare();
+    let said = site.says(&["doctor"], 0);
+    assert!(said.contains("no host is guarded here"), "{said}");
+}
+
+#[test]
+fn a_user_guards_everything() {
+    let site = Site::bare();
+    let mut arguments = vec!["init", "--user"];
+    for host in ["claude-code", "codex", "cursor", "gemini", "qwen"] {
+        arguments.extend(["--host", host]);
+    }
+    site.says(&arguments, 0);
+    assert!(site.home().join(".claude/settings.json").is_file());
+    assert!(site.home().join(".writkeeper/guard.db").is_file());
+    assert!(matches!(site.shell("rm -rf /"), Told::Blocked(_)));
+    assert_eq!(site.shell("echo x > src/b.py"), Told::Runs);
+    assert!(matches!(site.shell("echo x > ~/.writkeeper/claude-code.yaml"), Told::Blocked(_)));
+    assert_eq!(site.run(&["init", "--user", "--host", "copilot"], "").status.code(), Some(65));
+    let plain = site.run(&["init", "--host", "nobody"], "");
+    assert_eq!(plain.status.code(), Some(64), "{}", text(&plain.stderr));
+}

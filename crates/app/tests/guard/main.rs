@@ -1,0 +1,16 @@
+//! Guarding coding agents: real payloads through the command line each host was given, with the real binary and store.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop loudly"
+)]
+
+mod failures;
+mod hosts;
+mod install;
+mod ordinary;
+mod people;
+mod site;
+mod tamper;
+mod watching;

@@ -1,0 +1,85 @@
+//! What people do about a guard: allow one command for a while, break the glass, answer in the host's own dialog.
+
+use crate::site::{Site, Told, text};
+use serde_json::{Value, json};
+
+/// The id that a question names.
+fn proposal(told: &Told) -> String {
+    let Told::Asks(why) = told else { panic!("{told:?}") };
+    why.split("Proposal ").nth(1).unwrap().trim_end_matches('.').to_owned()
+}
+
+#[test]
+fn one_command_is_allowed_for_a_while() {
+    let site = Site::guarding(&["claude-code"]);
+    let command = "git reset --hard HEAD~1";
+    let id = proposal(&site.shell(command));
+    let shown = site.says(&["always", &id], 0);
+    assert!(shown.contains("+       || (argv == [\"git reset --hard HEAD~1\"]"), "{shown}");
+    assert!(matches!(site.shell(command), Told::Asks(_)), "showing is not doing");
+    site.says(&["always", &id, "--for", "1h", "--yes"], 0);
+    assert_eq!(site.shell(command), Told::Runs);
+    for other in ["git reset --hard HEAD~2", "git reset --hard HEAD~1; rm -rf src", "git reset --hard HEAD~1 > /opt/x"]
+    {
+        assert!(matches!(site.shell(other), Told::Asks(_)), "{other}");
+    }
+    assert!(matches!(site.shell("git reset --hard HEAD~1 > .claude/settings.json"), Told::Blocked(_)));
+    let file = site.guard().join("claude-code.yaml");
+    let rule = std::fs::read_to_string(&file).unwrap();
+    assert!(rule.contains("at < \"20"), "it ends by itself");
+    // The same rule, over since long ago.
+    let over = rule.lines().map(|line| match line.split_once("at < \"20") {
+        Some((before, _)) => format!("{before}at < \"2001-01-01T00:00:00Z\")\n"),
+        None => format!("{line}\n"),
+    });
+    std::fs::write(&file, over.collect::<String>()).unwrap();
+    site.init(&["claude-code"], &[]);
+    assert!(matches!(site.shell(command), Told::Asks(_)));
+    assert_eq!(site.run(&["always", &id, "--for", "9000d"], "").status.code(), Some(64));
+}
+
+#[test]
+fn broken_glass_is_loud_short_and_has_a_floor() {
+    let site = Site::guarding(&["claude-code"]);
+    assert!(matches!(site.shell("git clean -fdx"), Told::Asks(_)));
+    assert_eq!(site.run(&["break-glass"], "").status.code(), Some(64), "without a reason there is none");
+    assert_eq!(site.run(&["break-glass", "--for", "2d", "--because", "x"], "").status.code(), Some(64));
+    let said = site.says(&["break-glass", "--for", "10m", "--because", "production is down"], 0);
+    assert!(said.contains("GLASS IS BROKEN") && said.contains("ann") && said.contains("production is down"), "{said}");
+    assert_eq!(site.shell("git clean -fdx"), Told::Runs);
+    for floor in ["rm -rf /", "cat ~/.ssh/id_rsa", "rm .claude/settings.json"] {
+        assert!(matches!(site.shell(floor), Told::Blocked(_)), "{floor}");
+    }
+    let started = site
+        .run(&["hook", "session-start", "--host", "claude-code"], &site.payload("claude-code", "session-start", ""));
+    assert!(text(&started.stdout).contains("Glass is broken until"), "{}", text(&started.stdout));
+    site.says(&["break-glass", "--end", "--because", "it is up again"], 0);
+    assert!(matches!(site.shell("git clean -fdx"), Told::Asks(_)));
+}
+
+#[test]
+fn nobody_is_asked_where_nobody_answers() {
+    let site = Site::guarding(&["claude-code"]);
+    let payload = site.payload("claude-code", "pre-tool", "git reset --hard");
+    let payload = payload.replace("\"default\"", "\"bypassPermissions\"");
+    let output = site.run(&["hook", "pre-tool", "--host", "claude-code"], &payload);
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], json!("deny"), "{answer}");
+}
+
+#[test]
+fn an_answer_in_the_hosts_dialog_closes_the_question() {
+    let site = Site::guarding(&["claude-code"]);
+    let command = "git reset --hard HEAD~1";
+    let call =
+        |event: &str| site.run(&["hook", event, "--host", "claude-code"], &site.payload("claude-code", event, command));
+    call("pre-tool");
+    let open = |site: &Site| {
+        let said = site.says(&["report", "--json"], 0);
+        serde_json::from_str::<Value>(said.lines().next().unwrap()).unwrap()["open_questions"].clone()
+    };
+    assert_eq!(open(&site), json!(1));
+    let output = call("post-tool");
+    assert_eq!(text(&output.stdout).trim(), "{}", "{}", text(&output.stderr));
+    assert_eq!(open(&site), json!(0), "the call ran, so a person said yes");
+}
