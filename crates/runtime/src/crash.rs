@@ -56,6 +56,8 @@ pub const CRASH_POINTS: &[&str] = &[
     "sequencer.answer.before",
     "signer.move.after",
     "signer.move.before",
+    "store.checkpoint.after",
+    "store.checkpoint.before",
     "store.erase.after",
     "store.erase.before",
     "store.fence.after",
@@ -123,6 +125,19 @@ pub fn commit_is_doubted(side: &str) -> bool {
 #[inline(always)]
 pub fn commit_is_doubted(_side: &str) -> bool {
     false
+}
+
+/// A bound that is met only after long work, or by `WRITKEEPER_SOONER` a smaller one, so that tests come there too.
+#[cfg(feature = "bugs")]
+pub fn sooner(usual: u64) -> u64 {
+    std::env::var("WRITKEEPER_SOONER").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// The usual bound, in this build.
+#[cfg(not(feature = "bugs"))]
+#[inline(always)]
+pub fn sooner(usual: u64) -> u64 {
+    usual
 }
 
 /// Switches on the fault that `WRITKEEPER_BUG` names, for the whole process.

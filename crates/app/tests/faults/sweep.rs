@@ -24,7 +24,7 @@ enum Way {
 
 fn way(point: &str) -> Way {
     match point.rsplit_once('.').map_or(point, |(step, _)| step) {
-        "store.migrate" | "store.transact" | "sequencer.answer" => Way::Decide,
+        "store.migrate" | "store.transact" | "store.checkpoint" | "sequencer.answer" => Way::Decide,
         "store.fence" => Way::DoubtedCommit,
         "execute.claim" | "execute.mark" | "execute.send" | "execute.record" | "http.send" => Way::Perform,
         "command.spawn" => Way::PerformProgram,
@@ -43,6 +43,7 @@ fn way(point: &str) -> Way {
 fn times(point: &str) -> &'static [u32] {
     match point.rsplit_once('.').map_or(point, |(step, _)| step) {
         "store.transact" => &[1, 2, 3, 5],
+        "store.checkpoint" => &[1, 2],
         // One for each class.
         "execute.mark" | "execute.send" | "execute.record" => &[1, 2, 3],
         "file.rename" => &[1, 2, 3],
@@ -87,6 +88,7 @@ fn die(way: Way, at: &str) -> (Site, Output) {
         Way::Decide | Way::Advised | Way::DoubtedCommit => {
             let site = Site::new();
             let mut command = dying(site.deciding(), at);
+            command.env("WRITKEEPER_SOONER", "1");
             if matches!(way, Way::DoubtedCommit) {
                 command.env("WRITKEEPER_COMMIT_DOUBT", "before");
             }
