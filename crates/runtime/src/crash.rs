@@ -71,7 +71,8 @@ pub const CRASH_POINTS: &[&str] = &[
 ];
 
 /// Does one step, and dies before or after it if the environment says `WRITKEEPER_CRASH_AT=step.before:nth` or
-/// `step.after:nth`; with `WRITKEEPER_PAUSE_AT` it stops there until it is told to continue. Costs nothing where faults
+/// `step.after:nth`; with `WRITKEEPER_PAUSE_AT` it stops there until it is told to continue and the
+/// file `WRITKEEPER_PAUSE_UNTIL` is there. Costs nothing where faults
 /// are not built in.
 #[inline(always)]
 pub fn around<T>(step: &str, act: impl FnOnce() -> T) -> T {
@@ -103,8 +104,12 @@ fn crash_point(step: &str, side: &str) {
     if *dies {
         std::process::abort();
     }
-    // Until somebody says CONT.
     let _ = std::process::Command::new("kill").args(["-STOP", &std::process::id().to_string()]).status();
+    // Another thread may be the one that takes the signal, and later: until it is told to, this one does not go on.
+    let until = std::env::var_os("WRITKEEPER_PAUSE_UNTIL").map(std::path::PathBuf::from);
+    while until.as_ref().is_some_and(|path| !path.exists()) {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
 }
 
 #[cfg(not(feature = "bugs"))]

@@ -1,6 +1,6 @@
 //! A worker that sleeps past its lease between marking and sending: the hardest moment, for nobody can know it.
 
-use crate::site::{LATER, Site, proposal, signal};
+use crate::site::{LATER, Site, proposal};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -25,12 +25,12 @@ fn slept(class: &str) -> (usize, usize, String) {
     let (answered, output) = site.decide(site.deciding(), &["k"], |key| proposal(key, class, "ok", 5));
     assert_eq!(answered, 1, "{output:?}");
     let mut sleeping = site.performing(&["--once", "--threads", "1"]);
-    let mut worker = sleeping.env("WRITKEEPER_PAUSE_AT", "execute.send.before").spawn().unwrap();
+    let mut worker = site.pausing(&mut sleeping, "execute.send.before").spawn().unwrap();
     until_stopped(&worker);
     // Its lease is over, and others do what its class permits.
     site.heal(LATER);
     let before = site.effects();
-    signal(&worker, "-CONT");
+    site.wake(&worker);
     worker.wait().unwrap();
     site.heal(LATER);
     let (history, broken, _) = site.judge_settled();

@@ -2,7 +2,7 @@
 
 use crate::history::Broken;
 use crate::paused::until_stopped;
-use crate::site::{Site, now, proposal, signal};
+use crate::site::{Site, now, proposal};
 use kernel::bugs::Bug;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Output};
@@ -86,10 +86,10 @@ type Scene = fn(&Stage);
 /// A worker that sleeps before it marks, while something else happens.
 fn sleeping(stage: &Stage, meanwhile: impl FnOnce()) {
     let mut command = stage.faulty(stage.site.performing(&["--once", "--threads", "1"]));
-    let mut worker = command.env("WRITKEEPER_PAUSE_AT", "execute.mark.before").spawn().unwrap();
+    let mut worker = stage.site.pausing(&mut command, "execute.mark.before").spawn().unwrap();
     until_stopped(&worker);
     meanwhile();
-    signal(&worker, "-CONT");
+    stage.site.wake(&worker);
     worker.wait().unwrap();
 }
 

@@ -125,6 +125,18 @@ impl Site {
         command
     }
 
+    /// Lets a command stop at a point; one at a time.
+    pub fn pausing<'c>(&self, command: &'c mut Command, point: &str) -> &'c mut Command {
+        let _ = std::fs::remove_file(self.path("awake"));
+        command.env("WRITKEEPER_PAUSE_AT", point).env("WRITKEEPER_PAUSE_UNTIL", self.path("awake"))
+    }
+
+    /// Lets a stopped process go on.
+    pub fn wake(&self, child: &Child) {
+        std::fs::write(self.path("awake"), "").unwrap();
+        assert!(Command::new("kill").args(["-CONT", &child.id().to_string()]).status().unwrap().success());
+    }
+
     /// Decides these keys with one process and logs what it said; how many it answered.
     pub fn decide(&self, mut command: Command, keys: &[&str], text: impl Fn(&str) -> String) -> (usize, Output) {
         let began = now();
@@ -222,10 +234,6 @@ impl Site {
         }
         counters
     }
-}
-
-pub fn signal(child: &Child, name: &str) {
-    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
 }
 
 /// A proposal whose order is its key.

@@ -168,7 +168,8 @@ pub fn settled(history: &History, broken: &mut Vec<Broken>) {
     for (intent, state) in final_states(history) {
         let is_asked = asked.get(intent.as_str()).copied().unwrap_or(false);
         let ended = matches!(state.as_str(), "SUCCEEDED" | "FAILED" | "CANCELLED" | "ABANDONED");
-        if !ended && !(state == "IN_DOUBT" && is_asked) {
+        let waits = state == "IN_DOUBT" && is_asked;
+        if !ended && !waits {
             broken.push(("I24", format!("{intent} was left {state}, and nobody was asked")));
         }
     }
