@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 const IN_FLIGHT: [usize; 3] = [1, 64, 512];
 
 /// Turns that raw rows and decisions take, a quarter of a figure's time each.
-const TURNS: usize = 9;
+pub(super) const TURNS: usize = 9;
 
 /// Agents that share the load; one alone would be held to its share of a batch.
 const AGENTS: usize = 8;
@@ -142,7 +142,7 @@ fn proposal(number: u64, keys: Keys) -> String {
 }
 
 /// A runtime under load: so many in flight, and what counts was answered, so it is durable.
-struct Load {
+pub(super) struct Load {
     runtime: Runtime,
     in_flight: usize,
     keys: Keys,
@@ -154,14 +154,14 @@ struct Load {
 }
 
 impl Load {
-    fn start(path: &Path, in_flight: usize, keys: Keys) -> anyhow::Result<Load> {
+    pub(super) fn start(path: &Path, in_flight: usize, keys: Keys) -> anyhow::Result<Load> {
         let runtime = start(path)?;
         let size_before = size(path)?;
         Ok(Load { runtime, in_flight, keys, number: 0, waiting: VecDeque::new(), times: Vec::new(), size_before })
     }
 
     /// Decides for so long and waits for the last answers; says how many there were a second.
-    fn run(&mut self, time: Duration) -> anyhow::Result<f64> {
+    pub(super) fn run(&mut self, time: Duration) -> anyhow::Result<f64> {
         let (started, before) = (Instant::now(), self.times.len());
         while started.elapsed() < time {
             while self.waiting.len() < self.in_flight {
@@ -210,13 +210,13 @@ impl Load {
 }
 
 /// Decides for so long, so many in flight.
-pub(super) fn decisions(path: &Path, in_flight: usize, budget: Duration, keys: Keys) -> anyhow::Result<Value> {
+fn decisions(path: &Path, in_flight: usize, budget: Duration, keys: Keys) -> anyhow::Result<Value> {
     let mut load = Load::start(path, in_flight, keys)?;
     let rate = load.run(budget)?;
     load.finish(path, rate)
 }
 
-fn median(mut rates: Vec<f64>) -> f64 {
+pub(super) fn median(mut rates: Vec<f64>) -> f64 {
     rates.sort_unstable_by(f64::total_cmp);
     rates.get(rates.len() / 2).copied().unwrap_or_default()
 }
