@@ -9,7 +9,9 @@ const LINES: [usize; 3] = [1, 10, 40];
 /// Long enough to fill a small disk soon.
 fn text(number: usize) -> (String, String) {
     let key = format!("{number}-{}", "x".repeat(100));
-    let args = proposal(&key, "keyed", &"y".repeat(6_000), 500);
+    // The store packs what repeats itself.
+    let noise = |place: usize| format!("{:06x}", (place + number).wrapping_mul(2_654_435_761) >> 5 & 0xff_ffff);
+    let args = proposal(&key, "keyed", &(0..1_000).map(noise).collect::<String>(), 500);
     (key, args)
 }
 
