@@ -1,5 +1,6 @@
 //! One HTTP request at a time: no redirects, no proxies from the environment, bounded in time and size.
 
+use runtime::crash::around;
 use std::net::SocketAddr;
 use std::time::Duration;
 use ureq::config::Config;
@@ -42,7 +43,8 @@ impl HttpClient {
             .user_agent("writkeeper")
             .build();
         let agent = Agent::with_parts(config, DefaultConnector::default(), Pinned(self.pinned.clone()));
-        let sent = agent.post(address).header("content-type", "application/json").send(body);
+        let request = agent.post(address).header("content-type", "application/json");
+        let sent = around("advice.send", || request.send(body));
         let mut response = sent.map_err(|error| self.problem(&error))?;
         let status = response.status().as_u16();
         let limit = u64::try_from(self.answer_bytes_max).unwrap_or(u64::MAX);

@@ -8,6 +8,7 @@ mod fuzz;
 mod measure;
 mod process;
 mod repository;
+mod seeded;
 mod soak;
 mod suite;
 mod tidy;
@@ -21,6 +22,7 @@ cargo xtask <task>
   test                           everything that must hold before a change is shared
   tidy                           the house rules a compiler does not know
   deps                           the dependency arrow and the licences
+  bugs                           switches known faults on; each must be caught by a test
   console [--bless]              runs the console blocks of README.md and docs/guide
   docs [--check]                 writes docs/reference (--check: only compares)
   fuzz [--seconds N] [target]    fuzzes, guided by coverage where cargo-fuzz is installed
@@ -53,6 +55,7 @@ fn run(words: &[&str]) -> Result<bool> {
         ["test"] => suite::run(),
         ["tidy"] => tidy::run(),
         ["deps"] => deps::run(),
+        ["bugs"] => seeded::run(),
         ["console"] => console::run(console::Mode::Compare),
         ["console", "--bless"] => console::run(console::Mode::Bless),
         ["docs"] => docs::run(docs::Mode::Write),
