@@ -3,7 +3,8 @@
 //! `fake_provider LOG` prints its port. The address says how it behaves: `/CLASS/HOW`, where CLASS is keyed (recognises
 //! keys), fenced (refuses smaller fences) or opaque (neither), and HOW is `ok`, `hang` (applies, then never answers the
 //! first), `lost` (applies, then drops the first), `slow` (applies, answers the first after a while), `error` (500 to the
-//! first), `refuse` (422), `late` (applies the first only after someone asked whether it did), `away` (redirects).
+//! first), `refuse` (422), `late` (applies the first only after someone asked whether it did), `away` (redirects). As
+//! `/advice` it is a validator that has nothing against anything.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop loudly")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,9 @@ fn main() {
 impl Provider {
     fn serve(&self, stream: &TcpStream) {
         let Some(asked) = read(stream) else { return };
+        if asked.class == "advice" {
+            return answer(stream, 200, "{\"verdict\":\"pass\",\"version\":\"1\"}");
+        }
         let first = {
             let mut state = self.state.lock().unwrap();
             let seen = state.seen.entry(asked.key.clone()).or_default();

@@ -1,6 +1,6 @@
 //! Files that are there in full or not at all, after a crash too.
 
-use runtime::crash::crash_point;
+use runtime::crash::around;
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -16,14 +16,10 @@ pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
     let beside = folder.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
     let _ = std::fs::remove_file(&beside);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
-    crash_point("signer.before_write");
-    file.write_all(bytes)?;
-    crash_point("signer.before_fsync");
-    synced(&file, &beside);
-    crash_point("signer.before_rename");
-    std::fs::rename(&beside, path)?;
-    crash_point("signer.after_rename");
-    synced(&File::open(folder)?, folder);
+    around("file.write", || file.write_all(bytes))?;
+    synced("file.sync", &file, &beside);
+    around("file.rename", || std::fs::rename(&beside, path))?;
+    synced("file.sync_folder", &File::open(folder)?, folder);
     Ok(())
 }
 
@@ -42,9 +38,9 @@ pub fn random_seed() -> Result<[u8; 32], Error> {
     Ok(seed)
 }
 
-fn synced(file: &File, path: &Path) {
+fn synced(step: &str, file: &File, path: &Path) {
     let failed = std::env::var_os("WRITKEEPER_FSYNC_FAILS").filter(|_| cfg!(feature = "bugs"));
-    let outcome = if failed.is_some() { Err(Error::other("made to fail")) } else { file.sync_all() };
+    let outcome = if failed.is_some() { Err(Error::other("made to fail")) } else { around(step, || file.sync_all()) };
     if let Err(error) = outcome {
         let _ = writeln!(std::io::stderr(), "error: `{}` cannot be brought to the disk: {error}", path.display());
         std::process::abort();

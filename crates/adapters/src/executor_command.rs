@@ -4,6 +4,7 @@
 
 use kernel::ids::Digest;
 use kernel::json::Json;
+use runtime::crash::around;
 use runtime::ports::executor::{Attempt, Executor, Observation};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{Read, Write};
@@ -42,7 +43,7 @@ impl Executor for CommandExecutor {
         command.env("WRITKEEPER_KEY", &attempt.key).env("WRITKEEPER_INTENT", &attempt.intent);
         command.env("WRITKEEPER_EPOCH", attempt.epoch.to_string());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        match command.spawn() {
+        match around("command.spawn", || command.spawn()) {
             Ok(child) => watch(child, attempt, begin),
             Err(error) => Observation::negative(format!("`{program}` did not start: {}", error.kind())),
         }

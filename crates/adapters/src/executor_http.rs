@@ -7,6 +7,7 @@ use kernel::bugs::{self, Bug};
 use kernel::contract::EffectClass;
 use kernel::ids::Digest;
 use kernel::json::{Json, Object};
+use runtime::crash::around;
 use runtime::ports::executor::{Attempt, Executor, Observation};
 use std::fmt;
 use std::io::Read;
@@ -119,7 +120,7 @@ impl HttpExecutor {
             .build();
         let resolver = Checked { ranges: self.ranges.clone() };
         let agent = Agent::with_parts(config, DefaultConnector::default(), resolver);
-        match agent.run(request) {
+        match around("http.send", || agent.run(request)) {
             Ok(mut response) => {
                 let status = response.status().as_u16();
                 let mut body = Vec::new();

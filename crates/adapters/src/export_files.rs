@@ -7,6 +7,7 @@ use kernel::ledger::edge::{Edge, Tile};
 use kernel::ledger::export::{Exported, Header, read_body_line, read_entry_line};
 use kernel::ledger::merkle::{HASH_BYTES, TreeHash};
 use kernel::ledger::tile_path::{TILE_WIDTH, TileKind, TilePath};
+use runtime::crash::around;
 use runtime::export;
 use runtime::ports::store::Reader;
 use runtime::seal::SealFault;
@@ -119,8 +120,8 @@ fn write_file(path: &Path, reader: &mut dyn Reader, header: &Header) -> Result<(
     let mut output = BufWriter::with_capacity(1 << 20, file);
     export::lines(reader, header, &mut |line| output.write_all(line.as_bytes()).map_err(unwritten))?;
     let file = output.into_inner().map_err(|error| fault(unwritten(error.into_error())))?;
-    file.sync_all().map_err(unwritten).map_err(fault)?;
-    std::fs::rename(&beside, path).map_err(unwritten).map_err(fault)
+    around("export.sync", || file.sync_all()).map_err(unwritten).map_err(fault)?;
+    around("export.rename", || std::fs::rename(&beside, path)).map_err(unwritten).map_err(fault)
 }
 
 /// Writes one file of a folder; the same bytes may be written again.
@@ -133,8 +134,8 @@ pub fn write_part(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> 
     }
     // A reader must never see half a tile.
     let beside = folder.join(format!(".part-{}", std::process::id()));
-    std::fs::write(&beside, bytes)?;
-    std::fs::rename(&beside, path)
+    around("part.write", || std::fs::write(&beside, bytes))?;
+    around("part.rename", || std::fs::rename(&beside, path))
 }
 
 struct Lines {

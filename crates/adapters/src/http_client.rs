@@ -1,5 +1,6 @@
 //! One HTTP request at a time: no redirects, no proxies from the environment, bounded in time and size.
 
+use runtime::crash::around;
 use std::net::SocketAddr;
 use std::time::Duration;
 use ureq::config::Config;
@@ -31,7 +32,8 @@ pub struct HttpAnswer {
 impl HttpClient {
     /// Posts JSON. The error completes "there is no answer: …".
     pub fn post_json(&self, address: &str, body: &[u8]) -> Result<HttpAnswer, String> {
-        self.answered(self.agent().post(address).header("content-type", "application/json").send(body))
+        let request = self.agent().post(address).header("content-type", "application/json");
+        self.answered(around("advice.send", || request.send(body)))
     }
 
     /// Fetches an address. The error completes "there is no answer: …".

@@ -45,6 +45,7 @@ impl RawSqlite {
                     statement.execute((index, &self.body)).map_err(fault)?;
                 }
             }
+            // no crash point: a figure is measured, and nothing is kept
             transaction.commit().map_err(fault)?;
             self.rows = end;
         }

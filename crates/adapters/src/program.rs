@@ -1,5 +1,6 @@
 //! Running a program: never a shell, a bare environment, bounded output, and an end for all of its children.
 
+use runtime::crash::around;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt as _;
@@ -32,7 +33,8 @@ pub fn run(words: &[String], env: &[String], input: &[u8], limits: Limits) -> Re
     let named = env.iter().map(String::as_str).chain(["PATH"]);
     command.envs(named.filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-    let child = command.spawn().map_err(|error| format!("`{program}` cannot be started: {}", error.kind()))?;
+    let child = around("program.spawn", || command.spawn());
+    let child = child.map_err(|error| format!("`{program}` cannot be started: {}", error.kind()))?;
     let mut running = Running { child, ended: false };
     let output = talk(&mut running.child, input, deadline, limits)?;
     running.end(deadline, limits)?;

@@ -5,6 +5,7 @@
 //! KEYID.key          a private key, readable by its owner only
 //! signed             what was stated last; it is there from the first key on, so that a lost one is noticed
 //! checkpoints/SIZE   checkpoints that were published on request
+//! keyring.next       the keyring of a log that is about to follow this one
 //! earlier/N/         the keyring and checkpoints of a log that a discontinuity ended
 //! ```
 
@@ -16,7 +17,7 @@ use kernel::ledger::keys::{KeyId, NoteSigner, VerifierKey};
 use kernel::ledger::merkle::TreeHash;
 use kernel::ledger::note::Note;
 use kernel::ledger::publish::{History, may_sign};
-use runtime::crash::crash_point;
+use runtime::crash::around;
 use runtime::ports::signer::{Signer, SignerFault, Stated};
 use std::fs::File;
 use std::io::ErrorKind;
@@ -25,6 +26,9 @@ use std::path::{Path, PathBuf};
 
 /// The first line of `signed`.
 const FORMAT: &str = "writkeeper/signer/v1";
+
+/// The keyring of a log that is about to follow.
+const NEXT_KEYRING: &str = "keyring.next";
 
 /// Largest file that is read here.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -84,10 +88,18 @@ impl FileSigner {
         let damaged = |name: &str, problem: &str| {
             SignerFault::Unavailable(format!("`{}` {problem}", folder.join(name).display()))
         };
-        let keyring = Keyring::parse(&read(&folder.join("keyring"))?);
-        let keyring = keyring.map_err(|problem| damaged("keyring", &problem.to_string()))?;
+        let keyring = || {
+            let keyring = Keyring::parse(&read(&folder.join("keyring"))?);
+            keyring.map_err(|problem| damaged("keyring", &problem.to_string()))
+        };
+        let mut kept = keyring()?;
         let (from, stated) = parse_signed(&read(&folder.join("signed"))?)
             .ok_or_else(|| damaged("signed", "cannot be read: what was signed last is not known"))?;
+        if matches!(&stated, Stated::Declared(declared) if declared.origin() != kept.origin()) {
+            put_next_keyring_in_force(folder)?;
+            kept = keyring()?;
+        }
+        let keyring = kept;
         let mut secrets = Vec::new();
         for period in keyring.periods().iter().filter(|period| period.last.is_none()) {
             secrets.push(secret(folder, &period.key)?);
@@ -132,31 +144,31 @@ impl FileSigner {
     }
 
     /// Ends this log and starts another one, whose first entry is the declaration at this index of the ledger.
+    ///
+    /// Until `signed` is replaced, the old log is in force, and all of this can be done again. From then on the new one
+    /// is, and whoever opens the folder next finishes it.
     pub fn follow(self, declared: &Discontinuity, from: u64) -> Result<FileSigner, SignerFault> {
-        let earlier = self.folder.join("earlier");
-        private_folder(&earlier).map_err(|error| unavailable(&earlier, error))?;
-        let number = self.earlier().len();
-        let place = earlier.join(number.to_string());
-        private_folder(&place).map_err(|error| unavailable(&place, error))?;
-        let moved = |name: &str| {
-            let (old, new) = (self.folder.join(name), place.join(name));
-            match std::fs::rename(&old, &new) {
-                Err(error) if error.kind() != ErrorKind::NotFound => Err(unavailable(&old, error)),
-                _ => Ok(()),
-            }
-        };
+        let place = self.folder.join("earlier").join(self.earlier().len().to_string());
+        let checkpoints = place.join("checkpoints");
+        for folder in [&self.folder.join("earlier"), &place, &checkpoints] {
+            private_folder(folder).map_err(|error| unavailable(folder, error))?;
+        }
         write(&place.join("from"), self.from.to_string().as_bytes(), 0o600)?;
-        moved("checkpoints")?;
+        for note in self.published()? {
+            let size = Checkpoint::parse(note.text()).map_or(0, |checkpoint| checkpoint.size());
+            write(&checkpoints.join(size.to_string()), note.to_string().as_bytes(), 0o644)?;
+        }
+        write(&place.join("signed"), read(&self.folder.join("signed"))?.as_bytes(), 0o600)?;
+        write(&place.join("keyring"), self.keyring.to_string().as_bytes(), 0o644)?;
         let secret = fresh_key(declared.origin())?;
         let keyring =
             Keyring::new(secret.verifier()).map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
         let (secrets, stated) = (vec![secret], Stated::Declared(declared.clone()));
-        moved("keyring")?;
-        moved("signed")?;
         let next = FileSigner { keyring, secrets, stated, from, ..self };
         next.keep_secrets()?;
+        write(&next.folder.join(NEXT_KEYRING), next.keyring.to_string().as_bytes(), 0o644)?;
         next.keep_stated(&next.stated)?;
-        next.keep_keyring(&next.keyring)?;
+        put_next_keyring_in_force(&next.folder)?;
         Ok(next)
     }
 
@@ -168,9 +180,11 @@ impl FileSigner {
         write(&folder.join(self.stated.size().to_string()), note.to_string().as_bytes(), 0o644)
     }
 
-    /// Published checkpoints, the smallest first.
+    /// Published checkpoints, the smallest first. Those of a log that ended may still lie there.
     pub fn published(&self) -> Result<Vec<Note>, SignerFault> {
-        published_in(&self.folder)
+        let mut notes = published_in(&self.folder)?;
+        notes.retain(|note| Checkpoint::parse(note.text()).is_ok_and(|own| own.origin() == self.keyring.origin()));
+        Ok(notes)
     }
 
     /// Logs that ended: where they started, their keys and checkpoints, the oldest first.
@@ -190,9 +204,18 @@ impl FileSigner {
         &self.secrets
     }
 
+    /// Folders of logs that ended. What a discontinuation that died wrote about the log in force is none of them.
     fn earlier(&self) -> Vec<PathBuf> {
         let all = (0..).map(|number: u32| self.folder.join("earlier").join(number.to_string()));
-        all.take_while(|folder| folder.join("keyring").exists()).collect()
+        let is_of_this_log = |path: &Path| {
+            let keyring = read(path).ok().and_then(|text| Keyring::parse(&text).ok());
+            keyring.is_some_and(|keyring| keyring.origin() == self.keyring.origin())
+        };
+        let has_ended = |folder: &PathBuf| {
+            let keyring = folder.join("keyring");
+            keyring.exists() && !is_of_this_log(&keyring)
+        };
+        all.take_while(has_ended).collect()
     }
 
     fn keep_secrets(&self) -> Result<(), SignerFault> {
@@ -206,8 +229,7 @@ impl FileSigner {
     }
 
     fn keep_keyring(&self, keyring: &Keyring) -> Result<(), SignerFault> {
-        crash_point("keys.before_rename");
-        write(&self.folder.join("keyring"), keyring.to_string().as_bytes(), 0o644)
+        around("keys.keep", || write(&self.folder.join("keyring"), keyring.to_string().as_bytes(), 0o644))
     }
 
     fn keep_stated(&self, stated: &Stated) -> Result<(), SignerFault> {
@@ -259,6 +281,12 @@ impl Signer for FileSigner {
         }
         Ok(note)
     }
+}
+
+/// The last step of a discontinuation.
+fn put_next_keyring_in_force(folder: &Path) -> Result<(), SignerFault> {
+    let (next, keyring) = (folder.join(NEXT_KEYRING), folder.join("keyring"));
+    around("signer.move", || std::fs::rename(&next, &keyring)).map_err(|error| unavailable(&next, error))
 }
 
 fn parse_signed(text: &str) -> Option<(u64, Stated)> {

@@ -26,6 +26,7 @@ use kernel::time::Instant;
 use kernel::world::KeySet;
 use log::Log;
 use queue::Queue;
+use runtime::crash::{around, commit_is_doubted};
 use runtime::ports::clock::{Clock, decision_instant};
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Records, RecordsFold, Store, StoreFault};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
@@ -148,7 +149,13 @@ impl Store for SqliteStore {
         if !self.is_known {
             save::forget_old_writers(&transaction)?;
         }
-        transaction.commit().map_err(commit_fault)?;
+        if commit_is_doubted("before") {
+            return Err(StoreFault::Ambiguous("made to fail before the commit".to_owned()));
+        }
+        around("store.transact", || transaction.commit()).map_err(commit_fault)?;
+        if commit_is_doubted("after") {
+            return Err(StoreFault::Ambiguous("made to fail after the commit".to_owned()));
+        }
         drop(turn);
         self.is_known = true;
         hot.take_over(changes);
@@ -174,7 +181,7 @@ impl Store for SqliteStore {
         }
         // A commit whose last sync failed may lie complete in the log, and a crash would revive it: write over it.
         save::fence(&transaction, batch)?;
-        transaction.commit().map_err(commit_fault)?;
+        around("store.fence", || transaction.commit()).map_err(commit_fault)?;
         Ok(false)
     }
 
@@ -185,10 +192,9 @@ impl Store for SqliteStore {
         let transaction =
             Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(start_fault)?;
         let erased = save::erase(&transaction, from, to)?;
-        transaction.commit().map_err(commit_fault)?;
-        self.connection
-            .execute_batch("PRAGMA secure_delete = FAST; PRAGMA wal_checkpoint(TRUNCATE);")
-            .map_err(fault)?;
+        around("store.erase", || transaction.commit()).map_err(commit_fault)?;
+        let truncate = "PRAGMA secure_delete = FAST; PRAGMA wal_checkpoint(TRUNCATE);";
+        around("store.truncate", || self.connection.execute_batch(truncate)).map_err(fault)?;
         Ok(erased)
     }
 

@@ -301,28 +301,6 @@ fn an_agent_with_a_key_must_sign_and_every_forgery_has_its_code() {
 }
 
 #[test]
-fn a_crash_anywhere_while_sealing_is_a_restart() {
-    let mut survived = Vec::new();
-    for point in runtime::crash::CRASH_POINTS {
-        let desk = Desk::decided(3);
-        let at = [("WRITKEEPER_CRASH_AT", *point)];
-        let arguments = match *point {
-            "erase.after_record" => "ledger erase --from 3 --to 4 --because test --store s.db",
-            _ => "ledger export --store s.db --out tiles/",
-        };
-        let output = desk.run_with(arguments, "", &at);
-        if output.status.code().is_some() {
-            println!("skipped: built without faults");
-            return;
-        }
-        desk.says("ledger export --store s.db --out l.export", 0);
-        desk.says("verify l.export", 0);
-        survived.push(*point);
-    }
-    println!("{} crash points: {}", survived.len(), survived.join(", "));
-}
-
-#[test]
 fn a_disk_that_does_not_sync_ends_the_process() {
     let desk = Desk::decided(3);
     desk.says("ledger checkpoint --store s.db", 0);

@@ -93,6 +93,14 @@ bugs! {
     AnswerUnbound = "answer_unbound",
     /// A bound may be amended beyond its ceiling.
     AmendmentUnbounded = "amendment_unbounded",
+    /// What is over is judged by when it was made, not by when it is decided.
+    ExpiryAtCreation = "expiry_at_creation",
+    /// A commit that may have happened is simply tried again.
+    AmbiguousRetried = "ambiguous_retried",
+    /// What was read before the lock is believed after it.
+    RowsOlderThanLock = "rows_older_than_lock",
+    /// A record's index comes from a counter that no rollback takes back.
+    IndexFromSequence = "index_from_sequence",
     /// Outcomes and starts are taken under any epoch.
     NoFence = "no_fence",
     /// Nothing is marked before the first byte is sent.

@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides whether something may be tried again: the kernel does, when it is asked what time does.
 
+use crate::crash::around;
 use crate::ports::clock::Clock;
 use crate::ports::executor::{Attempt, Executor, Observation};
 use crate::ports::store::StoreFault;
@@ -163,7 +164,7 @@ impl Shared<'_> {
         if row.due().is_none_or(|due| due >= now) {
             return Ok(false);
         }
-        let answered = self.runtime.change(Actor::Kernel, Act::ExpireIntents).wait();
+        let answered = around("execute.recover", || self.runtime.change(Actor::Kernel, Act::ExpireIntents).wait());
         // What the store did not take now it may take in the next round.
         Ok(answered.body.get("called_off").and_then(|count| count.as_number()?.to_i64()).unwrap_or(0) > 0)
     }
@@ -229,7 +230,8 @@ impl Shared<'_> {
         let lease = self.options.lease.max(longer(timeout));
         let begin = std::time::Instant::now();
         let (intent, worker) = (name.to_owned(), self.options.worker.clone());
-        let claimed = self.runtime.change(Actor::Kernel, Act::Claim { intent, worker, lease }).wait();
+        let claim = Act::Claim { intent, worker, lease };
+        let claimed = around("execute.claim", || self.runtime.change(Actor::Kernel, claim).wait());
         let epoch = claimed.body.get("epoch").and_then(|epoch| epoch.as_number()?.to_i64());
         let epoch = u64::try_from(epoch.filter(|_| claimed.answer.verdict == Verdict::Accept)?).ok()?;
         // What is performed is what the store holds now, and the kernel compares it with what was accepted.
@@ -237,7 +239,7 @@ impl Shared<'_> {
         let running = row.running.as_ref()?;
         let executor = self.performers.of(&running.order).ok()?;
         let start = Act::Start { intent: name.to_owned(), epoch, attempt: running.digest() };
-        let started = self.runtime.change(Actor::Kernel, start).wait();
+        let started = around("execute.mark", || self.runtime.change(Actor::Kernel, start).wait());
         if started.answer.verdict != Verdict::Accept {
             return state_of(&started);
         }
@@ -249,7 +251,7 @@ impl Shared<'_> {
             // Someone else may have it by now; nothing was sent.
             Observation::negative("not sent: the lease was nearly over")
         } else {
-            executor.perform(&Attempt {
+            let attempt = Attempt {
                 intent: name.to_owned(),
                 order: running.order.clone(),
                 params: running.params(),
@@ -259,7 +261,8 @@ impl Shared<'_> {
                 class: running.class(),
                 doubted: row.is_doubted(),
                 deadline: std::time::Duration::from_micros(u64::try_from(deadline).unwrap_or(0)),
-            })
+            };
+            around("execute.send", || executor.perform(&attempt))
         };
         self.record(name, epoch, observation)
     }
@@ -272,7 +275,7 @@ impl Shared<'_> {
         };
         let act = Act::Outcome { intent: name.to_owned(), epoch, observed, digest, detail };
         for attempt in 0..RECORDED_MAX {
-            let answered = self.runtime.change(Actor::Kernel, act.clone()).wait();
+            let answered = around("execute.record", || self.runtime.change(Actor::Kernel, act.clone()).wait());
             // Recorded twice, the second is late evidence for the same end.
             if answered.at.is_some() {
                 return state_of(&answered);

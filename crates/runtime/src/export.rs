@@ -1,6 +1,6 @@
 //! A ledger as one file or as a folder of tiles, for whoever wants to check it without us.
 
-use crate::crash::crash_point;
+use crate::crash::around;
 use crate::ports::store::{Reader, StoredRecord};
 use crate::seal::{SealFault, page, tiles};
 use kernel::ledger::checkpoint::Checkpoint;
@@ -57,9 +57,9 @@ pub fn files(reader: &mut dyn Reader, header: &Header, write: &mut WriteFile<'_>
             write(&format!("{folder}{}", bodies_path(path)), text.as_bytes()).map_err(unwritten)?;
             start += records.len() as u64;
         }
-        crash_point("publish.before_checkpoint");
         if let Some(note) = log.checkpoints.last() {
-            write(&format!("{folder}checkpoint"), note.to_string().as_bytes()).map_err(unwritten)?;
+            let name = format!("{folder}checkpoint");
+            around("publish.checkpoint", || write(&name, note.to_string().as_bytes())).map_err(unwritten)?;
         }
     }
     write("export", header.to_lines().as_bytes()).map_err(unwritten)

@@ -20,6 +20,8 @@ mod runtime;
 pub mod seal;
 pub mod sealing;
 mod sequencer;
+#[cfg(feature = "bugs")]
+pub mod simulation;
 mod tick;
 pub mod verify;
 

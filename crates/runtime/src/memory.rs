@@ -13,17 +13,37 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What a row is kept as: its text, when it is due, and the record that wrote it.
+/// What a row is kept as: as a store with a disk would read it, when it is due, and the record that wrote it.
 #[derive(Clone, Debug)]
 struct Kept {
-    text: String,
+    row: Read,
     due: Option<Instant>,
     record: u64,
+}
+
+/// A row after it went through its text. That is done once, when it is written: rows are read far more often.
+#[derive(Clone, Debug)]
+enum Read {
+    Whole(Row),
+    /// The answer to a key stands in the record; the row has what it was asked for.
+    Answered(Option<Digest>),
+    Damaged,
+}
+
+impl Read {
+    fn of(kind: Kind, text: &str) -> Read {
+        if kind == Kind::Idempotency {
+            return Read::Answered(Digest::parse(text));
+        }
+        Row::from_stored(kind, text).map_or(Read::Damaged, Read::Whole)
+    }
 }
 
 #[derive(Debug, Default)]
 struct State {
     rows: BTreeMap<Key, Kept>,
+    /// What of them is due, soonest first.
+    due: BTreeSet<(Arc<str>, Kind, Instant, Key)>,
     ledger: Vec<StoredRecord>,
     last: Option<Instant>,
     batches: BTreeSet<BatchId>,
@@ -61,9 +81,11 @@ impl State {
     fn read(&self, key: &Key) -> Result<Option<Row>, StoreFault> {
         let Some(kept) = self.rows.get(key) else { return Ok(None) };
         let damaged = || StoreFault::Corrupt(format!("{:?} cannot be read", key.entity));
-        if key.entity.kind() != Kind::Idempotency {
-            return Row::from_stored(key.entity.kind(), &kept.text).map(Some).ok_or_else(damaged);
-        }
+        let fingerprint = match &kept.row {
+            Read::Whole(row) => return Ok(Some(row.clone())),
+            Read::Damaged => return Err(damaged()),
+            Read::Answered(fingerprint) => fingerprint.ok_or_else(damaged)?,
+        };
         let record = usize::try_from(kept.record).ok().and_then(|index| self.ledger.get(index)).ok_or_else(damaged)?;
         // Erased on purpose: whoever asks again can have no answer, everyone else can.
         let Some(body) = &record.body else {
@@ -71,16 +93,28 @@ impl State {
         };
         let json = Some(body).and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
         let answer = json.as_ref().and_then(Answer::from_record).ok_or_else(damaged)?;
-        let fingerprint = Digest::parse(&kept.text).ok_or_else(damaged)?;
         Ok(Some(Row::Idempotency(Box::new(StoredAnswer { fingerprint, answer }))))
     }
 
-    fn due(&self, tenant: &str, kind: Kind, until: Option<Instant>, limit: usize) -> Vec<Key> {
-        let of_kind = self.rows.iter().filter(|(key, _)| *key.tenant == *tenant && key.entity.kind() == kind);
-        let mut due: Vec<(Instant, &Key)> = of_kind.filter_map(|(key, kept)| Some((kept.due?, key))).collect();
-        due.sort();
-        let in_time = due.into_iter().filter(|(at, _)| until.is_none_or(|until| *at <= until));
-        in_time.take(limit).map(|(_, key)| key.clone()).collect()
+    fn due(&self, tenant: &Arc<str>, kind: Kind, until: Option<Instant>, limit: usize) -> Vec<Key> {
+        let first = Key { tenant: tenant.clone(), entity: Entity::Tenant };
+        let from = (tenant.clone(), kind, Instant::from_micros(i64::MIN), first);
+        let of_kind = self.due.range(from..).take_while(|(of, what, ..)| of == tenant && *what == kind);
+        let in_time = of_kind.take_while(|(_, _, at, _)| until.is_none_or(|until| *at <= until));
+        in_time.take(limit).map(|(.., key)| key.clone()).collect()
+    }
+
+    fn write(&mut self, key: Key, row: &Row, record: u64) {
+        let kind = key.entity.kind();
+        let (read, due) = (Read::of(kind, &row.to_stored()), row.due());
+        let entry = |at, key: &Key| (key.tenant.clone(), kind, at, key.clone());
+        if let Some(at) = due {
+            self.due.insert(entry(at, &key));
+        }
+        let before = self.rows.insert(key.clone(), Kept { row: read, due, record });
+        if let Some(at) = before.and_then(|before| before.due).filter(|at| due != Some(*at)) {
+            self.due.remove(&entry(at, &key));
+        }
     }
 
     fn load(&self, keys: &KeySet) -> Result<World, StoreFault> {
@@ -120,8 +154,7 @@ impl Store for MemoryStore {
         let first = state.ledger.len() as u64;
         for changed in world.take_changes() {
             let record = first.saturating_add(changed.record as u64);
-            let kept = Kept { text: changed.row.to_stored(), due: changed.row.due(), record };
-            state.rows.insert(changed.key, kept);
+            state.write(changed.key, &changed.row, record);
         }
         for (index, sealed) in (first..).zip(records) {
             state.ledger.push(StoredRecord { index, leaf: sealed.leaf, body: Some((sealed.body, sealed.salt)) });
@@ -176,7 +209,7 @@ impl Reader for MemoryStore {
     fn due(&mut self, tenant: &str, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
         let state = self.lock();
         let mut found = Vec::new();
-        for key in state.due(tenant, kind, Some(until), limit) {
+        for key in state.due(&Arc::from(tenant), kind, Some(until), limit) {
             if let Some(row) = state.read(&key)? {
                 found.push((key, row));
             }

@@ -152,6 +152,7 @@ pub struct PersonAnswer {
 impl Runtime {
     /// Starts the writer on a store.
     pub fn start(store: Box<dyn Store>, options: Options) -> Result<Runtime, StoreFault> {
+        crate::crash::switch_on_wanted_fault();
         let contracts = Contracts::new(store.reader()?, options.strangers.clone())?;
         let lanes = Arc::new(Lanes::new(options.bounds));
         let serving = lanes.clone();

@@ -3,7 +3,7 @@
 //! A decision never waits for this and knows nothing of it. Everything here is a function of the rows of the ledger, so
 //! whatever a crash interrupts is simply done again.
 
-use crate::crash::crash_point;
+use crate::crash::around;
 use crate::mint::Minted;
 use crate::ports::signer::{Signer, SignerFault, Stated};
 use crate::ports::store::{BatchId, Reader, Store, StoreFault, StoredRecord};
@@ -105,10 +105,7 @@ impl Seal {
         }
         let next = Checkpoint::new(signer.keyring().origin(), self.frontier.size(), self.frontier.root());
         let next = next.map_err(|problem| StoreFault::Corrupt(problem.to_string()))?;
-        crash_point("seal.before_sign");
-        let note = signer.sign(next, &proof).map_err(SealFault::Signer)?;
-        crash_point("seal.after_sign");
-        Ok(note)
+        around("seal.sign", || signer.sign(next, &proof)).map_err(SealFault::Signer)
     }
 
     /// Proof that the tree of `size` entries continues the one of `last`.
@@ -199,8 +196,7 @@ pub fn tiles(
         let index = start / u64::from(TILE_WIDTH);
         let path = TilePath::new(TileKind::Entries, index, leaves.len() as u16);
         let path = path.ok_or_else(|| refused("the ledger is full".to_owned()))?;
-        crash_point("publish.before_tile");
-        publish(&Tile { path, bytes }).map_err(refused)?;
+        around("publish.tile", || publish(&Tile { path, bytes })).map_err(refused)?;
         for leaf in leaves {
             let filled = edge.append(TreeHash::of_leaf(leaf)).map_err(|full| refused(full.to_string()))?;
             filled.iter().try_for_each(&mut *publish).map_err(refused)?;

@@ -1,10 +1,12 @@
 //! The writer: one thread that carries batches into transactions and hands answers out after the commit only.
 
 use crate::answer_slot::Giver;
+use crate::crash::around;
 use crate::lanes::{Lane, Lanes};
 use crate::mint::Minted;
 use crate::ports::store::{BatchId, Records, Store, StoreFault};
 use kernel::apply::apply;
+use kernel::bugs::{self, Bug};
 use kernel::command::{Command, RefusedInput};
 use kernel::finding::{Finding, Gate};
 use kernel::ids::Digest;
@@ -139,6 +141,7 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
                 }
                 std::thread::sleep(Duration::from_millis(u64::from(conflicts) * 3));
             }
+            Ok(Err(StoreFault::Ambiguous(_))) if bugs::on(Bug::AmbiguousRetried) => {}
             Ok(Err(StoreFault::Ambiguous(problem))) => match settled(store, batch) {
                 Some(true) => return hand_out(jobs, outcomes, judged_at),
                 Some(false) if conflicts < CONFLICTS_MAX => conflicts += 1,
@@ -217,7 +220,8 @@ fn hand_out(jobs: Vec<Job>, outcomes: Vec<Outcome>, at: Instant) -> Vec<Job> {
     for (mut job, outcome) in jobs.into_iter().zip(outcomes) {
         match outcome {
             Outcome::Done(done) => {
-                job.giver.give(Reply::Done { done, at, spent: Box::new((job.command, job.keys)) });
+                let spent = Box::new((job.command, job.keys));
+                around("sequencer.answer", || job.giver.give(Reply::Done { done, at, spent }));
             }
             Outcome::Prepare => job.giver.give(Reply::Prepare),
             Outcome::Need(keys) => {

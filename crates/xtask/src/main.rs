@@ -8,6 +8,8 @@ mod fuzz;
 mod measure;
 mod process;
 mod repository;
+mod seeded;
+mod soak;
 mod suite;
 mod tidy;
 
@@ -20,10 +22,13 @@ cargo xtask <task>
   test                           everything that must hold before a change is shared
   tidy                           the house rules a compiler does not know
   deps                           the dependency arrow and the licences
+  bugs                           switches known faults on; each must be caught by a test
   console [--bless]              runs the console blocks of README.md and docs/guide
   docs [--check]                 writes docs/reference (--check: only compares)
   fuzz [--seconds N] [target]    fuzzes, guided by coverage where cargo-fuzz is installed
   measure [--json] [--seed N]    figures of the shell classifier on labelled cases
+  soak [--minutes N] [--seeds N] [--from SEED]
+                                 simulates fresh seeds and prints what that proves
   disguise --seed N [COMMAND]    disguises of a dangerous command, with their class
 ";
 
@@ -50,12 +55,14 @@ fn run(words: &[&str]) -> Result<bool> {
         ["test"] => suite::run(),
         ["tidy"] => tidy::run(),
         ["deps"] => deps::run(),
+        ["bugs"] => seeded::run(),
         ["console"] => console::run(console::Mode::Compare),
         ["console", "--bless"] => console::run(console::Mode::Bless),
         ["docs"] => docs::run(docs::Mode::Write),
         ["docs", "--check"] => docs::run(docs::Mode::Check),
         ["fuzz", options @ ..] => fuzz::run(options),
         ["measure", options @ ..] => measure::run(options),
+        ["soak", options @ ..] => soak::run(options),
         ["disguise", options @ ..] => disguise::run(options),
         [task, ..] => bail!("`{task}` with these options is not a task\n\n{HELP}"),
     }

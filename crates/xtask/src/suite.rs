@@ -4,7 +4,7 @@ mod libtest;
 mod nextest;
 mod tally;
 
-use crate::{console, deps, docs, fuzz, process, repository, tidy};
+use crate::{console, deps, docs, fuzz, process, repository, seeded, tidy};
 use anyhow::Result;
 use std::path::Path;
 use std::process::Command;
@@ -29,7 +29,8 @@ pub fn run() -> Result<bool> {
     one_check(&mut tally, "tidy", tidy::run);
     one_check(&mut tally, "dependencies", deps::run);
     one_check(&mut tally, "reference pages", || docs::run(docs::Mode::Check));
-    run_tests(&root, &mut tally)?;
+    let seeded = run_tests(&root, &mut tally)?;
+    one_check(&mut tally, "seeded bugs", || Ok(seeded.print()));
     run_doc_tests(&root, &mut tally)?;
     run_console(&mut tally);
     one_check(&mut tally, "fuzz", || fuzz::run_blindly(FUZZ_SECONDS, SEED));
@@ -57,11 +58,12 @@ fn clippy(root: &Path) -> Command {
     command
 }
 
-/// Unit and integration tests, by nextest where it is installed.
-fn run_tests(root: &Path, tally: &mut Tally) -> Result<()> {
+/// Unit and integration tests, by nextest where it is installed; says which seeded bugs they caught.
+fn run_tests(root: &Path, tally: &mut Tally) -> Result<seeded::Table> {
     announce("tests");
     let mut command = process::cargo(root);
     command.env("PROPTEST_RNG_SEED", SEED.to_string());
+    let mut seeded = seeded::Table::default();
     let workspace = ["--workspace", "--locked", "--no-fail-fast", "--features", process::FEATURES];
     if process::answers(process::cargo(root).args(["nextest", "--version"])) {
         command.args(["nextest", "run"]).args(workspace);
@@ -69,25 +71,31 @@ fn run_tests(root: &Path, tally: &mut Tally) -> Result<()> {
         // Output of passing tests is needed too: it says what they skipped.
         command.args(["--success-output", "immediate", "--failure-output", "immediate"]);
         let mut reader = nextest::Reader::default();
-        let succeeded = process::each_line(&mut command, |line| show(reader.line(line, tally)))?;
+        let succeeded = process::each_line(&mut command, |line| {
+            seeded.line(line);
+            show(reader.line(line, tally));
+        })?;
         tally.settle("tests", succeeded, reader.is_complete());
     } else {
         command.args(["test", "--lib", "--bins", "--tests"]).args(workspace).args(["--", "--show-output"]);
-        read_libtest(&mut command, "tests", tally)?;
+        read_libtest(&mut command, "tests", tally, &mut seeded)?;
     }
-    Ok(())
+    Ok(seeded)
 }
 
 fn run_doc_tests(root: &Path, tally: &mut Tally) -> Result<()> {
     announce("documentation examples");
     let mut command = process::cargo(root);
     command.args(["test", "--doc", "--workspace", "--locked", "--no-fail-fast", "--features", process::FEATURES]);
-    read_libtest(&mut command, "documentation examples", tally)
+    read_libtest(&mut command, "documentation examples", tally, &mut seeded::Table::default())
 }
 
-fn read_libtest(command: &mut Command, family: &str, tally: &mut Tally) -> Result<()> {
+fn read_libtest(command: &mut Command, family: &str, tally: &mut Tally, seeded: &mut seeded::Table) -> Result<()> {
     let mut reader = libtest::Reader::default();
-    let succeeded = process::each_line(command, |line| show(reader.line(line, tally)))?;
+    let succeeded = process::each_line(command, |line| {
+        seeded.line(line);
+        show(reader.line(line, tally));
+    })?;
     tally.settle(family, succeeded, reader.is_complete());
     Ok(())
 }

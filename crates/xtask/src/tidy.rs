@@ -2,6 +2,7 @@
 //!
 //! To add one: a function in a file under `tidy/`, a line in [`RULES`], rows beside it.
 
+mod crash_points;
 mod function_length;
 mod leftovers;
 mod masked;
@@ -48,6 +49,7 @@ const RULES: &[(&str, Rule)] = &[
     ("trailing-blanks", shape::trailing_blanks),
     ("floats", numbers::floats_in_kernel),
     ("places", places::machine_specific),
+    ("crash-points", crash_points::uncovered),
 ];
 
 /// Prints every broken rule; whether there was none.
@@ -60,6 +62,10 @@ pub fn run() -> Result<bool> {
             println!("{}:{finding}", file.path);
             findings += 1;
         }
+    }
+    for problem in crash_points::undeclared(&files) {
+        println!("{problem}");
+        findings += 1;
     }
     println!("tidy: {} rules over {} files, {findings} findings", RULES.len(), files.len());
     Ok(findings == 0)

@@ -4,6 +4,7 @@ use super::fault::fault;
 use super::hot::HotRows;
 use super::{Head, key, packed, statements};
 use kernel::apply::touched_by_calling_off;
+use kernel::bugs::{self, Bug};
 use kernel::ids::Digest;
 use kernel::json::{Bounds, Json};
 use kernel::outcome::Answer;
@@ -13,6 +14,7 @@ use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer, Wor
 use runtime::ports::store::StoreFault;
 use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, Params};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Keys from which on a look at their range is worth it.
 const RANGE_FROM: usize = 4;
@@ -23,7 +25,16 @@ pub(super) fn head(connection: &Connection) -> Result<Head, StoreFault> {
     let (size, last): (i64, Option<i64>) =
         statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(fault)?;
     let size = u64::try_from(size).map_err(|_| StoreFault::Corrupt("the ledger has a negative size".to_owned()))?;
+    let size = if bugs::on(Bug::IndexFromSequence) { next_of_sequence(size) } else { size };
     Ok(Head { size, last: last.map(Instant::from_micros) })
+}
+
+/// Never the same twice, whether or not the first was used.
+fn next_of_sequence(size: u64) -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let next = NEXT.load(Ordering::SeqCst).max(size);
+    NEXT.store(next + 1, Ordering::SeqCst);
+    next
 }
 
 /// The entities named, and with what is due also what calling it off touches.

@@ -6,6 +6,7 @@
 
 use super::connection;
 use super::fault::fault;
+use runtime::crash::{around, sooner};
 use runtime::ports::store::StoreFault;
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
@@ -48,7 +49,7 @@ struct Second {
 impl Log {
     /// The log of the store in this file.
     pub(super) fn of(path: &Path) -> Log {
-        Log { path: path.to_path_buf(), pages: Arc::default(), seen: 0, from: BEGIN, second: None }
+        Log { path: path.to_path_buf(), pages: Arc::default(), seen: 0, from: sooner(BEGIN), second: None }
     }
 
     /// Watches how long the commits of a connection make the log, in place of what SQLite would do then.
@@ -65,7 +66,7 @@ impl Log {
     pub(super) fn after_commit(&mut self, connection: &Connection) {
         let pages = self.pages.load(Ordering::Relaxed);
         if pages < self.seen {
-            self.from = BEGIN;
+            self.from = sooner(BEGIN);
         }
         self.seen = pages;
         if pages < self.from {
@@ -143,6 +144,7 @@ impl Drop for Second {
 
 /// Takes as much of the log into the file as readers allow, without keeping anybody from anything. Says how much is there.
 fn take(connection: &Connection) -> Result<u64, StoreFault> {
-    let taken: i64 = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(2)).map_err(fault)?;
+    let take = || connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(2));
+    let taken: i64 = around("store.checkpoint", take).map_err(fault)?;
     Ok(u64::try_from(taken).unwrap_or_default())
 }

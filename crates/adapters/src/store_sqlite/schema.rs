@@ -1,6 +1,7 @@
 //! Tables, and how a file of an older version becomes one of this version.
 
 use super::fault::fault;
+use runtime::crash::around;
 use runtime::ports::store::StoreFault;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
@@ -70,7 +71,7 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
     let known = i64::try_from(known).unwrap_or(i64::MAX);
     transaction.execute("UPDATE meta SET value = ?1 WHERE name = 'schema'", [known]).map_err(fault)?;
     is_whole(&transaction)?;
-    transaction.commit().map_err(fault)
+    around("store.migrate", || transaction.commit()).map_err(fault)
 }
 
 /// Whether the file is of this version already; one of a newer version is refused.

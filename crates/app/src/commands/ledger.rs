@@ -14,6 +14,7 @@ use kernel::json::Json;
 use kernel::ledger::checkpoint::Checkpoint;
 use kernel::ledger::export::{CHECKPOINTS_MAX, Header, LogHead};
 use kernel::ledger::note::Note;
+use runtime::crash::around;
 use runtime::export::stated_size;
 use runtime::ports::signer::{Signer, SignerFault, Stated};
 use runtime::ports::store::Reader;
@@ -178,8 +179,7 @@ fn publish_tiles(site: &Site, out: &Path) -> anyhow::Result<()> {
     };
     tiles(site.reader()?.as_mut(), signer.from(), stated_size(&note), &mut publish).map_err(unsealed)?;
     // The checkpoint comes last: whoever reads it finds every tile it speaks of.
-    runtime::crash::crash_point("publish.before_checkpoint");
-    write_part(out, "checkpoint", note.to_string().as_bytes())
+    around("publish.checkpoint", || write_part(out, "checkpoint", note.to_string().as_bytes()))
         .map_err(|error| InvalidData(format!("cannot write into `{}`: {error}", out.display())))?;
     if site.json {
         let members = [("tiles", Json::from(written)), ("checkpoint", checkpoint_json(&note))];

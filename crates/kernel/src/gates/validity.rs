@@ -1,5 +1,6 @@
 //! Validity: neither stale nor from the future nor valid for too long.
 
+use crate::bugs::{self, Bug};
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
 use crate::reasons::Reason;
@@ -25,7 +26,8 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
             .with("now", facts.at.to_string())
             .with("max", ttl_max.to_string())
     };
-    if facts.at > valid_until {
+    let now = if bugs::on(Bug::ExpiryAtCreation) { created_at } else { facts.at };
+    if now > valid_until {
         findings.push(finding(Reason::TtlExpired));
     }
     if valid_until > created_at.plus(ttl_max) || valid_until > facts.at.plus(ttl_max) {

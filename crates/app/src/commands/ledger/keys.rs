@@ -14,7 +14,7 @@ use kernel::ledger::checkpoint::Checkpoint;
 use kernel::ledger::discontinuity::Discontinuity;
 use kernel::ledger::merkle::{Frontier, TreeHash};
 use runtime::Minted;
-use runtime::ports::signer::Signer;
+use runtime::ports::signer::{Signer, Stated};
 use runtime::ports::store::Reader;
 use runtime::seal::{Seal, append_declaration};
 
@@ -108,6 +108,10 @@ fn told(site: &Site, what: &str, key: &str) -> anyhow::Result<()> {
 pub fn discontinue(site: &Site, because: &str) -> anyhow::Result<()> {
     let mut reader = site.reader()?;
     let signer = FileSigner::open(&site.folder).map_err(unsigned)?;
+    if let Stated::Declared(declared) = signer.stated() {
+        let started = declared.origin();
+        return Err(Refused(format!("log {started} was started already; `ledger checkpoint` signs it")).into());
+    }
     let Some(published) = last_checkpoint(&signer) else {
         return Err(Refused("nothing was ever signed, so nothing can be lost".to_owned()).into());
     };

@@ -9,6 +9,7 @@ use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
 use kernel::json::{Bounds, Json};
 use runtime::Answered;
+use runtime::crash::around;
 use runtime::ports::store::Reader;
 
 /// Records read at once.
@@ -35,9 +36,8 @@ pub fn erase(site: &Site, id: Option<&str>, range: Option<(u64, u64)>, because: 
     }
     let (intents, questions) = told_of(site.reader()?.as_mut(), from, to)?;
     done(site, Upkeep::Erase { from, to, intents, questions, because: because.to_owned() })?;
-    runtime::crash::crash_point("erase.after_record");
     let mut store = store::open_file(&site.location)?;
-    let erased = store.erase(from, to).map_err(store::unread)?;
+    let erased = around("erase.bodies", || store.erase(from, to)).map_err(store::unread)?;
     if site.json {
         say!("{}", Json::object([("erased", Json::from(erased))]).to_canonical());
     } else {

@@ -1,0 +1,15 @@
+//! Real faults on the real binary: killed, paused and starved of space, against a provider whose log is the truth.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop loudly"
+)]
+
+mod disk_full;
+mod history;
+mod kill_loop;
+mod paused;
+mod seeded;
+mod site;
+mod sweep;

@@ -1,0 +1,285 @@
+//! What processes are asked to do, and how they carry it into the store: as the sequencer does, without its waits.
+
+use super::checker::Broken;
+use super::contracts::ACTIONS;
+use super::faults::{CrashPoint, Fault};
+use super::stage::{Call, Job, Origin, Stage, person};
+use super::unsteady_store::Mishap;
+use crate::ports::store::{BatchId, Reader, Store, StoreFault};
+use kernel::agent::{Actor, AgentStatus};
+use kernel::apply::{apply, touches};
+use kernel::change::{Act, DoubtAnswer};
+use kernel::command::{Command, Door, MintedIds, Submission};
+use kernel::escalation::{EscalationState, QuestionKind};
+use kernel::intent::{IntentState, provider_key};
+use kernel::outcome::{Done, Outcome};
+use kernel::proposal::Proposal;
+use kernel::request::Provenance;
+use kernel::stored::Kind;
+use kernel::world::{KeySet, Row};
+use std::sync::Arc;
+
+/// Bounds of the sequencer.
+const ROUNDS_MAX: u32 = 3;
+const CONFLICTS_MAX: u32 = 5;
+
+/// Times the store is asked whether a commit is durable.
+const SETTLING_MAX: u32 = 2;
+
+impl Stage {
+    /// One thing a process does; `false` if it died of it.
+    pub fn act(&mut self, place: usize, jobs: &mut Vec<Job>) -> bool {
+        match self.random.below(100) {
+            0..=15 => self.call(jobs),
+            16..=20 => self.call_again(jobs),
+            21..=25 => self.resolve(jobs),
+            26..=28 => self.operate(jobs),
+            29..=31 => self.undo(jobs),
+            32..=39 => self.recover(place, jobs),
+            slot => return self.work(place, usize::from(slot % 2 == 0), jobs),
+        }
+        true
+    }
+
+    fn call(&mut self, jobs: &mut Vec<Job>) {
+        let id = self.mint('p');
+        let agent = self.random.below(self.options.agents as u64);
+        let action = *self.random.pick(&ACTIONS).unwrap_or(&"keyed");
+        let (order, amount) = (self.random.below(200), self.random.between(1, 11));
+        let key = self.random.chance(600).then(|| format!("k-{id}"));
+        let keyed = key.as_ref().map(|key| format!(r#","idempotency_key":"{key}""#)).unwrap_or_default();
+        let text = format!(
+            r#"{{"agent":"a{agent}","action":"{action}","params":{{"order":"o{order}","amount":{amount}}},"id":"{id}"{keyed}}}"#
+        );
+        self.calls.push(Call { id, key, text, unknown: false });
+        let number = self.calls.len() - 1;
+        self.submit(number, jobs);
+    }
+
+    /// Whoever heard nothing asks again with the same key; some ask again anyway.
+    fn call_again(&mut self, jobs: &mut Vec<Job>) {
+        let any = self.random.chance(300);
+        let again = self.calls.iter().enumerate().filter(|(_, call)| call.key.is_some() && (any || call.unknown));
+        let again: Vec<usize> = again.map(|(number, _)| number).collect();
+        let pending = |number: usize| jobs.iter().any(|job| job.origin == Origin::Call(number));
+        if let Some(number) = self.random.pick(&again).copied().filter(|number| !pending(*number)) {
+            self.submit(number, jobs);
+        }
+    }
+
+    fn submit(&mut self, number: usize, jobs: &mut Vec<Job>) {
+        let Some(call) = self.calls.get(number).cloned() else { return };
+        let Ok(proposal) = Proposal::parse(call.text.as_bytes()) else { return };
+        let named = |contract: &&Arc<kernel::evaluator::Compiled>| contract.contract.agent == proposal.agent;
+        let Some(contract) = self.contracts.iter().find(named).cloned() else { return };
+        let ids =
+            MintedIds { proposal: call.id, flow: self.mint('f'), intent: self.mint('i'), escalation: self.mint('e') };
+        let formed = Submission::new(self.tenant.clone(), proposal, contract, Provenance::Unknown, ids);
+        let command = Command::Submit(Arc::new(formed.through(Door::STORED)));
+        jobs.push(Job { command, origin: Origin::Call(number) });
+    }
+
+    /// A person answers one open question whether something happened.
+    fn resolve(&mut self, jobs: &mut Vec<Job>) {
+        let rows = self.store.durable().scan(&self.tenant, Kind::Escalation, None, 1_000).unwrap_or_default();
+        let open = rows.into_iter().filter_map(|(key, row)| {
+            let Row::Escalation(row) = row else { return None };
+            let asks = row.kind == QuestionKind::Doubt && row.state == EscalationState::Open;
+            asks.then(|| (key.entity.parts().0.to_owned(), row))
+        });
+        let open: Vec<_> = open.collect();
+        let Some((question, row)) = self.random.pick(&open).cloned() else { return };
+        let effect_key = row.proposal.get("effect_key").and_then(|key| key.as_text()).unwrap_or_default();
+        let there = self.provider.has(&provider_key(&self.tenant, effect_key));
+        let decision = if self.options.careless {
+            *self.random.pick(&["HAPPENED", "DID_NOT", "RETRY"]).unwrap_or(&"RETRY")
+        } else if there {
+            "HAPPENED"
+        } else {
+            *self.random.pick(&["DID_NOT", "RETRY"]).unwrap_or(&"RETRY")
+        };
+        let answer = DoubtAnswer {
+            intent: row.intent.clone(),
+            question,
+            decision: decision.to_owned(),
+            digest: row.digest,
+            reason: "looked".to_owned(),
+        };
+        let job = self.change(person(), Act::Resolve(Box::new(answer)), Origin::Other);
+        jobs.push(job);
+    }
+
+    /// Suspensions and the kill switch come and go.
+    fn operate(&mut self, jobs: &mut Vec<Job>) {
+        let agent = format!("a{}", self.random.below(self.options.agents as u64));
+        let because = "odd".to_owned();
+        let status = AgentStatus::Suspended;
+        let lifts = self.random.chance(750);
+        let act = if self.options.faults.has(Fault::Suspension) && self.random.chance(500) {
+            if lifts {
+                Act::Lift { agent, status, because }
+            } else {
+                self.tally.strike(Fault::Suspension, self.step);
+                Act::Restrict { agent, status, because, actions: Vec::new() }
+            }
+        } else if self.options.faults.has(Fault::Halt) {
+            if lifts {
+                Act::Resume { because }
+            } else {
+                self.tally.strike(Fault::Halt, self.step);
+                Act::Halt { because }
+            }
+        } else {
+            return;
+        };
+        let watched = matches!(act, Act::Restrict { .. }) && self.random.chance(300);
+        let actor = if watched { Actor::Monitor("watch".to_owned()) } else { person() };
+        let job = self.change(actor, act, Origin::Other);
+        jobs.push(job);
+    }
+
+    fn undo(&mut self, jobs: &mut Vec<Job>) {
+        let rows = self.store.durable().scan(&self.tenant, Kind::Intent, None, 1_000).unwrap_or_default();
+        let done = rows.into_iter().filter_map(|(key, row)| {
+            let Row::Intent(row) = row else { return None };
+            let running = row.running.filter(|_| row.state == IntentState::Succeeded)?;
+            let free = running.undoes.is_none() && running.undone_by.is_none();
+            free.then(|| key.entity.parts().0.to_owned())
+        });
+        let done: Vec<String> = done.collect();
+        let Some(intent) = self.random.pick(&done).cloned() else { return };
+        let undo = self.mint('u');
+        let job = self.change(person(), Act::Undo { intent, undo, because: "wrong".to_owned() }, Origin::Other);
+        jobs.push(job);
+    }
+
+    /// One batch into the store, with everything that can happen to it on the way.
+    pub fn carry(&mut self, place: usize, jobs: Vec<Job>) -> Result<(), Broken> {
+        if jobs.is_empty() {
+            return self.look();
+        }
+        let has = |wanted: fn(&Origin) -> bool| jobs.iter().any(|job| wanted(&job.origin));
+        let (calls, claims) =
+            (has(|origin| matches!(origin, Origin::Call(_))), has(|of| matches!(of, Origin::Claim(_))));
+        let records = has(|origin| matches!(origin, Origin::Record(_)));
+        let dead = calls && self.dies(place, CrashPoint::BeforeDecision)
+            || claims && self.dies(place, CrashPoint::BeforeClaim);
+        if dead {
+            self.unheard(&jobs);
+            return self.look();
+        }
+        let mut keys: KeySet = jobs.iter().flat_map(|job| touches(&job.command)).collect();
+        let mut waiting = jobs;
+        for _ in 0..=ROUNDS_MAX {
+            let outcomes = self.transact(place, &waiting, &keys);
+            self.look()?;
+            let Some(outcomes) = outcomes else { break };
+            let dead = calls && self.dies(place, CrashPoint::AfterDecision)
+                || records && self.dies(place, CrashPoint::AfterRecord);
+            if dead {
+                self.unheard(&waiting);
+                return Ok(());
+            }
+            let mut again = Vec::new();
+            for (job, outcome) in waiting.into_iter().zip(outcomes) {
+                match outcome {
+                    Outcome::Done(done) => self.hand_out(place, &job, &done)?,
+                    Outcome::Need(more) => {
+                        keys.extend(more);
+                        again.push(job);
+                    }
+                    Outcome::Prepare => self.told(place, job.origin, None),
+                }
+            }
+            waiting = again;
+            if waiting.is_empty() {
+                return Ok(());
+            }
+        }
+        // No answer.
+        self.unheard(&waiting);
+        for job in &waiting {
+            self.told(place, job.origin, None);
+        }
+        Ok(())
+    }
+
+    fn unheard(&mut self, jobs: &[Job]) {
+        for job in jobs {
+            if let Origin::Call(number) = job.origin
+                && let Some(call) = self.calls.get_mut(number)
+            {
+                call.unknown = true;
+            }
+        }
+    }
+
+    fn hand_out(&mut self, place: usize, job: &Job, done: &Done) -> Result<(), Broken> {
+        if let Origin::Call(number) = job.origin {
+            let Some(call) = self.calls.get_mut(number) else { return Ok(()) };
+            self.checker.acknowledged(call, &done.answer.to_line())?;
+            call.unknown = false;
+            return Ok(());
+        }
+        self.told(place, job.origin, Some(done));
+        Ok(())
+    }
+
+    /// The transaction, again after a conflict; nothing where nobody knows or nothing was committed.
+    fn transact(&mut self, place: usize, jobs: &[Job], keys: &KeySet) -> Option<Vec<Outcome>> {
+        for _ in 0..=CONFLICTS_MAX {
+            self.number += 1;
+            let batch = BatchId(u128::from(self.number));
+            self.store.mishap = self.mishap();
+            self.clock.set(self.clock_of(place));
+            let salt = u128::from(self.random.next()).to_be_bytes();
+            let mut outcomes = Vec::new();
+            let mut commands = 0;
+            let result = self.store.transact(batch, keys, &mut |world, at| {
+                let mut records = Vec::new();
+                for job in jobs {
+                    world.begin_record(records.len());
+                    let outcome = apply(world, &job.command, at);
+                    if let Outcome::Done(done) = &outcome {
+                        commands += 1;
+                        records.extend(done.records.iter().map(|record| record.seal(salt)));
+                    }
+                    outcomes.push(outcome);
+                }
+                records
+            });
+            match result {
+                Ok(_) => {
+                    self.tally.commands += commands;
+                    return Some(outcomes);
+                }
+                Err(StoreFault::Conflict(_)) => {}
+                Err(StoreFault::Ambiguous(_)) => match self.settled(batch) {
+                    Some(true) => {
+                        self.tally.commands += commands;
+                        return Some(outcomes);
+                    }
+                    Some(false) => {}
+                    None => return None,
+                },
+                Err(StoreFault::Unavailable(_) | StoreFault::Refused(_) | StoreFault::Corrupt(_)) => return None,
+            }
+        }
+        None
+    }
+
+    fn settled(&mut self, batch: BatchId) -> Option<bool> {
+        self.store.silent = if self.hits(Fault::SettleDown) { SETTLING_MAX } else { 0 };
+        (0..SETTLING_MAX).find_map(|_| self.store.has_settled(batch).ok())
+    }
+
+    fn mishap(&mut self) -> Option<Mishap> {
+        let possible = [
+            (Fault::StoreDown, Mishap::Down),
+            (Fault::Conflict, Mishap::Conflict),
+            (Fault::CommitUnheard, Mishap::Unheard),
+            (Fault::CommitLost, Mishap::Lost),
+        ];
+        possible.into_iter().find_map(|(fault, mishap)| self.hits(fault).then_some(mishap))
+    }
+}

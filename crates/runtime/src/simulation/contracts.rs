@@ -1,0 +1,52 @@
+//! The contracts of simulated agents: one action of each effect class.
+
+use super::options::Options;
+use kernel::evaluator::Compiled;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// One action of each class.
+pub const ACTIONS: [&str; 4] = ["keyed", "fenced", "opaque", "local"];
+
+const ACTION: &str = r#"
+  CLASS:
+    once: "CLASS:{order}"
+    params: { order: text, amount: number }
+    limits: { amount: { min: 1, max: 10 } }
+    reserves:
+      - { resource: pool, amount: amount }
+      - { resource: desk, amount: 1 }
+"#;
+
+fn text(agent: &str, options: &Options) -> String {
+    let mut text = format!(
+        "agent: {agent}\nproposal: {{ ttl: {{ default: {}s, max: 1h }} }}\nresources:\n  pool: {{ kind: stock, \
+         capacity: {} }}\n  desk: {{ kind: slots, capacity: {} }}\nescalation: {{ approvers: [desk] }}\nactions:",
+        options.ttl, options.stock, options.slots
+    );
+    for class in ACTIONS {
+        text += &ACTION.replace("CLASS", class);
+        text += &match class {
+            "local" => "    run: { function: record, class: local }\n".to_owned(),
+            other => format!(
+                "    run: {{ http: \"POST http://127.0.0.1:9911/do\", class: {other}, timeout: 5s }}\n    undo: {{ kind: \
+                 REVERT, http: \"POST http://127.0.0.1:9911/undo\", within: 1h }}\n"
+            ),
+        };
+    }
+    text
+}
+
+/// The contract of an agent; compiled once.
+pub fn of(agent: &str, options: &Options) -> Result<Arc<Compiled>, String> {
+    static KNOWN: OnceLock<Mutex<BTreeMap<String, Arc<Compiled>>>> = OnceLock::new();
+    let text = text(agent, options);
+    let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(compiled) = known.get(&text) {
+        return Ok(compiled.clone());
+    }
+    let loaded = engines::load::load(&text).map_err(|problems| format!("{problems:?}"))?;
+    let compiled = Arc::new(loaded.compiled);
+    known.insert(text, compiled.clone());
+    Ok(compiled)
+}
