@@ -6,7 +6,7 @@ pub mod performing;
 pub mod proof;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use guard::{AlwaysArgs, BreakGlassArgs, DoctorArgs, HookArgs, InitArgs};
+use guard::{AlwaysArgs, BreakGlassArgs, DaemonArgs, DoctorArgs, HookArgs, InitArgs};
 use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, PeopleArgs, ReportArgs, SwitchArgs, TickArgs};
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
@@ -113,6 +113,8 @@ pub enum Command {
     BreakGlass(BreakGlassArgs),
     /// Judge one call of an agent's host; hosts run this
     Hook(HookArgs),
+    /// Answer the hooks of a guard from one process, which is faster
+    Daemon(DaemonArgs),
     /// Register, activate, restrict and list agents
     Agents(AgentsArgs),
     /// Perform what was accepted, each effect at most once without a person
