@@ -7,6 +7,7 @@ mod fault;
 mod hot;
 mod key;
 mod load;
+mod log;
 mod queue;
 mod read;
 mod save;
@@ -23,6 +24,7 @@ use fault::{commit_fault, start_fault};
 use hot::HotRows;
 use kernel::time::Instant;
 use kernel::world::KeySet;
+use log::Log;
 use queue::Queue;
 use runtime::ports::clock::{Clock, decision_instant};
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
@@ -39,6 +41,8 @@ const SETTLING_WAIT: Duration = Duration::from_secs(2);
 
 /// A store in a SQLite file.
 pub struct SqliteStore {
+    // Before the connection, so that what helps it ends first.
+    log: Log,
     connection: Connection,
     queue: Queue,
     hot: HotRows,
@@ -79,7 +83,10 @@ impl SqliteStore {
         let mut connection = connection::writer(&path)?;
         schema::migrate(&mut connection)?;
         drop(turn);
+        let log = Log::of(&path);
+        log.watch(&mut connection)?;
         Ok(SqliteStore {
+            log,
             connection,
             queue,
             hot: HotRows::default(),
@@ -142,6 +149,7 @@ impl Store for SqliteStore {
         self.is_known = true;
         hot.take_over(changes);
         self.hot = hot;
+        self.log.after_commit(&self.connection);
         Ok(committed)
     }
 
@@ -150,6 +158,7 @@ impl Store for SqliteStore {
         // What an interrupted commit left in this connection must not come to life later.
         self.hot = HotRows::default();
         self.connection = connection::writer(&self.path)?;
+        self.log.watch(&mut self.connection)?;
         let transaction =
             Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(start_fault)?;
         let found = transaction

@@ -518,7 +518,8 @@ fn finish(
     formed: &mut u8,
 ) -> Result<Answered, Box<Pending>> {
     match reply {
-        Some(Reply::Done { done, at }) => {
+        Some(Reply::Done { done, at, spent }) => {
+            drop(spent);
             let Done { answer, body, records } = *done;
             Ok(Answered { answer, body, at: Some(at), records })
         }

@@ -61,6 +61,8 @@ pub enum Reply {
         done: Box<Done>,
         /// The decision instant.
         at: Instant,
+        /// What was asked, handed back: whoever waited frees it, not the one thread that everybody waits for.
+        spent: Box<(Command, KeySet)>,
     },
     /// Form the command again under the contract in force.
     Prepare,
@@ -217,7 +219,9 @@ fn hand_out(jobs: Vec<Job>, outcomes: Vec<Outcome>, at: Instant) -> Vec<Job> {
     let mut again = Vec::new();
     for (mut job, outcome) in jobs.into_iter().zip(outcomes) {
         match outcome {
-            Outcome::Done(done) => job.giver.give(Reply::Done { done, at }),
+            Outcome::Done(done) => {
+                job.giver.give(Reply::Done { done, at, spent: Box::new((job.command, job.keys)) });
+            }
             Outcome::Prepare => job.giver.give(Reply::Prepare),
             Outcome::Need(keys) => {
                 job.rounds = job.rounds.saturating_add(1);
@@ -278,7 +282,10 @@ fn poisoned(store: &mut dyn Store, job: Job) {
         records
     });
     match (result, said) {
-        (Ok(committed), Some(done)) => job.giver.give(Reply::Done { done, at: committed.at }),
+        (Ok(committed), Some(done)) => {
+            let spent = Box::new((job.command, job.keys));
+            job.giver.give(Reply::Done { done, at: committed.at, spent });
+        }
         (Ok(_), None) => job.giver.give(Reply::Unavailable("the kernel could not answer".to_owned())),
         (Err(fault), _) => job.giver.give(Reply::of_fault(&fault)),
     }

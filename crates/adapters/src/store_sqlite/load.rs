@@ -104,8 +104,11 @@ fn searched(
     Ok(())
 }
 
-/// Keys of one agent come in order of time; beside them stand those of another.
+/// Idempotency keys of all agents come in order of time; other names of one agent stand beside those of another.
 fn is_beside(one: &Entity, next: &Entity) -> bool {
+    if one.kind() == Kind::Idempotency {
+        return true;
+    }
     match (one.parts(), next.parts()) {
         ((agent, Some(_)), (other, Some(_))) => agent == other,
         ((_, None | Some(_)), (_, None | Some(_))) => true,

@@ -45,12 +45,18 @@ fn answers(connection: &Connection, changes: &[Changed], first: u64) -> Result<(
     const SQL: &str = "INSERT INTO idempotency(key, fingerprint, idx) VALUES(?1, ?2, ?3) \
                        ON CONFLICT(key) DO UPDATE SET fingerprint = excluded.fingerprint, idx = excluded.idx";
     let mut statement = connection.prepare_cached(SQL).map_err(fault)?;
+    let mut rows = Vec::with_capacity(changes.len());
     for changed in changes {
         let Row::Idempotency(stored) = &changed.row else {
             return Err(StoreFault::Refused("what stands at an idempotency key is no answer".to_owned()));
         };
         let index = integer(first.saturating_add(changed.record as u64))?;
-        statement.execute((key::encode(&changed.key)?, stored.fingerprint.bytes(), index)).map_err(fault)?;
+        rows.push((key::encode(&changed.key)?, stored.fingerprint.bytes(), index));
+    }
+    // Changes come by agent, the table goes by time: in its order each page is visited once.
+    rows.sort_unstable();
+    for row in rows {
+        statement.execute(row).map_err(fault)?;
     }
     Ok(())
 }
