@@ -143,7 +143,6 @@ impl Drop for Second {
 
 /// Takes as much of the log into the file as readers allow, without keeping anybody from anything. Says how much is there.
 fn take(connection: &Connection) -> Result<u64, StoreFault> {
-    let taken: i64 =
-        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(2)).map_err(fault)?;
+    let taken: i64 = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(2)).map_err(fault)?;
     Ok(u64::try_from(taken).unwrap_or_default())
 }

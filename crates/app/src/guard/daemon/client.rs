@@ -106,3 +106,29 @@ fn understood(fields: &[Vec<u8>]) -> Option<Asked> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_answer_is_one() {
+        let fields = |fields: &[&[u8]]| fields.iter().map(|field| field.to_vec()).collect::<Vec<_>>();
+        let printed = Printed { stdout: "{}\n".to_owned(), stderr: String::new(), code: 0 };
+        assert_eq!(understood(&fields(&[b"answer", b"{}\n", b"", &[0]])), Some(Asked::Answer(printed)));
+        assert_eq!(understood(&fields(&[b"declined", b"no"])), Some(Asked::Lost("no".to_owned())));
+        for nonsense in [
+            fields(&[]),
+            fields(&[b"answer"]),
+            fields(&[b"answer", b"{}\n", b""]),
+            fields(&[b"answer", b"\n", b"", &[0]]),
+            fields(&[b"answer", b"{}\n", b"", &[1]]),
+            fields(&[b"answer", b"{}\n", b"", &[]]),
+            fields(&[b"answer", &[0xff], b"", &[0]]),
+            fields(&[b"status", b"{}"]),
+            fields(&[b"answer", b"{}\n", b"", &[0], b"more"]),
+        ] {
+            assert_eq!(understood(&nonsense), None, "{nonsense:?}");
+        }
+    }
+}
