@@ -3,7 +3,7 @@
 //! A decision here is what an accepted proposal leaves behind: a record, a stored answer, a flow, an intent, an effect,
 //! and its share of a budget and a resource. Nothing is judged, so this is the store alone.
 
-use adapters::measure::raw_sqlite;
+use adapters::measure::RawSqlite;
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
 use kernel::agent::AgentRow;
@@ -30,14 +30,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(&folder);
     for size in SIZES {
         let count = if size == 1 { decisions / 10 } else { decisions };
-        let raw = raw_sqlite(folder.join(format!("raw-{size}")), size, Duration::from_secs(1))?;
+        let mut raw = RawSqlite::open(folder.join(format!("raw-{size}")))?;
+        let (synchronous, journal) = raw.durability()?;
+        let rows = raw.insert(size, Duration::from_secs(1))?;
         let rate = stored(&folder.join(format!("store-{size}")), size, count)?;
         println!(
-            "{size:>4} a commit: raw {:>8.0} rows/s, store {rate:>7.0} decisions/s, ratio {:.2} (synchronous {}, journal {})",
-            raw.rows_per_s,
-            rate / raw.rows_per_s,
-            raw.synchronous,
-            raw.journal_mode
+            "{size:>4} a commit: raw {rows:>8.0} rows/s, store {rate:>7.0} decisions/s, ratio {:.2} (synchronous \
+             {synchronous}, journal {journal})",
+            rate / rows
         );
     }
     let (median, longest) = beside_a_busy_writer(&folder.join("busy"))?;

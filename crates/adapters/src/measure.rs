@@ -9,41 +9,45 @@ use std::time::{Duration, Instant};
 /// A record with its leaf is about this long.
 const ROW_BYTES: usize = 600;
 
-/// What plain inserts reached.
-#[derive(Clone, PartialEq, Debug)]
+/// Plain inserts of 600 bytes into a table of a file of their own, set as the store is set.
+#[derive(Debug)]
 pub struct RawSqlite {
-    /// Rows committed in a second.
-    pub rows_per_s: f64,
-    /// `PRAGMA synchronous` as read back.
-    pub synchronous: String,
-    /// `PRAGMA journal_mode` as read back.
-    pub journal_mode: String,
+    connection: Connection,
+    rows: i64,
+    body: String,
 }
 
-/// Inserts rows of 600 bytes into a plain table of a new file for so long, so many in each commit, set as the store is
-/// set. As long as the store is measured: the log is then taken into the file as often.
-pub fn raw_sqlite(path: impl AsRef<Path>, rows_per_commit: usize, time: Duration) -> Result<RawSqlite, StoreFault> {
-    let mut connection = Connection::open(path).map_err(fault)?;
-    configure(&connection)?;
-    let (synchronous, journal_mode) = durability(&connection)?;
-    connection.execute_batch("CREATE TABLE raw(idx INTEGER PRIMARY KEY, body TEXT NOT NULL)").map_err(fault)?;
-    let body = "x".repeat(ROW_BYTES);
-    let started = Instant::now();
-    let mut rows = 0_usize;
-    while started.elapsed() < time {
-        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate).map_err(fault)?;
-        let end = rows + rows_per_commit.max(1);
-        {
-            let mut statement =
-                transaction.prepare_cached("INSERT INTO raw(idx, body) VALUES(?1, ?2)").map_err(fault)?;
-            for index in rows..end {
-                statement.execute((i64::try_from(index).unwrap_or(i64::MAX), &body)).map_err(fault)?;
-            }
-        }
-        transaction.commit().map_err(fault)?;
-        rows = end;
+impl RawSqlite {
+    /// Makes the file.
+    pub fn open(path: impl AsRef<Path>) -> Result<RawSqlite, StoreFault> {
+        let connection = Connection::open(path).map_err(fault)?;
+        configure(&connection)?;
+        connection.execute_batch("CREATE TABLE raw(idx INTEGER PRIMARY KEY, body TEXT NOT NULL)").map_err(fault)?;
+        Ok(RawSqlite { connection, rows: 0, body: "x".repeat(ROW_BYTES) })
     }
-    let seconds = started.elapsed().as_secs_f64();
-    let rows_per_s = if seconds > 0.0 { rows as f64 / seconds } else { 0.0 };
-    Ok(RawSqlite { rows_per_s, synchronous, journal_mode })
+
+    /// `PRAGMA synchronous` and `PRAGMA journal_mode` as read back.
+    pub fn durability(&self) -> Result<(String, String), StoreFault> {
+        durability(&self.connection)
+    }
+
+    /// Inserts for so long, so many rows in each commit; says how many rows a second were committed.
+    pub fn insert(&mut self, rows_per_commit: usize, time: Duration) -> Result<f64, StoreFault> {
+        const SQL: &str = "INSERT INTO raw(idx, body) VALUES(?1, ?2)";
+        let many = i64::try_from(rows_per_commit.max(1)).unwrap_or(i64::MAX);
+        let (started, before) = (Instant::now(), self.rows);
+        while started.elapsed() < time {
+            let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(fault)?;
+            let end = self.rows.saturating_add(many);
+            {
+                let mut statement = transaction.prepare_cached(SQL).map_err(fault)?;
+                for index in self.rows..end {
+                    statement.execute((index, &self.body)).map_err(fault)?;
+                }
+            }
+            transaction.commit().map_err(fault)?;
+            self.rows = end;
+        }
+        Ok((self.rows - before) as f64 / started.elapsed().as_secs_f64().max(f64::MIN_POSITIVE))
+    }
 }

@@ -8,6 +8,7 @@ mod hot;
 mod key;
 mod load;
 mod log;
+mod packed;
 mod queue;
 mod read;
 mod save;
@@ -27,7 +28,7 @@ use kernel::world::KeySet;
 use log::Log;
 use queue::Queue;
 use runtime::ports::clock::{Clock, decision_instant};
-use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
+use runtime::ports::store::{BatchId, Committed, Fold, Reader, Records, RecordsFold, Store, StoreFault};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,6 +119,15 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+        self.transact_while_sealing(batch, keys, &mut |world, at| Records::ready(fold(world, at)))
+    }
+
+    fn transact_while_sealing(
+        &mut self,
+        batch: BatchId,
+        keys: &KeySet,
+        fold: &mut RecordsFold<'_>,
+    ) -> Result<Committed, StoreFault> {
         let turn = self.queue.wait()?;
         let transaction =
             Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(start_fault)?;
@@ -131,15 +141,15 @@ impl Store for SqliteStore {
         let changes = world.take_changes();
         let committed = Committed { at, first: head.size, clock_ran_backwards };
         self.last_seen = Some(at);
-        if records.is_empty() && changes.is_empty() {
+        let count = records.count();
+        if count == 0 && changes.is_empty() {
             // Nothing can be lost, so nothing needs to reach the disk: a round that only asked for keys is cheap.
             transaction.rollback().map_err(fault)?;
             self.hot = hot;
             return Ok(committed);
         }
-        save::rows(&transaction, &changes, head.size)?;
-        save::records(&transaction, &records, head.size)?;
-        save::head(&transaction, head.size.saturating_add(records.len() as u64), at)?;
+        save::batch(&transaction, &changes, records, head.size)?;
+        save::head(&transaction, head.size.saturating_add(count as u64), at)?;
         save::writer(&transaction, &self.process, batch, head.size)?;
         if !self.is_known {
             save::forget_old_writers(&transaction)?;

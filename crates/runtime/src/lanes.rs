@@ -2,7 +2,12 @@
 
 use crate::sequencer::Job;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long the writer looks out before it goes to sleep.
+const LOOKING: Duration = Duration::from_micros(100);
 
 /// Commands that may wait, and how large they may be together.
 #[derive(Clone, Copy, Debug)]
@@ -45,11 +50,13 @@ pub struct Lanes {
     waiting: Mutex<Waiting>,
     arrived: Condvar,
     bounds: Bounds,
+    /// Whether there is anything to take, for a look without the lock.
+    is_any: AtomicBool,
 }
 
 impl Lanes {
     pub fn new(bounds: Bounds) -> Lanes {
-        Lanes { waiting: Mutex::default(), arrived: Condvar::new(), bounds }
+        Lanes { waiting: Mutex::default(), arrived: Condvar::new(), bounds, is_any: AtomicBool::new(false) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
@@ -77,6 +84,7 @@ impl Lanes {
             }
         }
         let idle = std::mem::take(&mut waiting.idle);
+        self.is_any.store(true, Ordering::Relaxed);
         drop(waiting);
         if idle {
             self.arrived.notify_one();
@@ -87,12 +95,20 @@ impl Lanes {
     /// The next batch, at most so many; waits for the first. `None` once closed and empty.
     pub fn take(&self, most: usize) -> Option<Vec<Job>> {
         let mut waiting = self.lock();
+        let mut looked = false;
         loop {
             if !waiting.operators.is_empty() || !waiting.proposals.is_empty() {
                 break;
             }
             if waiting.closed {
                 return None;
+            }
+            if !looked {
+                looked = true;
+                drop(waiting);
+                self.look();
+                waiting = self.lock();
+                continue;
             }
             waiting.idle = true;
             waiting = self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
@@ -108,13 +124,24 @@ impl Lanes {
         let bytes: usize = chosen.iter().map(|job| job.bytes).sum();
         waiting.bytes = waiting.bytes.saturating_sub(bytes);
         waiting.proposals = left;
+        self.is_any.store(!waiting.operators.is_empty() || !waiting.proposals.is_empty(), Ordering::Relaxed);
         batch.extend(chosen);
         Some(batch)
+    }
+
+    /// Looks out for the next job for a moment. Whoever was just answered often asks again at once, and waking a thread
+    /// that sleeps takes longer than that.
+    fn look(&self) {
+        let begin = Instant::now();
+        while !self.is_any.load(Ordering::Relaxed) && begin.elapsed() < LOOKING {
+            std::thread::yield_now();
+        }
     }
 
     /// Takes no more; what waits is still served.
     pub fn close(&self) {
         self.lock().closed = true;
+        self.is_any.store(true, Ordering::Relaxed);
         self.arrived.notify_all();
     }
 }

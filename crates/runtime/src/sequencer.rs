@@ -3,7 +3,7 @@
 use crate::answer_slot::Giver;
 use crate::lanes::{Lane, Lanes};
 use crate::mint::Minted;
-use crate::ports::store::{BatchId, Store, StoreFault};
+use crate::ports::store::{BatchId, Records, Store, StoreFault};
 use kernel::apply::apply;
 use kernel::command::{Command, RefusedInput};
 use kernel::finding::{Finding, Gate};
@@ -123,7 +123,7 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
         let mut outcomes = Vec::new();
         let mut judged_at = Instant::PURE_DEFAULT;
         let result = catch_unwind(AssertUnwindSafe(|| {
-            store.transact(batch, &keys, &mut |world, at| {
+            store.transact_while_sealing(batch, &keys, &mut |world, at| {
                 judged_at = at;
                 let (judged, records) = folded(world, &jobs, at);
                 outcomes = judged;
@@ -163,31 +163,28 @@ fn all_keys(jobs: &[Job]) -> KeySet {
 }
 
 /// Applies a batch and writes its records out. A large batch has them written by a second thread as it goes along.
-fn folded(world: &mut World, jobs: &[Job], at: Instant) -> (Vec<Outcome>, Vec<Sealed>) {
-    let seal =
-        |records: &[Record]| -> Vec<Sealed> { records.iter().map(|record| record.seal(Minted::salt())).collect() };
+fn folded(world: &mut World, jobs: &[Job], at: Instant) -> (Vec<Outcome>, Records) {
     let mut outcomes = Vec::with_capacity(jobs.len());
-    if jobs.len() < SHARED_FROM {
+    let (sender, receiver) = mpsc::channel::<Vec<Record>>();
+    let seal = move || receiver.iter().flat_map(|records| sealed(&records)).collect();
+    let second = (jobs.len() >= SHARED_FROM).then(|| std::thread::Builder::new().name("sealer".to_owned()).spawn(seal));
+    // Where the machine gives no thread, this one does it.
+    let Some(Ok(second)) = second else {
         let records = applied(world, jobs, at, 0, &mut outcomes);
-        return (outcomes, seal(&records));
+        return (outcomes, Records::ready(sealed(&records)));
+    };
+    let mut count = 0;
+    for chunk in jobs.chunks(CHUNK) {
+        let records = applied(world, chunk, at, count, &mut outcomes);
+        count += records.len();
+        // It only fails if the other thread has panicked, and then waiting for it says so.
+        let _ = sender.send(records);
     }
-    let sealed = std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::channel::<Vec<Record>>();
-        let other = scope.spawn(move || receiver.iter().flat_map(|records| seal(&records)).collect());
-        let mut count = 0;
-        for chunk in jobs.chunks(CHUNK) {
-            let records = applied(world, chunk, at, count, &mut outcomes);
-            count += records.len();
-            // It only fails if the other thread has panicked, and then joining it says so.
-            let _ = sender.send(records);
-        }
-        drop(sender);
-        match other.join() {
-            Ok(all) => all,
-            Err(fault) => std::panic::resume_unwind(fault),
-        }
-    });
-    (outcomes, sealed)
+    (outcomes, Records::by(second, count))
+}
+
+fn sealed(records: &[Record]) -> Vec<Sealed> {
+    records.iter().map(|record| record.seal(Minted::salt())).collect()
 }
 
 /// Applies commands one after the other; `count` records came before. Says which records they leave.

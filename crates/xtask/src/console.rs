@@ -15,7 +15,7 @@ mod compare;
 mod execute;
 
 use crate::{process, repository};
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ pub fn run_pages(mode: Mode) -> Result<Tally> {
         println!("console: no page has a console block");
         return Ok(tally);
     }
-    let programs = build(&root)?;
+    let programs = process::built(&root)?;
     for page in pages {
         let name = repository::relative(&root, &page);
         let session = execute::Session::open(&programs, &root.join("examples"))?;
@@ -111,23 +111,6 @@ fn pages_with_blocks(root: &Path) -> Result<Vec<PathBuf>> {
     };
     pages.retain(has_commands);
     Ok(pages)
-}
-
-/// Builds the binary with the features of the test run, and yields the folder that holds it.
-fn build(root: &Path) -> Result<PathBuf> {
-    let mut command = process::cargo(root);
-    command.args([
-        "build",
-        "--quiet",
-        "--locked",
-        "--workspace",
-        "--bin",
-        "writkeeper",
-        "--features",
-        process::FEATURES,
-    ]);
-    ensure!(process::succeeds(&mut command)?, "the binary does not build");
-    Ok(process::target_folder(root)?.join("debug"))
 }
 
 #[cfg(test)]

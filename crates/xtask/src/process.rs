@@ -59,6 +59,15 @@ pub fn metadata(root: &Path) -> Result<serde_json::Value> {
     serde_json::from_slice(&output.stdout).context("reading cargo metadata")
 }
 
+/// Builds the binary as the test run does, and yields the folder that holds it. Built for its package alone, cargo would
+/// choose other features of what it depends on, and compile all of that again.
+pub fn built(root: &Path) -> Result<PathBuf> {
+    let mut command = cargo(root);
+    command.args(["build", "--quiet", "--locked", "--workspace", "--all-targets", "--features", FEATURES]);
+    anyhow::ensure!(succeeds(&mut command)?, "the workspace does not build");
+    Ok(target_folder(root)?.join("debug"))
+}
+
 /// Where cargo puts what it builds.
 pub fn target_folder(root: &Path) -> Result<PathBuf> {
     let metadata = metadata(root)?;

@@ -2,7 +2,7 @@
 
 use super::fault::fault;
 use super::hot::HotRows;
-use super::{Head, key, statements};
+use super::{Head, key, packed, statements};
 use kernel::apply::touched_by_calling_off;
 use kernel::ids::Digest;
 use kernel::json::{Bounds, Json};
@@ -205,14 +205,16 @@ fn stored_answer(row: &rusqlite::Row<'_>) -> Result<Row, StoreFault> {
     let damaged = || StoreFault::Corrupt("a stored answer cannot be read".to_owned());
     let fingerprint: [u8; 32] = row.get(0).map_err(fault)?;
     let text = match (row.get_ref(1).map_err(fault)?, row.get_ref(2).map_err(fault)?) {
-        (ValueRef::Integer(_), ValueRef::Text(text)) => text,
+        (ValueRef::Integer(_), body @ (ValueRef::Text(_) | ValueRef::Blob(_))) => {
+            packed::unpack(body).ok_or_else(damaged)?
+        }
         // Erased on purpose: whoever asks again can have no answer, everyone else can.
         (ValueRef::Integer(_), ValueRef::Null) => {
             return Err(StoreFault::Refused("the answer to this idempotency key was erased".to_owned()));
         }
         _ => return Err(damaged()),
     };
-    let json = Json::parse_within(text, &Bounds::OWN).ok();
+    let json = Json::parse_within(text.as_bytes(), &Bounds::OWN).ok();
     let answer = json.as_ref().and_then(Answer::from_record).ok_or_else(damaged)?;
     Ok(Row::Idempotency(Box::new(StoredAnswer { fingerprint: Digest::from_bytes(fingerprint), answer })))
 }

@@ -1,7 +1,7 @@
 //! Reading what is committed, beside the writer and without waiting for it.
 
 use super::fault::fault;
-use super::{connection, key, load, statements};
+use super::{connection, key, load, packed, statements};
 use kernel::stored::Kind;
 use kernel::time::Instant;
 use kernel::world::{Key, Row};
@@ -59,7 +59,7 @@ impl Reader for SqliteReader {
             let index: i64 = row.get(0).map_err(fault)?;
             let index = index.unsigned_abs();
             let salt: Option<[u8; 16]> = row.get(2).map_err(fault)?;
-            let body: Option<String> = row.get(3).map_err(fault)?;
+            let body = packed::column(row, 3, || format!("record {index}"))?;
             let body = match (body, salt) {
                 (Some(body), Some(salt)) => Some((body, salt)),
                 (None, None) => None,

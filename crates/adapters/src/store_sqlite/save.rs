@@ -1,19 +1,47 @@
 //! What a batch leaves behind, in key order: neighbours in an index are written together.
 
 use super::fault::fault;
+use super::packed::pack;
 use super::{key, statements};
 use kernel::record::Sealed;
 use kernel::stored::Kind;
 use kernel::time::Instant;
 use kernel::world::{Changed, Row};
-use runtime::ports::store::{BatchId, StoreFault};
+use runtime::ports::store::{BatchId, Records, StoreFault};
 use rusqlite::Connection;
 
 /// Processes whose last batch is remembered. A process asks only about a commit it has just made.
 const WRITERS_MAX: i64 = 256;
 
+/// Records from which on a second thread is worth its start.
+const SHARED_FROM: usize = 48;
+
+/// Saves what was changed and appends the records; `first` is the index of the first one. Records of a large batch are
+/// waited for and packed by a second thread while rows are saved.
+pub(super) fn batch(
+    connection: &Connection,
+    changes: &[Changed],
+    records: Records,
+    first: u64,
+) -> Result<(), StoreFault> {
+    let finish = |records: Records| {
+        let packing = |sealed: Sealed| (pack(&sealed.body), sealed);
+        records.wait().into_iter().map(packing).collect::<Vec<_>>()
+    };
+    if records.count() < SHARED_FROM {
+        rows(connection, changes, first)?;
+        return append(connection, &finish(records), first);
+    }
+    let sealed = std::thread::scope(|scope| {
+        let other = scope.spawn(|| finish(records));
+        rows(connection, changes, first)?;
+        other.join().map_err(|fault| std::panic::resume_unwind(fault))
+    })?;
+    append(connection, &sealed, first)
+}
+
 /// Saves what was changed; `first` is the index of the batch's first record.
-pub(super) fn rows(connection: &Connection, changes: &[Changed], first: u64) -> Result<(), StoreFault> {
+fn rows(connection: &Connection, changes: &[Changed], first: u64) -> Result<(), StoreFault> {
     // Changes come sorted by kind, so that each statement is fetched once for many rows.
     for run in changes.chunk_by(|one, next| one.key.entity.kind() == next.key.entity.kind()) {
         let Some(kind) = run.first().map(|changed| changed.key.entity.kind()) else { continue };
@@ -62,11 +90,15 @@ fn answers(connection: &Connection, changes: &[Changed], first: u64) -> Result<(
 }
 
 /// Appends records from an index on.
-pub(super) fn records(connection: &Connection, records: &[Sealed], first: u64) -> Result<(), StoreFault> {
+fn append(connection: &Connection, records: &[(Option<Vec<u8>>, Sealed)], first: u64) -> Result<(), StoreFault> {
     const SQL: &str = "INSERT INTO ledger(idx, leaf, salt, body) VALUES(?1, ?2, ?3, ?4)";
     let mut statement = connection.prepare_cached(SQL).map_err(fault)?;
-    for (index, sealed) in (first..).zip(records) {
-        let appended = statement.execute((integer(index)?, &sealed.leaf, sealed.salt, &sealed.body));
+    for (index, (packed, sealed)) in (first..).zip(records) {
+        let index = integer(index)?;
+        let appended = match packed {
+            Some(packed) => statement.execute((index, &sealed.leaf, sealed.salt, packed)),
+            None => statement.execute((index, &sealed.leaf, sealed.salt, &sealed.body)),
+        };
         appended.map_err(|error| match fault(error) {
             StoreFault::Refused(_) => StoreFault::Corrupt(format!("the ledger already holds a record {index}")),
             other @ (StoreFault::Conflict(_)

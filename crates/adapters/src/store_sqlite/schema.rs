@@ -13,7 +13,7 @@ const FIRST: &str = "
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta(name, value) VALUES('schema', 0), ('fence', NULL);
 
-CREATE TABLE ledger(idx INTEGER PRIMARY KEY, leaf TEXT NOT NULL, salt BLOB, body TEXT);
+CREATE TABLE ledger(idx INTEGER PRIMARY KEY, leaf TEXT NOT NULL, salt BLOB, body BLOB);
 CREATE TABLE head(one INTEGER PRIMARY KEY CHECK (one = 1), size INTEGER NOT NULL, last_instant INTEGER);
 INSERT INTO head(one, size, last_instant) VALUES(1, 0, NULL);
 CREATE TABLE writer(process BLOB PRIMARY KEY, batch BLOB NOT NULL, first_idx INTEGER NOT NULL) WITHOUT ROWID;

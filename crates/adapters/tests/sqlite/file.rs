@@ -1,7 +1,7 @@
 //! The file itself: how it is set, what is refused, what cannot be changed in it.
 
 use crate::folder::Folder;
-use adapters::measure::raw_sqlite;
+use adapters::measure::RawSqlite;
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
 use kernel::agent::AgentRow;
@@ -113,7 +113,7 @@ fn an_unreadable_row_is_damage_and_never_absence() {
 #[test]
 fn plain_inserts_are_measured_under_the_same_settings() {
     let folder = Folder::new();
-    let raw = raw_sqlite(folder.path("raw"), 64, std::time::Duration::from_millis(20)).unwrap();
-    assert_eq!((raw.synchronous.as_str(), raw.journal_mode.as_str()), ("FULL", "wal"));
-    assert!(raw.rows_per_s > 0.0);
+    let mut raw = RawSqlite::open(folder.path("raw")).unwrap();
+    assert_eq!(raw.durability().unwrap(), ("FULL".to_owned(), "wal".to_owned()));
+    assert!(raw.insert(64, std::time::Duration::from_millis(20)).unwrap() > 0.0);
 }

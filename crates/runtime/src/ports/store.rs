@@ -5,6 +5,7 @@ use kernel::stored::Kind;
 use kernel::time::Instant;
 use kernel::world::{Key, KeySet, Row, World};
 use std::fmt;
+use std::thread::JoinHandle;
 
 /// Names a batch, so that a commit whose answer was lost can be looked up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -12,6 +13,43 @@ pub struct BatchId(pub u128);
 
 /// What a fold hands back: one sealed record after another, in the order of the ledger.
 pub type Fold<'a> = dyn FnMut(&mut World, Instant) -> Vec<Sealed> + 'a;
+
+/// A fold whose records are perhaps still being written out when it returns.
+pub type RecordsFold<'a> = dyn FnMut(&mut World, Instant) -> Records + 'a;
+
+/// Records that are there, or that another thread is writing out.
+#[derive(Debug)]
+pub struct Records {
+    count: usize,
+    sealed: Vec<Sealed>,
+    other: Option<JoinHandle<Vec<Sealed>>>,
+}
+
+impl Records {
+    /// Records that are there.
+    pub fn ready(sealed: Vec<Sealed>) -> Records {
+        Records { count: sealed.len(), sealed, other: None }
+    }
+
+    /// So many records that another thread is writing out.
+    pub fn by(other: JoinHandle<Vec<Sealed>>, count: usize) -> Records {
+        Records { count, sealed: Vec::new(), other: Some(other) }
+    }
+
+    /// How many there will be.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The records, once they are there. Where the other thread fell over, so does this one.
+    pub fn wait(self) -> Vec<Sealed> {
+        match self.other.map(JoinHandle::join) {
+            None => self.sealed,
+            Some(Ok(sealed)) => sealed,
+            Some(Err(fault)) => std::panic::resume_unwind(fault),
+        }
+    }
+}
 
 /// A transactional store. One writer uses it; several processes may have one store open.
 ///
@@ -29,6 +67,16 @@ pub type Fold<'a> = dyn FnMut(&mut World, Instant) -> Vec<Sealed> + 'a;
 pub trait Store: Send {
     /// One transaction for a batch.
     fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault>;
+
+    /// The same for records that are still being written out: a store may save everything else meanwhile.
+    fn transact_while_sealing(
+        &mut self,
+        batch: BatchId,
+        keys: &KeySet,
+        fold: &mut RecordsFold<'_>,
+    ) -> Result<Committed, StoreFault> {
+        self.transact(batch, keys, &mut |world, at| fold(world, at).wait())
+    }
 
     /// Whether a batch whose commit was ambiguous is durable. Afterwards it can no longer become durable.
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault>;

@@ -3,14 +3,14 @@
 use super::Page;
 use crate::{process, repository};
 use anyhow::{Context, Result, bail};
+use std::process::Command;
 
 /// The page of commands.
 pub fn pages() -> Result<Vec<Page>> {
     let root = repository::root()?;
-    let mut command = process::cargo(&root);
-    command.args(["run", "--quiet", "--locked", "--package", "writkeeper", "--features", process::FEATURES]);
+    let mut command = Command::new(process::built(&root)?.join("writkeeper"));
     // The width of help must not depend on the terminal it was generated in.
-    command.args(["--", "help", "--all"]).env("COLUMNS", "100").env("NO_COLOR", "1");
+    command.args(["help", "--all"]).env("COLUMNS", "100").env("NO_COLOR", "1");
     let output = command.output().context("running the binary")?;
     if !output.status.success() {
         bail!("`writkeeper help --all` failed: {}", String::from_utf8_lossy(&output.stderr));

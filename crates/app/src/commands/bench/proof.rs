@@ -1,6 +1,6 @@
 //! What sealing costs beside deciding, and how fast a ledger is verified.
 
-use super::durable::{Folder, Keys, decisions};
+use super::durable::{Folder, Keys, Load, TURNS, median};
 use adapters::export_files::ExportPath;
 use adapters::signer_file::FileSigner;
 use adapters::spilled_rows::SpilledRows;
@@ -22,21 +22,22 @@ use std::time::{Duration, Instant};
 /// Decisions waiting at the same time.
 const IN_FLIGHT: usize = 64;
 
-/// Off and on by turns, twice each, so that a busy moment does not fall on one side only.
+/// Off and on by turns, so that a busy moment falls on neither side: the middle turn of each counts.
 pub fn figures(folder: &Folder, budget: Duration) -> anyhow::Result<Map<String, Value>> {
-    let (mut off, mut on, mut checkpoints) = (Vec::new(), Vec::new(), 0);
-    for round in 0..2 {
-        let path = folder.file(&format!("unsealed-{round}.db"));
-        off.push(rate(&decisions(&path, IN_FLIGHT, budget, Keys::Ordered)?));
-        let path = folder.file(&format!("sealed-{round}.db"));
-        let reader = SqliteStore::open(&path, Arc::new(SystemClock))?.reader()?;
-        let signer = FileSigner::create(&FileSigner::folder_of(&path.to_string_lossy()), "bench.local/seal/0")?;
-        let sealing = Sealing::start(reader, Box::new(signer))?;
-        on.push(rate(&decisions(&path, IN_FLIGHT, budget, Keys::Ordered)?));
-        checkpoints += sealing.stop()?;
+    let mut plain = Load::start(&folder.file("unsealed.db"), IN_FLIGHT, Keys::Ordered)?;
+    let path = folder.file("sealed.db");
+    let reader = SqliteStore::open(&path, Arc::new(SystemClock))?.reader()?;
+    let signer = FileSigner::create(&FileSigner::folder_of(&path.to_string_lossy()), "bench.local/seal/0")?;
+    let sealing = Sealing::start(reader, Box::new(signer))?;
+    let mut sealed = Load::start(&path, IN_FLIGHT, Keys::Ordered)?;
+    let (mut off, mut on) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        off.push(plain.run(budget / 4)?);
+        on.push(sealed.run(budget / 4)?);
     }
-    let mean = |rates: &[f64]| rates.iter().sum::<f64>() / rates.len().max(1) as f64;
-    let (off, on) = (mean(&off), mean(&on));
+    drop((plain, sealed));
+    let checkpoints = sealing.stop()?;
+    let (off, on) = (median(off), median(on));
     let overhead = (off - on) / off.max(1.0) * 100.0;
     let mut all = Map::new();
     all.insert(
@@ -47,12 +48,8 @@ pub fn figures(folder: &Folder, budget: Duration) -> anyhow::Result<Map<String, 
             "overhead_percent": (overhead * 10.0).round() / 10.0,
         }),
     );
-    all.insert("verify".to_owned(), verified(folder, &folder.file("sealed-0.db"))?);
+    all.insert("verify".to_owned(), verified(folder, &path)?);
     Ok(all)
-}
-
-fn rate(figures: &Value) -> f64 {
-    figures.get("decisions_per_s").and_then(Value::as_f64).unwrap_or_default()
 }
 
 /// Exports what was decided and verifies it: hashes, signatures, and every decision again.
