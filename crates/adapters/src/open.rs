@@ -1,6 +1,6 @@
 //! From what a person writes after `--store` to a store.
 
-use crate::store_sqlite::{QUEUE_WAIT, SqliteStore, SqliteView};
+use crate::store_sqlite::{LOG_PAGES, QUEUE_WAIT, SqliteStore, SqliteView};
 use runtime::memory::MemoryStore;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::{Store, StoreFault};
@@ -12,11 +12,14 @@ use std::time::Duration;
 pub struct OpenOptions {
     /// How long a writer stands in line behind others before it says that the store is unavailable.
     pub wait: Duration,
+    /// Pages of the log after which a commit takes the log into the file. Who opens a store that nobody else has open
+    /// reads the whole log first, so a short-lived process keeps it short.
+    pub log_pages: u32,
 }
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { wait: QUEUE_WAIT }
+        OpenOptions { wait: QUEUE_WAIT, log_pages: LOG_PAGES }
     }
 }
 
@@ -25,7 +28,11 @@ pub fn open_store(location: &str, clock: Arc<dyn Clock>, options: OpenOptions) -
     if location == "memory:" {
         return Ok(Box::new(MemoryStore::new(clock)));
     }
-    Ok(Box::new(SqliteStore::open_waiting(path_of(location)?, clock, options.wait)?))
+    let mut store = SqliteStore::open_waiting(path_of(location)?, clock, options.wait)?;
+    if options.log_pages != LOG_PAGES {
+        store.keep_log_under(options.log_pages)?;
+    }
+    Ok(Box::new(store))
 }
 
 /// Opens the store at a location for looking only; one of an older version is brought to this one first.

@@ -16,6 +16,7 @@ mod schema;
 mod statements;
 mod view;
 
+pub use connection::LOG_PAGES;
 pub(crate) use connection::{configure, durability};
 pub(crate) use fault::fault;
 pub use view::SqliteView;
@@ -102,6 +103,11 @@ impl SqliteStore {
     /// `PRAGMA synchronous` and `PRAGMA journal_mode` as the connection that writes reads them back.
     pub fn durability(&self) -> Result<(String, String), StoreFault> {
         durability(&self.connection)
+    }
+
+    /// Takes the log into the file as soon as it has so many pages.
+    pub fn keep_log_under(&mut self, pages: u32) -> Result<(), StoreFault> {
+        self.connection.pragma_update(None, "wal_autocheckpoint", pages).map_err(fault)
     }
 
     /// A reader for which time stands still: every look sees the same commit, whatever is committed meanwhile.

@@ -8,7 +8,7 @@ pub mod proof;
 pub mod top;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use guard::{AlwaysArgs, BreakGlassArgs, DoctorArgs, HookArgs, InitArgs};
+use guard::{AlwaysArgs, BreakGlassArgs, DaemonArgs, DoctorArgs, HookArgs, InitArgs};
 use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, PeopleArgs, ReportArgs, SwitchArgs, TickArgs};
 use leases::LeasesArgs;
 use performing::{IntentsArgs, RunArgs};
@@ -119,6 +119,8 @@ pub enum Command {
     BreakGlass(BreakGlassArgs),
     /// Judge one call of an agent's host; hosts run this
     Hook(HookArgs),
+    /// Answer the hooks of a guard from one process, which is faster
+    Daemon(DaemonArgs),
     /// Register, activate, restrict and list agents
     Agents(AgentsArgs),
     /// Perform what was accepted, each effect at most once without a person

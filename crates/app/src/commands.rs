@@ -7,6 +7,7 @@ pub mod break_glass;
 pub mod completions;
 pub mod context;
 pub mod contract;
+pub mod daemon;
 pub mod decide;
 pub mod demo;
 pub mod demo_bank;

@@ -2,6 +2,8 @@
 //!
 //! Nothing here decides. Facts go into a proposal, and the contract's rules judge them.
 
+pub mod answer;
+pub mod daemon;
 pub mod facts;
 pub mod judge;
 pub mod oracle;
@@ -9,5 +11,6 @@ pub mod place;
 pub mod protected;
 pub mod session;
 pub mod text_diff;
+pub mod ticket;
 pub mod wiring;
 pub mod wrapper;

@@ -21,16 +21,21 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => return usage(&error),
+    // Hosts wait for a hook: the parser that knows every command takes longer than the rest of it.
+    let words: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
+    let command = match commands::hook::typed(&words) {
+        Some(args) => Some(Command::Hook(args)),
+        None => match Cli::try_parse() {
+            Ok(cli) => cli.command,
+            Err(error) => return usage(&error),
+        },
     };
     std::panic::set_hook(Box::new(|fault| {
         if !shell::is_caught_panic(fault) {
             terminal::error(&format!("internal fault: {fault}"));
         }
     }));
-    let result = std::panic::catch_unwind(|| run(cli.command));
+    let result = std::panic::catch_unwind(|| run(command));
     match result {
         Ok(Ok(exit)) => exit.into(),
         Ok(Err(error)) if exit::is_broken_pipe(&error) => Exit::Fine.into(),
@@ -64,6 +69,7 @@ fn run(command: Option<Command>) -> anyhow::Result<Exit> {
         Command::Always(args) => commands::always::run(&args),
         Command::BreakGlass(args) => commands::break_glass::run(&args),
         Command::Hook(args) => commands::hook::run(&args),
+        Command::Daemon(args) => commands::daemon::run(&args),
         Command::Agents(args) => commands::agents::run(&args),
         Command::Top(args) => commands::top::run(&args),
         Command::People(args) => commands::people::run(&args),

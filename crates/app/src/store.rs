@@ -100,7 +100,8 @@ fn options() -> anyhow::Result<OpenOptions> {
     let Ok(text) = std::env::var("WRITKEEPER_STORE_WAIT") else { return Ok(OpenOptions::default()) };
     let problem = || UsageError(format!("WRITKEEPER_STORE_WAIT `{}` is no duration, such as 30s", echo(&text)));
     let wait = Duration::parse(&text).ok_or_else(problem)?;
-    Ok(OpenOptions { wait: std::time::Duration::from_micros(wait.micros().unsigned_abs()) })
+    let wait = std::time::Duration::from_micros(wait.micros().unsigned_abs());
+    Ok(OpenOptions { wait, ..OpenOptions::default() })
 }
 
 /// Says so if a clock is far ahead of the last decision: instants never decrease along a ledger, so a clock that is

@@ -1,6 +1,7 @@
 //! A contract with everything in it compiled: schemas, expressions, policies, and the keys of state each action needs.
 
 use crate::fault::{CompileFault, only_place};
+use crate::later::{LaterExpression, LaterSchema};
 use crate::{cedar, cel, declared, schema};
 use kernel::contract::source::{Diagnostic, Place, Severity};
 use kernel::contract::{Action, Contract, Rule};
@@ -27,15 +28,31 @@ pub(crate) struct Problem {
 
 /// Compiles a contract and notes what may go wrong with it.
 pub(crate) fn compile_noting(contract: Contract, warnings: &mut Vec<Problem>) -> Result<Compiled, Vec<Problem>> {
+    compile_when(contract, When::Now, warnings)
+}
+
+/// Compiles a contract that has been compiled before, each part when it is first asked for.
+pub(crate) fn compile_later(contract: Contract) -> Result<Compiled, Vec<Problem>> {
+    compile_when(contract, When::Asked, &mut Vec::new())
+}
+
+/// When the parts of an action are compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum When {
+    Now,
+    Asked,
+}
+
+fn compile_when(contract: Contract, when: When, warnings: &mut Vec<Problem>) -> Result<Compiled, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut actions = BTreeMap::new();
     for (name, action) in &contract.actions {
-        let compiler = ActionCompiler { path: format!("actions.{name}"), action, problems: &mut problems };
+        let compiler = ActionCompiler { path: format!("actions.{name}"), action, when, problems: &mut problems };
         let compiled = compiler.compile(Plan::of(&contract, name, action));
         actions.extend(compiled.map(|compiled| (name.clone(), compiled)));
     }
     let policies = compiled_policies(&contract, &mut actions, &mut problems);
-    if policies.is_some() {
+    if policies.is_some() && when == When::Now {
         doubtful_policies(&contract, &mut problems, warnings);
     }
     if !problems.is_empty() {
@@ -80,6 +97,7 @@ fn doubtful_policies(contract: &Contract, problems: &mut Vec<Problem>, warnings:
 struct ActionCompiler<'a> {
     path: String,
     action: &'a Action,
+    when: When,
     problems: &'a mut Vec<Problem>,
 }
 
@@ -97,6 +115,9 @@ impl ActionCompiler<'_> {
     }
 
     fn schema(&mut self, params: &Json) -> Option<Box<dyn SchemaEvaluator>> {
+        if self.when == When::Asked {
+            return Some(Box::new(LaterSchema::of(params)));
+        }
         match schema::compile(params) {
             Ok(schema) => Some(Box::new(schema)),
             Err(fault) => self.refuse("params", fault, None),
@@ -122,6 +143,10 @@ impl ActionCompiler<'_> {
         text: &str,
         state_keys: &mut BTreeSet<Template>,
     ) -> Option<Box<dyn ExpressionEvaluator>> {
+        // Which state is looked at has to be known beforehand, and no expression looks at any without naming it.
+        if self.when == When::Asked && !text.contains("state") {
+            return Some(Box::new(LaterExpression::of(text)));
+        }
         let expression = match cel::compile(text) {
             Ok(expression) => expression,
             Err(fault) => return self.refuse(key, self.with_param_hint(fault), Some(text)),

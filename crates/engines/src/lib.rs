@@ -7,6 +7,7 @@ pub mod cel;
 pub mod compile;
 mod declared;
 mod fault;
+mod later;
 pub mod load;
 mod locate;
 pub mod schema;

@@ -7,7 +7,7 @@ use kernel::flow::DEPTH_MAX;
 use kernel::ids::Digest;
 use kernel::world::{Entity, Key, Row};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Compiled contracts kept; a digest never changes its meaning, so forgetting one costs only time.
 const CONTRACTS_MAX: usize = 4_096;
@@ -26,7 +26,7 @@ pub struct Contracts {
     by_digest: Mutex<BTreeMap<Digest, Arc<Compiled>>>,
     lines: Mutex<BTreeMap<(Arc<str>, String), Line>>,
     reader: Mutex<Box<dyn Reader>>,
-    nobody: Arc<Compiled>,
+    strangers: OnceLock<Arc<Compiled>>,
 }
 
 /// Strangers are judged under a contract that permits nothing.
@@ -41,11 +41,28 @@ pub fn nobody() -> Result<Arc<Compiled>, StoreFault> {
 
 impl Contracts {
     pub fn new(reader: Box<dyn Reader>, strangers: Option<Arc<Compiled>>) -> Result<Contracts, StoreFault> {
-        let nobody = match strangers {
-            Some(contract) => contract,
-            None => nobody()?,
+        let known = OnceLock::new();
+        if let Some(contract) = strangers {
+            let _first = known.set(contract);
+        }
+        Ok(Contracts {
+            by_digest: Mutex::default(),
+            lines: Mutex::default(),
+            reader: Mutex::new(reader),
+            strangers: known,
+        })
+    }
+
+    /// The line of somebody nobody knows.
+    fn of_strangers(&self) -> Result<Line, StoreFault> {
+        let contract = match self.strangers.get() {
+            Some(contract) => contract.clone(),
+            None => {
+                let compiled = nobody()?;
+                self.strangers.get_or_init(|| compiled).clone()
+            }
         };
-        Ok(Contracts { by_digest: Mutex::default(), lines: Mutex::default(), reader: Mutex::new(reader), nobody })
+        Ok(Line { contract, ancestors: Vec::new() })
     }
 
     /// Keeps a contract that was compiled elsewhere.
@@ -80,10 +97,10 @@ impl Contracts {
 
     fn read_line(&self, tenant: &Arc<str>, agent: &str) -> Result<Line, StoreFault> {
         let Some(row) = self.agent(tenant, agent)? else {
-            return Ok(Line { contract: self.nobody.clone(), ancestors: Vec::new() });
+            return self.of_strangers();
         };
         let Some(digest) = row.contract.or(row.offered) else {
-            return Ok(Line { contract: self.nobody.clone(), ancestors: Vec::new() });
+            return self.of_strangers();
         };
         let contract = self.compiled(tenant, digest)?;
         let mut ancestors = Vec::new();
@@ -127,11 +144,11 @@ impl Contracts {
         let Some(Row::Contract(json)) = self.read(tenant, Entity::Contract(digest.to_string()))? else {
             return Err(damaged("is not there"));
         };
-        let loaded = engines::load::load(&json.to_canonical()).map_err(|_| damaged("does not compile"))?;
-        if loaded.compiled.digest != digest {
+        let known = engines::load::load_known(&json.to_canonical()).ok_or_else(|| damaged("does not compile"))?;
+        if known.digest != digest {
             return Err(damaged("is another one"));
         }
-        let contract = Arc::new(loaded.compiled);
+        let contract = Arc::new(known);
         self.keep(&contract);
         Ok(contract)
     }

@@ -227,6 +227,12 @@ impl Runtime {
         self.inner.contracts.line(&self.inner.options.tenant, agent)
     }
 
+    /// The same, read again: what is remembered may have been replaced since by another process.
+    pub fn line_now(&self, agent: &str) -> Result<Line, StoreFault> {
+        self.inner.contracts.forget(&self.inner.options.tenant, agent);
+        self.line(agent)
+    }
+
     /// A contract by its digest.
     pub fn contract(&self, digest: Digest) -> Result<Arc<Compiled>, StoreFault> {
         self.inner.contracts.compiled(&self.inner.options.tenant, digest)

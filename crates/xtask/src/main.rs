@@ -1,5 +1,6 @@
 //! The repository's own machinery: `cargo xtask <task>`.
 
+mod bench_hook;
 mod console;
 mod deps;
 mod disguise;
@@ -10,6 +11,7 @@ mod process;
 mod repository;
 mod seeded;
 mod soak;
+mod static_binary;
 mod suite;
 mod tidy;
 
@@ -27,6 +29,7 @@ cargo xtask <task>
   docs [--check]                 writes docs/reference (--check: only compares)
   fuzz [--seconds N] [target]    fuzzes, guided by coverage where cargo-fuzz is installed
   measure [--json] [--seed N]    figures of the shell classifier on labelled cases
+  bench-hook [--json]            how long a hook takes, with a daemon and without (builds the release binary)
   soak [--minutes N] [--seeds N] [--from SEED]
                                  simulates fresh seeds and prints what that proves
   disguise --seed N [COMMAND]    disguises of a dangerous command, with their class
@@ -63,6 +66,7 @@ fn run(words: &[&str]) -> Result<bool> {
         ["fuzz", options @ ..] => fuzz::run(options),
         ["measure", options @ ..] => measure::run(options),
         ["soak", options @ ..] => soak::run(options),
+        ["bench-hook", options @ ..] => bench_hook::run(options),
         ["disguise", options @ ..] => disguise::run(options),
         [task, ..] => bail!("`{task}` with these options is not a task\n\n{HELP}"),
     }

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Writers queue elsewhere; only a foreign program can be in the way for so long.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
+/// Pages of the log after which a commit takes it into the file.
+pub const LOG_PAGES: u32 = 8_000;
+
 /// Every statement of the store stays prepared.
 const STATEMENTS_MAX: usize = 96;
 
@@ -40,7 +43,7 @@ pub(crate) fn configure(connection: &Connection) -> Result<(), StoreFault> {
     // What a row no longer says must not stay in its page; `FAST` zeroes it without another write.
     // Where a plain sync does not reach the disk, `fullfsync` does; elsewhere it means nothing.
     connection
-        .execute_batch(
+        .execute_batch(&format!(
             "PRAGMA journal_mode = WAL;
              PRAGMA synchronous = FULL;
              PRAGMA fullfsync = ON;
@@ -48,8 +51,8 @@ pub(crate) fn configure(connection: &Connection) -> Result<(), StoreFault> {
              PRAGMA trusted_schema = OFF;
              PRAGMA secure_delete = FAST;
              PRAGMA cache_size = -65536;
-             PRAGMA wal_autocheckpoint = 8000;",
-        )
+             PRAGMA wal_autocheckpoint = {LOG_PAGES};",
+        ))
         .map_err(fault)?;
     match durability(connection)? {
         (synchronous, journal) if synchronous == "FULL" && journal == "wal" => Ok(()),

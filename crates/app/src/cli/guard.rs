@@ -24,6 +24,33 @@ pub struct HookArgs {
     /// Print a mark before the answer, for the command line in the host's configuration
     #[arg(long, hide = true)]
     pub framed: bool,
+    /// Names the call, so that asking about it again gives the first answer
+    #[arg(long, hide = true, value_name = "ID")]
+    pub call: Option<String>,
+}
+
+/// `writkeeper daemon`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Hooks ask it first and judge by themselves where it does not answer; what is decided is the same. It keeps the guard's \
+store open, answers its owner only, and takes up a changed contract with the next call. `writkeeper init --daemon` lets \
+hooks start one when there is none.")]
+pub struct DaemonArgs {
+    /// The guard's folder; without it the nearest `.writkeeper` above here, then the one at home
+    #[arg(long, value_name = "DIR")]
+    pub guard: Option<PathBuf>,
+    /// End after so long without a call; without it, stay
+    #[arg(long, value_name = "DURATION")]
+    pub idle: Option<String>,
+    /// Tell the daemon that serves to end
+    #[arg(long, conflicts_with = "idle")]
+    pub stop: bool,
+    /// Print what the daemon that serves says of itself, as JSON; `null` where none does
+    #[arg(long, conflicts_with_all = ["idle", "stop"])]
+    pub status: bool,
+    /// Leave the session of whoever started it
+    #[arg(long, hide = true)]
+    pub detached: bool,
 }
 
 /// `writkeeper init`
@@ -47,6 +74,12 @@ pub struct InitArgs {
     /// Take our hooks out of the host's configuration; contract and store stay
     #[arg(long, conflicts_with = "observe")]
     pub undo: bool,
+    /// Let hooks start a daemon when there is none, which answers faster
+    #[arg(long, conflicts_with_all = ["no_daemon", "undo"])]
+    pub daemon: bool,
+    /// Let hooks start no daemon, and end the one that serves
+    #[arg(long, conflicts_with = "undo")]
+    pub no_daemon: bool,
     /// Show what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,

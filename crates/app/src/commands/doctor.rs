@@ -2,11 +2,14 @@
 
 use crate::cli::guard::DoctorArgs;
 use crate::exit::Exit;
+use crate::guard::daemon::{Place, client, start};
 use crate::guard::place::{self, FOLDER, Guard};
 use crate::guard::wiring::{self, Source};
 use crate::hooks::{Event, Host};
 use crate::store;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
+use adapters::store_sqlite::SqliteStore;
+use adapters::system_clock::SystemClock;
 use kernel::contract::{Contract, Mode};
 use kernel::json::{Bounds, Json};
 use kernel::outcome::Verdict;
@@ -14,6 +17,7 @@ use kernel::world::{Entity, Row};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Times a harmless call is sent to see how long one takes.
@@ -38,7 +42,7 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
         None => std::env::current_dir()?,
     };
     let workspace = place::canonical(&workspace);
-    let mut all = Vec::new();
+    let (mut all, mut guards) = (Vec::new(), Vec::new());
     let bases = std::iter::once((workspace.clone(), false)).chain(place::home().map(|home| (home, true)));
     for (base, of_user) in bases {
         for host in Host::ALL {
@@ -50,9 +54,66 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
                 continue;
             }
             all.push(look(args, host, &guard, file, &entries, &workspace));
+            guards.push(guard);
         }
     }
-    tell(args, &all)
+    guards.dedup();
+    tell(args, &all, &guards.iter().map(resident).collect::<Vec<_>>())
+}
+
+/// What is known about a guard's store and its daemon.
+struct Resident {
+    folder: PathBuf,
+    /// What the daemon says of itself; the error says why it says nothing.
+    daemon: Result<Option<serde_json::Value>, String>,
+    on_demand: bool,
+    /// `PRAGMA synchronous` and `PRAGMA journal_mode`, read back from a connection as hooks open it.
+    durability: Option<(String, String)>,
+}
+
+fn resident(guard: &Guard) -> Resident {
+    let place = Place::of(guard);
+    let daemon = match client::say(guard, b"status") {
+        Ok(Some(fields)) => match fields.as_slice() {
+            [word, status] if word == b"status" => serde_json::from_slice(status).map_err(|error| error.to_string()),
+            _ => Err("what answers is no daemon".to_owned()),
+        },
+        Ok(None) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    };
+    // Holding the lock and not answering: it hangs, or it is of another version.
+    let daemon = match (daemon, place.holder()) {
+        (Ok(None), Some(holder)) if place.is_held() => Err(format!(
+            "process {} (version {}) serves and is another program than this",
+            holder.process, holder.version
+        )),
+        (daemon, _) => daemon,
+    };
+    let store = guard.store();
+    let durability = store.is_file().then(|| SqliteStore::open(&store, Arc::new(SystemClock)).ok()).flatten();
+    let durability = durability.and_then(|store| store.durability().ok());
+    Resident { folder: guard.folder.clone(), daemon, on_demand: start::allowed(&place).is_some(), durability }
+}
+
+fn tell_resident(resident: &Resident) -> anyhow::Result<()> {
+    let folder = paint(FAINT, resident.folder.display());
+    let on_demand = if resident.on_demand { "; hooks start one when there is none" } else { "" };
+    match &resident.daemon {
+        Ok(None) => say!("daemon  none, every hook opens the store itself{on_demand}  {folder}"),
+        Ok(Some(status)) => {
+            let version = status["version"].as_str().unwrap_or_default();
+            let (process, served) = (&status["process"], &status["served"]);
+            say!(
+                "daemon  {} version {version}, process {process}, {served} calls{on_demand}  {folder}",
+                paint(GOOD, "answers")
+            );
+        }
+        Err(problem) => say!("daemon  {} {problem}; hooks judge without it  {folder}", paint(ATTENTION, "note")),
+    }
+    if let Some((synchronous, journal)) = &resident.durability {
+        say!("store   synchronous {synchronous}, journal {journal}");
+    }
+    Ok(())
 }
 
 fn look(
@@ -231,12 +292,14 @@ pub fn payload(host: Host, command: &str, workspace: &Path, session: &str) -> St
     sent.to_string()
 }
 
-fn tell(args: &DoctorArgs, all: &[Found]) -> anyhow::Result<Exit> {
+fn tell(args: &DoctorArgs, all: &[Found], guards: &[Resident]) -> anyhow::Result<Exit> {
     let well = |found: &Found| found.problems.is_empty() && !matches!(found.live, Some(Err(_)));
     let exit = if all.iter().all(well) { Exit::Fine } else { Exit::Rejected };
     if args.json {
         let hosts: Vec<serde_json::Value> = all.iter().map(to_json).collect();
-        say!("{}", serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "hosts": hosts }));
+        let guards: Vec<serde_json::Value> = guards.iter().map(resident_to_json).collect();
+        let told = serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "hosts": hosts, "guards": guards });
+        say!("{told}");
         return Ok(exit);
     }
     say!("writkeeper {}", env!("CARGO_PKG_VERSION"));
@@ -269,7 +332,21 @@ fn tell(args: &DoctorArgs, all: &[Found]) -> anyhow::Result<Exit> {
             Some(Err(problem)) => say!("  {} {problem}", paint(BAD, "live")),
         }
     }
+    guards.iter().try_for_each(tell_resident)?;
     Ok(exit)
+}
+
+fn resident_to_json(resident: &Resident) -> serde_json::Value {
+    serde_json::json!({
+        "folder": resident.folder,
+        "daemon": match &resident.daemon {
+            Ok(status) => status.clone().unwrap_or(serde_json::Value::Null),
+            Err(problem) => serde_json::json!({ "problem": problem }),
+        },
+        "on_demand": resident.on_demand,
+        "synchronous": resident.durability.as_ref().map(|(synchronous, _)| synchronous),
+        "journal": resident.durability.as_ref().map(|(_, journal)| journal),
+    })
 }
 
 fn to_json(found: &Found) -> serde_json::Value {

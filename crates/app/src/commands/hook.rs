@@ -2,90 +2,140 @@
 
 use crate::cli::guard::HookArgs;
 use crate::exit::Exit;
-use crate::guard::facts::{self, Facts};
-use crate::guard::judge::{Desk, unjudged};
+use crate::guard::answer::{INPUT_BYTES_MAX, Known, Question, lock};
+use crate::guard::daemon::client::{self, Asked};
+use crate::guard::daemon::start;
+use crate::guard::judge;
 use crate::guard::place::Guard;
-use crate::guard::wrapper::FRAME;
-use crate::hooks::{self, Call, Event, Host, Reply};
-use kernel::json::{Bounds, Json};
+use crate::guard::ticket::Ticket;
+use crate::hooks::{Event, Host, Printed};
+use clap::ValueEnum;
+use runtime::Runtime;
+use std::cell::RefCell;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-/// What a host may send.
-const INPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// After this nobody is waited for any more; the command line of the host gives up a little later.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// What is known so far, so that a late answer is not a worse one than needed.
-#[derive(Default)]
-struct Known {
-    moment: String,
-    facts: Option<Arc<Facts>>,
-    answered: bool,
+/// What hosts type, read without the parser that knows every command; anything else is for that parser.
+pub fn typed(words: &[OsString]) -> Option<HookArgs> {
+    let (verb, rest) = words.split_first()?;
+    if verb != "hook" {
+        return None;
+    }
+    let (mut event, mut host, mut guard, mut framed) = (None, None, None, false);
+    let mut rest = rest.iter().map(OsString::as_os_str);
+    while let Some(word) = rest.next() {
+        if word == "--framed" && !framed {
+            framed = true;
+        } else if word == "--host" && host.is_none() {
+            host = Some(Host::from_str(value(rest.next()?)?, false).ok()?);
+        } else if word == "--guard" && guard.is_none() {
+            guard = Some(PathBuf::from(rest.next()?)).filter(|folder| !folder.as_os_str().is_empty());
+            guard.as_ref()?;
+        } else if event.is_none() {
+            event = Some(Event::from_str(value(word)?, false).ok()?);
+        } else {
+            return None;
+        }
+    }
+    Some(HookArgs { event: event?, host: host?, guard, framed, call: None })
+}
+
+fn value(word: &OsStr) -> Option<&str> {
+    word.to_str().filter(|word| !word.starts_with('-'))
 }
 
 /// Judges one call.
 pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
+    let mut ticket = Ticket::new(args.call.as_deref());
     let known = Arc::new(Mutex::new(Known::default()));
     if args.event != Event::Stop {
-        watch(args.host, args.event, args.framed, known.clone());
+        watch(args, ticket.clone(), known.clone());
     }
-    let shared = known.clone();
-    let judged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| judge(args, &shared)));
-    let outcome = judged.unwrap_or_else(|_| Err("internal fault".to_owned()));
-    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-    let reply = match outcome {
-        Ok(reply) => reply,
+    let sent = match read() {
+        Ok(sent) => sent,
         Err(problem) => {
-            crate::terminal::note(&format!("{} {}: {problem}", args.host.word(), args.event.word()));
-            unjudged(args.event, known.facts.as_deref(), &problem)
+            let question = question(args, &[], &ticket);
+            complain(args, &problem);
+            return print(&question.unjudged(&lock(&known), &problem));
+        }
+    };
+    let mut unserved = None;
+    // A check before stopping takes as long as it takes, and runs in the surroundings of the hook.
+    if args.event != Event::Stop
+        && let Some(guard) = question(args, &sent, &ticket).guard()
+    {
+        match client::ask(&guard, &question(args, &sent, &ticket)) {
+            Asked::Answer(printed) => {
+                // From here on the watch has nothing to say.
+                lock(&known).answered = true;
+                return print(&printed);
+            }
+            Asked::Nobody => unserved = Some(guard),
+            Asked::Lost(_) => ticket.is_repeated = true,
+        }
+    }
+    let said = directly(args, &sent, &ticket, &known);
+    if let Some(guard) = unserved {
+        start::on_demand(&guard);
+    }
+    said
+}
+
+fn question<'a>(args: &'a HookArgs, sent: &'a [u8], ticket: &'a Ticket) -> Question<'a> {
+    Question { host: args.host, event: args.event, framed: args.framed, guard: args.guard.as_deref(), sent, ticket }
+}
+
+/// Judges without a daemon.
+fn directly(args: &HookArgs, sent: &[u8], ticket: &Ticket, known: &Arc<Mutex<Known>>) -> anyhow::Result<Exit> {
+    let question = question(args, sent, ticket);
+    let opened: RefCell<Option<Arc<Runtime>>> = RefCell::default();
+    let open = |guard: &Guard| {
+        let runtime = judge::start(guard)?;
+        *opened.borrow_mut() = Some(runtime.clone());
+        Ok(runtime)
+    };
+    let judged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| question.judge(known, &open)));
+    let outcome = judged.unwrap_or_else(|_| Err("internal fault".to_owned()));
+    // Closing the store would take its log into the file, which costs more than the decision did.
+    std::mem::forget(opened);
+    let mut known = lock(known);
+    let printed = match outcome {
+        Ok(reply) => question.printed(&known.moment, &reply),
+        Err(problem) => {
+            complain(args, &problem);
+            question.unjudged(&known, &problem)
         }
     };
     if known.answered {
         return Ok(Exit::Fine);
     }
     known.answered = true;
-    print(args.host, args.event, &known.moment, &reply, args.framed)
+    print(&printed)
 }
 
-fn judge(args: &HookArgs, known: &Mutex<Known>) -> Result<Reply, String> {
+fn complain(args: &HookArgs, problem: &str) {
+    crate::terminal::note(&format!("{} {}: {problem}", args.host.word(), args.event.word()));
+}
+
+fn read() -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let mut input = std::io::stdin().lock().take(INPUT_BYTES_MAX + 1);
+    let mut input = std::io::stdin().lock().take(INPUT_BYTES_MAX as u64 + 1);
     input.read_to_end(&mut bytes).map_err(|error| format!("cannot read what the host sent: {error}"))?;
-    if bytes.len() as u64 > INPUT_BYTES_MAX {
+    if bytes.len() > INPUT_BYTES_MAX {
         return Err(format!("the host sent more than {} MiB", INPUT_BYTES_MAX / 1024 / 1024));
     }
-    let sent = Json::parse_within(&bytes, &Bounds::FILE).map_err(|refusal| format!("what the host sent: {refusal}"))?;
-    if let Some(moment) = sent.get("hook_event_name").and_then(Json::as_text) {
-        moment.clone_into(&mut lock(known).moment);
-    }
-    let call: Call =
-        hooks::read(args.host, args.event, &sent).map_err(|problem| format!("what the host sent: {problem}"))?;
-    if !Path::new(&call.cwd).is_absolute() {
-        return Err(format!("the host says the agent works in `{}`, which is no absolute path", call.cwd));
-    }
-    let guard = match &args.guard {
-        Some(folder) => Some(Guard::at(folder)),
-        None => Guard::find(Path::new(&call.cwd)),
-    };
-    let facts = Arc::new(facts::of(&call, guard.as_ref()));
-    lock(known).facts = Some(facts.clone());
-    let Some(guard) = guard else {
-        return Err(format!("there is no guard for `{}`; run `writkeeper init --host {}`", call.cwd, args.host.word()));
-    };
-    let desk = Desk::open(args.host, &guard)?;
-    desk.judge(args.event, &call, &facts)
-}
-
-fn lock(known: &Mutex<Known>) -> std::sync::MutexGuard<'_, Known> {
-    known.lock().unwrap_or_else(PoisonError::into_inner)
+    Ok(bytes)
 }
 
 /// Answers in time, whatever the rest waits for: a lock somebody else holds, a disk that does not come back.
-fn watch(host: Host, event: Event, framed: bool, known: Arc<Mutex<Known>>) {
+fn watch(args: &HookArgs, ticket: Ticket, known: Arc<Mutex<Known>>) {
+    let (host, event, framed) = (args.host, args.event, args.framed);
     let watching = move || {
         std::thread::sleep(PATIENCE);
         let mut known = lock(&known);
@@ -93,18 +143,16 @@ fn watch(host: Host, event: Event, framed: bool, known: Arc<Mutex<Known>>) {
             return;
         }
         known.answered = true;
-        let reply = unjudged(event, known.facts.as_deref(), "the store did not answer in time");
-        let _ = print(host, event, &known.moment, &reply, framed);
+        let question = Question { host, event, framed, guard: None, sent: &[], ticket: &ticket };
+        let _ = print(&question.unjudged(&known, "the store did not answer in time"));
         std::process::exit(0);
     };
     // Without the watch the command line of the host still gives up in time.
     let _ = std::thread::Builder::new().name("watch".to_owned()).spawn(watching);
 }
 
-fn print(host: Host, event: Event, moment: &str, reply: &Reply, framed: bool) -> anyhow::Result<Exit> {
-    let printed = hooks::write(host, event, moment, reply);
-    let frame = if framed { FRAME } else { "" };
-    crate::terminal::write_data(&format!("{frame}{}\n", printed.stdout))?;
+fn print(printed: &Printed) -> anyhow::Result<Exit> {
+    crate::terminal::write_data(&printed.stdout)?;
     if !printed.stderr.is_empty() {
         crate::terminal::note(&printed.stderr);
     }

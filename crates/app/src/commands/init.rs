@@ -3,6 +3,8 @@
 use crate::cli::guard::InitArgs;
 use crate::contract_file;
 use crate::exit::{Exit, InvalidData};
+use crate::guard::daemon::start::IDLE;
+use crate::guard::daemon::{Place, client};
 use crate::guard::judge::at_host;
 use crate::guard::place::{self, FOLDER, Guard};
 use crate::guard::text_diff::diff;
@@ -34,7 +36,52 @@ pub fn run(args: &InitArgs) -> anyhow::Result<Exit> {
             wire(args, *host, &guard, &file)?;
         }
     }
+    if args.daemon || args.no_daemon {
+        say_when_to_start(args, &guard)?;
+    }
     Ok(Exit::Fine)
+}
+
+/// Whether hooks may start a daemon: a file of the guard, so that no host has to be asked to trust its hooks again.
+fn say_when_to_start(args: &InitArgs, guard: &Guard) -> anyhow::Result<()> {
+    let place = Place::of(guard);
+    let file = place.on_demand();
+    let old = read(&file)?;
+    let new = match (args.daemon, old.is_empty()) {
+        (true, true) => format!("{IDLE}\n"),
+        (true, false) => old.clone(),
+        (false, _) => String::new(),
+    };
+    show(&file, &old, &new, false)?;
+    if args.dry_run {
+        return Ok(());
+    }
+    place.make().with_context(|| format!("cannot make `{}`", file.display()))?;
+    ignore(guard)?;
+    if args.daemon {
+        write(&file, &new)?;
+        say!("  hooks start a daemon when there is none; it ends after {} without a call", new.trim());
+        return Ok(());
+    }
+    if !old.is_empty() {
+        std::fs::remove_file(&file).with_context(|| format!("cannot remove `{}`", file.display()))?;
+    }
+    let ended = matches!(client::say(guard, b"stop"), Ok(Some(_)));
+    say!("  hooks start no daemon{}", if ended { "; the one that served ends" } else { "" });
+    Ok(())
+}
+
+/// What is of this machine only does not belong into a repository.
+fn ignore(guard: &Guard) -> anyhow::Result<()> {
+    let file = guard.folder.join(".gitignore");
+    let mut text = read(&file)?;
+    for line in ["guard.db*", "sessions/", "daemon/"] {
+        if !text.lines().any(|known| known == line) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    write(&file, &text)
 }
 
 fn base(args: &InitArgs) -> anyhow::Result<PathBuf> {
@@ -63,9 +110,8 @@ fn wire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Resu
         return Ok(());
     }
     write(&contract, &new_contract)?;
-    let ignore = guard.folder.join(".gitignore");
-    if !ignore.exists() {
-        write(&ignore, "guard.db*\nsessions/\n")?;
+    if !guard.folder.join(".gitignore").exists() {
+        ignore(guard)?;
     }
     put_in_force(host, guard, &contract)?;
     // Last: a host that is wired before it can be judged would stop at once.

@@ -180,6 +180,9 @@ impl Facts {
                 self.can.insert("install");
             }
             self.take_own_command(words, view, protected);
+            if let Some(named) = protected.signalled(words) {
+                self.guarded.push(named);
+            }
             self.argv.push(words.join(" "));
             if answer.class == Class::Read {
                 continue;

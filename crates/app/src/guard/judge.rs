@@ -4,6 +4,7 @@ use super::facts::Facts;
 use super::oracle;
 use super::place::Guard;
 use super::session::{Open, Session};
+use super::ticket::Ticket;
 use crate::hooks::{Call, Event, Host, Reply};
 use adapters::advisor::PluginAdvisor;
 use adapters::open::{OpenOptions, open_store};
@@ -18,7 +19,7 @@ use kernel::enforcement::verdict::{binds, decided, enforced};
 use kernel::evaluator::Compiled;
 use kernel::finding::{Finding, Gate};
 use kernel::ids::{Digest, identifier_problem};
-use kernel::intent::IntentEvent;
+use kernel::intent::{IntentEvent, IntentState};
 use kernel::json::{Json, Object};
 use kernel::outcome::Verdict;
 use kernel::proposal::Proposal;
@@ -52,16 +53,45 @@ pub fn at_host(host: Host) -> String {
 pub struct Desk<'a> {
     host: Host,
     guard: &'a Guard,
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
     contract: Arc<Compiled>,
     plan: EnforcementPlan,
     mode: Mode,
-    now: Instant,
+    ticket: &'a Ticket,
+}
+
+/// How long the log of a hook's store may get: who opens it next without a daemon has to read all of it.
+const LOG_PAGES_MAX: u32 = 256;
+
+/// Opens a guard's store for one hook.
+pub fn start(guard: &Guard) -> Result<Arc<Runtime>, String> {
+    start_with(guard, OpenOptions { wait: STORE_WAIT, log_pages: LOG_PAGES_MAX })
+}
+
+/// Opens a guard's store for the daemon.
+pub fn start_resident(guard: &Guard) -> Result<Arc<Runtime>, String> {
+    start_with(guard, OpenOptions { wait: STORE_WAIT, ..OpenOptions::default() })
+}
+
+fn start_with(guard: &Guard, options: OpenOptions) -> Result<Arc<Runtime>, String> {
+    let path = guard.store();
+    if !path.is_file() {
+        return Err(format!("there is no store at `{}`", path.display()));
+    }
+    let store =
+        open_store(&path.to_string_lossy(), Arc::new(SystemClock), options).map_err(|fault| fault.to_string())?;
+    let options = Options { wait: WAIT, advisor: Some(Arc::new(PluginAdvisor)), ..Options::default() };
+    Runtime::start(store, options).map(Arc::new).map_err(|fault| fault.to_string())
 }
 
 impl<'a> Desk<'a> {
-    /// Opens the guard's store; the error says why nothing can be judged.
-    pub fn open(host: Host, guard: &'a Guard) -> Result<Desk<'a>, String> {
+    /// Sits down before a runtime on the guard's store; the error says why nothing can be judged.
+    pub fn open(
+        host: Host,
+        guard: &'a Guard,
+        ticket: &'a Ticket,
+        start: &dyn Fn(&Guard) -> Result<Arc<Runtime>, String>,
+    ) -> Result<Desk<'a>, String> {
         let file = guard.contract(host);
         if !file.is_file() {
             return Err(format!(
@@ -70,20 +100,13 @@ impl<'a> Desk<'a> {
                 host.word()
             ));
         }
-        let path = guard.store();
-        if !path.is_file() {
-            return Err(format!("there is no store at `{}`", path.display()));
-        }
-        let store = open_store(&path.to_string_lossy(), Arc::new(SystemClock), OpenOptions { wait: STORE_WAIT })
-            .map_err(|fault| fault.to_string())?;
-        let options = Options { wait: WAIT, advisor: Some(Arc::new(PluginAdvisor)), ..Options::default() };
-        let runtime = Runtime::start(store, options).map_err(|fault| fault.to_string())?;
+        let runtime = start(guard)?;
         let line = runtime.line(host.word()).map_err(|fault| fault.to_string())?;
         if line.contract.contract.agent != host.word() {
             return Err(format!("agent `{0}` has no contract in force; run `writkeeper init --host {0}`", host.word()));
         }
         let (mode, plan) = (line.contract.contract.mode, line.contract.contract.enforcement_plan());
-        Ok(Desk { host, guard, runtime, contract: line.contract, plan, mode, now: crate::store::now() })
+        Ok(Desk { host, guard, runtime, contract: line.contract, plan, mode, ticket })
     }
 
     /// Judges one call of a host.
@@ -103,15 +126,15 @@ impl<'a> Desk<'a> {
 
     /// What the session did lately, seen with the contract's thresholds.
     fn session(&self, call: &Call) -> Session {
-        Session::open(self.guard, &self.flow(call), self.contract.contract.thresholds())
+        Session::open(self.guard, &self.flow(call), self.contract.contract.thresholds(), &self.ticket.id)
     }
 
     fn before_tool(&self, call: &Call, facts: &Facts) -> Result<Reply, String> {
-        let session = self.session(call);
+        let mut session = self.session(call);
         let arguments = Session::arguments(&call.input);
         let stall = session.stall(&call.name, &arguments);
         let breaker = session.breaker();
-        let mut params = facts.params(call, self.host.word(), &self.now.to_string());
+        let mut params = facts.params(call, self.host.word(), &self.ticket.at.to_string());
         params.insert("stall".to_owned(), Json::text(stall.state));
         params.insert("breaker".to_owned(), Json::text(breaker.state));
         let answered = self.submit(call, facts.action, params)?;
@@ -255,11 +278,19 @@ impl<'a> Desk<'a> {
             Some(proposal) => self.approved_in_host(proposal),
             None => open.intent.clone(),
         };
-        if let Some(intent) = intent {
+        if let Some(intent) = intent.filter(|intent| self.is_open(intent)) {
             // The host performed it; whether the tool liked the outcome stands in the result.
             let act = kernel::change::Act::Settle { intent, event: IntentEvent::Succeed };
             let actor = kernel::agent::Actor::Agent(self.host.word().to_owned());
             let _ = self.runtime.change(actor, act).wait();
+        }
+    }
+
+    /// Whether nobody has said yet what became of an intent; who was asked in our place may have.
+    fn is_open(&self, intent: &str) -> bool {
+        match self.runtime.read(Entity::Intent(intent.to_owned())) {
+            Ok(Some(Row::Intent(row))) => row.state != IntentState::Succeeded,
+            Ok(_) | Err(_) => true,
         }
     }
 
@@ -323,9 +354,9 @@ impl<'a> Desk<'a> {
 
     /// Runs the check the contract names, as an intent of its own.
     fn verify(&self, call: &Call, facts: &Facts) -> Result<Option<oracle::Checked>, String> {
-        let Some(run) = run_of(&self.contract.contract, "session.verify") else { return Ok(None) };
+        let Some(run) = run_of(&self.contract.contract, VERIFY) else { return Ok(None) };
         let params = object([("host", Json::text(self.host.word())), ("session", Json::text(self.flow(call)))]);
-        let answered = self.submit(call, "session.verify", params)?;
+        let answered = self.submit(call, VERIFY, params)?;
         if answered.answer.verdict != Verdict::Accept {
             let said = crate::store::sentences(&answered.answer);
             return Ok(Some(oracle::Checked { passed: false, said }));
@@ -360,7 +391,7 @@ impl<'a> Desk<'a> {
     fn broken_glass(&self) -> Option<String> {
         let Ok(Some(Row::State(row))) = self.runtime.read(Entity::State(BREAK_GLASS.to_owned())) else { return None };
         let until = row.value.as_text()?.to_owned();
-        (until > self.now.to_string()).then_some(until)
+        (until > self.ticket.at.to_string()).then_some(until)
     }
 
     fn prompt(&self, call: &Call) -> Result<Reply, String> {
@@ -399,14 +430,23 @@ impl<'a> Desk<'a> {
     }
 
     fn submit(&self, call: &Call, action: &str, params: Object) -> Result<Answered, String> {
-        let proposal = object([
+        if let Some(given) = self.answered_before(action)? {
+            return Ok(given);
+        }
+        let own = action != VERIFY;
+        let step = if own { self.ticket.id.clone() } else { Minted::id() };
+        let mut proposal = object([
             ("agent", Json::text(self.host.word())),
             ("action", Json::text(action)),
             ("params", Json::Object(params)),
             ("flow", Json::text(self.flow(call))),
             // Each call is a step of its own: running the tests twice is two effects.
-            ("step", Json::text(Minted::id())),
+            ("step", Json::text(step.as_str())),
         ]);
+        if own {
+            // Whoever is asked about this call again, here or in a daemon, gives this answer again.
+            proposal.insert("idempotency_key".to_owned(), Json::text(step));
+        }
         let proposal = Proposal::from_json(Json::Object(proposal))
             .map_err(|malformed| malformed.findings.iter().map(Finding::message).collect::<Vec<_>>().join("; "))?;
         let answered = self.runtime.submit(proposal, Arrival::through(door())).wait();
@@ -415,7 +455,21 @@ impl<'a> Desk<'a> {
         }
         Ok(answered)
     }
+
+    /// What was answered when this call was asked about elsewhere.
+    fn answered_before(&self, action: &str) -> Result<Option<Answered>, String> {
+        if !self.ticket.is_repeated || action == VERIFY {
+            return Ok(None);
+        }
+        let name = Entity::Idempotency(self.host.word().to_owned(), self.ticket.id.clone());
+        let found = self.runtime.read(name).map_err(|fault| fault.to_string())?;
+        let Some(Row::Idempotency(stored)) = found else { return Ok(None) };
+        Ok(Some(Answered { answer: stored.answer, body: Json::Null, at: Some(self.ticket.at), records: Vec::new() }))
+    }
 }
+
+/// Checks that a contract names are steps of their own.
+const VERIFY: &str = "session.verify";
 
 /// The state key that says until when questions are switched off.
 pub const BREAK_GLASS: &str = "break_glass";

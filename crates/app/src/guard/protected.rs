@@ -3,6 +3,7 @@
 //! Paths are compared by component after links were followed, without case, and by inode, so that a second name of a
 //! file is the file.
 
+use super::daemon::Place;
 use super::place::{self, Guard};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -49,6 +50,12 @@ const CONFIGURATION: &[&str] = &[
     ".mcp.json",
 ];
 
+/// The name of this program, as processes are found by.
+const PROGRAM: &str = "writkeeper";
+
+/// Letters that make a pattern of a name; whatever it means, it can mean us.
+const PATTERN: [char; 9] = ['.', '*', '+', '?', '[', '(', '|', '^', '$'];
+
 /// How a path meets the guard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meets {
@@ -66,12 +73,14 @@ pub struct Protected {
     entries: Vec<Vec<String>>,
     scratch: Vec<Vec<String>>,
     files: Vec<PathBuf>,
+    /// The process that answers hooks, if one does.
+    daemon: Option<u32>,
 }
 
 impl Protected {
     /// What an installation on this machine consists of.
     pub fn of(guard: Option<&Guard>, workspace: &Path) -> Protected {
-        let mut protected = Protected { entries: Vec::new(), scratch: Vec::new(), files: Vec::new() };
+        let mut protected = Protected { entries: Vec::new(), scratch: Vec::new(), files: Vec::new(), daemon: None };
         let bases = std::iter::once(workspace.to_path_buf()).chain(place::home().map(|home| place::canonical(&home)));
         for base in bases {
             for name in OF_HOSTS {
@@ -83,6 +92,7 @@ impl Protected {
         if let Some(guard) = guard {
             protected.protect(&guard.folder);
             protected.files.push(guard.store());
+            protected.daemon = Place::of(guard).holder().map(|holder| holder.process);
             protected.files.extend(crate::hooks::Host::ALL.map(|host| guard.contract(host)));
         }
         if let Ok(binary) = std::env::current_exe() {
@@ -118,6 +128,34 @@ impl Protected {
     pub fn is_scratch(&self, path: &str) -> bool {
         let parts = components(Path::new(path));
         self.scratch.iter().any(|root| parts.starts_with(root))
+    }
+
+    /// The process of the guard that a command ends or stops: by its number, by its name or a pattern that can mean it,
+    /// or with everything else.
+    pub fn signalled(&self, words: &[String]) -> Option<String> {
+        let (program, arguments) = words.split_first()?;
+        let program = program.rsplit('/').next().unwrap_or(program);
+        let plain = || arguments.iter().filter(|word| !word.starts_with("--"));
+        let by_name = |word: &str| {
+            let bare = word.trim_start_matches('-').to_lowercase();
+            !bare.is_empty() && (bare.contains(PROGRAM) || PROGRAM.contains(bare.as_str()) || bare.contains(PATTERN))
+        };
+        let meets = match program {
+            "kill" | "skill" | "tgkill" | "renice" | "strace" | "gdb" => {
+                let own = self.daemon.map(|process| process.to_string());
+                // As the first argument `-1` is a signal, behind it everybody.
+                let everybody = plain().skip(1).any(|word| word == "-1");
+                everybody
+                    || plain()
+                        .any(|word| own.as_deref() == Some(word.trim_start_matches('-')) || word.contains(PROGRAM))
+            }
+            "pkill" | "killall" | "killall5" | "systemctl" | "launchctl" => {
+                plain().filter(|word| !word.starts_with('-')).any(|word| by_name(word))
+            }
+            "fuser" => arguments.iter().any(|word| word.starts_with("-k") || word == "--kill"),
+            _ => false,
+        };
+        meets.then(|| words.join(" "))
     }
 
     fn is_second_name(&self, path: &Path) -> bool {
@@ -200,5 +238,35 @@ mod tests {
         check("/w/app/src/main.rs", Meets::Not);
         check("/w/app/claude/settings.json", Meets::Not);
         check("/w/app2/.claude/settings.json", Meets::Not);
+    }
+
+    #[test]
+    fn the_daemon_is_met_by_number_name_and_pattern() {
+        let mut protected = Protected::of(None, Path::new("/w/app"));
+        protected.daemon = Some(4711);
+        let met = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            protected.signalled(&words).is_some()
+        };
+        for line in [
+            "kill 4711",
+            "kill -9 4711",
+            "kill -STOP 1 4711",
+            "kill -TERM -4711",
+            "kill -9 -1",
+            "/usr/bin/pkill writkeeper",
+            "pkill -f daemon.*guard",
+            "killall -s STOP writkeeper",
+            "pkill writ",
+            "systemctl --user stop writkeeper.service",
+            "fuser -k .",
+        ] {
+            assert!(met(line), "{line}");
+        }
+        for line in
+            ["kill 4712", "kill -1 4712", "kill %1", "pkill node", "killall -9 python3", "systemctl status nginx"]
+        {
+            assert!(!met(line), "{line}");
+        }
     }
 }

@@ -16,12 +16,17 @@ use std::path::PathBuf;
 /// How much of the end of a session is looked at.
 const LOOKED_AT_BYTES: u64 = 64 * 1024;
 
+/// Lines between two of one call: a second answer comes within seconds.
+const REPEATED_WITHIN: usize = 64;
+
 /// The memory of one session.
 #[derive(Debug)]
 pub struct Session {
     path: PathBuf,
     lines: Vec<Json>,
     thresholds: Thresholds,
+    /// Names the call that is being judged, whoever judges it.
+    ticket: String,
 }
 
 /// A call that was let through or asked about.
@@ -35,10 +40,10 @@ pub struct Open {
 
 impl Session {
     /// The session of a host, as far as it is remembered.
-    pub fn open(guard: &Guard, name: &str, thresholds: Thresholds) -> Session {
+    pub fn open(guard: &Guard, name: &str, thresholds: Thresholds, ticket: &str) -> Session {
         let path = guard.sessions().join(format!("{}.jsonl", Digest::of(name).to_uuid_text()));
         let lines = tail(&path).unwrap_or_default();
-        Session { path, lines, thresholds }
+        Session { path, lines, thresholds, ticket: ticket.to_owned() }
     }
 
     /// Digest of a call's arguments.
@@ -47,8 +52,8 @@ impl Session {
     }
 
     /// Remembers a call that may run.
-    pub fn called(&self, id: &str, arguments: &str, action: &str, open: &Open) {
-        self.append(&Json::object([
+    pub fn called(&mut self, id: &str, arguments: &str, action: &str, open: &Open) {
+        self.remember(Json::object([
             ("is", Json::text("call")),
             ("id", Json::text(id)),
             ("arguments", Json::text(arguments)),
@@ -76,13 +81,26 @@ impl Session {
             ("failed", Json::Bool(failed)),
             ("effect", Json::Bool(effect)),
         ]);
-        self.append(&line);
-        self.lines.push(line);
+        self.remember(line);
     }
 
     /// Remembers that the agent wanted to stop, or that a person typed something.
     pub fn turned(&mut self, what: &str) {
-        let line = Json::object([("is", Json::text(what))]);
+        self.remember(Json::object([("is", Json::text(what))]));
+    }
+
+    /// Once for each call, also if a daemon was asked about it before.
+    fn remember(&mut self, line: Json) {
+        if self.lines.iter().any(|known| kind(known) == kind(&line) && ticket(known) == Some(&self.ticket)) {
+            return;
+        }
+        let line = match line {
+            Json::Object(mut members) => {
+                members.insert("ticket".to_owned(), Json::text(self.ticket.as_str()));
+                Json::Object(members)
+            }
+            other @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_)) => other,
+        };
         self.append(&line);
         self.lines.push(line);
     }
@@ -218,6 +236,10 @@ fn kind(line: &Json) -> &str {
     line.get("is").and_then(Json::as_text).unwrap_or_default()
 }
 
+fn ticket(line: &Json) -> Option<&str> {
+    line.get("ticket").and_then(Json::as_text)
+}
+
 /// The last lines that are whole.
 fn tail(path: &std::path::Path) -> std::io::Result<Vec<Json>> {
     let mut file = std::fs::File::open(path)?;
@@ -228,5 +250,14 @@ fn tail(path: &std::path::Path) -> std::io::Result<Vec<Json>> {
     file.take(LOOKED_AT_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
     let cut = usize::from(start > 0);
-    Ok(text.lines().skip(cut).filter_map(|line| Json::parse(line.as_bytes()).ok()).collect())
+    let mut lines: Vec<Json> = Vec::new();
+    for line in text.lines().skip(cut).filter_map(|line| Json::parse(line.as_bytes()).ok()) {
+        // Two who judged one call at the same time both wrote it down.
+        let again =
+            |known: &Json| ticket(known).is_some() && ticket(known) == ticket(&line) && kind(known) == kind(&line);
+        if !lines.iter().rev().take(REPEATED_WITHIN).any(again) {
+            lines.push(line);
+        }
+    }
+    Ok(lines)
 }

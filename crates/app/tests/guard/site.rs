@@ -89,17 +89,14 @@ impl Site {
         both
     }
 
+    /// A command in the workspace, with the home of its owner.
+    pub fn here<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command.current_dir(self.workspace()).env("HOME", self.home()).env("USER", "ann").env_remove("WRITKEEPER_STORE")
+    }
+
     fn fed(&self, command: &mut Command, input: &str) -> Output {
-        let mut process = command
-            .current_dir(self.workspace())
-            .env("HOME", self.home())
-            .env("USER", "ann")
-            .env_remove("WRITKEEPER_STORE")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut process =
+            self.here(command).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
         process.wait_with_output().unwrap()
     }

@@ -1,5 +1,6 @@
 //! An agent cannot change its own guard, by whatever tool and under whatever name.
 
+use crate::daemon::Resident;
 use crate::site::{Site, Told};
 use serde_json::json;
 
@@ -68,6 +69,31 @@ const COMMANDS: &[&str] = &[
     "WRITKEEPER_STORE=.writkeeper/guard.db writkeeper decide --contract mine.yaml lines",
     "echo '{}' | writkeeper hook post-tool --host claude-code",
     "cp {bin} /tmp/copy && /tmp/copy break-glass --because x",
+    "writkeeper daemon --stop",
+    "{bin} daemon --stop --guard .writkeeper",
+    "writkeeper daemon --guard /tmp/mine",
+    "kill {daemon}",
+    "kill -9 {daemon}",
+    "kill -STOP {daemon}",
+    "sudo kill -s KILL {daemon}",
+    "env kill -TERM -- -{daemon}",
+    "kill -9 -1",
+    "pkill writkeeper",
+    "pkill -9 -f 'writkeeper daemon'",
+    "pkill -f 'w.*r daemon'",
+    "killall -STOP writkeeper",
+    "kill $(pgrep -f daemon)",
+    "kill $(cat .writkeeper/daemon/lock | cut -d' ' -f1)",
+    "pgrep writkeeper | xargs kill",
+    "python3 -c \"import os; os.kill({daemon}, 9)\"",
+    "rm .writkeeper/daemon/socket",
+    "mv .writkeeper/daemon /tmp/x",
+    "chmod 755 .writkeeper/daemon",
+    "nc -lU .writkeeper/daemon/socket",
+    "socat UNIX-LISTEN:.writkeeper/daemon/socket,fork EXEC:./yes.sh",
+    "python3 serve.py .writkeeper/daemon/socket",
+    "echo 99999 > .writkeeper/daemon/lock",
+    "touch .writkeeper/daemon/on-demand",
 ];
 
 /// Calls of file tools and MCP tools.
@@ -108,6 +134,7 @@ fn tools(site: &Site) -> Vec<(&'static str, serde_json::Value)> {
 fn no_way_leads_to_the_guard() {
     let site = Site::guarding(&["claude-code", "codex", "copilot"]);
     let ws = site.workspace();
+    let daemon = Resident::of(&site, &[]);
     // Second names that were there before anybody looked.
     std::os::unix::fs::symlink(ws.join(".claude/settings.json"), ws.join("link.json")).unwrap();
     std::os::unix::fs::symlink(".claude", ws.join("linked-dir")).unwrap();
@@ -131,7 +158,8 @@ fn no_way_leads_to_the_guard() {
         let command = command
             .replace("{ws}", &ws.to_string_lossy())
             .replace("{home}", &site.home().to_string_lossy())
-            .replace("{bin}", &site.binary().to_string_lossy());
+            .replace("{bin}", &site.binary().to_string_lossy())
+            .replace("{daemon}", &daemon.process().to_string());
         let told = site.shell(&command);
         count(command, told);
     }

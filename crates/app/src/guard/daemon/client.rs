@@ -1,0 +1,134 @@
+//! Asking a daemon. Nobody there costs one failed call of the system; a daemon that does not answer costs a bounded wait.
+
+use super::{Address, Place, frame, peer};
+use crate::guard::answer::Question;
+use crate::guard::place::Guard;
+use crate::hooks::Printed;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long a daemon may take. A hook judges by itself afterwards, which must end before its own deadline.
+pub const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What came of asking.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// The answer.
+    Answer(Printed),
+    /// There is nobody to ask.
+    Nobody,
+    /// Somebody was asked, and may have decided.
+    Lost(String),
+}
+
+/// Where a judgement takes place: a daemon somewhere else would see other files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Surroundings(pub [Vec<u8>; 3]);
+
+impl Surroundings {
+    /// Of this process: home, folder of temporary files, program.
+    pub fn own() -> Surroundings {
+        let bytes = |name: &str| std::env::var_os(name).map(OsString::into_vec).unwrap_or_default();
+        let binary = std::env::current_exe().map(|path| path.into_os_string().into_vec()).unwrap_or_default();
+        Surroundings([bytes("HOME"), bytes("TMPDIR"), binary])
+    }
+}
+
+/// Asks the daemon of a guard.
+pub fn ask(guard: &Guard, question: &Question<'_>) -> Asked {
+    let deadline = Instant::now() + PATIENCE;
+    let Ok(Some(mut stream)) = connect(&Place::of(guard).socket()) else { return Asked::Nobody };
+    let Surroundings([home, temporary, binary]) = Surroundings::own();
+    let ticket = question.ticket;
+    let fields: [&[u8]; 11] = [
+        b"judge",
+        ticket.id.as_bytes(),
+        &ticket.at.micros().to_be_bytes(),
+        question.host.word().as_bytes(),
+        question.event.word().as_bytes(),
+        if question.framed { b"framed" } else { b"" },
+        guard.folder.as_os_str().as_bytes(),
+        &home,
+        &temporary,
+        &binary,
+        question.sent,
+    ];
+    let answer = frame::send(&mut stream, &fields, deadline)
+        .and_then(|()| frame::receive(&mut stream, frame::ANSWER_BYTES_MAX, deadline));
+    match answer {
+        Ok(fields) => understood(&fields).unwrap_or_else(|| Asked::Lost("the daemon's answer is none".to_owned())),
+        Err(error) => Asked::Lost(format!("the daemon did not answer: {error}")),
+    }
+}
+
+/// Says a word to the daemon of a guard; `None` if nobody is there.
+pub fn say(guard: &Guard, word: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
+    let deadline = Instant::now() + PATIENCE;
+    let Some(mut stream) = connect(&Place::of(guard).socket())? else { return Ok(None) };
+    frame::send(&mut stream, &[word], deadline)?;
+    frame::receive(&mut stream, frame::ANSWER_BYTES_MAX, deadline).map(Some)
+}
+
+/// Connects without waiting, to a process of the same user that runs this program.
+fn connect(socket: &Path) -> io::Result<Option<UnixStream>> {
+    let address = match Address::of(socket) {
+        Ok(address) => address,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let end = socket2::Socket::new(socket2::Domain::UNIX, socket2::Type::STREAM, None)?;
+    // With its line full a daemon is as good as none.
+    end.set_nonblocking(true)?;
+    if let Err(error) = end.connect(&socket2::SockAddr::unix(&address.path)?) {
+        let nobody = [io::ErrorKind::NotFound, io::ErrorKind::ConnectionRefused, io::ErrorKind::WouldBlock];
+        return if nobody.contains(&error.kind()) { Ok(None) } else { Err(error) };
+    }
+    end.set_nonblocking(false)?;
+    let stream = UnixStream::from(OwnedFd::from(end));
+    let process = peer::of_same_user(&stream)?;
+    Ok(process.is_some_and(peer::runs_this_program).then_some(stream))
+}
+
+fn understood(fields: &[Vec<u8>]) -> Option<Asked> {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
+    match fields {
+        [word, stdout, stderr, code] if word == b"answer" => {
+            let code = code.first().copied().filter(|code| matches!(code, 0 | 2))?;
+            let stdout = text(stdout).filter(|said| !said.trim().is_empty())?;
+            Some(Asked::Answer(Printed { stdout, stderr: text(stderr)?, code }))
+        }
+        [word, why] if word == b"declined" => text(why).map(Asked::Lost),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_whole_answer_is_one() {
+        let fields = |fields: &[&[u8]]| fields.iter().map(|field| field.to_vec()).collect::<Vec<_>>();
+        let printed = Printed { stdout: "{}\n".to_owned(), stderr: String::new(), code: 0 };
+        assert_eq!(understood(&fields(&[b"answer", b"{}\n", b"", &[0]])), Some(Asked::Answer(printed)));
+        assert_eq!(understood(&fields(&[b"declined", b"no"])), Some(Asked::Lost("no".to_owned())));
+        for nonsense in [
+            fields(&[]),
+            fields(&[b"answer"]),
+            fields(&[b"answer", b"{}\n", b""]),
+            fields(&[b"answer", b"\n", b"", &[0]]),
+            fields(&[b"answer", b"{}\n", b"", &[1]]),
+            fields(&[b"answer", b"{}\n", b"", &[]]),
+            fields(&[b"answer", &[0xff], b"", &[0]]),
+            fields(&[b"status", b"{}"]),
+            fields(&[b"answer", b"{}\n", b"", &[0], b"more"]),
+        ] {
+            assert_eq!(understood(&nonsense), None, "{nonsense:?}");
+        }
+    }
+}

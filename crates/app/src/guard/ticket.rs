@@ -1,0 +1,23 @@
+//! One call of a hook, whoever judges it: a daemon, the hook itself, or the hook after a daemon did not answer.
+
+use kernel::time::Instant;
+use runtime::Minted;
+
+/// Names a call. Judged twice under one ticket, it is decided once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ticket {
+    /// A time-ordered id.
+    pub id: String,
+    /// When the hook was called.
+    pub at: Instant,
+    /// Whether somebody else was asked about it already and may have decided.
+    pub is_repeated: bool,
+}
+
+impl Ticket {
+    /// For a call that came in just now; `id` where the caller has a name for it.
+    pub fn new(id: Option<&str>) -> Ticket {
+        let is_repeated = id.is_some();
+        Ticket { id: id.map_or_else(Minted::id, str::to_owned), at: crate::store::now(), is_repeated }
+    }
+}
