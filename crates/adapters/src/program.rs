@@ -59,7 +59,8 @@ pub fn look(words: &[String], folder: &Path, limits: Limits) -> Result<Seen, Str
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-    let child = command.spawn().map_err(|error| format!("`{program}` cannot be started: {}", error.kind()))?;
+    let child = around("program.spawn", || command.spawn());
+    let child = child.map_err(|error| format!("`{program}` cannot be started: {}", error.kind()))?;
     let mut running = Running { child, ended: false };
     let stdout = running.child.stdout.take().ok_or("it has no output")?;
     let (sender, receiver) = mpsc::sync_channel(1);

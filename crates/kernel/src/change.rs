@@ -283,16 +283,7 @@ impl Act {
         let text = |value: &str| Json::text(value);
         match self {
             Act::Register(registration) => registration.to_json(),
-            Act::Activate { contract, expected } => {
-                let mut members = Object::from_iter([
-                    ("agent".to_owned(), text(&contract.contract.agent)),
-                    ("contract".to_owned(), Json::text(contract.digest.to_string())),
-                    // Nobody may have registered it, and then its words stand nowhere else.
-                    ("text".to_owned(), contract.contract.to_json()),
-                ]);
-                members.extend(expected.map(|digest| ("expected".to_owned(), Json::text(digest.to_string()))));
-                Json::Object(members)
-            }
+            Act::Activate { contract, expected } => activation_json(contract, *expected),
             Act::Restrict { agent, status, because, actions } => Json::object([
                 ("agent", text(agent)),
                 ("status", text(status.word())),
@@ -380,6 +371,17 @@ impl DoubtAnswer {
             ("reason", Json::text(self.reason.as_str())),
         ])
     }
+}
+
+/// The contract in full: nobody may have registered it, and then its words stand nowhere else.
+fn activation_json(contract: &Compiled, expected: Option<Digest>) -> Json {
+    let mut members = Object::from_iter([
+        ("agent".to_owned(), Json::text(contract.contract.agent.as_str())),
+        ("contract".to_owned(), Json::text(contract.digest.to_string())),
+        ("text".to_owned(), contract.contract.to_json()),
+    ]);
+    members.extend(expected.map(|digest| ("expected".to_owned(), Json::text(digest.to_string()))));
+    Json::Object(members)
 }
 
 impl Registration {

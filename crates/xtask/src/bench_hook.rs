@@ -76,16 +76,18 @@ fn measure(binary: &Path, scratch: &Path, rounds: usize) -> Result<Value> {
         }
     }
     let wanted = u64::try_from(rounds + WARM_UP)?;
-    let served = resident.daemon()?["served"].as_u64();
+    let served = resident.daemon()?.pointer("/served").and_then(Value::as_u64);
     ensure!(served == Some(wanted), "the daemon answered {served:?} of {wanted} calls");
     drop(daemon);
     let after = [resident.decisions()?, alone.decisions()?];
     let left = [after[0] - before[0], after[1] - before[1]];
     ensure!(left == [wanted, wanted], "{wanted} calls left {left:?} records");
     let durable = |site: &Site| -> Result<Value> {
-        let guard = &site.doctor()?["guards"][0];
-        ensure!(guard["synchronous"] == json!("FULL"), "synchronous is {}", guard["synchronous"]);
-        Ok(json!({ "synchronous": guard["synchronous"], "journal": guard["journal"] }))
+        let doctor = site.doctor()?;
+        let said = |name: &str| doctor.pointer(&format!("/guards/0/{name}")).cloned().unwrap_or_default();
+        let synchronous = said("synchronous");
+        ensure!(synchronous == json!("FULL"), "synchronous is {synchronous}");
+        Ok(json!({ "synchronous": synchronous, "journal": said("journal") }))
     };
     let [nothing, disk, with, without] =
         [times.nothing, times.disk, times.daemon, times.direct].map(|mut times| Figures::of(&mut times));
@@ -174,7 +176,8 @@ impl Site {
 
     fn decisions(&self) -> Result<u64> {
         let report = self.json(&["report", "--json"])?;
-        let verdicts = report["verdicts"].as_object().context("the report counts no verdicts")?;
+        let verdicts =
+            report.pointer("/verdicts").and_then(Value::as_object).context("the report counts no verdicts")?;
         Ok(verdicts.values().filter_map(Value::as_u64).sum())
     }
 

@@ -280,6 +280,9 @@ impl Checker {
         let class = text(intent, "class").to_owned();
         let effect_key = text(intent, "effect_key").to_owned();
         let state = if class == "local" { "SUCCEEDED" } else { "READY" };
+        // Who tries an effect again comes with a higher fence than all before.
+        let before = self.intents.values().filter(|other| other.effect_key == effect_key);
+        let epoch = before.map(|other| other.epoch).max().unwrap_or_default();
         let seen = Seen {
             agent: agent.to_owned(),
             key: provider_key(&self.tenant, &effect_key),
@@ -291,7 +294,7 @@ impl Checker {
             amount,
             undoes: false,
             state: state.to_owned(),
-            epoch: 0,
+            epoch,
             lease_until: 0,
             started: BTreeSet::new(),
             doubts: 0,

@@ -370,10 +370,13 @@ fn leases() -> BoxedStrategy<What> {
         6 => acquire,
         2 => (holder(), fence()).prop_map(|(holder, fence)| Leasing::Heartbeat { holder, fence }),
         2 => (holder(), fence()).prop_map(|(holder, fence)| Leasing::Release { holder, fence }),
-        1 => fence().prop_map(|fence| Leasing::Evict { fence }),
-        2 => (fence(), holder()).prop_map(|(fence, heir)| Leasing::Adopt { fence, heir }),
     ];
-    (agents_or_anyone(), what).prop_map(|(who, what)| What::Plain(Command::Lease { who, what })).boxed()
+    let by_operators = prop_oneof![
+        3 => (1..4_u64).prop_map(|fence| Leasing::Evict { fence }),
+        4 => (1..4_u64, holder()).prop_map(|(fence, heir)| Leasing::Adopt { fence, heir }),
+    ];
+    let asked = prop_oneof![2 => (agents_or_anyone(), what), 1 => (anyone(), by_operators)];
+    asked.prop_map(|(who, what)| What::Plain(Command::Lease { who, what })).boxed()
 }
 
 fn performing() -> BoxedStrategy<What> {
