@@ -356,8 +356,8 @@ fn context() -> BoxedStrategy<What> {
 }
 
 fn leases() -> BoxedStrategy<What> {
-    let holder = || words(&["lead", "lead:s1", "junior", "junior:s2"]);
-    let fence = || 0..6_u64;
+    let holder = || words(&["lead", "lead", "lead", "lead:s1", "junior", "junior:s2"]);
+    let fence = || prop_oneof![8 => 1..3_u64, 1 => 0..6_u64];
     let path = words(&["/ws", "/ws/src", "/ws/src/a", "/ws/docs"]);
     let ttl = select(vec![0, 1, 60, 60, 3_600, 86_401]);
     let acquire = (holder(), any::<bool>(), path, ttl).prop_map(|(holder, shared, path, ttl)| Leasing::Acquire {
@@ -368,14 +368,14 @@ fn leases() -> BoxedStrategy<What> {
     });
     let what = prop_oneof![
         6 => acquire,
-        2 => (holder(), fence()).prop_map(|(holder, fence)| Leasing::Heartbeat { holder, fence }),
-        2 => (holder(), fence()).prop_map(|(holder, fence)| Leasing::Release { holder, fence }),
+        5 => (holder(), fence()).prop_map(|(holder, fence)| Leasing::Heartbeat { holder, fence }),
+        3 => (holder(), fence()).prop_map(|(holder, fence)| Leasing::Release { holder, fence }),
     ];
     let by_operators = prop_oneof![
         3 => (1..4_u64).prop_map(|fence| Leasing::Evict { fence }),
         4 => (1..4_u64, holder()).prop_map(|(fence, heir)| Leasing::Adopt { fence, heir }),
     ];
-    let asked = prop_oneof![2 => (agents_or_anyone(), what), 1 => (anyone(), by_operators)];
+    let asked = prop_oneof![3 => (anyone(), what), 1 => (anyone(), by_operators)];
     asked.prop_map(|(who, what)| What::Plain(Command::Lease { who, what })).boxed()
 }
 
@@ -414,7 +414,7 @@ fn what() -> BoxedStrategy<What> {
         6 => registry(),
         4 => flows(),
         5 => context(),
-        8 => leases(),
+        10 => leases(),
     ]
     .boxed()
 }
