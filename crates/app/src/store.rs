@@ -47,9 +47,10 @@ pub fn create(location: &str) -> anyhow::Result<Runtime> {
 /// The store of the name nobody typed.
 const UNNAMED: &str = "writkeeper.db";
 
-/// Where a store lies: what was named; where nothing was and nothing lies here, the store of the guard around us.
+/// Where a store lies: what was named; where nothing was, the store of the guard around us. A file that happens to lie
+/// here, perhaps because an agent put it there, must not make an operator halt something else.
 pub fn location(named: &str) -> String {
-    if named != UNNAMED || Path::new(named).exists() {
+    if named != UNNAMED {
         return named.to_owned();
     }
     let guard = std::env::current_dir().ok().and_then(|here| crate::guard::place::Guard::find(&here));

@@ -10,6 +10,10 @@ use shell::{Capability, Class, Classification, Links, View, classify};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// Settings of shells with which a wildcard meets names that begin with a point. Otherwise it does not, and wildcards in
+/// ordinary commands are not taken for the guard's folder.
+const HIDING: [&str; 2] = ["dotglob", "GLOBIGNORE"];
+
 /// Longest text that enters a proposal as it is; longer ones enter as digest and length.
 pub const TEXT_BYTES_MAX: usize = 8 * 1024;
 
@@ -120,6 +124,9 @@ impl Facts {
                 let answer = classify(command, view);
                 self.take(&answer);
                 self.take_argv(&answer, view, protected);
+                if let Some(setting) = HIDING.iter().find(|setting| command.contains(**setting)) {
+                    self.guarded.push(format!("{setting}, which lets `*` mean hidden files of the guard"));
+                }
                 if tools::is_patch(command) {
                     self.take_paths(&tools::patched(command), true, view);
                 }

@@ -6,6 +6,10 @@ use serde_json::json;
 
 /// Commands, as an agent would type them in the workspace. `{ws}`, `{home}`, `{bin}` are filled in.
 const COMMANDS: &[&str] = &[
+    "shopt -s dotglob; sed -i s/PreToolUse/x/ */settings.json",
+    "bash -O dotglob -c \"rm */guard.db\"",
+    "GLOBIGNORE=x; sed -i s/enforce/observe/ */claude-code.yaml",
+    "env -C .writkeeper sed -i s/enforce/observe/ claude-code.yaml",
     "echo '{}' > .claude/settings.json",
     "echo '{}' >> .claude/settings.json",
     ": > .claude/settings.json",

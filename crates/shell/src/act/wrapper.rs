@@ -255,10 +255,13 @@ pub(crate) fn env(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if rest.is_empty() {
         return Stream::Opaque;
     }
-    let saved = walker.state.variables.clone();
+    let saved = (walker.state.variables.clone(), walker.state.cwd.clone());
     walker.state.variables.extend(set);
+    if let Some(directory) = options.value("-C --chdir") {
+        walker.state.cwd = walker.resolve(directory);
+    }
     let out = walker.run(rest.to_vec(), call.stdin.clone(), call.span);
-    walker.state.variables = saved;
+    (walker.state.variables, walker.state.cwd) = saved;
     out
 }
 
