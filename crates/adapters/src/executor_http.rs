@@ -2,6 +2,7 @@
 //! recognise it by. No redirects, no proxies from the environment, no repetition by the client.
 
 use crate::addresses::{self, Range};
+use crate::http_client::settings;
 use crate::secrets;
 use kernel::bugs::{self, Bug};
 use kernel::contract::EffectClass;
@@ -108,18 +109,8 @@ impl HttpExecutor {
             Ok(request) => request,
             Err(problem) => return Sent::Withheld(problem),
         };
-        let config = Agent::config_builder()
-            .timeout_global(Some(within))
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .proxy(None)
-            // A connection that was used may be closed at any moment, and then nobody knows.
-            .max_idle_connections(0)
-            .user_agent("writkeeper")
-            .build();
         let resolver = Checked { ranges: self.ranges.clone() };
-        let agent = Agent::with_parts(config, DefaultConnector::default(), resolver);
+        let agent = Agent::with_parts(settings(within), DefaultConnector::default(), resolver);
         match around("http.send", || agent.run(request)) {
             Ok(mut response) => {
                 let status = response.status().as_u16();

@@ -29,6 +29,21 @@ pub struct HttpAnswer {
     pub body: Vec<u8>,
 }
 
+/// How every request of ours is made.
+pub(crate) fn settings(timeout: Duration) -> Config {
+    Agent::config_builder()
+        .timeout_global(Some(timeout))
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .http_status_as_error(false)
+        // What is set for a shell must not see what agents propose.
+        .proxy(None)
+        // A connection that was used may be closed at any moment, and then nobody knows what arrived.
+        .max_idle_connections(0)
+        .user_agent("writkeeper")
+        .build()
+}
+
 impl HttpClient {
     /// Posts JSON. The error completes "there is no answer: …".
     pub fn post_json(&self, address: &str, body: &[u8]) -> Result<HttpAnswer, String> {
@@ -42,17 +57,7 @@ impl HttpClient {
     }
 
     fn agent(&self) -> Agent {
-        let config = Agent::config_builder()
-            .timeout_global(Some(self.timeout))
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            // What is set for a shell must not see what agents propose.
-            .proxy(None)
-            .max_idle_connections(0)
-            .user_agent("writkeeper")
-            .build();
-        Agent::with_parts(config, DefaultConnector::default(), Pinned(self.pinned.clone()))
+        Agent::with_parts(settings(self.timeout), DefaultConnector::default(), Pinned(self.pinned.clone()))
     }
 
     fn answered(&self, sent: Result<Response<Body>, Error>) -> Result<HttpAnswer, String> {

@@ -1,8 +1,7 @@
 //! Long texts as a store keeps them: in half of their bytes and less.
 //!
 //! Most of a record is words that every record has. They stand in one dictionary, so that even a single short text becomes
-//! shorter, and each text is read back alone: erasing one takes nothing from another. What is written is what the log
-//! carries to the disk twice, so this is also what makes commits fast.
+//! shorter, and each text is read back alone: erasing one takes nothing from another.
 
 use runtime::ports::store::StoreFault;
 use rusqlite::types::ValueRef;
@@ -21,8 +20,11 @@ const HEADER: usize = 5;
 /// Shorter texts are left alone.
 const SHORTEST: usize = 128;
 
-/// No text is longer. What claims to be is damaged, and no room is made for it.
+/// Longer texts are left alone.
 const LONGEST: usize = 64 << 20;
+
+/// One byte of what was packed stands for no more than this. What claims more is damaged, and no room is made for it.
+const SHRINKS_MOST: usize = 255;
 
 /// A text in fewer bytes; `None` if it is best left as it is.
 pub(super) fn pack(text: &str) -> Option<Vec<u8>> {
@@ -48,7 +50,7 @@ pub(super) fn unpack(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
             let (header, packed) = bytes.split_at_checked(HEADER)?;
             let (number, length) = header.split_first()?;
             let length = usize::try_from(u32::from_le_bytes(length.try_into().ok()?)).ok()?;
-            if *number != FIRST_WORDS || length > LONGEST {
+            if *number != FIRST_WORDS || length > packed.len().saturating_mul(SHRINKS_MOST).min(LONGEST) {
                 return None;
             }
             let text = lz4_flex::block::decompress_with_dict(packed, length, WORDS).ok()?;
