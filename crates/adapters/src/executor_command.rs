@@ -2,14 +2,14 @@
 //!
 //! Exit code 0 means that it happened, 3 that it did not and will not; anything else is unknown.
 
+use crate::program::Running;
 use kernel::ids::Digest;
 use kernel::json::Json;
 use runtime::crash::around;
 use runtime::ports::executor::{Attempt, Executor, Observation};
-use rustix::process::{Pid, Signal, kill_process_group};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 
 /// The longest output that is read.
@@ -17,8 +17,6 @@ const OUTPUT_BYTES_MAX: u64 = 1_024 * 1_024;
 
 /// What a program says with its exit code when nothing happened, and nothing will.
 const DID_NOT: i32 = 3;
-
-const STEP: std::time::Duration = std::time::Duration::from_millis(5);
 
 /// Runs programs.
 #[derive(Clone, Debug, Default)]
@@ -62,14 +60,11 @@ fn watch(mut child: Child, attempt: &Attempt, begin: std::time::Instant) -> Obse
         let read = stdout.map(|stdout| stdout.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes));
         let _ = sender.send((bytes, read.is_some_and(|read| read.is_ok())));
     });
-    let ended = wait(&mut child, attempt.deadline.saturating_sub(begin.elapsed()));
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // Also what it left running: nothing of it may act later.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let Some(status) = ended else {
-        let _ = child.wait();
-        return Observation::unknown("it was ended at its deadline");
+    // Also what it left running is ended: nothing of it may act later.
+    let status = match Running::of(child).status(begin + attempt.deadline) {
+        Some(Ok(status)) => status,
+        Some(Err(error)) => return Observation::unknown(format!("it cannot be waited for: {}", error.kind())),
+        None => return Observation::unknown("it was ended at its deadline"),
     };
     let (bytes, _) = output.recv_timeout(std::time::Duration::from_secs(1)).unwrap_or_default();
     match status.code() {
@@ -77,17 +72,6 @@ fn watch(mut child: Child, attempt: &Attempt, begin: std::time::Instant) -> Obse
         Some(DID_NOT) => Observation::negative("exit code 3"),
         Some(code) => Observation::unknown(format!("exit code {code}")),
         None => Observation::unknown("it was ended by a signal"),
-    }
-}
-
-fn wait(child: &mut Child, within: std::time::Duration) -> Option<ExitStatus> {
-    let begin = std::time::Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return Some(status),
-            Ok(None) if begin.elapsed() < within => std::thread::sleep(STEP),
-            Ok(None) | Err(_) => return None,
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ pub fn run(words: &[String], env: &[String], input: &[u8], limits: Limits) -> Re
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     let child = around("program.spawn", || command.spawn());
     let child = child.map_err(|error| format!("`{program}` cannot be started: {}", error.kind()))?;
-    let mut running = Running { child, ended: false };
+    let mut running = Running::of(child);
     let output = talk(&mut running.child, input, deadline, limits)?;
     running.end(deadline, limits)?;
     Ok(output)
@@ -61,20 +61,13 @@ pub fn look(words: &[String], folder: &Path, limits: Limits) -> Result<Seen, Str
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     let child = around("program.spawn", || command.spawn());
     let child = child.map_err(|error| format!("`{program}` cannot be started: {}", error.kind()))?;
-    let mut running = Running { child, ended: false };
+    let mut running = Running::of(child);
     let stdout = running.child.stdout.take().ok_or("it has no output")?;
     let (sender, receiver) = mpsc::sync_channel(1);
     spawn("program output", keep_end(stdout, limits.output_bytes_max, sender))?;
     // First its end, then its output: a child it left behind may hold the output open for ever.
-    while !running.has_ended() {
-        if Instant::now() >= deadline {
-            return Err(too_late(limits));
-        }
-        std::thread::sleep(LOOK_AGAIN);
-    }
-    running.kill();
-    running.ended = true;
-    let status = running.child.wait().map_err(|error| format!("it cannot be waited for: {}", error.kind()))?;
+    let status = running.status(deadline).ok_or_else(|| too_late(limits))?;
+    let status = status.map_err(|error| format!("it cannot be waited for: {}", error.kind()))?;
     let left = deadline.saturating_duration_since(Instant::now()).max(LOOK_AGAIN);
     let output = receiver.recv_timeout(left).map_err(|_| too_late(limits))?;
     Ok(Seen { code: status.code(), output })
@@ -97,28 +90,39 @@ fn keep_end(mut stdout: ChildStdout, bytes_max: usize, sender: mpsc::SyncSender<
 }
 
 /// A program that is killed with its children when nobody waits for it any more.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     /// Its status was taken, so its number may be another's.
     ended: bool,
 }
 
 impl Running {
+    pub(crate) fn of(child: Child) -> Running {
+        Running { child, ended: false }
+    }
+
     /// Waits for its end; anything but success is no answer.
     fn end(&mut self, deadline: Instant, limits: Limits) -> Result<(), String> {
+        match self.status(deadline) {
+            None => Err(too_late(limits)),
+            Some(Ok(status)) if status.success() => Ok(()),
+            Some(Ok(status)) => Err(format!("it ended with {status}")),
+            Some(Err(error)) => Err(format!("it cannot be waited for: {}", error.kind())),
+        }
+    }
+
+    /// How it ended, if it did before the deadline. What it left running is killed first: afterwards its number may be
+    /// another's.
+    pub(crate) fn status(&mut self, deadline: Instant) -> Option<std::io::Result<ExitStatus>> {
         while !self.has_ended() {
             if Instant::now() >= deadline {
-                return Err(too_late(limits));
+                return None;
             }
             std::thread::sleep(LOOK_AGAIN);
         }
         self.kill();
         self.ended = true;
-        match self.child.wait() {
-            Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(format!("it ended with {status}")),
-            Err(error) => Err(format!("it cannot be waited for: {}", error.kind())),
-        }
+        Some(self.child.wait())
     }
 
     /// Without taking its status: as long as nobody does, no other process can have its number.
