@@ -159,7 +159,7 @@ fn judge_envelope(case: &Case<'_>, found: &mut BTreeSet<&'static str>) {
     }
     let ttl = duration(case.rule(&["proposal", "ttl", "max"])).expect("the full form says how long").micros();
     if let Some(valid_until) = instant(case.proposal.get("valid_until")) {
-        if valid_until < case.at {
+        if valid_until <= case.at {
             found.insert("TTL_EXPIRED");
         }
         if valid_until.micros() > ttl + created_at.micros().min(case.at.micros()) {

@@ -27,7 +27,7 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
             .with("max", ttl_max.to_string())
     };
     let now = if bugs::on(Bug::ExpiryAtCreation) { created_at } else { facts.at };
-    if now > valid_until {
+    if now >= valid_until {
         findings.push(finding(Reason::TtlExpired));
     }
     if valid_until > created_at.plus(ttl_max) || valid_until > facts.at.plus(ttl_max) {
@@ -51,7 +51,7 @@ mod tests {
             case().at("2026-01-01T12:00:00Z").created_at(created_at).valid_until(valid_until).check(expected);
         };
         check("2026-01-01T12:00:00Z", "2026-01-01T12:00:30Z", "ACCEPT");
-        check("2026-01-01T11:59:00Z", "2026-01-01T12:00:00Z", "ACCEPT");
+        check("2026-01-01T11:59:00Z", "2026-01-01T12:00:00Z", "REJECT TTL_EXPIRED");
         check("2026-01-01T11:59:00Z", "2026-01-01T11:59:59.999999Z", "REJECT TTL_EXPIRED");
         check("2026-01-01T12:00:00Z", "2026-01-01T12:05:00Z", "ACCEPT");
         check("2026-01-01T12:00:00Z", "2026-01-01T12:05:00.000001Z", "REJECT TTL_TOO_LONG");

@@ -413,7 +413,7 @@ fn judge_time(case: &Case<'_>, found: &mut Found) {
     let created_at = case.proposal.created_at.unwrap_or(case.at);
     found.reject(created_at > case.at + 5 * SECOND, "PARAM_INVALID");
     if let Some(valid_until) = case.proposal.valid_until {
-        found.reject(valid_until < case.at, "TTL_EXPIRED");
+        found.reject(valid_until <= case.at, "TTL_EXPIRED");
         found.reject(valid_until > created_at.min(case.at) + TTL_MAX, "TTL_TOO_LONG");
     }
 }
