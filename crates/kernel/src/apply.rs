@@ -54,6 +54,6 @@ fn refuse(refused: &RefusedInput, at: Instant) -> Outcome {
         findings: refused.malformed.findings.clone().into(),
         intent: None,
     };
-    let record = Record::Refusal(Box::new(RefusalRecord { refused: refused.clone(), id: answer.id.clone(), at }));
+    let record = Record::Refusal(Arc::new(RefusalRecord { refused: refused.clone(), id: answer.id.clone(), at }));
     Outcome::Done(Box::new(Done { answer, body: Json::Null, records: vec![record] }))
 }

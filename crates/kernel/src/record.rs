@@ -24,11 +24,11 @@ pub const SEMANTICS: u64 = 1;
 #[derive(Clone, Debug)]
 pub enum Record {
     /// A proposal was judged.
-    Decision(Box<DecisionRecord>),
+    Decision(Arc<DecisionRecord>),
     /// Something that was no proposal was refused.
-    Refusal(Box<RefusalRecord>),
+    Refusal(Arc<RefusalRecord>),
     /// Something else changed, or someone tried to change it.
-    Event(Box<EventRecord>),
+    Event(Arc<EventRecord>),
 }
 
 /// A change other than a proposal.

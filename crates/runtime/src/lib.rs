@@ -15,6 +15,7 @@ mod lanes;
 pub mod memory;
 mod mint;
 pub mod ports;
+mod post;
 pub mod replay;
 mod runtime;
 pub mod seal;

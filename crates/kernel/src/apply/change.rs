@@ -56,7 +56,7 @@ pub(super) fn apply(world: &mut World, change: &Arc<Change>, at: Instant) -> Out
         Came::Done(body, intent, records) => (Verdict::Accept, Vec::new(), body, intent, records),
     };
     let answer = Answer { id: change.id.clone(), verdict, findings: findings.into(), intent };
-    records.push(Record::Event(Box::new(EventRecord::of(change, &answer, body.clone(), at))));
+    records.push(Record::Event(Arc::new(EventRecord::of(change, &answer, body.clone(), at))));
     Outcome::Done(Box::new(Done { answer, body, records }))
 }
 

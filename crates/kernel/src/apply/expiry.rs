@@ -79,7 +79,7 @@ pub(super) fn call_off_expired(world: &mut World, tenant: &Arc<str>, at: Instant
         } else {
             ("intent_moved", moved_body(&moved, &name, &kept.flow, &kept.agent))
         };
-        records.push(Record::Event(Box::new(EventRecord::consequence(tenant, kind, body, at))));
+        records.push(Record::Event(Arc::new(EventRecord::consequence(tenant, kind, body, at))));
     }
     Ok(records)
 }

@@ -92,7 +92,7 @@ fn judged(world: &World, submission: &Arc<Submission>, touched: &Touched, at: In
 
 fn record(submission: &Arc<Submission>, answer: &Answer, snapshot: Option<Snapshot>, at: Instant) -> Record {
     let answer = answer.clone();
-    Record::Decision(Box::new(DecisionRecord { submission: submission.clone(), answer, snapshot, at }))
+    Record::Decision(Arc::new(DecisionRecord { submission: submission.clone(), answer, snapshot, at }))
 }
 
 /// The stored answer for an idempotency key, or the refusal of a key used for something else.

@@ -15,6 +15,7 @@ use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::time::{Duration, Instant};
 use crate::world::{Entity, Key, KeySet, Loaded, Row, TenantRow, World};
+use std::sync::Arc;
 
 /// The shortest lease: below it a claim is over before anything can be sent.
 const LEASE_MIN: Duration = Duration::from_secs(1);
@@ -285,7 +286,7 @@ fn stop(world: &mut World, change: &Change, name: &str, finding: Finding, at: In
     let moved = settling::step(world, &change.tenant, name, step, at, |_| {});
     let records = kept.zip(moved.ok()).map(|(kept, moved)| {
         let body = moved_body(&moved, name, &kept.flow, &kept.agent);
-        Record::Event(Box::new(EventRecord::consequence(&change.tenant, "intent_moved", body, at)))
+        Record::Event(Arc::new(EventRecord::consequence(&change.tenant, "intent_moved", body, at)))
     });
     Came::Refused(vec![finding], Json::Null, records.into_iter().collect())
 }

@@ -365,7 +365,7 @@ fn told(change: &Change, kind: &'static str, name: &str, row: &EscalationRow, at
         ("approvers", Json::texts(row.entitled(at))),
         ("deadline", Json::text(row.deadline.to_string())),
     ]);
-    Record::Event(Box::new(EventRecord::consequence(&change.tenant, kind, body, at)))
+    Record::Event(Arc::new(EventRecord::consequence(&change.tenant, kind, body, at)))
 }
 
 fn expired(
@@ -381,5 +381,5 @@ fn expired(
     let body = shown(name, &row);
     world.put(key(change, Entity::Escalation(name.to_owned())), Row::Escalation(Box::new(row.clone())));
     let record = EventRecord::consequence(&change.tenant, "question_expired", body, at);
-    (row, Record::Event(Box::new(record)))
+    (row, Record::Event(Arc::new(record)))
 }
