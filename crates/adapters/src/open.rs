@@ -1,6 +1,6 @@
 //! From what a person writes after `--store` to a store.
 
-use crate::store_sqlite::{LOG_PAGES, QUEUE_WAIT, SqliteStore, SqliteView};
+use crate::store_sqlite::{QUEUE_WAIT, SqliteStore, SqliteView};
 use runtime::memory::MemoryStore;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::{Store, StoreFault};
@@ -12,14 +12,14 @@ use std::time::Duration;
 pub struct OpenOptions {
     /// How long a writer stands in line behind others before it says that the store is unavailable.
     pub wait: Duration,
-    /// Pages of the log after which a commit takes the log into the file. Who opens a store that nobody else has open
-    /// reads the whole log first, so a short-lived process keeps it short.
-    pub log_pages: u32,
+    /// Pages of the log at which a commit empties it. Who opens a store that nobody else has open reads the whole log
+    /// first, so processes that make one decision keep it short; others take it into the file as they go.
+    pub log_emptied_at: Option<u64>,
 }
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { wait: QUEUE_WAIT, log_pages: LOG_PAGES }
+        OpenOptions { wait: QUEUE_WAIT, log_emptied_at: None }
     }
 }
 
@@ -28,10 +28,7 @@ pub fn open_store(location: &str, clock: Arc<dyn Clock>, options: OpenOptions) -
     if location == "memory:" {
         return Ok(Box::new(MemoryStore::new(clock)));
     }
-    let mut store = SqliteStore::open_waiting(path_of(location)?, clock, options.wait)?;
-    if options.log_pages != LOG_PAGES {
-        store.keep_log_under(options.log_pages)?;
-    }
+    let store = SqliteStore::open_waiting(path_of(location)?, clock, options.wait, options.log_emptied_at)?;
     Ok(Box::new(store))
 }
 

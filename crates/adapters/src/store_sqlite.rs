@@ -16,7 +16,6 @@ mod schema;
 mod statements;
 mod view;
 
-pub use connection::LOG_PAGES;
 pub(crate) use connection::{configure, durability};
 pub(crate) use fault::fault;
 pub use view::SqliteView;
@@ -24,7 +23,7 @@ pub use view::SqliteView;
 use fault::{commit_fault, start_fault};
 use hot::HotRows;
 use kernel::time::Instant;
-use kernel::world::KeySet;
+use kernel::world::{Key, KeySet, Row};
 use log::Log;
 use queue::Queue;
 use runtime::crash::{around, commit_is_doubted};
@@ -68,14 +67,16 @@ struct Head {
 impl SqliteStore {
     /// Opens the store in a file, making it first where there is none.
     pub fn open(path: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Result<SqliteStore, StoreFault> {
-        SqliteStore::open_waiting(path, clock, QUEUE_WAIT)
+        SqliteStore::open_waiting(path, clock, QUEUE_WAIT, None)
     }
 
-    /// Opens the store in a file; `wait` says how long it stands in line behind other writers.
+    /// Opens the store in a file; `wait` says how long it stands in line behind other writers, `emptied_at` at how many
+    /// pages a commit empties the log.
     pub fn open_waiting(
         path: impl AsRef<Path>,
         clock: Arc<dyn Clock>,
         wait: Duration,
+        emptied_at: Option<u64>,
     ) -> Result<SqliteStore, StoreFault> {
         let path = path.as_ref().to_path_buf();
         let queue = Queue::beside(&path, wait)?;
@@ -85,7 +86,7 @@ impl SqliteStore {
         let mut connection = connection::writer(&path)?;
         schema::migrate(&mut connection)?;
         drop(turn);
-        let log = Log::of(&path);
+        let log = Log::of(&path, emptied_at);
         log.watch(&mut connection)?;
         Ok(SqliteStore {
             log,
@@ -103,11 +104,6 @@ impl SqliteStore {
     /// `PRAGMA synchronous` and `PRAGMA journal_mode` as the connection that writes reads them back.
     pub fn durability(&self) -> Result<(String, String), StoreFault> {
         durability(&self.connection)
-    }
-
-    /// Takes the log into the file as soon as it has so many pages.
-    pub fn keep_log_under(&mut self, pages: u32) -> Result<(), StoreFault> {
-        self.connection.pragma_update(None, "wal_autocheckpoint", pages).map_err(fault)
     }
 
     /// A reader for which time stands still: every look sees the same commit, whatever is committed meanwhile.
@@ -204,7 +200,11 @@ impl Store for SqliteStore {
         Ok(erased)
     }
 
+    fn look(&mut self, key: &Key) -> Result<Option<Row>, StoreFault> {
+        load::one(&self.connection, key)
+    }
+
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {
-        Ok(Box::new(read::SqliteReader::open(&self.path)?))
+        Ok(Box::new(read::SqliteReader::of(&self.path)))
     }
 }

@@ -6,6 +6,7 @@ use crate::{cedar, cel, declared, schema};
 use kernel::contract::source::{Diagnostic, Place, Severity};
 use kernel::contract::{Action, Contract, Rule};
 use kernel::evaluator::{Compiled, CompiledAction, ExpressionEvaluator, PolicyEvaluator, Reads, SchemaEvaluator};
+use kernel::ids::Digest;
 use kernel::json::Json;
 use kernel::nearest::suggestion;
 use kernel::plan::Plan;
@@ -28,12 +29,13 @@ pub(crate) struct Problem {
 
 /// Compiles a contract and notes what may go wrong with it.
 pub(crate) fn compile_noting(contract: Contract, warnings: &mut Vec<Problem>) -> Result<Compiled, Vec<Problem>> {
-    compile_when(contract, When::Now, warnings)
+    let digest = contract.digest();
+    compile_when(contract, digest, When::Now, warnings)
 }
 
 /// Compiles a contract that has been compiled before, each part when it is first asked for.
-pub(crate) fn compile_later(contract: Contract) -> Result<Compiled, Vec<Problem>> {
-    compile_when(contract, When::Asked, &mut Vec::new())
+pub(crate) fn compile_later(contract: Contract, digest: Digest) -> Result<Compiled, Vec<Problem>> {
+    compile_when(contract, digest, When::Asked, &mut Vec::new())
 }
 
 /// When the parts of an action are compiled.
@@ -43,7 +45,12 @@ enum When {
     Asked,
 }
 
-fn compile_when(contract: Contract, when: When, warnings: &mut Vec<Problem>) -> Result<Compiled, Vec<Problem>> {
+fn compile_when(
+    contract: Contract,
+    digest: Digest,
+    when: When,
+    warnings: &mut Vec<Problem>,
+) -> Result<Compiled, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut actions = BTreeMap::new();
     for (name, action) in &contract.actions {
@@ -58,7 +65,7 @@ fn compile_when(contract: Contract, when: When, warnings: &mut Vec<Problem>) -> 
     if !problems.is_empty() {
         return Err(problems);
     }
-    Ok(Compiled { digest: contract.digest(), contract, actions, policies })
+    Ok(Compiled { digest, contract, actions, policies })
 }
 
 fn compiled_policies(
@@ -147,7 +154,8 @@ impl ActionCompiler<'_> {
         if self.when == When::Asked && !text.contains("state") {
             return Some(Box::new(LaterExpression::of(text)));
         }
-        let expression = match cel::compile(text) {
+        let compiled = if self.when == When::Asked { cel::compile_known(text) } else { cel::compile(text) };
+        let expression = match compiled {
             Ok(expression) => expression,
             Err(fault) => return self.refuse(key, self.with_param_hint(fault), Some(text)),
         };

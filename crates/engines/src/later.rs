@@ -3,7 +3,7 @@
 //! Only for contracts that were compiled as a whole before. Should a part not compile after all, it judges nothing.
 
 use crate::cel::{self, Expression};
-use crate::schema::{self, Schema};
+use crate::schema::{self, Schema, plain};
 use kernel::evaluator::{
     ExpressionEvaluator, ExpressionFault, Reads, SchemaEvaluator, SchemaFault, SchemaFaultKind, Scope,
 };
@@ -24,7 +24,7 @@ impl LaterExpression {
     }
 
     fn compiled(&self) -> &Result<Expression, String> {
-        self.compiled.get_or_init(|| cel::compile(&self.text).map_err(|fault| fault.problem))
+        self.compiled.get_or_init(|| cel::compile_known(&self.text).map_err(|fault| fault.problem))
     }
 }
 
@@ -56,6 +56,9 @@ impl LaterSchema {
 
 impl SchemaEvaluator for LaterSchema {
     fn faults(&self, params: &Object) -> Vec<SchemaFault> {
+        if plain::conforms(&self.source, params) {
+            return Vec::new();
+        }
         match self.compiled.get_or_init(|| schema::compile(&self.source).map_err(|fault| fault.problem)) {
             Ok(schema) => schema.faults(params),
             Err(problem) => {
@@ -93,8 +96,8 @@ mod tests {
     fn a_known_contract_is_the_same_contract() {
         for (name, _, text) in templates() {
             let whole = load(text).unwrap().compiled;
-            let known = load_known(&whole.contract.to_json().to_canonical()).unwrap();
-            assert_eq!(known.digest, whole.digest, "{name}");
+            let known = load_known(whole.contract.to_json(), whole.digest).unwrap();
+            assert_eq!(known.contract.digest(), whole.digest, "{name}");
             for (action, compiled) in &whole.actions {
                 assert_eq!(known.actions[action].state_keys, compiled.state_keys, "{name} {action}");
                 let reads = |rules: &[Box<dyn ExpressionEvaluator>]| -> Vec<Reads> {

@@ -4,6 +4,7 @@
 
 mod exact;
 mod lint;
+pub(crate) mod plain;
 mod sentence;
 mod size;
 mod view;

@@ -51,7 +51,7 @@ fn json(text: &str) -> Option<Node> {
     let trimmed = text.trim();
     let bounds = Bounds { bytes_max: BYTES_MAX, nodes_max: NODES_MAX, ..Bounds::FILE };
     let read = trimmed.starts_with('{').then(|| Json::parse_within(trimmed.as_bytes(), &bounds));
-    read?.ok().map(|json| Node::from_json(&json))
+    read?.ok().map(Node::from)
 }
 
 struct Reader<'text> {

@@ -29,6 +29,16 @@ pub struct Contracts {
     strangers: OnceLock<Arc<Compiled>>,
 }
 
+/// How an entity is read.
+type Look<'a> = dyn FnMut(&Key) -> Result<Option<Row>, StoreFault> + 'a;
+
+fn agent_row(tenant: &Arc<str>, name: &str, look: &mut Look<'_>) -> Result<Option<Box<AgentRow>>, StoreFault> {
+    match look(&Key { tenant: tenant.clone(), entity: Entity::Agent(name.to_owned()) })? {
+        Some(Row::Agent(row)) => Ok(Some(row)),
+        Some(_) | None => Ok(None),
+    }
+}
+
 /// Strangers are judged under a contract that permits nothing.
 const NOBODY: &str = r#"{"agent": "nobody", "actions": {"nothing": {"reads": true}}}"#;
 
@@ -81,7 +91,13 @@ impl Contracts {
         if let Some(line) = known {
             return Ok(line);
         }
-        let line = self.read_line(tenant, agent)?;
+        self.learn(tenant, agent, &mut |key| self.reader().get(key))
+    }
+
+    /// Reads the line of an agent, and keeps it.
+    pub fn learn(&self, tenant: &Arc<str>, agent: &str, look: &mut Look<'_>) -> Result<Line, StoreFault> {
+        let name = (tenant.clone(), agent.to_owned());
+        let line = self.read_line(tenant, agent, look)?;
         // Strangers are not kept: anyone could fill the memory with names.
         if line.contract.contract.agent == agent {
             self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(name, line.clone());
@@ -95,33 +111,26 @@ impl Contracts {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
     }
 
-    fn read_line(&self, tenant: &Arc<str>, agent: &str) -> Result<Line, StoreFault> {
-        let Some(row) = self.agent(tenant, agent)? else {
+    fn read_line(&self, tenant: &Arc<str>, agent: &str, look: &mut Look<'_>) -> Result<Line, StoreFault> {
+        let Some(row) = agent_row(tenant, agent, look)? else {
             return self.of_strangers();
         };
         let Some(digest) = row.contract.or(row.offered) else {
             return self.of_strangers();
         };
-        let contract = self.compiled(tenant, digest)?;
+        let contract = self.compiled_from(tenant, digest, look)?;
         let mut ancestors = Vec::new();
         let mut parent = contract.contract.parent.clone();
         while let Some(name) = parent.take() {
             if ancestors.len() as u64 >= DEPTH_MAX {
                 return Err(StoreFault::Refused(format!("more than {DEPTH_MAX} contracts stand above `{agent}`")));
             }
-            let Some(digest) = self.agent(tenant, &name)?.and_then(|row| row.contract) else { break };
-            let above = self.compiled(tenant, digest)?;
+            let Some(digest) = agent_row(tenant, &name, look)?.and_then(|row| row.contract) else { break };
+            let above = self.compiled_from(tenant, digest, look)?;
             parent = above.contract.parent.clone();
             ancestors.push(above);
         }
         Ok(Line { contract, ancestors })
-    }
-
-    fn agent(&self, tenant: &Arc<str>, name: &str) -> Result<Option<Box<AgentRow>>, StoreFault> {
-        match self.read(tenant, Entity::Agent(name.to_owned()))? {
-            Some(Row::Agent(row)) => Ok(Some(row)),
-            Some(_) | None => Ok(None),
-        }
     }
 
     /// Reads one entity outside of any transaction.
@@ -137,17 +146,28 @@ impl Contracts {
 
     /// A contract by its digest, compiled.
     pub fn compiled(&self, tenant: &Arc<str>, digest: Digest) -> Result<Arc<Compiled>, StoreFault> {
+        self.compiled_from(tenant, digest, &mut |key| self.reader().get(key))
+    }
+
+    fn compiled_from(
+        &self,
+        tenant: &Arc<str>,
+        digest: Digest,
+        look: &mut Look<'_>,
+    ) -> Result<Arc<Compiled>, StoreFault> {
         if let Some(known) = self.by_digest.lock().unwrap_or_else(PoisonError::into_inner).get(&digest) {
             return Ok(known.clone());
         }
         let damaged = |problem: &str| StoreFault::Corrupt(format!("contract {digest} {problem}"));
-        let Some(Row::Contract(json)) = self.read(tenant, Entity::Contract(digest.to_string()))? else {
+        let key = Key { tenant: tenant.clone(), entity: Entity::Contract(digest.to_string()) };
+        let Some(Row::Contract(json)) = look(&key)? else {
             return Err(damaged("is not there"));
         };
-        let known = engines::load::load_known(&json.to_canonical()).ok_or_else(|| damaged("does not compile"))?;
-        if known.digest != digest {
+        if Digest::of(json.to_canonical()) != digest {
             return Err(damaged("is another one"));
         }
+        let known =
+            engines::load::load_known(Arc::unwrap_or_clone(json), digest).ok_or_else(|| damaged("does not compile"))?;
         let contract = Arc::new(known);
         self.keep(&contract);
         Ok(contract)

@@ -49,6 +49,8 @@ pub struct Options {
     /// The contract strangers are refused under; without one, a contract that permits nothing. An agent the registry
     /// does not know is refused either way: this only decides which sentences it reads.
     pub strangers: Option<Arc<Compiled>>,
+    /// The agent that will be asked about first, where one is known: its contracts are read before anything else.
+    pub first: Option<String>,
     /// Asks validators and judges; without one nobody is asked, and what needs a validator is refused.
     pub advisor: Option<Arc<dyn Advisor>>,
 }
@@ -60,6 +62,7 @@ impl Default for Options {
             bounds: Bounds::default(),
             wait: Duration::from_secs(60),
             strangers: None,
+            first: None,
             advisor: None,
         }
     }
@@ -151,9 +154,12 @@ pub struct PersonAnswer {
 
 impl Runtime {
     /// Starts the writer on a store.
-    pub fn start(store: Box<dyn Store>, options: Options) -> Result<Runtime, StoreFault> {
+    pub fn start(mut store: Box<dyn Store>, options: Options) -> Result<Runtime, StoreFault> {
         crate::crash::switch_on_wanted_fault();
         let contracts = Contracts::new(store.reader()?, options.strangers.clone())?;
+        if let Some(agent) = &options.first {
+            contracts.learn(&options.tenant, agent, &mut |key| store.look(key))?;
+        }
         let lanes = Arc::new(Lanes::new(options.bounds));
         let serving = lanes.clone();
         let spawned = std::thread::Builder::new().name("writer".to_owned());

@@ -20,7 +20,6 @@ pub mod system;
 pub mod text;
 pub mod wrappers;
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::answer::{Capability, Class};
@@ -301,32 +300,39 @@ pub const FAMILIES: &[(&str, &[Program])] = &[
     ("persistence", persistence::PROGRAMS),
 ];
 
-static INDEX: LazyLock<BTreeMap<&'static str, &'static Program>> = LazyLock::new(|| {
-    let mut index = BTreeMap::new();
+/// Names by their first byte. Most processes judge one command and end: a tree or a table of hashes of all names takes
+/// longer to make than all they ask of it.
+static INDEX: LazyLock<Vec<Vec<(&'static str, &'static Program)>>> = LazyLock::new(|| {
+    let mut index = vec![Vec::new(); usize::from(u8::MAX) + 1];
     for (_, programs) in FAMILIES {
         for program in *programs {
             for name in program.names.split(' ') {
-                index.entry(name).or_insert(program);
+                if let Some(beside) = name.bytes().next().and_then(|first| index.get_mut(usize::from(first))) {
+                    beside.push((name, program));
+                }
             }
         }
     }
     index
 });
 
+fn find(name: &str) -> Option<&'static Program> {
+    let beside = INDEX.get(usize::from(name.bytes().next()?))?;
+    beside.iter().find(|(known, _)| *known == name).map(|(_, program)| *program)
+}
+
 /// The entry for a program name without its directory.
 pub(crate) fn lookup(name: &str) -> Option<&'static Program> {
-    INDEX
-        .get(name)
-        .copied()
+    find(name)
         .or_else(|| {
             // `python3.11`, `gcc-13`, `pip3.9`: the version is not part of the name.
             let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
-            (stem.len() < name.len() && stem.len() > 1).then(|| INDEX.get(stem).copied()).flatten()
+            (stem.len() < name.len() && stem.len() > 1).then(|| find(stem)).flatten()
         })
         .or_else(|| {
             name.split_once('.')
                 .filter(|(stem, _)| matches!(*stem, "mkfs" | "fsck" | "mount"))
-                .and_then(|(stem, _)| INDEX.get(stem).copied())
+                .and_then(|(stem, _)| find(stem))
         })
 }
 

@@ -6,6 +6,11 @@ use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// One file that starts at once: nothing to link, no addresses to correct, randomness asked of the system by its own
+/// call. docs/design/0013-daemon.md says what each of them saves.
+const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static \
+                     --cfg getrandom_backend=\"linux_getrandom\"";
+
 /// Builds it, and says where it is. Without any of the faults that tests bring back.
 pub fn build(root: &Path) -> Result<PathBuf> {
     let target = host()?;
@@ -13,7 +18,7 @@ pub fn build(root: &Path) -> Result<PathBuf> {
     command.args(["build", "--release", "--locked", "--package", "writkeeper", "--target", &target]);
     if target.contains("linux") {
         // With a target named, what runs at build time is built without the flag; procedural macros cannot have it.
-        command.env("RUSTFLAGS", "-C target-feature=+crt-static");
+        command.env("RUSTFLAGS", FLAGS);
     }
     ensure!(process::succeeds(&mut command)?, "the release binary does not build");
     Ok(process::target_folder(root)?.join(target).join("release/writkeeper"))

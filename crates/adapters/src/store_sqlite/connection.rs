@@ -8,10 +8,10 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Writers queue elsewhere; only a foreign program can be in the way for so long.
-const BUSY_WAIT: Duration = Duration::from_secs(5);
+pub(super) const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 /// Pages of the log after which a commit takes it into the file.
-pub const LOG_PAGES: u32 = 8_000;
+const LOG_PAGES: u32 = 8_000;
 
 /// Every statement of the store stays prepared.
 const STATEMENTS_MAX: usize = 96;
@@ -31,8 +31,15 @@ pub(super) fn reader(path: &Path) -> Result<Connection, StoreFault> {
     let connection = Connection::open_with_flags(path, flags).map_err(|error| open_fault(path, error))?;
     connection.busy_timeout(BUSY_WAIT).map_err(fault)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+    keep_plans(&connection)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;").map_err(fault)?;
     Ok(connection)
+}
+
+/// A prepared statement stays prepared whatever it is asked with next. Otherwise each look at a range is planned anew.
+fn keep_plans(connection: &Connection) -> Result<(), StoreFault> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(fault)?;
+    Ok(())
 }
 
 /// Sets what makes a commit durable and fast, and refuses to go on if it did not take.
@@ -40,6 +47,7 @@ pub(crate) fn configure(connection: &Connection) -> Result<(), StoreFault> {
     connection.busy_timeout(BUSY_WAIT).map_err(fault)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(fault)?;
+    keep_plans(connection)?;
     // What a row no longer says must not stay in its page; `FAST` zeroes it without another write.
     // Where a plain sync does not reach the disk, `fullfsync` does; elsewhere it means nothing.
     connection

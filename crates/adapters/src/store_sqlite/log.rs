@@ -1,5 +1,8 @@
 //! Taking the log into the file while decisions go on.
 //!
+//! A process that makes one decision and ends leaves the log behind, and the next one has to read all of it before it can
+//! begin. What was taken into the file is forgotten by then, so such a process empties the log once it is long.
+//!
 //! Left to itself, SQLite does it on the writer's thread, at the end of the commit that made the log long: everybody
 //! waits. Here a second thread does most of it. The log can only begin anew once all of it is in the file, and more
 //! arrives meanwhile, so the writer takes over the little that is left.
@@ -15,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Pages of the log from which on it is taken into the file.
 const BEGIN: u64 = 6_000;
@@ -34,6 +38,8 @@ pub(super) struct Log {
     seen: u64,
     /// Nothing is done before the log is so long: a reader may hold an old commit, and trying at once again is vain.
     from: u64,
+    /// Pages from which on the log is emptied at once, where the process will not live long.
+    emptied_at: Option<u64>,
     second: Option<Second>,
 }
 
@@ -48,8 +54,9 @@ struct Second {
 
 impl Log {
     /// The log of the store in this file.
-    pub(super) fn of(path: &Path) -> Log {
-        Log { path: path.to_path_buf(), pages: Arc::default(), seen: 0, from: sooner(BEGIN), second: None }
+    pub(super) fn of(path: &Path, emptied_at: Option<u64>) -> Log {
+        let from = sooner(BEGIN);
+        Log { path: path.to_path_buf(), pages: Arc::default(), seen: 0, from, emptied_at, second: None }
     }
 
     /// Watches how long the commits of a connection make the log, in place of what SQLite would do then.
@@ -65,6 +72,12 @@ impl Log {
     /// After a commit: nothing most of the time. Whatever goes wrong here is tried again later and loses nothing.
     pub(super) fn after_commit(&mut self, connection: &Connection) {
         let pages = self.pages.load(Ordering::Relaxed);
+        if let Some(most) = self.emptied_at {
+            if pages >= most {
+                let _somebody_reads = empty(connection);
+            }
+            return;
+        }
         if pages < self.seen {
             self.from = sooner(BEGIN);
         }
@@ -140,6 +153,15 @@ impl Drop for Second {
             let _ended = thread.join();
         }
     }
+}
+
+/// Takes the log into the file and cuts it off, unless somebody is at work: the next one will.
+fn empty(connection: &Connection) -> Result<(), StoreFault> {
+    connection.busy_timeout(Duration::ZERO).map_err(fault)?;
+    let empty = || connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    let emptied = around("store.checkpoint", empty).map_err(fault);
+    connection.busy_timeout(connection::BUSY_WAIT).map_err(fault)?;
+    emptied
 }
 
 /// Takes as much of the log into the file as readers allow, without keeping anybody from anything. Says how much is there.

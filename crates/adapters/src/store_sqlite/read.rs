@@ -7,14 +7,25 @@ use kernel::time::Instant;
 use kernel::world::{Key, Row};
 use runtime::ports::store::{Reader, StoreFault, StoredRecord};
 use rusqlite::Connection;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// A connection that only reads.
-pub(super) struct SqliteReader(Connection);
+/// A connection that only reads, opened when it is first asked: not everybody who decides reads as well.
+pub(super) struct SqliteReader {
+    path: PathBuf,
+    opened: Option<Connection>,
+}
 
 impl SqliteReader {
-    pub(super) fn open(path: &Path) -> Result<SqliteReader, StoreFault> {
-        connection::reader(path).map(SqliteReader)
+    pub(super) fn of(path: &Path) -> SqliteReader {
+        SqliteReader { path: path.to_path_buf(), opened: None }
+    }
+
+    fn opened(&mut self) -> Result<&Connection, StoreFault> {
+        let opened = match self.opened.take() {
+            Some(opened) => opened,
+            None => connection::reader(&self.path)?,
+        };
+        Ok(self.opened.insert(opened))
     }
 
     /// Sees only what is committed now.
@@ -23,13 +34,13 @@ impl SqliteReader {
         connection.execute_batch("BEGIN").map_err(fault)?;
         // A transaction that only reads begins with its first look.
         load::head(&connection)?;
-        Ok(SqliteReader(connection))
+        Ok(SqliteReader { path: path.to_path_buf(), opened: Some(connection) })
     }
 }
 
 impl Reader for SqliteReader {
     fn get(&mut self, key: &Key) -> Result<Option<Row>, StoreFault> {
-        load::one(&self.0, key)
+        load::one(self.opened()?, key)
     }
 
     fn scan(
@@ -41,18 +52,18 @@ impl Reader for SqliteReader {
     ) -> Result<Vec<(Key, Row)>, StoreFault> {
         let Some(statements) = statements::of(kind) else { return Ok(Vec::new()) };
         let (from, to) = key::range(tenant, after)?;
-        let mut statement = self.0.prepare_cached(statements.scan).map_err(fault)?;
+        let mut statement = self.opened()?.prepare_cached(statements.scan).map_err(fault)?;
         load::many(&mut statement, kind, (from, to, count(limit)))
     }
 
     fn due(&mut self, tenant: &str, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
-        load::due(&self.0, tenant, kind, until, limit)
+        load::due(self.opened()?, tenant, kind, until, limit)
     }
 
     fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {
         const SQL: &str = "SELECT idx, leaf, salt, body FROM ledger WHERE idx >= ?1 ORDER BY idx LIMIT ?2";
         let Ok(from) = i64::try_from(from) else { return Ok(Vec::new()) };
-        let mut statement = self.0.prepare_cached(SQL).map_err(fault)?;
+        let mut statement = self.opened()?.prepare_cached(SQL).map_err(fault)?;
         let mut rows = statement.query((from, count(limit))).map_err(fault)?;
         let mut found = Vec::new();
         while let Some(row) = rows.next().map_err(fault)? {
@@ -73,7 +84,7 @@ impl Reader for SqliteReader {
     }
 
     fn size(&mut self) -> Result<u64, StoreFault> {
-        load::head(&self.0).map(|head| head.size)
+        load::head(self.opened()?).map(|head| head.size)
     }
 }
 

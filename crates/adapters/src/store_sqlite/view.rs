@@ -32,7 +32,7 @@ impl Store for SqliteView {
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {
-        Ok(Box::new(read::SqliteReader::open(&self.path)?))
+        Ok(Box::new(read::SqliteReader::of(&self.path)))
     }
 }
 

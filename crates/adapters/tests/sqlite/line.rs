@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 fn open(path: &Path, wait: Duration) -> Result<SqliteStore, StoreFault> {
-    SqliteStore::open_waiting(path, Arc::new(SystemClock), wait)
+    SqliteStore::open_waiting(path, Arc::new(SystemClock), wait, None)
 }
 
 fn append(store: &mut SqliteStore, batch: u128) -> Result<Committed, StoreFault> {

@@ -11,12 +11,15 @@ use crate::guard::ticket::Ticket;
 use crate::hooks::{Event, Host, Printed};
 use clap::ValueEnum;
 use runtime::Runtime;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// After this nobody is waited for any more; the command line of the host gives up a little later.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -54,10 +57,8 @@ fn value(word: &OsStr) -> Option<&str> {
 pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
     let mut ticket = Ticket::new(args.call.as_deref());
     let known = Arc::new(Mutex::new(Known::default()));
-    if args.event != Event::Stop {
-        watch(args, ticket.clone(), known.clone());
-    }
-    let sent = match read() {
+    let until = Instant::now() + PATIENCE;
+    let sent = match read(until) {
         Ok(sent) => sent,
         Err(problem) => {
             let question = question(args, &[], &ticket);
@@ -71,14 +72,14 @@ pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
         && let Some(guard) = question(args, &sent, &ticket).guard()
     {
         match client::ask(&guard, &question(args, &sent, &ticket)) {
-            Asked::Answer(printed) => {
-                // From here on the watch has nothing to say.
-                lock(&known).answered = true;
-                return print(&printed);
-            }
+            Asked::Answer(printed) => return print(&printed),
             Asked::Nobody => unserved = Some(guard),
             Asked::Lost(_) => ticket.is_repeated = true,
         }
+    }
+    // Reading and asking end by themselves; what comes now may wait for a lock or a disk.
+    if args.event != Event::Stop {
+        watch(args, ticket.clone(), known.clone(), until);
     }
     let said = directly(args, &sent, &ticket, &known);
     if let Some(guard) = unserved {
@@ -96,7 +97,7 @@ fn directly(args: &HookArgs, sent: &[u8], ticket: &Ticket, known: &Arc<Mutex<Kno
     let question = question(args, sent, ticket);
     let opened: RefCell<Option<Arc<Runtime>>> = RefCell::default();
     let open = |guard: &Guard| {
-        let runtime = judge::start(guard)?;
+        let runtime = judge::start(guard, args.host)?;
         *opened.borrow_mut() = Some(runtime.clone());
         Ok(runtime)
     };
@@ -123,21 +124,41 @@ fn complain(args: &HookArgs, problem: &str) {
     crate::terminal::note(&format!("{} {}: {problem}", args.host.word(), args.event.word()));
 }
 
-fn read() -> Result<Vec<u8>, String> {
+fn read(until: Instant) -> Result<Vec<u8>, String> {
+    let unreadable = |error: io::Error| format!("cannot read what the host sent: {error}");
+    let input = io::stdin();
+    let mut input = input.lock();
     let mut bytes = Vec::new();
-    let mut input = std::io::stdin().lock().take(INPUT_BYTES_MAX as u64 + 1);
-    input.read_to_end(&mut bytes).map_err(|error| format!("cannot read what the host sent: {error}"))?;
-    if bytes.len() > INPUT_BYTES_MAX {
-        return Err(format!("the host sent more than {} MiB", INPUT_BYTES_MAX / 1024 / 1024));
+    let mut part = [0; 16 * 1024];
+    loop {
+        wait_for(&input, until).map_err(unreadable)?;
+        match input.read(&mut part) {
+            Ok(0) => return Ok(bytes),
+            Ok(count) => bytes.extend_from_slice(part.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(unreadable(error)),
+        }
+        if bytes.len() > INPUT_BYTES_MAX {
+            return Err(format!("the host sent more than {} MiB", INPUT_BYTES_MAX / 1024 / 1024));
+        }
     }
-    Ok(bytes)
+}
+
+/// Waits until there is something to read, or nothing more to come.
+fn wait_for(input: &impl AsFd, until: Instant) -> io::Result<()> {
+    let left = Timespec::try_from(until.saturating_duration_since(Instant::now())).map_err(io::Error::other)?;
+    match poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&left)) {
+        Ok(0) => Err(io::Error::from(io::ErrorKind::TimedOut)),
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Answers in time, whatever the rest waits for: a lock somebody else holds, a disk that does not come back.
-fn watch(args: &HookArgs, ticket: Ticket, known: Arc<Mutex<Known>>) {
+fn watch(args: &HookArgs, ticket: Ticket, known: Arc<Mutex<Known>>, until: Instant) {
     let (host, event, framed) = (args.host, args.event, args.framed);
     let watching = move || {
-        std::thread::sleep(PATIENCE);
+        std::thread::sleep(until.saturating_duration_since(Instant::now()));
         let mut known = lock(&known);
         if known.answered {
             return;

@@ -61,26 +61,30 @@ pub struct Desk<'a> {
 }
 
 /// How long the log of a hook's store may get: who opens it next without a daemon has to read all of it.
-const LOG_PAGES_MAX: u32 = 256;
+const LOG_PAGES_MAX: u64 = 64;
 
 /// Opens a guard's store for one hook.
-pub fn start(guard: &Guard) -> Result<Arc<Runtime>, String> {
-    start_with(guard, OpenOptions { wait: STORE_WAIT, log_pages: LOG_PAGES_MAX })
+pub fn start(guard: &Guard, host: Host) -> Result<Arc<Runtime>, String> {
+    start_with(
+        guard,
+        Some(host.word().to_owned()),
+        OpenOptions { wait: STORE_WAIT, log_emptied_at: Some(LOG_PAGES_MAX) },
+    )
 }
 
 /// Opens a guard's store for the daemon.
 pub fn start_resident(guard: &Guard) -> Result<Arc<Runtime>, String> {
-    start_with(guard, OpenOptions { wait: STORE_WAIT, ..OpenOptions::default() })
+    start_with(guard, None, OpenOptions { wait: STORE_WAIT, ..OpenOptions::default() })
 }
 
-fn start_with(guard: &Guard, options: OpenOptions) -> Result<Arc<Runtime>, String> {
+fn start_with(guard: &Guard, first: Option<String>, options: OpenOptions) -> Result<Arc<Runtime>, String> {
     let path = guard.store();
     if !path.is_file() {
         return Err(format!("there is no store at `{}`", path.display()));
     }
     let store =
         open_store(&path.to_string_lossy(), Arc::new(SystemClock), options).map_err(|fault| fault.to_string())?;
-    let options = Options { wait: WAIT, advisor: Some(Arc::new(PluginAdvisor)), ..Options::default() };
+    let options = Options { wait: WAIT, first, advisor: Some(Arc::new(PluginAdvisor)), ..Options::default() };
     Runtime::start(store, options).map(Arc::new).map_err(|fault| fault.to_string())
 }
 

@@ -437,3 +437,17 @@ fn hooks_start_a_daemon_only_where_a_person_said_so() {
     assert_eq!(status(&site), Value::Null);
     assert_eq!(decisions(&site), 4);
 }
+
+/// Whoever opens the store next reads all of the log, so it may not grow from call to call. Nobody closes the store here.
+#[test]
+fn hooks_without_a_daemon_keep_the_log_short() {
+    let site = Site::guarding(&["claude-code"]);
+    let log = site.guard().join("guard.db-wal");
+    let mut longest = 0;
+    for call in 0..40 {
+        assert_eq!(site.shell(&format!("echo {call}")), Told::Runs);
+        longest = longest.max(std::fs::metadata(&log).map_or(0, |found| found.len()));
+    }
+    let page = 4096 + 24;
+    assert!((page..100 * page).contains(&longest), "{} pages", longest / page);
+}

@@ -2,7 +2,7 @@
 //!
 //! Left out because they differ on purpose: division, doubles, integers beyond 64 bits.
 
-use super::compile;
+use super::{TWO_MEANINGS, compile, quickly};
 use kernel::contract::Role;
 use kernel::evaluator::{AgentView, ExpressionEvaluator, Scope, StateView};
 use kernel::json::Json;
@@ -129,7 +129,60 @@ proptest! {
     #[test]
     fn we_agree_with_cel(text in expression(Sort::Bool, 3)) {
         if let Some(ours) = ours(&text) {
+            prop_assert!(quickly(&text).is_some(), "{}", text);
             prop_assert_eq!(ours, theirs(&text), "{}", text);
         }
     }
+
+    /// Without parentheses only the parsers say what belongs together.
+    #[test]
+    fn both_parsers_read_the_same(first in flat_operand(), rest in prop::collection::vec((flat_sign(), flat_operand()), 0..6)) {
+        let text = rest.iter().fold(first, |text, (sign, operand)| format!("{text}{sign}{operand}"));
+        if let Err(fault) = compile(&text) {
+            prop_assert_ne!(fault.problem, TWO_MEANINGS, "{}", text);
+        }
+    }
+}
+
+fn flat_operand() -> impl Strategy<Value = String> {
+    let operands = [
+        "true",
+        "false",
+        "1",
+        "-2",
+        "- 3",
+        "!true",
+        "!!false",
+        "params.yes",
+        "params.list[0]",
+        "params.word",
+        "'a'",
+        "\"b\"",
+        "r'\\d'",
+        "'\\n'",
+        "[1, 2]",
+        "[]",
+        "size(params.word)",
+        "params.word.size()",
+        "(1 + 2)",
+        "null",
+        "0x1f",
+        "1u",
+        "'''c'''",
+        "params.list.exists(x, x > 1)",
+        "has(params.yes)",
+        "state.a",
+        "state['a/{word}']",
+        "'\\u00e9'",
+        "params.word.matches('^a')",
+    ];
+    prop::sample::select(operands.to_vec()).prop_map(str::to_owned)
+}
+
+fn flat_sign() -> impl Strategy<Value = String> {
+    let signs = [
+        " && ", "||", " == ", "!=", "<", "<= ", " > ", ">=", " + ", "-", "*", " / ", "%", " in ", " ? ", " : ", ".",
+        ", ",
+    ];
+    prop::sample::select(signs.to_vec()).prop_map(str::to_owned)
 }

@@ -75,7 +75,10 @@ impl<'a> Machine<'a> {
                 let value = self.value(text)?;
                 let Value::Text(subject) = &value else { return wrong(text, &value, "text") };
                 self.fuel.burn_text(subject.len())?;
-                Ok(Value::Bool(pattern.is_match(subject)))
+                match pattern.regex() {
+                    Ok(regex) => Ok(Value::Bool(regex.is_match(subject))),
+                    Err(problem) => fault(format!("the pattern `{}` {problem}", pattern.source())),
+                }
             }
             Tree::Call(function, arguments) => {
                 let values = self.values(arguments)?;

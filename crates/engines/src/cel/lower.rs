@@ -1,26 +1,23 @@
 //! From CEL's syntax to our tree: names are resolved, macros recognised, everything unknown is refused.
 
 use super::names::{self, Root};
+use super::pattern::Pattern;
 use super::tree::{Arithmetic, Comparison, Function, Kind, Loop, LoopKind, Style, Tree};
-use super::{literal, macros};
+use super::{When, literal, macros};
 use crate::fault::CompileFault;
 use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, SelectExpr, SourceInfo, operators};
 use kernel::evaluator::Reads;
 use kernel::json::Json;
 use kernel::template::Template;
-use regex::{Regex, RegexBuilder};
 
 /// Deeper expressions are refused, so that evaluation cannot exhaust the stack.
 const DEPTH_MAX: usize = 96;
 
-/// Compiled patterns larger than this are refused.
-const PATTERN_BYTES_MAX: usize = 1 << 20;
-
 type Lowered<T = Tree> = Result<T, CompileFault>;
 
 /// What the expression becomes, and what it looks at.
-pub(super) fn lower(expression: &IdedExpr, info: &SourceInfo, text: &str) -> Lowered<(Tree, Reads)> {
-    let mut lowering = Lowering { info, text, reads: Reads::default(), locals: Vec::new(), depth: 0 };
+pub(super) fn lower(expression: &IdedExpr, info: &SourceInfo, text: &str, when: When) -> Lowered<(Tree, Reads)> {
+    let mut lowering = Lowering { info, text, when, reads: Reads::default(), locals: Vec::new(), depth: 0 };
     let root = lowering.tree(expression)?;
     lowering.expect(&root, Kind::Bool, expression, "the expression")?;
     Ok((root, lowering.reads))
@@ -29,6 +26,7 @@ pub(super) fn lower(expression: &IdedExpr, info: &SourceInfo, text: &str) -> Low
 struct Lowering<'s> {
     info: &'s SourceInfo,
     text: &'s str,
+    when: When,
     reads: Reads,
     /// Loop variables in scope, innermost last.
     locals: Vec<String>,
@@ -249,9 +247,10 @@ impl Lowering<'_> {
             return self.refuse(pattern, "the pattern of `matches` must be written out, not computed");
         };
         let text = self.boxed(text)?;
-        match compiled(source) {
-            Ok(regex) => Ok(Tree::Matches(text, regex)),
-            Err(problem) => self.refuse(pattern, format!("the pattern `{source}` {problem}")),
+        let compiled = Pattern::of(source);
+        match compiled.problem(self.when) {
+            None => Ok(Tree::Matches(text, compiled)),
+            Some(problem) => self.refuse(pattern, format!("the pattern `{source}` {problem}")),
         }
     }
 
@@ -301,20 +300,6 @@ fn folded(items: Vec<Tree>) -> Tree {
     let constants =
         items.into_iter().filter_map(|item| if let Tree::Constant(json) = item { Some(json) } else { None });
     Tree::Constant(Json::List(constants.collect()))
-}
-
-fn compiled(source: &str) -> Result<Regex, &'static str> {
-    let built = RegexBuilder::new(source).size_limit(PATTERN_BYTES_MAX).build();
-    built.map_err(|error| {
-        let look_around = ["(?=", "(?!", "(?<=", "(?<!"].into_iter().any(|sign| source.contains(sign));
-        if matches!(error, regex::Error::CompiledTooBig(_)) {
-            "is too large"
-        } else if look_around {
-            "cannot be used: look-around would not run in linear time"
-        } else {
-            "is not a regular expression"
-        }
-    })
 }
 
 fn comparison(name: &str) -> Option<Comparison> {

@@ -1,7 +1,7 @@
 //! The expression as we evaluate it: names resolved, macros recognised, patterns and templates compiled.
 
+use super::pattern::Pattern;
 use kernel::json::Json;
-use regex::Regex;
 
 /// One node of a compiled expression.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(super) enum Tree {
     Compare(Comparison, Box<Tree>, Box<Tree>),
     Compute(Arithmetic, Box<Tree>, Box<Tree>),
     In(Box<Tree>, Box<Tree>),
-    Matches(Box<Tree>, Regex),
+    Matches(Box<Tree>, Pattern),
     Call(Function, Vec<Tree>),
     Loop(Box<Loop>),
 }

@@ -78,21 +78,7 @@ pub enum Severity {
 impl Node {
     /// A node without a place, from a plain value.
     pub fn from_json(json: &Json) -> Node {
-        let value = match json {
-            Json::List(items) => Value::List(items.iter().map(Node::from_json).collect()),
-            Json::Object(members) => Value::Map(
-                members
-                    .iter()
-                    .map(|(key, value)| Member {
-                        key: key.clone(),
-                        key_place: Place::default(),
-                        node: Node::from_json(value),
-                    })
-                    .collect(),
-            ),
-            scalar @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_)) => Value::Scalar(scalar.clone()),
-        };
-        Node { value, place: Place::default() }
+        Node::from(json.clone())
     }
 
     /// The plain value without places.
@@ -112,6 +98,18 @@ impl Node {
             Value::Map(members) => members.iter().find(|member| member.key == key).map(|member| &member.node),
             Value::Scalar(_) | Value::List(_) => None,
         }
+    }
+}
+
+impl From<Json> for Node {
+    fn from(json: Json) -> Node {
+        let member = |(key, value)| Member { key, key_place: Place::default(), node: Node::from(value) };
+        let value = match json {
+            Json::List(items) => Value::List(items.into_iter().map(Node::from).collect()),
+            Json::Object(members) => Value::Map(members.into_iter().map(member).collect()),
+            scalar @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_)) => Value::Scalar(scalar),
+        };
+        Node { value, place: Place::default() }
     }
 }
 

@@ -88,6 +88,11 @@ pub trait Store: Send {
         Err(StoreFault::Refused(format!("this store cannot erase entries {from} to {to}")))
     }
 
+    /// One entity, for whoever has not begun to decide: over the connection there is, where a second one costs more.
+    fn look(&mut self, key: &Key) -> Result<Option<Row>, StoreFault> {
+        self.reader()?.get(key)
+    }
+
     /// A second connection that only reads.
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault>;
 }
