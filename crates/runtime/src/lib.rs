@@ -15,7 +15,6 @@ mod lanes;
 pub mod memory;
 mod mint;
 pub mod ports;
-mod post;
 pub mod replay;
 mod runtime;
 pub mod seal;

@@ -1,10 +1,10 @@
 //! The writer: one thread that carries batches into transactions and hands answers out after the commit only.
 
 use crate::answer_slot::Giver;
+use crate::crash::around;
 use crate::lanes::{Lane, Lanes};
 use crate::mint::Minted;
 use crate::ports::store::{BatchId, Records, Store, StoreFault};
-use crate::post::{Letter, Post};
 use kernel::apply::apply;
 use kernel::bugs::{self, Bug};
 use kernel::command::{Command, RefusedInput};
@@ -88,11 +88,7 @@ impl Reply {
 }
 
 /// Serves until the lanes are closed and empty.
-pub fn serve(store: Box<dyn Store>, lanes: &Arc<Lanes>) {
-    std::thread::scope(|scope| serve_through(store, lanes, &mut Post::new(scope)));
-}
-
-fn serve_through(mut store: Box<dyn Store>, lanes: &Lanes, post: &mut Post<'_, '_>) {
+pub fn serve(mut store: Box<dyn Store>, lanes: &Arc<Lanes>) {
     let mut most = BATCH_START;
     let mut again: Vec<Job> = Vec::new();
     loop {
@@ -105,7 +101,7 @@ fn serve_through(mut store: Box<dyn Store>, lanes: &Lanes, post: &mut Post<'_, '
         }
         let size = batch.len();
         let begin = std::time::Instant::now();
-        again = carry(store.as_mut(), batch, post);
+        again = carry(store.as_mut(), batch);
         most = adapted(most, size, begin.elapsed());
     }
 }
@@ -121,7 +117,7 @@ fn adapted(most: usize, size: usize, took: Duration) -> usize {
 }
 
 /// One transaction for a batch; what needs another look comes back.
-fn carry(store: &mut dyn Store, jobs: Vec<Job>, post: &mut Post<'_, '_>) -> Vec<Job> {
+fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
     let mut conflicts = 0;
     loop {
         let batch = BatchId(Minted::batch());
@@ -137,7 +133,7 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>, post: &mut Post<'_, '_>) -> Vec<
             })
         }));
         match result {
-            Ok(Ok(_)) => return hand_out(jobs, outcomes, judged_at, post),
+            Ok(Ok(_)) => return hand_out(jobs, outcomes, judged_at),
             Ok(Err(StoreFault::Conflict(problem))) => {
                 conflicts += 1;
                 if conflicts > CONFLICTS_MAX {
@@ -147,7 +143,7 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>, post: &mut Post<'_, '_>) -> Vec<
             }
             Ok(Err(StoreFault::Ambiguous(_))) if bugs::on(Bug::AmbiguousRetried) => {}
             Ok(Err(StoreFault::Ambiguous(problem))) => match settled(store, batch) {
-                Some(true) => return hand_out(jobs, outcomes, judged_at, post),
+                Some(true) => return hand_out(jobs, outcomes, judged_at),
                 Some(false) if conflicts < CONFLICTS_MAX => conflicts += 1,
                 Some(false) => return give_up(jobs, &problem),
                 None => return give_up(jobs, &format!("{problem}; ask again with the same idempotency key")),
@@ -156,7 +152,7 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>, post: &mut Post<'_, '_>) -> Vec<
                 jobs.into_iter().for_each(|job| job.giver.give(Reply::of_fault(&fault)));
                 return Vec::new();
             }
-            Ok(Err(StoreFault::Refused(_))) | Err(_) => return halve(store, jobs, post),
+            Ok(Err(StoreFault::Refused(_))) | Err(_) => return halve(store, jobs),
         }
     }
 }
@@ -219,14 +215,13 @@ fn settled(store: &mut dyn Store, batch: BatchId) -> Option<bool> {
     None
 }
 
-fn hand_out(jobs: Vec<Job>, outcomes: Vec<Outcome>, at: Instant, post: &mut Post<'_, '_>) -> Vec<Job> {
+fn hand_out(jobs: Vec<Job>, outcomes: Vec<Outcome>, at: Instant) -> Vec<Job> {
     let mut again = Vec::new();
-    let mut letters = Vec::with_capacity(jobs.len());
     for (mut job, outcome) in jobs.into_iter().zip(outcomes) {
         match outcome {
             Outcome::Done(done) => {
                 let spent = Box::new((job.command, job.keys));
-                letters.push(Letter { giver: job.giver, reply: Reply::Done { done, at, spent } });
+                around("sequencer.answer", || job.giver.give(Reply::Done { done, at, spent }));
             }
             Outcome::Prepare => job.giver.give(Reply::Prepare),
             Outcome::Need(keys) => {
@@ -240,7 +235,6 @@ fn hand_out(jobs: Vec<Job>, outcomes: Vec<Outcome>, at: Instant, post: &mut Post
             }
         }
     }
-    post.send(letters);
     again
 }
 
@@ -252,11 +246,11 @@ fn give_up(jobs: Vec<Job>, problem: &str) -> Vec<Job> {
 }
 
 /// Something in the batch is poison: each half is a transaction of its own, until the poison stands alone.
-fn halve(store: &mut dyn Store, mut jobs: Vec<Job>, post: &mut Post<'_, '_>) -> Vec<Job> {
+fn halve(store: &mut dyn Store, mut jobs: Vec<Job>) -> Vec<Job> {
     if jobs.len() > 1 {
         let rest = jobs.split_off(jobs.len() / 2);
-        let mut again = carry(store, jobs, post);
-        again.extend(carry(store, rest, post));
+        let mut again = carry(store, jobs);
+        again.extend(carry(store, rest));
         return again;
     }
     if let Some(job) = jobs.pop() {
