@@ -45,6 +45,9 @@ pub const LOOP_ROUNDS_MAX: usize = 8;
 /// Paths and argv kept in an answer.
 pub const KEPT_MAX: usize = 256;
 
+/// Words looked at as paths in one answer.
+pub const NAMED_MAX: usize = 2048;
+
 /// Reasons kept in an answer; nobody reads more.
 pub const REASONS_MAX: usize = 64;
 

@@ -126,12 +126,28 @@ impl Walker<'_> {
             return self.call(&first.text, &body, arguments, stdin, span);
         }
         self.report.ran(words.iter().map(|word| mark::shown(&word.text)).collect());
+        // What this program alone does decides whether it may be handed anything.
+        let before = std::mem::replace(&mut self.report.class, Class::Read);
+        let out = self.judged(&first, &words, stdin, span);
+        if self.report.class > Class::Read {
+            self.name_words(words.get(1..).unwrap_or_default());
+        }
+        self.report.class = self.report.class.max(before);
+        out
+    }
+
+    /// Judges a program by its entry.
+    fn judged(&mut self, first: &Arg, words: &[Arg], stdin: Stream, span: Span) -> Stream {
         let path = first.text.as_str();
-        let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-        let name = name.strip_suffix(".exe").unwrap_or(&name);
+        let name = last_name(path);
         let resolved = if path.contains('/') { self.resolve(path) } else { String::new() };
-        let local = path.contains('/') && !SYSTEM_BINS.iter().any(|bin| resolved.starts_with(bin));
-        if local && let Some(out) = self.local_program(&first, &words, &stdin, span) {
+        let is_system = |path: &str| SYSTEM_BINS.iter().any(|bin| path.starts_with(bin));
+        let local = path.contains('/') && !is_system(&resolved);
+        // A link elsewhere to a program of the system is that program, whatever it is called.
+        let linked = !local && !is_system(&crate::path::normalise(path, &self.state.cwd));
+        let name = if linked && path.contains('/') { last_name(&resolved) } else { name };
+        let name = name.strip_suffix(".exe").unwrap_or(&name);
+        if local && let Some(out) = self.local_program(first, words, &stdin, span) {
             return out;
         }
         if name == "$" {
@@ -281,13 +297,21 @@ impl Walker<'_> {
             return Stream::Opaque;
         }
         self.report.can(Capability::Exec);
+        self.undescribed_class(name, local, &texts, span);
+        if self.report.class > Class::Read {
+            self.may_write_words(args);
+        }
+        Stream::Opaque
+    }
+
+    fn undescribed_class(&mut self, name: &str, local: bool, texts: &[&str], span: Span) {
         if name.is_empty() {
             self.report.unknown("UNKNOWN_PROGRAM", "the program has no name", span);
-            return Stream::Opaque;
+            return;
         }
         if name.starts_with('!') {
             self.report.unknown("DYNAMIC_COMMAND", "which command of the history is run cannot be known", span);
-            return Stream::Opaque;
+            return;
         }
         let verbs: Vec<&&str> = texts
             .iter()
@@ -323,7 +347,6 @@ impl Walker<'_> {
         } else {
             self.report.unknown("UNKNOWN_PROGRAM", format!("what `{name}` does is not known"), span);
         }
-        Stream::Opaque
     }
 
     /// Applies an entry.
@@ -362,10 +385,17 @@ impl Walker<'_> {
         for flag in flags.iter().chain(if verb.is_some() { program.flags } else { &[] }) {
             self.flag(flag, &call);
         }
-        if let Some(act) = program.act {
-            return act(self, &call);
+        let cwd = self.state.cwd.clone();
+        let asks = class == Class::Read && program.class > Class::Read;
+        let moved = self.outputs(program, &call, asks);
+        let out = match program.act {
+            Some(act) => act(self, &call),
+            None => self.operands(program.files, &call),
+        };
+        if moved {
+            self.state.cwd = cwd;
         }
-        self.operands(program.files, &call)
+        out
     }
 
     fn flag(&mut self, flag: &Flag, call: &Call<'_>) {
@@ -407,6 +437,10 @@ impl Walker<'_> {
                 };
                 for operand in operands {
                     self.write_file(&operand.text, how, operand.span);
+                    if matches!(call.name, "mkdir" | "gmkdir") {
+                        let path = self.resolve(&operand.text);
+                        self.made.folder(path);
+                    }
                 }
                 Stream::Absent
             }
@@ -438,6 +472,11 @@ impl Walker<'_> {
         }
         self.inner(text, stdin, span)
     }
+}
+
+/// The name of a program without its folder.
+fn last_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase()
 }
 
 fn asks_for_help(args: &[Arg]) -> bool {
