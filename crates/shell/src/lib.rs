@@ -45,6 +45,7 @@ pub mod disguise;
 pub mod measure;
 
 pub use answer::{Capability, Class, Classification, Reason, Span};
+pub use glob::matches as wildcard_matches;
 pub use path::{Footprint, Path};
 pub use reference::reference_markdown;
 pub use view::{Links, View};

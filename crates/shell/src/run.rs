@@ -131,8 +131,31 @@ impl Walker<'_> {
         let out = self.judged(&first, &words, stdin, span);
         if self.report.class > Class::Read {
             self.name_words(words.get(1..).unwrap_or_default());
+            self.works_elsewhere();
         }
         self.report.class = self.report.class.max(before);
+        out
+    }
+
+    /// A program that decides for itself what it writes does so where it runs.
+    fn works_elsewhere(&mut self) {
+        let own = crate::path::normalise(self.view.cwd, "/");
+        let cwd = &self.state.cwd;
+        let is_below = |inner: &str, outer: &str| {
+            inner.strip_prefix(outer.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let elsewhere = cwd.starts_with('/') && !mark::has_hole(cwd) && !is_below(cwd, &own) && !is_below(&own, cwd);
+        if elsewhere && self.report.capabilities.contains(&Capability::Exec) {
+            let cwd = cwd.clone();
+            self.report.may_write(&cwd);
+        }
+    }
+
+    /// Judges a tool that another program brings along. Listed is what was typed, which is that program.
+    pub fn run_unlisted(&mut self, words: Vec<Arg>, stdin: Stream, span: Span) -> Stream {
+        let before = std::mem::replace(&mut self.report.is_quiet, true);
+        let out = self.run(words, stdin, span);
+        self.report.is_quiet = before;
         out
     }
 

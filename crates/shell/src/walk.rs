@@ -128,7 +128,7 @@ impl<'v> Walker<'v> {
         let fresh = Self::new(view);
         let offsets = std::mem::take(&mut self.offsets);
         let (mut report, made) = (std::mem::take(&mut self.report), std::mem::take(&mut self.made));
-        report.repeats = true;
+        report.is_quiet = true;
         *self = Self { report, made, offsets, ..fresh };
     }
 
@@ -214,11 +214,23 @@ impl<'v> Walker<'v> {
     pub fn resolve(&self, text: &str) -> String {
         let expanded = self.at_home(text);
         let keep_slash = expanded.ends_with('/') && expanded.chars().next().is_some_and(crate::mark::is_hole);
-        let mut path = crate::path::real(&expanded, &self.state.cwd, &|path| self.made.target(path, &self.view));
+        let mut path = crate::path::real(&expanded, &self.state.cwd, &|path| self.target(path));
         if keep_slash {
             path.push('/');
         }
         path
+    }
+
+    fn target(&self, path: &str) -> Option<String> {
+        // The system's own links to where a process is mean the process that the command becomes.
+        if let Some(own) = path.strip_prefix("/proc/").and_then(|rest| rest.split_once('/')) {
+            match own.1 {
+                "cwd" => return Some(self.state.cwd.clone()),
+                "root" => return Some("/".to_owned()),
+                _ => {}
+            }
+        }
+        self.made.target(path, &self.view)
     }
 
     /// The same without the names that this text makes: whether a command before this one ran is never certain.
@@ -262,10 +274,10 @@ impl<'v> Walker<'v> {
             crate::path::real(path, cwd, &|path| self.view.links.and_then(|links| links.target(path)))
         };
         let expanded = self.at_home(text);
-        let came_here = crate::path::real(&self.state.way, "/", &|path| self.made.target(path, &self.view));
+        let came_here = crate::path::real(&self.state.way, "/", &|path| self.target(path));
         let from = if came_here == self.state.cwd { self.state.way.clone() } else { self.state.cwd.clone() };
         let way = if physical { self.resolve(text) } else { crate::path::normalise(&expanded, &from) };
-        let mut cwd = crate::path::real(&way, "/", &|path| self.made.target(path, &self.view));
+        let mut cwd = crate::path::real(&way, "/", &|path| self.target(path));
         if !self.made.is_empty() {
             let untouched = plain(&way, "/");
             // Both may be there: which of them it is, is known only when it runs.

@@ -13,11 +13,14 @@ pub(crate) fn cd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         walker.state.left.push(walker.state.cwd.clone());
     }
     match target.as_deref() {
-        None if call.name == "cd" => walker.enter(&walker.view.home.to_owned(), false),
+        None if call.name == "cd" => walker.enter(walker.view.home, false),
         // `pushd` alone, and with a number, turns the stack.
         None => walker.state.cwd = mark::OUTPUT.to_string(),
         Some(text) if call.name == "pushd" && text.starts_with('+') => walker.state.cwd = mark::OUTPUT.to_string(),
         Some("-") => walker.state.cwd = mark::OUTPUT.to_string(),
+        Some(path) if walker.state.variables.contains_key("CDPATH") && !path.starts_with(['/', '.', '~']) => {
+            walker.state.cwd = mark::OUTPUT.to_string();
+        }
         Some(path) => walker.enter(path, call.options.has("-P")),
     }
     Stream::Absent

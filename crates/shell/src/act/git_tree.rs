@@ -36,6 +36,10 @@ pub(crate) fn changed(walker: &mut Walker<'_>, globals: &Options, name: &str, ar
         walker.may_write(&folder.text, folder.span);
     }
     named_outputs(walker, name, &options);
+    if name == "stash" && options.has("-u --include-untracked -a --all") {
+        // Files that are in no commit are taken away, whoever put them there.
+        walker.report.writes(&root);
+    }
     match effect(walker, name, &options) {
         Effect::Nothing => {}
         Effect::Everything => walker.report.tree(&root),

@@ -221,10 +221,14 @@ fn module(walker: &mut Walker<'_>, call: &Call<'_>, at: usize) -> Stream {
     if matches!(name, "http.server" | "SimpleHTTPServer" | "smtpd" | "ensurepip" | "venv") {
         walker.report.can(Capability::Network);
     }
-    let is_program = matches!(name, "pip" | "pytest" | "mypy" | "poetry" | "pipx" | "build" | "twine")
-        || !crate::rules::outputs::rows(name).is_empty();
-    if is_program && crate::rules::lookup(name).is_some() {
+    let is_known = crate::rules::lookup(name).is_some();
+    if is_known
+        && matches!(name, "pip" | "pytest" | "black" | "ruff" | "mypy" | "poetry" | "pipx" | "uv" | "build" | "twine")
+    {
         return walker.run(rest.to_vec(), call.stdin.clone(), call.span);
+    }
+    if is_known && !crate::rules::outputs::rows(name).is_empty() {
+        return walker.run_unlisted(rest.to_vec(), call.stdin.clone(), call.span);
     }
     walker.may_write_words(rest.get(1..).unwrap_or_default());
     Stream::Opaque

@@ -246,6 +246,7 @@ pub(crate) fn env(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             if let Some((name, value)) = first.text.split_once('=') {
                 set.push((name.to_owned(), Variable::Scalar(value.to_owned())));
                 walker.notable_variable(name, &Variable::Scalar(value.to_owned()), first.span);
+                walker.name_words(&[Arg::new(value, first.span)]);
             }
             rest = tail;
         } else {
@@ -351,7 +352,7 @@ fn packaged(walker: &mut Walker<'_>, call: &Call<'_>, words: &[Arg]) -> Stream {
         if let Some(first) = words.first_mut() {
             first.text = name;
         }
-        return walker.run(words, call.stdin.clone(), call.span);
+        return walker.run_unlisted(words, call.stdin.clone(), call.span);
     }
     walker.may_write_words(rest);
     Stream::Opaque

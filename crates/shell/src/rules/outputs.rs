@@ -32,6 +32,8 @@ pub(crate) struct Output {
     pub inside: &'static str,
     /// Options whose value is the folder in which it runs another program.
     pub visits: &'static str,
+    /// Options whose value is something else, so that it is no operand.
+    pub valued: &'static str,
     /// Which operands it writes.
     pub operands: Written,
     /// Options of which one must be given, or operands are only read.
@@ -54,6 +56,7 @@ const fn row(names: &'static str) -> Output {
         folders: "",
         inside: "",
         visits: "",
+        valued: "",
         operands: Written::None,
         when: "",
         unless: "",
@@ -83,6 +86,10 @@ impl Output {
     const fn visits(mut self, options: &'static str) -> Self {
         self.visits = options;
         self.stops = true;
+        self
+    }
+    const fn valued(mut self, options: &'static str) -> Self {
+        self.valued = options;
         self
     }
     const fn operands(mut self, operands: Written) -> Self {
@@ -146,54 +153,79 @@ pub(crate) const EVERYWHERE: &[&str] = &[
     "--write-to",
 ];
 
+/// Variables that name an output of many programs.
+pub(crate) const VARIABLES: &[&str] = &[
+    "CARGO_TARGET_DIR",
+    "CARGO_INSTALL_ROOT",
+    "CARGO_BUILD_TARGET_DIR",
+    "GOBIN",
+    "PIP_TARGET",
+    "PIP_PREFIX",
+    "PYTHONUSERBASE",
+    "NPM_CONFIG_PREFIX",
+    "npm_config_prefix",
+    "DESTDIR",
+    "UV_PROJECT_ENVIRONMENT",
+];
+
+/// Options of formatters that take a value.
+const SETTINGS: &str = "--config -c --config-path --ignore-path --plugin --parser --line-length -l --line-width --print-width --target-version -t --include --exclude --extend-exclude --force-exclude --ext --rulesdir --resolve-plugins-relative-to --settings-path --sp --profile --style --edition --rule --select --ignore --extend-select --indent -ln --lang --stdin-filepath --stdin-file-path --log-level --format -f --formatter --cache-location --max-warnings --dialect --rules";
+
 /// Every row.
 pub(crate) const OUTPUTS: &[Output] = &[
     // Formatters.
-    row("black isort pyupgrade swiftformat scalafmt buildifier stylua rustfmt dos2unix unix2dos mac2unix fromdos todos phpcbf astyle gofumpt treefmt").all().unless("--check --check-only --diff -d --dry-run --dryrun --lint -l --list --test --fail-on-change --emit"),
-    row("autopep8 yapf clang-format shfmt gofmt goimports gofumpt google-java-format jsonlint").all().when("-i --in-place --inplace -w --write -r --replace"),
-    row("autoflake docformatter").all().when("-i --in-place"),
-    row("prettier prettierd dprint").all().when("-w --write").here(),
-    row("eslint eslint_d stylelint standard xo oxlint tslint markdownlint markdownlint-cli2 standardrb swiftlint textlint jshint semgrep").all().when("--fix --autofix --fix-suggestions --fix-dangerously").files("-o --output-file").here(),
-    row("rubocop").all().when("-a -A -x --autocorrect --auto-correct --autocorrect-all --auto-correct-all --fix-layout").here(),
+    row("black").all().unless("--check --diff").valued(SETTINGS),
+    row("isort").all().unless("--check --check-only --diff -c").valued(SETTINGS),
+    row("rustfmt stylua pyupgrade swiftformat scalafmt buildifier phpcbf astyle treefmt dos2unix unix2dos mac2unix fromdos todos").all().unless("--check --lint --dryrun --dry-run --test --list").valued(SETTINGS),
+    row("autopep8 yapf clang-format shfmt gofmt goimports gofumpt google-java-format jsonlint autoflake docformatter").all().when("-i --in-place --inplace -w --write -r --replace").valued(SETTINGS),
+    row("prettier prettierd").all().when("-w --write").here().valued(SETTINGS),
+    row("eslint eslint_d stylelint standard xo oxlint tslint markdownlint markdownlint-cli2 standardrb swiftlint textlint jshint semgrep").all().when("--fix --autofix --fix-suggestions --fix-dangerously").files("-o --output-file").here().valued(SETTINGS),
+    row("rubocop").all().when("-a -A -x --autocorrect --auto-correct --autocorrect-all --auto-correct-all --fix-layout").here().valued(SETTINGS),
     row("ktlint").all().when("-F --format").here(),
-    row("codespell typos misspell cspell").all().when("-w --write-changes").here(),
-    row("ruff").verbs("format").operands(Written::From(0)).unless("--check --diff").here(),
-    row("ruff").verbs("check|rule|linter").operands(Written::From(0)).when("--fix --fix-only --unsafe-fixes --add-noqa").here(),
-    row("biome rome").verbs("format|check|lint|ci").operands(Written::From(0)).when("--write --apply --apply-unsafe --fix").here(),
-    row("taplo").verbs("fmt|format").operands(Written::From(0)).unless("--check").here(),
-    row("sqlfluff php-cs-fixer").verbs("fix|format").operands(Written::From(0)).here(),
-    row("dprint").verbs("fmt").operands(Written::From(0)).here(),
-    row("deno dart zig mix terraform tofu").verbs("fmt|format").operands(Written::From(0)).unless("--check -check").here(),
+    row("codespell typos misspell cspell").all().when("-w --write-changes").here().valued(SETTINGS),
+    row("ruff").verbs("format").all().unless("--check --diff").here().valued(SETTINGS),
+    row("ruff").verbs("check|rule|linter").all().when("--fix --fix-only --unsafe-fixes --add-noqa").here().files("-o --output-file").valued(SETTINGS),
+    row("biome rome").verbs("format|check|lint|ci").all().when("--write --apply --apply-unsafe --fix").here().valued("--config-path"),
+    row("taplo dprint").verbs("fmt|format").all().unless("--check").here().valued(SETTINGS),
+    row("sqlfluff php-cs-fixer").verbs("fix|format").all().here().valued(SETTINGS),
+    row("deno dart zig mix terraform tofu").verbs("fmt|format").all().unless("--check -check").here().valued(SETTINGS),
+    row("go").verbs("fmt|generate|fix").all().here().word(),
     row("djlint").all().when("--reformat"),
-    row("uncrustify indent").files("-o").operands(Written::From(0)).when("--replace --no-backup"),
-    row("tidy").all().when("-m -modify").files("-o -output"),
+    row("uncrustify indent").files("-o").all().when("--replace --no-backup").valued("-c -l"),
+    row("tidy").all().when("-m -modify").files("-o -output").word(),
     row("yq sops").all().when("-i --inplace --in-place").files("--output"),
     row("sd").operands(Written::From(2)).unless("-p --preview"),
     row("cargo").verbs("fmt|fix").here().unless("--check"),
-    // Compilers, linkers and builds.
-    row("gcc g++ cc c++ clang clang++ tcc icc gfortran ld gold lld mold as nasm yasm rustc rustdoc ghc swiftc ocamlc ocamlopt dmd ldc2 valac fpc gnatmake emcc wasm-ld wasm-opt wat2wasm wasm2wat erlc fasm cython bison flex yacc lex ragel re2c swig msgfmt m4 cpp objcopy patchelf").files("-o --output -MF -MJ --dep-file --emit-module-path").folders("--out-dir -odir -hidir -outputdir"),
+    row("cargo").verbs("clippy").here().when("--fix"),
+    row("pre-commit lefthook lint-staged").verbs("run").here(),
+    // Compilers, linkers and builds. Their options are words: in `-lcairo` there is no `-o`.
+    row("gcc g++ cc c++ clang clang++ tcc icc gfortran ld gold lld mold as nasm yasm rustc rustdoc ghc swiftc ocamlc ocamlopt dmd ldc2 valac fpc gnatmake emcc wasm-ld wasm-opt wat2wasm wasm2wat erlc fasm cython bison flex yacc lex ragel re2c swig msgfmt m4 cpp objcopy patchelf").files("-o --output -MF -MJ --dep-file").folders("--out-dir -odir -hidir -outputdir").word(),
     row("javac kotlinc kotlinc-jvm scalac javadoc groovyc").folders("-d -s -h").word(),
     row("jar").files("-f --file"),
-    row("protoc buf").files("-o --descriptor_set_out --dependency_out").folders("--*_out --output -o"),
-    row("flatc thrift capnp").folders("-o -out"),
-    row("cmake").folders("-B --build --install --install-prefix --prefix"),
-    row("cmake").operands(Written::From(1)).when("-E"),
-    row("ctest cpack").files("-O --output-log").folders("--test-dir -B"),
-    row("make gmake bmake nmake remake ninja samu just task").inside("-C --directory -d --working-directory"),
+    row("protoc buf").files("-o --descriptor_set_out --dependency_out").folders("--*_out --output"),
+    row("flatc thrift capnp").folders("-o -out").word(),
+    row("cmake").folders("-B --build --install --install-prefix --prefix").valued("-D -S -G -A -T -C -P -U").word(),
+    row("cmake").operands(Written::From(1)).when("-E").word(),
+    row("ctest cpack").files("-O --output-log").folders("--test-dir -B").word(),
+    row("make gmake bmake nmake remake ninja samu").inside("-C --directory"),
+    row("just task").inside("-d --working-directory --dir"),
     row("meson").verbs("setup|compile|install|configure").inside("-C").operands(Written::At(0)).unless("-C"),
-    row("go").inside("-C").files("-o -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace").folders("-outputdir -pkgdir -modcacherw").word(),
+    row("go").inside("-C").files("-o -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace").folders("-outputdir -pkgdir").word(),
     row("cargo").inside("-C").folders("--target-dir --out-dir --artifact-dir --root --manifest-path --lockfile-path"),
-    row("cargo").verbs("new|init|vendor|package").operands(Written::From(0)),
+    row("cargo").verbs("new|init|vendor|package").all(),
     row("npm pnpm yarn bun").inside("--prefix -C --dir --cwd").folders("--pack-destination --modules-folder --modules-dir --store-dir --global-dir --cache"),
     row("mvn mvnw maven gradle gradlew").files("-l --log-file").inside("-f --file -p --project-dir -b --build-file").folders("--project-cache-dir"),
-    row("dotnet msbuild nuget").folders("-o --output --artifacts-path -OutputDirectory"),
-    row("bazel buck buck2").folders("--output_base --output_user_root").stops(),
+    row("dotnet msbuild nuget").folders("-o --output --artifacts-path -OutputDirectory").word(),
+    row("bazel buck buck2").folders("--output_base --output_user_root"),
     row("tsc").files("--outFile --tsBuildInfoFile").folders("--outDir --declarationDir -p --project -b --build --generateTrace"),
     row("esbuild tsup swc babel rollup webpack webpack-cli parcel vite browserify tailwindcss postcss lessc typedoc jsdoc sass node-sass ncc").files("-o --outfile --out-file --file --json --output").folders("--outdir --outDir --out-dir -d --dir --dist-dir --output-path --destination --out"),
     row("sass node-sass lessc").operands(Written::At(1)),
-    row("hugo mkdocs mdbook zola eleventy hexo jekyll pelican").folders("-d --destination --site-dir --dest-dir -o --output-dir --output -s --source"),
+    row("hugo mkdocs mdbook zola eleventy hexo jekyll pelican").folders("-d --destination --site-dir --dest-dir -o --output-dir --output"),
     row("sphinx-build").operands(Written::At(1)).folders("-d -w"),
-    row("pytest py.test").files("--junitxml --junit-xml --log-file --report-log -o").folders("--basetemp --rootdir"),
+    row("pytest py.test").files("--junitxml --junit-xml --log-file --report-log").folders("--basetemp"),
+    row("terraform tofu").inside("-chdir").files("-out -state -state-out -backup").word(),
+    row("hg mercurial svn jj bzr fossil p4 darcs cvs").verbs("update|up|checkout|co|revert|merge|rebase|graft|shelve|unshelve|switch|sw|patch|import|restore|abandon|edit|new|undo|pull|clean|purge|goto").here(),
+    row("hg mercurial svn").verbs("clone|checkout|co|export").operands(Written::At(1)),
     // Packages and environments.
     row("pip pip2 pip3 uv pipenv").folders("-t --target --prefix --root -d --dest -w --wheel-dir --src --cache-dir").inside("--directory --project"),
     row("venv virtualenv").all(),
@@ -224,16 +256,21 @@ pub(crate) const OUTPUTS: &[Output] = &[
     row("rename prename mmv perl-rename trash trash-put gio-trash rip vidir detox").all(),
     row("rename prename perl-rename").operands(Written::From(1)),
     row("stow").folders("-t --target -d --dir"),
-    row("iconv uconv xmllint xsltproc xmlstarlet shuf tree less csvformat jc html2text aspell pygmentize highlight source-highlight wdiff dot neato fdp circo twopi numfmt base64 column").files("-o --output --outfile -O"),
+    row("iconv uconv xmllint xsltproc shuf tree less csvformat html2text pygmentize highlight source-highlight dot neato fdp circo twopi ctags etags universal-ctags cflow").files("-o --output --outfile"),
+    row("ctags etags universal-ctags cscope").files("-f"),
+    row("awk gawk").files("-p? -o? -d? --dump-variables --pretty-print --profile"),
+    row("valgrind").files("--log-file --xml-file").stops(),
     row("diff").files("--output"),
     row("curl nscurl curlie").files("-D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc"),
     row("wget wget2").files("-a --append-output --output-file --save-cookies --warc-file --rejected-log --hsts-file"),
-    row("pandoc asciidoctor asciidoc rst2html rst2pdf markdown plantuml mmdc cwebp dwebp gifsicle inkscape rsvg-convert optipng pngquant flac lame oggenc x264 x265 mkvmerge tesseract ebook-convert unoconv soffice libreoffice enscript a2ps texi2pdf makeinfo gm").files("-o --output --out --export-filename -p").folders("-D --destination-dir --outdir --extract-media --output-directory -O"),
+    row("pandoc asciidoctor asciidoc rst2html rst2pdf mmdc cwebp dwebp gifsicle inkscape rsvg-convert pngquant flac oggenc x264 x265 mkvmerge enscript a2ps texi2pdf makeinfo optipng").files("-o --output --out --export-filename").folders("--destination-dir --extract-media"),
+    row("soffice libreoffice unoconv plantuml").folders("--outdir -o --output").word(),
+    row("tesseract lame ebook-convert").operands(Written::At(1)),
     row("pdflatex xelatex lualatex latex latexmk tex bibtex biber").folders("-output-directory -outdir -auxdir -aux-directory").word(),
     row("ffmpeg avconv").all(),
-    row("convert magick composite montage sox qpdf pdfunite pdftk pdftotext pdftoppm pdfseparate pdfcrop ps2pdf pdf2ps dvips dvipdf gs wkhtmltopdf wkhtmltoimage jpegtran ebook-convert import").operands(Written::Last),
+    row("convert magick composite montage sox qpdf pdfunite pdftk pdftotext pdftoppm pdfseparate pdfcrop ps2pdf pdf2ps dvips dvipdf gs wkhtmltopdf wkhtmltoimage jpegtran import gm").operands(Written::Last),
     row("mogrify jpegoptim optipng exiftool").all(),
-    row("yt-dlp youtube-dl gallery-dl").files("-o --output --download-archive").folders("-P --paths -d --destination"),
+    row("yt-dlp youtube-dl gallery-dl").files("-o --output --download-archive").folders("-P --paths"),
     // Keys.
     row("openssl libressl").files("-out -keyout -writerand -CAserial -certout").folders("-outdir").word(),
     row("gpg gpg2 gpgsm age age-keygen minisign").files("-o --output --logger-file").folders("--homedir"),
@@ -283,7 +320,8 @@ mod tests {
     #[track_caller]
     fn check(command: &str, expected: &[&str]) {
         let answer = crate::classify(command, &View::default());
-        let found: Vec<&str> = answer.writes.iter().chain(&answer.may_write).map(crate::Path::as_str).collect();
+        let mut found: Vec<&str> = answer.writes.iter().chain(&answer.may_write).map(crate::Path::as_str).collect();
+        found.dedup();
         assert_eq!(found, expected, "{command}");
     }
 
@@ -297,6 +335,18 @@ mod tests {
         check("eslint --fix", &["/home/user/project"]);
         check("ruff check --fix /o", &["/o"]);
         check("ruff check /o", &[]);
+        check("black -l 100 --config /c.toml /o", &["/o"]);
+        check("gcc a.c -lcairo -o /o/x", &["/o/x"]);
+        check("make -d -C /o", &["/o"]);
+        check("strace -f -e trace=open -o /o/x ls", &["/o/x"]);
+        check("sudo -u bob -D /o touch x", &["/o/x"]);
+        check("terraform -chdir=/o apply", &["/o"]);
+        check("valgrind --log-file=/o/x ls", &["/o/x"]);
+        check("gawk -p/o/x 1 f", &["/o/x"]);
+        check("CARGO_TARGET_DIR=/o cargo build", &["/o"]);
+        check("export CARGO_TARGET_DIR=/o; cargo build", &["/o"]);
+        check("df --output=source,fstype", &[]);
+        check("column -o ' | ' -t f", &[]);
         check("gcc -I/usr/include -o/o/x a.c", &["/o/x"]);
         check("rustc a.rs --out-dir=/o", &["/o"]);
         check("go build -o /o/x ./...", &["/o/x"]);
@@ -318,7 +368,7 @@ mod tests {
         check("strace -o /o/x ls", &["/o/x"]);
         check("sudo -D /o touch x", &["/o/x"]);
         check("docker cp c:/x /o/x", &["/o/x"]);
-        check("curl --output-dir /o -o x https://x.io/x", &["/o/x"]);
+        check("curl --output-dir /o -o x https://x.io/x", &["/o/x", "/o"]);
         check("vim -es -c 'w! /o/x' -c q a", &["/home/user/project/a", "/o/x"]);
         check("emacs --batch --eval '(write-region \"\" nil \"/o/x\")'", &["/o/x"]);
         check("sqlite3 /o/db '.backup /o/x'", &["/o/db", "/o/x"]);

@@ -17,8 +17,8 @@ pub(crate) struct Report {
     trees: Vec<Path>,
     named: BTreeSet<String>,
     argv: Vec<Vec<String>>,
-    /// Set while the same text is walked again: its commands are known by then.
-    pub repeats: bool,
+    /// Set where commands are not listed: the same text is walked again, or what was typed is listed already.
+    pub is_quiet: bool,
 }
 
 impl Default for Report {
@@ -33,7 +33,7 @@ impl Default for Report {
             trees: Vec::new(),
             named: BTreeSet::new(),
             argv: Vec::new(),
-            repeats: false,
+            is_quiet: false,
         }
     }
 }
@@ -110,7 +110,7 @@ impl Report {
     }
 
     pub fn ran(&mut self, argv: Vec<String>) {
-        if self.repeats {
+        if self.is_quiet {
             return;
         }
         let kept = self.argv.len() < KEPT_MAX;

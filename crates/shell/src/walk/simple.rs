@@ -52,6 +52,11 @@ impl Walker<'_> {
                     if declaring {
                         let (name, value) = self.assigned(assignment);
                         self.notable_variable(&name, &value, self.span_of(word.loc.as_ref()));
+                        if let (Variable::Scalar(text), Some("export")) =
+                            (&value, words.first().map(|first| first.text.as_str()))
+                        {
+                            self.name_words(&[Arg::new(text.clone(), Span::default())]);
+                        }
                         self.state.variables.insert(name, value);
                     } else {
                         words.extend(self.word(word));
@@ -97,6 +102,12 @@ impl Walker<'_> {
     fn run_with(&mut self, words: Vec<Arg>, assignments: Vec<(String, Variable)>, stdin: Stream, span: Span) -> Stream {
         if words.is_empty() || assignments.is_empty() {
             return self.run(words, stdin, span);
+        }
+        // Some programs write to what a variable names, also those that only look: `GIT_TRACE=PATH git status`.
+        for (_, value) in &assignments {
+            if let Variable::Scalar(text) = value {
+                self.name_words(&[Arg::new(text.clone(), span)]);
+            }
         }
         let saved = self.state.variables.clone();
         self.state.variables.extend(assignments);
