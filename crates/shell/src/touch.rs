@@ -1,6 +1,7 @@
 //! What it means that a command reads, writes or removes a path.
 
 use crate::answer::{Capability, Class, Span};
+use crate::limits::LOOKS_MAX;
 use crate::mark;
 use crate::sensitive::{self, Concern};
 use crate::stream::Stream;
@@ -146,6 +147,11 @@ impl Walker<'_> {
     pub fn name_words(&mut self, words: &[Arg]) {
         for word in words {
             for piece in pieces(&word.text) {
+                if self.looks >= LOOKS_MAX {
+                    self.report.unknown("TOO_MANY", "more words than are looked up as paths", word.span);
+                    return;
+                }
+                self.looks += 1;
                 let path = self.resolve(piece);
                 self.report.named(&path);
             }

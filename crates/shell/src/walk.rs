@@ -83,6 +83,8 @@ pub(crate) struct Walker<'v> {
     substitutions: usize,
     /// Half-known program names tried so far.
     pub guesses: usize,
+    /// Words looked up as paths so far.
+    pub looks: usize,
     /// Second names that the text itself makes. They lie on disk, so no subshell takes them back.
     pub made: Made,
 }
@@ -119,6 +121,7 @@ impl<'v> Walker<'v> {
             forks: false,
             substitutions: 0,
             guesses: 0,
+            looks: 0,
             made: Made::default(),
         }
     }

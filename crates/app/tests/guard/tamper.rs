@@ -226,6 +226,8 @@ const COMMANDS: &[&str] = &[
     "cp -P linkx c9; ln -s .claude linkx; cp -P linkx c9; touch c9/settings.json",
     "git stash -u",
     "python3 -c \"from pathlib import Path; Path('c').symlink_to('.claude')\"; echo x > c/settings.json",
+    "GIT_TRACE={ws}/.claude/settings.json; export GIT_TRACE; git status",
+    "LOG=.claude/settings.json; export LOG; ./tool.sh",
     "sed -i s/x/y/ linked*/settings.json",
     "ln -s .claude c; sed -i s/x/y/ c*/settings.json",
     "python3 -c \"import shutil; shutil.copyfile('/tmp/e', '.claude/settings.json')\"",

@@ -64,6 +64,10 @@ pub(crate) fn declare(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             let value = Variable::Scalar(value.to_owned());
             walker.notable_variable(name, &value, operand.span);
             walker.state.variables.insert(name.to_owned(), value);
+        } else if let Some(Variable::Scalar(value)) = walker.state.variables.get(&operand.text).cloned()
+            && call.name == "export"
+        {
+            walker.name_words(&[Arg::new(value, operand.span)]);
         }
     }
     Stream::Opaque

@@ -345,6 +345,8 @@ mod tests {
         check("gawk -p/o/x 1 f", &["/o/x"]);
         check("CARGO_TARGET_DIR=/o cargo build", &["/o"]);
         check("export CARGO_TARGET_DIR=/o; cargo build", &["/o"]);
+        check("GIT_TRACE=/o/x git status", &["/o/x"]);
+        check("export GIT_TRACE=/o/x; git status", &["/o/x"]);
         check("df --output=source,fstype", &[]);
         check("column -o ' | ' -t f", &[]);
         check("gcc -I/usr/include -o/o/x a.c", &["/o/x"]);

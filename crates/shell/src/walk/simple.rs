@@ -8,6 +8,7 @@ use crate::answer::{Capability, Span};
 use crate::limits::{FIELDS_MAX, VALUE_BYTES_MAX, WORDS_MAX};
 use crate::mark;
 use crate::stream::Stream;
+use crate::touch::How;
 
 use super::redirect::Plan;
 use super::{Arg, Variable, Walker};
@@ -52,11 +53,7 @@ impl Walker<'_> {
                     if declaring {
                         let (name, value) = self.assigned(assignment);
                         self.notable_variable(&name, &value, self.span_of(word.loc.as_ref()));
-                        if let (Variable::Scalar(text), Some("export")) =
-                            (&value, words.first().map(|first| first.text.as_str()))
-                        {
-                            self.name_words(&[Arg::new(text.clone(), Span::default())]);
-                        }
+                        self.named_variable(&words, &value);
                         self.state.variables.insert(name, value);
                     } else {
                         words.extend(self.word(word));
@@ -87,6 +84,14 @@ impl Walker<'_> {
         let out = self.run_with(words, assignments, plan.stdin.clone(), span);
         self.fill_sinks(&sinks, &out);
         self.deliver(&plan, out, had_words)
+    }
+
+    /// An exported variable reaches programs, and some write to what it names.
+    fn named_variable(&mut self, words: &[Arg], value: &Variable) {
+        let exported = words.first().is_some_and(|first| first.text == "export");
+        if let (true, Variable::Scalar(text)) = (exported, value) {
+            self.name_words(&[Arg::new(text.clone(), Span::default())]);
+        }
     }
 
     /// What is written into `>(…)` is read by the commands inside, which change nothing outside of them.
@@ -200,6 +205,10 @@ impl Walker<'_> {
             Variable::Scalar(text) => text.clone(),
             Variable::List(items) => items.join(" "),
         };
+        // Git appends what it does to the file that such a variable names, whatever it is told to do.
+        if name.starts_with("GIT_TRACE") && text.starts_with('/') {
+            self.write_file(&text, How::Append, span);
+        }
         match name {
             "LD_PRELOAD"
             | "LD_LIBRARY_PATH"
