@@ -222,6 +222,7 @@ impl Walker<'_> {
             return Stream::Opaque;
         }
         self.report.unknown("DYNAMIC_COMMAND", format!("which program `{shown}` is cannot be known"), first.span);
+        self.name_words(words.get(1..).unwrap_or_default());
         for name in self.readings(&first.text) {
             if self.guesses >= limits::GUESSES_MAX {
                 break;

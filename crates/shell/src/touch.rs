@@ -132,7 +132,7 @@ impl Walker<'_> {
         for word in words {
             for piece in pieces(&word.text) {
                 let bare = piece.trim_start_matches('-');
-                let known = bare.chars().next().is_some_and(|c| !mark::is_hole(c));
+                let known = !bare.is_empty() && !mark::has_hole(bare);
                 if known && bare.len() == piece.len() && self.step(word.span) {
                     let path = self.resolve(piece);
                     if !zone::is_sink(&path) {

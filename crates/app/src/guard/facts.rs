@@ -194,8 +194,8 @@ impl Facts {
         }
     }
 
-    /// What a command runs; and what it names of the guard, whatever it does with it: a second name for a file, made
-    /// now, is a way to write to it later.
+    /// What a command runs; and what it names of the guard, whatever it does with it: what one part reads of the guard,
+    /// such as the number of its process, another part may use.
     fn take_argv(&mut self, answer: &Classification, view: &View<'_>, protected: &Protected) {
         for words in &answer.argv {
             if let Some(program) = words.first() {
@@ -219,7 +219,8 @@ impl Facts {
         }
     }
 
-    /// What programs were handed that are not known to only read, and the trees they change as a whole.
+    /// What programs were handed that are not known to only read, whatever they do with it: a second name for a file of
+    /// the guard, made now, is a way to write to it later. And the trees they change as a whole.
     fn take_handed(&mut self, answer: &Classification, protected: &Protected) {
         let is_guard = |path: &&str| protected.meets(path) == Meets::Is;
         let named = answer.named.iter().chain(&answer.trees).map(shell::Path::as_str);
@@ -229,7 +230,7 @@ impl Facts {
                 if is_guard(&path) {
                     self.guarded.push(path.to_owned());
                 }
-                if is_unclear(path) && !path.starts_with('/') {
+                if is_unclear(path) {
                     self.unclear.push(path.to_owned());
                 } else if self.is_outside(path, protected) {
                     self.outside.push(path.to_owned());

@@ -165,7 +165,9 @@ fn subcommand(walker: &mut Walker<'_>, entry: &Subcommand, name: &str, args: &[A
         outputs(walker, opt.name.as_str(), opt.value.as_deref().unwrap_or_default(), opt.span);
     }
     if matches!(name, "ls-files" | "ls-tree" | "diff" | "status") {
-        Stream::text(format!("{}\n", mark::PICK))
+        let paths = options.operands.iter().filter(|_| name == "ls-files");
+        let listed: String = paths.map(|path| format!("{}/{}\n", path.text, mark::PICK)).collect();
+        Stream::text(if listed.is_empty() { format!("{}\n", mark::PICK) } else { listed })
     } else if matches!(name, "ls-remote" | "fetch") {
         Stream::Remote
     } else {
