@@ -12,6 +12,7 @@ pub(crate) mod fetch;
 pub(crate) mod filter;
 pub(crate) mod find;
 pub(crate) mod git;
+pub(crate) mod git_tree;
 pub(crate) mod language;
 pub(crate) mod modes;
 pub(crate) mod remove;

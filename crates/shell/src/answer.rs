@@ -105,6 +105,15 @@ pub struct Classification {
     pub reads: Vec<Path>,
     /// Paths written, created, moved or removed.
     pub writes: Vec<Path>,
+    /// Paths at or below which a program writes what it decides itself: formatters, builds, programs nobody described.
+    #[serde(skip)]
+    pub may_write: Vec<Path>,
+    /// Working trees that are changed as a whole.
+    #[serde(skip)]
+    pub trees: Vec<Path>,
+    /// Every path that was handed to a program which is not known to only read.
+    #[serde(skip)]
+    pub named: Vec<Path>,
     /// The simple commands after wrappers, quotes and substitutions are gone. Rules on argv match these.
     #[serde(skip)]
     pub argv: Vec<Vec<String>>,

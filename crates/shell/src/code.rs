@@ -54,6 +54,12 @@ enum Does {
     RemoveTree,
     Remove,
     Write,
+    /// The second argument is written; the first too if it goes away.
+    Copy,
+    Move,
+    /// A symbolic link, and a second name.
+    Symlink,
+    Link,
     Read,
     Network,
 }
@@ -142,14 +148,29 @@ const CALLS: &[(&str, Does)] = &[
     ("write_text", Does::Write),
     ("write_bytes", Does::Write),
     ("file_put_contents", Does::Write),
-    ("copyfile", Does::Write),
-    ("copyFileSync", Does::Write),
-    ("copy2", Does::Write),
-    ("symlink", Does::Write),
+    ("copyfile", Does::Copy),
+    ("copyFileSync", Does::Copy),
+    ("copy2", Does::Copy),
+    ("symlink", Does::Symlink),
+    ("symlinkSync", Does::Symlink),
+    ("symlink_to", Does::Symlink),
+    ("ln_s", Does::Symlink),
+    ("ln_sf", Does::Symlink),
+    ("link", Does::Link),
+    ("linkSync", Does::Link),
+    ("hardlink_to", Does::Link),
+    ("copy", Does::Copy),
+    ("copytree", Does::Copy),
+    ("copyfileobj", Does::Copy),
+    ("cpSync", Does::Copy),
+    ("cp_r", Does::Copy),
+    ("cp", Does::Copy),
+    ("move", Does::Move),
+    ("replace", Does::Move),
     ("chmod", Does::Write),
     ("chmodSync", Does::Write),
-    ("rename", Does::Write),
-    ("renameSync", Does::Write),
+    ("rename", Does::Move),
+    ("renameSync", Does::Move),
     ("mkdir", Does::Write),
     ("makedirs", Does::Write),
     ("mkdirSync", Does::Write),
@@ -196,6 +217,11 @@ const QUALIFIED: &[(&str, &[&str])] = &[
     ("spawn", &["pty", "child_process", "Process", "Kernel", "cp", "require"]),
     ("truncate", &["os", "fs", "File"]),
     ("symlink", &["os", "fs", "File"]),
+    ("link", &["os", "fs", "File"]),
+    ("copy", &["shutil", "File"]),
+    ("cp", &["fs", "FileUtils", "promises", "fsPromises"]),
+    ("move", &["shutil", "File"]),
+    ("replace", &["os"]),
 ];
 
 impl Walker<'_> {
@@ -249,6 +275,7 @@ impl Walker<'_> {
 
     /// A path that carries secrets is noticed wherever it stands.
     fn literal(&mut self, text: &str, span: Span) {
+        self.name_words(&[Arg::new(text, span)]);
         let path_like = text.len() < 512
             && (text.starts_with(['/', '~', '.']) || text.contains("/."))
             && !text.contains([' ', '\n']);
@@ -284,6 +311,19 @@ impl Walker<'_> {
                     self.write_file(text, How::Overwrite, span);
                 }
             }
+            Does::Copy | Does::Move => {
+                if does == Does::Move {
+                    texts.iter().take(1).for_each(|text| self.write_file(text, How::Move, span));
+                }
+                texts.iter().skip(1).take(1).for_each(|text| self.write_file(text, How::Overwrite, span));
+            }
+            Does::Symlink | Does::Link => match texts.as_slice() {
+                [source, name, ..] => {
+                    self.write_file(name, How::Link, span);
+                    self.linked(name, source, does == Does::Symlink);
+                }
+                [_] | [] => self.report.unknown("DYNAMIC_CODE", format!("where `{name}` leads cannot be known"), span),
+            },
             Does::Read => self.opened(&texts, rest, span),
             Does::Network => {
                 self.report.can(Capability::Network);
@@ -417,7 +457,11 @@ fn lookup(last: &str, full: &str, language: Language, tokens: &[Token]) -> Optio
         return Some(Does::Code);
     }
     // `eval` of a regular expression object, `get` of a dictionary: unqualified words are left alone.
+    let plain_call = matches!(language, Language::Perl | Language::Php)
+        && full == last
+        && matches!(last, "symlink" | "link" | "rename" | "copy" | "move");
     if let Some((_, owners)) = QUALIFIED.iter().find(|(name, _)| *name == last)
+        && !plain_call
         && !owners.iter().any(|owner| full.split(['.', ':', '>', '(', ')', '\'', '"']).any(|part| part == *owner))
         && !imported_as_another(owners, full, tokens)
         && !(full.starts_with('.') && matches!(last, "rm" | "spawn" | "run" | "remove") && language == Language::Node)

@@ -23,18 +23,43 @@ pub fn has_loose_here_document(text: &str) -> bool {
     }
     let data = single_quoted(text);
     let in_data = |at: usize| data.iter().any(|(start, end)| (*start..*end).contains(&at));
-    text.match_indices("<<").filter(|(at, _)| !in_data(*at)).take(64).any(|(at, _)| {
+    here_documents(text).into_iter().filter(|at| !in_data(*at)).take(64).any(|at| {
         let rest = text.get(at + 2..).unwrap_or_default();
-        // `<<<` is a here-string; in arithmetic `1<<2` shifts.
-        let string = rest.starts_with('<') || text.get(..at).is_some_and(|before| before.ends_with('<'));
-        if string || rest.trim_start().starts_with(|c: char| c.is_ascii_digit()) {
+        // In arithmetic `1<<2` shifts.
+        if rest.trim_start().starts_with(|c: char| c.is_ascii_digit()) {
             return false;
         }
+        // A tag that goes on behind the end of the line, and arithmetic that never ends, are read without end.
+        let open_arithmetic = text.rsplit_once("$((").is_some_and(|(_, rest)| !rest.contains("))"));
         match rest.split_once('\n') {
-            Some((line, _)) => line.contains(BRACKETS),
+            Some((line, _)) => line.contains(BRACKETS) || goes_on(line) || open_arithmetic,
             None => true,
         }
     })
+}
+
+/// Whether a quote is left open at the end of a line, or the end is taken away.
+fn goes_on(line: &str) -> bool {
+    let odd = |quote: char| line.matches(quote).count() % 2 == 1;
+    odd('"') || odd('\'') || line.ends_with('\\')
+}
+
+/// Where `<<` stands that is no part of `<<<`. A backslash before it may or may not take its first sign away.
+fn here_documents(text: &str) -> Vec<usize> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0usize;
+    while let Some(next) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'<')) {
+        let start = at + next;
+        let run = bytes.get(start..).unwrap_or_default().iter().take_while(|byte| **byte == b'<').count();
+        let escaped = start.checked_sub(1).and_then(|before| bytes.get(before)) == Some(&b'\\');
+        at = start + run;
+        // Three are a here-string, whatever is left over is what counts.
+        if run % 3 == 2 || escaped && run % 3 == 0 {
+            found.push(at - 2);
+        }
+    }
+    found
 }
 
 /// A here-document whose tag is empty once unquoted (`<<''`): at the end of a text the tokenizer waits for it for ever.
@@ -47,7 +72,7 @@ pub fn has_empty_here_tag(text: &str) -> bool {
     let plain = !text.contains("$(") && !text.contains('`');
     let data = if plain { quoted(text) } else { single_quoted(text) };
     let in_data = |at: usize| data.iter().any(|(start, end)| (*start..*end).contains(&at));
-    text.match_indices("<<").filter(|(at, _)| !in_data(*at)).any(|(at, _)| {
+    here_documents(text).into_iter().filter(|at| !in_data(*at)).any(|at| {
         let rest = text.get(at + 2..).unwrap_or_default();
         let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start_matches([' ', '\t']);
         let end = |c: char| matches!(c, ' ' | '\t' | '\n' | ';' | '|' | '&' | '(' | ')' | '<' | '>');
@@ -130,6 +155,12 @@ mod tests {
         }
         assert!(has_loose_here_document("echo $(cat <<E)\nE\n"));
         assert!(has_loose_here_document("$(cat <<E"));
+        assert!(has_loose_here_document("\\<<<$(( "));
+        assert!(has_loose_here_document("x <<<<<$(( "));
+        for open in ["<<\"E\n$(( ", "<<E\"\n\"$(( ", "<<\"E\n$(( \"", "<<E\\\n$(( ", "<<E\nE\n$(( "] {
+            assert!(has_loose_here_document(open), "{open}");
+        }
+        assert!(!has_loose_here_document("cat <<E\n$((1 + 2))\nE\n"));
         assert!(!has_loose_here_document("git commit -m \"$(cat <<'E'\ntext (more)\nE\n)\""));
         assert!(!has_loose_here_document("cat <(echo 'x <<E)')"));
         assert!(!has_loose_here_document("cat <<E\n$(ls)\nE\n"));

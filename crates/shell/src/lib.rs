@@ -24,6 +24,7 @@ mod grammar_trap;
 pub mod jsonl;
 mod limits;
 mod mark;
+mod outputs;
 mod path;
 mod quote;
 mod reference;
@@ -44,6 +45,7 @@ pub mod disguise;
 pub mod measure;
 
 pub use answer::{Capability, Class, Classification, Reason, Span};
+pub use glob::matches as wildcard_matches;
 pub use path::{Footprint, Path};
 pub use reference::reference_markdown;
 pub use view::{Links, View};

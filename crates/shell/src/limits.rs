@@ -45,6 +45,12 @@ pub const LOOP_ROUNDS_MAX: usize = 8;
 /// Paths and argv kept in an answer.
 pub const KEPT_MAX: usize = 256;
 
+/// Paths kept of what programs were handed in one answer.
+pub const NAMED_MAX: usize = 1024;
+
+/// Words looked up as paths in one answer, the same ones again included.
+pub const LOOKS_MAX: usize = 4096;
+
 /// Reasons kept in an answer; nobody reads more.
 pub const REASONS_MAX: usize = 64;
 

@@ -6,7 +6,10 @@ use crate::mark;
 use crate::view::View;
 
 /// How many links are followed before giving up; the kernel gives up at 40.
-const LINK_HOPS_MAX: usize = 16;
+const LINK_HOPS_MAX: usize = 40;
+
+/// Longer paths no system takes, so no links are looked for in them.
+const PATH_BYTES_MAX: usize = 4096;
 
 /// A path after `~`, `.` and `..` are resolved. Unknown parts are shown as placeholders.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -22,7 +25,8 @@ impl Path {
             Some(rest) if rest.starts_with('/') => format!("{}{rest}", view.home),
             Some(_) | None => text.to_owned(),
         };
-        Self(mark::shown(&follow(&normalise(&expanded, view.cwd), view)))
+        let target = |path: &str| view.links.and_then(|links| links.target(path));
+        Self(mark::shown(&real(&expanded, view.cwd, &target)))
     }
 
     /// Takes a value that is already resolved.
@@ -74,14 +78,13 @@ impl Footprint {
 }
 
 /// The non-empty components of a path.
-pub(crate) fn components(path: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn components(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     path.split('/').filter(|part| !part.is_empty() && *part != ".")
 }
 
 /// Joins to `cwd` when relative and resolves `.` and `..` by component. Marks stay where they are.
 pub(crate) fn normalise(text: &str, cwd: &str) -> String {
-    let starts_unknown =
-        text.chars().next().is_some_and(|c| matches!(c, mark::UNSET | mark::OUTPUT | mark::REMOTE | mark::TEMP));
+    let starts_unknown = starts_unknown(text);
     let absolute = text.starts_with('/') || starts_unknown;
     let mut parts: Vec<&str> = if absolute { Vec::new() } else { components(cwd).collect() };
     for part in components(text) {
@@ -104,30 +107,56 @@ pub(crate) fn normalise(text: &str, cwd: &str) -> String {
     out
 }
 
-/// Follows symbolic links in every prefix when the caller gave a view of them.
-pub(crate) fn follow(path: &str, view: &View<'_>) -> String {
-    let Some(links) = view.links else { return path.to_owned() };
-    let mut current = path.to_owned();
-    for _ in 0..LINK_HOPS_MAX {
-        let mut prefix = String::new();
-        let mut replaced = None;
-        let parts: Vec<&str> = components(&current).collect();
-        for (index, part) in parts.iter().enumerate() {
-            let parent = prefix.clone();
-            prefix.push('/');
-            prefix.push_str(part);
-            if let Some(target) = links.target(&prefix) {
-                let rest = parts.get(index + 1..).unwrap_or_default().join("/");
-                replaced = Some(normalise(&format!("{target}/{rest}"), &parent));
-                break;
-            }
-        }
-        match replaced {
-            Some(next) => current = next,
-            None => return current,
+/// Whether nothing is known of where a path begins.
+fn starts_unknown(text: &str) -> bool {
+    text.chars().next().is_some_and(|c| matches!(c, mark::UNSET | mark::OUTPUT | mark::REMOTE | mark::TEMP))
+}
+
+/// Where a path leads, as a system finds it: component by component, and a link is followed before `..` leads out of it.
+///
+/// The working directory is taken as it is; `target` says where a link leads, or `None` for what is no link.
+pub(crate) fn real(text: &str, cwd: &str, target: &dyn Fn(&str) -> Option<String>) -> String {
+    if text.len() + cwd.len() > PATH_BYTES_MAX {
+        return normalise(text, cwd);
+    }
+    let absolute = text.starts_with('/') || starts_unknown(text);
+    let mut here = String::new();
+    if !absolute {
+        for part in components(cwd) {
+            here.push('/');
+            here.push_str(part);
         }
     }
-    current
+    let mut ahead: Vec<String> = components(text).rev().map(str::to_owned).collect();
+    let mut hops = 0usize;
+    while let Some(part) = ahead.pop() {
+        if part == ".." {
+            here.truncate(here.rfind('/').unwrap_or_default());
+            continue;
+        }
+        let folder = here.len();
+        enter(&mut here, &part);
+        if hops >= LINK_HOPS_MAX {
+            continue;
+        }
+        if let Some(found) = target(&here).filter(|found| found.len() <= PATH_BYTES_MAX) {
+            hops += 1;
+            here.truncate(if found.starts_with('/') || starts_unknown(&found) { 0 } else { folder });
+            ahead.extend(components(&found).rev().map(str::to_owned));
+        }
+    }
+    if here.is_empty() {
+        here.push('/');
+    }
+    here
+}
+
+/// One component further. What begins with something unknown is not below the root.
+fn enter(here: &mut String, part: &str) {
+    if !(here.is_empty() && starts_unknown(part)) {
+        here.push('/');
+    }
+    here.push_str(part);
 }
 
 #[cfg(test)]
@@ -166,5 +195,8 @@ mod tests {
         let view = View { cwd: "/w/app", home: "/home/me", links: Some(&OneLink) };
         assert_eq!(Path::resolve("out/passwd", &view).as_str(), "/etc/passwd");
         assert_eq!(Path::resolve("output/x", &view).as_str(), "/w/app/output/x");
+        // Out of a link leads the folder above its target, not the one above its name.
+        assert_eq!(Path::resolve("out/../x", &view).as_str(), "/x");
+        assert_eq!(Path::resolve("src/../x", &view).as_str(), "/w/app/x");
     }
 }

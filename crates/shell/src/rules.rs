@@ -12,6 +12,7 @@ pub mod editors;
 pub mod git;
 pub mod languages;
 pub mod network;
+pub mod outputs;
 pub mod packages;
 pub mod persistence;
 pub mod privilege;

@@ -126,12 +126,51 @@ impl Walker<'_> {
             return self.call(&first.text, &body, arguments, stdin, span);
         }
         self.report.ran(words.iter().map(|word| mark::shown(&word.text)).collect());
+        // What this program alone does decides whether it may be handed anything.
+        let before = std::mem::replace(&mut self.report.class, Class::Read);
+        let out = self.judged(&first, &words, stdin, span);
+        if self.report.class > Class::Read {
+            self.name_words(words.get(1..).unwrap_or_default());
+            self.works_elsewhere();
+        }
+        self.report.class = self.report.class.max(before);
+        out
+    }
+
+    /// A program that decides for itself what it writes does so where it runs.
+    fn works_elsewhere(&mut self) {
+        let own = crate::path::normalise(self.view.cwd, "/");
+        let cwd = &self.state.cwd;
+        let is_below = |inner: &str, outer: &str| {
+            inner.strip_prefix(outer.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let elsewhere = cwd.starts_with('/') && !mark::has_hole(cwd) && !is_below(cwd, &own) && !is_below(&own, cwd);
+        if elsewhere && self.report.capabilities.contains(&Capability::Exec) {
+            let cwd = cwd.clone();
+            self.report.may_write(&cwd);
+        }
+    }
+
+    /// Judges a tool that another program brings along. Listed is what was typed, which is that program.
+    pub fn run_unlisted(&mut self, words: Vec<Arg>, stdin: Stream, span: Span) -> Stream {
+        let before = std::mem::replace(&mut self.report.is_quiet, true);
+        let out = self.run(words, stdin, span);
+        self.report.is_quiet = before;
+        out
+    }
+
+    /// Judges a program by its entry.
+    fn judged(&mut self, first: &Arg, words: &[Arg], stdin: Stream, span: Span) -> Stream {
         let path = first.text.as_str();
-        let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-        let name = name.strip_suffix(".exe").unwrap_or(&name);
+        let name = last_name(path);
         let resolved = if path.contains('/') { self.resolve(path) } else { String::new() };
-        let local = path.contains('/') && !SYSTEM_BINS.iter().any(|bin| resolved.starts_with(bin));
-        if local && let Some(out) = self.local_program(&first, &words, &stdin, span) {
+        let is_system = |path: &str| SYSTEM_BINS.iter().any(|bin| path.starts_with(bin));
+        let local = path.contains('/') && !is_system(&resolved);
+        // A link elsewhere to a program of the system is that program, whatever it is called.
+        let linked = !local && !is_system(&crate::path::normalise(path, &self.state.cwd));
+        let name = if linked && path.contains('/') { last_name(&resolved) } else { name };
+        let name = name.strip_suffix(".exe").unwrap_or(&name);
+        if local && let Some(out) = self.local_program(first, words, &stdin, span) {
             return out;
         }
         if name == "$" {
@@ -183,6 +222,7 @@ impl Walker<'_> {
             return Stream::Opaque;
         }
         self.report.unknown("DYNAMIC_COMMAND", format!("which program `{shown}` is cannot be known"), first.span);
+        self.name_words(words.get(1..).unwrap_or_default());
         for name in self.readings(&first.text) {
             if self.guesses >= limits::GUESSES_MAX {
                 break;
@@ -281,13 +321,21 @@ impl Walker<'_> {
             return Stream::Opaque;
         }
         self.report.can(Capability::Exec);
+        self.undescribed_class(name, local, &texts, span);
+        if self.report.class > Class::Read {
+            self.may_write_words(args);
+        }
+        Stream::Opaque
+    }
+
+    fn undescribed_class(&mut self, name: &str, local: bool, texts: &[&str], span: Span) {
         if name.is_empty() {
             self.report.unknown("UNKNOWN_PROGRAM", "the program has no name", span);
-            return Stream::Opaque;
+            return;
         }
         if name.starts_with('!') {
             self.report.unknown("DYNAMIC_COMMAND", "which command of the history is run cannot be known", span);
-            return Stream::Opaque;
+            return;
         }
         let verbs: Vec<&&str> = texts
             .iter()
@@ -323,7 +371,6 @@ impl Walker<'_> {
         } else {
             self.report.unknown("UNKNOWN_PROGRAM", format!("what `{name}` does is not known"), span);
         }
-        Stream::Opaque
     }
 
     /// Applies an entry.
@@ -362,10 +409,17 @@ impl Walker<'_> {
         for flag in flags.iter().chain(if verb.is_some() { program.flags } else { &[] }) {
             self.flag(flag, &call);
         }
-        if let Some(act) = program.act {
-            return act(self, &call);
+        let cwd = self.state.cwd.clone();
+        let asks = class == Class::Read && program.class > Class::Read;
+        let moved = self.outputs(program, &call, asks);
+        let out = match program.act {
+            Some(act) => act(self, &call),
+            None => self.operands(program.files, &call),
+        };
+        if moved {
+            self.state.cwd = cwd;
         }
-        self.operands(program.files, &call)
+        out
     }
 
     fn flag(&mut self, flag: &Flag, call: &Call<'_>) {
@@ -407,6 +461,10 @@ impl Walker<'_> {
                 };
                 for operand in operands {
                     self.write_file(&operand.text, how, operand.span);
+                    if matches!(call.name, "mkdir" | "gmkdir") {
+                        let path = self.resolve(&operand.text);
+                        self.made.folder(path);
+                    }
                 }
                 Stream::Absent
             }
@@ -438,6 +496,11 @@ impl Walker<'_> {
         }
         self.inner(text, stdin, span)
     }
+}
+
+/// The name of a program without its folder.
+fn last_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase()
 }
 
 fn asks_for_help(args: &[Arg]) -> bool {

@@ -1,10 +1,11 @@
 //! What it means that a command reads, writes or removes a path.
 
 use crate::answer::{Capability, Class, Span};
+use crate::limits::LOOKS_MAX;
 use crate::mark;
 use crate::sensitive::{self, Concern};
 use crate::stream::Stream;
-use crate::walk::Walker;
+use crate::walk::{Arg, Walker};
 use crate::zone::{self, Zone};
 
 /// How a path is changed.
@@ -26,6 +27,8 @@ pub(crate) enum How {
     RemoveTree,
     /// Moved away.
     Move,
+    /// A name put in place that leads elsewhere.
+    Link,
     /// Mode, owner or attributes changed on one entry.
     Mode,
     /// Mode, owner or attributes changed on a whole tree.
@@ -81,7 +84,8 @@ impl Walker<'_> {
         if !self.step(span) {
             return;
         }
-        let path = self.resolve(text);
+        let of_entry = matches!(how, How::Remove | How::RemoveTree | How::Move | How::Link);
+        let path = if of_entry { self.resolve_entry(text) } else { self.resolve(text) };
         if zone::is_sink(&path) {
             if network_device(&path).is_some() {
                 self.report.can_because(
@@ -96,6 +100,87 @@ impl Walker<'_> {
         self.report.raise(Class::Write, "WRITES", format!("changes `{}`", mark::shown(text)), span);
         self.concerns(text, &path, how, span);
         self.loss(text, &path, how, span);
+        if !self.made.is_empty() {
+            let untouched = self.resolve_untouched(text);
+            if untouched != path && !zone::is_sink(&untouched) {
+                self.report.writes(&untouched);
+                self.concerns(text, &untouched, how, span);
+            }
+        }
+    }
+
+    /// A program may write at a path or below it, as it decides itself.
+    pub fn may_write(&mut self, text: &str, span: Span) {
+        if text.is_empty() || text == "-" || !self.step(span) {
+            return;
+        }
+        let path = self.resolve(text);
+        if zone::is_sink(&path) {
+            return;
+        }
+        self.report.may_write(&path);
+        self.report.raise(Class::Write, "WRITES", format!("may change `{}`", mark::shown(text)), span);
+        self.concerns(text, &path, How::Create, span);
+        if !self.made.is_empty() {
+            let untouched = self.resolve_untouched(text);
+            self.report.may_write(&untouched);
+        }
+    }
+
+    /// Words handed to a program that nobody described: any of them may be what it writes.
+    pub fn may_write_words(&mut self, words: &[Arg]) {
+        for word in words {
+            for piece in pieces(&word.text) {
+                let bare = piece.trim_start_matches('-');
+                let known = !bare.is_empty() && !mark::has_hole(bare);
+                if known && bare.len() == piece.len() && self.step(word.span) {
+                    let path = self.resolve(piece);
+                    if !zone::is_sink(&path) {
+                        self.report.may_write(&path);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Remembers the paths among the words of a program that is not known to only read.
+    pub fn name_words(&mut self, words: &[Arg]) {
+        for word in words {
+            for piece in pieces(&word.text) {
+                if self.looks >= LOOKS_MAX {
+                    self.report.unknown("TOO_MANY", "more words than are looked up as paths", word.span);
+                    return;
+                }
+                self.looks += 1;
+                let path = self.resolve(piece);
+                self.report.named(&path);
+            }
+        }
+    }
+
+    /// A new name for what lies at `source`: a link by its own text, or a second name of the same file.
+    pub fn linked(&mut self, name: &str, source: &str, symbolic: bool) {
+        let target = if symbolic { source.to_owned() } else { self.resolve(source) };
+        let entry = self.entry(name);
+        let target = match target.strip_prefix("~/") {
+            Some(rest) => format!("{}/{rest}", self.view.home),
+            None => target,
+        };
+        self.remember_made();
+        self.made.link(entry, target);
+    }
+
+    /// What lies at `source` comes to lie at `target`, with the links in it.
+    pub fn placed(&mut self, target: &str, source: &str) {
+        let (from, to) = (self.entry(source), self.entry(target));
+        self.remember_made();
+        self.made.origin(to, from);
+    }
+
+    fn remember_made(&mut self) {
+        if self.made.is_full() {
+            self.report.unknown("TOO_MANY", "more links than are followed", Span::default());
+        }
     }
 
     /// Capabilities that come from the place, whatever happens to the bytes.
@@ -141,7 +226,7 @@ impl Walker<'_> {
         }
         let vital_file = sensitive::is(Concern::Vital, path, self.view.home);
         let class = match how {
-            How::Create | How::Mode => Class::Write,
+            How::Create | How::Mode | How::Link => Class::Write,
             How::Append | How::Modify => {
                 if vital_file {
                     Class::Destructive
@@ -188,7 +273,7 @@ impl Walker<'_> {
             return;
         }
         let verb = match how {
-            How::Create | How::Mode | How::ModeTree => "changes",
+            How::Create | How::Mode | How::ModeTree | How::Link => "changes",
             How::Append | How::Modify => "edits",
             How::Overwrite => "overwrites",
             How::Empty => "empties",
@@ -200,10 +285,31 @@ impl Walker<'_> {
     }
 }
 
+/// Longest word that is looked at as a path.
+const WORD_BYTES_MAX: usize = 1024;
+
+/// A word as the paths it may hold: `--out=PATH`, `-oPATH`, `key:PATH`, `@PATH`.
+fn pieces(word: &str) -> Vec<&str> {
+    if word.is_empty() || word.len() > WORD_BYTES_MAX || word.contains(char::is_whitespace) {
+        return Vec::new();
+    }
+    let mut found = vec![word];
+    if word.starts_with('-') && !word.starts_with("--") {
+        found.extend(word.char_indices().nth(2).and_then(|(at, _)| word.get(at..)));
+    }
+    if word.contains(['=', ':', ',', '@']) && !word.contains("://") {
+        found.extend(word.split(['=', ':', ',', '@']).filter(|piece| !piece.is_empty()));
+    }
+    if let Some(path) = word.split("file://").nth(1) {
+        found.push(path);
+    }
+    found
+}
+
 const fn code_of(how: How) -> &'static str {
     match how {
         How::Remove | How::RemoveTree => "REMOVES",
-        How::Create | How::Append | How::Modify | How::Overwrite | How::Empty => "OVERWRITES",
+        How::Create | How::Append | How::Modify | How::Overwrite | How::Empty | How::Link => "OVERWRITES",
         How::Move => "MOVES",
         How::Mode | How::ModeTree => "MODES",
     }

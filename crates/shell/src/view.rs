@@ -4,6 +4,16 @@
 pub trait Links {
     /// Where the link at `path` points, or `None` when `path` is no link.
     fn target(&self, path: &str) -> Option<String>;
+
+    /// Whether a folder lies at `path`. Who cannot tell says no.
+    fn is_folder(&self, _path: &str) -> bool {
+        false
+    }
+
+    /// Whether anything lies at `path`. Who cannot tell says no.
+    fn exists(&self, _path: &str) -> bool {
+        false
+    }
 }
 
 /// Where the command would run.

@@ -2,6 +2,7 @@
 
 mod compound;
 mod expand;
+mod made;
 mod parameter;
 mod redirect;
 mod report;
@@ -18,6 +19,7 @@ use crate::limits;
 use crate::stream::Stream;
 use crate::view::View;
 
+pub(crate) use made::Made;
 pub(crate) use report::Report;
 
 /// One word of a command after expansion, and where it came from.
@@ -50,6 +52,10 @@ pub(crate) struct State {
     pub aliases: BTreeMap<String, String>,
     /// Normalised; starts with a hole after `cd` to an unknown place.
     pub cwd: String,
+    /// The way the shell came to its working directory, links not followed: `cd ..` goes back on it.
+    pub way: String,
+    /// Folders that `popd` goes back to.
+    pub left: Vec<String>,
     pub positional: Option<Vec<String>>,
     /// Copies of and links to programs of the system, made earlier in the same text.
     pub programs: BTreeMap<String, String>,
@@ -77,6 +83,10 @@ pub(crate) struct Walker<'v> {
     substitutions: usize,
     /// Half-known program names tried so far.
     pub guesses: usize,
+    /// Words looked up as paths so far.
+    pub looks: usize,
+    /// Second names that the text itself makes. They lie on disk, so no subshell takes them back.
+    pub made: Made,
 }
 
 /// Classifies the text. The only door to the walker.
@@ -86,12 +96,18 @@ pub(crate) fn classify(command: &str, view: &View<'_>) -> Classification {
         walker.offsets = command.char_indices().map(|(offset, _)| offset).chain([command.len()]).collect();
     }
     walker.script(command, Stream::Absent);
+    if !walker.made.is_empty() {
+        // What runs beside it or goes round in a loop meets the names that were made further down.
+        walker.again(view);
+        walker.script(command, Stream::Absent);
+    }
     walker.report.into_classification()
 }
 
 impl<'v> Walker<'v> {
     fn new(view: &View<'v>) -> Self {
-        let state = State { cwd: crate::path::normalise(view.cwd, "/"), ..State::default() };
+        let cwd = crate::path::normalise(view.cwd, "/");
+        let state = State { way: cwd.clone(), cwd, ..State::default() };
         Self {
             view: *view,
             report: Report::default(),
@@ -105,7 +121,18 @@ impl<'v> Walker<'v> {
             forks: false,
             substitutions: 0,
             guesses: 0,
+            looks: 0,
+            made: Made::default(),
         }
+    }
+
+    /// Back to the start, with what was found and made so far.
+    fn again(&mut self, view: &View<'v>) {
+        let fresh = Self::new(view);
+        let offsets = std::mem::take(&mut self.offsets);
+        let (mut report, made) = (std::mem::take(&mut self.report), std::mem::take(&mut self.made));
+        report.is_quiet = true;
+        *self = Self { report, made, offsets, ..fresh };
     }
 
     /// Walks a text found inside the text (`sh -c`, `eval`, a decoded pipe) in a shell of its own.
@@ -188,16 +215,80 @@ impl<'v> Walker<'v> {
 
     /// A path operand against the working directory of this point, links followed.
     pub fn resolve(&self, text: &str) -> String {
-        let expanded = match text.strip_prefix('~') {
-            Some("") => self.view.home.to_owned(),
-            Some(rest) if rest.starts_with('/') => format!("{}{rest}", self.view.home),
-            Some(_) | None => text.to_owned(),
-        };
+        let expanded = self.at_home(text);
         let keep_slash = expanded.ends_with('/') && expanded.chars().next().is_some_and(crate::mark::is_hole);
-        let mut path = crate::path::normalise(&expanded, &self.state.cwd);
+        let mut path = crate::path::real(&expanded, &self.state.cwd, &|path| self.target(path));
         if keep_slash {
             path.push('/');
         }
-        if self.view.links.is_some() { crate::path::follow(&path, &self.view) } else { path }
+        path
+    }
+
+    fn target(&self, path: &str) -> Option<String> {
+        // The system's own links to where a process is mean the process that the command becomes.
+        if let Some(own) = path.strip_prefix("/proc/").and_then(|rest| rest.split_once('/')) {
+            match own.1 {
+                "cwd" => return Some(self.state.cwd.clone()),
+                "root" => return Some("/".to_owned()),
+                _ => {}
+            }
+        }
+        self.made.target(path, &self.view)
+    }
+
+    /// The same without the names that this text makes: whether a command before this one ran is never certain.
+    pub fn resolve_untouched(&self, text: &str) -> String {
+        let on_disk = |path: &str| self.view.links.and_then(|links| links.target(path));
+        crate::path::real(&self.at_home(text), &self.state.cwd, &on_disk)
+    }
+
+    /// The entry itself, for what changes a name and not what the name leads to.
+    pub fn resolve_entry(&self, text: &str) -> String {
+        if self.made.is_empty() {
+            return self.resolve(text);
+        }
+        let entry = self.entry(text);
+        let on_disk = |path: &str| self.view.links.and_then(|links| links.target(path));
+        crate::path::real(&entry, "/", &on_disk)
+    }
+
+    /// Where an entry lies, whether or not it is a link.
+    pub fn entry(&self, text: &str) -> String {
+        let text = if text.len() > 1 { text.trim_end_matches('/') } else { text };
+        let (folder, name) = text.rsplit_once('/').unwrap_or((".", text));
+        if matches!(name, "" | "." | "..") || name.starts_with('~') {
+            return self.resolve(text);
+        }
+        let folder = self.resolve(if folder.is_empty() { "/" } else { folder });
+        crate::path::real(name, &folder, &|_| None)
+    }
+
+    fn at_home(&self, text: &str) -> String {
+        match text.strip_prefix('~') {
+            Some("") => self.view.home.to_owned(),
+            Some(rest) if rest.starts_with('/') => format!("{}{rest}", self.view.home),
+            Some(_) | None => text.to_owned(),
+        }
+    }
+
+    /// `cd`: a shell goes by the way it came, unless it is told to go by the folders themselves.
+    pub fn enter(&mut self, text: &str, physical: bool) {
+        let plain = |path: &str, cwd: &str| {
+            crate::path::real(path, cwd, &|path| self.view.links.and_then(|links| links.target(path)))
+        };
+        let expanded = self.at_home(text);
+        let came_here = crate::path::real(&self.state.way, "/", &|path| self.target(path));
+        let from = if came_here == self.state.cwd { self.state.way.clone() } else { self.state.cwd.clone() };
+        let way = if physical { self.resolve(text) } else { crate::path::normalise(&expanded, &from) };
+        let mut cwd = crate::path::real(&way, "/", &|path| self.target(path));
+        if !self.made.is_empty() {
+            let untouched = plain(&way, "/");
+            // Both may be there: which of them it is, is known only when it runs.
+            if untouched != cwd && self.view.links.is_some_and(|links| links.is_folder(&untouched)) {
+                cwd = crate::mark::OUTPUT.to_string();
+            }
+        }
+        self.state.way = if cwd.starts_with('/') { way } else { cwd.clone() };
+        self.state.cwd = cwd;
     }
 }

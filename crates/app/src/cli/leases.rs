@@ -30,7 +30,7 @@ pub enum LeasesCommand {
         /// Beside others who share; without it alone
         #[arg(long)]
         shared: bool,
-        /// How long from one heartbeat to the next
+        /// How long from one heartbeat to the next, from 1s to 24h
         #[arg(long, value_name = "DURATION", default_value = "10m")]
         ttl: String,
     },

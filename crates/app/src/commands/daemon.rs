@@ -17,8 +17,11 @@ pub fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
         return stop(&guard);
     }
     if args.status {
-        let said = client::say(&guard, b"status").context("the daemon does not answer")?;
+        let said = client::say(&guard, b"status").map_err(|error| silent(&guard, &error))?;
         let status = said.and_then(|fields| String::from_utf8(fields.into_iter().nth(1)?).ok());
+        if status.is_none() {
+            note(&format!("no daemon answers for `{}`; every hook judges by itself", guard.folder.display()));
+        }
         say!("{}", status.unwrap_or_else(|| "null".to_owned()));
         return Ok(Exit::Fine);
     }
@@ -54,7 +57,6 @@ fn guard(args: &DaemonArgs) -> anyhow::Result<Guard> {
 }
 
 fn stop(guard: &Guard) -> anyhow::Result<Exit> {
-    let holder = Place::of(guard).holder();
     match client::say(guard, b"stop") {
         Ok(Some(_)) => {
             say!("the daemon of `{}` ends", guard.folder.display());
@@ -64,11 +66,18 @@ fn stop(guard: &Guard) -> anyhow::Result<Exit> {
             say!("no daemon of this program serves `{}`", guard.folder.display());
             Ok(Exit::Fine)
         }
-        Err(error) => {
-            let process = holder.map_or_else(String::new, |holder| format!(", process {}", holder.process));
-            Err(Refused(format!("the daemon{process} does not answer ({error}); end that process")).into())
-        }
+        Err(error) => Err(silent(guard, &error)),
     }
+}
+
+/// A daemon that is there and says nothing: stopped, or busy beyond patience.
+fn silent(guard: &Guard, error: &std::io::Error) -> anyhow::Error {
+    let holder = Place::of(guard).holder();
+    let process = holder.map_or_else(String::new, |holder| format!(", process {},", holder.process));
+    Refused(format!(
+        "the daemon{process} is there and does not answer ({error}); hooks judge without it; end that process"
+    ))
+    .into()
 }
 
 fn refused(refusal: Refusal) -> anyhow::Error {

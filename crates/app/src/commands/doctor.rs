@@ -313,7 +313,11 @@ fn tell(args: &DoctorArgs, all: &[Found], guards: &[Resident]) -> anyhow::Result
             None => paint(BAD, "not judged"),
         };
         let moments = wiring::moments(found.host).len();
-        say!("{}  {mode}, {} of {moments} moments wired", paint(STRONG, found.host.title()), found.wired);
+        let wired = match found.problems.is_empty() {
+            true => format!("{} of {moments} moments wired", found.wired),
+            false => paint(BAD, format!("not sound: {} of {moments} moments have an entry", found.wired)),
+        };
+        say!("{}  {mode}, {wired}", paint(STRONG, found.host.title()));
         say!("  {}", paint(FAINT, found.file.display()));
         for problem in &found.problems {
             say!("  {} {problem}", paint(BAD, "problem"));

@@ -2,7 +2,7 @@
 
 use crate::cli::leases::{HeldArgs, LeasesArgs, LeasesCommand};
 use crate::exit::{Exit, Failure, UsageError};
-use crate::guard::place;
+use crate::guard::{place, second_names};
 use crate::store;
 use crate::terminal::{ATTENTION, FAINT, STRONG, echo, paint, say};
 use kernel::change::Act;
@@ -13,9 +13,9 @@ use kernel::lease::book::LeaseBook;
 use kernel::lease::fence::Fence;
 use kernel::lease::kept::BOOK;
 use kernel::lease::region::Region;
-use kernel::lease::{Lease, Mode};
+use kernel::lease::{Lease, Mode, TTL_MAX, TTL_MIN};
 use kernel::reasons::Reason;
-use kernel::time::Instant;
+use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, Row};
 use runtime::Runtime;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub fn run(args: &LeasesArgs) -> anyhow::Result<Exit> {
             holder: holder.clone(),
             mode: if *shared { Mode::Shared } else { Mode::Exclusive },
             regions: regions.iter().map(|text| region(text)).collect::<anyhow::Result<_>>()?,
-            ttl: super::run::duration("--ttl", ttl)?,
+            ttl: lasting(ttl)?,
         },
         LeasesCommand::Heartbeat(HeldArgs { fence, holder }) => {
             Leasing::Heartbeat { holder: holder.clone(), fence: Fence::from_number(*fence) }
@@ -53,10 +53,23 @@ pub fn run(args: &LeasesArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// How long a lease may last, said before the store is asked.
+fn lasting(text: &str) -> anyhow::Result<Duration> {
+    let ttl = super::run::duration("--ttl", text)?;
+    if (TTL_MIN..=TTL_MAX).contains(&ttl) {
+        return Ok(ttl);
+    }
+    Err(UsageError(format!("--ttl `{}` is out of bounds: a lease lasts {TTL_MIN} to {TTL_MAX}", echo(text))).into())
+}
+
 /// A path as it really lies, links followed: two names of one folder are one region.
 fn region(text: &str) -> anyhow::Result<String> {
     if text.starts_with("thing:") {
         return Ok(text.to_owned());
+    }
+    if text.trim().is_empty() {
+        let said = "a region is a path with everything below it, or `thing:NAME`; for the whole folder write `.`";
+        return Err(UsageError(said.to_owned()).into());
     }
     let typed = std::env::current_dir()?.join(Path::new(text));
     // What is not there yet lies where the last folder that is there really is.
@@ -98,7 +111,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
 }
 
 fn line(lease: &Lease, now: Instant) -> String {
-    let regions: Vec<String> = lease.regions.iter().map(|region| visible(&region.to_text())).collect();
+    let regions: Vec<String> = lease.regions.iter().map(|region| visible(&spelled(region))).collect();
     let until = match lease.is_expired(now) {
         true => paint(ATTENTION, format!("over since {}, gives way to who asks", lease.expires_at)),
         false => paint(FAINT, format!("until {}", lease.expires_at)),
@@ -108,15 +121,22 @@ fn line(lease: &Lease, now: Instant) -> String {
     format!("{number}  {:<9} {holder}  {}  {until}", lease.mode.word(), regions.join(" "))
 }
 
+/// A region as it is spelled on disk: for comparing it is kept without case.
+fn spelled(region: &Region) -> String {
+    let text = region.to_text();
+    let there = Path::new(&text).is_absolute().then(|| second_names::on_disk(Path::new(&text))).flatten();
+    there.map_or(text, |path| path.to_string_lossy().into_owned())
+}
+
 fn tell(body: &Json, json: bool) -> anyhow::Result<()> {
     if json {
         say!("{}", body.to_canonical());
         return Ok(());
     }
-    let said = |key: &str| body.get(key).and_then(Json::as_text).unwrap_or_default();
+    let said = |key: &str| visible(body.get(key).and_then(Json::as_text).unwrap_or_default());
     let number = paint(STRONG, said("fence"));
     if let Some(lease) = body.get("lease") {
-        let told = |key: &str| lease.get(key).and_then(Json::as_text).unwrap_or_default();
+        let told = |key: &str| visible(lease.get(key).and_then(Json::as_text).unwrap_or_default());
         let renewed = if body.get("renewed").and_then(Json::as_bool) == Some(true) { "renewed " } else { "" };
         say!("{renewed}lease {number}: {} holds it {} until {}", told("holder"), told("mode"), told("expires_at"));
         let ended = body.get("ended").and_then(Json::as_list).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use super::place::{self, Guard};
 use super::protected::{Meets, Protected};
+use super::spread;
 use crate::hooks::Call;
 use crate::hooks::tools::{self, Tool};
 use kernel::ids::Digest;
@@ -60,6 +61,9 @@ pub struct Facts {
     pub why: Vec<String>,
     /// Where the agent may write.
     pub workspace: PathBuf,
+    /// What is compared with leases beside the written paths: what programs may write, whole trees, and what stands
+    /// before a part that is not known.
+    compared: Vec<String>,
 }
 
 struct OnDisk;
@@ -67,6 +71,14 @@ struct OnDisk;
 impl Links for OnDisk {
     fn target(&self, path: &str) -> Option<String> {
         std::fs::read_link(path).ok().map(|target| target.to_string_lossy().into_owned())
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        Path::new(path).is_dir()
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        Path::new(path).symlink_metadata().is_ok()
     }
 }
 
@@ -92,6 +104,7 @@ pub fn of(call: &Call, guard: Option<&Guard>) -> Facts {
         server: String::new(),
         why: Vec::new(),
         workspace: workspace.clone(),
+        compared: Vec::new(),
     };
     let protected = Protected::of(guard, &workspace);
     facts.look(call, &view, &protected);
@@ -114,8 +127,12 @@ fn action(tool: &Tool) -> &'static str {
 impl Facts {
     /// Whether the call is proven to change nothing and to tell nobody a secret.
     pub fn is_harmless(&self) -> bool {
-        let known = matches!(self.action, "tool.read" | "tool.internal");
-        known && self.class == Class::Read && self.can.is_empty() && self.guarded.is_empty()
+        self.is_proven_read() || self.action == "tool.internal" && self.guarded.is_empty()
+    }
+
+    /// Whether the call only looks. What the host does with its own affairs is no look.
+    pub fn is_proven_read(&self) -> bool {
+        self.action == "tool.read" && self.class == Class::Read && self.can.is_empty() && self.guarded.is_empty()
     }
 
     fn look(&mut self, call: &Call, view: &View<'_>, protected: &Protected) {
@@ -124,6 +141,7 @@ impl Facts {
                 let answer = classify(command, view);
                 self.take(&answer);
                 self.take_argv(&answer, view, protected);
+                self.take_handed(&answer, protected);
                 if let Some(setting) = HIDING.iter().find(|setting| command.contains(**setting)) {
                     self.guarded.push(format!("{setting}, which lets `*` mean hidden files of the guard"));
                 }
@@ -176,8 +194,8 @@ impl Facts {
         }
     }
 
-    /// What a command runs; and what it names of the guard, whatever it does with it: a second name for a file, made
-    /// now, is a way to write to it later.
+    /// What a command runs; and what it names of the guard, whatever it does with it: what one part reads of the guard,
+    /// such as the number of its process, another part may use.
     fn take_argv(&mut self, answer: &Classification, view: &View<'_>, protected: &Protected) {
         for words in &answer.argv {
             if let Some(program) = words.first() {
@@ -199,6 +217,38 @@ impl Facts {
                 self.take_name(value, view, protected);
             }
         }
+    }
+
+    /// What programs were handed that are not known to only read, whatever they do with it: a second name for a file of
+    /// the guard, made now, is a way to write to it later. And the trees they change as a whole.
+    fn take_handed(&mut self, answer: &Classification, protected: &Protected) {
+        let is_guard = |path: &&str| protected.meets(path) == Meets::Is;
+        let named = answer.named.iter().chain(&answer.trees).map(shell::Path::as_str);
+        self.guarded.extend(named.filter(is_guard).map(str::to_owned));
+        for path in answer.may_write.iter().map(shell::Path::as_str) {
+            for path in spread::of(path).found.iter().map(String::as_str).chain([path]) {
+                if is_guard(&path) {
+                    self.guarded.push(path.to_owned());
+                }
+                if is_unclear(path) {
+                    self.unclear.push(path.to_owned());
+                } else if self.is_outside(path, protected) {
+                    self.outside.push(path.to_owned());
+                }
+                self.compared.push(path.to_owned());
+            }
+        }
+        for tree in answer.trees.iter().map(shell::Path::as_str) {
+            // The workspace may be a part of its repository.
+            if !self.workspace.starts_with(tree) && self.is_outside(tree, protected) {
+                self.outside.push(tree.to_owned());
+            }
+            self.compared.push(tree.to_owned());
+        }
+    }
+
+    fn is_outside(&self, path: &str, protected: &Protected) -> bool {
+        !Path::new(path).starts_with(&self.workspace) && !is_scratch(path) && !protected.is_scratch(path)
     }
 
     /// Our own binary in the hands of an agent: it may look, not change who may do what.
@@ -248,6 +298,8 @@ impl Facts {
 
     /// Where the written paths lie.
     fn place(&mut self, protected: &Protected) {
+        let meant: Vec<String> = self.writes.iter().flat_map(|path| spread::of(path).found).collect();
+        self.writes.extend(meant);
         for path in &self.writes {
             match protected.meets(path) {
                 Meets::Is => self.guarded.push(path.clone()),
@@ -256,8 +308,7 @@ impl Facts {
             }
             if is_unclear(path) {
                 self.unclear.push(path.clone());
-            } else if !Path::new(path).starts_with(&self.workspace) && !is_scratch(path) && !protected.is_scratch(path)
-            {
+            } else if self.is_outside(path, protected) {
                 self.outside.push(path.clone());
             }
         }
@@ -270,6 +321,11 @@ impl Facts {
             }
         }
         self.sentences();
+        self.writes.append(&mut self.compared);
+        let below: Vec<String> = self.writes.iter().filter_map(|path| spread::of(path).below).collect();
+        self.writes.extend(below);
+        // Where temporary files lie is known; a name nobody knows would be compared with everything.
+        self.writes.retain(|path| !path.starts_with("$TMPDIR"));
         let lists = [
             &mut self.reads,
             &mut self.writes,

@@ -3,6 +3,7 @@
 use super::facts::Facts;
 use super::oracle;
 use super::place::Guard;
+use super::second_names;
 use super::session::{Open, Session};
 use super::ticket::Ticket;
 use crate::hooks::{Call, Event, Host, Reply};
@@ -21,6 +22,8 @@ use kernel::finding::{Finding, Gate};
 use kernel::ids::{Digest, identifier_problem};
 use kernel::intent::{IntentEvent, IntentState};
 use kernel::json::{Json, Object};
+use kernel::lease::book::LeaseBook;
+use kernel::lease::kept::BOOK;
 use kernel::outcome::Verdict;
 use kernel::proposal::Proposal;
 use kernel::stored::Kind;
@@ -141,6 +144,11 @@ impl<'a> Desk<'a> {
         let mut params = facts.params(call, self.host.word(), &self.ticket.at.to_string());
         params.insert("stall".to_owned(), Json::text(stall.state));
         params.insert("breaker".to_owned(), Json::text(breaker.state));
+        let others = second_names::of(&facts.writes, || self.book());
+        if !others.is_empty() {
+            let all = facts.writes.iter().chain(&others).map(String::as_str);
+            params.insert("writes".to_owned(), Json::texts(all));
+        }
         let answered = self.submit(call, facts.action, params)?;
         let id = answered.answer.id.clone();
         let precursor = session.precursor(&call.name, !facts.is_harmless());
@@ -153,6 +161,14 @@ impl<'a> Desk<'a> {
             session.called(call.id.as_deref().unwrap_or_default(), &arguments, facts.action, &open);
         }
         Ok(reply)
+    }
+
+    /// Who holds what, as the store keeps it. What cannot be read is refused by the gate itself.
+    fn book(&self) -> Option<LeaseBook> {
+        match self.runtime.read(Entity::State(BOOK.to_owned())) {
+            Ok(Some(Row::State(row))) => LeaseBook::from_json(&row.value),
+            Ok(_) | Err(_) => None,
+        }
     }
 
     /// The verdict as a rung of the ladder, and the rung as the host understands it.
@@ -518,7 +534,7 @@ fn marked(corrective: &Json) -> String {
 /// What a hook says when nothing could be judged: reading goes on, everything else waits.
 pub fn unjudged(event: Event, facts: Option<&Facts>, problem: &str) -> Reply {
     match event {
-        Event::PreTool if facts.is_some_and(Facts::is_harmless) => Reply::Pass,
+        Event::PreTool if facts.is_some_and(Facts::is_proven_read) => Reply::Pass,
         Event::PreTool => Reply::Deny(format!(
             "Writkeeper could not judge this call, so it does not run: {problem}. What to do: tell the person; \
              `writkeeper doctor` says what is wrong."

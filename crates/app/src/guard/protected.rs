@@ -183,7 +183,8 @@ fn same(left: &str, right: &str) -> bool {
     left == right || is_wild(left) && can_mean(left, right) || is_wild(right) && can_mean(right, left)
 }
 
-fn is_wild(part: &str) -> bool {
+/// Whether a component is a pattern.
+pub fn is_wild(part: &str) -> bool {
     part.contains(['*', '?', '['])
 }
 

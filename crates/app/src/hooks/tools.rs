@@ -89,6 +89,16 @@ const READERS: &[&str] = &[
     "codebase_search",
     "view",
     "rg",
+    "TodoRead",
+    "TaskList",
+    "TaskGet",
+    "TaskOutput",
+    "BashOutput",
+    "ToolSearch",
+    "ListMcpResources",
+    "ListMcpResourcesTool",
+    "read_bash",
+    "list_bash",
 ];
 
 const FETCHERS: &[&str] =
@@ -98,16 +108,11 @@ const FETCHERS: &[&str] =
 /// that agent's own calls come through these hooks again.
 const INTERNAL: &[&str] = &[
     "TodoWrite",
-    "TodoRead",
     "Task",
     "Agent",
     "TaskCreate",
     "TaskUpdate",
-    "TaskList",
-    "TaskGet",
-    "TaskOutput",
     "TaskStop",
-    "BashOutput",
     "KillShell",
     "KillBash",
     "EnterPlanMode",
@@ -115,9 +120,6 @@ const INTERNAL: &[&str] = &[
     "AskUserQuestion",
     "Skill",
     "SlashCommand",
-    "ToolSearch",
-    "ListMcpResources",
-    "ListMcpResourcesTool",
     "todo_write",
     "exit_plan_mode",
     "update_plan",
@@ -126,8 +128,6 @@ const INTERNAL: &[&str] = &[
     "skill",
     "report_intent",
     "ask_user",
-    "read_bash",
-    "list_bash",
     "stop_bash",
     "update_todo",
 ];

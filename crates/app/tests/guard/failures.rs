@@ -125,6 +125,21 @@ fn without_a_readable_store_or_contract_only_reads_pass() {
         check(&site, fault, "echo x >> src/a.py", false);
         check(&site, fault, "ls -la", true);
         check(&site, fault, "cat ~/.ssh/id_rsa", false);
+        for (tool, runs) in [
+            ("KillShell", false),
+            ("Task", false),
+            ("Skill", false),
+            ("SlashCommand", false),
+            ("TodoWrite", false),
+            ("ExitPlanMode", false),
+            ("WebFetch", false),
+            ("mcp__files__read", false),
+            ("SomethingNew", false),
+            ("BashOutput", true),
+        ] {
+            let told = site.judge(tool, &serde_json::json!({ "shell_id": "1" }));
+            assert_eq!(told == Told::Runs, runs, "{fault}, {tool}: {told:?}");
+        }
     }
 }
 

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on should stop loudly"
 )]
 
+mod border;
 mod daemon;
 mod failures;
 mod hosts;

@@ -57,6 +57,9 @@ pub(crate) fn tar(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if options.has("-x --extract --get") {
         let target = walker.state.cwd.clone();
         walker.report.writes(&target);
+        if let Some(folder) = options.value("--one-top-level") {
+            walker.may_write(folder, call.span);
+        }
         if matches!(target.as_str(), "/" | "/etc" | "/usr" | "/bin") {
             walker.report.can(Capability::Privilege);
         }

@@ -9,17 +9,26 @@ use crate::walk::{Arg, Variable, Walker};
 /// `cd`, `pushd`: where relative paths point from now on.
 pub(crate) fn cd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let target = call.options.operands.first().map(|operand| operand.text.clone());
-    walker.state.cwd = match target.as_deref() {
-        None if call.name == "cd" => crate::path::normalise(walker.view.home, "/"),
-        None => walker.state.cwd.clone(),
-        Some("-") => mark::OUTPUT.to_string(),
-        Some(path) => walker.resolve(path),
-    };
+    if call.name == "pushd" && walker.state.left.len() < crate::limits::FIELDS_MAX {
+        walker.state.left.push(walker.state.cwd.clone());
+    }
+    match target.as_deref() {
+        None if call.name == "cd" => walker.enter(walker.view.home, false),
+        // `pushd` alone, and with a number, turns the stack.
+        None => walker.state.cwd = mark::OUTPUT.to_string(),
+        Some(text) if call.name == "pushd" && text.starts_with('+') => walker.state.cwd = mark::OUTPUT.to_string(),
+        Some("-") => walker.state.cwd = mark::OUTPUT.to_string(),
+        Some(path) if walker.state.variables.contains_key("CDPATH") && !path.starts_with(['/', '.', '~']) => {
+            walker.state.cwd = mark::OUTPUT.to_string();
+        }
+        Some(path) => walker.enter(path, call.options.has("-P")),
+    }
     Stream::Absent
 }
 
 pub(crate) fn popd(walker: &mut Walker<'_>, _call: &Call<'_>) -> Stream {
-    walker.state.cwd = crate::path::normalise(walker.view.cwd, "/");
+    let first = crate::path::normalise(walker.view.cwd, "/");
+    walker.state.cwd = walker.state.left.pop().unwrap_or(first);
     Stream::Absent
 }
 
@@ -55,6 +64,10 @@ pub(crate) fn declare(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             let value = Variable::Scalar(value.to_owned());
             walker.notable_variable(name, &value, operand.span);
             walker.state.variables.insert(name.to_owned(), value);
+        } else if let Some(Variable::Scalar(value)) = walker.state.variables.get(&operand.text).cloned()
+            && call.name == "export"
+        {
+            walker.name_words(&[Arg::new(value, operand.span)]);
         }
     }
     Stream::Opaque

@@ -31,15 +31,36 @@ fn into_directory(target: &str, sources: &[Arg]) -> bool {
 }
 
 fn receive(walker: &mut Walker<'_>, target: &Arg, sources: &[Arg], how: How) {
+    let below = if how == How::Link { How::Link } else { How::Create };
     if into_directory(&target.text, sources) && !crate::zone::is_device(&walker.resolve(&target.text)) {
         for source in sources {
             let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            walker.write_file(&format!("{}/{name}", target.text), How::Create, target.span);
+            walker.write_file(&format!("{}/{name}", target.text), below, target.span);
         }
     } else {
         walker.write_file(&target.text, how, target.span);
     }
 }
+
+/// Where sources come to lie: the target itself, below it, or either where nobody can tell.
+fn landings(walker: &Walker<'_>, target: &Arg, sources: &[Arg], keeps_name: bool) -> Vec<(String, String)> {
+    let path = walker.resolve(&target.text);
+    let below = into_directory(&target.text, sources) || walker.view.links.is_some_and(|links| links.is_folder(&path));
+    let mut found = Vec::new();
+    for source in sources.iter().take(LANDINGS_MAX) {
+        let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        if !keeps_name && (below || walker.made.may_be_folder(&path)) {
+            found.push((source.text.clone(), format!("{}/{name}", target.text)));
+        }
+        if keeps_name || !below {
+            found.push((source.text.clone(), target.text.clone()));
+        }
+    }
+    found
+}
+
+/// Sources of one call whose new places are remembered.
+const LANDINGS_MAX: usize = 16;
 
 pub(crate) fn cp(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let (sources, target) = split(call);
@@ -56,6 +77,16 @@ pub(crate) fn cp(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
         let path = walker.resolve(&target.text);
         walker.state.files.insert(path, content);
+        let links = call.name != "install" && call.options.has("-s --symbolic-link -l --link");
+        let with_links = call.options.has("-a --archive -d -P --no-dereference -r -R --recursive");
+        for (source, name) in landings(walker, &target, &sources, call.options.has("-T --no-target-directory")) {
+            if links {
+                let source = walker.resolve(&source);
+                walker.linked(&name, &source, true);
+            } else if with_links && call.name != "install" {
+                walker.placed(&name, &source);
+            }
+        }
     }
     Stream::Absent
 }
@@ -77,16 +108,19 @@ pub(crate) fn mv(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         receive(walker, &target, &sources, How::Overwrite);
         let path = walker.resolve(&target.text);
         walker.state.files.insert(path, content);
+        for (source, name) in landings(walker, &target, &sources, call.options.has("-T --no-target-directory")) {
+            walker.placed(&name, &source);
+        }
     }
     Stream::Absent
 }
 
 pub(crate) fn ln(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let (sources, target) = split(call);
-    let forced = call.options.has("-f --force");
+    let symbolic = call.options.has("-s --symbolic");
     match target {
         Some(target) => {
-            receive(walker, &target, &sources, if forced { How::Overwrite } else { How::Create });
+            receive(walker, &target, &sources, How::Link);
             // The new name now means the old file.
             if let [source] = sources.as_slice() {
                 walker.same_program(&source.text, &target.text);
@@ -97,15 +131,25 @@ pub(crate) fn ln(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
                     walker.state.files.insert(path, content);
                 }
             }
+            let keeps_name = call.options.has("-T --no-target-directory -n --no-dereference -h");
+            for (source, name) in landings(walker, &target, &sources, keeps_name) {
+                walker.linked(&name, &linked_text(walker, call, &source), symbolic);
+            }
         }
         None => {
             for source in &sources {
                 let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
-                walker.write_file(&name, How::Create, source.span);
+                walker.write_file(&name, How::Link, source.span);
+                walker.linked(&name, &source.text, symbolic);
             }
         }
     }
     Stream::Absent
+}
+
+/// `ln -sr` writes the link so that it leads to what the source means from here.
+fn linked_text(walker: &Walker<'_>, call: &Call<'_>, source: &str) -> String {
+    if call.options.has("-r --relative") { walker.resolve(source) } else { source.to_owned() }
 }
 
 pub(crate) fn install(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
@@ -195,6 +239,13 @@ pub(crate) fn rsync(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             (true, false) => walker.report.raise(Class::Write, "WRITES", "copies to another machine", target.span),
             (false, true) => walker.write_file(&target.text, How::RemoveTree, target.span),
             (false, false) => walker.write_file(&target.text, How::Create, target.span),
+        }
+        if !is_remote(&target.text) {
+            for source in sources.iter().filter(|source| !is_remote(&source.text)).take(LANDINGS_MAX) {
+                let name =
+                    if source.text.ends_with('/') { "" } else { source.text.rsplit('/').next().unwrap_or_default() };
+                walker.placed(format!("{}/{name}", target.text).trim_end_matches('/'), &source.text);
+            }
         }
     }
     Stream::Opaque

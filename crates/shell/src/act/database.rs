@@ -63,8 +63,53 @@ pub(crate) fn sql(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     }
     for statement in &statements {
         judge(walker, statement, call.span);
+        written(walker, statement, call.span);
     }
     Stream::Opaque
+}
+
+/// Commands of clients that write a file.
+const SAVING: &[&str] = &[
+    ".backup", ".save", ".clone", ".output", ".once", ".log", ".open", ".cd", "\\o", "\\w", "\\g", "\\T", "tee",
+    "\\cd", "\\out",
+];
+
+/// Words of SQL behind which a file stands that is written.
+const INTO: &[&str] = &["INTO OUTFILE", "INTO DUMPFILE", "VACUUM", "ATTACH", "EXPORT DATABASE", "WRITEFILE", " TO "];
+
+/// Files that statements and a client's own commands write.
+fn written(walker: &mut Walker<'_>, text: &str, span: Span) {
+    let bare = |word: &str| word.trim_matches(['"', '\'', ';', ')', '(']).to_owned();
+    for line in text.lines() {
+        let line = line.trim();
+        let mut words = line.split_whitespace();
+        let saves = words.next().is_some_and(|first| SAVING.contains(&first));
+        let file = if saves { words.last().map(bare) } else { None };
+        match file {
+            Some(file) if matches!(file.as_str(), "stdout" | "off" | "on" | "") => {}
+            Some(file) if file.starts_with('|') => {
+                let command = line.split_once('|').map(|(_, command)| command.to_owned()).unwrap_or_default();
+                walker.report.can(Capability::Exec);
+                walker.inner(&command, Stream::Opaque, span);
+            }
+            Some(file) => walker.write_file(&file, How::Overwrite, span),
+            None => {}
+        }
+    }
+    let upper = text.to_ascii_uppercase();
+    for word in INTO {
+        for (at, _) in upper.match_indices(word).take(8) {
+            let behind = text.get(at + word.len()..).unwrap_or_default();
+            let quoted = behind.split(['\'', '"']).nth(1).filter(|file| !file.is_empty() && !file.contains('\n'));
+            let near = behind
+                .find(['\'', '"'])
+                .is_some_and(|at| at < 80 && !behind.get(..at).unwrap_or_default().contains(';'));
+            let is_file = |file: &&str| *word != " TO " || file.contains(['/', '.']);
+            if let Some(file) = quoted.filter(is_file).filter(|_| near) {
+                walker.write_file(file, How::Overwrite, span);
+            }
+        }
+    }
 }
 
 /// Classifies each statement of a text by its first words.

@@ -45,12 +45,12 @@ pub(crate) fn sed(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 /// `e` runs commands, `w` writes files.
 fn commands(walker: &mut Walker<'_>, script: &str, call: &Call<'_>) {
     for line in script.split(['\n', ';']) {
-        let line = line.trim().trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '!' | ' '));
+        let line = behind_address(line.trim());
         if let Some(command) = line.strip_prefix("e ") {
             walker.report.can(Capability::Exec);
             walker.inner(command, Stream::Absent, call.span);
-        } else if let Some(path) = line.strip_prefix("w ") {
-            walker.write_file(path.trim(), How::Overwrite, call.span);
+        } else if let Some(path) = written(line) {
+            walker.write_file(path, How::Overwrite, call.span);
         } else if let Some((_, replacement, flags)) = substitution(line) {
             let flags = flags.trim_end_matches('}');
             if let Some((before, path)) = flags.split_once('w') {
@@ -63,6 +63,32 @@ fn commands(walker: &mut Walker<'_>, script: &str, call: &Call<'_>) {
                 walker.inner(&replacement, Stream::Absent, call.span);
             }
         }
+    }
+}
+
+/// `w FILE`, with or without the blank.
+fn written(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix(['w', 'W'])?;
+    let path = rest.trim();
+    (!path.is_empty() && (rest.starts_with(' ') || !path.contains(' '))).then_some(path)
+}
+
+/// What stands behind line numbers, patterns and an opening brace.
+fn behind_address(line: &str) -> &str {
+    let mut rest = line;
+    loop {
+        rest = rest.trim_start_matches(|c: char| {
+            c.is_ascii_digit() || c.is_whitespace() || matches!(c, ',' | '$' | '!' | '+' | '~' | '{')
+        });
+        let Some(pattern) = rest.strip_prefix('/') else { return rest };
+        let mut escaped = false;
+        let end = pattern.char_indices().find(|(_, c)| {
+            let ends = *c == '/' && !escaped;
+            escaped = *c == '\\' && !escaped;
+            ends
+        });
+        let Some((at, _)) = end else { return rest };
+        rest = pattern.get(at + 1..).unwrap_or_default().trim_start_matches(['I', 'M']);
     }
 }
 
@@ -125,6 +151,9 @@ pub(crate) fn editor(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         .chain(call.args.iter().filter_map(|arg| arg.text.strip_prefix('+').map(ToOwned::to_owned)))
         .collect();
     let typed = call.stdin.known().unwrap_or_default().to_owned();
+    for command in commands.iter().flat_map(|command| command.split(['|', '\n'])).chain(typed.lines()) {
+        saved(walker, command, call);
+    }
     for command in commands.iter().flat_map(|command| command.split('|')).chain(typed.lines()) {
         let command = command.trim().trim_start_matches(':');
         if let Some(shell) = command
@@ -147,4 +176,78 @@ pub(crate) fn editor(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
     }
     Stream::Absent
+}
+
+/// Commands of editors that write, by any beginning that they take.
+const SAVING: &[&str] = &[
+    "w",
+    "wr",
+    "wri",
+    "writ",
+    "write",
+    "wq",
+    "x",
+    "xi",
+    "xit",
+    "exi",
+    "exit",
+    "sav",
+    "save",
+    "saveas",
+    "up",
+    "upd",
+    "update",
+    "wn",
+    "wp",
+    "e",
+    "ed",
+    "edi",
+    "edit",
+    "f",
+    "file",
+    "sp",
+    "split",
+    "vs",
+    "vsplit",
+    "new",
+    "tabe",
+    "tabedit",
+    "redir",
+    "mks",
+    "mksession",
+    "mkv",
+    "mkview",
+    "mkexrc",
+    "wv",
+    "wundo",
+    "W",
+    "cd",
+    "chd",
+    "chdir",
+    "lcd",
+    "tcd",
+];
+
+/// `:w FILE` and its relatives, and the literals of code for an editor.
+fn saved(walker: &mut Walker<'_>, command: &str, call: &Call<'_>) {
+    let text = command.trim().trim_start_matches(':');
+    if text.starts_with('(') || text.contains("writefile(") {
+        let literals = text.split(['"', '\'']).skip(1).step_by(2);
+        for literal in literals.filter(|literal| literal.contains(['/', '.']) && !literal.contains(' ')).take(16) {
+            walker.may_write(literal, call.span);
+        }
+        return;
+    }
+    let bare = text.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '%' | ',' | '$' | '.' | ' '));
+    let verb: String = bare.chars().take_while(char::is_ascii_alphabetic).collect();
+    let rest = bare.get(verb.len()..).unwrap_or_default().trim_start_matches(['!', '>', ' ', '=']);
+    if !SAVING.contains(&verb.as_str())
+        || rest.is_empty()
+        || bare.get(verb.len()..).is_some_and(|r| r.starts_with(" !"))
+    {
+        return;
+    }
+    for word in rest.split_whitespace().filter(|word| !word.starts_with('+')).take(4) {
+        walker.may_write(word.trim_start_matches(['>', '!']), call.span);
+    }
 }

@@ -81,26 +81,28 @@ fn method_class(walker: &mut Walker<'_>, method: &str, call: &Call<'_>) {
 /// Where the answer goes: a file, or standard output.
 fn saved(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let given = &call.options.given;
-    let target = given.iter().find(|opt| {
+    let is_target = |opt: &&crate::call::Opt| {
         matches!(opt.name.as_str(), "-o" | "--output" | "--output-document")
             || (opt.name == "-O" && call.name != "curl")
             || (opt.name == "-d" && call.name == "xh")
-    });
-    let named = target.and_then(|opt| opt.value.clone());
+    };
+    let targets: Vec<&str> = given.iter().filter(is_target).filter_map(|opt| opt.value.as_deref()).collect();
     let own_name = (call.name == "curl" && call.options.has("-O --remote-name --remote-name-all -J"))
-        || (target.is_none()
+        || (!given.iter().any(|opt| is_target(&opt))
             && matches!(call.name, "wget" | "wget2" | "aria2c" | "axel" | "lftp")
             && !call.options.has("--spider -q0"));
-    match named.as_deref() {
-        Some("-" | "/dev/stdout" | "") => Stream::Remote,
-        Some(path) => {
-            walker.write_file(path, How::Overwrite, call.span);
-            let resolved = walker.resolve(path);
-            if !crate::zone::is_sink(&resolved) {
-                walker.state.files.insert(resolved, Stream::Remote);
-            }
-            Stream::Absent
+    let folder = call.options.value("--output-dir").filter(|_| call.name.starts_with("curl"));
+    for path in targets.iter().filter(|path| !matches!(**path, "-" | "/dev/stdout" | "")) {
+        let path = folder.map_or_else(|| (*path).to_owned(), |folder| format!("{folder}/{path}"));
+        walker.write_file(&path, How::Overwrite, call.span);
+        let resolved = walker.resolve(&path);
+        if !crate::zone::is_sink(&resolved) {
+            walker.state.files.insert(resolved, Stream::Remote);
         }
+    }
+    match targets.first() {
+        Some(&("-" | "/dev/stdout" | "")) => Stream::Remote,
+        Some(_) => Stream::Absent,
         None if own_name => {
             let directory = call
                 .options

@@ -1,5 +1,6 @@
 //! Git: global options that run programs, then the subcommand.
 
+use crate::act::git_tree;
 use crate::answer::{Capability, Class, Span};
 use crate::call::{Call, Options};
 use crate::mark;
@@ -52,7 +53,8 @@ pub(crate) fn git(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         return Stream::Opaque;
     }
     let saved = walker.state.cwd.clone();
-    if let Some(directory) = globals.value("-C") {
+    let before = std::mem::replace(&mut walker.report.class, Class::Read);
+    for directory in globals.given.iter().filter(|opt| opt.name == "-C").filter_map(|opt| opt.value.as_deref()) {
         walker.state.cwd = walker.resolve(directory);
     }
     let out = match SUBCOMMANDS.iter().find(|entry| entry.names.split(' ').any(|name| name == sub.text)) {
@@ -67,6 +69,10 @@ pub(crate) fn git(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             Stream::Opaque
         }
     };
+    if walker.report.class > Class::Read {
+        git_tree::changed(walker, &globals, &sub.text, rest);
+    }
+    walker.report.class = walker.report.class.max(before);
     walker.state.cwd = saved;
     out
 }
@@ -159,7 +165,9 @@ fn subcommand(walker: &mut Walker<'_>, entry: &Subcommand, name: &str, args: &[A
         outputs(walker, opt.name.as_str(), opt.value.as_deref().unwrap_or_default(), opt.span);
     }
     if matches!(name, "ls-files" | "ls-tree" | "diff" | "status") {
-        Stream::text(format!("{}\n", mark::PICK))
+        let paths = options.operands.iter().filter(|_| name == "ls-files");
+        let listed: String = paths.map(|path| format!("{}/{}\n", path.text, mark::PICK)).collect();
+        Stream::text(if listed.is_empty() { format!("{}\n", mark::PICK) } else { listed })
     } else if matches!(name, "ls-remote" | "fetch") {
         Stream::Remote
     } else {
@@ -232,14 +240,10 @@ fn special(walker: &mut Walker<'_>, name: &str, options: &Options, args: &[Arg],
         "rm" if options.has("-r") && !options.has("--cached") => destroy(walker, "removes a tree from disk"),
         _ => {}
     }
-    if matches!(name, "mv" | "rm" | "restore" | "checkout" | "add") {
+    if matches!(name, "mv" | "rm") {
         for operand in &options.operands {
-            if matches!(name, "rm" | "mv")
-                || operand.text.contains('/') && name != "add" && options.before_dashes.is_some()
-            {
-                let path = walker.resolve(&operand.text);
-                walker.report.writes(&path);
-            }
+            let path = walker.resolve(&operand.text);
+            walker.report.writes(&path);
         }
     }
 }
@@ -250,17 +254,19 @@ const SOURCE_ENDINGS: &[&str] = &[
     ".yaml", ".yml", ".toml", ".html", ".css", ".sh", ".lock", ".xml", ".sql", ".php",
 ];
 
+/// Whether an operand is a path rather than a branch, as far as the text shows.
+pub(crate) fn path_like(text: &str) -> bool {
+    text == "."
+        || text.starts_with("./")
+        || text.starts_with("../")
+        || text.contains(mark::STAR)
+        || text.starts_with(":/")
+        || SOURCE_ENDINGS.iter().any(|end| text.ends_with(end))
+}
+
 fn checkout_overwrites(options: &Options) -> bool {
     let creates = options.has("-b -B --orphan --detach -d");
     let after_dashes = options.before_dashes.is_some_and(|before| options.operands.len() > before);
-    let path_like = |text: &str| {
-        text == "."
-            || text.starts_with("./")
-            || text.starts_with("../")
-            || text.contains(mark::STAR)
-            || text.starts_with(":/")
-            || SOURCE_ENDINGS.iter().any(|end| text.ends_with(end))
-    };
     let named = match options.operands.as_slice() {
         [] => false,
         [only] => path_like(&only.text),

@@ -33,6 +33,9 @@ pub(crate) fn shell(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     match operands.split_first() {
         Some((script, rest)) if !options.has("-s") && script.text != "-" => {
             let content = walker.read_file(&script.text, script.span);
+            if !matches!(content, Stream::Text(_)) {
+                walker.may_write_words(rest);
+            }
             let saved = walker.state.positional.replace(rest.iter().map(|arg| arg.text.clone()).collect());
             let out = run_content(walker, content, &script.text, call);
             walker.state.positional = saved;
@@ -179,6 +182,7 @@ fn script_or_input(walker: &mut Walker<'_>, language: Language, options: &Option
                 walker.report.raise(Class::Destructive, "LOSES", "drops the data of an application", call.span);
             }
             let content = walker.read_file(&script.text, script.span);
+            walker.may_write_words(options.operands.get(1..).unwrap_or_default());
             match content {
                 Stream::Text(text) => walker.code(language, &text, call.span),
                 Stream::Remote => {
@@ -217,11 +221,16 @@ fn module(walker: &mut Walker<'_>, call: &Call<'_>, at: usize) -> Stream {
     if matches!(name, "http.server" | "SimpleHTTPServer" | "smtpd" | "ensurepip" | "venv") {
         walker.report.can(Capability::Network);
     }
-    if matches!(name, "pip" | "pytest" | "black" | "ruff" | "mypy" | "poetry" | "pipx" | "uv" | "build" | "twine")
-        && crate::rules::lookup(name).is_some()
+    let is_known = crate::rules::lookup(name).is_some();
+    if is_known
+        && matches!(name, "pip" | "pytest" | "black" | "ruff" | "mypy" | "poetry" | "pipx" | "uv" | "build" | "twine")
     {
         return walker.run(rest.to_vec(), call.stdin.clone(), call.span);
     }
+    if is_known && !crate::rules::outputs::rows(name).is_empty() {
+        return walker.run_unlisted(rest.to_vec(), call.stdin.clone(), call.span);
+    }
+    walker.may_write_words(rest.get(1..).unwrap_or_default());
     Stream::Opaque
 }
 

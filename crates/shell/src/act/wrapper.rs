@@ -246,6 +246,7 @@ pub(crate) fn env(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             if let Some((name, value)) = first.text.split_once('=') {
                 set.push((name.to_owned(), Variable::Scalar(value.to_owned())));
                 walker.notable_variable(name, &Variable::Scalar(value.to_owned()), first.span);
+                walker.name_words(&[Arg::new(value, first.span)]);
             }
             rest = tail;
         } else {
@@ -333,6 +334,30 @@ fn remote(walker: &mut Walker<'_>, text: &str, call: &Call<'_>) {
     walker.report.raise(Class::Write, "REMOTE", "runs a command on another machine", call.span);
 }
 
+/// `npx tool args`: a tool that is described does what it always does, any other may write what it is handed.
+pub(crate) fn fetched(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let options = wrapped(call.args, "-p --package -c --call -w --workspace --from --with --python");
+    if let Some(text) = options.value("-c --call") {
+        return walker.inner(text, call.stdin.clone(), call.span);
+    }
+    packaged(walker, call, &options.operands)
+}
+
+fn packaged(walker: &mut Walker<'_>, call: &Call<'_>, words: &[Arg]) -> Stream {
+    let Some((tool, rest)) = words.split_first() else { return Stream::Opaque };
+    // `prettier@3` is `prettier`.
+    let name = tool.text.split('@').next().unwrap_or_default().to_owned();
+    if !name.is_empty() && !name.contains('/') && crate::rules::lookup(&name).is_some() {
+        let mut words = words.to_vec();
+        if let Some(first) = words.first_mut() {
+            first.text = name;
+        }
+        return walker.run_unlisted(words, call.stdin.clone(), call.span);
+    }
+    walker.may_write_words(rest);
+    Stream::Opaque
+}
+
 /// Package runners and environment managers: `poetry run cmd`, `npx cmd`, `bundle exec cmd`.
 pub(crate) fn runner(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let verbs = ["run", "exec", "--", "x", "dlx"];
@@ -343,6 +368,11 @@ pub(crate) fn runner(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         "-p --package --with --python -n --name --project --extra --group -w --env -e --config -c",
     )
     .operands;
+    if matches!(call.name, "npm" | "pnpm" | "yarn" | "bun")
+        && call.args.get(at).is_some_and(|verb| matches!(verb.text.as_str(), "exec" | "x" | "dlx"))
+    {
+        return packaged(walker, call, &rest);
+    }
     let known = rest
         .first()
         .is_some_and(|first| crate::rules::lookup(first.text.rsplit('/').next().unwrap_or_default()).is_some());

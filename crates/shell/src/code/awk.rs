@@ -40,9 +40,15 @@ impl Walker<'_> {
                         self.inner(&command.clone(), Stream::Absent, span);
                     }
                 }
-                (Token::Mark('>'), Some(Token::Text(path)))
-                    if !path.chars().all(|c| c.is_ascii_digit() || c == '.') && at > 0 =>
-                {
+                (Token::Mark('>'), Some(named @ (Token::Text(_) | Token::Name(_)))) if at > 0 => {
+                    let path = match named {
+                        Token::Text(path) if path.chars().all(|c| c.is_ascii_digit() || c == '.') => continue,
+                        Token::Text(path) => path.clone(),
+                        // A variable or a field: where it goes is known only when it runs.
+                        Token::Name(_) | Token::Mark(_) | Token::Number(_) | Token::Command(_) => {
+                            crate::mark::OUTPUT.to_string()
+                        }
+                    };
                     // `$3 > "x"` compares, `print > "x"` writes; the words before the mark decide.
                     let printing = tokens
                         .get(..at)
@@ -53,7 +59,7 @@ impl Walker<'_> {
                         .take_while(|token| !matches!(token, Token::Mark(';' | '{' | '}')))
                         .any(|token| matches!(token, Token::Name(name) if name.starts_with("print")));
                     if printing {
-                        self.write_file(&path.clone(), How::Overwrite, span);
+                        self.write_file(&path, How::Overwrite, span);
                     }
                 }
                 _ => {}

@@ -14,7 +14,7 @@ pub const PROGRAMS: &[Program] = &[
     read("realpath readlink greadlink grealpath", "resolves a path").act(filter::realpath),
     read("mktemp tempfile", "makes a temporary file").act(filter::mktemp),
     write("mkdir gmkdir mkfifo mknod touch gtouch", "creates entries").files(Files::Create).valued("-m --mode -t -d -r --date --reference"),
-    write("rmdir grmdir", "removes empty directories"),
+    write("rmdir grmdir", "removes empty directories").files(Files::Create),
     write("rm grm del erase", "removes files").act(remove::rm),
     destroy("unlink", "removes a file").act(remove::shred),
     destroy("shred srm wipe scrub sfill bleachbit", "overwrites files so that they cannot be recovered").act(remove::shred).valued("-n -s --iterations --size --random-source"),

@@ -6,7 +6,7 @@ use crate::answer::Capability::Exec;
 
 /// Programs of this family.
 pub const PROGRAMS: &[Program] = &[
-    write("vim vi nvim ex rvim gvim mvim vimdiff elvis nvi vim.tiny", "edits files").act(edit::editor).valued("-c --cmd -S -s -u -T -w -W -t -i"),
+    write("vim vi nvim ex rvim gvim mvim vimdiff elvis nvi vim.tiny", "edits files").act(edit::editor).valued("-c --cmd -S -u -T -w -W -t -i"),
     write("ed red", "edits files").act(edit::editor),
     write("emacs emacsclient mg jove zile", "edits files").act(edit::editor).valued("--eval -eval --execute -l --load -f --funcall -u"),
     write("nano pico micro joe jed ne kak helix hx amp vis acme sam sublime_text subl atom gedit kate kwrite pluma mousepad leafpad xed geany notepadqq textmate mate bbedit ee", "edits files").files(Files::Create),

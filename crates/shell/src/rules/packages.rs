@@ -17,7 +17,7 @@ pub const PROGRAMS: &[Program] = &[
         verb("uninstall|remove|rm|un|unlink", Class::Write, "removes packages").flags(&[flag("-g --global", Class::Destructive, "removes tools of the whole machine")]),
         verb("cache clean|clear", Class::Write, "empties a cache"),
     ]),
-    write("npx pnpx bunx uvx yarn-dlx", "fetches and runs a package").can(&[Exec, Network]),
+    write("npx pnpx bunx uvx yarn-dlx", "fetches and runs a package").can(&[Exec, Network]).act(wrapper::fetched),
     write("pip pip2 pip3 pipenv poetry uv pdm hatch rye pipx conda mamba micromamba pixi easy_install pip-compile pip-sync virtualenv venv pyenv flit setuptools pip-tools", "manages Python packages").can(&[Exec, Network]).act(wrapper::runner).verbs(&[
         verb("list|show|freeze|check|search|index|inspect|debug|help|version|info|which|versions|tree|graph|root, env list, config list|show, cache dir|list", Class::Read, "looks at packages"),
         verb("publish", Class::Write, "publishes a package"),

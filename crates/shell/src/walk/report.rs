@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::answer::{Capability, Class, Classification, Reason, Span};
-use crate::limits::{KEPT_MAX, REASONS_MAX};
+use crate::limits::{KEPT_MAX, NAMED_MAX, REASONS_MAX};
 use crate::path::Path;
 
 #[derive(Clone, Debug)]
@@ -13,7 +13,12 @@ pub(crate) struct Report {
     reasons: Vec<Reason>,
     reads: Vec<Path>,
     writes: Vec<Path>,
+    may_write: Vec<Path>,
+    trees: Vec<Path>,
+    named: BTreeSet<String>,
     argv: Vec<Vec<String>>,
+    /// Set where commands are not listed: the same text is walked again, or what was typed is listed already.
+    pub is_quiet: bool,
 }
 
 impl Default for Report {
@@ -24,7 +29,11 @@ impl Default for Report {
             reasons: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
+            may_write: Vec::new(),
+            trees: Vec::new(),
+            named: BTreeSet::new(),
             argv: Vec::new(),
+            is_quiet: false,
         }
     }
 }
@@ -75,12 +84,46 @@ impl Report {
     }
 
     pub fn writes(&mut self, path: &str) {
-        keep(&mut self.writes, path);
+        let kept = keep(&mut self.writes, path);
+        self.or_too_many(kept);
+    }
+
+    /// A program decides for itself what it writes at this path or below it.
+    pub fn may_write(&mut self, path: &str) {
+        let kept = keep(&mut self.may_write, path);
+        self.or_too_many(kept);
+    }
+
+    /// A working tree that is changed as a whole.
+    pub fn tree(&mut self, path: &str) {
+        let kept = keep(&mut self.trees, path);
+        self.or_too_many(kept);
+    }
+
+    /// A path that a program was handed that is not known to only read.
+    pub fn named(&mut self, path: &str) {
+        let kept = self.named.len() < NAMED_MAX;
+        if kept {
+            self.named.insert(crate::mark::shown(path));
+        }
+        self.or_too_many(kept);
     }
 
     pub fn ran(&mut self, argv: Vec<String>) {
-        if self.argv.len() < KEPT_MAX {
+        if self.is_quiet {
+            return;
+        }
+        let kept = self.argv.len() < KEPT_MAX;
+        if kept {
             self.argv.push(argv);
+        }
+        self.or_too_many(kept);
+    }
+
+    /// What is not kept is not compared with anything, so nobody knows what it does.
+    fn or_too_many(&mut self, kept: bool) {
+        if !kept {
+            self.unknown("TOO_MANY", "more paths and commands than are judged", Span::default());
         }
     }
 
@@ -97,16 +140,23 @@ impl Report {
             reasons: self.reasons,
             reads: self.reads,
             writes: self.writes,
+            may_write: self.may_write,
+            trees: self.trees,
+            named: self.named.iter().map(|path| Path::from_resolved(path)).collect(),
             argv: self.argv,
         }
     }
 }
 
-fn keep(list: &mut Vec<Path>, path: &str) {
-    if list.len() < KEPT_MAX {
-        let path = Path::from_resolved(path);
-        if !list.contains(&path) {
-            list.push(path);
-        }
+/// Whether there was room for it.
+fn keep(list: &mut Vec<Path>, path: &str) -> bool {
+    let path = Path::from_resolved(path);
+    if list.contains(&path) {
+        return true;
     }
+    let room = list.len() < KEPT_MAX;
+    if room {
+        list.push(path);
+    }
+    room
 }

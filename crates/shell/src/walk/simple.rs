@@ -8,6 +8,7 @@ use crate::answer::{Capability, Span};
 use crate::limits::{FIELDS_MAX, VALUE_BYTES_MAX, WORDS_MAX};
 use crate::mark;
 use crate::stream::Stream;
+use crate::touch::How;
 
 use super::redirect::Plan;
 use super::{Arg, Variable, Walker};
@@ -52,6 +53,7 @@ impl Walker<'_> {
                     if declaring {
                         let (name, value) = self.assigned(assignment);
                         self.notable_variable(&name, &value, self.span_of(word.loc.as_ref()));
+                        self.named_variable(&words, &value);
                         self.state.variables.insert(name, value);
                     } else {
                         words.extend(self.word(word));
@@ -84,6 +86,14 @@ impl Walker<'_> {
         self.deliver(&plan, out, had_words)
     }
 
+    /// An exported variable reaches programs, and some write to what it names.
+    fn named_variable(&mut self, words: &[Arg], value: &Variable) {
+        let exported = words.first().is_some_and(|first| first.text == "export");
+        if let (true, Variable::Scalar(text)) = (exported, value) {
+            self.name_words(&[Arg::new(text.clone(), Span::default())]);
+        }
+    }
+
     /// What is written into `>(…)` is read by the commands inside, which change nothing outside of them.
     fn fill_sinks(&mut self, sinks: &[ast::SubshellCommand], out: &Stream) {
         for shell in sinks {
@@ -97,6 +107,12 @@ impl Walker<'_> {
     fn run_with(&mut self, words: Vec<Arg>, assignments: Vec<(String, Variable)>, stdin: Stream, span: Span) -> Stream {
         if words.is_empty() || assignments.is_empty() {
             return self.run(words, stdin, span);
+        }
+        // Some programs write to what a variable names, also those that only look: `GIT_TRACE=PATH git status`.
+        for (_, value) in &assignments {
+            if let Variable::Scalar(text) = value {
+                self.name_words(&[Arg::new(text.clone(), span)]);
+            }
         }
         let saved = self.state.variables.clone();
         self.state.variables.extend(assignments);
@@ -189,6 +205,10 @@ impl Walker<'_> {
             Variable::Scalar(text) => text.clone(),
             Variable::List(items) => items.join(" "),
         };
+        // Git appends what it does to the file that such a variable names, whatever it is told to do.
+        if name.starts_with("GIT_TRACE") && text.starts_with('/') {
+            self.write_file(&text, How::Append, span);
+        }
         match name {
             "LD_PRELOAD"
             | "LD_LIBRARY_PATH"

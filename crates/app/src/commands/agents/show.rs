@@ -77,9 +77,9 @@ fn history(runtime: &Runtime, name: &str) -> anyhow::Result<Vec<Json>> {
         let what = match text("kind") {
             "register" => format!("with sha256 {}", short(of("digest"))),
             "activate" => format!("sha256 {}", short(of("contract"))),
-            "restrict" => format!("{}: {}", of("status"), of("because")),
+            "restrict" => format!("{}: {}", of("status"), visible(of("because"))),
             "lift" => of("status").to_owned(),
-            "retire" => of("because").to_owned(),
+            "retire" => visible(of("because")),
             _ => String::new(),
         };
         history.push(Json::object([
