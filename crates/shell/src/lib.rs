@@ -24,6 +24,7 @@ mod grammar_trap;
 pub mod jsonl;
 mod limits;
 mod mark;
+mod names;
 mod outputs;
 mod path;
 mod quote;

@@ -25,6 +25,7 @@ use std::sync::LazyLock;
 
 use crate::answer::{Capability, Class};
 use crate::call::Call;
+use crate::names::ByName;
 use crate::stream::Stream;
 use crate::walk::Walker;
 
@@ -301,25 +302,13 @@ pub const FAMILIES: &[(&str, &[Program])] = &[
     ("persistence", persistence::PROGRAMS),
 ];
 
-/// Names by their first byte. Most processes judge one command and end: a tree or a table of hashes of all names takes
-/// longer to make than all they ask of it.
-static INDEX: LazyLock<Vec<Vec<(&'static str, &'static Program)>>> = LazyLock::new(|| {
-    let mut index = vec![Vec::new(); usize::from(u8::MAX) + 1];
-    for (_, programs) in FAMILIES {
-        for program in *programs {
-            for name in program.names.split(' ') {
-                if let Some(beside) = name.bytes().next().and_then(|first| index.get_mut(usize::from(first))) {
-                    beside.push((name, program));
-                }
-            }
-        }
-    }
-    index
+static INDEX: LazyLock<ByName<Program>> = LazyLock::new(|| {
+    let programs = FAMILIES.iter().flat_map(|(_, programs)| programs.iter());
+    ByName::new(programs.map(|program| (program.names, program)))
 });
 
 fn find(name: &str) -> Option<&'static Program> {
-    let beside = INDEX.get(usize::from(name.bytes().next()?))?;
-    beside.iter().find(|(known, _)| *known == name).map(|(_, program)| *program)
+    INDEX.get(name).next()
 }
 
 /// The entry for a program name without its directory.

@@ -231,7 +231,9 @@ fn stopped_in_the_middle_of_a_call_nothing_runs_unrecorded_or_is_recorded_twice(
     assert!(told != Told::Runs || decisions(&site) == 1, "{}", text(&output.stderr));
     daemon.signal("CONT");
     until("the daemon is through", || status(&site)["serving"] == json!(0));
-    assert_eq!(decisions(&site), 1);
+    // Stopped for longer than a writer stands in line, it gives up; a call that was blocked may be recorded or not.
+    let recorded = decisions(&site);
+    assert!(recorded == 1 || recorded == 0 && told != Told::Runs, "{recorded} {told:?}");
 }
 
 #[test]

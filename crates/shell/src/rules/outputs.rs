@@ -1,9 +1,9 @@
 //! Where programs write: one row says how a program names it. A program that writes in two ways has two rows.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::Style;
+use crate::names::ByName;
 
 /// Which operands are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -296,20 +296,17 @@ pub(crate) const OUTPUTS: &[Output] = &[
     row("kubectl oc").verbs("cp").operands(Written::At(1)),
 ];
 
-static INDEX: LazyLock<BTreeMap<&'static str, Vec<&'static Output>>> = LazyLock::new(|| {
-    let mut index: BTreeMap<&str, Vec<&Output>> = BTreeMap::new();
-    for output in OUTPUTS {
-        for name in output.names.split(' ') {
-            index.entry(name).or_default().push(output);
-        }
-    }
-    index
-});
+static INDEX: LazyLock<ByName<Output>> =
+    LazyLock::new(|| ByName::new(OUTPUTS.iter().map(|output| (output.names, output))));
 
 /// The rows of a program by its name without directory and version.
-pub(crate) fn rows(name: &str) -> &'static [&'static Output] {
+pub(crate) fn rows(name: &str) -> Vec<&'static Output> {
+    let found: Vec<_> = INDEX.get(name).collect();
+    if !found.is_empty() {
+        return found;
+    }
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
-    INDEX.get(name).or_else(|| INDEX.get(stem)).map(Vec::as_slice).unwrap_or_default()
+    INDEX.get(stem).collect()
 }
 
 #[cfg(test)]
