@@ -16,6 +16,9 @@ use crate::record::{EventRecord, Record};
 use crate::time::{Duration, Instant};
 use crate::world::{Entity, Key, KeySet, Loaded, Row, TenantRow, World};
 
+#[cfg(test)]
+mod tests;
+
 /// The shortest lease: below it a claim is over before anything can be sent.
 const LEASE_MIN: Duration = Duration::from_secs(1);
 
