@@ -1,5 +1,4 @@
 //! What the ledger's problems say to whoever has to do something about them, and that keys are never shown.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use kernel::ledger::bundle::BundleProblem;
 use kernel::ledger::checkpoint::CheckpointProblem;
