@@ -212,6 +212,27 @@ mod tests {
         window.take(at(0), HOUR, Decimal::from(60));
         window.take(at(3600), HOUR, Decimal::from(1));
         assert!(!window.fits(at(10), HOUR, Decimal::from(50), Decimal::from(100)));
+        assert_eq!(window.used(at(10), HOUR), Some(Decimal::from(61)), "nothing is forgotten while there is room");
+    }
+
+    #[test]
+    fn a_window_is_kept_as_it_was() {
+        let check = |window: &Window, expected: &str| {
+            let mut text = String::new();
+            window.write(&mut text);
+            assert_eq!(text, expected);
+            assert_eq!(Window::from_json(&Json::parse(text.as_bytes()).unwrap()).as_ref(), Some(window));
+        };
+        let mut window = Window::default();
+        check(&window, r#"{"entries":[],"forgotten":null}"#);
+        window.take(at(1), HOUR, Decimal::parse("0.10").unwrap());
+        window.take(at(2), HOUR, Decimal::from(3));
+        check(&window, r#"{"entries":[[1000000,"0.1"],[2000000,"3"]],"forgotten":null}"#);
+        window.forget_before(at(1));
+        check(&window, r#"{"entries":[[2000000,"3"]],"forgotten":1000000}"#);
+        for damage in [r#"{"entries":[[1]]}"#, r#"{"entries":[[1,3]]}"#, r#"{}"#] {
+            assert_eq!(Window::from_json(&Json::parse(damage.as_bytes()).unwrap()), None, "{damage}");
+        }
     }
 
     #[test]

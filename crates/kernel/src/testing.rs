@@ -3,12 +3,14 @@
 //! Expressions are stubs (`amount<=25`, `broken`): the real engines are tested where they live.
 
 use crate::advice::{Advice, Needed, needed};
-use crate::agent::{AgentRow, AgentStatus, Restriction, Session};
+use crate::agent::{Actor, AgentRow, AgentStatus, Restriction, Session};
 use crate::apply::apply;
-use crate::command::{Command, Door, MintedIds, Submission};
+use crate::change::{Act, Change};
+use crate::command::{Command, Door, MintedIds, Performer, Submission};
 use crate::contract::{
-    Action, Amount, Contract, DriftKey, Escalation, EscalationTimeout, Impact, Limit, Mode, OnExhausted, Origin,
-    ProposalRules, Reserve, Resource, ResourceKind, Role, Rule, TimeoutAnswer, Tolerance, Undo, UndoKind,
+    Action, Amount, Contract, DriftKey, EffectClass, Escalation, EscalationTimeout, Executor, Impact, Limit, Mode,
+    OnExhausted, Origin, ProposalRules, Reserve, Resource, ResourceKind, Role, Rule, Run, TimeoutAnswer, Tolerance,
+    Undo, UndoKind,
 };
 use crate::decimal::Decimal;
 use crate::envelope::statement::{self, Proof};
@@ -26,7 +28,7 @@ use crate::request::Provenance;
 use crate::snapshot::Snapshot;
 use crate::template::Template;
 use crate::time::{Duration, Instant};
-use crate::world::{Entity, Halt, Key, Row, StateRow, TenantRow, World};
+use crate::world::{Entity, Halt, Key, Loaded, Row, StateRow, TenantRow, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -34,12 +36,14 @@ use std::sync::Arc;
 pub fn case() -> Case {
     Case {
         contract: contract(),
+        above: None,
         policies: None,
         proposal: Json::parse(br#"{"agent":"bot","action":"pay","params":{"amount":5}}"#).unwrap(),
         world: World::complete(),
         agent: AgentRow::active(),
         at: Instant::PURE_DEFAULT,
         trusted: true,
+        performer: Performer::Caller,
         token: None,
         signer: None,
         judged: 0,
@@ -55,12 +59,14 @@ type Answers = dyn Fn(&Needed<'_>) -> Result<Vec<u8>, String>;
 /// A row being set up; [`Case::check`] judges it and returns it, so that rows can go on in one world.
 pub struct Case {
     contract: Contract,
+    above: Option<(Contract, Option<AgentStatus>)>,
     policies: Option<PolicyAnswer>,
     proposal: Json,
     world: World,
     agent: AgentRow,
     at: Instant,
     trusted: bool,
+    performer: Performer,
     token: Option<Digest>,
     signer: Option<u8>,
     judged: usize,
@@ -75,6 +81,14 @@ impl Case {
     pub fn contract(mut self, change: impl Fn(&mut Contract)) -> Case {
         change(&mut self.contract);
         self
+    }
+
+    /// The agent `boss` stands above, with the same contract but for a change; without a status nobody knows it.
+    pub fn above(mut self, status: Option<&str>, change: impl Fn(&mut Contract)) -> Case {
+        let mut above = Contract { id: "boss".to_owned(), agent: "boss".to_owned(), ..contract() };
+        change(&mut above);
+        self.above = Some((above, status.map(|word| AgentStatus::from_word(word).unwrap())));
+        self.contract(|contract| contract.parent = Some("boss".to_owned()))
     }
 
     fn pay(self, change: impl Fn(&mut Action)) -> Case {
@@ -153,6 +167,40 @@ impl Case {
     pub fn at(mut self, text: &str) -> Case {
         self.at = Instant::parse(text).unwrap();
         self
+    }
+
+    pub fn later(&mut self, seconds: i64) {
+        self.at = self.at.plus(Duration::from_secs(seconds));
+    }
+
+    /// What is accepted is performed by the runtime, or by the host if the executor is one.
+    pub fn run(mut self, executor: Executor, class: EffectClass) -> Case {
+        self.performer = Performer::Runtime;
+        let timeout = Duration::from_secs(5);
+        self.pay(|pay| {
+            pay.run = Some(Run { executor: executor.clone(), class, timeout, headers: BTreeMap::new() });
+        })
+    }
+
+    /// Carries out a change in the world of this case.
+    pub fn change(&mut self, actor: Actor, act: Act) -> Done {
+        let change = Change { tenant: Arc::from(TENANT_DEFAULT), id: "c".to_owned(), actor, act };
+        match apply(&mut self.world, &Command::Change(Arc::new(change)), self.at) {
+            Outcome::Done(done) => *done,
+            Outcome::Prepare | Outcome::Need(_) => panic!("a complete world needs nothing"),
+        }
+    }
+
+    /// What the world of this case holds of an entity.
+    pub fn row(&self, entity: Entity) -> Option<&Row> {
+        match self.world.get(&self.key(entity)) {
+            Loaded::Present(row) => Some(row),
+            Loaded::Absent | Loaded::NotLoaded => None,
+        }
+    }
+
+    pub fn now(&self) -> Instant {
+        self.at
     }
 
     pub fn agent_status(mut self, word: &str) -> Case {
@@ -311,10 +359,16 @@ impl Case {
         self
     }
 
-    fn judge(&mut self) -> Done {
+    /// The next proposal, as a command.
+    pub fn command(&mut self) -> Command {
         let agent_key = self.key(Entity::Agent("bot".to_owned()));
         if self.judged == 0 {
             self.world.put(agent_key, Row::Agent(Box::new(self.agent.clone())));
+        }
+        if let Some((_, Some(status))) = &self.above {
+            let above = self.key(Entity::Agent("boss".to_owned()));
+            let row = AgentRow { base: *status, ..AgentRow::active() };
+            self.world.put(above, Row::Agent(Box::new(row)));
         }
         self.judged += 1;
         let proposal = Proposal::from_json(self.proposal.clone()).unwrap();
@@ -328,13 +382,18 @@ impl Case {
             Arc::new(Proof::open(envelope).0)
         });
         let submission = Submission::new(Arc::from(TENANT_DEFAULT), proposal, contract, provenance, ids)
-            .through(Door { session: self.token, ..Door::PURE })
-            .proved(proof);
+            .through(Door { session: self.token, performer: self.performer, ..Door::PURE })
+            .proved(proof)
+            .under(self.above.iter().map(|(above, _)| Arc::new(compile(above.clone(), None))).collect());
         if let Some(answers) = &self.answers {
             self.heard = needed(&submission).iter().map(|needed| needed.heard(answers(needed))).collect();
         }
-        let submission = submission.advised(self.heard.clone());
-        match apply(&mut self.world, &Command::Submit(Arc::new(submission)), self.at) {
+        Command::Submit(Arc::new(submission.advised(self.heard.clone())))
+    }
+
+    pub fn judge(&mut self) -> Done {
+        let command = self.command();
+        match apply(&mut self.world, &command, self.at) {
             Outcome::Done(done) => *done,
             Outcome::Prepare => panic!("the registry names no contract"),
             Outcome::Need(keys) => panic!("a complete world needs nothing: {keys:?}"),

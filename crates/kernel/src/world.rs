@@ -383,3 +383,108 @@ impl World {
         self.rows.iter().filter_map(|(key, slot)| Some((key, slot.row.as_ref()?)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intent::{IntentFacts, IntentState, KeptIntent};
+
+    fn key(tenant: &str, entity: Entity) -> Key {
+        Key { tenant: Arc::from(tenant), entity }
+    }
+
+    fn state(version: u64) -> Row {
+        Row::State(StateRow { value: Json::Null, version })
+    }
+
+    #[test]
+    fn a_hold_covers_what_it_touches() {
+        let hold = |from: u64, to: Option<u64>| {
+            let (id, by, because) = (String::new(), String::new(), String::new());
+            LegalHold { id, from, to, by, because, at: Instant::PURE_DEFAULT }
+        };
+        for (held, erased, covers) in [
+            ((5, Some(8)), (0, 5), false),
+            ((5, Some(8)), (0, 6), true),
+            ((5, Some(8)), (7, 9), true),
+            ((5, Some(8)), (8, 9), false),
+            ((5, None), (99, 100), true),
+            ((5, None), (0, 5), false),
+        ] {
+            assert_eq!(hold(held.0, held.1).covers(erased.0, erased.1), covers, "{held:?} {erased:?}");
+        }
+    }
+
+    #[test]
+    fn a_slice_tells_absence_from_ignorance_and_what_changed() {
+        let names = ["a", "b", "c", "d"].map(|name| key("t", Entity::State(name.to_owned())));
+        let [known, absent, unknown, fresh] = &names;
+        let mut world = World::load_in_order([(known.clone(), Some(state(1)))].into_iter());
+        world.load(absent.clone(), None);
+        assert_eq!(world.get(known), Loaded::Present(&state(1)));
+        assert_eq!((world.get(absent), world.get(unknown)), (Loaded::Absent, Loaded::NotLoaded));
+        assert_eq!(world.missing(&names), KeySet::from([unknown.clone(), fresh.clone()]));
+        assert!(!world.is_complete());
+        assert_eq!(World::complete().get(unknown), Loaded::Absent);
+        assert!(World::complete().missing(&names).is_empty());
+        assert!(World::complete().is_complete());
+        assert!(known < absent && absent < unknown);
+        world.begin_record(3);
+        world.put_for_record(fresh.clone(), state(9), 2);
+        world.update(known, || state(0), |row| *row = state(2));
+        world.update(absent, || state(7), |row| assert_eq!(*row, state(7)));
+        let changed = |key: &Key, row, record| Changed { key: key.clone(), row, record };
+        let expected = [changed(known, state(2), 3), changed(absent, state(7), 3), changed(fresh, state(9), 5)];
+        assert_eq!(world.iter().count(), 3);
+        assert_eq!(world.take_changes(), expected);
+        // Whoever holds everything has nobody to tell.
+        let mut whole = World::complete();
+        whole.put(known.clone(), state(1));
+        whole.update(known, || state(0), |row| *row = state(2));
+        assert!(whole.take_changes().is_empty());
+    }
+
+    fn waiting(until: i64) -> Row {
+        let kept = KeptIntent {
+            agent: String::new(),
+            flow: String::new(),
+            proposal: String::new(),
+            effect_key: String::new(),
+            valid_until: Instant::from_micros(until),
+            holds: Vec::new(),
+            taken: Vec::new(),
+        };
+        let facts = IntentFacts::Kept(Box::new(kept));
+        Row::Intent(Box::new(IntentRow {
+            state: IntentState::Ready,
+            accepted_at: Instant::PURE_DEFAULT,
+            facts,
+            running: None,
+        }))
+    }
+
+    #[test]
+    fn what_is_due_soonest_comes_first_and_once() {
+        let intent = |tenant: &str, name: &str| key(tenant, Entity::Intent(name.to_owned()));
+        let mut world = World::complete();
+        let due = |world: &World| world.due_intents(&Arc::from("t")).map(|names| names.join(" "));
+        assert_eq!(due(&world).as_deref(), Some(""));
+        world.put(key("t", Entity::State("s".to_owned())), state(1));
+        for (tenant, name, until) in [("t", "late", 9), ("t", "soon", 1), ("other", "theirs", 0)] {
+            world.put(intent(tenant, name), waiting(until));
+        }
+        assert_eq!(due(&world).as_deref(), Some("soon late"));
+        world.put(intent("t", "soon"), waiting(20));
+        assert_eq!(due(&world).as_deref(), Some("late soon"));
+        for number in 0..DUE_INTENTS_MAX {
+            world.put(intent("t", &format!("n{number:02}")), waiting(2));
+        }
+        assert_eq!(world.due_intents(&Arc::from("t")).map(|names| names.len()), Some(DUE_INTENTS_MAX));
+        // A slice knows what its store told it.
+        let mut slice = World::slice();
+        slice.put(intent("t", "soon"), waiting(1));
+        assert_eq!(due(&slice), None);
+        slice.load(key("t", Entity::DueIntents), Some(Row::DueIntents(vec!["told".to_owned()])));
+        assert_eq!(due(&slice).as_deref(), Some("told"));
+    }
+}

@@ -235,6 +235,62 @@ mod tests {
     }
 
     #[test]
+    fn two_budgets_of_one_name_take_once_and_contracts_above_pay_too() {
+        use crate::contract::{Budget, EffectClass, Executor};
+        use crate::decimal::Decimal;
+        use crate::world::{Entity, Row};
+        let per = crate::time::Duration::from_secs(3600);
+        let sum = || Budget { sum: Some("amount".to_owned()), max: Decimal::from(20), per };
+        let count = || Budget { sum: None, max: Decimal::from(9), per };
+        let case = case().contract(|contract| contract.actions.get_mut("pay").unwrap().budgets.extend([sum(), sum()]));
+        let case =
+            case.above(Some("ACTIVE"), |above| above.actions.get_mut("pay").unwrap().budgets.extend([sum(), count()]));
+        let case = case.run(Executor::Host, EffectClass::Opaque).amount(5).check("ACCEPT");
+        let Some(Row::Intent(row)) = case.row(Entity::Intent("i-1".to_owned())) else { panic!("no intent") };
+        let taken: Vec<_> =
+            row.facts.taken().iter().map(|taken| (taken.agent.as_str(), taken.amount.to_string())).collect();
+        assert_eq!(taken, [("bot", "5".to_owned()), ("boss", "5".to_owned()), ("boss", "1".to_owned())]);
+        for taken in row.facts.taken() {
+            let budget = Entity::Budget(taken.agent.clone(), taken.budget.clone());
+            let Some(Row::Budget(window)) = case.row(budget) else { panic!("no budget") };
+            assert_eq!(window.used(case.now(), per), Some(taken.amount), "{taken:?}");
+        }
+        assert_eq!(row.running.as_ref().map(|running| running.above.clone()), Some(vec!["boss".to_owned()]));
+    }
+
+    #[test]
+    fn what_is_not_loaded_is_asked_for_before_anything_is_judged() {
+        use crate::apply::{apply, touches};
+        use crate::outcome::Outcome;
+        use crate::world::{Entity, World};
+        let mut case = case().reserve("pool", 100, "amount").once("pay:{amount}").flow("f").idempotency_key("k");
+        let command = case.command();
+        let names = |keys: &crate::world::KeySet| keys.iter().map(|key| key.entity.clone()).collect::<Vec<_>>();
+        let expected = [
+            Entity::Tenant,
+            Entity::Idempotency("bot".to_owned(), "k".to_owned()),
+            Entity::Agent("bot".to_owned()),
+            Entity::Flow("f".to_owned()),
+            Entity::Effect("pay:5".to_owned()),
+            Entity::Resource("pool".to_owned()),
+            Entity::Budget("bot".to_owned(), "escalations".to_owned()),
+        ];
+        assert_eq!(names(&touches(&command)), expected);
+        let mut world = World::slice();
+        let Outcome::Need(keys) = apply(&mut world, &command, case.now()) else { panic!("nothing is loaded") };
+        assert_eq!(names(&keys), expected);
+        keys.into_iter().for_each(|key| world.load(key, None));
+        let Outcome::Done(done) = apply(&mut world, &command, case.now()) else { panic!("everything is loaded") };
+        assert_eq!(done.answer.reasons(), ["AGENT_UNKNOWN"]);
+    }
+
+    #[test]
+    fn without_a_budget_of_questions_nobody_is_asked() {
+        let case = case().ask("amount<=50", "BIG").contract(|contract| contract.escalation.budget_max = 0);
+        case.amount(40).check("REJECT ESCALATION_BUDGET_EXHAUSTED");
+    }
+
+    #[test]
     fn every_decision_leaves_one_record_with_its_contract() {
         let done = case().agent_status("SUSPENDED").check("REJECT AGENT_SUSPENDED").last.unwrap();
         let [record] = done.records.as_slice() else { panic!("one record") };

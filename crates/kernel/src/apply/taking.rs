@@ -233,3 +233,122 @@ fn take_budgets(
         world.update(key, || Row::Budget(Window::default()), take);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::agent::Actor;
+    use crate::change::Act;
+    use crate::contract::{EffectClass, Executor, OnExhausted, Rule, Run};
+    use crate::json::Json;
+    use crate::testing::{Case, case};
+    use crate::time::Duration;
+    use crate::world::{Entity, FlowRow, Row};
+
+    fn flow(case: &Case, name: &str) -> Option<FlowRow> {
+        match case.row(Entity::Flow(name.to_owned())) {
+            Some(Row::Flow(row)) => Some(row.clone()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn steps_count_in_ones_own_flow_and_only_failed_reasoning_is_a_retry() {
+        let case = case().once("pay:{amount}").flow("f").tokens(7).check("ACCEPT");
+        let case = case.check("REJECT IN_PROGRESS").amount(500).check("REJECT LIMIT_EXCEEDED");
+        let row = flow(&case, "f").unwrap();
+        assert_eq!((row.steps, row.rejected, row.tokens, row.opened_at), (3, 1, 21, Some(case.now())));
+        assert_eq!(row.agent, "bot");
+        // A stranger uses nothing of it up, and opens none.
+        let case = case.agent("eve").check("REJECT AGENT_UNKNOWN, FLOW_UNKNOWN, LIMIT_EXCEEDED");
+        assert_eq!(flow(&case, "f").map(|row| row.steps), Some(3));
+        let case = case.flow("g").check("REJECT AGENT_UNKNOWN, LIMIT_EXCEEDED");
+        assert_eq!(flow(&case, "g"), None);
+        // Neither does someone whom the registry knows and the contract is not for.
+        let boss = self::case().above(Some("ACTIVE"), |_| {}).agent("boss").flow("h").check("REJECT AGENT_UNKNOWN");
+        assert_eq!(flow(&boss, "h"), None);
+        // What is closed counts nothing any more.
+        let mut closed = self::case().flow("f").check("ACCEPT");
+        let end = Act::EndFlow { flow: "f".to_owned(), event: crate::flow::FlowEvent::Close };
+        closed.change(Actor::Operator("ann".to_owned()), end);
+        let closed = closed.amount(6).check("REJECT FLOW_CLOSED");
+        assert_eq!(flow(&closed, "f").map(|row| row.steps), Some(1));
+    }
+
+    #[test]
+    fn a_question_says_what_is_asked_of_whom_and_until_when() {
+        let case = case().ask("amount<=50", "BIG").contract(|contract| {
+            let timeout = &mut contract.escalation.timeout;
+            (timeout.remind, timeout.reroute) = (Some(Duration::from_secs(60)), Some(Duration::from_secs(300)));
+            timeout.reroute_to = Some("group:bosses".to_owned());
+        });
+        let case = case.amount(40).check("ESCALATE BIG");
+        let Some(Row::Escalation(row)) = case.row(Entity::Escalation("e-1".to_owned())) else { panic!("no question") };
+        let after = |seconds: i64| case.now().plus(Duration::from_secs(seconds));
+        assert_eq!(
+            (row.reasons.as_slice(), row.approvers.as_slice()),
+            (&["BIG".to_owned()][..], &["desk".to_owned()][..])
+        );
+        assert_eq!((row.deadline, row.remind), (after(900), Some(after(60))));
+        let reroute = row.reroute.as_ref().map(|reroute| (reroute.at, reroute.to.as_str(), reroute.told));
+        assert_eq!(reroute, Some((after(300), "bosses", false)));
+    }
+
+    #[test]
+    fn asking_in_vain_makes_passive_once_and_only_where_the_contract_says_so() {
+        // Reading is what a passive agent still may, so it can ask in vain again.
+        let asking = |then: OnExhausted| {
+            case().action("look").params(r#"{"amount":40}"#).contract(move |contract| {
+                (contract.escalation.budget_max, contract.escalation.on_exhausted) = (0, then);
+                let look = contract.actions.get_mut("look").unwrap();
+                look.params = Json::parse(br#"{"type":"object","properties":{"amount":{}}}"#).unwrap();
+                look.ask.push(Rule { when: "amount<=50".to_owned(), reason: "BIG".to_owned() });
+            })
+        };
+        let restrictions = |case: &Case| match case.row(Entity::Agent("bot".to_owned())) {
+            Some(Row::Agent(row)) => row.restrictions.len(),
+            other => panic!("no agent: {other:?}"),
+        };
+        let vain = "REJECT ESCALATION_BUDGET_EXHAUSTED";
+        let case = asking(OnExhausted::Passive).check(vain);
+        assert_eq!(restrictions(&case), 1);
+        assert_eq!(restrictions(&case.check(vain)), 1);
+        assert_eq!(restrictions(&asking(OnExhausted::Passive).agent_status("PASSIVE").check(vain)), 2, "another's");
+        assert_eq!(restrictions(&asking(OnExhausted::Abort).check(vain)), 0);
+        assert_eq!(restrictions(&case_refused()), 0);
+    }
+
+    fn case_refused() -> Case {
+        case().amount(500).check("REJECT LIMIT_EXCEEDED")
+    }
+
+    #[test]
+    fn whoever_performs_it_gets_what_is_withheld_and_owes_a_report_if_it_is_the_host() {
+        let schema = Json::parse(br#"{"type":"object","properties":{"amount":{},"pin":{"secret":true}}}"#).unwrap();
+        let http = Executor::Http("POST http://127.0.0.1/pay".to_owned());
+        let started = |case: Case| {
+            let case = case.contract(|contract| contract.actions.get_mut("pay").unwrap().params = schema.clone());
+            let case = case.params(r#"{"amount":5,"pin":"1234"}"#).check("ACCEPT");
+            match case.row(Entity::Intent("i-1".to_owned())) {
+                Some(Row::Intent(row)) => row.as_ref().clone(),
+                other => panic!("no intent: {other:?}"),
+            }
+        };
+        for (executor, state, by_host) in [(http.clone(), "READY", false), (Executor::Host, "HANDED_OUT", true)] {
+            let row = started(case().run(executor, EffectClass::Keyed));
+            let running = row.running.unwrap();
+            assert_eq!((row.state.word(), running.by_host), (state, by_host));
+            assert_eq!(Json::Object(running.secrets).to_canonical(), r#"{"pin":"1234"}"#);
+            assert_eq!((running.approvers.as_slice(), running.quorum), (&["desk".to_owned()][..], 1));
+        }
+        // Whoever asks may perform it, and then owes nothing but an answer when asked.
+        let run = Run {
+            executor: http,
+            class: EffectClass::Keyed,
+            timeout: Duration::from_secs(5),
+            headers: Default::default(),
+        };
+        let by_caller = case().contract(|contract| contract.actions.get_mut("pay").unwrap().run = Some(run.clone()));
+        let row = started(by_caller);
+        assert_eq!((row.state.word(), row.running), ("HANDED_OUT", None));
+    }
+}

@@ -76,3 +76,57 @@ fn judge_budgets(facts: &Facts<'_>, ancestor: &AncestorFact<'_>, findings: &mut 
         findings.push(finding);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::contract::{Budget, Rule};
+    use crate::decimal::Decimal;
+    use crate::finding::Gate;
+    use crate::testing::case;
+    use crate::time::Duration;
+
+    #[test]
+    fn nobody_acts_below_someone_who_is_stopped() {
+        for (status, expected) in [
+            (None, "REJECT AGENT_UNKNOWN"),
+            (Some("SUSPENDED"), "REJECT AGENT_SUSPENDED"),
+            (Some("RETIRED"), "REJECT AGENT_RETIRED"),
+            (Some("PASSIVE"), "ACCEPT"),
+            (Some("REGISTERED"), "ACCEPT"),
+        ] {
+            case().above(status, |_| {}).check(expected);
+        }
+    }
+
+    #[test]
+    fn limits_and_actions_above_bind() {
+        let most = |max: i64| {
+            case().above(Some("ACTIVE"), move |above| {
+                above.actions.get_mut("pay").unwrap().limits.get_mut("amount").unwrap().max = Some(Decimal::from(max));
+            })
+        };
+        most(5).amount(5).check("ACCEPT");
+        let done = most(4).amount(5).check("REJECT LIMIT_EXCEEDED").last.unwrap();
+        assert_eq!(done.answer.findings.iter().map(|finding| finding.gate).collect::<Vec<_>>(), [Gate::Lineage]);
+        case().above(Some("ACTIVE"), |above| drop(above.actions.remove("pay"))).check("REJECT ACTION_NOT_ALLOWED");
+    }
+
+    #[test]
+    fn lines_above_bind() {
+        let refuse = || Rule { when: "amount<=50".to_owned(), reason: "SMALL".to_owned() };
+        let case = case().above(Some("ACTIVE"), |above| above.actions.get_mut("pay").unwrap().refuse.push(refuse()));
+        case.amount(50).check("REJECT SMALL").amount(51).check("ACCEPT");
+    }
+
+    #[test]
+    fn budgets_above_are_shared_with_everyone_below() {
+        let budget =
+            || Budget { sum: Some("amount".to_owned()), max: Decimal::from(10), per: Duration::from_secs(3600) };
+        let case = case().above(Some("ACTIVE"), |above| above.actions.get_mut("pay").unwrap().budgets.push(budget()));
+        let case = case.amount(6).check("ACCEPT").amount(5).check("REJECT BUDGET_EXCEEDED");
+        let case = case.amount(4).check("ACCEPT").amount(1).check("REJECT BUDGET_EXCEEDED");
+        // What is no amount takes nothing; the shape refuses it by itself.
+        let case = case.params(r#"{"amount":-3}"#).check("REJECT LIMIT_BELOW_MINIMUM");
+        case.at("2026-01-09T00:00:00Z").amount(10).check("ACCEPT");
+    }
+}

@@ -244,6 +244,14 @@ mod tests {
     }
 
     #[test]
+    fn only_what_is_in_flight_is_answered() {
+        every(|state, step, _, next| {
+            let answered = matches!(step, Step::Answer(_)) && next.is_some();
+            assert!(!answered || state == IntentState::InFlight, "{state:?} {step:?}");
+        });
+    }
+
+    #[test]
     fn what_may_have_been_sent_is_never_called_off() {
         every(|state, step, _, next| {
             let sent = matches!(state, IntentState::InFlight | IntentState::InDoubt | IntentState::Unreported);

@@ -35,8 +35,9 @@ pub fn provider_key(tenant: &str, effect_key: &str) -> String {
         }
         bits &= (1 << held) - 1;
     }
+    // 256 bits are 51 digits and one bit.
     let digit = usize::try_from(bits << (5 - held) & 31).unwrap_or_default();
-    text.extend(DIGITS.get(digit).filter(|_| held > 0).map(|digit| char::from(*digit)));
+    text.extend(DIGITS.get(digit).map(|digit| char::from(*digit)));
     text
 }
 
@@ -183,12 +184,82 @@ impl Running {
 mod tests {
     use super::*;
 
+    const AT: Instant = Instant::PURE_DEFAULT;
+
     #[test]
     fn a_provider_key_is_base32_of_the_whole_digest() {
+        // Reckoned by another implementation of RFC 4648; the last bit of the digest is 0 in the first and 1 in the second.
+        let known = [
+            ("default", "refund:AB-1", "dfv7ragppf7bbduwy3vq4djpforys52mlbnibrbiqkeaywpgohza"),
+            ("acme", "pay:0", "wxpzfmp2uychkplkurc32r6enbvl22iba7qdlhjitaebayfloszq"),
+        ];
+        for (tenant, effect, key) in known {
+            assert_eq!(provider_key(tenant, effect), key);
+        }
         let key = provider_key("default", "refund:AB-1");
-        assert_eq!(key.len(), 52);
-        assert_eq!(key, provider_key("default", "refund:AB-1"));
         assert_ne!(key, provider_key("defaultr", "efund:AB-1"), "the parts do not run into each other");
-        assert!(key.bytes().all(|byte| byte.is_ascii_lowercase() || (b'2'..=b'7').contains(&byte)), "{key}");
+    }
+
+    /// An intent of a class whose horizon ends so many seconds from now.
+    fn sent(class: &str, doubts: u64, left: i64) -> Running {
+        let mut running = Running::new(Json::object([("class", Json::text(class))]));
+        running.doubts = doubts;
+        running.first_sent = Some(AT.minus(HORIZON).plus(Duration::from_secs(left)));
+        running
+    }
+
+    #[track_caller]
+    fn check(running: &Running, expected: Option<i64>) {
+        assert_eq!(running.retry_after(AT), expected.map(|seconds| AT.plus(Duration::from_secs(seconds))));
+    }
+
+    #[test]
+    fn waits_double_up_to_ten_minutes() {
+        for (doubts, wait) in [(0, 1), (1, 1), (2, 2), (3, 4), (10, 512), (11, 600), (17, 600), (u64::MAX, 600)] {
+            check(&sent("keyed", doubts, 3_600), Some(wait));
+        }
+    }
+
+    #[test]
+    fn nobody_tries_again_behind_the_horizon_or_without_a_guarantee() {
+        for (class, left, expected) in [
+            ("keyed", 1, Some(1)),
+            ("keyed", 0, None),
+            ("fenced", 1, Some(1)),
+            ("opaque", 3_600, None),
+            ("local", 3_600, None),
+            ("none", 3_600, None),
+        ] {
+            check(&sent(class, 1, left), expected);
+        }
+        let by_host = Running { by_host: true, ..sent("keyed", 1, 3_600) };
+        check(&by_host, None);
+        // A person who asked for another try gave it another horizon.
+        let again = Running { retry_until: Some(AT.plus(Duration::from_secs(1))), ..sent("keyed", 1, -3_600) };
+        check(&again, Some(1));
+        let never = Running { first_sent: None, ..sent("keyed", 1, 0) };
+        check(&never, None);
+    }
+
+    #[test]
+    fn the_newest_evidence_is_kept() {
+        let mut running = sent("keyed", 1, 1);
+        for epoch in 1..=10 {
+            running.keep(Evidence { epoch, observed: Observed::Negative, at: AT });
+        }
+        let kept: Vec<u64> = running.evidence.iter().map(|evidence| evidence.epoch).collect();
+        assert_eq!(kept, [3, 4, 5, 6, 7, 8, 9, 10]);
+    }
+
+    #[test]
+    fn an_attempt_gets_what_the_ledger_shows_and_what_it_withholds() {
+        let contract = Digest::of("contract");
+        let params =
+            Json::object([("amount", Json::from(5_u64)), ("pin", Json::object([("secret", Json::Bool(true))]))]);
+        let mut running =
+            Running::new(Json::object([("params", params), ("contract", Json::text(contract.to_string()))]));
+        running.secrets = Object::from([("pin".to_owned(), Json::text("1234"))]);
+        assert_eq!(Json::Object(running.params()).to_canonical(), r#"{"amount":5,"pin":"1234"}"#);
+        assert_eq!(running.contract(), Some(contract));
     }
 }

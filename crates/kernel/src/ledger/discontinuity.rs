@@ -181,7 +181,7 @@ mod tests {
                 Discontinuity::declare("default", "log/1", &at("log/0", published), &at("log/0", kept), "disk");
             let declared = declared.unwrap();
             assert_eq!(Discontinuity::parse(&declared.entry()), Ok(declared.clone()));
-            assert_eq!(declared.lost(), kept..published);
+            assert_eq!((declared.lost(), declared.reason()), (kept..published, "disk"));
         }
     }
 

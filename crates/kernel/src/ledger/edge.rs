@@ -130,6 +130,7 @@ mod tests {
             if !watched.contains(&size) {
                 continue;
             }
+            assert_eq!(edge.size(), size);
             tiles.extend(edge.partial_tiles());
             let published: BTreeMap<TilePath, usize> =
                 tiles.into_iter().map(|tile| (tile.path, tile.bytes.len())).collect();

@@ -341,6 +341,11 @@ mod tests {
         );
         assert_eq!(ring.introduce(signer(5).verifier(), &head(u64::MAX)), Err(KeyringProblem::TreeFull));
         assert_eq!(ring, rotated(), "a refusal changes nothing");
+        for seed in 3..=KEYS_MAX as u8 {
+            ring.introduce(signer(seed).verifier(), &head(30)).unwrap();
+        }
+        assert_eq!(ring.introduce(signer(99).verifier(), &head(30)), Err(KeyringProblem::TooManyKeys));
+        assert_eq!(ring.periods().len(), KEYS_MAX);
     }
 
     #[test]

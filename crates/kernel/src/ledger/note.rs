@@ -326,7 +326,10 @@ mod tests {
         let huge = SignatureLine::new(one.name().clone(), one.verifier().id(), vec![0; NOTE_BYTES_MAX]);
         assert_eq!(note.add(huge), Err(NoteProblem::TooLong));
         assert_eq!(note.signatures().len(), 1);
-        assert_eq!(Note::sign(&format!("{}\n", "a".repeat(NOTE_BYTES_MAX)), &[&one]), Err(NoteProblem::TooLong));
+        let most = NOTE_BYTES_MAX - Note::sign("\n", &[&one]).unwrap().to_string().len();
+        let long = |length: usize| Note::sign(&format!("{}\n", "a".repeat(length)), &[&one]);
+        assert_eq!(long(most + 1), Err(NoteProblem::TooLong));
+        assert_eq!(parse(&long(most).unwrap().to_string()), long(most), "the longest note can be read");
     }
 
     #[test]

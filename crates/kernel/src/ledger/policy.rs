@@ -204,6 +204,7 @@ mod tests {
         };
         let (log_key, one, two) = (log(1).verifier(), witness(2).verifier(), witness(3).verifier());
         check(vec![], vec![], 0, PolicyProblem::NoLogKey);
+        assert_eq!(Policy::of_log(log_key.clone()).unwrap().origin(), "log.example");
         check(vec![one.clone()], vec![], 0, PolicyProblem::WrongKind(one.name().clone()));
         check(vec![log_key.clone()], vec![log_key.clone()], 0, PolicyProblem::WrongKind(log_key.name().clone()));
         check(vec![log_key.clone()], vec![one.clone()], 2, PolicyProblem::TooFewWitnesses);

@@ -139,10 +139,8 @@ pub fn verify_consistency(
         (old_root, proof)
     } else {
         demand_length(proof, path.len() + 1)?;
-        match proof.split_first() {
-            Some((first, rest)) => (*first, rest),
-            None => return Err(ProofProblem::WrongLength { expected: path.len() + 1, found: 0 }),
-        }
+        // Its length is right, so there is a first.
+        proof.split_first().map(|(first, rest)| (*first, rest)).ok_or(ProofProblem::WrongRoot)?
     };
     let (mut old_hash, mut new_hash) = (seed, seed);
     for (step, sibling) in path.iter().rev().zip(siblings) {
@@ -266,6 +264,14 @@ mod tests {
 
     fn any_hash(_: Node) -> Option<TreeHash> {
         Some(HASH)
+    }
+
+    #[test]
+    fn a_root_is_put_together_from_full_subtrees() {
+        let needed = |size: u64| root_needs(size).iter().map(|node| (node.level, node.index)).collect::<Vec<_>>();
+        assert_eq!(needed(0), []);
+        assert_eq!(needed(8), [(3, 0)]);
+        assert_eq!(needed(7), [(2, 0), (1, 2), (0, 6)]);
     }
 
     #[test]

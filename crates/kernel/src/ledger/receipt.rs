@@ -297,10 +297,13 @@ mod tests {
         check(&good.replace("index 1", "index 1\nextra AA=="), ReceiptProblem::Hash { at: 1 });
         check(&good.replace("index 1", "extra AA==\nextra AA==\nindex 1"), ReceiptProblem::Index);
         check(&good.replace(&hash, &format!("{hash}\nAAAA")), ReceiptProblem::Hash { at: 2 });
-        check(&good.replace(&hash, &format!("{hash}\n").repeat(66)), ReceiptProblem::TooManyHashes);
+        let hashes = |count: usize| good.replace(&format!("{hash}\n"), &format!("{hash}\n").repeat(count));
+        check(&hashes(PROOF_HASHES_MAX + 1), ReceiptProblem::TooManyHashes);
+        assert_eq!(Receipt::parse(hashes(PROOF_HASHES_MAX).as_bytes()).unwrap().proof().len(), PROOF_HASHES_MAX);
         check(&good.replace(&format!("{hash}\n\n"), &format!("{hash}\n")), ReceiptProblem::Hash { at: 2 });
         check(&format!("{good}\n"), ReceiptProblem::Note(NoteProblem::NoSignatures));
         check(&"x".repeat(RECEIPT_BYTES_MAX + 1), ReceiptProblem::TooLong);
+        check(&"x".repeat(RECEIPT_BYTES_MAX), ReceiptProblem::NoCheckpoint);
         assert_eq!(Receipt::parse(b"\xFF"), Err(ReceiptProblem::NotUtf8));
         let note = Receipt::parse(good.as_bytes()).unwrap().checkpoint;
         assert_eq!(Receipt::new(1, vec![TreeHash::of_leaf(b"left"); 66], note), None, "what is made can be read");

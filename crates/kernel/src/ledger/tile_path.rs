@@ -104,13 +104,11 @@ impl TilePath {
         let mut index = 0_u64;
         for group in groups.split('/') {
             let digits = group.strip_prefix('x').unwrap_or(group);
-            if digits.len() != 3 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-                return None;
-            }
             index = index.checked_mul(1000)?.checked_add(digits.parse().ok()?)?;
         }
         let path = TilePath::new(kind, index, width)?;
-        // Superfluous groups, misplaced `x` and `.p/256` read well and are written differently.
+        // Groups of other lengths, signs, superfluous groups, misplaced `x` and `.p/256` read well and are written
+        // differently.
         (path.to_string() == text).then_some(path)
     }
 

@@ -171,3 +171,100 @@ fn running(json: &Json) -> Option<Running> {
         over_at: instant("over_at")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Instant;
+
+    const AT: Instant = Instant::from_micros(1_000_000);
+
+    fn row(running: Option<Running>) -> IntentRow {
+        let kept = KeptIntent {
+            agent: "bot".to_owned(),
+            flow: "f".to_owned(),
+            proposal: "p".to_owned(),
+            effect_key: "pay:1".to_owned(),
+            valid_until: Instant::from_micros(2_000_000),
+            holds: vec![Hold {
+                resource: "pool".to_owned(),
+                amount: Decimal::from(4),
+                kind: ResourceKind::Stock,
+                unit: Some("EUR".to_owned()),
+            }],
+            taken: vec![Taken { agent: "boss".to_owned(), budget: "day".to_owned(), amount: Decimal::from(3) }],
+        };
+        let running = running.map(Box::new);
+        let facts = IntentFacts::Kept(Box::new(kept));
+        IntentRow { state: IntentState::InDoubt, accepted_at: AT, facts, running }
+    }
+
+    /// What is kept of how it is performed, and that everything is read back.
+    #[track_caller]
+    fn check(running: Option<Running>, expected: &str) {
+        let row = row(running);
+        let mut text = String::new();
+        write(&row, &mut text);
+        let start = r#"{"accepted_at":1000000,"agent":"bot","effect_key":"pay:1","flow":"f","holds":[{"amount":4,"kind":"stock","resource":"pool","unit":"EUR"}],"proposal":"p","#;
+        let end = r#""state":"IN_DOUBT","taken":[["boss","day","3"]],"valid_until":2000000}"#;
+        assert_eq!(text, format!("{start}{expected}{end}"));
+        let json = Json::parse(text.as_bytes()).unwrap();
+        assert_eq!(from_json(&json), Some(row));
+    }
+
+    #[test]
+    fn what_says_nothing_is_left_out_and_everything_else_is_kept() {
+        check(None, "");
+        let new = || Running::new(Json::Null);
+        check(Some(new()), r#""running":{"order":null,"quorum":1},"#);
+        check(Some(Running { quorum: 0, ..new() }), r#""running":{"order":null},"#);
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let at = |seconds: i64| Some(Instant::from_micros(seconds));
+        let full = Running {
+            order: Json::object([("id", Json::text("i"))]),
+            secrets: Object::from([("pin".to_owned(), Json::text("1234"))]),
+            by_host: true,
+            above: names(&["boss"]),
+            approvers: names(&["desk", "till"]),
+            quorum: 2,
+            epoch: 3,
+            owner: "w".to_owned(),
+            lease_until: at(4),
+            doubts: 5,
+            first_sent: at(6),
+            retry_at: at(7),
+            retry_until: at(8),
+            outcome: Some(Digest::of("")),
+            evidence: vec![Evidence { epoch: 1, observed: Observed::Unknown, at: AT }],
+            question: Some("q".to_owned()),
+            undoes: Some("u".to_owned()),
+            undone_by: Some("v".to_owned()),
+            over_at: at(9),
+        };
+        let text = [
+            r#""running":{"above":["boss"],"approvers":["desk","till"],"by_host":true,"doubts":5,"epoch":3,"#,
+            r#""evidence":[[1,"UNKNOWN",1000000]],"first_sent":6,"lease_until":4,"order":{"id":"i"},"#,
+            r#""outcome":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","over_at":9,"owner":"w","#,
+            r#""question":"q","quorum":2,"retry_at":7,"retry_until":8,"secrets":{"pin":"1234"},"undoes":"u","#,
+            r#""undone_by":"v"},"#,
+        ];
+        check(Some(full), &text.concat());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_damage() {
+        let mut text = String::new();
+        write(&row(Some(Running::new(Json::Null))), &mut text);
+        for (right, wrong) in [
+            ("IN_DOUBT", "IN_DREAD"),
+            (r#""kind":"stock""#, r#""kind":"socks""#),
+            (r#"["boss","day","3"]"#, r#"["boss","3"]"#),
+            (r#""quorum":1"#, r#""quorum":-1"#),
+            (r#""quorum":1"#, r#""evidence":[[1,"NOTHING",0]]"#),
+        ] {
+            let damaged = text.replace(right, wrong);
+            assert_ne!(damaged, text, "{right}");
+            assert_eq!(from_json(&Json::parse(damaged.as_bytes()).unwrap()), None, "{wrong}");
+        }
+    }
+}

@@ -17,6 +17,9 @@ use crate::time::{Duration, Instant};
 use crate::world::{Entity, Key, KeySet, Loaded, Row, TenantRow, World};
 use std::sync::Arc;
 
+#[cfg(test)]
+mod tests;
+
 /// The shortest lease: below it a claim is over before anything can be sent.
 const LEASE_MIN: Duration = Duration::from_secs(1);
 

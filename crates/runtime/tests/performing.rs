@@ -1,0 +1,344 @@
+//! Performing through the runtime on the store in memory: functions of this process are called once for each mark, with
+//! exactly what was accepted, and what they observed is recorded.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use kernel::agent::{Actor, AgentStatus};
+use kernel::change::{Act, Write};
+use kernel::command::{Door, Performer, UnseenFlow};
+use kernel::contract::EffectClass;
+use kernel::ids::Digest;
+use kernel::intent::{IntentRow, provider_key};
+use kernel::json::Json;
+use kernel::time::{Duration, Instant};
+use kernel::world::{Entity, KeySet, Row};
+use runtime::execute::{self, Performers, Tally};
+use runtime::memory::{ManualClock, MemoryStore};
+use runtime::ports::executor::{Attempt, Executor, Observation};
+use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
+use runtime::{Arrival, Runtime};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+const CONTRACT: &str = r#"
+agent: bot
+proposal: { ttl: { default: 30s, max: 5m } }
+actions:
+  ship:
+    once: "ship:{order}"
+    params: { order: text, pin: text }
+    run: { function: ship, class: keyed, timeout: 5s }
+    undo: { kind: REVERT, http: "POST http://127.0.0.1:9911/undo", within: 1h }
+  pack:
+    once: "pack:{order}"
+    params: { order: text }
+    run: { command: [pack], class: opaque, timeout: 7s }
+  call:
+    once: "call:{order}"
+    params: { order: text }
+    run: { http: "POST http://127.0.0.1:9911/call", class: fenced, timeout: 5s }
+escalation: { approvers: [desk] }
+"#;
+
+/// Says of an order what its name says, and remembers what it was asked.
+struct Function {
+    asked: Mutex<Vec<Attempt>>,
+    stop: Arc<AtomicBool>,
+    away: Arc<AtomicU32>,
+}
+
+impl Executor for Function {
+    fn can_perform(&self, order: &Json) -> Result<(), String> {
+        let heavy = order.get("effect_key").and_then(Json::as_text).is_some_and(|key| key.ends_with("heavy"));
+        if heavy { Err("no crane".to_owned()) } else { Ok(()) }
+    }
+
+    fn perform(&self, attempt: &Attempt) -> Observation {
+        self.asked.lock().unwrap().push(attempt.clone());
+        let order = attempt.params.get("order").and_then(Json::as_text).unwrap_or_default();
+        match order.get(..4) {
+            Some("fail") => Observation::negative("out of stock"),
+            Some("lost") if !attempt.doubted => Observation::unknown("no answer"),
+            Some("last") => {
+                self.stop.store(true, Ordering::SeqCst);
+                Observation::Positive { digest: Digest::of("done"), detail: String::new() }
+            }
+            Some(word) => {
+                self.away.store(if word == "away" { 2 } else { 0 }, Ordering::SeqCst);
+                Observation::Positive { digest: Digest::of("done"), detail: String::new() }
+            }
+            None => Observation::Positive { digest: Digest::of("done"), detail: String::new() },
+        }
+    }
+}
+
+/// The store in memory, which may be away for a few batches.
+#[derive(Clone)]
+struct Unsteady {
+    store: MemoryStore,
+    away: Arc<AtomicU32>,
+}
+
+impl Store for Unsteady {
+    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+        let away = self.away.load(Ordering::SeqCst);
+        if away > 0 {
+            self.away.store(away - 1, Ordering::SeqCst);
+            return Err(StoreFault::Unavailable("away".to_owned()));
+        }
+        self.store.transact(batch, keys, fold)
+    }
+
+    fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {
+        self.store.has_settled(batch)
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {
+        self.store.reader()
+    }
+}
+
+struct Bench {
+    runtime: Runtime,
+    clock: Arc<ManualClock>,
+    at: Mutex<Instant>,
+    function: Arc<Function>,
+    stop: Arc<AtomicBool>,
+}
+
+fn ann() -> Actor {
+    Actor::Operator("ann".to_owned())
+}
+
+fn bench() -> Bench {
+    let clock = Arc::new(ManualClock::at(Instant::PURE_DEFAULT));
+    let store = Unsteady { store: MemoryStore::new(clock.clone()), away: Arc::default() };
+    let runtime = Runtime::start(Box::new(store.clone()), runtime::Options::default()).unwrap();
+    let contract = engines::load::load(CONTRACT).unwrap_or_else(|problems| panic!("{problems:?}")).compiled;
+    let contract = Arc::new(contract);
+    let stop = Arc::new(AtomicBool::new(false));
+    let away = store.away.clone();
+    let function = Arc::new(Function { asked: Mutex::default(), stop: stop.clone(), away });
+    let at = Mutex::new(Instant::PURE_DEFAULT);
+    let bench = Bench { runtime, clock, at, function, stop };
+    let said = bench.runtime.register(ann(), contract.clone(), Some("1.0.0".to_owned()), None).wait();
+    assert_eq!(said.answer.verdict.word(), "ACCEPT");
+    assert_eq!(bench.runtime.activate(ann(), contract).wait().answer.verdict.word(), "ACCEPT");
+    bench.change(ann(), Act::Merge(vec![Write::groups("ann", ["desk"])]));
+    bench
+}
+
+impl Bench {
+    fn change(&self, actor: Actor, act: Act) -> Json {
+        let answered = self.runtime.change(actor, act).wait();
+        assert_eq!(answered.answer.verdict.word(), "ACCEPT", "{}", answered.answer.to_line());
+        answered.body
+    }
+
+    fn later(&self, seconds: i64) -> &Bench {
+        let mut at = self.at.lock().unwrap();
+        *at = at.plus(Duration::from_secs(seconds));
+        self.clock.set(*at);
+        self
+    }
+
+    /// Proposes; the intent that came of it.
+    fn accepted(&self, action: &str, order: &str) -> String {
+        let pin = if action == "ship" { r#","pin":"1234""# } else { "" };
+        let text = format!(r#"{{"agent":"bot","action":"{action}","params":{{"order":"{order}"{pin}}}}}"#);
+        let door = Door { flows: UnseenFlow::Opens, performer: Performer::Runtime, session: None };
+        let answered = self.runtime.judge(text.as_bytes(), Arrival::through(door)).wait();
+        assert_eq!(answered.answer.verdict.word(), "ACCEPT", "{}", answered.answer.to_line());
+        let json = Json::parse(answered.answer.to_line().as_bytes()).unwrap();
+        json.get("intent").and_then(|intent| intent.get("id")?.as_text()).unwrap().to_owned()
+    }
+
+    fn performers(&self) -> Performers {
+        let function: Arc<dyn Executor> = self.function.clone();
+        let functions = BTreeMap::from([("ship".to_owned(), function)]);
+        Performers { functions, ..Performers::default() }
+    }
+
+    fn perform_with(&self, performers: &Performers, threads: usize, once: bool) -> Result<Tally, StoreFault> {
+        let options = execute::Options {
+            worker: "w".to_owned(),
+            clock: self.clock.clone(),
+            lease: Duration::from_secs(20),
+            threads,
+            pause: std::time::Duration::from_millis(1),
+            once,
+        };
+        execute::run(&self.runtime, performers, &options, &self.stop)
+    }
+
+    fn perform(&self) -> Tally {
+        self.perform_with(&self.performers(), 1, true).unwrap()
+    }
+
+    fn row(&self, intent: &str) -> IntentRow {
+        match self.runtime.read(Entity::Intent(intent.to_owned())) {
+            Ok(Some(Row::Intent(row))) => *row,
+            other => panic!("no intent {intent}: {other:?}"),
+        }
+    }
+
+    fn asked(&self) -> Vec<Attempt> {
+        std::mem::take(&mut self.function.asked.lock().unwrap())
+    }
+
+    #[track_caller]
+    fn check(&self, intent: &str, state: &str) {
+        assert_eq!(self.row(intent).state.word(), state);
+    }
+}
+
+fn tally(succeeded: u64, failed: u64, doubted: u64, not_started: u64) -> Tally {
+    Tally { succeeded, failed, doubted, not_started, waiting: BTreeMap::new() }
+}
+
+#[test]
+fn each_is_called_once_with_exactly_what_was_accepted() {
+    let bench = bench();
+    let (good, bad, lost) =
+        (bench.accepted("ship", "good"), bench.accepted("ship", "fail-1"), bench.accepted("ship", "lost-1"));
+    assert_eq!(bench.perform(), tally(1, 1, 1, 0));
+    for (intent, state) in [(&good, "SUCCEEDED"), (&bad, "FAILED"), (&lost, "IN_DOUBT")] {
+        bench.check(intent, state);
+    }
+    let asked = bench.asked();
+    assert_eq!(asked.len(), 3);
+    let attempt = asked.iter().find(|attempt| attempt.intent == good).unwrap();
+    let running = bench.row(&good).running.unwrap();
+    assert_eq!((&attempt.order, attempt.epoch, running.owner.as_str()), (&running.order, 1, "w"));
+    assert_eq!(Json::Object(attempt.params.clone()).to_canonical(), r#"{"order":"good","pin":"1234"}"#);
+    assert_eq!(attempt.key, provider_key("default", "ship:good"));
+    assert_eq!((attempt.undoes.as_ref(), attempt.doubted, attempt.class), (None, false, EffectClass::Keyed));
+    assert_eq!(attempt.deadline, std::time::Duration::from_secs(5));
+    assert_eq!(running.outcome, Some(Digest::of("done")));
+    // Nothing is left to do, and nothing is done again.
+    assert_eq!(bench.perform(), tally(0, 0, 0, 0));
+    assert!(bench.asked().is_empty());
+    // Until its time has come: then the same key, a higher epoch, and the other side is told of the doubt.
+    assert_eq!(bench.later(2).perform(), tally(1, 0, 0, 0));
+    let again = bench.asked();
+    let [again] = again.as_slice() else { panic!("once") };
+    assert_eq!((again.intent.as_str(), again.epoch, again.doubted), (lost.as_str(), 2, true));
+    assert_eq!(again.key, provider_key("default", "ship:lost-1"));
+    bench.check(&lost, "SUCCEEDED");
+}
+
+#[test]
+fn what_is_missing_here_waits_and_is_named() {
+    let bench = bench();
+    let heavy = bench.accepted("ship", "heavy");
+    let (pack, call) = (bench.accepted("pack", "1"), bench.accepted("call", "1"));
+    let named = |rows: &[(&String, &str)]| {
+        let waiting = rows.iter().map(|(intent, what)| ((*intent).clone(), (*what).to_owned())).collect();
+        Tally { waiting, ..Tally::default() }
+    };
+    let (crane, http) = ((&heavy, "no crane"), (&call, "no executor for HTTP requests"));
+    assert_eq!(bench.perform(), named(&[crane, (&pack, "no executor for programs"), http]));
+    bench.check(&pack, "READY");
+    let none = bench.perform_with(&Performers::default(), 1, true).unwrap();
+    let function = (&heavy, "no function `ship`");
+    assert_eq!(none, named(&[function, (&pack, "no executor for programs"), http]));
+    let command: Arc<dyn Executor> = bench.function.clone();
+    let performers = Performers { command: Some(command), ..bench.performers() };
+    let told = bench.perform_with(&performers, 1, true).unwrap();
+    assert_eq!(told, Tally { succeeded: 1, ..named(&[crane, http]) });
+    bench.check(&pack, "SUCCEEDED");
+}
+
+/// What cannot be performed here does not stand in the way of what can, however much of it comes sooner.
+#[test]
+fn the_look_grows_until_it_finds_something() {
+    let bench = bench();
+    for order in 0..70 {
+        bench.accepted("pack", &order.to_string());
+    }
+    bench.later(1);
+    let good = bench.accepted("ship", "good");
+    let told = bench.perform();
+    assert_eq!((told.succeeded, told.waiting.len()), (1, 70));
+    bench.check(&good, "SUCCEEDED");
+}
+
+#[test]
+fn what_was_stopped_or_lost_meanwhile_is_not_called() {
+    let bench = bench();
+    let stopped = bench.accepted("ship", "good");
+    bench.change(
+        ann(),
+        Act::Restrict {
+            agent: "bot".to_owned(),
+            status: AgentStatus::Suspended,
+            because: "odd".to_owned(),
+            actions: Vec::new(),
+        },
+    );
+    assert_eq!(bench.perform(), tally(0, 0, 0, 1));
+    bench.check(&stopped, "CANCELLED");
+    assert!(bench.asked().is_empty());
+}
+
+#[test]
+fn what_a_dead_worker_left_is_taken_up() {
+    let bench = bench();
+    let claimed = bench.accepted("ship", "good");
+    let claim = |seconds: i64| Act::Claim {
+        intent: claimed.clone(),
+        worker: "dead".to_owned(),
+        lease: Duration::from_secs(seconds),
+    };
+    bench.change(Actor::Kernel, claim(10));
+    assert_eq!(bench.perform(), tally(0, 0, 0, 0), "another has it");
+    bench.later(10);
+    assert_eq!(bench.perform(), tally(0, 0, 0, 0), "and still has");
+    assert_eq!(bench.later(1).perform(), tally(1, 0, 0, 0));
+    assert_eq!(bench.asked().first().map(|attempt| attempt.epoch), Some(2));
+    // Nobody took it in time.
+    let late = bench.accepted("ship", "late");
+    assert_eq!(bench.later(31).perform(), tally(0, 0, 0, 0));
+    bench.check(&late, "CANCELLED");
+}
+
+#[test]
+fn undoing_names_the_effect_it_undoes() {
+    let bench = bench();
+    let good = bench.accepted("ship", "good");
+    assert_eq!(bench.perform(), tally(1, 0, 0, 0));
+    bench.change(ann(), Act::Undo { intent: good.clone(), undo: "u".to_owned(), because: "wrong".to_owned() });
+    let http: Arc<dyn Executor> = bench.function.clone();
+    let performers = Performers { http: Some(http), ..Performers::default() };
+    assert_eq!(bench.perform_with(&performers, 1, true).unwrap(), tally(1, 0, 0, 0));
+    let asked = bench.asked();
+    let keys: Vec<(String, Option<String>)> = asked.into_iter().map(|attempt| (attempt.key, attempt.undoes)).collect();
+    let key = |effect: &str| provider_key("default", effect);
+    assert_eq!(keys, [(key("ship:good"), None), (key("undo:ship:good"), Some(key("ship:good")))]);
+}
+
+#[test]
+fn threads_share_the_work_until_they_are_told_to_stop() {
+    let bench = bench();
+    for order in 0..20 {
+        bench.accepted("ship", &format!("good-{order}"));
+    }
+    bench.later(1);
+    bench.accepted("ship", "last");
+    // Without `once` it goes on until someone says so; here the last call does.
+    let told = bench.perform_with(&bench.performers(), 3, false).unwrap();
+    assert_eq!(told, tally(21, 0, 0, 0));
+    let mut intents: Vec<String> = bench.asked().into_iter().map(|attempt| attempt.intent).collect();
+    intents.sort();
+    intents.dedup();
+    assert_eq!(intents.len(), 21, "each once");
+}
+
+#[test]
+fn what_happened_while_the_store_was_away_is_recorded_when_it_is_back() {
+    let bench = bench();
+    let away = bench.accepted("ship", "away");
+    assert_eq!(bench.perform(), tally(1, 0, 0, 0));
+    bench.check(&away, "SUCCEEDED");
+    assert_eq!(bench.asked().len(), 1, "it is not done again");
+}
