@@ -7,8 +7,9 @@ use kernel::ledger::checkpoint::Checkpoint;
 use kernel::ledger::discontinuity::Discontinuity;
 use kernel::ledger::publish::SignRefusal;
 use runtime::ports::signer::{Signer, SignerFault};
-use runtime::ports::store::Store;
-use runtime::seal::{Seal, SealFault, append_declaration, receipts, tiles};
+use runtime::ports::store::{Store, StoreFault};
+use runtime::seal::{Seal, SealFault, append_declaration, demand_whole, receipts, tiles};
+use runtime::sealing::Sealing;
 use runtime::verify::LineAudit;
 use std::os::unix::fs::PermissionsExt;
 
@@ -150,6 +151,70 @@ fn lose_tail(desk: &Desk, keep: u64) -> Desk {
     store.transact(BatchId(1), &Default::default(), &mut |_, _| records.clone()).unwrap();
     let runtime = runtime::Runtime::start(Box::new(store.clone()), runtime::Options::default()).unwrap();
     Desk { store, runtime }
+}
+
+/// Seals beside the writer until nothing is left to seal; how many checkpoints that took, and the size of the last.
+fn sealed_beside(desk: &Desk, folder: &Folder) -> (u64, u64) {
+    let signer = FileSigner::open(&folder.join("keys")).unwrap();
+    let signed = Sealing::start(desk.reader(), Box::new(signer)).unwrap().stop().unwrap();
+    (signed, FileSigner::open(&folder.join("keys")).unwrap().stated().size())
+}
+
+#[test]
+fn a_sealer_beside_the_writer_signs_what_is_new_and_only_that() {
+    let (folder, desk) = (Folder::new(), Desk::new());
+    drop(created(&folder));
+    for size in [2, 3, 300] {
+        desk.fill(size);
+        assert_eq!(sealed_beside(&desk, &folder), (1, size));
+        assert_eq!(sealed_beside(&desk, &folder), (0, size));
+    }
+    // The same in a log that does not start with the ledger.
+    let mut signer = FileSigner::open(&folder.join("keys")).unwrap();
+    exported(&desk, &mut signer);
+    let published = Checkpoint::parse(signer.published().unwrap().pop().unwrap().text()).unwrap();
+    let declared =
+        Discontinuity::declare("default", "log.example/default/1", &published, &published, "stolen").unwrap();
+    let from = append_declaration(&mut desk.store.clone(), &declared).unwrap();
+    drop(signer.follow(&declared, from).unwrap());
+    assert_eq!(sealed_beside(&desk, &folder), (1, 1));
+    assert_eq!(sealed_beside(&desk, &folder), (0, 1));
+    desk.fill(310);
+    assert_eq!(sealed_beside(&desk, &folder), (1, 10));
+}
+
+#[test]
+fn a_ledger_shorter_than_what_anyone_holds_is_not_whole() {
+    let (folder, desk) = (Folder::new(), Desk::new());
+    let mut signer = created(&folder);
+    assert_eq!(demand_whole(&signer, &[], 0), Ok(()));
+    desk.fill(5);
+    sealed(&desk, &mut signer).unwrap();
+    let seven = Checkpoint::new("log.example/default/0", 7, kernel::ledger::merkle::TreeHash::of_leaf(b"")).unwrap();
+    for (published, committed, lost) in
+        [(vec![], 5, None), (vec![], 4, Some((5, 4))), (vec![&seven], 7, None), (vec![&seven], 6, Some((7, 6)))]
+    {
+        let expected = match lost {
+            Some((published, next)) => {
+                Err(SealFault::Signer(SignerFault::Refused(SignRefusal::Below { published, next })))
+            }
+            None => Ok(()),
+        };
+        assert_eq!(demand_whole(&signer, &published, committed), expected, "{committed}");
+    }
+}
+
+#[test]
+fn why_nothing_was_sealed_is_said() {
+    let away = StoreFault::Unavailable("away".to_owned());
+    let below = SignerFault::Refused(SignRefusal::Below { published: 7, next: 6 });
+    for (fault, expected) in [
+        (SealFault::Store(away.clone()), away.to_string()),
+        (SealFault::Signer(below.clone()), below.to_string()),
+        (SealFault::NoEntry(9), "the sealed ledger has no entry 9".to_owned()),
+    ] {
+        assert_eq!(fault.to_string(), expected);
+    }
 }
 
 /// A commit that is announced and then does not happen must not be in any signed tree.
