@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long it waits for more before it looks again: a checkpoint covers whatever was committed meanwhile.
-const PAUSE: Duration = Duration::from_millis(20);
+/// How long it waits for more before it looks again: a checkpoint covers whatever was committed meanwhile, and each one
+/// reaches the disk by itself, where the writer waits for its own.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A sealer at work.
 pub struct Sealing {
