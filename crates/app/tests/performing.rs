@@ -265,6 +265,21 @@ fn a_signed_intent_is_checked_by_its_public_key_alone_and_claimed_once() {
         site.writkeeper(&arguments).output().unwrap().status.code()
     };
     assert_eq!((check("till-7"), check("till-8")), (Some(0), Some(1)));
+    // Anybody can verify it, without a store; without a key nobody can say whose it is.
+    let verify = |file: &str, key: Option<String>| {
+        let file = site.path(file);
+        let key = key.map(|key| vec!["--key".to_owned(), key]).unwrap_or_default();
+        Command::new(BINARY).args(["verify", &file]).args(key).output().unwrap().status.code()
+    };
+    let other = kernel::ledger::keys::NoteSigner::new("kernel.example", &[8; 32]).unwrap().verifier().to_string();
+    assert_eq!(verify("signed", Some(signer.verifier().to_string())), Some(0));
+    assert_eq!((verify("signed", None), verify("signed", Some(other))), (Some(2), Some(1)));
+    for place in (0..signed.stdout.len()).step_by(7) {
+        let mut changed = signed.stdout.clone();
+        changed[place] ^= 1;
+        std::fs::write(site.path("changed"), &changed).unwrap();
+        assert_eq!(verify("changed", Some(signer.verifier().to_string())), Some(1), "byte {place}");
+    }
     assert!(site.writkeeper(&["intents", "report", &id, "succeeded"]).status().unwrap().success());
     assert_eq!(site.state(&id), "SUCCEEDED");
     site.perform("1s");

@@ -153,7 +153,18 @@ fn a_stranger_with_another_key_is_not_convinced() {
     assert!(said.contains("none of the keys given"), "{said}");
     std::fs::write(desk.path("policy"), format!("log {}\n", key(&desk))).unwrap();
     desk.says("verify l.export --policy policy", 0);
+    std::fs::write(desk.path("nobody"), "# log …\n").unwrap();
+    desk.says("verify l.export --policy nobody", 65);
     desk.says("verify l.export --key nonsense", 64);
+    // Nothing signed is nothing shown, whoever is believed.
+    let export = std::fs::read_to_string(desk.path("l.export")).unwrap();
+    let mut header: Value = serde_json::from_str(export.lines().next().unwrap()).unwrap();
+    header["size"] = Value::from("0");
+    header["logs"][0]["checkpoints"] = Value::Array(Vec::new());
+    let header = kernel::json::Json::parse(header.to_string().as_bytes()).unwrap().to_canonical();
+    std::fs::write(desk.path("hollow"), format!("{header}\n{}\n", kernel::ids::Digest::of(&header))).unwrap();
+    let said = desk.says(&format!("verify hollow --key {}", key(&desk)), 2);
+    assert!(said.contains("nothing here is signed"), "{said}");
     std::fs::write(desk.path("something"), "else").unwrap();
     desk.says("verify something", 65);
 }

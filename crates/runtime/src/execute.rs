@@ -9,6 +9,7 @@ use crate::ports::store::StoreFault;
 use crate::runtime::{Answered, Runtime};
 use kernel::agent::Actor;
 use kernel::change::Act;
+use kernel::finding::Finding;
 use kernel::intent::{IntentRow, IntentState, Observed, provider_key};
 use kernel::json::Json;
 use kernel::outcome::Verdict;
@@ -174,6 +175,12 @@ impl Shared<'_> {
         let Some((name, row)) = self.take_ready()? else { return Ok(false) };
         let came = self.perform(&name, &row);
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+        let came = match came {
+            Ok(came) => came,
+            // Who waits for the end hears why there is none; who serves tries again after a pause.
+            Err(fault) if self.options.once => return Err(fault),
+            Err(_) => return Ok(false),
+        };
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         match came {
             Some(IntentState::Succeeded) => tally.succeeded += 1,
@@ -223,20 +230,36 @@ impl Shared<'_> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned())
     }
 
-    /// Claims, marks, calls, records; the state that came of it, as far as it is known.
-    fn perform(&self, name: &str, row: &IntentRow) -> Option<IntentState> {
-        let running = row.running.as_ref()?;
+    /// Claims and performs; the state that came of it, as far as it is known. A store that takes no claim is a fault.
+    fn perform(&self, name: &str, row: &IntentRow) -> Result<Option<IntentState>, StoreFault> {
+        let Some(running) = &row.running else { return Ok(None) };
         let timeout = running.timeout();
         let lease = self.options.lease.max(longer(timeout));
         let begin = std::time::Instant::now();
         let (intent, worker) = (name.to_owned(), self.options.worker.clone());
         let claim = Act::Claim { intent, worker, lease };
         let claimed = around("execute.claim", || self.runtime.change(Actor::Kernel, claim).wait());
+        if claimed.at.is_none() {
+            let problem = claimed.answer.findings.first().map(Finding::message).unwrap_or_default();
+            return Err(StoreFault::Unavailable(problem));
+        }
+        Ok(self.perform_claimed(name, &claimed, lease, begin))
+    }
+
+    /// Marks, calls, records.
+    fn perform_claimed(
+        &self,
+        name: &str,
+        claimed: &Answered,
+        lease: Duration,
+        begin: std::time::Instant,
+    ) -> Option<IntentState> {
         let epoch = claimed.body.get("epoch").and_then(|epoch| epoch.as_number()?.to_i64());
         let epoch = u64::try_from(epoch.filter(|_| claimed.answer.verdict == Verdict::Accept)?).ok()?;
         // What is performed is what the store holds now, and the kernel compares it with what was accepted.
         let Ok(Some(Row::Intent(row))) = self.runtime.read(Entity::Intent(name.to_owned())) else { return None };
         let running = row.running.as_ref()?;
+        let timeout = running.timeout();
         let executor = self.performers.of(&running.order).ok()?;
         let start = Act::Start { intent: name.to_owned(), epoch, attempt: running.digest() };
         let started = around("execute.mark", || self.runtime.change(Actor::Kernel, start).wait());

@@ -11,6 +11,7 @@ use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use export::Demands;
 use kernel::json::{Json, Object};
 use kernel::ledger::note::Note;
+use single::Beside;
 use sniff::Kind;
 use std::path::Path;
 use trust::Trust;
@@ -28,15 +29,26 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
             checkpoints.push((path.display().to_string(), note.clone()));
         }
     }
-    let has_export = files.iter().any(|(_, kind)| matches!(kind, Kind::Export));
     let demands = Demands { replay: !args.no_replay, reports: args.demand_reports };
+    // What is said about a checkpoint depends on the ledgers beside it.
+    let mut exports = Vec::new();
+    for (path, _) in files.iter().filter(|(_, kind)| matches!(kind, Kind::Export)) {
+        exports.push(export::verify(path, &trust, &checkpoints, demands)?);
+    }
+    let beside = match exports.iter().map(|report| report.outcome).max() {
+        None => Beside::Nothing,
+        Some(Outcome::Damaged) => Beside::DamagedExport,
+        Some(Outcome::Clean | Outcome::Incomplete) => Beside::Export,
+    };
+    let mut exports = exports.into_iter();
     let mut worst = Outcome::Clean;
     for (path, kind) in &files {
         let report = match kind {
-            Kind::Export => export::verify(path, &trust, &checkpoints, demands)?,
+            Kind::Export => exports.next().unwrap_or_else(|| Report::of("exported ledger")),
             Kind::Receipt(bytes) => single::receipt(bytes, &trust),
             Kind::Envelope(json) => single::envelope(json, &trust),
-            Kind::Checkpoint(note) => single::checkpoint(note, &trust, &checkpoints, has_export),
+            Kind::Intent(bytes) => single::intent(bytes, &trust),
+            Kind::Checkpoint(note) => single::checkpoint(note, &trust, &checkpoints, beside),
         };
         worst = worst.max(report.outcome);
         print(path, &report, args.json)?;

@@ -8,9 +8,6 @@ use crate::ledger::keys::{NoteSigner, VerifierKey};
 use crate::ledger::note::Note;
 use crate::time::Instant;
 
-/// The first line keeps a signed intent from being taken for anything else that is signed.
-const HEADING: &str = "writkeeper-intent/v1";
-
 /// Permission for one executor to cause one effect once, not after an instant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SignedIntent {
@@ -27,6 +24,9 @@ pub struct SignedIntent {
 }
 
 impl SignedIntent {
+    /// The first line keeps a signed intent from being taken for anything else that is signed.
+    pub const HEADING: &str = "writkeeper-intent/v1";
+
     /// Signs it; `None` if the text cannot be a note.
     pub fn sign(&self, signer: &NoteSigner) -> Option<String> {
         let json = Json::object([
@@ -36,7 +36,7 @@ impl SignedIntent {
             ("executor", Json::text(self.executor.as_str())),
             ("not_after", Json::text(self.not_after.to_string())),
         ]);
-        let text = format!("{HEADING}\n{}\n", json.to_canonical());
+        let text = format!("{}\n{}\n", SignedIntent::HEADING, json.to_canonical());
         Note::sign(&text, &[signer]).ok().map(|note| note.to_string())
     }
 
@@ -49,10 +49,7 @@ impl SignedIntent {
     ) -> Result<SignedIntent, &'static str> {
         let note = Note::parse(bytes).map_err(|_| "it is no signed note")?;
         note.verify(known).map_err(|_| "no known key has signed it")?;
-        let body = note.text().strip_prefix(HEADING).and_then(|rest| rest.strip_prefix('\n'));
-        let body = body.ok_or("it is signed, but no intent")?;
-        let json = Json::parse_within(body.trim_end_matches('\n').as_bytes(), &Bounds::OWN).ok();
-        let read = json.as_ref().and_then(read).ok_or("it is signed, but cannot be read")?;
+        let read = SignedIntent::stated(&note)?;
         if read.executor != executor {
             return Err("it is for another executor");
         }
@@ -60,6 +57,14 @@ impl SignedIntent {
             return Err("its time is over");
         }
         Ok(read)
+    }
+
+    /// What a note states, whoever signed it.
+    pub fn stated(note: &Note) -> Result<SignedIntent, &'static str> {
+        let body = note.text().strip_prefix(SignedIntent::HEADING).and_then(|rest| rest.strip_prefix('\n'));
+        let body = body.ok_or("it is signed, but no intent")?;
+        let json = Json::parse_within(body.trim_end_matches('\n').as_bytes(), &Bounds::OWN).ok();
+        json.as_ref().and_then(read).ok_or("it is signed, but cannot be read")
     }
 }
 

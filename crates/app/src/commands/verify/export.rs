@@ -52,6 +52,10 @@ pub fn verify(path: &Path, trust: &Trust, beside: &[(String, Note)], demands: De
     if let Err(damage) = beside_export(&export, &seen, beside) {
         return Ok(damaged(report, &damage));
     }
+    if seen.audited.checkpoints == 0 {
+        report.at_least(Outcome::Incomplete);
+        report.line("unsigned", "there is no checkpoint: nothing here is signed");
+    }
     if seen.audited.unsigned > 0 {
         report.at_least(Outcome::Incomplete);
         report.line("unsigned", format!("{} entries behind the last checkpoint", seen.audited.unsigned));
@@ -119,7 +123,9 @@ fn describe(report: &mut Report, seen: &Seen, trust: &Trust) {
         .logs
         .last()
         .map(|log| log.keyring.valid_at(seen.audited.entries - log.from).map(ToString::to_string).collect::<Vec<_>>());
-    report.line("signed by", keys.unwrap_or_default().join(" and "));
+    if audited.checkpoints > 0 {
+        report.line("signed by", keys.unwrap_or_default().join(" and "));
+    }
     if !trust.is_stated() {
         report.line("trust", "the key is the export's own; compare it with the one you know, or give --key");
     }

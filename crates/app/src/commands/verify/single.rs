@@ -4,6 +4,7 @@ use super::trust::Trust;
 use super::{Outcome, Report};
 use kernel::envelope::statement::Proof;
 use kernel::envelope::{Envelope, INTENT_TYPE, PROOF_TYPE, key_text};
+use kernel::intent::SignedIntent;
 use kernel::json::{Bounds, Json};
 use kernel::ledger::checkpoint::Checkpoint;
 use kernel::ledger::note::Note;
@@ -64,7 +65,41 @@ fn decided(report: &mut Report, body: &str) {
     report.put("record", json);
 }
 
-/// A signed intent, or a proposal with its proof.
+/// Permission for an executor elsewhere, as `intents sign` writes it.
+pub fn intent(bytes: &[u8], trust: &Trust) -> Report {
+    let mut report = Report::of("signed intent");
+    let Ok(note) = Note::parse(bytes) else { return report.damaged("it is no signed note") };
+    let stated = match SignedIntent::stated(&note) {
+        Ok(stated) => stated,
+        Err(problem) => return report.damaged(problem),
+    };
+    let id = stated.order.get("id").and_then(Json::as_text).unwrap_or("-");
+    report.line("intent", format!("{id}, epoch {}, for executor {}", stated.epoch, stated.executor));
+    report.line("not after", stated.not_after.to_string());
+    report.put("intent", id);
+    report.put("epoch", stated.epoch);
+    report.put("executor", stated.executor.as_str());
+    report.put("not_after", stated.not_after.to_string());
+    report.put("effect_key", stated.key.as_str());
+    if !trust.is_stated() {
+        // Unlike an export it carries no key, so there is nobody to ask.
+        report.at_least(Outcome::Incomplete);
+        report.line("signed by", "no key is known; give one with --key");
+        report.sum = "it can be read; whose it is was not checked".to_owned();
+        return report;
+    }
+    match trust.signer_of(&note) {
+        Some(key) => report.line("signed by", key),
+        None => return report.damaged("no key that was given has signed it"),
+    }
+    report.sum = match crate::store::now() > stated.not_after {
+        true => "the signature fits; its time is over, so it must not be performed".to_owned(),
+        false => "the signature fits".to_owned(),
+    };
+    report
+}
+
+/// A proposal with its proof.
 pub fn envelope(json: &Json, trust: &Trust) -> Report {
     let report = Report::of("signed envelope");
     let envelope = match Envelope::from_json(json) {
@@ -108,8 +143,20 @@ pub fn envelope(json: &Json, trust: &Trust) -> Report {
     report
 }
 
+/// What was given beside a checkpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beside {
+    /// No ledger.
+    Nothing,
+    /// A ledger that could be compared.
+    Export,
+    /// A ledger that does not verify, perhaps because of the checkpoint.
+    DamagedExport,
+}
+
 /// A checkpoint by itself, or beside others.
-pub fn checkpoint(note: &Note, trust: &Trust, all: &[(String, Note)], has_export: bool) -> Report {
+pub fn checkpoint(note: &Note, trust: &Trust, all: &[(String, Note)], beside: Beside) -> Report {
+    let has_export = beside != Beside::Nothing;
     let mut report = Report::of("checkpoint");
     let Ok(own) = Checkpoint::parse(note.text()) else { return report.damaged("it cannot be read") };
     report.put("size", own.size());
@@ -147,8 +194,12 @@ pub fn checkpoint(note: &Note, trust: &Trust, all: &[(String, Note)], has_export
             );
         }
     }
+    if beside == Beside::DamagedExport {
+        report.at_least(Outcome::Incomplete);
+        report.line("compared", "not to the end: the exported ledger beside it does not verify");
+    }
     report.sum = match report.outcome {
-        Outcome::Clean if has_export => "compared with the exported ledger".to_owned(),
+        Outcome::Clean if beside == Beside::Export => "compared with the exported ledger".to_owned(),
         Outcome::Clean => "the signature fits".to_owned(),
         Outcome::Incomplete | Outcome::Damaged => "not everything could be checked".to_owned(),
     };

@@ -4,6 +4,7 @@ use super::unreadable;
 use crate::files;
 use anyhow::Context as _;
 use kernel::envelope::Envelope;
+use kernel::intent::SignedIntent;
 use kernel::json::{Bounds, Json};
 use kernel::ledger::checkpoint::Checkpoint;
 use kernel::ledger::note::Note;
@@ -21,8 +22,10 @@ pub enum Kind {
     Export,
     /// A receipt.
     Receipt(Vec<u8>),
-    /// A signed intent or proof.
+    /// A proposal with its proof.
     Envelope(Box<Json>),
+    /// A signed intent for an executor elsewhere.
+    Intent(Vec<u8>),
     /// A checkpoint.
     Checkpoint(Note),
 }
@@ -46,6 +49,9 @@ pub fn kind(path: &Path) -> anyhow::Result<Kind> {
     let bytes = files::read(path)?;
     if bytes.starts_with(RECEIPT_FIRST_LINE.as_bytes()) || has("tlog-proof") || has("\nextra ") && has("\nindex ") {
         return Ok(Kind::Receipt(bytes));
+    }
+    if bytes.starts_with(SignedIntent::HEADING.as_bytes()) || has("\"executor\":") && has("\"not_after\":") {
+        return Ok(Kind::Intent(bytes));
     }
     let json = Json::parse_within(&bytes, &Bounds::OWN).ok();
     if let Some(json) = json.filter(Envelope::is_meant) {

@@ -39,6 +39,10 @@ impl Trust {
                     .map_err(|problem| InvalidData(format!("`{}` line {number}: {problem}", path.display())))?;
             }
         }
+        if let Some(path) = args.policy.as_ref().filter(|_| trust.logs.is_empty()) {
+            let problem = "names no log, so nobody would be believed; write `log KEY`";
+            return Err(InvalidData(format!("`{}` {problem}", path.display())).into());
+        }
         if trust.witnesses_min > trust.witnesses.len() {
             let problem = "more witnesses are demanded than are named".to_owned();
             return Err(InvalidData(problem).into());
@@ -75,6 +79,12 @@ impl Trust {
     /// Whether a key was given, as that of a log or by itself.
     pub fn knows(&self, key: &PublicKey) -> bool {
         self.plain.contains(key) || self.logs.iter().any(|log| log.key() == key)
+    }
+
+    /// Which of the keys given has signed a note.
+    pub fn signer_of(&self, note: &Note) -> Option<String> {
+        let signed = self.logs.iter().find(|key| note.verify(std::slice::from_ref(*key)).is_ok());
+        signed.map(ToString::to_string)
     }
 
     /// Verifies a checkpoint by the keys given; without any, by those the file states. Who signed, in words.
