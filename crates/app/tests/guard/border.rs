@@ -155,7 +155,6 @@ const INSIDE: &[&str] = &[
     "python3 -m http.server --help",
     "cargo clippy --fix --allow-dirty",
     "go fmt ./...",
-    "docker run --rm -v {ws}:/w alpine ls",
     "git log --oneline --output-indicator-new=x",
     "cat .claude/settings.json",
     "ls .claude && git status",
