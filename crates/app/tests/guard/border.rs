@@ -112,6 +112,7 @@ const OUTSIDE: &[&str] = &[
 
 /// Ordinary commands that look like them.
 const INSIDE: &[&str] = &[
+    "docker run --rm -v {ws}:/w alpine ls",
     "echo x > der/../x",
     "black .",
     "prettier --write .",

@@ -3,6 +3,7 @@
 use crate::answer::{Capability, Class};
 use crate::call::Call;
 use crate::mark;
+use crate::path::Path;
 use crate::run::wrapped;
 use crate::stream::Stream;
 use crate::walk::{Arg, Walker};
@@ -59,11 +60,7 @@ fn inside(walker: &mut Walker<'_>, call: &Call<'_>, words: &[Arg]) -> Stream {
                     .to_owned();
                 let path = walker.resolve(&source);
                 host_root |= !source.is_empty() && path == "/";
-                !source.is_empty()
-                    && (path == "/"
-                        || path.ends_with("docker.sock")
-                        || path.starts_with("/etc")
-                        || path.starts_with("/root"))
+                !source.is_empty() && is_of_host(&path, walker.view.cwd)
             }
             "--pid" | "--net" | "--network" | "--userns" | "--ipc" | "--uts" => value == "host" && opt.name == "--pid",
             "--cap-add" => {
@@ -86,6 +83,14 @@ fn inside(walker: &mut Walker<'_>, call: &Call<'_>, words: &[Arg]) -> Stream {
     }
     contained(walker, call, command, host_root);
     Stream::Opaque
+}
+
+/// Whether a mounted folder is the machine's own. Work may lie in root's home; what is mounted of it is no more than
+/// the agent has anyway.
+fn is_of_host(path: &str, cwd: &str) -> bool {
+    let is_under = |folder: &str| Path::from_resolved(path).is_under(&Path::from_resolved(folder));
+    let is_work = cwd != "/root" && is_under(cwd);
+    path == "/" || path.ends_with("docker.sock") || is_under("/etc") || is_under("/root") && !is_work
 }
 
 /// The command lives in another file system; a mounted host root makes its deletions ours.
@@ -145,4 +150,28 @@ pub(crate) fn kubectl(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
     }
     Stream::Opaque
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_host;
+
+    #[test]
+    fn work_may_lie_in_the_home_of_root() {
+        for (path, cwd, expected) in [
+            ("/", "/root/work", true),
+            ("/etc", "/etc", true),
+            ("/etcetera", "/srv", false),
+            ("/var/run/docker.sock", "/var/run", true),
+            ("/root", "/root", true),
+            ("/root/.ssh", "/root", true),
+            ("/root/.ssh", "/root/work", true),
+            ("/root/work", "/root/work", false),
+            ("/root/work/src", "/root/work", false),
+            ("/root/works", "/root/work", true),
+            ("/rootfs", "/srv", false),
+        ] {
+            assert_eq!(is_of_host(path, cwd), expected, "{path} from {cwd}");
+        }
+    }
 }
