@@ -15,11 +15,13 @@ pub struct OpenOptions {
     /// Pages of the log at which a commit empties it. Who opens a store that nobody else has open reads the whole log
     /// first, so processes that make one decision keep it short; others take it into the file as they go.
     pub log_emptied_at: Option<u64>,
+    /// Whether the statements of an ordinary decision are prepared at once, for who has something else to do meanwhile.
+    pub is_prepared: bool,
 }
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { wait: QUEUE_WAIT, log_emptied_at: None }
+        OpenOptions { wait: QUEUE_WAIT, log_emptied_at: None, is_prepared: false }
     }
 }
 
@@ -29,6 +31,9 @@ pub fn open_store(location: &str, clock: Arc<dyn Clock>, options: OpenOptions) -
         return Ok(Box::new(MemoryStore::new(clock)));
     }
     let store = SqliteStore::open_waiting(path_of(location)?, clock, options.wait, options.log_emptied_at)?;
+    if options.is_prepared {
+        store.prepare()?;
+    }
     Ok(Box::new(store))
 }
 

@@ -9,6 +9,7 @@ mod key;
 mod load;
 mod log;
 mod packed;
+mod prepared;
 mod queue;
 mod read;
 mod save;
@@ -39,6 +40,9 @@ pub const QUEUE_WAIT: Duration = Duration::from_secs(30);
 
 /// After a commit whose answer was lost the question is asked often, so each time is short.
 const SETTLING_WAIT: Duration = Duration::from_secs(2);
+
+/// One process in so many forgets old writers: for one that decides once it would be a tenth of its work.
+const FORGETTING_EVERY: u8 = 32;
 
 /// A store in a SQLite file.
 pub struct SqliteStore {
@@ -101,6 +105,11 @@ impl SqliteStore {
         })
     }
 
+    /// Prepares what an ordinary decision asks and writes, before there is one.
+    pub fn prepare(&self) -> Result<(), StoreFault> {
+        prepared::prepare(&self.connection)
+    }
+
     /// `PRAGMA synchronous` and `PRAGMA journal_mode` as the connection that writes reads them back.
     pub fn durability(&self) -> Result<(String, String), StoreFault> {
         durability(&self.connection)
@@ -148,7 +157,7 @@ impl Store for SqliteStore {
         save::batch(&transaction, &changes, records, head.size)?;
         save::head(&transaction, head.size.saturating_add(count as u64), at)?;
         save::writer(&transaction, &self.process, batch, head.size)?;
-        if !self.is_known {
+        if !self.is_known && self.process.last().is_some_and(|byte| byte % FORGETTING_EVERY == 0) {
             save::forget_old_writers(&transaction)?;
         }
         if commit_is_doubted("before") {

@@ -5,13 +5,16 @@
 pub mod answer;
 pub mod daemon;
 pub mod facts;
+pub mod foreseen;
 pub mod judge;
 pub mod oracle;
 pub mod place;
 pub mod protected;
 pub mod second_names;
 pub mod session;
+pub mod session_line;
 pub mod spread;
+pub mod switched_off;
 pub mod text_diff;
 pub mod ticket;
 pub mod wiring;

@@ -51,6 +51,8 @@ pub struct Options {
     pub strangers: Option<Arc<Compiled>>,
     /// The agent that will be asked about first, where one is known: its contracts are read before anything else.
     pub first: Option<String>,
+    /// Contracts that were compiled already. Each counts where its digest is in force, and nowhere else.
+    pub known: Vec<Arc<Compiled>>,
     /// Asks validators and judges; without one nobody is asked, and what needs a validator is refused.
     pub advisor: Option<Arc<dyn Advisor>>,
 }
@@ -63,6 +65,7 @@ impl Default for Options {
             wait: Duration::from_secs(60),
             strangers: None,
             first: None,
+            known: Vec::new(),
             advisor: None,
         }
     }
@@ -157,6 +160,7 @@ impl Runtime {
     pub fn start(mut store: Box<dyn Store>, options: Options) -> Result<Runtime, StoreFault> {
         crate::crash::switch_on_wanted_fault();
         let contracts = Contracts::new(store.reader()?, options.strangers.clone())?;
+        options.known.iter().for_each(|contract| contracts.keep(contract));
         if let Some(agent) = &options.first {
             contracts.learn(&options.tenant, agent, &mut |key| store.look(key))?;
         }

@@ -21,8 +21,6 @@ pub mod system;
 pub mod text;
 pub mod wrappers;
 
-use std::sync::LazyLock;
-
 use crate::answer::{Capability, Class};
 use crate::call::Call;
 use crate::names::ByName;
@@ -302,13 +300,13 @@ pub const FAMILIES: &[(&str, &[Program])] = &[
     ("persistence", persistence::PROGRAMS),
 ];
 
-static INDEX: LazyLock<ByName<Program>> = LazyLock::new(|| {
+static PROGRAMS: ByName<Program> = ByName::new(|see| {
     let programs = FAMILIES.iter().flat_map(|(_, programs)| programs.iter());
-    ByName::new(programs.map(|program| (program.names, program)))
+    programs.for_each(|program| see(program.names, program));
 });
 
 fn find(name: &str) -> Option<&'static Program> {
-    INDEX.get(name).next()
+    PROGRAMS.get(name).first().copied()
 }
 
 /// The entry for a program name without its directory.

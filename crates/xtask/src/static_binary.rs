@@ -7,9 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// One file that starts at once: nothing to link, no addresses to correct, randomness asked of the system by its own
-/// call. docs/design/0013-daemon.md says what each of them saves.
+/// call, and random numbers made without asking the processor what it can do, which is slow in a virtual machine.
+/// docs/design/0013-daemon.md says what each of them saves.
 const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static \
-                     --cfg getrandom_backend=\"linux_getrandom\"";
+                     --cfg getrandom_backend=\"linux_getrandom\" --cfg chacha20_backend=\"sse2\"";
+
+/// The allocator looks for no settings when it begins, and does not tidy up what ends with the process.
+const C_FLAGS: &str = "-DMI_NO_GETENV=1 -DMI_SKIP_COLLECT_ON_EXIT=1";
 
 /// Builds it, and says where it is. Without any of the faults that tests bring back.
 pub fn build(root: &Path) -> Result<PathBuf> {
@@ -18,7 +22,7 @@ pub fn build(root: &Path) -> Result<PathBuf> {
     command.args(["build", "--release", "--locked", "--package", "writkeeper", "--target", &target]);
     if target.contains("linux") {
         // With a target named, what runs at build time is built without the flag; procedural macros cannot have it.
-        command.env("RUSTFLAGS", FLAGS);
+        command.env("RUSTFLAGS", FLAGS).env("CFLAGS", C_FLAGS);
     }
     ensure!(process::succeeds(&mut command)?, "the release binary does not build");
     Ok(process::target_folder(root)?.join(target).join("release/writkeeper"))

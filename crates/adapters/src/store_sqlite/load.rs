@@ -19,9 +19,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Keys from which on a look at their range is worth it.
 const RANGE_FROM: usize = 4;
 
+/// Finds where the ledger ends.
+pub(super) const GET_HEAD: &str = "SELECT size, last_instant FROM head";
+
 /// Where the ledger ends.
 pub(super) fn head(connection: &Connection) -> Result<Head, StoreFault> {
-    let mut statement = connection.prepare_cached("SELECT size, last_instant FROM head").map_err(fault)?;
+    let mut statement = connection.prepare_cached(GET_HEAD).map_err(fault)?;
     let (size, last): (i64, Option<i64>) =
         statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(fault)?;
     let size = u64::try_from(size).map_err(|_| StoreFault::Corrupt("the ledger has a negative size".to_owned()))?;
@@ -99,12 +102,14 @@ fn searched(
     put: &mut dyn FnMut(Key, Option<Row>),
 ) -> Result<(), StoreFault> {
     let mut statement = connection.prepare_cached(get(kind)).map_err(fault)?;
-    let mut any = connection.prepare_cached(any(kind)).map_err(fault)?;
     for run in keys.chunk_by(|one, next| is_beside(&one.entity, &next.entity)) {
         let encoded = run.iter().map(|key| key::encode(key)).collect::<Result<Vec<_>, _>>()?;
         // Bytes have an order of their own where some keys are UUIDs and some are not.
         let is_empty = match (encoded.iter().min(), encoded.iter().max()) {
-            (Some(first), Some(last)) if run.len() >= RANGE_FROM => !any.exists((first, last)).map_err(fault)?,
+            (Some(first), Some(last)) if run.len() >= RANGE_FROM => {
+                let mut any = connection.prepare_cached(any(kind)).map_err(fault)?;
+                !any.exists((first, last)).map_err(fault)?
+            }
             _ => false,
         };
         for (key, bytes) in run.iter().zip(&encoded) {
@@ -136,7 +141,7 @@ pub(super) fn one(connection: &Connection, key: &Key) -> Result<Option<Row>, Sto
 }
 
 /// The statement that finds an entity of a kind; a range has no row of its own.
-fn get(kind: Kind) -> &'static str {
+pub(super) fn get(kind: Kind) -> &'static str {
     statements::of(kind).map_or(STORED_ANSWER, |statements| statements.get)
 }
 

@@ -68,11 +68,13 @@ fn rows(connection: &Connection, changes: &[Changed], first: u64) -> Result<(), 
     Ok(())
 }
 
+/// Puts a stored answer at a key.
+pub(super) const PUT_ANSWER: &str = "INSERT INTO idempotency(key, fingerprint, idx) VALUES(?1, ?2, ?3) \
+                    ON CONFLICT(key) DO UPDATE SET fingerprint = excluded.fingerprint, idx = excluded.idx";
+
 /// Answers are kept as a fingerprint and the index of the record that holds them.
 fn answers(connection: &Connection, changes: &[Changed], first: u64) -> Result<(), StoreFault> {
-    const SQL: &str = "INSERT INTO idempotency(key, fingerprint, idx) VALUES(?1, ?2, ?3) \
-                       ON CONFLICT(key) DO UPDATE SET fingerprint = excluded.fingerprint, idx = excluded.idx";
-    let mut statement = connection.prepare_cached(SQL).map_err(fault)?;
+    let mut statement = connection.prepare_cached(PUT_ANSWER).map_err(fault)?;
     let mut rows = Vec::with_capacity(changes.len());
     for changed in changes {
         let Row::Idempotency(stored) = &changed.row else {
@@ -89,10 +91,12 @@ fn answers(connection: &Connection, changes: &[Changed], first: u64) -> Result<(
     Ok(())
 }
 
+/// Appends a record.
+pub(super) const APPEND: &str = "INSERT INTO ledger(idx, leaf, salt, body) VALUES(?1, ?2, ?3, ?4)";
+
 /// Appends records from an index on.
 fn append(connection: &Connection, records: &[(Option<Vec<u8>>, Sealed)], first: u64) -> Result<(), StoreFault> {
-    const SQL: &str = "INSERT INTO ledger(idx, leaf, salt, body) VALUES(?1, ?2, ?3, ?4)";
-    let mut statement = connection.prepare_cached(SQL).map_err(fault)?;
+    let mut statement = connection.prepare_cached(APPEND).map_err(fault)?;
     for (index, (packed, sealed)) in (first..).zip(records) {
         let index = integer(index)?;
         let appended = match packed {
@@ -110,12 +114,19 @@ fn append(connection: &Connection, records: &[(Option<Vec<u8>>, Sealed)], first:
     Ok(())
 }
 
+/// Says where the ledger ends.
+pub(super) const PUT_HEAD: &str = "UPDATE head SET size = ?1, last_instant = ?2";
+
 /// Says where the ledger ends now.
 pub(super) fn head(connection: &Connection, size: u64, last: Instant) -> Result<(), StoreFault> {
-    let mut statement = connection.prepare_cached("UPDATE head SET size = ?1, last_instant = ?2").map_err(fault)?;
+    let mut statement = connection.prepare_cached(PUT_HEAD).map_err(fault)?;
     statement.execute((integer(size)?, last.micros())).map_err(fault)?;
     Ok(())
 }
+
+/// Says which batch a process committed last.
+pub(super) const PUT_WRITER: &str = "INSERT INTO writer(process, batch, first_idx) VALUES(?1, ?2, ?3) \
+                    ON CONFLICT(process) DO UPDATE SET batch = excluded.batch, first_idx = excluded.first_idx";
 
 /// Remembers the batch, so that a commit whose answer was lost can be looked up.
 pub(super) fn writer(
@@ -124,9 +135,7 @@ pub(super) fn writer(
     batch: BatchId,
     first: u64,
 ) -> Result<(), StoreFault> {
-    const SQL: &str = "INSERT INTO writer(process, batch, first_idx) VALUES(?1, ?2, ?3) \
-                       ON CONFLICT(process) DO UPDATE SET batch = excluded.batch, first_idx = excluded.first_idx";
-    let mut statement = connection.prepare_cached(SQL).map_err(fault)?;
+    let mut statement = connection.prepare_cached(PUT_WRITER).map_err(fault)?;
     statement.execute((process, batch.0.to_be_bytes(), integer(first)?)).map_err(fault)?;
     Ok(())
 }

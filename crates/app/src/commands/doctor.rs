@@ -4,6 +4,7 @@ use crate::cli::guard::DoctorArgs;
 use crate::exit::Exit;
 use crate::guard::daemon::{Place, client, start};
 use crate::guard::place::{self, FOLDER, Guard};
+use crate::guard::switched_off;
 use crate::guard::wiring::{self, Source};
 use crate::hooks::{Event, Host};
 use crate::store;
@@ -128,6 +129,9 @@ fn look(
     let mut found = Found { host, file, problems, notes, wired: entries.len(), mode: None, millis: None, live: None };
     found.mode = contract(&mut found, guard);
     wires(&mut found, guard, entries);
+    for file in switched_off::in_files(host, workspace) {
+        found.problems.push(format!("hooks are switched off in `{}`: nothing of this runs", file.display()));
+    }
     let pre_tool = wiring::moments(host).iter().find(|(_, event)| *event == Event::PreTool).map(|(name, _)| *name);
     let command = entries.iter().find(|(moment, _)| Some(moment.as_str()) == pre_tool).map(|(_, command)| command);
     if let Some(command) = command {

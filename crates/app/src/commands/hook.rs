@@ -5,12 +5,14 @@ use crate::exit::Exit;
 use crate::guard::answer::{INPUT_BYTES_MAX, Known, Question, lock};
 use crate::guard::daemon::client::{self, Asked};
 use crate::guard::daemon::start;
-use crate::guard::judge;
 use crate::guard::place::Guard;
 use crate::guard::ticket::Ticket;
+use crate::guard::{foreseen, judge};
 use crate::hooks::{Event, Host, Printed};
 use clap::ValueEnum;
+use kernel::evaluator::Compiled;
 use runtime::Runtime;
+use runtime::ports::store::Store;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::cell::RefCell;
@@ -18,11 +20,15 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// After this nobody is waited for any more; the command line of the host gives up a little later.
 const PATIENCE: Duration = Duration::from_secs(8);
+
+/// Why there is no judgement when the time is over.
+const LATE: &str = "the store did not answer in time";
 
 /// What hosts type, read without the parser that knows every command; anything else is for that parser.
 pub fn typed(words: &[OsString]) -> Option<HookArgs> {
@@ -78,10 +84,8 @@ pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
         }
     }
     // Reading and asking end by themselves; what comes now may wait for a lock or a disk.
-    if args.event != Event::Stop {
-        watch(args, ticket.clone(), known.clone(), until);
-    }
-    let said = directly(args, &sent, &ticket, &known);
+    let store = beside(args, ticket.clone(), known.clone(), until);
+    let said = directly(args, &sent, &ticket, &known, (&store, until));
     if let Some(guard) = unserved {
         start::on_demand(&guard);
     }
@@ -92,13 +96,31 @@ fn question<'a>(args: &'a HookArgs, sent: &'a [u8], ticket: &'a Ticket) -> Quest
     Question { host: args.host, event: args.event, framed: args.framed, guard: args.guard.as_deref(), sent, ticket }
 }
 
-/// Judges without a daemon.
-fn directly(args: &HookArgs, sent: &[u8], ticket: &Ticket, known: &Arc<Mutex<Known>>) -> anyhow::Result<Exit> {
+/// Judges without a daemon. The store is opened by a second thread while the call is looked at and the contract read.
+fn directly(
+    args: &HookArgs,
+    sent: &[u8],
+    ticket: &Ticket,
+    known: &Arc<Mutex<Known>>,
+    (store, until): (&Receiver<Opened>, Instant),
+) -> anyhow::Result<Exit> {
     let question = question(args, sent, ticket);
     let opened: RefCell<Option<Arc<Runtime>>> = RefCell::default();
+    let outdated: RefCell<Option<(Guard, Arc<Compiled>)>> = RefCell::default();
     let open = |guard: &Guard| {
-        let runtime = judge::start(guard, args.host)?;
+        let foreseen = foreseen::read(guard, args.host);
+        let store = match store.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(opened) => opened,
+            Err(RecvTimeoutError::Timeout) => Err(LATE.to_owned()),
+            Err(RecvTimeoutError::Disconnected) => judge::open(guard),
+        }?;
+        let runtime = judge::start(store, args.host, foreseen.clone())?;
         *opened.borrow_mut() = Some(runtime.clone());
+        let line = runtime.line(args.host.word()).map_err(|fault| fault.to_string())?;
+        let is_own = line.contract.contract.agent == args.host.word();
+        if is_own && foreseen.is_none_or(|foreseen| foreseen.digest != line.contract.digest) {
+            *outdated.borrow_mut() = Some((guard.clone(), line.contract));
+        }
         Ok(runtime)
     };
     let judged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| question.judge(known, &open)));
@@ -117,7 +139,11 @@ fn directly(args: &HookArgs, sent: &[u8], ticket: &Ticket, known: &Arc<Mutex<Kno
         return Ok(Exit::Fine);
     }
     known.answered = true;
-    print(&printed)
+    let exit = print(&printed);
+    if let Some((guard, contract)) = outdated.take() {
+        foreseen::keep(&guard, args.host, &contract);
+    }
+    exit
 }
 
 fn complain(args: &HookArgs, problem: &str) {
@@ -154,10 +180,25 @@ fn wait_for(input: &impl AsFd, until: Instant) -> io::Result<()> {
     }
 }
 
-/// Answers in time, whatever the rest waits for: a lock somebody else holds, a disk that does not come back.
-fn watch(args: &HookArgs, ticket: Ticket, known: Arc<Mutex<Known>>, until: Instant) {
+/// A store, or why there is none.
+type Opened = Result<Box<dyn Store>, String>;
+
+/// What a second thread does: it opens the store, and then sees to it that the host hears an answer in time, whatever
+/// else is waited for: a lock somebody else holds, a disk that does not come back. Until the store is open, whoever
+/// waits for it does that. Without a second thread the command line of the host still gives up in time.
+fn beside(args: &HookArgs, ticket: Ticket, known: Arc<Mutex<Known>>, until: Instant) -> Receiver<Opened> {
+    let (say, heard) = sync_channel(1);
     let (host, event, framed) = (args.host, args.event, args.framed);
-    let watching = move || {
+    let guard = args.guard.as_deref().map(Guard::at);
+    let work = move || {
+        if let Some(guard) = guard {
+            let _ = say.send(judge::open(&guard));
+        }
+        drop(say);
+        // A check before stopping takes as long as it takes.
+        if event == Event::Stop {
+            return;
+        }
         std::thread::sleep(until.saturating_duration_since(Instant::now()));
         let mut known = lock(&known);
         if known.answered {
@@ -165,11 +206,11 @@ fn watch(args: &HookArgs, ticket: Ticket, known: Arc<Mutex<Known>>, until: Insta
         }
         known.answered = true;
         let question = Question { host, event, framed, guard: None, sent: &[], ticket: &ticket };
-        let _ = print(&question.unjudged(&known, "the store did not answer in time"));
+        let _ = print(&question.unjudged(&known, LATE));
         std::process::exit(0);
     };
-    // Without the watch the command line of the host still gives up in time.
-    let _ = std::thread::Builder::new().name("watch".to_owned()).spawn(watching);
+    let _ = std::thread::Builder::new().name("beside".to_owned()).spawn(work);
+    heard
 }
 
 fn print(printed: &Printed) -> anyhow::Result<Exit> {

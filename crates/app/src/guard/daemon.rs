@@ -8,6 +8,7 @@ pub mod frame;
 pub mod peer;
 pub mod server;
 pub mod start;
+mod turns;
 
 use super::place::Guard;
 use std::fs::{DirBuilder, File, Permissions, TryLockError};

@@ -30,6 +30,7 @@ use kernel::stored::Kind;
 use kernel::time::Instant;
 use kernel::world::{Entity, Row};
 use runtime::ports::advisor::Advisor as _;
+use runtime::ports::store::Store;
 use runtime::{Answered, Arrival, Minted, Options, PersonAnswer, Runtime};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -67,27 +68,36 @@ pub struct Desk<'a> {
 const LOG_PAGES_MAX: u64 = 64;
 
 /// Opens a guard's store for one hook.
-pub fn start(guard: &Guard, host: Host) -> Result<Arc<Runtime>, String> {
-    start_with(
-        guard,
-        Some(host.word().to_owned()),
-        OpenOptions { wait: STORE_WAIT, log_emptied_at: Some(LOG_PAGES_MAX) },
-    )
+pub fn open(guard: &Guard) -> Result<Box<dyn Store>, String> {
+    let options = OpenOptions { wait: STORE_WAIT, log_emptied_at: Some(LOG_PAGES_MAX), is_prepared: true };
+    open_with(guard, options)
 }
 
-/// Opens a guard's store for the daemon.
+/// Starts a runtime for one hook; what is known of its contract need not be read again.
+pub fn start(store: Box<dyn Store>, host: Host, known: Option<Arc<Compiled>>) -> Result<Arc<Runtime>, String> {
+    start_with(store, Some(host.word().to_owned()), known)
+}
+
+/// Starts a runtime on a guard's store for the daemon.
 pub fn start_resident(guard: &Guard) -> Result<Arc<Runtime>, String> {
-    start_with(guard, None, OpenOptions { wait: STORE_WAIT, ..OpenOptions::default() })
+    start_with(open_with(guard, OpenOptions { wait: STORE_WAIT, ..OpenOptions::default() })?, None, None)
 }
 
-fn start_with(guard: &Guard, first: Option<String>, options: OpenOptions) -> Result<Arc<Runtime>, String> {
+fn open_with(guard: &Guard, options: OpenOptions) -> Result<Box<dyn Store>, String> {
     let path = guard.store();
     if !path.is_file() {
         return Err(format!("there is no store at `{}`", path.display()));
     }
-    let store =
-        open_store(&path.to_string_lossy(), Arc::new(SystemClock), options).map_err(|fault| fault.to_string())?;
-    let options = Options { wait: WAIT, first, advisor: Some(Arc::new(PluginAdvisor)), ..Options::default() };
+    open_store(&path.to_string_lossy(), Arc::new(SystemClock), options).map_err(|fault| fault.to_string())
+}
+
+fn start_with(
+    store: Box<dyn Store>,
+    first: Option<String>,
+    known: Option<Arc<Compiled>>,
+) -> Result<Arc<Runtime>, String> {
+    let (advisor, known) = (Some(Arc::new(PluginAdvisor) as _), known.into_iter().collect());
+    let options = Options { wait: WAIT, first, known, advisor, ..Options::default() };
     Runtime::start(store, options).map(Arc::new).map_err(|fault| fault.to_string())
 }
 

@@ -18,6 +18,8 @@ const OF_HOSTS: &[&str] = &[
     ".qwen",
     ".copilot",
     ".github/hooks",
+    // Switches in there turn hooks off.
+    ".github/copilot",
     ".config/github-copilot",
     ".mcp.json",
     place::FOLDER,
@@ -47,6 +49,8 @@ const CONFIGURATION: &[&str] = &[
     ".gemini/settings.json",
     ".qwen/settings.json",
     ".github/hooks/writkeeper.json",
+    ".github/copilot/settings.json",
+    ".github/copilot/settings.local.json",
     ".mcp.json",
 ];
 
@@ -84,7 +88,7 @@ impl Protected {
         let bases = std::iter::once(workspace.to_path_buf()).chain(place::home().map(|home| place::canonical(&home)));
         for base in bases {
             for name in OF_HOSTS {
-                protected.protect(&base.join(name));
+                protected.protect_in(&base, Path::new(name));
             }
             protected.scratch.extend(SCRATCH.iter().map(|name| components(&base.join(name))));
             protected.files.extend(CONFIGURATION.iter().map(|name| base.join(name)));
@@ -100,6 +104,15 @@ impl Protected {
             protected.files.push(binary);
         }
         protected
+    }
+
+    /// A path in a folder that is known without links: most of these are no links either, or are not there.
+    fn protect_in(&mut self, base: &Path, name: &Path) {
+        let is_link = |part: &Path| base.join(part).symlink_metadata().is_ok_and(|found| found.is_symlink());
+        if name.ancestors().filter(|part| !part.as_os_str().is_empty()).any(is_link) {
+            return self.protect(&base.join(name));
+        }
+        self.entries.push(components(&base.join(name)));
     }
 
     /// The path itself, and where it leads if it is a link.
@@ -234,6 +247,8 @@ mod tests {
         check("/w", Meets::Above);
         check("/w/app/*", Meets::Not);
         check("/w/app/.github/hooks/x.json", Meets::Is);
+        check("/w/app/.github/copilot/settings.local.json", Meets::Is);
+        check("/w/app/.github/workflows/ci.yml", Meets::Not);
         check("/w/app/.github/workflows/ci.yml", Meets::Not);
         check("/w/app/.claude/plans/a.md", Meets::Not);
         check("/w/app/src/main.rs", Meets::Not);

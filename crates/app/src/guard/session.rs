@@ -3,6 +3,7 @@
 //! The ledger is the truth; this file only saves searching it. What it loses is a detector's silence.
 
 use super::place::Guard;
+use super::session_line::{self, Line};
 use kernel::detectors::{
     Signal, Thresholds, breaker, dangling_intent, efficiency, noop_streak, precursor, productivity, stall,
 };
@@ -16,14 +17,11 @@ use std::path::PathBuf;
 /// How much of the end of a session is looked at.
 const LOOKED_AT_BYTES: u64 = 64 * 1024;
 
-/// Lines between two of one call: a second answer comes within seconds.
-const REPEATED_WITHIN: usize = 64;
-
 /// The memory of one session.
 #[derive(Debug)]
 pub struct Session {
     path: PathBuf,
-    lines: Vec<Json>,
+    lines: Vec<Line>,
     thresholds: Thresholds,
     /// Names the call that is being judged, whoever judges it.
     ticket: String,
@@ -91,9 +89,6 @@ impl Session {
 
     /// Once for each call, also if a daemon was asked about it before.
     fn remember(&mut self, line: Json) {
-        if self.lines.iter().any(|known| kind(known) == kind(&line) && ticket(known) == Some(&self.ticket)) {
-            return;
-        }
         let line = match line {
             Json::Object(mut members) => {
                 members.insert("ticket".to_owned(), Json::text(self.ticket.as_str()));
@@ -101,47 +96,48 @@ impl Session {
             }
             other @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_)) => other,
         };
+        let line = Line::new(line.to_canonical());
+        if self.lines.iter().any(|known| known.says_the_same_moment(&line)) {
+            return;
+        }
         self.append(&line);
         self.lines.push(line);
     }
 
     /// The latest call with this id, or with these arguments where hosts give no ids.
     pub fn find(&self, id: Option<&str>, arguments: &str) -> Option<Open> {
-        let text = |line: &Json, key: &str| line.get(key).and_then(Json::as_text).map(str::to_owned);
-        let fits = |line: &&Json| match id {
-            Some(id) => text(line, "id").as_deref() == Some(id),
-            None => text(line, "arguments").as_deref() == Some(arguments),
+        let fits = |line: &&Line| match id {
+            Some(id) => line.text("id").as_deref() == Some(id),
+            None => line.text("arguments").as_deref() == Some(arguments),
         };
-        let mut calls = self.lines.iter().rev().filter(|line| kind(line) == "call");
+        let text = |line: &Line, key: &str| line.text(key).map(|text| text.into_owned());
+        let mut calls = self.lines.iter().rev().filter(|line| line.kind() == "call");
         calls.find(fits).map(|line| Open { intent: text(line, "intent"), asked: text(line, "asked") })
     }
 
     /// Stops refused since a person last typed something.
     pub fn stops_refused(&self) -> u64 {
-        let since = self.lines.iter().rev().take_while(|line| kind(line) != "prompt");
-        since.filter(|line| kind(line) == "stop-refused").count() as u64
+        let since = self.lines.iter().rev().take_while(|line| line.kind() != "prompt");
+        since.filter(|line| line.kind() == "stop-refused").count() as u64
     }
 
     /// The same call with the same result again and again, as far as this call goes on with it.
     pub fn stall(&self, tool: &str, arguments: &str) -> Signal {
-        let mut steps = self.steps();
-        let repeats =
-            steps.last().is_some_and(|last| last.tool == tool && Some(last.arguments) == Digest::parse(arguments));
-        if !repeats {
-            steps.clear();
-        }
+        let last = self.results().filter_map(step).next_back();
+        let repeats = last.is_some_and(|last| last.tool == tool && Some(last.arguments) == Digest::parse(arguments));
+        let steps = if repeats { self.results().filter_map(step).collect() } else { Vec::new() };
         let seen = kernel::detectors::Seen { stall: stall::Evidence { steps }, ..Default::default() };
         self.signal("stall", &seen)
     }
 
     /// Failures in a row and in all.
     pub fn breaker(&self) -> Signal {
-        let fold = |counts: breaker::Evidence, line: &Json| match line.get("failed").and_then(Json::as_bool) {
+        let fold = |counts: breaker::Evidence, line: &Line| match line.flag("failed") {
             Some(true) => counts.failed(),
             Some(false) => counts.succeeded(),
             None => counts,
         };
-        let evidence = self.lines.iter().fold(breaker::Evidence::default(), fold);
+        let evidence = self.results().fold(breaker::Evidence::default(), fold);
         self.signal("breaker", &kernel::detectors::Seen { breaker: evidence, ..Default::default() })
     }
 
@@ -150,8 +146,8 @@ impl Session {
         let mut noop_turns = 0;
         let mut moved = false;
         for line in &self.lines {
-            match kind(line) {
-                "result" => moved |= line.get("effect").and_then(Json::as_bool) == Some(true),
+            match line.kind() {
+                "result" => moved |= line.flag("effect") == Some(true),
                 "stop-refused" => {
                     noop_turns = if moved { 0 } else { noop_turns + 1 };
                     moved = false;
@@ -165,15 +161,15 @@ impl Session {
 
     /// Whether a lookup is missing before this change.
     pub fn precursor(&self, tool: &str, is_mutating: bool) -> Signal {
-        let prior = |line: &Json| {
-            let ended = match line.get("failed").and_then(Json::as_bool) {
+        let prior = |line: &Line| {
+            let ended = match line.flag("failed") {
                 Some(true) => precursor::Ended::Failed,
                 Some(false) => precursor::Ended::Succeeded,
                 None => precursor::Ended::Unknown,
             };
-            Some(precursor::Prior { tool: line.get("tool").and_then(Json::as_text)?.to_owned(), ended })
+            Some(precursor::Prior { tool: line.text("tool")?.into_owned(), ended })
         };
-        let prior = self.lines.iter().filter(|line| kind(line) == "result").filter_map(prior).collect();
+        let prior = self.results().filter_map(prior).collect();
         let evidence = precursor::Evidence { tool: tool.to_owned(), is_mutating, prior };
         self.signal("precursor", &kernel::detectors::Seen { precursor: evidence, ..Default::default() })
     }
@@ -182,10 +178,9 @@ impl Session {
     /// that was not there before are work, and four bytes of any result count as a token.
     pub fn yields(&self) -> [Signal; 2] {
         let (mut known, mut deltas, mut bytes) = (BTreeSet::new(), Vec::new(), 0_u64);
-        for line in self.lines.iter().filter(|line| kind(line) == "result") {
-            let length = line.get("bytes").and_then(Json::as_number).and_then(|number| number.to_i64());
-            let length = length.and_then(|length| u64::try_from(length).ok()).unwrap_or(0);
-            let is_new = line.get("result").and_then(Json::as_text).is_some_and(|digest| known.insert(digest));
+        for line in self.results() {
+            let length = line.count("bytes").unwrap_or(0);
+            let is_new = line.text("result").is_some_and(|digest| known.insert(digest));
             deltas.push(if is_new { length } else { 0 });
             bytes = bytes.saturating_add(length);
         }
@@ -211,52 +206,47 @@ impl Session {
         detector.map_or(quiet, |detector| (detector.judge)(seen, &self.thresholds))
     }
 
-    fn steps(&self) -> Vec<stall::Step> {
-        let digest = |line: &Json, key: &str| line.get(key).and_then(Json::as_text).and_then(Digest::parse);
-        let step = |line: &Json| {
-            let tool = line.get("tool").and_then(Json::as_text)?.to_owned();
-            Some(stall::Step { tool, arguments: digest(line, "arguments")?, result: digest(line, "result") })
-        };
-        self.lines.iter().filter(|line| kind(line) == "result").filter_map(step).collect()
+    fn results(&self) -> impl DoubleEndedIterator<Item = &Line> {
+        self.lines.iter().filter(|line| line.kind() == "result")
     }
 
     /// Written without waiting for the disk: what is lost here is lost only for detectors.
-    fn append(&self, line: &Json) {
-        if let Some(folder) = self.path.parent() {
-            let _ = std::fs::create_dir_all(folder);
-        }
-        let file = OpenOptions::new().create(true).append(true).open(&self.path);
+    fn append(&self, line: &Line) {
+        let open = || OpenOptions::new().create(true).append(true).open(&self.path);
+        let file = open().or_else(|_| {
+            if let Some(folder) = self.path.parent() {
+                std::fs::create_dir_all(folder)?;
+            }
+            open()
+        });
         if let Ok(mut file) = file {
-            let _ = file.write_all(format!("{}\n", line.to_canonical()).as_bytes());
+            let _ = file.write_all(format!("{}\n", line.as_text()).as_bytes());
         }
     }
 }
 
-fn kind(line: &Json) -> &str {
-    line.get("is").and_then(Json::as_text).unwrap_or_default()
-}
-
-fn ticket(line: &Json) -> Option<&str> {
-    line.get("ticket").and_then(Json::as_text)
+fn step(line: &Line) -> Option<stall::Step> {
+    let digest = |key: &str| line.text(key).and_then(|text| Digest::parse(&text));
+    let tool = line.text("tool")?.into_owned();
+    Some(stall::Step { tool, arguments: digest("arguments")?, result: digest("result") })
 }
 
 /// The last lines that are whole.
-fn tail(path: &std::path::Path) -> std::io::Result<Vec<Json>> {
+fn tail(path: &std::path::Path) -> std::io::Result<Vec<Line>> {
     let mut file = std::fs::File::open(path)?;
     let size = file.metadata()?.len();
     let start = size.saturating_sub(LOOKED_AT_BYTES);
     file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(size - start).unwrap_or_default() + 1);
     file.take(LOOKED_AT_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
     let cut = usize::from(start > 0);
-    let mut lines: Vec<Json> = Vec::new();
-    for line in text.lines().skip(cut).filter_map(|line| Json::parse(line.as_bytes()).ok()) {
-        // Two who judged one call at the same time both wrote it down.
-        let again =
-            |known: &Json| ticket(known).is_some() && ticket(known) == ticket(&line) && kind(known) == kind(&line);
-        if !lines.iter().rev().take(REPEATED_WITHIN).any(again) {
-            lines.push(line);
+    // Two who judged one call at the same time both wrote it down.
+    let mut moments = BTreeSet::new();
+    let mut lines = Vec::new();
+    for line in text.lines().skip(cut) {
+        if session_line::moment(line).is_none_or(|moment| moments.insert(moment)) {
+            lines.push(Line::new(line.to_owned()));
         }
     }
     Ok(lines)

@@ -1,6 +1,7 @@
 //! Whatever breaks, nothing with an effect runs.
 
 use crate::site::{HOSTS, Site, Told, text, told};
+use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 
 /// The moment before a command, as each host names it.
@@ -177,4 +178,28 @@ fn observing_stops_nothing_even_when_it_breaks() {
     assert!(report.contains("would have stopped 6"), "{report}");
     std::fs::remove_file(site.binary()).unwrap();
     check(&site, "observed, missing", "rm -rf /", true);
+}
+
+#[test]
+fn a_contract_kept_beside_the_store_counts_only_by_its_digest() {
+    let site = Site::guarding(&["claude-code"]);
+    assert_eq!(site.shell("echo x > src/b.py"), Told::Runs);
+    let file = site.guard().join("guard.db-claude-code.json");
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let mut observing: Value = serde_json::from_str(&kept).unwrap();
+    observing["mode"] = json!("observe");
+    let mut free: Value = serde_json::from_str(&kept).unwrap();
+    for action in free["actions"].as_object_mut().unwrap().values_mut() {
+        for rules in ["refuse", "ask", "allow", "limits"] {
+            action.as_object_mut().unwrap().remove(rules);
+        }
+    }
+    for other in [observing.to_string(), free.to_string(), "{}".to_owned(), String::new(), "x".repeat(5_000_000)] {
+        std::fs::write(&file, &other).unwrap();
+        let said = site.shell("rm -rf /");
+        assert!(matches!(said, Told::Blocked(_)), "{said:?}");
+        // Whoever judged by the contract in force keeps it for the next one.
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), kept);
+        assert_eq!(site.shell("echo x > src/b.py"), Told::Runs);
+    }
 }

@@ -94,6 +94,30 @@ fn the_doctor_names_drift() {
 }
 
 #[test]
+fn the_doctor_names_hooks_that_are_switched_off() {
+    let site = Site::guarding(&["claude-code", "codex", "qwen", "copilot"]);
+    site.says(&["doctor"], 0);
+    let whole = std::fs::read_to_string(site.configuration("codex")).unwrap();
+    for (host, name, text) in [
+        ("claude-code", ".claude/settings.local.json", r#"{"disableAllHooks": true}"#.to_owned()),
+        ("copilot", ".github/copilot/settings.json", r#"{"disableAllHooks": true}"#.to_owned()),
+        ("codex", ".codex/config.toml", whole.replace("hooks = true", "hooks = false")),
+    ] {
+        let file = site.workspace().join(name);
+        let before = std::fs::read_to_string(&file).ok();
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, text).unwrap();
+        let said = site.says(&["doctor"], 1);
+        assert!(said.contains("hooks are switched off in") && said.contains(name), "{host}: {said}");
+        match before {
+            Some(before) => std::fs::write(&file, before).unwrap(),
+            None => std::fs::remove_file(&file).unwrap(),
+        }
+    }
+    site.says(&["doctor"], 0);
+}
+
+#[test]
 fn nothing_guarded_is_said_plainly() {
     let site = Site::bare();
     let said = site.says(&["doctor"], 0);

@@ -60,6 +60,8 @@ const COMMANDS: &[&str] = &[
     "echo '{}' > ~/.claude/settings.json",
     "sed -i s/true/false/ .codex/config.toml",
     "rm .github/hooks/writkeeper.json",
+    "mkdir -p .github/copilot && echo '{\"disableAllHooks\":true}' > .github/copilot/settings.json",
+    "cp off.json .github/copilot/settings.local.json",
     "printf 'x' > .CLAUDE/settings.json",
     "writkeeper init --host claude-code --undo",
     "{bin} init --host claude-code --observe",

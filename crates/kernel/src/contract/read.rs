@@ -56,6 +56,15 @@ pub fn read(node: &Node) -> Result<Reading, Vec<Diagnostic>> {
     Ok(Reading { contract, tests, warnings, inert: report.inert })
 }
 
+/// Reads a contract again that was read before and written in the full form by us. Nothing in it is short, and what is
+/// wrong or doubtful about it was said then; a key that cannot be read makes it no contract.
+pub fn read_again(node: &Node) -> Option<Contract> {
+    let mut report = Report::default();
+    let fields = Spot::root(node).fields(&keys::CONTRACT, &mut report)?;
+    let contract = contract(&fields, &mut report);
+    report.errors.is_empty().then_some(contract)
+}
+
 /// An action that could not be read says nothing reliable about itself, so what follows from it is left out.
 fn add_without_echo(found: Vec<Diagnostic>, root: &Node, errors: &mut Vec<Diagnostic>) {
     let broken: Vec<String> = errors.iter().map(|error| holder(&error.path)).collect();

@@ -25,7 +25,7 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     };
     for path in paths(facts.request.param(param)) {
         match Region::from_text(path) {
-            Ok(region) => findings_of(facts, book, region, param, findings),
+            Ok(region) => findings_of(facts, book, (path, region), param, findings),
             // Where it lies is not known, so it may lie in what somebody holds.
             Err(_) => {
                 let other = book.leases().find(|lease| !lease.is_expired(facts.at) && !is_own(facts, lease));
@@ -53,7 +53,14 @@ fn is_own(facts: &Facts<'_>, lease: &Lease) -> bool {
     holder == facts.flow_id || holder == facts.request.proposal.agent
 }
 
-fn findings_of(facts: &Facts<'_>, book: &LeaseBook, region: Region, param: &str, findings: &mut Findings) {
+/// A path is named as the agent wrote it; the region it lies in is written without case.
+fn findings_of(
+    facts: &Facts<'_>,
+    book: &LeaseBook,
+    (path, region): (&str, Region),
+    param: &str,
+    findings: &mut Findings,
+) {
     let Ok(holder) = Party::parse(facts.flow_id) else { return };
     // Writing disturbs those who share a region as much as the one who has it alone.
     let Ok(request) = Request::new(holder, Mode::Exclusive, [region.clone()], TTL_MIN) else { return };
@@ -67,7 +74,7 @@ fn findings_of(facts: &Facts<'_>, book: &LeaseBook, region: Region, param: &str,
         }
     };
     for lease in named.into_iter().filter(|lease| !is_own(facts, lease)).take(HOLDERS_SHOWN_MAX) {
-        let finding = told(Finding::reject(Gate::Leases, Reason::RegionLeased), lease, &region.to_text());
+        let finding = told(Finding::reject(Gate::Leases, Reason::RegionLeased), lease, path);
         findings.push(finding.field(param));
     }
 }

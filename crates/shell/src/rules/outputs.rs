@@ -1,7 +1,5 @@
 //! Where programs write: one row says how a program names it. A program that writes in two ways has two rows.
 
-use std::sync::LazyLock;
-
 use super::Style;
 use crate::names::ByName;
 
@@ -296,17 +294,16 @@ pub(crate) const OUTPUTS: &[Output] = &[
     row("kubectl oc").verbs("cp").operands(Written::At(1)),
 ];
 
-static INDEX: LazyLock<ByName<Output>> =
-    LazyLock::new(|| ByName::new(OUTPUTS.iter().map(|output| (output.names, output))));
+static BY_NAME: ByName<Output> = ByName::new(|see| OUTPUTS.iter().for_each(|output| see(output.names, output)));
 
 /// The rows of a program by its name without directory and version.
 pub(crate) fn rows(name: &str) -> Vec<&'static Output> {
-    let found: Vec<_> = INDEX.get(name).collect();
+    let found = BY_NAME.get(name);
     if !found.is_empty() {
         return found;
     }
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
-    INDEX.get(stem).collect()
+    if stem.len() < name.len() { BY_NAME.get(stem) } else { found }
 }
 
 #[cfg(test)]

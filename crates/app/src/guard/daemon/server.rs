@@ -1,6 +1,7 @@
 //! The daemon: one runtime for all hooks of a guard, so that calls at the same time share a commit.
 
 use super::client::Surroundings;
+use super::turns::Turns;
 use super::{Address, Place, frame, peer};
 use crate::guard::answer::{Known, Question, lock};
 use crate::guard::judge::start_resident;
@@ -79,6 +80,7 @@ struct Shared {
     called: AtomicU64,
     replaced: AtomicBool,
     wake: UnixStream,
+    turns: Turns,
 }
 
 /// A daemon that holds its guard and has not begun to serve.
@@ -123,6 +125,7 @@ impl Daemon {
             called: AtomicU64::new(0),
             replaced: AtomicBool::new(false),
             wake,
+            turns: Turns::default(),
         };
         Ok(Daemon { shared: Arc::new(shared), place, listener, woken, _lock: lock })
     }
@@ -224,7 +227,10 @@ fn identities(guard: &Guard) -> [Option<(u64, u64)>; 2] {
 impl Shared {
     fn accept(&self, listener: &UnixListener) {
         loop {
-            let Ok((mut stream, _)) = listener.accept() else {
+            self.turns.wait();
+            let accepted = listener.accept();
+            self.turns.pass();
+            let Ok((mut stream, _)) = accepted else {
                 // Out of descriptors, mostly: somebody will close one.
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
@@ -284,7 +290,8 @@ impl Shared {
         };
         let surroundings = Surroundings([home.clone(), temporary.clone(), binary.clone()]);
         let folder = Path::new(OsStr::from_bytes(guard));
-        if surroundings != self.surroundings || place::canonical(folder) != place::canonical(&self.guard.folder) {
+        let is_here = || place::canonical(folder) == place::canonical(&self.guard.folder);
+        if surroundings != self.surroundings || folder != self.guard.folder && !is_here() {
             return Err("the hook runs in other surroundings".to_owned());
         }
         let ticket = ticket(id, at)?;

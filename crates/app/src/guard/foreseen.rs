@@ -1,0 +1,66 @@
+//! The contract a hook will probably judge by, kept beside the store, so that a hook without a daemon reads it while the
+//! store is being opened.
+//!
+//! It counts only if its digest is the one in force, which the store says. Whatever else lies in the file is not used.
+
+use super::place::Guard;
+use crate::hooks::Host;
+use kernel::evaluator::Compiled;
+use kernel::ids::Digest;
+use kernel::json::{Bounds, Json};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A longer file is none of ours.
+const BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// Beside the store and named like it, as everything that belongs to it.
+fn path(guard: &Guard, host: Host) -> PathBuf {
+    guard.folder.join(format!("guard.db-{}.json", host.word()))
+}
+
+/// The contract that was in force the last time.
+pub fn read(guard: &Guard, host: Host) -> Option<Arc<Compiled>> {
+    let path = path(guard, host);
+    let found = std::fs::metadata(&path).ok().filter(|found| found.is_file() && found.len() <= BYTES_MAX);
+    found.and_then(|_| std::fs::read(&path).ok()).and_then(|bytes| understood(&bytes)).map(Arc::new)
+}
+
+fn understood(bytes: &[u8]) -> Option<Compiled> {
+    let json = Json::parse_within(bytes, &Bounds::OWN).ok()?;
+    engines::load::load_known(json, Digest::of(bytes))
+}
+
+/// Keeps the contract in force for the next hook. What is lost here costs the next hook time.
+pub fn keep(guard: &Guard, host: Host, contract: &Compiled) {
+    let (path, text) = (path(guard, host), contract.contract.to_json().to_canonical());
+    let unfinished = path.with_extension(format!("{}.tmp", std::process::id()));
+    if std::fs::write(&unfinished, text).and_then(|()| std::fs::rename(&unfinished, &path)).is_err() {
+        let _ = std::fs::remove_file(&unfinished);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_is_the_same_contract_and_what_was_changed_is_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let guard = Guard::at(folder.path());
+        assert!(read(&guard, Host::ClaudeCode).is_none());
+        let text = "agent: claude-code\nactions:\n  look: { params: { id: text }, reads: true }\n";
+        let compiled = engines::load::load(text).unwrap().compiled;
+        keep(&guard, Host::ClaudeCode, &compiled);
+        assert_eq!(read(&guard, Host::ClaudeCode).map(|known| known.digest), Some(compiled.digest));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing unfinished is left");
+        let file = path(&guard, Host::ClaudeCode);
+        let kept = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, kept.replace("look", "fire")).unwrap();
+        assert_ne!(read(&guard, Host::ClaudeCode).map(|known| known.digest), Some(compiled.digest));
+        for nonsense in ["", "{", "[]", "{\"agent\":1}"] {
+            std::fs::write(&file, nonsense).unwrap();
+            assert!(read(&guard, Host::ClaudeCode).is_none(), "{nonsense}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A line of a session's file: canonical JSON that we wrote, one flat object. Hundreds are looked at for each call and few
+//! of their members, so members are found in the text; only what is written with escapes is read as JSON.
+
+use kernel::json::Json;
+use std::borrow::Cow;
+
+/// One line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line(String);
+
+/// The ticket and the kind of a line: one call is written down once in each kind.
+pub fn moment(line: &str) -> Option<(&str, &str)> {
+    Some((plain(line, "ticket")?, plain(line, "is")?))
+}
+
+impl Line {
+    /// A line as it was written.
+    pub fn new(text: String) -> Line {
+        Line(text)
+    }
+
+    /// As it was written.
+    pub fn as_text(&self) -> &str {
+        &self.0
+    }
+
+    /// What it says.
+    pub fn kind(&self) -> &str {
+        plain(&self.0, "is").unwrap_or_default()
+    }
+
+    /// Whether both stand for one moment of one call.
+    pub fn says_the_same_moment(&self, other: &Line) -> bool {
+        moment(&self.0).is_some_and(|own| Some(own) == moment(&other.0))
+    }
+
+    /// A member that is a text.
+    pub fn text(&self, key: &str) -> Option<Cow<'_, str>> {
+        let value = value(&self.0, key)?.strip_prefix('"')?;
+        let end = value.find(['"', '\\'])?;
+        if value.get(end..)?.starts_with('"') {
+            return value.get(..end).map(Cow::Borrowed);
+        }
+        let json = Json::parse(self.0.as_bytes()).ok()?;
+        json.get(key).and_then(Json::as_text).map(|text| Cow::Owned(text.to_owned()))
+    }
+
+    /// A member that is true or false.
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        let value = value(&self.0, key)?;
+        if value.starts_with("true") { Some(true) } else { value.starts_with("false").then_some(false) }
+    }
+
+    /// A member that is a whole number.
+    pub fn count(&self, key: &str) -> Option<u64> {
+        let value = value(&self.0, key)?;
+        value.get(..value.find([',', '}'])?)?.parse().ok()
+    }
+}
+
+/// A text without escapes.
+fn plain<'l>(line: &'l str, key: &str) -> Option<&'l str> {
+    let value = value(line, key)?.strip_prefix('"')?;
+    value.get(..value.find('"')?)
+}
+
+/// From the value of a member on. Inside of texts a quotation mark stands behind a backslash, so that nothing an agent
+/// writes looks like a key. What is asked for most stands at the end.
+fn value<'l>(line: &'l str, key: &str) -> Option<&'l str> {
+    let mut before = line;
+    loop {
+        let at = before.rfind(key)?;
+        let (head, tail) = (line.get(..at)?, line.get(at + key.len()..)?);
+        if let (Some('{' | ','), Some(value)) =
+            (head.strip_suffix('"').and_then(|head| head.chars().next_back()), tail.strip_prefix("\":"))
+        {
+            return Some(value);
+        }
+        before = head;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_found_as_json_would_find_them() {
+        let texts = [
+            "",
+            "Bash",
+            "is",
+            "\",\"is\":\"call",
+            "\\",
+            "a\\\"b",
+            "zeile\n",
+            "ü",
+            "\",\"ticket\":\"t9\",\"is\":\"x",
+            "{\"is\":\"y\"}",
+        ];
+        let mut checked = 0;
+        for tool in texts {
+            for id in texts {
+                let json = Json::object([
+                    ("is", Json::text("result")),
+                    ("ticket", Json::text("t1")),
+                    ("id", Json::text(id)),
+                    ("tool", Json::text(tool)),
+                    ("failed", Json::Bool(true)),
+                    ("effect", Json::Bool(false)),
+                    ("bytes", Json::from(17_u64)),
+                    ("asked", Json::Null),
+                ]);
+                let line = Line::new(json.to_canonical());
+                assert_eq!(line.kind(), "result", "{line:?}");
+                assert_eq!(moment(line.as_text()), Some(("t1", "result")), "{line:?}");
+                assert_eq!(line.text("id").as_deref(), Some(id), "{line:?}");
+                assert_eq!(line.text("tool").as_deref(), Some(tool), "{line:?}");
+                assert_eq!((line.flag("failed"), line.flag("effect")), (Some(true), Some(false)), "{line:?}");
+                assert_eq!((line.count("bytes"), line.text("asked"), line.text("ask")), (Some(17), None, None));
+                checked += 1;
+            }
+        }
+        assert_eq!(checked, texts.len() * texts.len());
+        for torn in ["", "{", "{\"is\":\"res", "{\"is\":", "no"] {
+            let line = Line::new(torn.to_owned());
+            assert_eq!((line.kind(), line.flag("failed"), line.count("bytes")), ("", None, None), "{torn}");
+        }
+    }
+}
