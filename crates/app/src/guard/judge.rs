@@ -88,7 +88,9 @@ fn start_with(guard: &Guard, first: Option<String>, options: OpenOptions) -> Res
     let store =
         open_store(&path.to_string_lossy(), Arc::new(SystemClock), options).map_err(|fault| fault.to_string())?;
     let options = Options { wait: WAIT, first, advisor: Some(Arc::new(PluginAdvisor)), ..Options::default() };
-    Runtime::start(store, options).map(Arc::new).map_err(|fault| fault.to_string())
+    let runtime = Runtime::start(store, options).map_err(|fault| fault.to_string())?;
+    crate::store::demand_whole(&path.to_string_lossy(), &runtime).map_err(|refused| refused.to_string())?;
+    Ok(Arc::new(runtime))
 }
 
 impl<'a> Desk<'a> {
