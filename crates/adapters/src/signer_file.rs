@@ -441,8 +441,6 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), SignerFault> {
 
 fn unavailable(path: &Path, error: std::io::Error) -> SignerFault {
     let problem = format!("`{}`: {error}", path.display());
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => SignerFault::NoRoom(problem),
-        _ => SignerFault::Unavailable(problem),
-    }
+    let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+    if is_full { SignerFault::NoRoom(problem) } else { SignerFault::Unavailable(problem) }
 }

@@ -81,7 +81,12 @@ pub fn view(named: &str) -> anyhow::Result<Runtime> {
     let location = &location(named);
     exists(location)?;
     let store = view_store(location, Arc::new(SystemClock), options()?);
-    running(location, store.map_err(|problem| unopened(location, problem))?, None)
+    let runtime = running(location, store.map_err(|problem| unopened(location, problem))?, None)?;
+    if let Err(behind) = demand_whole(location, &runtime) {
+        // Looking does no harm.
+        terminal::note(&behind.to_string());
+    }
+    Ok(runtime)
 }
 
 fn running(location: &str, store: Box<dyn Store>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {

@@ -158,7 +158,7 @@ impl Verify {
 
     /// What is left open.
     pub fn finish(mut self) -> Result<Completeness, StoreFault> {
-        let (erased_at, gone_at) = self.without_bodies();
+        let [erased_at, gone_at] = self.without_bodies();
         let mut found = Completeness {
             replayed: self.replay.found().clone(),
             never_accepted: self.unknown_reports,
@@ -194,13 +194,13 @@ impl Verify {
     }
 
     /// Entries without a body: those a record says were erased, and the others.
-    fn without_bodies(&self) -> (Vec<(u64, u64)>, Vec<(u64, u64)>) {
+    fn without_bodies(&self) -> [Vec<(u64, u64)>; 2] {
         let covered = |index: u64| self.erasures.iter().any(|(from, to)| (*from..*to).contains(&index));
         let (mut erased, mut gone) = (Vec::new(), Vec::new());
         for index in self.missing.iter().flat_map(|(from, to)| *from..*to) {
             add(if covered(index) { &mut erased } else { &mut gone }, index);
         }
-        (erased, gone)
+        [erased, gone]
     }
 }
 

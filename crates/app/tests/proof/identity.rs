@@ -121,8 +121,8 @@ fn a_restored_store_neither_decides_nor_performs_until_someone_says_what_was_los
     for command in ["run --once --store s.db", "tick --store s.db", "agents suspend bot --because x --store s.db"] {
         assert!(desk.says(command, 65).contains("STORE_BEHIND"), "{command}");
     }
-    // Looking is free.
-    desk.says("agents --store s.db", 0);
+    // Looking is free, and says the same.
+    assert!(desk.says("report --store s.db", 0).contains("STORE_BEHIND"));
     desk.says("ledger discontinue --because restored --store s.db", 0);
     assert_eq!(desk.try_to_decide(4).status.code(), Some(0));
     desk.says("run --once --store s.db", 0);

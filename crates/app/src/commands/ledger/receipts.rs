@@ -98,10 +98,8 @@ fn write(path: &Path, receipt: &Receipt) -> anyhow::Result<()> {
 
 fn unwritten(path: &Path, error: &std::io::Error) -> anyhow::Error {
     let problem = format!("cannot write `{}`: {error}", path.display());
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreUnavailable(problem).into(),
-        _ => InvalidData(problem).into(),
-    }
+    let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+    if is_full { StoreUnavailable(problem).into() } else { InvalidData(problem).into() }
 }
 
 /// An id may hold anything; a file name may not.
