@@ -151,7 +151,10 @@ def verify_receipt(text, known):
     origin, size, root = signed.split("\n")[:3]
     if index >= int(size):
         raise Wrong("the tree has no such entry")
-    keys = [line.split(" ", 2)[2] for line in carried["keyring"].strip().split("\n")[1:]]
+    ring = [line.split(" ", 2) for line in carried["keyring"].strip("\n").split("\n")]
+    if ring[0] != [origin] or ring[1][0] != "0":
+        raise Wrong("the keys beside it are not those of the log")
+    keys = [key for start, last, key in ring[1:] if int(start) <= int(size) and (last == "-" or int(size) <= int(last))]
     if known and known not in keys and "+" not in known:
         raise Wrong("the key given is not of the form name+hash+base64")
     believed = dict(read_key(key)[::-1] for key in ([known] if known else keys))

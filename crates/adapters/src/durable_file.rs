@@ -16,11 +16,28 @@ pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
     let beside = folder.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
     let _ = std::fs::remove_file(&beside);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&beside)?;
-    around("file.write", || file.write_all(bytes))?;
+    // Half a file, perhaps of a private key, is of no use to anybody.
+    let gone = |error| {
+        let _ = std::fs::remove_file(&beside);
+        error
+    };
+    around("file.write", || file.write_all(bytes)).map_err(gone)?;
     synced("file.sync", &file, &beside);
-    around("file.rename", || std::fs::rename(&beside, path))?;
+    around("file.rename", || std::fs::rename(&beside, path)).map_err(gone)?;
     synced("file.sync_folder", &File::open(folder)?, folder);
     Ok(())
+}
+
+/// Removes what [`replace`] left in a folder when its process died.
+pub fn remove_leftovers(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        let name = entry.file_name();
+        let parts = name.to_str().and_then(|name| name.strip_prefix('.')).and_then(|name| name.rsplit_once('.'));
+        if parts.is_some_and(|(_, process)| !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit())) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Makes a folder that only its owner sees.

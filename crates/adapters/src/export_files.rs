@@ -113,15 +113,32 @@ impl ExportPath {
 }
 
 fn write_file(path: &Path, reader: &mut dyn Reader, header: &Header) -> Result<(), SealFault> {
-    let unwritten = |error: Error| format!("`{}`: {error}", path.display());
-    let fault = |problem: String| SealFault::Store(runtime::ports::store::StoreFault::Unavailable(problem));
     let beside = path.with_extension(format!("part-{}", std::process::id()));
-    let file = File::create(&beside).map_err(unwritten).map_err(fault)?;
+    let renamed =
+        || around("export.rename", || std::fs::rename(&beside, path)).map_err(|error| unwritten(path, &error));
+    let written = write_lines(&beside, path, reader, header).and_then(|()| renamed().map_err(fault));
+    if written.is_err() {
+        // Half an export helps nobody, and on a full disk it is in the way.
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+fn write_lines(beside: &Path, path: &Path, reader: &mut dyn Reader, header: &Header) -> Result<(), SealFault> {
+    let unwritten = |error: Error| unwritten(path, &error);
+    let file = File::create(beside).map_err(unwritten).map_err(fault)?;
     let mut output = BufWriter::with_capacity(1 << 20, file);
     export::lines(reader, header, &mut |line| output.write_all(line.as_bytes()).map_err(unwritten))?;
     let file = output.into_inner().map_err(|error| fault(unwritten(error.into_error())))?;
-    around("export.sync", || file.sync_all()).map_err(unwritten).map_err(fault)?;
-    around("export.rename", || std::fs::rename(&beside, path)).map_err(unwritten).map_err(fault)
+    around("export.sync", || file.sync_all()).map_err(unwritten).map_err(fault)
+}
+
+fn unwritten(path: &Path, error: &Error) -> String {
+    format!("`{}`: {error}", path.display())
+}
+
+fn fault(problem: String) -> SealFault {
+    SealFault::Store(runtime::ports::store::StoreFault::Unavailable(problem))
 }
 
 /// Writes one file of a folder; the same bytes may be written again.
@@ -134,8 +151,12 @@ pub fn write_part(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> 
     }
     // A reader must never see half a tile.
     let beside = folder.join(format!(".part-{}", std::process::id()));
-    around("part.write", || std::fs::write(&beside, bytes))?;
-    around("part.rename", || std::fs::rename(&beside, path))
+    let written = around("part.write", || std::fs::write(&beside, bytes));
+    let written = written.and_then(|()| around("part.rename", || std::fs::rename(&beside, path)));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
 }
 
 struct Lines {
@@ -146,7 +167,7 @@ struct Lines {
 
 impl Lines {
     fn open(path: &Path) -> Result<Lines, Unread> {
-        let file = File::open(path).map_err(|error| Unread::Io(path.to_path_buf(), error))?;
+        let file = open_file(path)?;
         Ok(Lines { path: path.to_path_buf(), input: BufReader::with_capacity(1 << 20, file), line: Vec::new() })
     }
 
@@ -358,6 +379,15 @@ fn each_of_folder(path: &Path, header: &Header, show: &mut dyn FnMut(&Exported<'
 fn read(path: &Path) -> Result<Vec<u8>, Unread> {
     let unread = |error: Error| Unread::Io(path.to_path_buf(), error);
     let mut bytes = Vec::new();
-    File::open(path).map_err(unread)?.take(PART_BYTES_MAX).read_to_end(&mut bytes).map_err(unread)?;
+    open_file(path)?.take(PART_BYTES_MAX).read_to_end(&mut bytes).map_err(unread)?;
     Ok(bytes)
+}
+
+/// Opens a file and nothing else: whoever opens a pipe waits for someone to write.
+fn open_file(path: &Path) -> Result<File, Unread> {
+    let unread = |error: Error| Unread::Io(path.to_path_buf(), error);
+    if !std::fs::metadata(path).map_err(unread)?.is_file() {
+        return Err(unread(Error::new(ErrorKind::InvalidInput, "it is not a file")));
+    }
+    File::open(path).map_err(unread)
 }

@@ -4,12 +4,17 @@
 //! keyring            the public keys, from which size to which
 //! KEYID.key          a private key, readable by its owner only
 //! signed             what was stated last; it is there from the first key on, so that a lost one is noticed
+//! checkpoint         the newest one, for whoever wants to copy it
 //! checkpoints/SIZE   checkpoints that were published on request
 //! keyring.next       the keyring of a log that is about to follow this one
 //! earlier/N/         the keyring and checkpoints of a log that a discontinuity ended
 //! ```
 
-use crate::durable_file::{private_folder, random_seed, replace};
+mod published;
+
+pub use published::Published;
+
+use crate::durable_file::{private_folder, random_seed, remove_leftovers, replace};
 use kernel::ledger::checkpoint::Checkpoint;
 use kernel::ledger::discontinuity::Discontinuity;
 use kernel::ledger::keyring::Keyring;
@@ -19,7 +24,7 @@ use kernel::ledger::note::Note;
 use kernel::ledger::publish::{History, may_sign};
 use runtime::crash::around;
 use runtime::ports::signer::{Signer, SignerFault, Stated};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -68,23 +73,58 @@ impl FileSigner {
         let secret = fresh_key(origin)?;
         let keyring =
             Keyring::new(secret.verifier()).map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
-        let signer = FileSigner {
-            folder: folder.to_path_buf(),
-            keyring,
-            secrets: vec![secret],
-            stated: Stated::Nothing,
-            from: 0,
-            _lock: lock,
-        };
+        let (folder, secrets, stated) = (folder.to_path_buf(), vec![secret], Stated::Nothing);
+        let signer = FileSigner { folder, keyring, secrets, stated, from: 0, _lock: lock };
         signer.keep_secrets()?;
         signer.keep_stated(&Stated::Nothing)?;
         signer.keep_keyring(&signer.keyring)?;
         Ok(signer)
     }
 
+    /// Makes a log that follows others whose keys are lost; what is known of them is kept as of any log that ended.
+    pub fn create_after(
+        folder: &Path,
+        declared: &Discontinuity,
+        from: u64,
+        ended: &[(u64, Keyring)],
+    ) -> Result<FileSigner, SignerFault> {
+        private_folder(folder).map_err(|error| unavailable(folder, error))?;
+        let lock = lock(folder)?;
+        if FileSigner::is_at(folder) {
+            return Err(SignerFault::Unavailable(format!("`{}` holds the keys of a log already", folder.display())));
+        }
+        for (number, (start, keyring)) in ended.iter().enumerate() {
+            let place = earlier_place(folder, number)?;
+            write(&place.join("from"), start.to_string().as_bytes(), 0o600)?;
+            write(&place.join("keyring"), keyring.to_string().as_bytes(), 0o644)?;
+        }
+        let secret = fresh_key(declared.origin())?;
+        let keyring =
+            Keyring::new(secret.verifier()).map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
+        let (folder, secrets, stated) = (folder.to_path_buf(), vec![secret], Stated::Declared(declared.clone()));
+        let next = FileSigner { folder, keyring, secrets, stated, from, _lock: lock };
+        next.put_in_force()?;
+        Ok(next)
+    }
+
     /// Opens the signer in a folder. A missing file is a reason to stop, never to start anew.
     pub fn open(folder: &Path) -> Result<FileSigner, SignerFault> {
-        let lock = lock(folder)?;
+        FileSigner::locked(folder, lock(folder)?)
+    }
+
+    /// The same, or nothing while another process holds it.
+    pub fn open_if_free(folder: &Path) -> Result<Option<FileSigner>, SignerFault> {
+        let (path, file) = lock_file(folder)?;
+        match file.try_lock() {
+            Ok(()) => FileSigner::locked(folder, file).map(Some),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(unavailable(&path, error)),
+        }
+    }
+
+    fn locked(folder: &Path, lock: File) -> Result<FileSigner, SignerFault> {
+        // Whoever died while writing left a part of a file, perhaps of a private key. Nobody else writes here now.
+        remove_leftovers(folder);
         let damaged = |name: &str, problem: &str| {
             SignerFault::Unavailable(format!("`{}` {problem}", folder.join(name).display()))
         };
@@ -92,14 +132,17 @@ impl FileSigner {
             let keyring = Keyring::parse(&read(&folder.join("keyring"))?);
             keyring.map_err(|problem| damaged("keyring", &problem.to_string()))
         };
-        let mut kept = keyring()?;
         let (from, stated) = parse_signed(&read(&folder.join("signed"))?)
             .ok_or_else(|| damaged("signed", "cannot be read: what was signed last is not known"))?;
-        if matches!(&stated, Stated::Declared(declared) if declared.origin() != kept.origin()) {
-            put_next_keyring_in_force(folder)?;
-            kept = keyring()?;
-        }
-        let keyring = kept;
+        let kept = keyring();
+        let is_next = |declared: &Discontinuity| kept.as_ref().map_or(true, |kept| declared.origin() != kept.origin());
+        let keyring = match &stated {
+            Stated::Declared(declared) if is_next(declared) => {
+                put_next_keyring_in_force(folder)?;
+                keyring()?
+            }
+            Stated::Declared(_) | Stated::Nothing | Stated::Signed(_) => kept?,
+        };
         let mut secrets = Vec::new();
         for period in keyring.periods().iter().filter(|period| period.last.is_none()) {
             secrets.push(secret(folder, &period.key)?);
@@ -148,11 +191,8 @@ impl FileSigner {
     /// Until `signed` is replaced, the old log is in force, and all of this can be done again. From then on the new one
     /// is, and whoever opens the folder next finishes it.
     pub fn follow(self, declared: &Discontinuity, from: u64) -> Result<FileSigner, SignerFault> {
-        let place = self.folder.join("earlier").join(self.earlier().len().to_string());
+        let place = earlier_place(&self.folder, self.earlier().len())?;
         let checkpoints = place.join("checkpoints");
-        for folder in [&self.folder.join("earlier"), &place, &checkpoints] {
-            private_folder(folder).map_err(|error| unavailable(folder, error))?;
-        }
         write(&place.join("from"), self.from.to_string().as_bytes(), 0o600)?;
         for note in self.published()? {
             let size = Checkpoint::parse(note.text()).map_or(0, |checkpoint| checkpoint.size());
@@ -165,16 +205,28 @@ impl FileSigner {
             Keyring::new(secret.verifier()).map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
         let (secrets, stated) = (vec![secret], Stated::Declared(declared.clone()));
         let next = FileSigner { keyring, secrets, stated, from, ..self };
-        next.keep_secrets()?;
-        write(&next.folder.join(NEXT_KEYRING), next.keyring.to_string().as_bytes(), 0o644)?;
-        next.keep_stated(&next.stated)?;
-        put_next_keyring_in_force(&next.folder)?;
+        next.put_in_force()?;
         Ok(next)
+    }
+
+    /// Until `signed` is replaced, what was in force before still is.
+    fn put_in_force(&self) -> Result<(), SignerFault> {
+        self.keep_secrets()?;
+        write(&self.folder.join(NEXT_KEYRING), self.keyring.to_string().as_bytes(), 0o644)?;
+        self.keep_stated(&self.stated)?;
+        put_next_keyring_in_force(&self.folder)
+    }
+
+    /// Lays the last checkpoint where people and other programs find it.
+    pub fn lay_out(&self) -> Result<(), SignerFault> {
+        let Stated::Signed(note) = &self.stated else { return Ok(()) };
+        write(&self.folder.join("checkpoint"), note.to_string().as_bytes(), 0o644)
     }
 
     /// Keeps the last checkpoint where exports find it.
     pub fn publish(&self) -> Result<(), SignerFault> {
         let Stated::Signed(note) = &self.stated else { return Ok(()) };
+        self.lay_out()?;
         let folder = self.folder.join("checkpoints");
         private_folder(&folder).map_err(|error| unavailable(&folder, error))?;
         write(&folder.join(self.stated.size().to_string()), note.to_string().as_bytes(), 0o644)
@@ -302,6 +354,20 @@ fn parse_signed(text: &str) -> Option<(u64, Stated)> {
     Some((from.parse().ok()?, stated))
 }
 
+/// The keys of logs that ended, the oldest first.
+fn earlier_rings(folder: &Path) -> Result<Vec<Keyring>, SignerFault> {
+    let mut rings = Vec::new();
+    for number in 0.. {
+        let path = folder.join("earlier").join(number.to_string()).join("keyring");
+        if !path.exists() {
+            break;
+        }
+        let ring = Keyring::parse(&read(&path)?);
+        rings.push(ring.map_err(|problem| SignerFault::Unavailable(format!("`{}`: {problem}", path.display())))?);
+    }
+    Ok(rings)
+}
+
 fn published_in(folder: &Path) -> Result<Vec<Note>, SignerFault> {
     let folder = folder.join("checkpoints");
     let entries = match std::fs::read_dir(&folder) {
@@ -339,10 +405,24 @@ fn fresh_key(origin: &str) -> Result<NoteSigner, SignerFault> {
     NoteSigner::new(origin, &seed).ok_or_else(|| SignerFault::Unavailable(format!("`{origin}` cannot name a log")))
 }
 
-fn lock(folder: &Path) -> Result<File, SignerFault> {
+/// The folder for a log that ended, with room for its checkpoints.
+fn earlier_place(folder: &Path, number: usize) -> Result<PathBuf, SignerFault> {
+    let place = folder.join("earlier").join(number.to_string());
+    for folder in [&folder.join("earlier"), &place, &place.join("checkpoints")] {
+        private_folder(folder).map_err(|error| unavailable(folder, error))?;
+    }
+    Ok(place)
+}
+
+fn lock_file(folder: &Path) -> Result<(PathBuf, File), SignerFault> {
     let path = folder.join("lock");
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.map_err(|error| unavailable(&path, error))?;
+    Ok((path, file))
+}
+
+fn lock(folder: &Path) -> Result<File, SignerFault> {
+    let (path, file) = lock_file(folder)?;
     file.lock().map_err(|error| unavailable(&path, error))?;
     Ok(file)
 }
@@ -360,5 +440,7 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), SignerFault> {
 }
 
 fn unavailable(path: &Path, error: std::io::Error) -> SignerFault {
-    SignerFault::Unavailable(format!("`{}`: {error}", path.display()))
+    let problem = format!("`{}`: {error}", path.display());
+    let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+    if is_full { SignerFault::NoRoom(problem) } else { SignerFault::Unavailable(problem) }
 }

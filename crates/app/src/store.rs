@@ -1,8 +1,10 @@
 //! Stores as commands use them: opened with an error that says what to do, read by short ids, changed by an operator.
 
+mod behind;
 mod find;
 mod ledger;
 
+pub use behind::{demand_covered, demand_whole, keys_of};
 pub use find::{agent_like, agent_named, ambiguous, find, look_up, not_found, short_ids, typed};
 pub use ledger::Ledger;
 
@@ -29,7 +31,11 @@ const JUMP: Duration = Duration::from_secs(24 * 3_600);
 /// Starts a runtime on a store, making the file first where there is none.
 pub fn start(location: &str, clock: Arc<dyn Clock>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {
     let store = open_store(location, clock, options()?).map_err(|problem| unopened(location, problem))?;
-    running(location, store, strangers)
+    let runtime = running(location, store, strangers)?;
+    if location != "memory:" {
+        demand_whole(location, &runtime)?;
+    }
+    Ok(runtime)
 }
 
 /// The store itself, without a runtime in front of it.
@@ -75,7 +81,12 @@ pub fn view(named: &str) -> anyhow::Result<Runtime> {
     let location = &location(named);
     exists(location)?;
     let store = view_store(location, Arc::new(SystemClock), options()?);
-    running(location, store.map_err(|problem| unopened(location, problem))?, None)
+    let runtime = running(location, store.map_err(|problem| unopened(location, problem))?, None)?;
+    if let Err(behind) = demand_whole(location, &runtime) {
+        // Looking does no harm.
+        terminal::note(&behind.to_string());
+    }
+    Ok(runtime)
 }
 
 fn running(location: &str, store: Box<dyn Store>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {

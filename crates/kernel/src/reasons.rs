@@ -246,6 +246,14 @@ reasons! {
         "no decision: {problem}"
         | "stop; nothing was decided"
         | "leave the file as it is, put a whole copy in its place, and find out what happened to it";
+    StoreBehind "STORE_BEHIND" Runtime:
+        "no decision: {problem}"
+        | "stop; nothing was decided"
+        | "put the whole store back; if its entries are lost for ever, `writkeeper ledger discontinue --because TEXT` says so and goes on";
+    SignerUnknown "SIGNER_UNKNOWN" Runtime:
+        "nothing was signed: {problem}"
+        | "tell the operator"
+        | "name the folder with the keys of that log by --keys; if they are lost, `writkeeper ledger discontinue --because TEXT` ends it and starts another";
     Usage "USAGE" Input:
         "{problem}"
         | "look at how the command is called"

@@ -294,6 +294,9 @@ fn tenant_json(row: &TenantRow) -> Json {
     if !row.holds.is_empty() {
         members.insert("holds".to_owned(), Json::List(row.holds.iter().map(hold_row_json).collect()));
     }
+    if let Some(log) = &row.log {
+        members.insert("log".to_owned(), Json::text(log.as_str()));
+    }
     Json::Object(members)
 }
 
@@ -308,7 +311,11 @@ fn tenant(json: &Json) -> Option<TenantRow> {
         Some(holds) => holds.as_list()?.iter().map(hold_row).collect::<Option<_>>()?,
         None => Vec::new(),
     };
-    Some(TenantRow { halted, holds })
+    let log = match json.get("log") {
+        Some(log) => Some(log.as_text()?.to_owned()),
+        None => None,
+    };
+    Some(TenantRow { halted, holds, log })
 }
 
 fn hold_row_json(hold: &LegalHold) -> Json {

@@ -231,7 +231,7 @@ impl Case {
     pub fn halted(mut self, by: &str, because: &str) -> Case {
         let halt = Halt { by: by.to_owned(), because: because.to_owned(), at: self.at };
         let key = self.key(Entity::Tenant);
-        self.world.put(key, Row::Tenant(TenantRow { halted: Some(halt), holds: Vec::new() }));
+        self.world.put(key, Row::Tenant(TenantRow { halted: Some(halt), ..TenantRow::default() }));
         self
     }
 

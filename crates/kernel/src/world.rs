@@ -118,6 +118,8 @@ pub struct TenantRow {
     pub halted: Option<Halt>,
     /// Entries whose bodies may not be erased.
     pub holds: Vec<LegalHold>,
+    /// The log that signs for this ledger: its keyring as text, once one was recorded. Read only by those who sign.
+    pub log: Option<String>,
 }
 
 /// Bodies that may not be erased.

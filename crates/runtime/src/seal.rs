@@ -188,6 +188,8 @@ pub fn tiles(
 ) -> Result<(), SealFault> {
     let mut edge = Edge::default();
     let refused = |problem: String| SealFault::Store(StoreFault::Refused(problem));
+    // What cannot be written now may be written later: a full disk, mostly.
+    let unwritten = |problem: String| SealFault::Store(StoreFault::Unavailable(problem));
     while edge.size() < size {
         let start = edge.size();
         let records = page(reader, from, start, size)?;
@@ -196,13 +198,13 @@ pub fn tiles(
         let index = start / u64::from(TILE_WIDTH);
         let path = TilePath::new(TileKind::Entries, index, leaves.len() as u16);
         let path = path.ok_or_else(|| refused("the ledger is full".to_owned()))?;
-        around("publish.tile", || publish(&Tile { path, bytes })).map_err(refused)?;
+        around("publish.tile", || publish(&Tile { path, bytes })).map_err(unwritten)?;
         for leaf in leaves {
             let filled = edge.append(TreeHash::of_leaf(leaf)).map_err(|full| refused(full.to_string()))?;
-            filled.iter().try_for_each(&mut *publish).map_err(refused)?;
+            filled.iter().try_for_each(&mut *publish).map_err(unwritten)?;
         }
     }
-    edge.partial_tiles().iter().try_for_each(publish).map_err(refused)
+    edge.partial_tiles().iter().try_for_each(publish).map_err(unwritten)
 }
 
 /// Appends the declaration of a discontinuity, as the first entry of the log it starts; its index.
@@ -224,6 +226,10 @@ pub fn demand_whole(signer: &dyn Signer, published: &[&Checkpoint], committed: u
     };
     let seen: Vec<&Checkpoint> = published.iter().copied().chain(own.as_ref()).collect();
     let next = committed.saturating_sub(signer.from());
+    if matches!(signer.stated(), Stated::Declared(_)) && next == 0 {
+        // The declaration itself is gone.
+        return Err(refused(SignRefusal::Below { published: 1, next }));
+    }
     match latest(&seen).map_err(refused)? {
         Some(last) if last.size() > next => Err(refused(SignRefusal::Below { published: last.size(), next })),
         Some(_) | None => Ok(()),

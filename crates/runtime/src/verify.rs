@@ -12,7 +12,7 @@ use kernel::time::Instant;
 use std::collections::BTreeMap;
 
 /// Intents named in a report; the rest are counted.
-const NAMED_MAX: usize = 16;
+const NAMED_MAX: usize = 10_000;
 
 /// Ranges of erasure that are remembered.
 const ERASURES_MAX: usize = 65_536;
@@ -99,14 +99,20 @@ pub struct Completeness {
     /// Handed to whoever asked, its time over, and nobody said what became of it. How long that took depends on the
     /// caller, so it is told and makes a ledger incomplete only for those who demand reports.
     pub unreported: u64,
-    /// Of those, and of the ones in doubt, the first few.
+    /// Of those, and of the ones in doubt, the first.
     pub named: Vec<String>,
+    /// How many more there are.
+    pub unnamed: u64,
     /// In doubt, and nobody settled it.
     pub in_doubt: u64,
     /// Reports on intents that were never accepted.
     pub never_accepted: u64,
     /// Bodies that are gone although no record says that they were erased.
     pub gone: u64,
+    /// Their entries, from one up to, not including, another.
+    pub gone_at: Vec<(u64, u64)>,
+    /// Entries whose bodies a recorded command erased.
+    pub erased_at: Vec<(u64, u64)>,
 }
 
 impl Completeness {
@@ -129,10 +135,7 @@ impl Verify {
         let index = self.next;
         self.next += 1;
         if entry.body.is_none() {
-            match self.missing.last_mut() {
-                Some((_, end)) if *end == index => *end += 1,
-                Some(_) | None => self.missing.push((index, index + 1)),
-            }
+            add(&mut self.missing, index);
         }
         let said = self.replay.record(index, entry.body.map(|(body, _)| body))?;
         if let Some((index, problem)) = &self.replay.found().differs {
@@ -155,10 +158,13 @@ impl Verify {
 
     /// What is left open.
     pub fn finish(mut self) -> Result<Completeness, StoreFault> {
+        let [erased_at, gone_at] = self.without_bodies();
         let mut found = Completeness {
             replayed: self.replay.found().clone(),
             never_accepted: self.unknown_reports,
-            gone: self.gone(),
+            gone: gone_at.iter().map(|(from, to)| to - from).sum(),
+            gone_at,
+            erased_at,
             ..Completeness::default()
         };
         let end = self.replay.last_instant();
@@ -187,10 +193,22 @@ impl Verify {
         }
     }
 
-    fn gone(&self) -> u64 {
+    /// Entries without a body: those a record says were erased, and the others.
+    fn without_bodies(&self) -> [Vec<(u64, u64)>; 2] {
         let covered = |index: u64| self.erasures.iter().any(|(from, to)| (*from..*to).contains(&index));
-        let uncovered = |range: &(u64, u64)| (range.0..range.1).filter(|index| !covered(*index)).count() as u64;
-        self.missing.iter().map(uncovered).sum()
+        let (mut erased, mut gone) = (Vec::new(), Vec::new());
+        for index in self.missing.iter().flat_map(|(from, to)| *from..*to) {
+            add(if covered(index) { &mut erased } else { &mut gone }, index);
+        }
+        [erased, gone]
+    }
+}
+
+/// Puts an index behind ranges that lie before it.
+fn add(ranges: &mut Vec<(u64, u64)>, index: u64) {
+    match ranges.last_mut() {
+        Some((_, end)) if *end == index => *end += 1,
+        Some(_) | None => ranges.push((index, index + 1)),
     }
 }
 
@@ -217,5 +235,7 @@ fn count(found: &mut Completeness, name: &str, row: &IntentRow, end: Option<Inst
     }
     if found.named.len() < NAMED_MAX {
         found.named.push(format!("{name} ({word})"));
+    } else {
+        found.unnamed += 1;
     }
 }

@@ -3,5 +3,6 @@
 
 mod damage;
 mod replaying;
+mod sealing;
 mod signing;
 mod site;

@@ -1,6 +1,7 @@
 //! The verbs that guard coding agents.
 
 use super::kept::Kept;
+use super::proof::SealArgs;
 use crate::hooks::{Event, Host};
 use clap::Args;
 use std::path::PathBuf;
@@ -48,6 +49,9 @@ pub struct DaemonArgs {
     /// Print what the daemon that serves says of itself, as JSON; `null` where none does
     #[arg(long, conflicts_with_all = ["idle", "stop"])]
     pub status: bool,
+    /// Who signs checkpoints meanwhile.
+    #[command(flatten)]
+    pub seal: SealArgs,
     /// Leave the session of whoever started it
     #[arg(long, hide = true)]
     pub detached: bool,

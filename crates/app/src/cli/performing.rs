@@ -1,6 +1,7 @@
 //! The verbs that perform what was accepted.
 
 use super::kept::Kept;
+use super::proof::SealArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -37,6 +38,9 @@ pub struct RunArgs {
     /// How long a claim counts at least; a longer call gets a longer one
     #[arg(long, value_name = "DURATION", default_value = "30s")]
     pub lease: String,
+    /// Who signs checkpoints meanwhile.
+    #[command(flatten)]
+    pub seal: SealArgs,
     /// The clock is ahead by this: for tests
     #[arg(long, hide = true, value_name = "DURATION")]
     pub clock_ahead: Option<String>,

@@ -18,6 +18,17 @@ pub struct LedgerArgs {
     pub command: LedgerCommand,
 }
 
+/// How a command that stays signs what is decided meanwhile.
+#[derive(Args, Debug)]
+pub struct SealArgs {
+    /// Where the keys are that sign checkpoints; beside the store, in `PATH.keys`, if not given
+    #[arg(long, value_name = "DIR", env = "WRITKEEPER_KEYS", hide_env_values = true)]
+    pub keys: Option<PathBuf>,
+    /// How often a checkpoint is signed over what is new, where there are keys; from 100ms to 1h
+    #[arg(long, value_name = "DURATION", default_value = "1s")]
+    pub seal_every: String,
+}
+
 /// What can be done with a ledger.
 #[derive(Subcommand, Debug)]
 pub enum LedgerCommand {

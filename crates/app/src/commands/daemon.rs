@@ -1,6 +1,7 @@
 //! `writkeeper daemon`: answers the hooks of a guard from one process.
 
 use crate::cli::guard::DaemonArgs;
+use crate::commands::ledger::sealer;
 use crate::commands::run::duration;
 use crate::exit::{Exit, InvalidData, Refused, StoreUnavailable};
 use crate::guard::daemon::server::{Daemon, End, Refusal};
@@ -35,7 +36,14 @@ pub fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
     if !args.detached {
         note(&format!("answering the hooks of `{}`; end with Ctrl-C", guard.folder.display()));
     }
-    match daemon.serve(idle).context("the daemon cannot go on")? {
+    let sealer = sealer::start(&args.seal, &guard.store().to_string_lossy(), daemon.runtime())?;
+    let end = daemon.serve(idle);
+    match end {
+        // Closing would take our log into a file that is another one by now.
+        Ok(End::Replaced) => std::mem::forget(sealer),
+        Ok(End::Told | End::Idle) | Err(_) => sealer.end(),
+    }
+    match end.context("the daemon cannot go on")? {
         End::Told => {}
         End::Idle => note("nobody called; ended"),
         End::Replaced => note("the store, the program or the socket is another one now; ended"),

@@ -114,7 +114,7 @@ fn directly(
             Err(RecvTimeoutError::Timeout) => Err(LATE.to_owned()),
             Err(RecvTimeoutError::Disconnected) => judge::open(guard),
         }?;
-        let runtime = judge::start(store, args.host, foreseen.clone())?;
+        let runtime = judge::start(guard, store, args.host, foreseen.clone())?;
         *opened.borrow_mut() = Some(runtime.clone());
         let line = runtime.line(args.host.word()).map_err(|fault| fault.to_string())?;
         let is_own = line.contract.contract.agent == args.host.word();

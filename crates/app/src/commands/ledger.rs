@@ -1,11 +1,16 @@
 //! `writkeeper ledger …`: seal, hand out, keep keys, erase.
 
 mod keys;
+mod lost_keys;
 mod receipts;
+pub mod sealer;
+mod site;
 mod upkeep;
 
+pub use site::Site;
+
 use crate::cli::proof::{LedgerArgs, LedgerCommand};
-use crate::exit::{Exit, InvalidData, Refused};
+use crate::exit::{Exit, Failure, InvalidData, Refused, StoreUnavailable};
 use crate::store;
 use crate::terminal::{self, GOOD, STRONG, paint, say};
 use adapters::export_files::{ExportPath, write_part};
@@ -14,12 +19,13 @@ use kernel::json::Json;
 use kernel::ledger::checkpoint::Checkpoint;
 use kernel::ledger::export::{CHECKPOINTS_MAX, Header, LogHead};
 use kernel::ledger::note::Note;
+use kernel::ledger::publish::SignRefusal;
+use kernel::reasons::Reason;
 use runtime::crash::around;
 use runtime::export::stated_size;
 use runtime::ports::signer::{Signer, SignerFault, Stated};
-use runtime::ports::store::Reader;
-use runtime::seal::{Seal, SealFault, demand_whole, tiles};
-use std::path::{Path, PathBuf};
+use runtime::seal::{SealFault, tiles};
+use std::path::Path;
 
 /// Does what was asked of the ledger.
 pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
@@ -45,71 +51,6 @@ pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
         LedgerCommand::Discontinue { because } => keys::discontinue(&site, because)?,
     }
     Ok(Exit::Fine)
-}
-
-/// A store and the keys that belong to it.
-pub struct Site {
-    pub location: String,
-    pub folder: PathBuf,
-    pub json: bool,
-    /// Whether a first key is announced.
-    pub quiet: bool,
-}
-
-impl Site {
-    fn of(args: &LedgerArgs) -> Site {
-        let folder = args.keys.clone().unwrap_or_else(|| FileSigner::folder_of(&args.kept.store));
-        Site { location: args.kept.store.clone(), folder, json: args.kept.json, quiet: false }
-    }
-
-    /// Of a store with its keys beside it.
-    pub fn beside(location: &str) -> Site {
-        Site { location: location.to_owned(), folder: FileSigner::folder_of(location), json: false, quiet: false }
-    }
-
-    /// The same, where nobody has to be told of a first key.
-    pub fn quiet(location: &str) -> Site {
-        Site { quiet: true, ..Site::beside(location) }
-    }
-
-    /// What is committed, for reading.
-    pub fn reader(&self) -> anyhow::Result<Box<dyn Reader>> {
-        store::exists(&self.location)?;
-        let store = store::open_file(&self.location)?;
-        store.reader().map_err(store::unread)
-    }
-
-    /// The signer, made on first use: an export must not need a ceremony.
-    pub fn signer(&self) -> anyhow::Result<FileSigner> {
-        if FileSigner::is_at(&self.folder) {
-            return FileSigner::open(&self.folder).map_err(unsigned);
-        }
-        let signer = FileSigner::create(&self.folder, &keys::random_origin()).map_err(unsigned)?;
-        let key = signer.keyring().periods().first().map(|period| period.key.to_string()).unwrap_or_default();
-        if self.quiet {
-            return Ok(signer);
-        }
-        terminal::note(&format!(
-            "this ledger had no key; a new one is in `{}`. Keep that folder safe and apart from the store. \
-             Tell whoever verifies: {key}",
-            self.folder.display()
-        ));
-        Ok(signer)
-    }
-
-    /// Signs over everything that is committed, and keeps the checkpoint for exports.
-    pub fn sealed(&self) -> anyhow::Result<(FileSigner, Note)> {
-        let mut reader = self.reader()?;
-        let mut signer = self.signer()?;
-        let published = signer.published().map_err(unsigned)?;
-        let published: Vec<Checkpoint> =
-            published.iter().filter_map(|note| Checkpoint::parse(note.text()).ok()).collect();
-        let committed = reader.size().map_err(store::unread)?;
-        demand_whole(&signer, &published.iter().collect::<Vec<_>>(), committed).map_err(unsealed)?;
-        let note = Seal::of(signer.from()).checkpoint(reader.as_mut(), &mut signer).map_err(unsealed)?;
-        signer.publish().map_err(unsigned)?;
-        Ok((signer, note))
-    }
 }
 
 /// Receipts for decisions that were just made, as files named after them.
@@ -180,7 +121,7 @@ fn publish_tiles(site: &Site, out: &Path) -> anyhow::Result<()> {
     tiles(site.reader()?.as_mut(), signer.from(), stated_size(&note), &mut publish).map_err(unsealed)?;
     // The checkpoint comes last: whoever reads it finds every tile it speaks of.
     around("publish.checkpoint", || write_part(out, "checkpoint", note.to_string().as_bytes()))
-        .map_err(|error| InvalidData(format!("cannot write into `{}`: {error}", out.display())))?;
+        .map_err(|error| StoreUnavailable(format!("cannot write into `{}`: {error}", out.display())))?;
     if site.json {
         let members = [("tiles", Json::from(written)), ("checkpoint", checkpoint_json(&note))];
         say!("{}", Json::object(members).to_canonical());
@@ -211,13 +152,22 @@ fn last_checkpoint(signer: &FileSigner) -> Option<Checkpoint> {
 
 pub fn unsigned(fault: SignerFault) -> anyhow::Error {
     match fault {
+        SignerFault::Refused(refusal @ SignRefusal::OtherSigner { .. }) => unknown_signer(refusal.to_string()),
         SignerFault::Refused(refusal) => Refused(format!(
             "the checkpoint must not be signed: {refusal}; if entries are really lost, \
              `writkeeper ledger discontinue --because TEXT` says so and goes on"
         ))
         .into(),
         SignerFault::Unavailable(problem) => InvalidData(problem).into(),
+        SignerFault::NoRoom(problem) => StoreUnavailable(format!("{problem}; make room on the disk")).into(),
     }
+}
+
+/// Someone else signs for this ledger, or did.
+fn unknown_signer(message: String) -> anyhow::Error {
+    let entry = Reason::SignerUnknown.entry();
+    let (code, fix) = (entry.code.to_owned(), entry.fix_operator.to_owned());
+    Failure { exit: Exit::Rejected, code, message: format!("nothing was signed: {message}"), fix }.into()
 }
 
 pub fn unsealed(fault: SealFault) -> anyhow::Error {

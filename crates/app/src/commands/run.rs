@@ -1,6 +1,7 @@
 //! `writkeeper run`: performs what was accepted.
 
 use crate::cli::performing::RunArgs;
+use crate::commands::ledger::sealer;
 use crate::exit::{Exit, UsageError};
 use crate::store;
 use crate::terminal::{self, ATTENTION, BAD, GOOD, paint, say};
@@ -37,6 +38,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         once: args.once,
     };
     let runtime = store::open_with(&args.kept.store, clock)?;
+    let sealer = sealer::start(&args.seal, &store::location(&args.kept.store), &runtime)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, stop.clone())?;
@@ -44,7 +46,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     if !args.once && !args.kept.json {
         terminal::note("performing what is accepted; end with Ctrl-C");
     }
-    let tally = execute::run(&runtime, &performers, &options, &stop).map_err(store::unread)?;
+    let tally = execute::run(&runtime, &performers, &options, &stop);
+    sealer.end();
+    let tally = tally.map_err(store::unread)?;
     tell(&tally, args.kept.json)?;
     Ok(exit(&tally))
 }

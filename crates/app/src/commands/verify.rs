@@ -1,5 +1,6 @@
 //! `writkeeper verify`: no store, no network, only what is in the files and whom you believe.
 
+mod beside;
 mod export;
 mod single;
 mod sniff;
@@ -31,9 +32,11 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     }
     let demands = Demands { replay: !args.no_replay, reports: args.demand_reports };
     // What is said about a checkpoint depends on the ledgers beside it.
-    let mut exports = Vec::new();
+    let (mut exports, mut rings) = (Vec::new(), Vec::new());
     for (path, _) in files.iter().filter(|(_, kind)| matches!(kind, Kind::Export)) {
-        exports.push(export::verify(path, &trust, &checkpoints, demands)?);
+        let (report, logs) = export::verify(path, &trust, &checkpoints, demands)?;
+        exports.push(report);
+        rings.extend(logs);
     }
     let beside = match exports.iter().map(|report| report.outcome).max() {
         None => Beside::Nothing,
@@ -48,7 +51,7 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
             Kind::Receipt(bytes) => single::receipt(bytes, &trust),
             Kind::Envelope(json) => single::envelope(json, &trust),
             Kind::Intent(bytes) => single::intent(bytes, &trust),
-            Kind::Checkpoint(note) => single::checkpoint(note, &trust, &checkpoints, beside),
+            Kind::Checkpoint(note) => single::checkpoint(note, &trust, &checkpoints, beside, &rings),
         };
         worst = worst.max(report.outcome);
         print(path, &report, args.json)?;

@@ -74,13 +74,18 @@ pub fn open(guard: &Guard) -> Result<Box<dyn Store>, String> {
 }
 
 /// Starts a runtime for one hook; what is known of its contract need not be read again.
-pub fn start(store: Box<dyn Store>, host: Host, known: Option<Arc<Compiled>>) -> Result<Arc<Runtime>, String> {
-    start_with(store, Some(host.word().to_owned()), known)
+pub fn start(
+    guard: &Guard,
+    store: Box<dyn Store>,
+    host: Host,
+    known: Option<Arc<Compiled>>,
+) -> Result<Arc<Runtime>, String> {
+    start_with(guard, store, Some(host.word().to_owned()), known)
 }
 
 /// Starts a runtime on a guard's store for the daemon.
 pub fn start_resident(guard: &Guard) -> Result<Arc<Runtime>, String> {
-    start_with(open_with(guard, OpenOptions { wait: STORE_WAIT, ..OpenOptions::default() })?, None, None)
+    start_with(guard, open_with(guard, OpenOptions { wait: STORE_WAIT, ..OpenOptions::default() })?, None, None)
 }
 
 fn open_with(guard: &Guard, options: OpenOptions) -> Result<Box<dyn Store>, String> {
@@ -92,13 +97,16 @@ fn open_with(guard: &Guard, options: OpenOptions) -> Result<Box<dyn Store>, Stri
 }
 
 fn start_with(
+    guard: &Guard,
     store: Box<dyn Store>,
     first: Option<String>,
     known: Option<Arc<Compiled>>,
 ) -> Result<Arc<Runtime>, String> {
     let (advisor, known) = (Some(Arc::new(PluginAdvisor) as _), known.into_iter().collect());
     let options = Options { wait: WAIT, first, known, advisor, ..Options::default() };
-    Runtime::start(store, options).map(Arc::new).map_err(|fault| fault.to_string())
+    let runtime = Runtime::start(store, options).map_err(|fault| fault.to_string())?;
+    crate::store::demand_whole(&guard.store().to_string_lossy(), &runtime).map_err(|refused| refused.to_string())?;
+    Ok(Arc::new(runtime))
 }
 
 impl<'a> Desk<'a> {

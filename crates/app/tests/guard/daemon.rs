@@ -453,3 +453,30 @@ fn hooks_without_a_daemon_keep_the_log_short() {
     let page = 4096 + 24;
     assert!((page..100 * page).contains(&longest), "{} pages", longest / page);
 }
+
+/// Entries that the newest checkpoint of the guard's store covers.
+fn sealed(site: &Site) -> u64 {
+    let note = std::fs::read_to_string(site.guard().join("guard.db.keys/checkpoint")).unwrap_or_default();
+    note.lines().nth(1).and_then(|size| size.parse().ok()).unwrap_or(0)
+}
+
+#[test]
+fn where_there_are_keys_the_daemon_seals_what_it_decides() {
+    let site = Site::guarding(&["claude-code"]);
+    // Inside of a guard the store that nobody names is the guard's.
+    site.says(&["ledger", "keys", "new"], 0);
+    let mut before = 0;
+    for call in ["toolu_1", "toolu_2", "toolu_3"] {
+        let daemon = Resident::of(&site, &["--seal-every", "100ms"]);
+        until("what was there is sealed", || sealed(&site) > before);
+        before = sealed(&site);
+        assert_eq!(answer(hook(&site, "ls", call, &[])).0, Told::Runs);
+        until("the decision is sealed", || sealed(&site) > before);
+        before = sealed(&site);
+        daemon.signal("KILL");
+        drop(daemon);
+        // Decided by the hook itself, for the next daemon to seal.
+        assert_eq!(answer(hook(&site, "ls", &format!("{call}-alone"), &[])).0, Told::Runs);
+    }
+    assert!(site.says(&["ledger", "checkpoint"], 0).lines().nth(1).is_some_and(|size| size != before.to_string()));
+}

@@ -187,11 +187,11 @@ fn switch(world: &mut World, change: &Change, because: Option<&String>, at: Inst
     let halted = because.map(|because| Halt { by: change.actor.text(), because: because.clone(), at });
     let body = Json::object([("halted", Json::Bool(halted.is_some()))]);
     let tenant = key(change, Entity::Tenant);
-    let holds = match world.get(&tenant) {
-        Loaded::Present(Row::Tenant(row)) => row.holds.clone(),
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => Vec::new(),
+    let row = match world.get(&tenant) {
+        Loaded::Present(Row::Tenant(row)) => row.clone(),
+        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => TenantRow::default(),
     };
-    world.put(tenant, Row::Tenant(TenantRow { halted, holds }));
+    world.put(tenant, Row::Tenant(TenantRow { halted, ..row }));
     Came::done(body)
 }
 

@@ -84,7 +84,17 @@ impl Header {
         if Digest::of(line) != digest {
             return Err(damaged("the first line does not have the digest of the second"));
         }
-        Header::parse(line).ok_or_else(|| damaged("the first line is no header of an export"))
+        let header = Header::parse(line).ok_or_else(|| damaged("the first line is no header of an export"))?;
+        if let Some(key) = unknown_key(line) {
+            return Err(damaged(&format!("the first line has `{key}`, which no header of an export has")));
+        }
+        // There is one text for one header.
+        let own = header.to_lines();
+        if own.lines().next() == Some(line) {
+            Ok(header)
+        } else {
+            Err(damaged("the first line is spelled differently"))
+        }
     }
 
     fn parse(line: &str) -> Option<Header> {
@@ -110,6 +120,18 @@ impl Header {
         let inside = logs.last().is_some_and(|log| log.from <= size);
         (starts && sorted && bounded && inside).then_some(Header { logs, size })
     }
+}
+
+/// A key that is not one of a header: whoever wrote it wanted to say something that nobody here understands.
+fn unknown_key(line: &str) -> Option<String> {
+    let json = Json::parse_within(line.as_bytes(), &Bounds::OWN).ok()?;
+    let of = |json: &Json, known: &[&str]| match json {
+        Json::Object(members) => members.keys().find(|key| !known.contains(&key.as_str())).cloned(),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_) => None,
+    };
+    let logs = json.get("logs").and_then(Json::as_list).unwrap_or_default();
+    of(&json, &["format", "logs", "size"])
+        .or_else(|| logs.iter().find_map(|log| of(log, &["checkpoints", "from", "keyring"])))
 }
 
 /// The line with the hashes of the entries that follow.

@@ -3,7 +3,7 @@
 use super::checkpoint::Checkpoint;
 use super::discontinuity::Discontinuity;
 use super::keyring::Keyring;
-use super::keys::{KeyName, NoteSigner};
+use super::keys::{KeyId, KeyName, NoteSigner, VerifierKey};
 use super::merkle::TreeHash;
 use super::note::{Note, NoteProblem};
 use super::proof::{ProofProblem, verify_consistency, verify_inclusion};
@@ -45,6 +45,13 @@ pub enum SignRefusal {
         /// The name of the key.
         name: KeyName,
     },
+    /// The ledger says that others sign for it.
+    OtherSigner {
+        /// The log that it names.
+        log: String,
+        /// Its newest key.
+        key: KeyId,
+    },
     /// The note cannot be made.
     Note(NoteProblem),
 }
@@ -64,6 +71,9 @@ impl fmt::Display for SignRefusal {
             SignRefusal::Extensions => formatter.write_str("the checkpoint has extension lines"),
             SignRefusal::InvalidKey { name } => write!(formatter, "the key of `{name}` may not sign at this size"),
             SignRefusal::MissingKey { name } => write!(formatter, "a key of `{name}` that has to sign is missing"),
+            SignRefusal::OtherSigner { log, key } => {
+                write!(formatter, "log `{log}` signs for this ledger, and its key {key} is not among these")
+            }
             SignRefusal::Note(problem) => problem.fmt(formatter),
         }
     }
@@ -126,6 +136,21 @@ pub fn may_sign(history: History<'_>, next: Checkpoint) -> Result<Permit, SignRe
         }
     }
     Ok(Permit { checkpoint: next })
+}
+
+/// Whether a signer is the one that the ledger names: it knows every key that was recorded, of its own log or of one
+/// that it ended by declaring so. Whoever starts under a new name instead would go around everything that was stated.
+pub fn may_speak_for(recorded: &Keyring, ring: &Keyring, ended: &[Keyring]) -> Result<(), SignRefusal> {
+    let knows = |ring: &Keyring| {
+        let has = |key: &VerifierKey| ring.periods().iter().any(|period| period.key == *key);
+        ring.origin() == recorded.origin() && recorded.periods().iter().all(|period| has(&period.key))
+    };
+    match recorded.periods().last() {
+        Some(newest) if !std::iter::once(ring).chain(ended).any(knows) => {
+            Err(SignRefusal::OtherSigner { log: recorded.origin().to_owned(), key: newest.key.id() })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// The largest of all checkpoints that are remembered: the signer's own, the published one, what witnesses saw.
@@ -212,6 +237,31 @@ mod tests {
 
     fn after(last: &Checkpoint, growth: &[TreeHash], next: &Checkpoint) -> Result<Permit, SignRefusal> {
         may_sign(History::Published { last, growth }, next.clone())
+    }
+
+    #[test]
+    fn only_who_knows_every_recorded_key_speaks_for_a_ledger() {
+        let key = |origin: &str, seed: u8| NoteSigner::new(origin, &[seed; 32]).unwrap().verifier();
+        let ring = |origin: &str, seed: u8| Keyring::new(key(origin, seed)).unwrap();
+        let (first, other_key, other_log) = (ring(ORIGIN, 1), ring(ORIGIN, 2), ring("log.example/default/1", 1));
+        let mut rotated = first.clone();
+        rotated.introduce(key(ORIGIN, 3), &Checkpoint::new(ORIGIN, 4, TreeHash::of_nothing()).unwrap()).unwrap();
+        let check = |recorded: &Keyring, ring: &Keyring, ended: &[Keyring], may: bool| {
+            let newest = recorded.periods().last().unwrap().key.id();
+            let refusal = SignRefusal::OtherSigner { log: recorded.origin().to_owned(), key: newest };
+            let expected = if may { Ok(()) } else { Err(refusal) };
+            assert_eq!(may_speak_for(recorded, ring, ended), expected);
+        };
+        check(&first, &first, &[], true);
+        check(&first, &rotated, &[], true);
+        check(&rotated, &first, &[], false);
+        check(&first, &other_key, &[], false);
+        check(&first, &other_log, &[], false);
+        check(&first, &other_log, std::slice::from_ref(&first), true);
+        check(&first, &other_log, &[other_key], false);
+        check(&rotated, &other_log, std::slice::from_ref(&first), false);
+        let refused = may_speak_for(&first, &other_log, &[]).unwrap_err().to_string();
+        assert!(refused.contains(ORIGIN) && refused.contains(&key(ORIGIN, 1).id().to_string()), "{refused}");
     }
 
     #[test]

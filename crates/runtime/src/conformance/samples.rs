@@ -246,7 +246,14 @@ pub(super) fn of_every_kind() -> Vec<(Key, Row)> {
     let snapshot =
         Snapshot { at: at(1), source: "test".to_owned(), flow: None, state: values.clone(), session: Object::new() };
     vec![
-        (Entity::Tenant, Row::Tenant(TenantRow { halted: Some(halt), holds: Vec::new() })),
+        (
+            Entity::Tenant,
+            Row::Tenant(TenantRow {
+                halted: Some(halt),
+                log: Some("log.example\n".to_owned()),
+                ..TenantRow::default()
+            }),
+        ),
         (Entity::Agent(named()), agent("noise")),
         (Entity::Contract(named()), Row::Contract(Arc::new(Json::Object(values.clone())))),
         (Entity::Flow(named()), Row::Flow(flow)),

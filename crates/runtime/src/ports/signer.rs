@@ -56,13 +56,17 @@ pub enum SignerFault {
     Refused(SignRefusal),
     /// Not now.
     Unavailable(String),
+    /// There is no room on the disk for what has to be remembered.
+    NoRoom(String),
 }
 
 impl fmt::Display for SignerFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SignerFault::Refused(refusal) => write!(formatter, "the checkpoint must not be signed: {refusal}"),
-            SignerFault::Unavailable(problem) => write!(formatter, "nothing can be signed now: {problem}"),
+            SignerFault::Unavailable(problem) | SignerFault::NoRoom(problem) => {
+                write!(formatter, "nothing can be signed now: {problem}")
+            }
         }
     }
 }

@@ -1,18 +1,18 @@
 //! Keys: the first one, the next one, the last of an old one; and what to do when entries are lost.
 
-use super::{Site, last_checkpoint, unsealed, unsigned};
+use super::site::demand_own;
+use super::{Site, last_checkpoint, lost_keys, unsealed, unsigned};
 use crate::cli::proof::KeysCommand;
 use crate::exit::{InvalidData, Refused};
 use crate::store;
 use crate::terminal::{ATTENTION, FAINT, GOOD, STRONG, paint, say};
 use adapters::signer_file::FileSigner;
-use kernel::change::Act;
-use kernel::change::upkeep::Upkeep;
 use kernel::ids::TENANT_DEFAULT;
 use kernel::json::Json;
 use kernel::ledger::checkpoint::Checkpoint;
 use kernel::ledger::discontinuity::Discontinuity;
 use kernel::ledger::merkle::{Frontier, TreeHash};
+use kernel::ledger::note::Note;
 use runtime::Minted;
 use runtime::ports::signer::{Signer, Stated};
 use runtime::ports::store::Reader;
@@ -62,6 +62,9 @@ fn list(site: &Site) -> anyhow::Result<()> {
 
 fn new(site: &Site, origin: Option<&str>) -> anyhow::Result<()> {
     if !FileSigner::is_at(&site.folder) {
+        if store::exists(&site.location).is_ok() {
+            site.demand_unsigned(site.reader()?.as_mut())?;
+        }
         let origin = origin.map_or_else(random_origin, str::to_owned);
         let signer = FileSigner::create(&site.folder, &origin).map_err(unsigned)?;
         let key = signer.keyring().periods().first().map(|period| period.key.to_string()).unwrap_or_default();
@@ -74,7 +77,7 @@ fn new(site: &Site, origin: Option<&str>) -> anyhow::Result<()> {
     // The new key counts from the size behind the last checkpoint, so there must be one.
     let (mut signer, _) = site.sealed()?;
     let key = signer.introduce_key().map_err(unsigned)?;
-    record(site, &signer, &format!("key {} joins", key.id()))?;
+    site.record(&signer, &format!("key {} joins", key.id()))?;
     told(site, "joins from the next checkpoint on", &key.to_string())
 }
 
@@ -83,15 +86,8 @@ fn retire(site: &Site, id: &str) -> anyhow::Result<()> {
     let known = signer.keyring().periods().iter().map(|period| period.key.id()).find(|known| known.to_string() == id);
     let known = known.ok_or_else(|| InvalidData(format!("the log has no key `{id}`; `ledger keys` lists them")))?;
     signer.retire_key(known).map_err(unsigned)?;
-    record(site, &signer, &format!("key {id} retires"))?;
+    site.record(&signer, &format!("key {id} retires"))?;
     told(site, "retired", id)
-}
-
-/// A change of keys stands in the ledger itself, signed by whoever signs the next checkpoint.
-fn record(site: &Site, signer: &FileSigner, because: &str) -> anyhow::Result<()> {
-    let runtime = store::open(&site.location)?;
-    let upkeep = Upkeep::Rotate { keyring: signer.keyring().clone(), because: because.to_owned() };
-    store::done(runtime.change(store::operator(), Act::Upkeep(upkeep))).map(|_| ())
 }
 
 fn told(site: &Site, what: &str, key: &str) -> anyhow::Result<()> {
@@ -107,7 +103,11 @@ fn told(site: &Site, what: &str, key: &str) -> anyhow::Result<()> {
 /// Ends a log whose entries were lost. What was published stays published; the new log says so in its first entry.
 pub fn discontinue(site: &Site, because: &str) -> anyhow::Result<()> {
     let mut reader = site.reader()?;
+    if !FileSigner::is_at(&site.folder) {
+        return lost_keys::discontinue(site, reader.as_mut(), because);
+    }
     let signer = FileSigner::open(&site.folder).map_err(unsigned)?;
+    demand_own(reader.as_mut(), &signer).map_err(unsealed)?;
     if let Stated::Declared(declared) = signer.stated() {
         let started = declared.origin();
         return Err(Refused(format!("log {started} was started already; `ledger checkpoint` signs it")).into());
@@ -121,27 +121,35 @@ pub fn discontinue(site: &Site, because: &str) -> anyhow::Result<()> {
         let problem = "nothing is lost: the ledger continues what was signed; `ledger checkpoint` signs it".to_owned();
         return Err(Refused(problem).into());
     }
-    let next = match published
-        .origin()
-        .rsplit_once('/')
-        .and_then(|(name, number)| Some((name, number.parse::<u64>().ok()?)))
-    {
-        Some((name, number)) => format!("{name}/{}", number + 1),
-        None => format!("{}/1", published.origin()),
-    };
+    let next = next_origin(published.origin());
     let declared = Discontinuity::declare(TENANT_DEFAULT, &next, &published, &kept, because);
     let declared = declared.map_err(|problem| InvalidData(problem.to_string()))?;
     let mut store = store::open_file(&site.location)?;
     let from = append_declaration(store.as_mut(), &declared).map_err(store::unread)?;
     debug_assert!(from >= committed, "a ledger only grows");
-    let mut signer = signer.follow(&declared, from).map_err(unsigned)?;
-    let note = Seal::of(from).checkpoint(reader.as_mut(), &mut signer).map_err(unsealed)?;
-    signer.publish().map_err(unsigned)?;
+    let signer = signer.follow(&declared, from).map_err(unsigned)?;
+    let note = begin(site, reader.as_mut(), signer)?;
     let lost = declared.lost();
     say!("{} log {next} starts at entry {from}", paint(ATTENTION, "discontinued:"));
     say!("{} of {} published entries are lost; everyone who verifies will read that", lost.end - lost.start, lost.end);
     say!("checkpoint {}", runtime::export::stated_size(&note));
     Ok(())
+}
+
+/// The first checkpoint of a log that follows another, after the ledger has said who signs it.
+pub fn begin(site: &Site, reader: &mut dyn Reader, mut signer: FileSigner) -> anyhow::Result<Note> {
+    site.record(&signer, "this log follows")?;
+    let note = Seal::of(signer.from()).checkpoint(reader, &mut signer).map_err(unsealed)?;
+    signer.publish().map_err(unsigned)?;
+    Ok(note)
+}
+
+/// The name of the log that follows one.
+pub fn next_origin(origin: &str) -> String {
+    match origin.rsplit_once('/').and_then(|(name, number)| Some((name, number.parse::<u64>().ok()?))) {
+        Some((name, number)) => format!("{name}/{}", number.saturating_add(1)),
+        None => format!("{origin}/1"),
+    }
 }
 
 /// What is left of the log: the largest published checkpoint that the rows still lead to, or all of them where fewer

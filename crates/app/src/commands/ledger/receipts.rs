@@ -1,7 +1,7 @@
 //! Receipts: one text per decision that a stranger can check.
 
 use super::{Site, unsealed};
-use crate::exit::InvalidData;
+use crate::exit::{InvalidData, StoreUnavailable};
 use crate::store;
 use crate::terminal::{self, GOOD, paint, say};
 use kernel::json::{Bounds, Json};
@@ -9,6 +9,7 @@ use kernel::ledger::receipt::Receipt;
 use runtime::ports::signer::Signer;
 use runtime::ports::store::Reader;
 use runtime::seal::receipts;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Records read at once, from the end.
@@ -96,7 +97,9 @@ fn write(path: &Path, receipt: &Receipt) -> anyhow::Result<()> {
 }
 
 fn unwritten(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    InvalidData(format!("cannot write `{}`: {error}", path.display())).into()
+    let problem = format!("cannot write `{}`: {error}", path.display());
+    let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+    if is_full { StoreUnavailable(problem).into() } else { InvalidData(problem).into() }
 }
 
 /// An id may hold anything; a file name may not.

@@ -1,7 +1,7 @@
 //! A whole ledger: hashes and signatures first, then every decision again, then what is left open.
 
-use super::trust::Trust;
-use super::{Outcome, Report, unreadable};
+use super::trust::{Trust, Unbelieved};
+use super::{Outcome, Report, beside, unreadable};
 use crate::store;
 use adapters::export_files::{ExportPath, Seen, Unread};
 use adapters::spilled_rows::SpilledRows;
@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kernel::json::Json;
 use kernel::ledger::audit::{Damage, Place};
 use kernel::ledger::checkpoint::Checkpoint;
+use kernel::ledger::keyring::Keyring;
 use kernel::ledger::note::Note;
 use runtime::ports::store::StoreFault;
 use runtime::verify::{Completeness, Verify};
@@ -18,6 +19,9 @@ use std::time::Instant;
 
 /// Entries between two looks at the progress bar.
 const STEP: u64 = 256;
+
+/// How many of a kind are named on a line that people read; the rest are counted.
+const SHOWN_MAX: usize = 16;
 
 /// What has to be looked at.
 #[derive(Clone, Copy, Debug)]
@@ -29,12 +33,14 @@ pub struct Demands {
 }
 
 /// Verifies an export, and the checkpoints that were given beside it.
-pub fn verify(path: &Path, trust: &Trust, beside: &[(String, Note)], demands: Demands) -> anyhow::Result<Report> {
-    let Demands { replay, reports } = demands;
-    let begin = Instant::now();
-    let mut report = Report::of("exported ledger");
-    let bar = bar();
+pub fn verify(
+    path: &Path,
+    trust: &Trust,
+    beside: &[(String, Note)],
+    demands: Demands,
+) -> anyhow::Result<(Report, Vec<Keyring>)> {
     let export = ExportPath::at(path);
+    let bar = bar();
     let seen = export.audit(&mut |passed| {
         if passed.is_multiple_of(STEP) {
             bar.set_position(passed);
@@ -42,15 +48,36 @@ pub fn verify(path: &Path, trust: &Trust, beside: &[(String, Note)], demands: De
     });
     let seen = match seen {
         Ok(seen) => seen,
-        Err(Unread::Damage(damage)) => return Ok(damaged(report, &damage)),
+        Err(Unread::Damage(damage)) => return Ok((damaged(Report::of("exported ledger"), &damage), Vec::new())),
         Err(Unread::Io(path, error)) => return Err(unreadable(&path, &format!("cannot be read: {error}"))),
     };
-    describe(&mut report, &seen, trust);
-    if let Err(damage) = believed(&seen, trust, beside) {
+    let rings = seen.header.logs.iter().map(|log| log.keyring.clone()).collect();
+    judged(&export, &seen, trust, beside, demands, &bar).map(|report| (report, rings))
+}
+
+fn judged(
+    export: &ExportPath,
+    seen: &Seen,
+    trust: &Trust,
+    beside: &[(String, Note)],
+    demands: Demands,
+    bar: &ProgressBar,
+) -> anyhow::Result<Report> {
+    let Demands { replay, reports } = demands;
+    let begin = Instant::now();
+    let mut report = Report::of("exported ledger");
+    describe(&mut report, seen, trust);
+    if let Err(damage) = believed(&mut report, seen, trust) {
         return Ok(damaged(report, &damage));
     }
-    if let Err(damage) = beside_export(&export, &seen, beside) {
-        return Ok(damaged(report, &damage));
+    match beside::compare(export, seen, beside) {
+        Ok(compared) => {
+            if compared.is_open {
+                report.at_least(Outcome::Incomplete);
+            }
+            compared.lines.into_iter().for_each(|line| report.line("checkpoint", line));
+        }
+        Err(damage) => return Ok(damaged(report, &damage)),
     }
     if seen.audited.checkpoints == 0 {
         report.at_least(Outcome::Incomplete);
@@ -63,7 +90,7 @@ pub fn verify(path: &Path, trust: &Trust, beside: &[(String, Note)], demands: De
     if replay {
         bar.set_length(seen.audited.entries);
         bar.set_message("deciding again");
-        match again(&export, &seen, &bar)? {
+        match again(export, seen, bar)? {
             Ok(found) => tell(&mut report, &found, reports),
             Err(damage) => return Ok(damaged(report, &damage)),
         }
@@ -133,52 +160,25 @@ fn describe(report: &mut Report, seen: &Seen, trust: &Trust) {
 }
 
 /// The newest checkpoint is signed by someone the reader believes.
-fn believed(seen: &Seen, trust: &Trust, _: &[(String, Note)]) -> Result<(), Damage> {
-    let Some(log) = seen.header.logs.last() else { return Ok(()) };
+fn believed(report: &mut Report, seen: &Seen, trust: &Trust) -> Result<(), Damage> {
+    let Some((log, ended)) = seen.header.logs.split_last() else { return Ok(()) };
     let Some(note) = log.checkpoints.last() else { return Ok(()) };
     let size = seen.audited.last.as_ref().map_or(0, Checkpoint::size);
-    trust
-        .checkpoint(note, Some(&log.keyring))
-        .map(|_| ())
-        .map_err(|problem| Damage { place: Place::Checkpoint(size), problem })
-}
-
-/// Checkpoints that someone kept elsewhere must be roots of this very tree.
-fn beside_export(export: &ExportPath, seen: &Seen, beside: &[(String, Note)]) -> Result<(), Damage> {
-    let Some(log) = seen.header.logs.last() else { return Ok(()) };
-    let mut wanted = Vec::new();
-    for (name, note) in beside {
-        let damaged =
-            |problem: String| Damage { place: Place::Checkpoint(runtime::export::stated_size(note)), problem };
-        let trusted = log.keyring.verify(note).map_err(|problem| damaged(format!("`{name}`: {problem}")))?;
-        if trusted.checkpoint.size() > seen.audited.entries - log.from {
-            return Err(damaged(format!("`{name}` states more entries than were exported: the tail is missing")));
+    let is_followed = ended.iter().any(|log| trust.knows_log(&log.keyring));
+    let open = match trust.checkpoint(note, Some(&log.keyring)) {
+        Ok(_) => return Ok(()),
+        Err(Unbelieved::NotGiven(problem)) => problem,
+        Err(Unbelieved::OtherLog(_)) if is_followed => {
+            let log = log.keyring.origin();
+            format!("log `{log}` says that it follows the one whose key was given; give its own key too with --key")
         }
-        wanted.push((name, trusted.checkpoint));
-    }
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    let mut frontier = kernel::ledger::merkle::Frontier::default();
-    let (mut index, mut differs) = (0, None);
-    let read = export.each(&seen.header, &mut |entry| {
-        if index >= log.from {
-            let _ = frontier.append(kernel::ledger::merkle::TreeHash::of_leaf(entry.leaf.as_bytes()));
-            let other =
-                |(_, one): &&(&String, Checkpoint)| one.size() == frontier.size() && one.root() != frontier.root();
-            differs = wanted.iter().find(other).map(|(name, one)| (name.to_string(), one.size()));
+        Err(problem @ (Unbelieved::NoKey(_) | Unbelieved::OtherLog(_) | Unbelieved::Wrong(_))) => {
+            return Err(Damage { place: Place::Checkpoint(size), problem: problem.text() });
         }
-        index += 1;
-        differs.is_none()
-    });
-    match (read, differs) {
-        (_, Some((name, size))) => {
-            let problem = format!("`{name}` has another root: two histories were signed");
-            Err(Damage { place: Place::Checkpoint(size), problem })
-        }
-        (Err(Unread::Damage(damage)), None) => Err(damage),
-        (Ok(()) | Err(Unread::Io(..)), None) => Ok(()),
-    }
+    };
+    report.at_least(Outcome::Incomplete);
+    report.line("unknown", open);
+    Ok(())
 }
 
 /// Makes every decision again.
@@ -200,19 +200,19 @@ fn again(export: &ExportPath, seen: &Seen, bar: &ProgressBar) -> anyhow::Result<
     if let Some(damage) = found.map_err(store::unread)? {
         return Ok(Err(damage));
     }
-    let last = seen.header.logs.last();
-    if let Some((ring, log)) = verify.keyring().zip(last)
-        && ring.origin() == log.keyring.origin()
-        && *ring != log.keyring
-    {
-        let problem = "its keys are not those that the ledger records".to_owned();
-        return Ok(Err(Damage { place: Place::Header, problem }));
+    if let Some((ring, log)) = verify.keyring().zip(seen.header.logs.last()) {
+        let is_told = seen.header.logs.iter().any(|log| log.keyring.origin() == ring.origin());
+        if !is_told || ring.origin() == log.keyring.origin() && *ring != log.keyring {
+            let origin = ring.origin();
+            let problem = format!("its keys are not those that the ledger records for log `{origin}`");
+            return Ok(Err(Damage { place: Place::Header, problem }));
+        }
     }
     Ok(Ok(verify.finish().map_err(store::unread)?))
 }
 
 fn tell(report: &mut Report, found: &Completeness, reports: bool) {
-    let Completeness { replayed, intents, never_executed, unreported, named, in_doubt, never_accepted, gone } = found;
+    let Completeness { replayed, intents, never_executed, unreported, named, in_doubt, never_accepted, .. } = found;
     let others = replayed.same - replayed.decisions;
     report
         .line("decided again", format!("{} decisions and {others} other records: the same bytes", replayed.decisions));
@@ -225,9 +225,11 @@ fn tell(report: &mut Report, found: &Completeness, reports: bool) {
         report.put("intents", Json::Object(states));
     }
     let secret = replayed.withheld - replayed.erased;
+    let erased = format!("not replayable: erased{}", places(&found.erased_at));
+    let gone = format!("bodies are gone, and no record says that they were erased{}", places(&found.gone_at));
     let open = [
-        (replayed.erased, "erased", "not replayable: erased"),
-        (*gone, "gone", "bodies are gone, and no record says that they were erased"),
+        (replayed.erased, "erased", erased.as_str()),
+        (found.gone, "gone", gone.as_str()),
         (secret, "withheld", "not replayable: secrets that are not kept, or records that depend on what is missing"),
         (*never_executed, "never_executed", "accepted and never executed, and their time is over"),
         (*in_doubt, "in_doubt", "in doubt, and nobody settled them"),
@@ -240,6 +242,9 @@ fn tell(report: &mut Report, found: &Completeness, reports: bool) {
             report.line("open", format!("{count} {sentence}"));
         }
     }
+    for (key, ranges) in [("erased_at", &found.erased_at), ("gone_at", &found.gone_at)] {
+        report.put(key, Json::texts(ranges.iter().map(range)));
+    }
     report.put("unreported", *unreported);
     if *unreported > 0 {
         report
@@ -248,7 +253,31 @@ fn tell(report: &mut Report, found: &Completeness, reports: bool) {
             report.at_least(Outcome::Incomplete);
         }
     }
+    report.put("named", Json::texts(named.iter().map(String::as_str)));
+    report.put("unnamed", found.unnamed);
     if !named.is_empty() {
-        report.line("", named.join(", "));
+        let first: Vec<&str> = named.iter().map(String::as_str).take(SHOWN_MAX).collect();
+        report.line("", format!("{}{}", first.join(", "), more(named.len() as u64 + found.unnamed, first.len())));
+    }
+}
+
+/// Where, for a line that people read.
+fn places(ranges: &[(u64, u64)]) -> String {
+    let first: Vec<String> = ranges.iter().take(SHOWN_MAX).map(range).collect();
+    match first.as_slice() {
+        [] => String::new(),
+        [one] if ranges.len() == 1 && !one.contains('-') => format!(": entry {one}"),
+        several => format!(": entries {}{}", several.join(", "), more(ranges.len() as u64, several.len())),
+    }
+}
+
+fn range((from, to): &(u64, u64)) -> String {
+    if from + 1 == *to { from.to_string() } else { format!("{from}-{}", to.saturating_sub(1)) }
+}
+
+fn more(all: u64, shown: usize) -> String {
+    match all.saturating_sub(shown as u64) {
+        0 => String::new(),
+        more => format!(" and {more} more (see --json)"),
     }
 }

@@ -1,12 +1,13 @@
 //! Receipts, signed intents and checkpoints: what fits into one small file.
 
-use super::trust::Trust;
+use super::trust::{Trust, Unbelieved};
 use super::{Outcome, Report};
 use kernel::envelope::statement::Proof;
 use kernel::envelope::{Envelope, INTENT_TYPE, PROOF_TYPE, key_text};
 use kernel::intent::SignedIntent;
 use kernel::json::{Bounds, Json};
 use kernel::ledger::checkpoint::Checkpoint;
+use kernel::ledger::keyring::Keyring;
 use kernel::ledger::note::Note;
 use kernel::ledger::receipt::Receipt;
 use runtime::export::stated_size;
@@ -25,7 +26,13 @@ pub fn receipt(bytes: &[u8], trust: &Trust) -> Report {
     let size = stated_size(receipt.checkpoint());
     let signed = match trust.checkpoint(receipt.checkpoint(), Some(&carried.keyring)) {
         Ok(signed) => signed,
-        Err(problem) => return report.damaged(problem),
+        Err(Unbelieved::NotGiven(problem)) => {
+            report.at_least(Outcome::Incomplete);
+            problem
+        }
+        Err(problem @ (Unbelieved::NoKey(_) | Unbelieved::OtherLog(_) | Unbelieved::Wrong(_))) => {
+            return report.damaged(problem.text());
+        }
     };
     let policy = match carried.keyring.policy_at(size, Vec::new(), 0) {
         Ok(policy) => policy,
@@ -43,11 +50,18 @@ pub fn receipt(bytes: &[u8], trust: &Trust) -> Report {
     report.put("own_key", !trust.is_stated());
     let Some((body, _)) = &carried.body else {
         report.at_least(Outcome::Incomplete);
-        report.sum = "the entry is in the ledger; not replayable: erased".to_owned();
+        report.put("erased", true);
+        report.sum = "the entry is in the ledger, and its record was erased: what it said cannot be shown or judged \
+                      again (not replayable: erased)"
+            .to_owned();
         return report;
     };
+    report.put("erased", false);
     decided(&mut report, body);
-    report.sum = "the entry is in the ledger, and the record is the entry's".to_owned();
+    report.sum = match report.outcome {
+        Outcome::Clean => "the entry is in the ledger, and the record is the entry's".to_owned(),
+        Outcome::Incomplete | Outcome::Damaged => "whose ledger it is in was not checked".to_owned(),
+    };
     report
 }
 
@@ -155,7 +169,7 @@ pub enum Beside {
 }
 
 /// A checkpoint by itself, or beside others.
-pub fn checkpoint(note: &Note, trust: &Trust, all: &[(String, Note)], beside: Beside) -> Report {
+pub fn checkpoint(note: &Note, trust: &Trust, all: &[(String, Note)], beside: Beside, rings: &[Keyring]) -> Report {
     let has_export = beside != Beside::Nothing;
     let mut report = Report::of("checkpoint");
     let Ok(own) = Checkpoint::parse(note.text()) else { return report.damaged("it cannot be read") };
@@ -163,10 +177,17 @@ pub fn checkpoint(note: &Note, trust: &Trust, all: &[(String, Note)], beside: Be
     report.put("root", own.root().to_string());
     report.line("log", own.origin());
     report.line("tree", format!("{} entries, root {}", own.size(), own.root()));
-    match trust.checkpoint(note, None) {
+    let ring = rings.iter().find(|ring| ring.origin() == own.origin());
+    match trust.checkpoint(note, ring) {
         Ok(signed) => report.line("signed by", signed),
-        Err(problem) if trust.is_stated() => return report.damaged(problem),
-        Err(problem) => {
+        Err(Unbelieved::Wrong(problem)) => return report.damaged(problem),
+        // The ledger beside it tells which log came before; its key is another one.
+        Err(Unbelieved::OtherLog(problem)) if ring.is_none() => return report.damaged(problem),
+        Err(problem @ (Unbelieved::OtherLog(_) | Unbelieved::NotGiven(_))) => {
+            report.at_least(Outcome::Incomplete);
+            report.line("signed by", problem.text());
+        }
+        Err(Unbelieved::NoKey(problem)) => {
             report.line("signed by", problem);
             if !has_export {
                 report.at_least(Outcome::Incomplete);
@@ -176,7 +197,12 @@ pub fn checkpoint(note: &Note, trust: &Trust, all: &[(String, Note)], beside: Be
     for (name, other) in all {
         let Ok(other) = Checkpoint::parse(other.text()) else { continue };
         if other.origin() != own.origin() {
-            return report.damaged(format!("`{name}` is of another log, `{}`", other.origin()));
+            if !has_export {
+                report.at_least(Outcome::Incomplete);
+                let log = other.origin();
+                report.line("growth", format!("`{name}` is of log `{log}`; whether one follows the other shows only the exported ledger: give it too"));
+            }
+            continue;
         }
         if other.size() == own.size() && other.root() != own.root() {
             return report

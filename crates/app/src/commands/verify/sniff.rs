@@ -39,6 +39,11 @@ pub fn kind(path: &Path) -> anyhow::Result<Kind> {
             Err(unreadable(path, "is a folder without an exported ledger in it"))
         };
     }
+    let metadata = std::fs::metadata(path).with_context(|| format!("cannot open `{}`", path.display()))?;
+    if !metadata.is_file() {
+        // It would be read twice, and perhaps nobody ever writes into it.
+        return Err(unreadable(path, "is neither a file nor a folder; write what it gives into a file first"));
+    }
     let mut head = Vec::new();
     let file = File::open(path).with_context(|| format!("cannot open `{}`", path.display()))?;
     file.take(HEAD_BYTES).read_to_end(&mut head).with_context(|| format!("cannot read `{}`", path.display()))?;

@@ -4,11 +4,12 @@ use crate::cli::proof::VerifyArgs;
 use crate::exit::{InvalidData, UsageError};
 use crate::files;
 use kernel::envelope::read_key;
+use kernel::ledger::checkpoint::Checkpoint;
 use kernel::ledger::ed25519::PublicKey;
 use kernel::ledger::keyring::Keyring;
 use kernel::ledger::keys::{KeyKind, VerifierKey};
-use kernel::ledger::note::Note;
-use kernel::ledger::policy::Policy;
+use kernel::ledger::note::{Note, NoteProblem};
+use kernel::ledger::policy::{Policy, TrustProblem};
 
 /// Whom the reader believes.
 #[derive(Default)]
@@ -88,28 +89,28 @@ impl Trust {
     }
 
     /// Verifies a checkpoint by the keys given; without any, by those the file states. Who signed, in words.
-    pub fn checkpoint(&self, note: &Note, stated: Option<&Keyring>) -> Result<String, String> {
-        let size = runtime::export::stated_size(note);
-        let (origin, own) = match stated {
-            Some(ring) => (ring.origin().to_owned(), ring.valid_at(size).cloned().collect()),
-            None => (self.logs.first().map(|key| key.name().to_string()).unwrap_or_default(), Vec::new()),
-        };
-        let keys: Vec<VerifierKey> = if self.is_stated() {
-            let own = own.into_iter().filter(|key: &VerifierKey| self.plain.contains(key.key()));
-            self.logs.iter().filter(|key| key.name().as_str() == origin).cloned().chain(own).collect()
-        } else {
-            own
-        };
+    pub fn checkpoint(&self, note: &Note, stated: Option<&Keyring>) -> Result<String, Unbelieved> {
+        let wrong = |problem: String| Unbelieved::Wrong(problem);
+        let own = Checkpoint::parse(note.text()).map_err(|problem| wrong(problem.to_string()))?;
+        let origin = stated.map_or_else(|| own.origin(), Keyring::origin);
+        let valid: Vec<VerifierKey> =
+            stated.map(|ring| ring.valid_at(own.size()).cloned().collect()).unwrap_or_default();
+        let keys = if self.is_stated() { self.of_log(origin, stated, &valid)? } else { valid };
         if keys.is_empty() {
-            return Err(if self.is_stated() {
-                "none of the keys given is one of this log".to_owned()
-            } else {
-                "no key is known; give one with --key".to_owned()
-            });
+            return Err(Unbelieved::NoKey("no key is known; give one with --key".to_owned()));
         }
-        let policy = Policy::new(&origin, keys, self.witnesses.clone(), self.witnesses_min);
-        let trusted = policy.map_err(|problem| problem.to_string())?.verify_note(note);
-        let trusted = trusted.map_err(|problem| problem.to_string())?;
+        let policy = Policy::new(origin, keys, self.witnesses.clone(), self.witnesses_min);
+        let trusted = policy.map_err(|problem| wrong(problem.to_string()))?.verify_note(note);
+        let trusted = trusted.map_err(|problem| match problem {
+            TrustProblem::Note(NoteProblem::UnknownSigners) | TrustProblem::NotSignedByLog if self.is_stated() => {
+                not_given(note, origin)
+            }
+            TrustProblem::Note(_)
+            | TrustProblem::Checkpoint(_)
+            | TrustProblem::OtherLog { .. }
+            | TrustProblem::NotSignedByLog
+            | TrustProblem::TooFewWitnesses { .. } => wrong(problem.to_string()),
+        })?;
         let names: Vec<String> = trusted.log_keys.iter().map(ToString::to_string).collect();
         let seen = match trusted.witnesses.len() {
             0 => String::new(),
@@ -117,4 +118,75 @@ impl Trust {
         };
         Ok(format!("{}{seen}", names.join(" and ")))
     }
+
+    /// Whether one of the keys given is or was one of a log.
+    pub fn knows_log(&self, ring: &Keyring) -> bool {
+        ring.periods().iter().any(|period| self.knows(period.key.key()))
+    }
+
+    /// Those of the keys given that can have signed for a log.
+    fn of_log(
+        &self,
+        origin: &str,
+        stated: Option<&Keyring>,
+        valid: &[VerifierKey],
+    ) -> Result<Vec<VerifierKey>, Unbelieved> {
+        let plain = valid.iter().filter(|key| self.plain.contains(key.key()));
+        let named = self.logs.iter().filter(|key| key.name().as_str() == origin);
+        let keys: Vec<VerifierKey> = named.chain(plain).cloned().collect();
+        match stated {
+            // A key that was retired before, or joined later, is no reason to speak of damage.
+            Some(ring) if self.knows_log(ring) && keys.is_empty() => {
+                let ids: Vec<String> = valid.iter().map(|key| key.id().to_string()).collect();
+                Err(Unbelieved::NotGiven(missing(&ids, origin)))
+            }
+            Some(ring) if !self.knows_log(ring) => Err(other_log()),
+            None if keys.is_empty() => Err(other_log()),
+            Some(_) | None => Ok(keys),
+        }
+    }
+}
+
+/// Why a checkpoint is not believed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unbelieved {
+    /// Nobody was named, and there are no keys beside it.
+    NoKey(String),
+    /// The keys given are of other logs.
+    OtherLog(String),
+    /// It is signed in the name of the log, by a key that was not given.
+    NotGiven(String),
+    /// A signature does not fit, or too few people saw it.
+    Wrong(String),
+}
+
+impl Unbelieved {
+    /// The sentence.
+    pub fn text(self) -> String {
+        match self {
+            Unbelieved::NoKey(text)
+            | Unbelieved::OtherLog(text)
+            | Unbelieved::NotGiven(text)
+            | Unbelieved::Wrong(text) => text,
+        }
+    }
+}
+
+fn other_log() -> Unbelieved {
+    Unbelieved::OtherLog("none of the keys given is one of this log".to_owned())
+}
+
+/// Who signed in the name of a log, where it was none of the keys given.
+fn not_given(note: &Note, origin: &str) -> Unbelieved {
+    let lines = note.signatures().iter().filter(|line| line.name().as_str() == origin);
+    let ids: Vec<String> = lines.map(|line| line.id().to_string()).collect();
+    if ids.is_empty() {
+        return Unbelieved::Wrong(format!("nobody signed it in the name of `{origin}`"));
+    }
+    Unbelieved::NotGiven(missing(&ids, origin))
+}
+
+fn missing(ids: &[String], origin: &str) -> String {
+    let ids = ids.join(" and ");
+    format!("it is signed by the key {ids} of `{origin}`, which was not given; give it too with --key")
 }

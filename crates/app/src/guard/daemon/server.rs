@@ -130,6 +130,11 @@ impl Daemon {
         Ok(Daemon { shared: Arc::new(shared), place, listener, woken, _lock: lock })
     }
 
+    /// Decides for every hook.
+    pub fn runtime(&self) -> &Runtime {
+        &self.shared.runtime
+    }
+
     /// Serves until it is told to end, or nobody called for so long.
     pub fn serve(mut self, idle: Option<Duration>) -> io::Result<End> {
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {

@@ -48,6 +48,8 @@ pub(super) fn carry_out(world: &mut World, change: &Change, upkeep: &Upkeep, at:
         }
         Upkeep::Release { hold, .. } => release(world, change, hold),
         Upkeep::Rotate { keyring, .. } => {
+            let row = TenantRow { log: Some(keyring.to_string()), ..tenant(world, change) };
+            world.put(key(change, Entity::Tenant), Row::Tenant(row));
             Came::done(Json::object([("keys", Json::from(keyring.periods().len() as u64))]))
         }
         Upkeep::EnrolKey { agent, key: public } => {

@@ -1,0 +1,37 @@
+//! What a folder of keys knows to be published, for those who only look: no lock, no private key.
+
+use super::{Keyring, Path, SignerFault, Stated, earlier_rings, parse_signed, read};
+use std::io::ErrorKind;
+
+/// What was published of a ledger, as the signer remembers it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Published {
+    /// The log that signs now.
+    pub log: Keyring,
+    /// The logs it follows.
+    pub ended: Vec<Keyring>,
+    /// How many entries a ledger has at least if it lost none of those that were published.
+    pub entries: u64,
+}
+
+impl Published {
+    /// What lies in a folder; nothing where there are no keys, or none that we may look at.
+    pub fn of(folder: &Path) -> Result<Option<Published>, SignerFault> {
+        match std::fs::metadata(folder.join("signed")) {
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => return Ok(None),
+            Err(error) => return Err(super::unavailable(folder, error)),
+        }
+        let damaged = || SignerFault::Unavailable(format!("`{}` cannot be read", folder.join("signed").display()));
+        let (from, stated) = parse_signed(&read(&folder.join("signed"))?).ok_or_else(damaged)?;
+        let signed = match &stated {
+            Stated::Nothing => return Ok(None),
+            Stated::Signed(_) => stated.size(),
+            // The declaration itself.
+            Stated::Declared(_) => 1,
+        };
+        let log = Keyring::parse(&read(&folder.join("keyring"))?);
+        let log = log.map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
+        Ok(Some(Published { log, ended: earlier_rings(folder)?, entries: from.saturating_add(signed) }))
+    }
+}
