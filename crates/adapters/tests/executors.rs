@@ -62,10 +62,8 @@ fn request(address: &str) -> Json {
 }
 
 fn executor(hosts: &[&str], ranges: &[&str]) -> HttpExecutor {
-    HttpExecutor {
-        hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
-        ranges: ranges.iter().map(|range| Range::parse(range).unwrap()).collect(),
-    }
+    let hosts = hosts.iter().map(|host| (*host).to_owned());
+    HttpExecutor::new(hosts.collect(), ranges.iter().map(|range| Range::parse(range).unwrap()).collect())
 }
 
 fn word(observation: &Observation) -> String {

@@ -1,6 +1,6 @@
 //! Performing through the runtime on the store in memory: functions of this process are called once for each mark, with
 //! exactly what was accepted, and what they observed is recorded.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use kernel::agent::{Actor, AgentStatus};
 use kernel::change::{Act, Write};
@@ -13,6 +13,7 @@ use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, KeySet, Row};
 use runtime::execute::{self, Performers, Tally};
 use runtime::memory::{ManualClock, MemoryStore};
+use runtime::ports::clock::Clock;
 use runtime::ports::executor::{Attempt, Executor, Observation};
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
 use runtime::{Arrival, Runtime};
@@ -40,9 +41,14 @@ actions:
 escalation: { approvers: [desk] }
 "#;
 
+const PROGRAMS: &str = "programs are not run here; add --allow-programs";
+
 /// Says of an order what its name says, and remembers what it was asked.
 struct Function {
     asked: Mutex<Vec<Attempt>>,
+    prepared: Mutex<Vec<String>>,
+    absent: AtomicBool,
+    clock: Arc<ManualClock>,
     stop: Arc<AtomicBool>,
     away: Arc<AtomicU32>,
 }
@@ -53,12 +59,24 @@ impl Executor for Function {
         if heavy { Err("no crane".to_owned()) } else { Ok(()) }
     }
 
+    fn prepare(&self, order: &Json) -> Result<Option<Arc<dyn Executor>>, String> {
+        let key = order.get("effect_key").and_then(Json::as_text).unwrap_or_default();
+        self.prepared.lock().unwrap().push(key.to_owned());
+        let absent = key.contains("absent") && self.absent.load(Ordering::SeqCst);
+        if absent { Err("the crane is at the painter's".to_owned()) } else { Ok(None) }
+    }
+
     fn perform(&self, attempt: &Attempt) -> Observation {
         self.asked.lock().unwrap().push(attempt.clone());
         let order = attempt.params.get("order").and_then(Json::as_text).unwrap_or_default();
         match order.get(..4) {
             Some("fail") => Observation::negative("out of stock"),
             Some("lost") if !attempt.doubted => Observation::unknown("no answer"),
+            Some("soon" | "ever") if attempt.epoch < 3 => {
+                self.clock.set(self.clock.now().plus(Duration::from_secs(5)));
+                Observation::unknown("no answer")
+            }
+            Some("ever") => Observation::unknown("no answer"),
             Some("last") => {
                 self.stop.store(true, Ordering::SeqCst);
                 Observation::Positive { digest: Digest::of("done"), detail: String::new() }
@@ -104,6 +122,7 @@ struct Bench {
     at: Mutex<Instant>,
     function: Arc<Function>,
     stop: Arc<AtomicBool>,
+    heard: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 fn ann() -> Actor {
@@ -118,9 +137,16 @@ fn bench() -> Bench {
     let contract = Arc::new(contract);
     let stop = Arc::new(AtomicBool::new(false));
     let away = store.away.clone();
-    let function = Arc::new(Function { asked: Mutex::default(), stop: stop.clone(), away });
+    let function = Arc::new(Function {
+        asked: Mutex::default(),
+        prepared: Mutex::default(),
+        absent: AtomicBool::new(true),
+        clock: clock.clone(),
+        stop: stop.clone(),
+        away,
+    });
     let at = Mutex::new(Instant::PURE_DEFAULT);
-    let bench = Bench { runtime, clock, at, function, stop };
+    let bench = Bench { runtime, clock, at, function, stop, heard: Arc::default() };
     let said = bench.runtime.register(ann(), contract.clone(), Some("1.0.0".to_owned()), None).wait();
     assert_eq!(said.answer.verdict.word(), "ACCEPT");
     assert_eq!(bench.runtime.activate(ann(), contract).wait().answer.verdict.word(), "ACCEPT");
@@ -167,6 +193,10 @@ impl Bench {
             threads,
             pause: std::time::Duration::from_millis(1),
             once,
+            waits: Arc::new({
+                let heard = self.heard.clone();
+                move |name, problem| heard.lock().unwrap().push((name.to_owned(), problem.to_owned()))
+            }),
         };
         execute::run(&self.runtime, performers, &options, &self.stop)
     }
@@ -193,7 +223,7 @@ impl Bench {
 }
 
 fn tally(succeeded: u64, failed: u64, doubted: u64, not_started: u64) -> Tally {
-    Tally { succeeded, failed, doubted, not_started, waiting: BTreeMap::new() }
+    Tally { succeeded, failed, doubted, not_started, ..Tally::default() }
 }
 
 #[test]
@@ -236,17 +266,54 @@ fn what_is_missing_here_waits_and_is_named() {
         let waiting = rows.iter().map(|(intent, what)| ((*intent).clone(), (*what).to_owned())).collect();
         Tally { waiting, ..Tally::default() }
     };
-    let (crane, http) = ((&heavy, "no crane"), (&call, "no executor for HTTP requests"));
-    assert_eq!(bench.perform(), named(&[crane, (&pack, "no executor for programs"), http]));
+    let (crane, http) = ((&heavy, "no crane"), (&call, "HTTP requests are not sent here; use `writkeeper run`"));
+    assert_eq!(bench.perform(), named(&[crane, (&pack, PROGRAMS), http]));
     bench.check(&pack, "READY");
     let none = bench.perform_with(&Performers::default(), 1, true).unwrap();
-    let function = (&heavy, "no function `ship`");
-    assert_eq!(none, named(&[function, (&pack, "no executor for programs"), http]));
+    let function = (&heavy, "this process has no function `ship`; run the program that registers it");
+    assert_eq!(none, named(&[function, (&pack, PROGRAMS), http]));
     let command: Arc<dyn Executor> = bench.function.clone();
     let performers = Performers { command: Some(command), ..bench.performers() };
     let told = bench.perform_with(&performers, 1, true).unwrap();
     assert_eq!(told, Tally { succeeded: 1, ..named(&[crane, http]) });
     bench.check(&pack, "SUCCEEDED");
+}
+
+/// What turns out to be missing only when it is looked for is noticed before anyone claims the intent: it stays READY for
+/// whoever has it, is not looked at again and again, and stands in nobody's way.
+#[test]
+fn what_turns_out_to_be_missing_is_not_claimed() {
+    let bench = bench();
+    let absent = [bench.accepted("ship", "absent-1"), bench.accepted("ship", "absent-2")];
+    bench.later(1);
+    let good = bench.accepted("ship", "good");
+    let problem = "the crane is at the painter's";
+    let told = bench.perform();
+    let waiting = absent.iter().map(|name| (name.clone(), problem.to_owned())).collect();
+    assert_eq!(told, Tally { succeeded: 1, waiting, ..Tally::default() });
+    bench.check(&good, "SUCCEEDED");
+    for intent in &absent {
+        bench.check(intent, "READY");
+        assert_eq!(bench.row(intent).running.unwrap().epoch, 0, "nobody claimed it");
+    }
+    let looked = std::mem::take(&mut *bench.function.prepared.lock().unwrap());
+    assert_eq!(looked, ["ship:absent-1", "ship:absent-2", "ship:good"], "each once");
+    assert_eq!(*bench.heard.lock().unwrap(), [(absent[0].clone(), problem.to_owned())], "what is missing is told once");
+    // Whoever has it gets it.
+    bench.function.absent.store(false, Ordering::SeqCst);
+    assert_eq!(bench.perform(), tally(2, 0, 0, 0));
+    assert_eq!(bench.row(&absent[0]).running.unwrap().epoch, 1);
+}
+
+/// An intent that is tried twice and is in doubt is one doubt; one that succeeded in the end is none.
+#[test]
+fn doubts_are_counted_by_intent() {
+    let bench = bench();
+    let (soon, ever) = (bench.accepted("ship", "soon"), bench.accepted("ship", "ever"));
+    assert_eq!(bench.perform(), tally(1, 0, 1, 0));
+    assert_eq!(bench.asked().len(), 5);
+    bench.check(&soon, "SUCCEEDED");
+    bench.check(&ever, "IN_DOUBT");
 }
 
 /// What cannot be performed here does not stand in the way of what can, however much of it comes sooner.
@@ -276,7 +343,7 @@ fn what_was_stopped_or_lost_meanwhile_is_not_called() {
             actions: Vec::new(),
         },
     );
-    assert_eq!(bench.perform(), tally(0, 0, 0, 1));
+    assert_eq!(bench.perform(), Tally { cancelled: 1, ..Tally::default() });
     bench.check(&stopped, "CANCELLED");
     assert!(bench.asked().is_empty());
 }
@@ -298,7 +365,7 @@ fn what_a_dead_worker_left_is_taken_up() {
     assert_eq!(bench.asked().first().map(|attempt| attempt.epoch), Some(2));
     // Nobody took it in time.
     let late = bench.accepted("ship", "late");
-    assert_eq!(bench.later(31).perform(), tally(0, 0, 0, 0));
+    assert_eq!(bench.later(31).perform(), Tally { cancelled: 1, ..Tally::default() });
     bench.check(&late, "CANCELLED");
 }
 

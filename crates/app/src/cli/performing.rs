@@ -12,9 +12,11 @@ What nobody knows is in doubt: an effect whose provider recognises keys or fence
 person (`writkeeper escalations`).
 
 Nothing is reached that is not named here: hosts by --allow-host, addresses of the inside by --allow-private, programs \
-by --allow-programs.
+by --allow-programs. What needs something that is missing here is not claimed: it waits, READY, for another `run` until \
+its time is over, and this one says what is missing.
 
-Exit codes: 0 everything succeeded, 1 something failed, 2 something is in doubt or waits, 75 store unavailable.")]
+Exit codes: 0 everything succeeded, 1 something failed or was called off, 2 something is in doubt or waits, 75 store \
+unavailable.")]
 pub struct RunArgs {
     /// Which store.
     #[command(flatten)]
@@ -28,6 +30,9 @@ pub struct RunArgs {
     /// Addresses of the inside that may be reached, such as 10.0.0.0/8; may be given several times
     #[arg(long = "allow-private", value_name = "RANGE")]
     pub ranges: Vec<String>,
+    /// Believe only the certificate authorities in this file (PEM) instead of the well-known ones
+    #[arg(long = "ca-file", value_name = "FILE")]
+    pub authorities: Option<PathBuf>,
     /// Run the programs that contracts name
     #[arg(long)]
     pub allow_programs: bool,
