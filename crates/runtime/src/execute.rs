@@ -328,28 +328,26 @@ impl Shared<'_> {
         let (intent, worker) = (name.to_owned(), self.options.worker.clone());
         let claim = Act::Claim { intent, worker, lease };
         let claimed = around("execute.claim", || self.runtime.change(Actor::Kernel, claim).wait());
-        if claimed.at.is_none() {
-            let problem = claimed.answer.findings.first().map(Finding::message).unwrap_or_default();
-            return Err(StoreFault::Unavailable(problem));
-        }
-        let prepared = Prepared { executor, order: &running.order, lease, begin };
-        Ok(Came::Settled(self.perform_claimed(name, &claimed, &prepared)))
-    }
-
-    /// Marks, calls, records.
-    fn perform_claimed(&self, name: &str, claimed: &Answered, prepared: &Prepared<'_>) -> Option<IntentState> {
-        if claimed.answer.verdict != Verdict::Accept {
-            return self.called_off(name);
+        if !taken(&claimed)? {
+            return Ok(Came::Settled(self.called_off(name, &claimed)));
         }
         let epoch = claimed.body.get("epoch").and_then(|epoch| epoch.as_number()?.to_i64());
-        let epoch = u64::try_from(epoch?).ok()?;
+        let Some(epoch) = epoch.and_then(|epoch| u64::try_from(epoch).ok()) else { return Ok(Came::Settled(None)) };
+        let prepared = Prepared { executor, order: &running.order, epoch, lease, begin };
+        self.perform_claimed(name, &prepared).map(Came::Settled)
+    }
+
+    /// Marks, calls, records. A store that takes no mark is a fault; nothing was sent.
+    fn perform_claimed(&self, name: &str, prepared: &Prepared<'_>) -> Result<Option<IntentState>, StoreFault> {
         // What is performed is what the store holds now, and the kernel compares it with what was accepted.
-        let Ok(Some(Row::Intent(row))) = self.runtime.read(Entity::Intent(name.to_owned())) else { return None };
-        let running = row.running.as_ref().filter(|running| running.order == *prepared.order)?;
+        let Some(Row::Intent(row)) = self.runtime.read(Entity::Intent(name.to_owned()))? else { return Ok(None) };
+        let running = row.running.as_ref().filter(|running| running.order == *prepared.order);
+        let Some(running) = running else { return Ok(None) };
+        let epoch = prepared.epoch;
         let start = Act::Start { intent: name.to_owned(), epoch, attempt: running.digest() };
         let started = around("execute.mark", || self.runtime.change(Actor::Kernel, start).wait());
-        if started.answer.verdict != Verdict::Accept {
-            return self.called_off(name);
+        if !taken(&started)? {
+            return Ok(self.called_off(name, &started));
         }
         let tenant = self.runtime.tenant();
         let original = running.undoes.as_ref().and(row.facts.effect_key().strip_prefix("undo:"));
@@ -372,12 +370,13 @@ impl Shared<'_> {
                 around("execute.send", || prepared.executor.perform(&attempt))
             }
         };
-        self.record(name, epoch, observation)
+        Ok(self.record(name, epoch, observation))
     }
 
-    /// What became of an intent that may not be started: called off, or someone else's.
-    fn called_off(&self, name: &str) -> Option<IntentState> {
-        self.state(name).filter(|state| *state == IntentState::Cancelled)
+    /// What became of an intent that may not be started: called off by this very step, or someone else's.
+    fn called_off(&self, name: &str, refused: &Answered) -> Option<IntentState> {
+        let moved = refused.records.iter().any(|record| is_event(record, "intent_moved"));
+        self.state(name).filter(|state| moved && *state == IntentState::Cancelled)
     }
 
     fn record(&self, name: &str, epoch: u64, observation: Observation) -> Option<IntentState> {
@@ -412,12 +411,26 @@ enum Came {
 struct Prepared<'a> {
     executor: Arc<dyn Executor>,
     order: &'a Json,
+    epoch: u64,
     lease: Duration,
     begin: std::time::Instant,
 }
 
 fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a step was accepted; without an instant nothing was decided.
+fn taken(answered: &Answered) -> Result<bool, StoreFault> {
+    if answered.at.is_none() {
+        let problem = answered.answer.findings.first().map(Finding::message).unwrap_or_default();
+        return Err(StoreFault::Unavailable(problem));
+    }
+    Ok(answered.answer.verdict == Verdict::Accept)
+}
+
+fn is_event(record: &Record, kind: &str) -> bool {
+    matches!(record, Record::Event(event) if event.kind() == kind)
 }
 
 fn state_of(answered: &Answered) -> Option<IntentState> {

@@ -69,16 +69,19 @@ pub enum IntentsCommand {
         /// How many
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: usize,
+        /// All of them
+        #[arg(long, conflicts_with = "limit")]
+        all: bool,
     },
     /// One intent: what it permits, where it stands, everything that happened to it
     Show {
-        /// The intent
+        /// The intent, or its proposal
         #[arg(value_name = "ID")]
         id: String,
     },
     /// Say what became of an intent that was handed out
     Report {
-        /// The intent
+        /// The intent, or its proposal
         #[arg(value_name = "ID")]
         id: String,
         /// What became of it
@@ -92,7 +95,7 @@ pub enum IntentsCommand {
     Resolve(ResolveArgs),
     /// Undo what happened, by an intent of its own
     Undo {
-        /// The intent
+        /// The intent, or its proposal
         #[arg(value_name = "ID")]
         id: String,
         /// Why
@@ -101,16 +104,17 @@ pub enum IntentsCommand {
     },
     /// Hand a ready intent to an executor elsewhere, signed; it is in flight from then on
     Sign {
-        /// The intent
+        /// The intent, or its proposal
         #[arg(value_name = "ID")]
         id: String,
         /// For which executor
         #[arg(long = "for", value_name = "NAME")]
         executor: String,
-        /// The private key to sign with
+        /// The private key to sign with: a file with the line PRIVATE+KEY+NAME+…, such as STORE.keys/KEYID.key, which
+        /// `writkeeper ledger keys new` makes; `writkeeper ledger keys` prints the public one that executors need
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
-        /// How long the executor has; afterwards it is in doubt
+        /// How long the executor has, at most until the proposal's own time is over; afterwards it is in doubt
         #[arg(long, value_name = "DURATION", default_value = "10m")]
         within: String,
     },
@@ -131,7 +135,7 @@ pub enum IntentsCommand {
 /// `writkeeper intents resolve`
 #[derive(Args, Debug)]
 pub struct ResolveArgs {
-    /// The intent
+    /// The intent, or its proposal
     #[arg(value_name = "ID")]
     pub id: String,
     /// What became of it

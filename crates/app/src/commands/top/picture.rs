@@ -244,7 +244,7 @@ fn questions(runtime: &Runtime, now: Instant) -> anyhow::Result<Vec<QuestionLine
     let mut open: Vec<(String, Box<EscalationRow>)> = open.collect();
     open.sort_by_key(|(_, row)| std::cmp::Reverse(urgency(row, now)));
     let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
-    let lines = store::short_ids(&names).into_iter().zip(open).map(|(short, (name, row))| {
+    let lines = store::short_ids(runtime, &names)?.into_iter().zip(open).map(|(short, (name, row))| {
         let seen = show::proposal(runtime, &row);
         QuestionLine {
             name,
