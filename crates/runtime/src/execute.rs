@@ -2,6 +2,8 @@
 //!
 //! Nothing here decides whether something may be tried again: the kernel does, when it is asked what time does.
 
+pub mod timing;
+
 use crate::crash::around;
 use crate::ports::clock::Clock;
 use crate::ports::executor::{Attempt, Executor, Observation};
@@ -24,9 +26,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Due intents looked at first; the look grows while nothing in it can be performed.
 const LOOK: usize = 64;
 const LOOK_MAX: usize = 65_536;
-
-/// Time kept back for recording an outcome before the lease is over.
-const MARGIN: Duration = Duration::from_secs(2);
 
 /// For how long an intent is left alone that turned out to need something that is missing here.
 const PUT_OFF: std::time::Duration = std::time::Duration::from_secs(5);
@@ -68,6 +67,9 @@ impl Performers {
     }
 }
 
+/// Hears of an intent that waits for something that is missing here, and for what.
+pub type Waits = Arc<dyn Fn(&str, &str) + Send + Sync>;
+
 /// How performing is done.
 #[derive(Clone)]
 pub struct Options {
@@ -83,8 +85,8 @@ pub struct Options {
     pub pause: std::time::Duration,
     /// Whether to end once nothing is due.
     pub once: bool,
-    /// Hears, once for each, of what is missing here: an intent that waits for it, and what.
-    pub waits: Arc<dyn Fn(&str, &str) + Send + Sync>,
+    /// Hears of what is missing here, once for each.
+    pub waits: Waits,
 }
 
 /// What was done.
@@ -155,11 +157,10 @@ pub fn run(
 
 impl Shared<'_> {
     fn work(&self, number: usize) {
-        let scan = std::time::Duration::from_micros(u64::try_from(self.options.lease.micros() / 3).unwrap_or(0));
+        let every = timing::looks_every(self.options.lease);
         let mut scanned: Option<std::time::Instant> = None;
         while !self.stop.load(Ordering::SeqCst) {
-            // One thread is enough to see what time does; while others wait it looks every time.
-            let due = number == 0 && (scanned.is_none_or(|at| at.elapsed() >= scan) || self.is_idle());
+            let due = timing::looks(number, scanned.map(|at| at.elapsed()), every, self.is_idle());
             let recovered = if due { self.recover() } else { Ok(false) };
             scanned = if due { Some(std::time::Instant::now()) } else { scanned };
             let performed = recovered.and_then(|recovered| Ok(self.perform_one()? || recovered));
@@ -322,8 +323,7 @@ impl Shared<'_> {
     fn perform(&self, name: &str, row: &IntentRow) -> Result<Came, StoreFault> {
         let Some(running) = &row.running else { return Ok(Came::Settled(None)) };
         let Some(executor) = self.prepared(name, &running.order) else { return Ok(Came::Waits) };
-        let timeout = running.timeout();
-        let lease = self.options.lease.max(longer(timeout));
+        let lease = timing::lease(self.options.lease, running.timeout());
         let begin = std::time::Instant::now();
         let (intent, worker) = (name.to_owned(), self.options.worker.clone());
         let claim = Act::Claim { intent, worker, lease };
@@ -351,7 +351,7 @@ impl Shared<'_> {
         }
         let tenant = self.runtime.tenant();
         let original = running.undoes.as_ref().and(row.facts.effect_key().strip_prefix("undo:"));
-        let deadline = deadline(prepared.lease, prepared.begin.elapsed(), running.timeout());
+        let deadline = timing::deadline(prepared.lease, prepared.begin.elapsed(), running.timeout());
         let observation = match deadline {
             // Someone else may have it by now; nothing was sent.
             None => Observation::negative("not sent: the lease was nearly over"),
@@ -435,16 +435,4 @@ fn is_event(record: &Record, kind: &str) -> bool {
 
 fn state_of(answered: &Answered) -> Option<IntentState> {
     answered.body.get("state").and_then(Json::as_text).and_then(IntentState::from_word)
-}
-
-/// A lease that outlives a call of this length.
-fn longer(timeout: Duration) -> Duration {
-    Duration::from_micros(timeout.micros().saturating_add(timeout.micros() / 2).saturating_add(MARGIN.micros() * 2))
-}
-
-/// How long a call may take so that what it observed is recorded before the lease is over; `None` if there is no time.
-fn deadline(lease: Duration, elapsed: std::time::Duration, timeout: Duration) -> Option<std::time::Duration> {
-    let elapsed = i64::try_from(elapsed.as_micros()).unwrap_or(i64::MAX);
-    let left = lease.micros().saturating_sub(MARGIN.micros()).saturating_sub(elapsed).min(timeout.micros());
-    u64::try_from(left).ok().filter(|left| *left > 0).map(std::time::Duration::from_micros)
 }
