@@ -1,6 +1,6 @@
 //! Where HTTP must not go on: certificates that prove nothing, and names that change what they say between the look and
 //! the request. The other side is real TLS on a real socket; what it decrypted is the truth about what was sent.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
 
 use adapters::addresses::Range;
 use adapters::executor_http::HttpExecutor;

@@ -1,6 +1,6 @@
 //! Performing through the runtime on the store in memory: functions of this process are called once for each mark, with
 //! exactly what was accepted, and what they observed is recorded.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use kernel::agent::{Actor, AgentStatus};
 use kernel::change::{Act, Write};
