@@ -76,7 +76,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
-    for (short, (_, row)) in store::short_ids(runtime, &names)?.iter().zip(&open) {
+    for (short, (_, row)) in store::short_ids(runtime, Kind::Escalation, &names)?.iter().zip(&open) {
         let action = row.proposal.get("action").and_then(Json::as_text).unwrap_or_default();
         let shown = show::proposal(runtime, row);
         let params = shown.get("params").and_then(Json::as_object).map(terminal::params).unwrap_or_default();

@@ -71,7 +71,7 @@ fn list(runtime: &Runtime, listed: &ListedFlows, json: bool) -> anyhow::Result<(
         return Ok(());
     }
     let names: Vec<String> = latest.into_iter().rev().map(|(_, name)| name).collect();
-    for (short, name) in store::short_ids(runtime, &names)?.iter().zip(&names) {
+    for (short, name) in store::short_ids(runtime, Kind::Flow, &names)?.iter().zip(&names) {
         let Some(Row::Flow(row)) = runtime.read(Entity::Flow(name.clone())).map_err(store::unread)? else { continue };
         if json {
             say!("{}", to_json(name, &row).to_canonical());

@@ -119,7 +119,7 @@ fn list(runtime: &Runtime, state: Option<&str>, limit: usize, json: bool) -> any
         say!("no intents");
     }
     let names: Vec<String> = latest.iter().map(|(name, _)| name.clone()).collect();
-    for (short, (_, row)) in store::short_ids(runtime, &names)?.iter().zip(&latest) {
+    for (short, (_, row)) in store::short_ids(runtime, Kind::Intent, &names)?.iter().zip(&latest) {
         let kept = row.facts.to_kept();
         let until = paint(FAINT, format!("valid until {}", kept.valid_until));
         say!("{}  {}  {} {}  {until}", paint(STRONG, short), told::state(row.state), kept.agent, kept.effect_key);

@@ -17,6 +17,9 @@ const SHORT_MIN: usize = 8;
 /// Ids that are shortened at once; of longer lists whole ids are printed.
 const SHORTENED_MAX: usize = 256;
 
+/// Ids with one beginning that are looked at; where there are more, more of the id is shown.
+const ALIKE_MAX: usize = 8;
+
 /// Candidates an ambiguous beginning is answered with.
 const CANDIDATES_MAX: usize = 5;
 
@@ -123,21 +126,23 @@ fn name(key: &Key) -> &str {
     key.entity.parts().0
 }
 
-/// How much of each id must be shown so that every command finds it: its shortest beginning that no other flow, question
-/// or intent of the store has. An id that others start with gets the sign for a whole id.
-pub fn short_ids(runtime: &Runtime, ids: &[String]) -> anyhow::Result<Vec<String>> {
+/// How much of each id must be shown so that every command finds it: its shortest beginning that no other id of its kind
+/// has, nor a flow, question or intent of another flow. What was minted in the same moment for the same flow may share it:
+/// commands look at their own kind first. An id that others start with gets the sign for a whole id.
+pub fn short_ids(runtime: &Runtime, kind: Kind, ids: &[String]) -> anyhow::Result<Vec<String>> {
     if ids.len() > SHORTENED_MAX {
         return Ok(ids.to_vec());
     }
-    ids.iter().map(|id| short_id(runtime, id)).collect()
+    ids.iter().map(|id| short_id(runtime, kind, id)).collect()
 }
 
-fn short_id(runtime: &Runtime, id: &str) -> anyhow::Result<String> {
+fn short_id(runtime: &Runtime, kind: Kind, id: &str) -> anyhow::Result<String> {
+    let row = Entity::from_parts(kind, id, None).map(|entity| runtime.read(entity)).transpose().map_err(unread)?;
+    let flow = row.flatten().and_then(|row| flow_of(id, &row));
     let mut length = SHORT_MIN;
     loop {
         let short: String = id.chars().take(length).collect();
-        let other = other_like(runtime, &short, id)?;
-        match other {
+        match other_like(runtime, &short, (kind, id), flow.as_deref())? {
             None if short.ends_with('-') => length += 1,
             None => return Ok(short),
             Some(_) if short == id => return Ok(format!("={id}")),
@@ -151,19 +156,42 @@ fn shared(one: &str, other: &str) -> usize {
     one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count()
 }
 
+/// The flow that something belongs to.
+fn flow_of(name: &str, row: &Row) -> Option<String> {
+    if let Row::Escalation(row) = row {
+        return Some(row.flow.clone());
+    }
+    if let Row::Intent(row) = row {
+        return Some(row.facts.to_kept().flow);
+    }
+    matches!(row, Row::Flow(_)).then(|| name.to_owned())
+}
+
 /// Another id that this beginning could mean.
-fn other_like(runtime: &Runtime, short: &str, id: &str) -> anyhow::Result<Option<String>> {
+fn other_like(
+    runtime: &Runtime,
+    short: &str,
+    (own, id): (Kind, &str),
+    flow: Option<&str>,
+) -> anyhow::Result<Option<String>> {
     for kind in [Kind::Flow, Kind::Escalation, Kind::Intent] {
-        // A beginning may be an id of its own; those that start with it follow, this one among them.
-        let exact = Entity::from_parts(kind, short, None).filter(|_| short != id);
-        let exact = exact.map(|entity| runtime.read(entity)).transpose().map_err(unread)?.flatten();
-        if exact.is_some() {
+        let differs = |name: &str, row: &Row| match kind == own {
+            true => name != id,
+            false => flow_of(name, row).as_deref() != flow,
+        };
+        // A beginning may be an id of its own; those that start with it follow.
+        let exact = Entity::from_parts(kind, short, None).map(|entity| runtime.read(entity));
+        let exact = exact.transpose().map_err(unread)?.flatten();
+        if exact.is_some_and(|row| differs(short, &row)) {
             return Ok(Some(short.to_owned()));
         }
-        let longer = runtime.scan(kind, Some(short), 2).map_err(unread)?;
-        let mut longer = longer.iter().map(|(key, _)| name(key));
-        if let Some(other) = longer.find(|other| other.starts_with(short) && *other != id) {
-            return Ok(Some(other.to_owned()));
+        let mut longer = runtime.scan(kind, Some(short), ALIKE_MAX).map_err(unread)?;
+        longer.retain(|(key, _)| name(key).starts_with(short));
+        let is_crowded = longer.len() == ALIKE_MAX;
+        let other = longer.iter().find(|(key, row)| differs(name(key), row));
+        let other = other.or(longer.last().filter(|(key, _)| is_crowded && name(key) != id));
+        if let Some((key, _)) = other {
+            return Ok(Some(name(key).to_owned()));
         }
     }
     Ok(None)
