@@ -1,8 +1,10 @@
-//! Effects by a program: its arguments as the contract lists them, never a shell; params on standard input.
+//! Effects by a program: its arguments as the contract lists them, with params in braces put in, never a shell; all params
+//! on standard input.
 //!
 //! Exit code 0 means that it happened, 3 that it did not and will not; anything else is unknown.
 
 use crate::program::Running;
+use kernel::argument;
 use kernel::ids::Digest;
 use kernel::json::Json;
 use runtime::crash::around;
@@ -32,6 +34,11 @@ impl Executor for CommandExecutor {
         let (program, arguments) = match argv(&attempt.order) {
             Ok(argv) => argv,
             Err(problem) => return Observation::negative(problem),
+        };
+        let put_in = arguments.iter().map(|word| argument::render(word, &attempt.params));
+        let arguments = match put_in.collect::<Result<Vec<String>, String>>() {
+            Ok(arguments) => arguments,
+            Err(problem) => return Observation::negative(format!("not run: {problem}")),
         };
         let mut command = Command::new(&program);
         command.args(arguments).env_clear().process_group(0);

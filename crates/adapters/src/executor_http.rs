@@ -2,7 +2,8 @@
 //! recognise it by. No redirects, no proxies from the environment, no repetition by the client.
 
 use crate::addresses::{self, Range};
-use crate::http_client::settings;
+use crate::host_names::{HostNames, SystemNames};
+use crate::http_client::{Pinned, settings};
 use crate::secrets;
 use kernel::bugs::{self, Bug};
 use kernel::contract::EffectClass;
@@ -10,12 +11,15 @@ use kernel::ids::Digest;
 use kernel::json::{Json, Object};
 use runtime::crash::around;
 use runtime::ports::executor::{Attempt, Executor, Observation};
-use std::fmt;
+use std::collections::BTreeMap;
 use std::io::Read;
-use ureq::config::Config;
-use ureq::http::{Request, Uri};
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use ureq::http::Request;
+use ureq::tls::{Certificate, PemItem};
+use ureq::unversioned::transport::{ConnectionDetails, Connector, DefaultConnector, Transport};
 use ureq::{Agent, Error};
 
 /// The longest answer that is read; what is longer has been received all the same.
@@ -28,27 +32,129 @@ const FENCE_HEADER: &str = "Writkeeper-Fence";
 /// The step before a repetition: raise the fence and say whether the effect is there.
 const STEP_HEADER: &str = "Writkeeper-Step";
 
+/// For how long a host is not looked up again that could not be talked to: whoever waits for it must not hold up others.
+const LOOK_UP_AGAIN: Duration = Duration::from_secs(5);
+
 /// What HTTP may reach.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct HttpExecutor {
-    /// Hosts that may be asked, each with its port where that is not the usual one.
-    pub hosts: Vec<String>,
-    /// Ranges of the inside that may be talked to; only there without TLS.
-    pub ranges: Vec<Range>,
+    hosts: Vec<String>,
+    ranges: Vec<Range>,
+    trusted: Option<Arc<Vec<Certificate<'static>>>>,
+    names: Arc<dyn HostNames>,
+    /// What was wrong with a host, and when; as many as there are hosts.
+    problems: Arc<Mutex<BTreeMap<String, (Instant, String)>>>,
+}
+
+impl HttpExecutor {
+    /// `hosts` may be asked, each with its port where that is not the usual one; `ranges` of the inside may be talked to,
+    /// and only there without TLS.
+    pub fn new(hosts: Vec<String>, ranges: Vec<Range>) -> HttpExecutor {
+        HttpExecutor { hosts, ranges, trusted: None, names: Arc::new(SystemNames), problems: Arc::default() }
+    }
+
+    /// Believes the certificate authorities in this text (PEM), and no others; `None` if there is none in it.
+    pub fn trusting(self, pem: &[u8]) -> Option<HttpExecutor> {
+        let mut trusted = Vec::new();
+        for item in ureq::tls::parse_pem(pem) {
+            if let PemItem::Certificate(certificate) = item.ok()? {
+                trusted.push(certificate);
+            }
+        }
+        (!trusted.is_empty()).then(|| HttpExecutor { trusted: Some(Arc::new(trusted)), ..self })
+    }
+
+    /// Asks someone else for the addresses of a host.
+    pub fn asking(self, names: Arc<dyn HostNames>) -> HttpExecutor {
+        HttpExecutor { names, ..self }
+    }
 }
 
 impl Executor for HttpExecutor {
     fn can_perform(&self, order: &Json) -> Result<(), String> {
         let (_, address) = request_of(order)?;
-        self.host_problem(address)?;
+        let host = self.allowed_host(address)?;
         for (_, value) in headers(order) {
             secrets::resolve(value).map(drop)?;
         }
+        let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = problems.get(host).filter(|(at, _)| at.elapsed() < LOOK_UP_AGAIN);
+        recent.map_or(Ok(()), |(_, problem)| Err(problem.clone()))
+    }
+
+    /// Looks the host up once. What was checked is what the request goes to, whatever the name says in the next moment.
+    fn prepare(&self, order: &Json) -> Result<Option<Arc<dyn Executor>>, String> {
+        Ok(Some(Arc::new(self.call(order)?)))
+    }
+
+    fn perform(&self, attempt: &Attempt) -> Observation {
+        match self.call(&attempt.order) {
+            Ok(call) => call.perform(attempt),
+            Err(problem) => Observation::negative(problem),
+        }
+    }
+}
+
+impl HttpExecutor {
+    fn call(&self, order: &Json) -> Result<Call, String> {
+        let (_, address) = request_of(order)?;
+        let host = self.allowed_host(address)?;
+        let own = headers(order).map(|(name, value)| Ok((name.to_owned(), secrets::resolve(value)?)));
+        let headers = own.collect::<Result<_, String>>()?;
+        let found = self.checked_addresses(host, address.starts_with("https://"));
+        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        match found {
+            Ok(addresses) => {
+                problems.remove(host);
+                Ok(Call { addresses, headers, trusted: self.trusted.clone() })
+            }
+            Err(problem) => {
+                problems.insert(host.to_owned(), (Instant::now(), problem.clone()));
+                Err(problem)
+            }
+        }
+    }
+
+    /// Everything a host resolves to, refused as a whole if any of it is on the inside and nobody named it.
+    fn checked_addresses(&self, host: &str, by_tls: bool) -> Result<Vec<SocketAddr>, String> {
+        let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+        let port = if by_tls { 443 } else { 80 };
+        let place = if has_port { host.to_owned() } else { format!("{host}:{port}") };
+        let found = self.names.addresses(&place).map_err(|problem| format!("the host `{host}` {problem}"))?;
+        for address in &found {
+            let ip = address.ip().to_canonical();
+            if let Some(problem) = addresses::problem(ip, &self.ranges) {
+                return Err(format!("`{host}` has {problem}, {ip}; to reach it, add --allow-private {ip}"));
+            }
+            if !by_tls && !addresses::is_named(ip, &self.ranges) {
+                return Err(format!("`{host}` is outside, at {ip}, and needs https in the contract's address"));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The host of an address, if it may be asked.
+    fn allowed_host<'a>(&self, address: &'a str) -> Result<&'a str, String> {
+        let host = host_of(address)?;
+        let named = self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host));
+        if named { Ok(host) } else { Err(format!("the host `{host}` is not allowed; add --allow-host {host}")) }
+    }
+}
+
+/// One order, about to be sent to addresses that were checked, with the secrets that were there.
+struct Call {
+    addresses: Vec<SocketAddr>,
+    headers: Vec<(String, String)>,
+    trusted: Option<Arc<Vec<Certificate<'static>>>>,
+}
+
+impl Executor for Call {
+    fn can_perform(&self, _: &Json) -> Result<(), String> {
         Ok(())
     }
 
     fn perform(&self, attempt: &Attempt) -> Observation {
-        let begin = std::time::Instant::now();
+        let begin = Instant::now();
         // A side that fences is made to refuse what may still travel before anything is concluded from "not there".
         if attempt.class == EffectClass::Fenced && attempt.doubted {
             let fence = Json::object([("key", Json::text(attempt.key.as_str())), ("epoch", Json::from(attempt.epoch))]);
@@ -103,14 +209,16 @@ enum Sent {
     Answered(u16, Vec<u8>),
 }
 
-impl HttpExecutor {
-    fn send(&self, attempt: &Attempt, step: Option<&str>, body: &Json, within: std::time::Duration) -> Sent {
+impl Call {
+    fn send(&self, attempt: &Attempt, step: Option<&str>, body: &Json, within: Duration) -> Sent {
         let request = match self.request(attempt, step, body) {
             Ok(request) => request,
             Err(problem) => return Sent::Withheld(problem),
         };
-        let resolver = Checked { ranges: self.ranges.clone() };
-        let agent = Agent::with_parts(settings(within), DefaultConnector::default(), resolver);
+        let connected = Arc::new(AtomicBool::new(false));
+        let connector = Watched { connector: DefaultConnector::default(), connected: connected.clone() };
+        let agent =
+            Agent::with_parts(settings(within, self.trusted.as_ref()), connector, Pinned(self.addresses.clone()));
         match around("http.send", || agent.run(request)) {
             Ok(mut response) => {
                 let status = response.status().as_u16();
@@ -119,7 +227,8 @@ impl HttpExecutor {
                 let _ = response.body_mut().as_reader().take(ANSWER_BYTES_MAX).read_to_end(&mut body);
                 Sent::Answered(status, body)
             }
-            Err(error) => unsent(&error),
+            Err(error) if connected.load(Ordering::SeqCst) => Sent::Broken(broken(&error)),
+            Err(error) => Sent::Withheld(unconnected(&error)),
         }
     }
 
@@ -135,49 +244,75 @@ impl HttpExecutor {
         if let Some(step) = step {
             request = request.header(STEP_HEADER, step);
         }
-        for (name, value) in headers(&attempt.order) {
-            request = request.header(name, secrets::resolve(value)?);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
         }
         let body = if has_body { body.to_canonical() } else { String::new() };
         if has_body {
             request = request.header("content-type", "application/json");
         }
         let request = request.body(body).map_err(|_| "the request cannot be formed".to_owned())?;
-        self.host_problem(&request.uri().to_string())?;
-        Ok(request)
-    }
-
-    /// Whether the host may be asked at all; which address it has is looked at when it is resolved.
-    fn host_problem(&self, address: &str) -> Result<(), String> {
-        let (_, rest) = address.split_once("://").ok_or_else(|| "the address has no scheme".to_owned())?;
-        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (host, _) = rest.split_at_checked(end).unwrap_or((rest, ""));
-        if host.contains(['{', '@', '\\', '%']) {
-            return Err(format!("the host `{host}` must stand in the contract as it is"));
+        let host = host_of(address)?;
+        // What params were put into stays behind the host that was checked.
+        match host_of(&request.uri().to_string()) {
+            Ok(asked) if asked.eq_ignore_ascii_case(host) => Ok(request),
+            Ok(_) | Err(_) => Err(format!("the request would not go to `{host}`")),
         }
-        let named = self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host));
-        if named { Ok(()) } else { Err(format!("the host `{host}` is not allowed; add --allow-host {host}")) }
     }
 }
 
-/// What an error says about whether anything was sent. The library's own words may quote what was sent.
-fn unsent(error: &Error) -> Sent {
+/// Remembers whether there was a connection, with TLS where that is asked for: before it not a byte of a request is sent.
+#[derive(Debug)]
+struct Watched {
+    connector: DefaultConnector,
+    connected: Arc<AtomicBool>,
+}
+
+impl Connector<()> for Watched {
+    type Out = Box<dyn Transport>;
+
+    fn connect(&self, details: &ConnectionDetails<'_>, chained: Option<()>) -> Result<Option<Self::Out>, Error> {
+        let transport = self.connector.connect(details, chained)?;
+        self.connected.store(transport.is_some(), Ordering::SeqCst);
+        Ok(transport)
+    }
+}
+
+/// The host of an address, with its port where one is written.
+fn host_of(address: &str) -> Result<&str, String> {
+    let (_, rest) = address.split_once("://").ok_or_else(|| "the address has no scheme".to_owned())?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (host, _) = rest.split_at_checked(end).unwrap_or((rest, ""));
+    if host.contains(['{', '@', '\\', '%']) {
+        return Err(format!("the host `{host}` must stand in the contract as it is"));
+    }
+    Ok(host)
+}
+
+/// Why there is no connection. Nothing of a request is in these words.
+fn unconnected(error: &Error) -> String {
     if let Error::Io(problem) = error {
-        return match problem.kind() == std::io::ErrorKind::ConnectionRefused {
-            true => Sent::Withheld("the connection was refused".to_owned()),
-            false => Sent::Broken(format!("the connection broke: {}", problem.kind())),
+        return match problem.get_ref() {
+            _ if problem.kind() == std::io::ErrorKind::ConnectionRefused => "the connection was refused".to_owned(),
+            Some(inner) => {
+                let said = inner.to_string();
+                let said: String = said.chars().filter(|character| !character.is_control()).take(200).collect();
+                format!("not sent: {said}")
+            }
+            None => format!("not sent: {}", problem.kind()),
         };
     }
-    if let Error::HostNotFound = error {
-        return Sent::Withheld("the host is unknown".to_owned());
-    }
-    if let Error::Other(problem) = error
-        && problem.is::<Refused>()
-    {
-        return Sent::Withheld(problem.to_string());
+    let late = matches!(error, Error::Timeout(_));
+    if late { "not sent: no connection in time" } else { "not sent: no connection" }.to_owned()
+}
+
+/// What went wrong once there was a connection. The library's own words may quote what was sent.
+fn broken(error: &Error) -> String {
+    if let Error::Io(problem) = error {
+        return format!("the connection broke: {}", problem.kind());
     }
     let late = matches!(error, Error::Timeout(_));
-    Sent::Broken(if late { "no answer in time" } else { "the request was not answered" }.to_owned())
+    if late { "no answer in time" } else { "the request was not answered" }.to_owned()
 }
 
 /// Method and address as the contract writes them.
@@ -221,43 +356,6 @@ fn rendered(address: &str, params: &Object) -> Result<String, String> {
     Ok(text)
 }
 
-/// An address that may not be talked to.
-#[derive(Debug)]
-struct Refused(String);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
-
-/// Resolves a name once, refuses it if any of its addresses is on the inside, and hands out exactly what it checked.
-#[derive(Debug)]
-struct Checked {
-    ranges: Vec<Range>,
-}
-
-impl Resolver for Checked {
-    fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
-        let found = DefaultResolver::default().resolve(uri, config, timeout)?;
-        let host = uri.host().unwrap_or_default();
-        for address in found.iter() {
-            let problem = addresses::problem(address.ip(), &self.ranges);
-            if let Some(problem) = problem {
-                return Err(Error::Other(Box::new(Refused(format!(
-                    "`{host}` has {problem}; add --allow-private RANGE"
-                )))));
-            }
-            if uri.scheme_str() != Some("https") && !addresses::is_named(address.ip(), &self.ranges) {
-                return Err(Error::Other(Box::new(Refused(format!("`{host}` is outside and needs https")))));
-            }
-        }
-        Ok(found)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,9 +375,8 @@ mod tests {
 
     #[test]
     fn only_named_hosts_are_asked() {
-        let executor =
-            HttpExecutor { hosts: vec!["pay.example".to_owned(), "127.0.0.1:99".to_owned()], ranges: Vec::new() };
-        let check = |address: &str| executor.host_problem(address).is_ok();
+        let executor = HttpExecutor::new(vec!["pay.example".to_owned(), "127.0.0.1:99".to_owned()], Vec::new());
+        let check = |address: &str| executor.allowed_host(address).is_ok();
         assert!(check("https://pay.example/x"));
         assert!(check("https://PAY.example?x"));
         assert!(check("http://127.0.0.1:99/x"));

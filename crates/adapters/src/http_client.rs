@@ -2,9 +2,11 @@
 
 use runtime::crash::around;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use ureq::config::Config;
 use ureq::http::{Response, Uri};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Body, Error};
@@ -29,8 +31,9 @@ pub struct HttpAnswer {
     pub body: Vec<u8>,
 }
 
-/// How every request of ours is made.
-pub(crate) fn settings(timeout: Duration) -> Config {
+/// How every request of ours is made, believing these certificate authorities instead of the well-known ones.
+pub(crate) fn settings(timeout: Duration, trusted: Option<&Arc<Vec<Certificate<'static>>>>) -> Config {
+    let roots = trusted.map_or(RootCerts::WebPki, |trusted| RootCerts::Specific(trusted.clone()));
     Agent::config_builder()
         .timeout_global(Some(timeout))
         .max_redirects(0)
@@ -41,6 +44,7 @@ pub(crate) fn settings(timeout: Duration) -> Config {
         // A connection that was used may be closed at any moment, and then nobody knows what arrived.
         .max_idle_connections(0)
         .user_agent("writkeeper")
+        .tls_config(TlsConfig::builder().root_certs(roots).build())
         .build()
 }
 
@@ -57,7 +61,7 @@ impl HttpClient {
     }
 
     fn agent(&self) -> Agent {
-        Agent::with_parts(settings(self.timeout), DefaultConnector::default(), Pinned(self.pinned.clone()))
+        Agent::with_parts(settings(self.timeout, None), DefaultConnector::default(), Pinned(self.pinned.clone()))
     }
 
     fn answered(&self, sent: Result<Response<Body>, Error>) -> Result<HttpAnswer, String> {
@@ -88,7 +92,7 @@ impl HttpClient {
 
 /// Looks names up, unless addresses are pinned.
 #[derive(Debug)]
-struct Pinned(Vec<SocketAddr>);
+pub(crate) struct Pinned(pub(crate) Vec<SocketAddr>);
 
 impl Resolver for Pinned {
     fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {

@@ -6,6 +6,7 @@ pub mod durable_file;
 pub mod executor_command;
 pub mod executor_http;
 pub mod export_files;
+pub mod host_names;
 pub mod http_client;
 pub mod measure;
 pub mod open;

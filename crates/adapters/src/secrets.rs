@@ -16,7 +16,10 @@ pub fn is_reference(text: &str) -> bool {
 pub fn resolve(text: &str) -> Result<String, String> {
     let Some(reference) = text.strip_prefix(SCHEME) else { return Ok(text.to_owned()) };
     let secret = match reference.split_once('/') {
-        Some(("env", name)) => std::env::var(name).map_err(|_| format!("the environment has no variable `{name}`"))?,
+        Some(("env", name)) => {
+            let missing = |_| format!("the environment has no variable `{name}`; start this program with {name}=…");
+            std::env::var(name).map_err(missing)?
+        }
         Some(("file", path)) => {
             let unread = |error: std::io::Error| format!("`/{path}` cannot be read: {}", error.kind());
             let file = std::fs::File::open(format!("/{path}")).map_err(unread)?;

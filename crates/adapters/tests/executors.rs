@@ -62,10 +62,8 @@ fn request(address: &str) -> Json {
 }
 
 fn executor(hosts: &[&str], ranges: &[&str]) -> HttpExecutor {
-    HttpExecutor {
-        hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
-        ranges: ranges.iter().map(|range| Range::parse(range).unwrap()).collect(),
-    }
+    let hosts = hosts.iter().map(|host| (*host).to_owned());
+    HttpExecutor::new(hosts.collect(), ranges.iter().map(|range| Range::parse(range).unwrap()).collect())
 }
 
 fn word(observation: &Observation) -> String {
@@ -186,6 +184,9 @@ fn programs_get_params_and_no_shell_and_end_at_their_deadline() {
     };
     check(&["sh", "-c", "grep -q '\"amount\":\"5\"' && test \"$WRITKEEPER_KEY\" = k"], "positive: exit code 0");
     check(&["test", "$(true)", "=", "x"], "unknown: exit code 1");
+    check(&["test", "{amount}", "=", "5"], "positive: exit code 0");
+    check(&["test", "{{amount}}", "=", "5"], "unknown: exit code 1");
+    check(&["test", "{other}", "=", "5"], "negative: not run: the argument `{other}` needs the param `other`");
     check(&["sh", "-c", "exit 3"], "negative: exit code 3");
     check(&["sh", "-c", "kill -9 $$"], "unknown: it was ended by a signal");
     check(&["sleep", "60"], "unknown: it was ended at its deadline");

@@ -66,6 +66,29 @@ pub fn note(message: &str) {
     let _ = writeln!(anstream::stderr(), "{}: {message}", paint(ATTENTION, "note"));
 }
 
+/// Says so if a list ends before all that fits was listed; to a program on standard error, as everything that is no result.
+pub fn cut_short(listed: usize, all: usize, json: bool) -> anyhow::Result<()> {
+    if listed >= all {
+        return Ok(());
+    }
+    if json {
+        let count = |count: usize| Json::from(u64::try_from(count).unwrap_or(u64::MAX));
+        let told = [("listed", count(listed)), ("of", count(all)), ("fix", Json::text("add --all, or --limit N"))];
+        error_json(&Json::object(told));
+        return Ok(());
+    }
+    write_line(format_args!("{}", paint(FAINT, format!("{listed} of {all}; --all or --limit N shows more"))))?;
+    Ok(())
+}
+
+/// A time as people say it, in one unit.
+pub fn span(seconds: i64) -> String {
+    const UNITS: [(i64, i64, &str); 4] =
+        [(2 * 31_557_600, 31_557_600, " years"), (2 * 86_400, 86_400, "d"), (2 * 3_600, 3_600, "h"), (60, 60, "m")];
+    let unit = UNITS.iter().find(|(from, ..)| seconds >= *from);
+    unit.map_or_else(|| format!("{seconds}s"), |(_, unit, name)| format!("{}{name}", seconds / unit))
+}
+
 /// A line for a person on standard output; colours only where they can be seen.
 pub fn write_line(text: std::fmt::Arguments<'_>) -> std::io::Result<()> {
     let mut output = anstream::stdout();
@@ -86,3 +109,25 @@ macro_rules! say {
     ($($form:tt)+) => { $crate::terminal::write_line(format_args!($($form)+))? };
 }
 pub(crate) use say;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_told_in_a_unit_that_reads_well() {
+        for (seconds, expected) in [
+            (0, "0s"),
+            (59, "59s"),
+            (60, "1m"),
+            (7_199, "119m"),
+            (7_200, "2h"),
+            (172_799, "47h"),
+            (172_800, "2d"),
+            (63_115_199, "730d"),
+            (315_359_999, "9 years"),
+        ] {
+            assert_eq!(span(seconds), expected);
+        }
+    }
+}

@@ -156,6 +156,56 @@ fn fifty_proposals_from_five_processes_are_one_effect() {
     println!("50 proposals, 1 effect, 49 answers that name the first intent");
 }
 
+/// What this process was not told to do is not claimed: it waits for one that was, and says what to type.
+#[test]
+fn what_a_worker_may_not_reach_waits_for_one_that_may() {
+    let check = |run: &str, steps: &[(&[&str], Option<&str>)]| {
+        let site = Site::new();
+        let (host, folder) = (format!("127.0.0.1:{}", site.port), site.folder.path().display().to_string());
+        let text = |text: &str| text.replace("HOST", &host).replace("FOLDER", &folder);
+        let contract = format!(
+            "agent: bot\nactions:\n  refund: {{ once: 'r:{{order}}', params: {{ order: text }}, run: {} }}\n\
+             approvers: [desk]\n",
+            text(run)
+        );
+        std::fs::write(site.path("bot.yaml"), contract).unwrap();
+        let line = r#"{"agent":"bot","action":"refund","params":{"order":"A"}}"#;
+        let output = site.decide(&site.path("bot.yaml"), line).wait_with_output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let id = answer["intent"]["id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
+        for (arguments, missing) in steps {
+            let arguments: Vec<String> = arguments.iter().map(|argument| text(argument)).collect();
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let output = site.writkeeper(&["run", "--once"]).args(arguments).output().unwrap();
+            let said = String::from_utf8(output.stdout).unwrap();
+            let (code, state) = if missing.is_some() { (2, "READY") } else { (0, "SUCCEEDED") };
+            assert_eq!((output.status.code(), site.state(&id).as_str()), (Some(code), state), "{run}: {said}");
+            if let Some(missing) = missing {
+                assert!(said.contains(&text(missing)), "{said}");
+                assert_eq!(site.intent(&id)["epoch"], 0, "{run}: it was claimed");
+            }
+        }
+        let performed = steps.last().is_some_and(|(_, missing)| missing.is_none());
+        assert_eq!(site.effects(), usize::from(performed && run.contains("http:")), "{run}");
+    };
+    const ADDRESS: &str = "POST http://HOST/opaque/ok";
+    check(
+        &format!("{{ http: '{ADDRESS}' }}"),
+        &[
+            (&[], Some("the host `HOST` is not allowed; add --allow-host HOST")),
+            (&["--allow-host", "HOST"], Some("add --allow-private 127.0.0.1")),
+            (&["--allow-host", "HOST", "--allow-private", "10.0.0.0/8"], Some("add --allow-private 127.0.0.1")),
+            (&["--allow-host", "HOST", "--allow-private", "127.0.0.1"], None),
+        ],
+    );
+    check("{ command: ['true'] }", &[(&[], Some("add --allow-programs")), (&["--allow-programs"], None)]);
+    let reached: &[&str] = &["--allow-host", "HOST", "--allow-private", "127.0.0.1"];
+    check(
+        &format!("{{ http: '{ADDRESS}', headers: {{ authorization: 'secret://fileFOLDER/people.yaml' }} }}"),
+        &[(reached, Some("`FOLDER/people.yaml` cannot be read"))],
+    );
+}
+
 /// The worker dies between the effect and its acknowledgement; then time passes and others try.
 fn killed(class: &str, ahead: &[&str]) -> (usize, String) {
     let site = Site::new();

@@ -492,7 +492,9 @@ fn an_id_that_several_have_is_nobodys() {
         assert!(said.contains("in flow left") && said.contains("in flow right"), "{said}");
     }
     assert_eq!(desk.json("flows show left")["state"], "OPEN");
-    assert_eq!(desk.says("flows --json --limit 1", 0).lines().count(), 1);
+    let one = desk.run("flows --json --limit 1", "");
+    assert_eq!(text(&one.stdout).lines().count(), 1);
+    assert!(text(&one.stderr).contains(r#""listed":1,"of":2"#), "{}", text(&one.stderr));
     assert_eq!(desk.says("flows --agent bot --json", 0).lines().count(), 2);
 }
 

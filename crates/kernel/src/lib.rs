@@ -5,6 +5,7 @@
 pub mod advice;
 pub mod agent;
 pub mod apply;
+pub mod argument;
 pub mod budget;
 pub mod bugs;
 pub mod change;

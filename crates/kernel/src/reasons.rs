@@ -374,6 +374,10 @@ reasons! {
         "{what} is {state}: {problem}"
         | "look at its state first"
         | "look at it with `show`: what is over stays over, and what is not there cannot be ended";
+    ReportContradicts "REPORT_CONTRADICTS" Execution:
+        "intent `{intent}` is {state} since {since}; the report {reported} says the opposite, is kept beside it and changes nothing"
+        | "look at what really happened before reporting again"
+        | "look at the other side; if it ended wrongly, undo it or propose it again";
     VersionMismatch "VERSION_MISMATCH" Agent:
         "version {version} is not supported: this runtime speaks {range}"
         | "come back with a supported version"

@@ -61,6 +61,11 @@ impl EventRecord {
         }
     }
 
+    /// What changed, in one word.
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
     /// Of something that followed from another command.
     pub fn consequence(tenant: &Arc<str>, kind: &'static str, body: Json, at: Instant) -> EventRecord {
         let (findings, intent) = (Vec::new(), Json::Null);

@@ -2,6 +2,8 @@
 //!
 //! Nothing here decides whether something may be tried again: the kernel does, when it is asked what time does.
 
+pub mod timing;
+
 use crate::crash::around;
 use crate::ports::clock::Clock;
 use crate::ports::executor::{Attempt, Executor, Observation};
@@ -13,6 +15,7 @@ use kernel::finding::Finding;
 use kernel::intent::{IntentRow, IntentState, Observed, provider_key};
 use kernel::json::Json;
 use kernel::outcome::Verdict;
+use kernel::record::Record;
 use kernel::stored::Kind;
 use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, Row};
@@ -24,8 +27,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 const LOOK: usize = 64;
 const LOOK_MAX: usize = 65_536;
 
-/// Time kept back for recording an outcome before the lease is over.
-const MARGIN: Duration = Duration::from_secs(2);
+/// For how long an intent is left alone that turned out to need something that is missing here.
+const PUT_OFF: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// Intents that are remembered as waiting, and different things they wait for that are told.
+const WAITING_MAX: usize = 10_000;
 
 /// Times an outcome is offered to a store that does not answer; afterwards it is in doubt.
 const RECORDED_MAX: u32 = 8;
@@ -47,18 +53,22 @@ impl Performers {
         let run = order.get("run");
         let has = |key: &str| run.and_then(|run| run.get(key)).is_some();
         let found = if has("http") {
-            self.http.as_ref().ok_or_else(|| "no executor for HTTP requests".to_owned())
+            self.http.as_ref().ok_or_else(|| "HTTP requests are not sent here; use `writkeeper run`".to_owned())
         } else if has("command") {
-            self.command.as_ref().ok_or_else(|| "no executor for programs".to_owned())
+            self.command.as_ref().ok_or_else(|| "programs are not run here; add --allow-programs".to_owned())
         } else {
             let name = run.and_then(|run| run.get("function")).and_then(Json::as_text).unwrap_or_default();
-            self.functions.get(name).ok_or_else(|| format!("no function `{name}`"))
+            let missing = || format!("this process has no function `{name}`; run the program that registers it");
+            self.functions.get(name).ok_or_else(missing)
         };
         let executor = found?;
         executor.can_perform(order)?;
         Ok(executor)
     }
 }
+
+/// Hears of an intent that waits for something that is missing here, and for what.
+pub type Waits = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
 /// How performing is done.
 #[derive(Clone)]
@@ -75,6 +85,8 @@ pub struct Options {
     pub pause: std::time::Duration,
     /// Whether to end once nothing is due.
     pub once: bool,
+    /// Hears of what is missing here, once for each.
+    pub waits: Waits,
 }
 
 /// What was done.
@@ -84,9 +96,11 @@ pub struct Tally {
     pub succeeded: u64,
     /// Ended by this run.
     pub failed: u64,
-    /// Left in doubt by this run.
+    /// Left in doubt by this run: intents, however often each was tried.
     pub doubted: u64,
-    /// Called off, or lost to someone else.
+    /// Called off while this run looked after them: nobody started them in time, or they may not go on.
+    pub cancelled: u64,
+    /// Lost to someone else.
     pub not_started: u64,
     /// What waits for something that is missing here: intent and what.
     pub waiting: BTreeMap<String, String>,
@@ -99,6 +113,12 @@ struct Shared<'a> {
     stop: &'a AtomicBool,
     /// What a thread of this process has in hand.
     taken: Mutex<BTreeSet<String>>,
+    /// What needs something that is missing here, and when it is looked at again.
+    put_off: Mutex<BTreeMap<String, std::time::Instant>>,
+    /// What is missing here, as far as it was told.
+    missing: Mutex<BTreeSet<String>>,
+    /// What was in doubt after an attempt of this run.
+    doubted: Mutex<BTreeSet<String>>,
     tally: Mutex<Tally>,
     fault: Mutex<Option<StoreFault>>,
 }
@@ -116,6 +136,9 @@ pub fn run(
         options,
         stop,
         taken: Mutex::default(),
+        put_off: Mutex::default(),
+        missing: Mutex::default(),
+        doubted: Mutex::default(),
         tally: Mutex::default(),
         fault: Mutex::default(),
     };
@@ -125,19 +148,19 @@ pub fn run(
             scope.spawn(move || shared.work(number));
         }
     });
+    let told = shared.told();
     match shared.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(fault) => Err(fault),
-        None => Ok(shared.tally.into_inner().unwrap_or_else(PoisonError::into_inner)),
+        None => Ok(told),
     }
 }
 
 impl Shared<'_> {
     fn work(&self, number: usize) {
-        let scan = std::time::Duration::from_micros(u64::try_from(self.options.lease.micros() / 3).unwrap_or(0));
+        let every = timing::looks_every(self.options.lease);
         let mut scanned: Option<std::time::Instant> = None;
         while !self.stop.load(Ordering::SeqCst) {
-            // One thread is enough to see what time does; while others wait it looks every time.
-            let due = number == 0 && (scanned.is_none_or(|at| at.elapsed() >= scan) || self.is_idle());
+            let due = timing::looks(number, scanned.map(|at| at.elapsed()), every, self.is_idle());
             let recovered = if due { self.recover() } else { Ok(false) };
             scanned = if due { Some(std::time::Instant::now()) } else { scanned };
             let performed = recovered.and_then(|recovered| Ok(self.perform_one()? || recovered));
@@ -147,14 +170,14 @@ impl Shared<'_> {
                 Ok(false) => std::thread::sleep(self.options.pause),
                 Err(fault) => {
                     self.stop.store(true, Ordering::SeqCst);
-                    *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
+                    *lock(&self.fault) = Some(fault);
                 }
             }
         }
     }
 
     fn is_idle(&self) -> bool {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        lock(&self.taken).is_empty()
     }
 
     /// Lets time do what it does; whether there was anything to do.
@@ -166,6 +189,10 @@ impl Shared<'_> {
             return Ok(false);
         }
         let answered = around("execute.recover", || self.runtime.change(Actor::Kernel, Act::ExpireIntents).wait());
+        let is_cancelled =
+            |record: &&Record| matches!(record, Record::Event(event) if event.kind() == "intent_expired");
+        let expired = answered.records.iter().filter(is_cancelled).count();
+        lock(&self.tally).cancelled += u64::try_from(expired).unwrap_or(0);
         // What the store did not take now it may take in the next round.
         Ok(answered.body.get("called_off").and_then(|count| count.as_number()?.to_i64()).unwrap_or(0) > 0)
     }
@@ -174,30 +201,54 @@ impl Shared<'_> {
     fn perform_one(&self) -> Result<bool, StoreFault> {
         let Some((name, row)) = self.take_ready()? else { return Ok(false) };
         let came = self.perform(&name, &row);
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
-        let came = match came {
-            Ok(came) => came,
+        lock(&self.taken).remove(&name);
+        match came {
+            Ok(Came::Settled(state)) => self.count(&name, state),
+            Ok(Came::Waits) => {}
             // Who waits for the end hears why there is none; who serves tries again after a pause.
             Err(fault) if self.options.once => return Err(fault),
             Err(_) => return Ok(false),
-        };
-        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(true)
+    }
+
+    fn count(&self, name: &str, came: Option<IntentState>) {
+        let mut tally = lock(&self.tally);
         match came {
             Some(IntentState::Succeeded) => tally.succeeded += 1,
             Some(IntentState::Failed) => tally.failed += 1,
-            Some(IntentState::InDoubt) => tally.doubted += 1,
+            Some(IntentState::Cancelled) => tally.cancelled += 1,
+            Some(IntentState::InDoubt) => {
+                lock(&self.doubted).insert(name.to_owned());
+            }
             Some(
                 IntentState::Ready
                 | IntentState::Claimed
                 | IntentState::InFlight
                 | IntentState::HandedOut
                 | IntentState::Unreported
-                | IntentState::Cancelled
                 | IntentState::Abandoned,
             )
             | None => tally.not_started += 1,
         }
-        Ok(true)
+    }
+
+    /// What was done, with what came of it meanwhile: a doubt may be over, and what waited may have found someone.
+    fn told(&self) -> Tally {
+        let mut tally = lock(&self.tally).clone();
+        let is_over = |state: Option<IntentState>| state.is_some_and(|state| state.over().is_some());
+        let doubted = lock(&self.doubted);
+        tally.doubted = doubted.iter().filter(|name| !is_over(self.state(name))).count().try_into().unwrap_or(u64::MAX);
+        tally.waiting.retain(|name, _| self.state(name).is_none_or(|state| state == IntentState::Ready));
+        tally
+    }
+
+    /// Where an intent stands now, if the store says so.
+    fn state(&self, name: &str) -> Option<IntentState> {
+        match self.runtime.read(Entity::Intent(name.to_owned())) {
+            Ok(Some(Row::Intent(row))) => Some(row.state),
+            Ok(_) | Err(_) => None,
+        }
     }
 
     /// The ready intent whose time ends soonest that this process can perform and no other thread has.
@@ -222,72 +273,110 @@ impl Shared<'_> {
 
     fn can_take(&self, name: &str, row: &IntentRow) -> bool {
         let Some(running) = &row.running else { return false };
-        if let Err(problem) = self.performers.of(&running.order) {
-            let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
-            tally.waiting.insert(name.to_owned(), problem);
+        if lock(&self.put_off).get(name).is_some_and(|until| *until > std::time::Instant::now()) {
             return false;
         }
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned())
+        if let Err(problem) = self.performers.of(&running.order) {
+            self.wait_for(name, problem);
+            return false;
+        }
+        lock(&self.taken).insert(name.to_owned())
     }
 
-    /// Claims and performs; the state that came of it, as far as it is known. A store that takes no claim is a fault.
-    fn perform(&self, name: &str, row: &IntentRow) -> Result<Option<IntentState>, StoreFault> {
-        let Some(running) = &row.running else { return Ok(None) };
-        let timeout = running.timeout();
-        let lease = self.options.lease.max(longer(timeout));
+    /// Remembers what an intent waits for, and tells it when it is new.
+    fn wait_for(&self, name: &str, problem: String) {
+        let is_new = {
+            let mut missing = lock(&self.missing);
+            missing.len() < WAITING_MAX && missing.insert(problem.clone())
+        };
+        if is_new {
+            (self.options.waits)(name, &problem);
+        }
+        let waiting = &mut lock(&self.tally).waiting;
+        if waiting.len() < WAITING_MAX || waiting.contains_key(name) {
+            waiting.insert(name.to_owned(), problem);
+        }
+    }
+
+    /// Whoever can perform the order, with everything that is needed for it at hand.
+    fn prepared(&self, name: &str, order: &Json) -> Option<Arc<dyn Executor>> {
+        let executor = self.performers.of(order);
+        match executor.and_then(|executor| Ok(executor.prepare(order)?.unwrap_or_else(|| executor.clone()))) {
+            Ok(prepared) => {
+                lock(&self.tally).waiting.remove(name);
+                Some(prepared)
+            }
+            Err(problem) => {
+                let now = std::time::Instant::now();
+                let mut put_off = lock(&self.put_off);
+                put_off.retain(|_, until| *until > now);
+                put_off.insert(name.to_owned(), now + PUT_OFF);
+                drop(put_off);
+                self.wait_for(name, problem);
+                None
+            }
+        }
+    }
+
+    /// Prepares, claims and performs. What is missing here is noticed before the claim: others may have the intent. A store
+    /// that takes no claim is a fault.
+    fn perform(&self, name: &str, row: &IntentRow) -> Result<Came, StoreFault> {
+        let Some(running) = &row.running else { return Ok(Came::Settled(None)) };
+        let Some(executor) = self.prepared(name, &running.order) else { return Ok(Came::Waits) };
+        let lease = timing::lease(self.options.lease, running.timeout());
         let begin = std::time::Instant::now();
         let (intent, worker) = (name.to_owned(), self.options.worker.clone());
         let claim = Act::Claim { intent, worker, lease };
         let claimed = around("execute.claim", || self.runtime.change(Actor::Kernel, claim).wait());
-        if claimed.at.is_none() {
-            let problem = claimed.answer.findings.first().map(Finding::message).unwrap_or_default();
-            return Err(StoreFault::Unavailable(problem));
+        if !taken(&claimed)? {
+            return Ok(Came::Settled(self.called_off(name, &claimed)));
         }
-        Ok(self.perform_claimed(name, &claimed, lease, begin))
+        let epoch = claimed.body.get("epoch").and_then(|epoch| epoch.as_number()?.to_i64());
+        let Some(epoch) = epoch.and_then(|epoch| u64::try_from(epoch).ok()) else { return Ok(Came::Settled(None)) };
+        let prepared = Prepared { executor, order: &running.order, epoch, lease, begin };
+        self.perform_claimed(name, &prepared).map(Came::Settled)
     }
 
-    /// Marks, calls, records.
-    fn perform_claimed(
-        &self,
-        name: &str,
-        claimed: &Answered,
-        lease: Duration,
-        begin: std::time::Instant,
-    ) -> Option<IntentState> {
-        let epoch = claimed.body.get("epoch").and_then(|epoch| epoch.as_number()?.to_i64());
-        let epoch = u64::try_from(epoch.filter(|_| claimed.answer.verdict == Verdict::Accept)?).ok()?;
+    /// Marks, calls, records. A store that takes no mark is a fault; nothing was sent.
+    fn perform_claimed(&self, name: &str, prepared: &Prepared<'_>) -> Result<Option<IntentState>, StoreFault> {
         // What is performed is what the store holds now, and the kernel compares it with what was accepted.
-        let Ok(Some(Row::Intent(row))) = self.runtime.read(Entity::Intent(name.to_owned())) else { return None };
-        let running = row.running.as_ref()?;
-        let timeout = running.timeout();
-        let executor = self.performers.of(&running.order).ok()?;
+        let Some(Row::Intent(row)) = self.runtime.read(Entity::Intent(name.to_owned()))? else { return Ok(None) };
+        let running = row.running.as_ref().filter(|running| running.order == *prepared.order);
+        let Some(running) = running else { return Ok(None) };
+        let epoch = prepared.epoch;
         let start = Act::Start { intent: name.to_owned(), epoch, attempt: running.digest() };
         let started = around("execute.mark", || self.runtime.change(Actor::Kernel, start).wait());
-        if started.answer.verdict != Verdict::Accept {
-            return state_of(&started);
+        if !taken(&started)? {
+            return Ok(self.called_off(name, &started));
         }
         let tenant = self.runtime.tenant();
         let original = running.undoes.as_ref().and(row.facts.effect_key().strip_prefix("undo:"));
-        let left = lease.micros() - MARGIN.micros() - micros(begin.elapsed());
-        let deadline = left.min(timeout.micros());
-        let observation = if deadline <= 0 {
+        let deadline = timing::deadline(prepared.lease, prepared.begin.elapsed(), running.timeout());
+        let observation = match deadline {
             // Someone else may have it by now; nothing was sent.
-            Observation::negative("not sent: the lease was nearly over")
-        } else {
-            let attempt = Attempt {
-                intent: name.to_owned(),
-                order: running.order.clone(),
-                params: running.params(),
-                key: provider_key(tenant, row.facts.effect_key()),
-                undoes: original.map(|effect_key| provider_key(tenant, effect_key)),
-                epoch,
-                class: running.class(),
-                doubted: row.is_doubted(),
-                deadline: std::time::Duration::from_micros(u64::try_from(deadline).unwrap_or(0)),
-            };
-            around("execute.send", || executor.perform(&attempt))
+            None => Observation::negative("not sent: the lease was nearly over"),
+            Some(deadline) => {
+                let attempt = Attempt {
+                    intent: name.to_owned(),
+                    order: running.order.clone(),
+                    params: running.params(),
+                    key: provider_key(tenant, row.facts.effect_key()),
+                    undoes: original.map(|effect_key| provider_key(tenant, effect_key)),
+                    epoch,
+                    class: running.class(),
+                    doubted: row.is_doubted(),
+                    deadline,
+                };
+                around("execute.send", || prepared.executor.perform(&attempt))
+            }
         };
-        self.record(name, epoch, observation)
+        Ok(self.record(name, epoch, observation))
+    }
+
+    /// What became of an intent that may not be started: called off by this very step, or someone else's.
+    fn called_off(&self, name: &str, refused: &Answered) -> Option<IntentState> {
+        let moved = refused.records.iter().any(|record| is_event(record, "intent_moved"));
+        self.state(name).filter(|state| moved && *state == IntentState::Cancelled)
     }
 
     fn record(&self, name: &str, epoch: u64, observation: Observation) -> Option<IntentState> {
@@ -305,19 +394,45 @@ impl Shared<'_> {
             }
             std::thread::sleep(std::time::Duration::from_millis(50 << attempt));
         }
-        None
+        // It is in flight until its lease is over, and in doubt then.
+        Some(IntentState::InDoubt)
     }
+}
+
+/// What came of taking up an intent.
+enum Came {
+    /// It needs something that is missing here; nobody claimed it.
+    Waits,
+    /// Where it stands, as far as that is known and this run's doing.
+    Settled(Option<IntentState>),
+}
+
+/// An intent that is about to be claimed, with whoever performs exactly this order.
+struct Prepared<'a> {
+    executor: Arc<dyn Executor>,
+    order: &'a Json,
+    epoch: u64,
+    lease: Duration,
+    begin: std::time::Instant,
+}
+
+fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a step was accepted; without an instant nothing was decided.
+fn taken(answered: &Answered) -> Result<bool, StoreFault> {
+    if answered.at.is_none() {
+        let problem = answered.answer.findings.first().map(Finding::message).unwrap_or_default();
+        return Err(StoreFault::Unavailable(problem));
+    }
+    Ok(answered.answer.verdict == Verdict::Accept)
+}
+
+fn is_event(record: &Record, kind: &str) -> bool {
+    matches!(record, Record::Event(event) if event.kind() == kind)
 }
 
 fn state_of(answered: &Answered) -> Option<IntentState> {
     answered.body.get("state").and_then(Json::as_text).and_then(IntentState::from_word)
-}
-
-/// A lease that outlives a call of this length.
-fn longer(timeout: Duration) -> Duration {
-    Duration::from_micros(timeout.micros().saturating_add(timeout.micros() / 2).saturating_add(MARGIN.micros() * 2))
-}
-
-fn micros(duration: std::time::Duration) -> i64 {
-    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }

@@ -7,18 +7,19 @@ use kernel::change::{Act, Write};
 use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::contract::EffectClass;
 use kernel::ids::Digest;
-use kernel::intent::{IntentRow, provider_key};
+use kernel::intent::{IntentEvent, IntentRow, provider_key};
 use kernel::json::Json;
 use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, KeySet, Row};
-use runtime::execute::{self, Performers, Tally};
+use runtime::execute::{self, Performers, Tally, timing};
 use runtime::memory::{ManualClock, MemoryStore};
+use runtime::ports::clock::Clock;
 use runtime::ports::executor::{Attempt, Executor, Observation};
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
 use runtime::{Arrival, Runtime};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
 const CONTRACT: &str = r#"
 agent: bot
@@ -40,9 +41,19 @@ actions:
 escalation: { approvers: [desk] }
 "#;
 
+const PROGRAMS: &str = "programs are not run here; add --allow-programs";
+
+type Hook = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// Says of an order what its name says, and remembers what it was asked.
 struct Function {
     asked: Mutex<Vec<Attempt>>,
+    prepared: Mutex<Vec<String>>,
+    absent: AtomicBool,
+    clock: Arc<ManualClock>,
+    /// What happens before an order is claimed, and while one is performed.
+    before: Mutex<Option<Hook>>,
+    during: Mutex<Option<Hook>>,
     stop: Arc<AtomicBool>,
     away: Arc<AtomicU32>,
 }
@@ -53,12 +64,28 @@ impl Executor for Function {
         if heavy { Err("no crane".to_owned()) } else { Ok(()) }
     }
 
+    fn prepare(&self, order: &Json) -> Result<Option<Arc<dyn Executor>>, String> {
+        let key = order.get("effect_key").and_then(Json::as_text).unwrap_or_default();
+        self.prepared.lock().unwrap().push(key.to_owned());
+        let before = self.before.lock().unwrap().clone();
+        before.iter().for_each(|hook| hook(order.get("id").and_then(Json::as_text).unwrap_or_default()));
+        let absent = key.contains("absent") && self.absent.load(Ordering::SeqCst);
+        if absent { Err("the crane is at the painter's".to_owned()) } else { Ok(None) }
+    }
+
     fn perform(&self, attempt: &Attempt) -> Observation {
         self.asked.lock().unwrap().push(attempt.clone());
+        let during = self.during.lock().unwrap().clone();
+        during.iter().for_each(|hook| hook(&attempt.intent));
         let order = attempt.params.get("order").and_then(Json::as_text).unwrap_or_default();
         match order.get(..4) {
             Some("fail") => Observation::negative("out of stock"),
             Some("lost") if !attempt.doubted => Observation::unknown("no answer"),
+            Some("soon" | "ever") if attempt.epoch < 3 => {
+                self.clock.set(self.clock.now().plus(Duration::from_secs(5)));
+                Observation::unknown("no answer")
+            }
+            Some("ever") => Observation::unknown("no answer"),
             Some("last") => {
                 self.stop.store(true, Ordering::SeqCst);
                 Observation::Positive { digest: Digest::of("done"), detail: String::new() }
@@ -77,12 +104,15 @@ impl Executor for Function {
 struct Unsteady {
     store: MemoryStore,
     away: Arc<AtomicU32>,
+    /// How many batches it takes before it is away.
+    passes: Arc<AtomicU32>,
 }
 
 impl Store for Unsteady {
     fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
-        let away = self.away.load(Ordering::SeqCst);
-        if away > 0 {
+        let (away, passes) = (self.away.load(Ordering::SeqCst), self.passes.load(Ordering::SeqCst));
+        self.passes.store(passes.saturating_sub(1), Ordering::SeqCst);
+        if away > 0 && passes == 0 {
             self.away.store(away - 1, Ordering::SeqCst);
             return Err(StoreFault::Unavailable("away".to_owned()));
         }
@@ -99,11 +129,14 @@ impl Store for Unsteady {
 }
 
 struct Bench {
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
     clock: Arc<ManualClock>,
+    away: Arc<AtomicU32>,
+    passes: Arc<AtomicU32>,
     at: Mutex<Instant>,
     function: Arc<Function>,
     stop: Arc<AtomicBool>,
+    heard: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 fn ann() -> Actor {
@@ -112,15 +145,25 @@ fn ann() -> Actor {
 
 fn bench() -> Bench {
     let clock = Arc::new(ManualClock::at(Instant::PURE_DEFAULT));
-    let store = Unsteady { store: MemoryStore::new(clock.clone()), away: Arc::default() };
-    let runtime = Runtime::start(Box::new(store.clone()), runtime::Options::default()).unwrap();
+    let store = Unsteady { store: MemoryStore::new(clock.clone()), away: Arc::default(), passes: Arc::default() };
+    let runtime = Arc::new(Runtime::start(Box::new(store.clone()), runtime::Options::default()).unwrap());
     let contract = engines::load::load(CONTRACT).unwrap_or_else(|problems| panic!("{problems:?}")).compiled;
     let contract = Arc::new(contract);
     let stop = Arc::new(AtomicBool::new(false));
     let away = store.away.clone();
-    let function = Arc::new(Function { asked: Mutex::default(), stop: stop.clone(), away });
+    let function = Arc::new(Function {
+        asked: Mutex::default(),
+        prepared: Mutex::default(),
+        absent: AtomicBool::new(true),
+        clock: clock.clone(),
+        before: Mutex::default(),
+        during: Mutex::default(),
+        stop: stop.clone(),
+        away,
+    });
     let at = Mutex::new(Instant::PURE_DEFAULT);
-    let bench = Bench { runtime, clock, at, function, stop };
+    let (away, passes) = (store.away.clone(), store.passes.clone());
+    let bench = Bench { runtime, clock, away, passes, at, function, stop, heard: Arc::default() };
     let said = bench.runtime.register(ann(), contract.clone(), Some("1.0.0".to_owned()), None).wait();
     assert_eq!(said.answer.verdict.word(), "ACCEPT");
     assert_eq!(bench.runtime.activate(ann(), contract).wait().answer.verdict.word(), "ACCEPT");
@@ -144,13 +187,7 @@ impl Bench {
 
     /// Proposes; the intent that came of it.
     fn accepted(&self, action: &str, order: &str) -> String {
-        let pin = if action == "ship" { r#","pin":"1234""# } else { "" };
-        let text = format!(r#"{{"agent":"bot","action":"{action}","params":{{"order":"{order}"{pin}}}}}"#);
-        let door = Door { flows: UnseenFlow::Opens, performer: Performer::Runtime, session: None };
-        let answered = self.runtime.judge(text.as_bytes(), Arrival::through(door)).wait();
-        assert_eq!(answered.answer.verdict.word(), "ACCEPT", "{}", answered.answer.to_line());
-        let json = Json::parse(answered.answer.to_line().as_bytes()).unwrap();
-        json.get("intent").and_then(|intent| intent.get("id")?.as_text()).unwrap().to_owned()
+        accepted(&self.runtime, action, order)
     }
 
     fn performers(&self) -> Performers {
@@ -167,6 +204,10 @@ impl Bench {
             threads,
             pause: std::time::Duration::from_millis(1),
             once,
+            waits: Arc::new({
+                let heard = self.heard.clone();
+                move |name, problem| heard.lock().unwrap().push((name.to_owned(), problem.to_owned()))
+            }),
         };
         execute::run(&self.runtime, performers, &options, &self.stop)
     }
@@ -192,8 +233,18 @@ impl Bench {
     }
 }
 
+fn accepted(runtime: &Runtime, action: &str, order: &str) -> String {
+    let pin = if action == "ship" { r#","pin":"1234""# } else { "" };
+    let text = format!(r#"{{"agent":"bot","action":"{action}","params":{{"order":"{order}"{pin}}}}}"#);
+    let door = Door { flows: UnseenFlow::Opens, performer: Performer::Runtime, session: None };
+    let answered = runtime.judge(text.as_bytes(), Arrival::through(door)).wait();
+    assert_eq!(answered.answer.verdict.word(), "ACCEPT", "{}", answered.answer.to_line());
+    let json = Json::parse(answered.answer.to_line().as_bytes()).unwrap();
+    json.get("intent").and_then(|intent| intent.get("id")?.as_text()).unwrap().to_owned()
+}
+
 fn tally(succeeded: u64, failed: u64, doubted: u64, not_started: u64) -> Tally {
-    Tally { succeeded, failed, doubted, not_started, waiting: BTreeMap::new() }
+    Tally { succeeded, failed, doubted, not_started, ..Tally::default() }
 }
 
 #[test]
@@ -236,17 +287,54 @@ fn what_is_missing_here_waits_and_is_named() {
         let waiting = rows.iter().map(|(intent, what)| ((*intent).clone(), (*what).to_owned())).collect();
         Tally { waiting, ..Tally::default() }
     };
-    let (crane, http) = ((&heavy, "no crane"), (&call, "no executor for HTTP requests"));
-    assert_eq!(bench.perform(), named(&[crane, (&pack, "no executor for programs"), http]));
+    let (crane, http) = ((&heavy, "no crane"), (&call, "HTTP requests are not sent here; use `writkeeper run`"));
+    assert_eq!(bench.perform(), named(&[crane, (&pack, PROGRAMS), http]));
     bench.check(&pack, "READY");
     let none = bench.perform_with(&Performers::default(), 1, true).unwrap();
-    let function = (&heavy, "no function `ship`");
-    assert_eq!(none, named(&[function, (&pack, "no executor for programs"), http]));
+    let function = (&heavy, "this process has no function `ship`; run the program that registers it");
+    assert_eq!(none, named(&[function, (&pack, PROGRAMS), http]));
     let command: Arc<dyn Executor> = bench.function.clone();
     let performers = Performers { command: Some(command), ..bench.performers() };
     let told = bench.perform_with(&performers, 1, true).unwrap();
     assert_eq!(told, Tally { succeeded: 1, ..named(&[crane, http]) });
     bench.check(&pack, "SUCCEEDED");
+}
+
+/// What turns out to be missing only when it is looked for is noticed before anyone claims the intent: it stays READY for
+/// whoever has it, is not looked at again and again, and stands in nobody's way.
+#[test]
+fn what_turns_out_to_be_missing_is_not_claimed() {
+    let bench = bench();
+    let absent = [bench.accepted("ship", "absent-1"), bench.accepted("ship", "absent-2")];
+    bench.later(1);
+    let good = bench.accepted("ship", "good");
+    let problem = "the crane is at the painter's";
+    let told = bench.perform();
+    let waiting = absent.iter().map(|name| (name.clone(), problem.to_owned())).collect();
+    assert_eq!(told, Tally { succeeded: 1, waiting, ..Tally::default() });
+    bench.check(&good, "SUCCEEDED");
+    for intent in &absent {
+        bench.check(intent, "READY");
+        assert_eq!(bench.row(intent).running.unwrap().epoch, 0, "nobody claimed it");
+    }
+    let looked = std::mem::take(&mut *bench.function.prepared.lock().unwrap());
+    assert_eq!(looked, ["ship:absent-1", "ship:absent-2", "ship:good"], "each once");
+    assert_eq!(*bench.heard.lock().unwrap(), [(absent[0].clone(), problem.to_owned())], "what is missing is told once");
+    // Whoever has it gets it.
+    bench.function.absent.store(false, Ordering::SeqCst);
+    assert_eq!(bench.perform(), tally(2, 0, 0, 0));
+    assert_eq!(bench.row(&absent[0]).running.unwrap().epoch, 1);
+}
+
+/// An intent that is tried twice and is in doubt is one doubt; one that succeeded in the end is none.
+#[test]
+fn doubts_are_counted_by_intent() {
+    let bench = bench();
+    let (soon, ever) = (bench.accepted("ship", "soon"), bench.accepted("ship", "ever"));
+    assert_eq!(bench.perform(), tally(1, 0, 1, 0));
+    assert_eq!(bench.asked().len(), 5);
+    bench.check(&soon, "SUCCEEDED");
+    bench.check(&ever, "IN_DOUBT");
 }
 
 /// What cannot be performed here does not stand in the way of what can, however much of it comes sooner.
@@ -276,7 +364,7 @@ fn what_was_stopped_or_lost_meanwhile_is_not_called() {
             actions: Vec::new(),
         },
     );
-    assert_eq!(bench.perform(), tally(0, 0, 0, 1));
+    assert_eq!(bench.perform(), Tally { cancelled: 1, ..Tally::default() });
     bench.check(&stopped, "CANCELLED");
     assert!(bench.asked().is_empty());
 }
@@ -298,7 +386,7 @@ fn what_a_dead_worker_left_is_taken_up() {
     assert_eq!(bench.asked().first().map(|attempt| attempt.epoch), Some(2));
     // Nobody took it in time.
     let late = bench.accepted("ship", "late");
-    assert_eq!(bench.later(31).perform(), tally(0, 0, 0, 0));
+    assert_eq!(bench.later(31).perform(), Tally { cancelled: 1, ..Tally::default() });
     bench.check(&late, "CANCELLED");
 }
 
@@ -341,4 +429,154 @@ fn what_happened_while_the_store_was_away_is_recorded_when_it_is_back() {
     assert_eq!(bench.perform(), tally(1, 0, 0, 0));
     bench.check(&away, "SUCCEEDED");
     assert_eq!(bench.asked().len(), 1, "it is not done again");
+}
+
+#[test]
+fn what_someone_else_took_or_called_off_first_is_theirs() {
+    let claim = |intent: &str| Act::Claim {
+        intent: intent.to_owned(),
+        worker: "other".to_owned(),
+        lease: Duration::from_secs(30),
+    };
+    let cancel = |intent: &str| Act::Settle { intent: intent.to_owned(), event: IntentEvent::Cancel };
+    let check = |act: fn(&str) -> Act, state: &str| {
+        let bench = bench();
+        let intent = bench.accepted("ship", "good");
+        let runtime = bench.runtime.clone();
+        *bench.function.before.lock().unwrap() = Some(Arc::new(move |intent| {
+            assert_eq!(runtime.change(ann(), act(intent)).wait().answer.verdict.word(), "ACCEPT");
+        }));
+        assert_eq!(bench.perform(), tally(0, 0, 0, 1));
+        bench.check(&intent, state);
+        assert!(bench.asked().is_empty());
+    };
+    check(claim, "CLAIMED");
+    check(cancel, "CANCELLED");
+}
+
+/// A doubt that may not be tried again is someone else's question, and nothing that this run called off.
+#[test]
+fn a_doubt_that_was_stopped_is_not_counted_as_called_off() {
+    let bench = bench();
+    let lost = bench.accepted("ship", "lost-1");
+    assert_eq!(bench.perform(), tally(0, 0, 1, 0));
+    let runtime = bench.runtime.clone();
+    *bench.function.before.lock().unwrap() = Some(Arc::new(move |_| {
+        let (agent, because) = ("bot".to_owned(), "odd".to_owned());
+        let act = Act::Restrict { agent, status: AgentStatus::Suspended, because, actions: Vec::new() };
+        assert_eq!(runtime.change(ann(), act).wait().answer.verdict.word(), "ACCEPT");
+    }));
+    assert_eq!(bench.later(2).perform(), tally(0, 0, 0, 1));
+    bench.check(&lost, "IN_DOUBT");
+}
+
+/// Who waits for the end hears that there is none; who serves goes on. Without its mark nothing is sent.
+#[test]
+fn a_store_that_takes_no_claim_or_no_mark_ends_a_run_that_is_to_end() {
+    let mut left = BTreeSet::new();
+    // A step may take several batches; wherever the store goes away, it is before the claim, the mark or the outcome.
+    for passes in 0..8 {
+        let bench = bench();
+        let intent = bench.accepted("ship", "fail-1");
+        let (count, away) = (bench.passes.clone(), bench.away.clone());
+        *bench.function.before.lock().unwrap() = Some(Arc::new(move |_| {
+            count.store(passes, Ordering::SeqCst);
+            away.store(1, Ordering::SeqCst);
+        }));
+        match bench.perform_with(&bench.performers(), 1, true) {
+            Err(StoreFault::Unavailable(_)) => {
+                assert!(bench.asked().is_empty(), "{passes}");
+                left.insert(bench.row(&intent).state.word());
+            }
+            ended => {
+                assert_eq!((ended, bench.row(&intent).state.word()), (Ok(tally(0, 1, 0, 0)), "FAILED"), "{passes}")
+            }
+        }
+    }
+    assert_eq!(left, BTreeSet::from(["CLAIMED", "READY"]));
+    let bench = bench();
+    let intent = bench.accepted("ship", "last");
+    let (away, once) = (bench.away.clone(), AtomicBool::new(true));
+    *bench.function.before.lock().unwrap() = Some(Arc::new(move |_| {
+        away.store(u32::from(once.swap(false, Ordering::SeqCst)), Ordering::SeqCst);
+    }));
+    assert_eq!(bench.perform_with(&bench.performers(), 1, false).unwrap(), tally(1, 0, 0, 0));
+    bench.check(&intent, "SUCCEEDED");
+}
+
+/// What is called off in one step is bounded; whoever is to end goes on until nothing is due.
+#[test]
+fn everything_whose_time_is_over_is_called_off() {
+    let bench = bench();
+    for order in 0..70 {
+        bench.accepted("pack", &order.to_string());
+    }
+    assert_eq!(bench.later(31).perform(), Tally { cancelled: 70, ..Tally::default() });
+}
+
+/// A call may leave more to do, so nobody leaves while another has one in hand: the two that follow need both threads.
+#[test]
+fn nobody_ends_while_another_has_something_in_hand() {
+    let bench = bench();
+    bench.accepted("ship", "good");
+    let met = Arc::new((Mutex::new(0_u32), Condvar::new()));
+    let (runtime, first) = (bench.runtime.clone(), AtomicBool::new(true));
+    *bench.function.during.lock().unwrap() = Some(Arc::new(move |_| {
+        if first.swap(false, Ordering::SeqCst) {
+            // Time enough for the other thread to find nothing.
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            accepted(&runtime, "ship", "pair-1");
+            accepted(&runtime, "ship", "pair-2");
+            return;
+        }
+        let (count, changed) = &*met;
+        let mut count = count.lock().unwrap();
+        *count += 1;
+        changed.notify_all();
+        let (_count, late) =
+            changed.wait_timeout_while(count, std::time::Duration::from_secs(10), |count| *count < 2).unwrap();
+        assert!(!late.timed_out(), "the other thread has left");
+    }));
+    assert_eq!(bench.perform_with(&bench.performers(), 2, true).unwrap(), tally(3, 0, 0, 0));
+}
+
+#[test]
+fn a_lease_outlives_its_call_and_a_deadline_lies_below_its_lease() {
+    let seconds = Duration::from_secs;
+    for (shortest, timeout, expected) in [(30, 5, 30), (30, 17, 30), (30, 20, 34), (1, 0, 4), (1, 600, 904)] {
+        assert_eq!(timing::lease(seconds(shortest), seconds(timeout)), seconds(expected), "{shortest} {timeout}");
+    }
+    assert_eq!(timing::lease(seconds(1), Duration::from_micros(i64::MAX)).micros(), i64::MAX);
+    let millis = std::time::Duration::from_millis;
+    for (lease, elapsed, timeout, expected) in [
+        (30, 0, 5, Some(5_000)),
+        (30, 22_999, 5, Some(5_000)),
+        (30, 24_000, 5, Some(4_000)),
+        (30, 27_999, 5, Some(1)),
+        (30, 28_000, 5, None),
+        (30, 90_000, 5, None),
+        (1, 0, 5, None),
+    ] {
+        let left = timing::deadline(seconds(lease), millis(elapsed), seconds(timeout));
+        assert_eq!(left, expected.map(millis), "{lease} {elapsed} {timeout}");
+    }
+    assert_eq!(timing::deadline(seconds(30), std::time::Duration::MAX, seconds(5)), None);
+}
+
+#[test]
+fn one_thread_sees_what_time_does_three_times_in_a_lease_and_always_while_nothing_is_in_hand() {
+    let every = timing::looks_every(Duration::from_secs(30));
+    assert_eq!(every, std::time::Duration::from_secs(10));
+    let seconds = std::time::Duration::from_secs;
+    for (thread, last, idle, expected) in [
+        (0, None, false, true),
+        (0, Some(9), false, false),
+        (0, Some(10), false, true),
+        (0, Some(11), false, true),
+        (0, Some(0), true, true),
+        (1, None, false, false),
+        (1, Some(11), true, false),
+    ] {
+        assert_eq!(timing::looks(thread, last.map(seconds), every, idle), expected, "{thread} {last:?} {idle}");
+    }
 }

@@ -168,6 +168,9 @@ pub struct ListedFlows {
     /// List at most so many
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub limit: usize,
+    /// List all of them
+    #[arg(long, conflicts_with = "limit")]
+    pub all: bool,
 }
 
 /// What can be done with flows.

@@ -13,9 +13,11 @@ What nobody knows is in doubt: an effect whose provider recognises keys or fence
 person (`writkeeper escalations`).
 
 Nothing is reached that is not named here: hosts by --allow-host, addresses of the inside by --allow-private, programs \
-by --allow-programs.
+by --allow-programs. What needs something that is missing here is not claimed: it waits, READY, for another `run` until \
+its time is over, and this one says what is missing.
 
-Exit codes: 0 everything succeeded, 1 something failed, 2 something is in doubt or waits, 75 store unavailable.")]
+Exit codes: 0 everything succeeded, 1 something failed or was called off, 2 something is in doubt or waits, 75 store \
+unavailable.")]
 pub struct RunArgs {
     /// Which store.
     #[command(flatten)]
@@ -29,6 +31,9 @@ pub struct RunArgs {
     /// Addresses of the inside that may be reached, such as 10.0.0.0/8; may be given several times
     #[arg(long = "allow-private", value_name = "RANGE")]
     pub ranges: Vec<String>,
+    /// Believe only the certificate authorities in this file (PEM) instead of the well-known ones
+    #[arg(long = "ca-file", value_name = "FILE")]
+    pub authorities: Option<PathBuf>,
     /// Run the programs that contracts name
     #[arg(long)]
     pub allow_programs: bool,
@@ -68,16 +73,19 @@ pub enum IntentsCommand {
         /// How many
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: usize,
+        /// All of them
+        #[arg(long, conflicts_with = "limit")]
+        all: bool,
     },
     /// One intent: what it permits, where it stands, everything that happened to it
     Show {
-        /// The intent
+        /// The intent, or its proposal
         #[arg(value_name = "ID")]
         id: String,
     },
     /// Say what became of an intent that was handed out
     Report {
-        /// The intent
+        /// The intent, or its proposal
         #[arg(value_name = "ID")]
         id: String,
         /// What became of it
@@ -91,7 +99,7 @@ pub enum IntentsCommand {
     Resolve(ResolveArgs),
     /// Undo what happened, by an intent of its own
     Undo {
-        /// The intent
+        /// The intent, or its proposal
         #[arg(value_name = "ID")]
         id: String,
         /// Why
@@ -100,16 +108,17 @@ pub enum IntentsCommand {
     },
     /// Hand a ready intent to an executor elsewhere, signed; it is in flight from then on
     Sign {
-        /// The intent
+        /// The intent, or its proposal
         #[arg(value_name = "ID")]
         id: String,
         /// For which executor
         #[arg(long = "for", value_name = "NAME")]
         executor: String,
-        /// The private key to sign with
+        /// The private key to sign with: a file with the line PRIVATE+KEY+NAME+…, such as STORE.keys/KEYID.key, which
+        /// `writkeeper ledger keys new` makes; `writkeeper ledger keys` prints the public one that executors need
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
-        /// How long the executor has; afterwards it is in doubt
+        /// How long the executor has, at most until the proposal's own time is over; afterwards it is in doubt
         #[arg(long, value_name = "DURATION", default_value = "10m")]
         within: String,
     },
@@ -130,7 +139,7 @@ pub enum IntentsCommand {
 /// `writkeeper intents resolve`
 #[derive(Args, Debug)]
 pub struct ResolveArgs {
-    /// The intent
+    /// The intent, or its proposal
     #[arg(value_name = "ID")]
     pub id: String,
     /// What became of it

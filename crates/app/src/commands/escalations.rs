@@ -16,7 +16,7 @@ use kernel::flow::FlowState;
 use kernel::ids::Digest;
 use kernel::json::{Bounds, Json};
 use kernel::stored::Kind;
-use kernel::time::{Duration, Instant};
+use kernel::time::Instant;
 use kernel::world::{Entity, Row};
 use runtime::{PersonAnswer, Runtime};
 
@@ -76,7 +76,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
-    for (short, (_, row)) in store::short_ids(&names).iter().zip(&open) {
+    for (short, (_, row)) in store::short_ids(runtime, Kind::Escalation, &names)?.iter().zip(&open) {
         let action = row.proposal.get("action").and_then(Json::as_text).unwrap_or_default();
         let shown = show::proposal(runtime, row);
         let params = shown.get("params").and_then(Json::as_object).map(terminal::params).unwrap_or_default();
@@ -108,9 +108,10 @@ pub(super) fn left(row: &EscalationRow, now: Instant) -> String {
     if now > row.deadline {
         return format!("over since {}", row.deadline);
     }
-    let seconds = row.deadline.since(now).micros() / 1_000_000;
-    let rounded = if seconds > 7_200 { seconds / 3_600 * 3_600 } else { seconds / 60 * 60 };
-    if rounded == 0 { "less than a minute left".to_owned() } else { format!("{} left", Duration::from_secs(rounded)) }
+    match row.deadline.since(now).micros() / 1_000_000 {
+        ..60 => "less than a minute left".to_owned(),
+        seconds => format!("{} left", terminal::span(seconds)),
+    }
 }
 
 /// By its own id, or by its proposal, flow or intent.

@@ -5,7 +5,7 @@ mod timeline;
 use crate::cli::kept::{FlowsArgs, FlowsCommand, ListedFlows};
 use crate::exit::Exit;
 use crate::store::{self, Ledger};
-use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
+use crate::terminal::{self, ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use kernel::change::Act;
 use kernel::flow::{FlowEvent, FlowState};
 use kernel::json::Json;
@@ -43,12 +43,13 @@ pub fn run(args: &FlowsArgs) -> anyhow::Result<Exit> {
 
 /// The latest flows, newest first; only as many as are shown are held.
 fn list(runtime: &Runtime, listed: &ListedFlows, json: bool) -> anyhow::Result<()> {
-    let limit = listed.limit;
+    let limit = if listed.all { usize::MAX } else { listed.limit };
     let agent = match &listed.agent {
         Some(agent) => Some(store::agent_named(runtime, agent)?.0),
         None => None,
     };
     let mut latest: BTreeSet<(Option<Instant>, String)> = BTreeSet::new();
+    let mut all = 0_usize;
     let mut after: Option<String> = None;
     loop {
         let page = runtime.scan(Kind::Flow, after.as_deref(), PAGE).map_err(store::unread)?;
@@ -58,6 +59,7 @@ fn list(runtime: &Runtime, listed: &ListedFlows, json: bool) -> anyhow::Result<(
             let Row::Flow(row) = row else { continue };
             if agent.as_ref().is_none_or(|agent| *agent == row.agent) {
                 latest.insert((row.opened_at, key.entity.parts().0.to_owned()));
+                all += 1;
             }
             if latest.len() > limit {
                 latest.pop_first();
@@ -69,7 +71,7 @@ fn list(runtime: &Runtime, listed: &ListedFlows, json: bool) -> anyhow::Result<(
         return Ok(());
     }
     let names: Vec<String> = latest.into_iter().rev().map(|(_, name)| name).collect();
-    for (short, name) in store::short_ids(&names).iter().zip(&names) {
+    for (short, name) in store::short_ids(runtime, Kind::Flow, &names)?.iter().zip(&names) {
         let Some(Row::Flow(row)) = runtime.read(Entity::Flow(name.clone())).map_err(store::unread)? else { continue };
         if json {
             say!("{}", to_json(name, &row).to_canonical());
@@ -80,7 +82,7 @@ fn list(runtime: &Runtime, listed: &ListedFlows, json: bool) -> anyhow::Result<(
         let rejected = if row.rejected > 0 { format!(", {} rejected", row.rejected) } else { String::new() };
         say!("{}  {}  {}  {steps}{rejected}  {}", paint(STRONG, short), state(&row), row.agent, paint(FAINT, opened));
     }
-    Ok(())
+    terminal::cut_short(names.len(), all, json)
 }
 
 fn state(row: &FlowRow) -> String {

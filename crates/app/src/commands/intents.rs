@@ -4,14 +4,16 @@ mod remote;
 mod told;
 
 use crate::cli::performing::{IntentsArgs, IntentsCommand, Reported, ResolveArgs, Resolved};
-use crate::exit::{Exit, InvalidData, UsageError};
+use crate::exit::{Exit, Failure, InvalidData, UsageError};
 use crate::store::{self, Ledger};
-use crate::terminal::{FAINT, STRONG, paint, say};
+use crate::terminal::{self, FAINT, STRONG, paint, say};
 use kernel::agent::Actor;
 use kernel::change::{Act, DoubtAnswer};
+use kernel::finding::{Finding, Gate};
 use kernel::ids::Digest;
 use kernel::intent::{IntentEvent, IntentRow, IntentState, Observed};
 use kernel::json::Json;
+use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::{Answered, Minted, Runtime};
@@ -22,14 +24,16 @@ const PAGE: usize = 512;
 /// Lists, shows, reports, resolves, undoes, signs and checks.
 pub fn run(args: &IntentsArgs) -> anyhow::Result<Exit> {
     let json = args.kept.json;
-    let all = IntentsCommand::List { state: None, limit: 20 };
+    let all = IntentsCommand::List { state: None, limit: 20, all: false };
     let command = args.command.as_ref().unwrap_or(&all);
     if let IntentsCommand::Check { file, keys, executor } = command {
         return remote::check(file, keys, executor, json);
     }
     let runtime = store::open(&args.kept.store)?;
     match command {
-        IntentsCommand::List { state, limit } => list(&runtime, state.as_deref(), *limit, json)?,
+        IntentsCommand::List { state, limit, all } => {
+            list(&runtime, state.as_deref(), if *all { usize::MAX } else { *limit }, json)?;
+        }
         IntentsCommand::Show { id } => show(&runtime, id, json)?,
         IntentsCommand::Report { id, outcome, epoch } => report(&runtime, id, *outcome, *epoch, json)?,
         IntentsCommand::Resolve(args) => resolve(&runtime, args, json)?,
@@ -44,10 +48,44 @@ pub fn run(args: &IntentsArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
+/// By its own id, or by its proposal, its flow or the question about it. An undoing has the proposal of what it undoes, and
+/// is meant by its own id only.
 fn found(runtime: &Runtime, text: &str) -> anyhow::Result<(String, Box<IntentRow>)> {
-    match store::find(runtime, Kind::Intent, text)? {
-        (name, Row::Intent(row)) => Ok((name, row)),
-        _ => Err(InvalidData(format!("`{text}` is no intent")).into()),
+    if let Some((name, Row::Intent(row))) = store::look_up(runtime, Kind::Intent, text)? {
+        return Ok((name, row));
+    }
+    let (typed, is_whole) = store::typed(text)?;
+    let is_meant = |id: &str| id == typed || !is_whole && id.starts_with(typed);
+    let mut found: Vec<(String, Box<IntentRow>)> = Vec::new();
+    each(runtime, |name, row| {
+        let kept = row.facts.to_kept();
+        let running = row.running.as_deref();
+        let question = running.and_then(|running| running.question.as_deref());
+        let undoes = running.is_some_and(|running| running.undoes.is_some());
+        let ids = [Some(kept.proposal.as_str()), Some(kept.flow.as_str()), question];
+        if !undoes && ids.into_iter().flatten().any(is_meant) {
+            found.push((name, row));
+        }
+    })?;
+    match found.len() {
+        0 => Err(store::not_found(Kind::Intent, text)),
+        1 => found.pop().ok_or_else(|| store::not_found(Kind::Intent, text)),
+        _ => Err(store::ambiguous(text, found.iter().map(|(name, _)| name.as_str()))),
+    }
+}
+
+/// Every intent, in the order of ids.
+fn each(runtime: &Runtime, mut look: impl FnMut(String, Box<IntentRow>)) -> anyhow::Result<()> {
+    let mut after: Option<String> = None;
+    loop {
+        let page = runtime.scan(Kind::Intent, after.as_deref(), PAGE).map_err(store::unread)?;
+        let Some((last, _)) = page.last() else { return Ok(()) };
+        after = Some(last.entity.parts().0.to_owned());
+        for (key, row) in page {
+            if let Row::Intent(row) = row {
+                look(key.entity.parts().0.to_owned(), row);
+            }
+        }
     }
 }
 
@@ -61,37 +99,32 @@ fn list(runtime: &Runtime, state: Option<&str>, limit: usize, json: bool) -> any
         }
     };
     let mut latest = std::collections::VecDeque::new();
-    let mut after: Option<String> = None;
-    loop {
-        let page = runtime.scan(Kind::Intent, after.as_deref(), PAGE).map_err(store::unread)?;
-        let Some((last, _)) = page.last() else { break };
-        after = Some(last.entity.parts().0.to_owned());
-        for (key, row) in page {
-            let Row::Intent(row) = row else { continue };
-            if state.is_none_or(|state| row.state == state) {
-                latest.push_back((key.entity.parts().0.to_owned(), row));
-            }
-            if latest.len() > limit {
-                latest.pop_front();
-            }
+    let mut all = 0_usize;
+    each(runtime, |name, row| {
+        if state.is_none_or(|state| row.state == state) {
+            latest.push_back((name, row));
+            all += 1;
         }
-    }
+        if latest.len() > limit {
+            latest.pop_front();
+        }
+    })?;
     if json {
         for (name, row) in &latest {
             say!("{}", told::json(name, row).to_canonical());
         }
-        return Ok(());
+        return terminal::cut_short(latest.len(), all, json);
     }
     if latest.is_empty() {
         say!("no intents");
     }
     let names: Vec<String> = latest.iter().map(|(name, _)| name.clone()).collect();
-    for (short, (_, row)) in store::short_ids(&names).iter().zip(&latest) {
+    for (short, (_, row)) in store::short_ids(runtime, Kind::Intent, &names)?.iter().zip(&latest) {
         let kept = row.facts.to_kept();
         let until = paint(FAINT, format!("valid until {}", kept.valid_until));
         say!("{}  {}  {} {}  {until}", paint(STRONG, short), told::state(row.state), kept.agent, kept.effect_key);
     }
-    Ok(())
+    terminal::cut_short(names.len(), all, json)
 }
 
 fn show(runtime: &Runtime, id: &str, json: bool) -> anyhow::Result<()> {
@@ -133,6 +166,7 @@ fn show(runtime: &Runtime, id: &str, json: bool) -> anyhow::Result<()> {
 
 fn report(runtime: &Runtime, id: &str, outcome: Reported, epoch: Option<u64>, json: bool) -> anyhow::Result<()> {
     let (intent, row) = found(runtime, id)?;
+    let name = intent.clone();
     let by_runtime = row.running.as_ref().filter(|running| !running.by_host);
     let act = match by_runtime {
         Some(running) => Act::Outcome {
@@ -155,7 +189,36 @@ fn report(runtime: &Runtime, id: &str, outcome: Reported, epoch: Option<u64>, js
             },
         },
     };
-    tell(&store::done(runtime.change(store::operator(), act))?, json)
+    let answered = store::done(runtime.change(store::operator(), act))?;
+    contradicted(runtime, &name, outcome, &answered)?;
+    tell(&answered, json)?;
+    let state = answered.body.get("state").and_then(Json::as_text).unwrap_or_default();
+    if outcome == Reported::Failed && state == IntentState::InDoubt.word() && !json {
+        say!("kept as evidence: an earlier attempt may have got through, and only a person ends that doubt");
+        say!("\nnext: writkeeper intents resolve {name} did-not --as YOU --because …");
+    }
+    Ok(())
+}
+
+/// A report that says the opposite of how it ended is kept as evidence and changes nothing; whoever made it must notice.
+fn contradicted(runtime: &Runtime, name: &str, outcome: Reported, answered: &Answered) -> anyhow::Result<()> {
+    let state = answered.body.get("state").and_then(Json::as_text).and_then(IntentState::from_word);
+    let (Some(state), true) = (state, answered.body.get("late").is_some()) else { return Ok(()) };
+    let reported = match (outcome, state.over()) {
+        (Reported::Succeeded, Some(false)) => "SUCCEEDED",
+        (Reported::Failed, Some(true)) => "FAILED",
+        (Reported::Succeeded | Reported::Failed | Reported::Doubt, Some(_) | None) => return Ok(()),
+    };
+    let since = match runtime.read(Entity::Intent(name.to_owned())).map_err(store::unread)? {
+        Some(Row::Intent(row)) => row.running.and_then(|running| running.over_at),
+        Some(_) | None => None,
+    };
+    let finding = Finding::reject(Gate::EffectKey, Reason::ReportContradicts)
+        .with("intent", name)
+        .with("state", state.word())
+        .with("since", since.map(|at| at.to_string()).unwrap_or_default())
+        .with("reported", reported);
+    Err(Failure::of(Exit::Rejected, &finding).into())
 }
 
 fn resolve(runtime: &Runtime, args: &ResolveArgs, json: bool) -> anyhow::Result<()> {

@@ -2,7 +2,8 @@
 
 use crate::cli::performing::RunArgs;
 use crate::commands::ledger::sealer;
-use crate::exit::{Exit, UsageError};
+use crate::exit::{Exit, InvalidData, UsageError};
+use crate::files;
 use crate::store;
 use crate::terminal::{self, ATTENTION, BAD, GOOD, paint, say};
 use adapters::addresses::Range;
@@ -13,20 +14,16 @@ use kernel::json::{Json, Object};
 use kernel::time::{Duration, Instant};
 use runtime::execute::{self, Options, Performers, Tally};
 use runtime::ports::clock::Clock;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Performs until a signal, or with `--once` until nothing is due.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    let ranges = args.ranges.iter().map(|text| {
-        let problem = || UsageError(format!("--allow-private `{text}` is no range of addresses, such as 10.0.0.0/8"));
-        Range::parse(text).ok_or_else(problem)
-    });
-    let http = HttpExecutor { hosts: args.hosts.clone(), ranges: ranges.collect::<Result<_, _>>()? };
     let performers = Performers {
-        http: Some(Arc::new(http)),
+        http: Some(Arc::new(http(args)?)),
         command: args.allow_programs.then(|| Arc::new(CommandExecutor) as _),
-        functions: std::collections::BTreeMap::new(),
+        functions: BTreeMap::new(),
     };
     let clock = clock(args.clock_ahead.as_deref())?;
     let options = Options {
@@ -36,6 +33,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         threads: usize::try_from(args.threads).unwrap_or(1),
         pause: std::time::Duration::from_millis(100),
         once: args.once,
+        // Who ends soon tells it all at the end.
+        waits: if args.once { Arc::new(|_, _| {}) } else { Arc::new(told_waiting) },
     };
     let runtime = store::open_with(&args.kept.store, clock)?;
     let sealer = sealer::start(&args.seal, &store::location(&args.kept.store), &runtime)?;
@@ -53,6 +52,42 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     Ok(exit(&tally))
 }
 
+fn told_waiting(name: &str, problem: &str) {
+    terminal::note(&format!("intent {name} waits: {problem}"));
+}
+
+/// Who sends requests, to whom, and whom it believes.
+fn http(args: &RunArgs) -> anyhow::Result<HttpExecutor> {
+    let ranges = args.ranges.iter().map(|text| {
+        let problem = || UsageError(format!("--allow-private `{text}` is no range of addresses, such as 10.0.0.0/8"));
+        Range::parse(text).ok_or_else(problem)
+    });
+    let ranges = ranges.collect::<Result<_, _>>()?;
+    args.hosts.iter().try_for_each(|text| host_problem(text))?;
+    let http = HttpExecutor::new(args.hosts.clone(), ranges);
+    let Some(path) = &args.authorities else { return Ok(http) };
+    let problem = || InvalidData(format!("`{}` holds no certificates: PEM, BEGIN CERTIFICATE", path.display()));
+    http.trusting(&files::read(path)?).ok_or_else(|| problem().into())
+}
+
+/// A host is what stands between `//` and `/`; anything longer would never be the host of an address.
+fn host_problem(text: &str) -> Result<(), UsageError> {
+    let rest = text.split_once("//").map_or(text, |(_, rest)| rest);
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (place, _) = rest.split_at_checked(end).unwrap_or((rest, ""));
+    let host = place.rsplit_once('@').map_or(place, |(_, host)| host);
+    let plain = |character: char| character.is_ascii_alphanumeric() || "-._~:[]".contains(character);
+    if !host.is_empty() && host == text && host.chars().all(plain) {
+        return Ok(());
+    }
+    let shown = terminal::echo(text);
+    let fix = match !host.is_empty() && host.chars().all(plain) {
+        true => format!("; type --allow-host {host}"),
+        false => ", such as pay.example or pay.example:8443".to_owned(),
+    };
+    Err(UsageError(format!("--allow-host `{shown}` is no host{fix}")))
+}
+
 fn tell(tally: &Tally, json: bool) -> anyhow::Result<()> {
     if json {
         let waiting: Object =
@@ -61,23 +96,39 @@ fn tell(tally: &Tally, json: bool) -> anyhow::Result<()> {
             ("succeeded", Json::from(tally.succeeded)),
             ("failed", Json::from(tally.failed)),
             ("in_doubt", Json::from(tally.doubted)),
+            ("cancelled", Json::from(tally.cancelled)),
             ("not_started", Json::from(tally.not_started)),
             ("waiting", Json::Object(waiting)),
         ]);
         say!("{}", told.to_canonical());
         return Ok(());
     }
+    let cancelled = match tally.cancelled {
+        0 => String::new(),
+        count => format!(", {} called off", paint(BAD, count)),
+    };
     say!(
-        "{} succeeded, {} failed, {} left in doubt",
+        "{} succeeded, {} failed, {} left in doubt{cancelled}",
         paint(GOOD, tally.succeeded),
         paint(BAD, tally.failed),
         paint(ATTENTION, tally.doubted)
     );
+    // Many may wait for the same thing.
+    let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, problem) in &tally.waiting {
-        say!("intent {name} waits: {problem}");
+        missing.entry(problem).or_default().push(name);
     }
-    if tally.doubted > 0 {
-        say!("\nnext: writkeeper intents list --state IN_DOUBT");
+    for (problem, names) in missing {
+        match names.as_slice() {
+            [name] => say!("intent {name} {}: {problem}", paint(ATTENTION, "waits")),
+            [first, ..] => say!("{} intents {}, {first} first: {problem}", names.len(), paint(ATTENTION, "wait")),
+            [] => {}
+        }
+    }
+    match tally {
+        Tally { doubted: 1.., .. } => say!("\nnext: writkeeper intents list --state IN_DOUBT"),
+        Tally { cancelled: 1.., .. } => say!("\nnext: writkeeper intents list --state CANCELLED"),
+        Tally { .. } => {}
     }
     Ok(())
 }
@@ -86,7 +137,7 @@ fn exit(tally: &Tally) -> Exit {
     match tally {
         Tally { doubted: 1.., .. } => Exit::Escalated,
         Tally { waiting, .. } if !waiting.is_empty() => Exit::Escalated,
-        Tally { failed: 1.., .. } => Exit::Rejected,
+        Tally { failed: 1.., .. } | Tally { cancelled: 1.., .. } => Exit::Rejected,
         Tally { .. } => Exit::Fine,
     }
 }

@@ -14,6 +14,12 @@ use runtime::Runtime;
 /// Shortest beginning of an id that is ever printed.
 const SHORT_MIN: usize = 8;
 
+/// Ids that are shortened at once; of longer lists whole ids are printed.
+const SHORTENED_MAX: usize = 256;
+
+/// Ids with one beginning that are looked at; where there are more, more of the id is shown.
+const ALIKE_MAX: usize = 8;
+
 /// Candidates an ambiguous beginning is answered with.
 const CANDIDATES_MAX: usize = 5;
 
@@ -77,7 +83,7 @@ pub fn not_found(kind: Kind, text: &str) -> anyhow::Error {
     const NAMES: [(Kind, &str, Reason, &str); 4] = [
         (Kind::Escalation, "question", Reason::ApprovalUnknown, "escalations"),
         (Kind::Flow, "flow", Reason::FlowUnknown, "flows"),
-        (Kind::Intent, "intent", Reason::IntentUnknown, "flows"),
+        (Kind::Intent, "intent", Reason::IntentUnknown, "intents list --all"),
         (Kind::Snapshot, "snapshot", Reason::SnapshotUnknown, "help context"),
     ];
     let named = NAMES.into_iter().find(|(known, ..)| *known == kind);
@@ -120,30 +126,73 @@ fn name(key: &Key) -> &str {
     key.entity.parts().0
 }
 
-/// How much of each id must be shown so that it can be typed: its shortest beginning no other one here has.
-pub fn short_ids(ids: &[String]) -> Vec<String> {
-    let mut sorted: Vec<&String> = ids.iter().collect();
-    sorted.sort();
-    let shared =
-        |left: &str, right: &str| left.chars().zip(right.chars()).take_while(|(one, other)| one == other).count();
-    let short = |id: &String| {
-        let place = sorted.partition_point(|other| *other < id);
-        let before = place.checked_sub(1).and_then(|place| sorted.get(place));
-        let neighbours = before.into_iter().chain(sorted.get(place + 1));
-        let longest = neighbours.map(|other| shared(id, other)).max().unwrap_or(0);
-        id.chars().take((longest + 1).max(SHORT_MIN)).collect::<String>()
-    };
-    ids.iter().map(short).map(|id| id.trim_end_matches('-').to_owned()).collect()
+/// How much of each id must be shown so that every command finds it: its shortest beginning that no other id of its kind
+/// has, nor a flow, question or intent of another flow. What was minted in the same moment for the same flow may share it:
+/// commands look at their own kind first. An id that others start with gets the sign for a whole id.
+pub fn short_ids(runtime: &Runtime, kind: Kind, ids: &[String]) -> anyhow::Result<Vec<String>> {
+    if ids.len() > SHORTENED_MAX {
+        return Ok(ids.to_vec());
+    }
+    ids.iter().map(|id| short_id(runtime, kind, id)).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn short_ids_can_be_typed_back() {
-        let ids = ["0199a1b2-c3d4-7000", "0199a1b2-c3d5-7000", "f1", "0200a1b2-c3d5-7000"].map(str::to_owned);
-        assert_eq!(short_ids(&ids), ["0199a1b2-c3d4", "0199a1b2-c3d5", "f1", "0200a1b2"]);
-        assert_eq!(short_ids(&["abcdefghijk".to_owned()]), ["abcdefgh"]);
+fn short_id(runtime: &Runtime, kind: Kind, id: &str) -> anyhow::Result<String> {
+    let row = Entity::from_parts(kind, id, None).map(|entity| runtime.read(entity)).transpose().map_err(unread)?;
+    let flow = row.flatten().and_then(|row| flow_of(id, &row));
+    let mut length = SHORT_MIN;
+    loop {
+        let short: String = id.chars().take(length).collect();
+        match other_like(runtime, &short, (kind, id), flow.as_deref())? {
+            None if short.ends_with('-') => length += 1,
+            None => return Ok(short),
+            Some(_) if short == id => return Ok(format!("={id}")),
+            Some(other) => length = (shared(id, &other) + 1).max(length + 1),
+        }
     }
+}
+
+/// How many characters two ids have in common at their beginning.
+fn shared(one: &str, other: &str) -> usize {
+    one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count()
+}
+
+/// The flow that something belongs to.
+fn flow_of(name: &str, row: &Row) -> Option<String> {
+    if let Row::Escalation(row) = row {
+        return Some(row.flow.clone());
+    }
+    if let Row::Intent(row) = row {
+        return Some(row.facts.to_kept().flow);
+    }
+    matches!(row, Row::Flow(_)).then(|| name.to_owned())
+}
+
+/// Another id that this beginning could mean.
+fn other_like(
+    runtime: &Runtime,
+    short: &str,
+    (own, id): (Kind, &str),
+    flow: Option<&str>,
+) -> anyhow::Result<Option<String>> {
+    for kind in [Kind::Flow, Kind::Escalation, Kind::Intent] {
+        let differs = |name: &str, row: &Row| match kind == own {
+            true => name != id,
+            false => flow_of(name, row).as_deref() != flow,
+        };
+        // A beginning may be an id of its own; those that start with it follow.
+        let exact = Entity::from_parts(kind, short, None).map(|entity| runtime.read(entity));
+        let exact = exact.transpose().map_err(unread)?.flatten();
+        if exact.is_some_and(|row| differs(short, &row)) {
+            return Ok(Some(short.to_owned()));
+        }
+        let mut longer = runtime.scan(kind, Some(short), ALIKE_MAX).map_err(unread)?;
+        longer.retain(|(key, _)| name(key).starts_with(short));
+        let is_crowded = longer.len() == ALIKE_MAX;
+        let other = longer.iter().find(|(key, row)| differs(name(key), row));
+        let other = other.or(longer.last().filter(|(key, _)| is_crowded && name(key) != id));
+        if let Some((key, _)) = other {
+            return Ok(Some(name(key).to_owned()));
+        }
+    }
+    Ok(None)
 }

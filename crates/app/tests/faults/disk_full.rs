@@ -75,3 +75,25 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let by_space = check("a full disk", &["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"], mounted);
     assert!(by_size.is_some() || by_space.is_some(), "neither way was possible");
 }
+
+/// A worker that is to end when nothing is due cannot know that on a disk that takes nothing: it says so, sends nothing that
+/// is not marked, and with space everything happens once.
+#[test]
+fn who_waits_for_the_end_hears_that_the_disk_is_full() {
+    let site = Site::new();
+    let keys = ["a", "b", "c"];
+    let (answered, output) = site.decide(site.deciding(), &keys, |key| proposal(key, "program", "ok", 5));
+    assert_eq!(answered, keys.len(), "{output:?}");
+    // Enough for the index of the log beside the store, not for what a claim and a mark write.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 80; exec {BINARY} run --once --allow-programs --lease 5s --threads 1 --store '{}'",
+        site.path("db")
+    );
+    let output = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(75), "{output:?}");
+    assert_eq!(site.effects(), 0, "{output:?}");
+    site.heal(&["20s"]);
+    assert_eq!(site.effects(), keys.len());
+    let (_, broken, _) = site.judge_settled();
+    assert_eq!(broken, []);
+}

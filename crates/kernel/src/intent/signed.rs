@@ -3,10 +3,11 @@
 //! The form is a signed note, so any tool that verifies notes verifies intents. Single use is the kernel's: signing
 //! claims the intent and marks it in flight, and its epoch is never given out again.
 
+use crate::intent::IntentRow;
 use crate::json::{Bounds, Json};
 use crate::ledger::keys::{NoteSigner, VerifierKey};
 use crate::ledger::note::Note;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 
 /// Permission for one executor to cause one effect once, not after an instant.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,6 +27,16 @@ pub struct SignedIntent {
 impl SignedIntent {
     /// The first line keeps a signed intent from being taken for anything else that is signed.
     pub const HEADING: &str = "writkeeper-intent/v1";
+
+    /// Until when a signed intent may be started: nobody starts what the kernel itself would not start any more.
+    pub fn until(row: &IntentRow, at: Instant, within: Duration) -> Instant {
+        let ends = match &row.running {
+            Some(running) if row.is_doubted() => running.retry_until,
+            Some(_) | None => Some(row.facts.valid_until()),
+        };
+        let asked = at.plus(within);
+        ends.map_or(asked, |ends| ends.min(asked))
+    }
 
     /// Signs it; `None` if the text cannot be a note.
     pub fn sign(&self, signer: &NoteSigner) -> Option<String> {
@@ -81,7 +92,6 @@ fn read(json: &Json) -> Option<SignedIntent> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Duration;
 
     #[test]
     fn one_is_good_for_its_executor_its_time_and_its_bytes() {

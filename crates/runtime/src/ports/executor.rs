@@ -3,6 +3,7 @@
 use kernel::contract::EffectClass;
 use kernel::ids::Digest;
 use kernel::json::{Json, Object};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One attempt at an effect, exactly as the ledger permits it.
@@ -66,6 +67,13 @@ impl Observation {
 pub trait Executor: Send + Sync {
     /// Whether it could perform this order, before anyone claims it; the error says what is missing.
     fn can_perform(&self, order: &Json) -> Result<(), String>;
+
+    /// Makes sure of everything that this process must have for the order and that takes a while to find out, before anyone
+    /// claims it. What comes back performs this order only, with exactly what was found; `None` is the executor itself.
+    /// The error says what is missing and what to do about it: nothing was claimed or sent, and others may have it.
+    fn prepare(&self, order: &Json) -> Result<Option<Arc<dyn Executor>>, String> {
+        self.can_perform(order).map(|()| None)
+    }
 
     /// Performs it, once, within the deadline.
     fn perform(&self, attempt: &Attempt) -> Observation;

@@ -7,6 +7,7 @@ use kernel::change::{Act, Write};
 use kernel::context::Context;
 use kernel::evaluator::Compiled;
 use kernel::ids::Digest;
+use kernel::json::Json;
 use kernel::outcome::Verdict;
 use kernel::world::{Entity, Row};
 use runtime::{Pending, Runtime};
@@ -42,13 +43,16 @@ pub fn enroll(
         return carried_out(runtime.activate(store::operator(), contract.clone()), path);
     }
     // Who is only registered may be on the way to this contract. Waiting puts nothing in force that an operator left.
+    let on_the_way = |row: &AgentRow| row.contract.is_none() && row.offered == Some(contract.digest);
     for _ in 0..LOOKS_MAX {
-        let on_the_way = |row: &AgentRow| row.contract.is_none() && row.offered == Some(contract.digest);
         if !row.as_deref().is_some_and(on_the_way) {
             break;
         }
         std::thread::sleep(LOOK_AGAIN);
         row = agent(runtime, name)?;
+    }
+    if row.as_deref().is_some_and(|row| on_the_way(row) && row.session.is_none()) && began(runtime, contract)? {
+        return carried_out(runtime.activate(store::operator(), contract.clone()), path);
     }
     let active = row.and_then(|row| row.contract);
     if active == Some(contract.digest) {
@@ -56,6 +60,22 @@ pub fn enroll(
     } else {
         Err(other_contract(runtime, contract, path, location, active)?)
     }
+}
+
+/// Whether this operator began to enroll the agent with this contract and died before it was in force. Who registers an
+/// agent on purpose gives it a session; what another operator began is theirs to finish.
+fn began(runtime: &Runtime, contract: &Compiled) -> anyhow::Result<bool> {
+    let mut registered = None;
+    let mut ledger = store::Ledger::since(runtime, None)?;
+    while let Some(body) = ledger.next_body()? {
+        let said = |key: &str| body.get(key).and_then(Json::as_text);
+        let of = |key: &str| body.get("command").and_then(|command| command.get(key)).and_then(Json::as_text);
+        let about = of("agent") == Some(contract.contract.agent.as_str());
+        if about && said("kind") == Some("register") && said("verdict") == Some(Verdict::Accept.word()) {
+            registered = Some((said("actor").map(str::to_owned), of("digest").map(str::to_owned)));
+        }
+    }
+    Ok(registered == Some((Some(store::operator().text()), Some(contract.digest.to_string()))))
 }
 
 /// Says which contract is in force and how to put this one in force.

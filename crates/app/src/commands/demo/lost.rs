@@ -99,7 +99,7 @@ fn proposed(runtime: &Runtime) -> anyhow::Result<Answer> {
 /// A worker performs what is ready, once.
 fn perform(runtime: &Runtime, bank: &Bank) -> anyhow::Result<()> {
     let ranges = Range::parse("127.0.0.0/8").into_iter().collect();
-    let http = HttpExecutor { hosts: vec![format!("127.0.0.1:{}", bank.port())], ranges };
+    let http = HttpExecutor::new(vec![format!("127.0.0.1:{}", bank.port())], ranges);
     let performers = Performers { http: Some(Arc::new(http)), ..Performers::default() };
     let options = Options {
         worker: "demo".to_owned(),
@@ -108,6 +108,7 @@ fn perform(runtime: &Runtime, bank: &Bank) -> anyhow::Result<()> {
         threads: 1,
         pause: std::time::Duration::from_millis(10),
         once: true,
+        waits: Arc::new(|_, _| {}),
     };
     execute::run(runtime, &performers, &options, &AtomicBool::new(false)).map_err(store::unread)?;
     Ok(())

@@ -5,7 +5,7 @@ use crate::commands::run::duration;
 use crate::exit::{Exit, InvalidData, Refused, UsageError};
 use crate::files;
 use crate::store;
-use crate::terminal::{GOOD, paint, say};
+use crate::terminal::{self, GOOD, paint, say};
 use kernel::change::Act;
 use kernel::intent::{SignedIntent, provider_key};
 use kernel::json::Json;
@@ -20,7 +20,12 @@ pub fn sign(runtime: &Runtime, id: &str, executor: &str, key: &Path, within: &st
     let text =
         String::from_utf8(files::read(key)?).map_err(|_| InvalidData(format!("`{}` is no key", key.display())))?;
     let line = text.lines().find(|line| line.starts_with("PRIVATE+KEY+")).unwrap_or_default();
-    let problem = || InvalidData(format!("`{}` holds no private key for notes", key.display()));
+    let problem = || {
+        InvalidData(format!(
+            "`{}` holds no line PRIVATE+KEY+NAME+…; `writkeeper ledger keys new` makes such a key, in STORE.keys/KEYID.key",
+            key.display()
+        ))
+    };
     let signer = NoteSigner::parse(line).map_err(|_| problem())?;
     let (intent, row) = found(runtime, id)?;
     let Some(running) = row.running.as_ref().filter(|running| !running.by_host) else {
@@ -29,6 +34,12 @@ pub fn sign(runtime: &Runtime, id: &str, executor: &str, key: &Path, within: &st
     if !running.secrets.is_empty() {
         return Err(Refused(format!("intent {intent} needs secret params, which are never signed")).into());
     }
+    let now = store::now();
+    let until = SignedIntent::until(&row, now, within);
+    if until < now.plus(within) {
+        terminal::note(&format!("the intent ends at {until}, so the executor has until then and not {within}"));
+    }
+    let within = Duration::from_micros(until.since(now).micros().max(0));
     let lease = Duration::from_micros(within.micros().saturating_add(running.timeout().micros()));
     let claim = Act::Claim { intent: intent.clone(), worker: format!("remote {executor}"), lease };
     let claimed = store::done(runtime.change(store::operator(), claim))?;
@@ -41,13 +52,15 @@ pub fn sign(runtime: &Runtime, id: &str, executor: &str, key: &Path, within: &st
         key: provider_key(runtime.tenant(), row.facts.effect_key()),
         epoch,
         executor: executor.to_owned(),
-        not_after: started.at.unwrap_or_else(store::now).plus(within),
+        not_after: SignedIntent::until(&row, started.at.unwrap_or(now), within),
     };
     let Some(text) = signed.sign(&signer) else {
         return Err(InvalidData(format!("intent {intent} is too long to be signed")).into());
     };
     if json {
-        say!("{}", Json::object([("intent", Json::text(intent)), ("signed", Json::text(text))]).to_canonical());
+        let until = Json::text(signed.not_after.to_string());
+        let told = [("intent", Json::text(intent)), ("not_after", until), ("signed", Json::text(text))];
+        say!("{}", Json::object(told).to_canonical());
     } else {
         say!("{}", text.trim_end_matches('\n'));
     }

@@ -244,18 +244,19 @@ fn questions(runtime: &Runtime, now: Instant) -> anyhow::Result<Vec<QuestionLine
     let mut open: Vec<(String, Box<EscalationRow>)> = open.collect();
     open.sort_by_key(|(_, row)| std::cmp::Reverse(urgency(row, now)));
     let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
-    let lines = store::short_ids(&names).into_iter().zip(open).map(|(short, (name, row))| {
-        let seen = show::proposal(runtime, &row);
-        QuestionLine {
-            name,
-            short: visible(&short),
-            impact: row.impact.word(),
-            agent: visible(&row.agent),
-            action: terminal::echo(row.proposal.get("action").and_then(Json::as_text).unwrap_or_default()),
-            params: seen.get("params").and_then(Json::as_object).map(terminal::params).unwrap_or_default(),
-            reasons: visible(&row.reasons.join(", ")),
-            left: left(&row, now),
-        }
-    });
+    let lines =
+        store::short_ids(runtime, Kind::Escalation, &names)?.into_iter().zip(open).map(|(short, (name, row))| {
+            let seen = show::proposal(runtime, &row);
+            QuestionLine {
+                name,
+                short: visible(&short),
+                impact: row.impact.word(),
+                agent: visible(&row.agent),
+                action: terminal::echo(row.proposal.get("action").and_then(Json::as_text).unwrap_or_default()),
+                params: seen.get("params").and_then(Json::as_object).map(terminal::params).unwrap_or_default(),
+                reasons: visible(&row.reasons.join(", ")),
+                left: left(&row, now),
+            }
+        });
     Ok(lines.collect())
 }

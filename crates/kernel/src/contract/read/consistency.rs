@@ -2,6 +2,7 @@
 
 mod guards;
 
+use crate::argument;
 use crate::contract::cursor::{CONTRACT_INVALID, join};
 use crate::contract::source::{Diagnostic, Place, Severity};
 use crate::contract::{
@@ -196,12 +197,7 @@ fn check_schema(path: &str, action: &Action, found: &mut Found) {
 
 /// Every place that names params, and the names it uses.
 fn check_names(path: &str, action: &Action, found: &mut Found) {
-    let mut check = |path: String, param: &str| {
-        if !params::has(action, param) {
-            let near = nearest(param, params::names(action)).map(|near| format!("did you mean `{near}`?"));
-            found.at(&path, format!("the action has no param `{param}`"), near.as_deref());
-        }
-    };
+    let mut check = |path: String, param: &str| check_param(&path, param, action, found);
     for (param, limit) in &action.limits {
         check(format!("{path}.limits.{param}"), param);
         let state = limit.state.iter().flat_map(|state| state.key.params());
@@ -298,6 +294,9 @@ fn check_run(path: &str, action: &Action, found: &mut Found) {
         let message = "class `local` is an effect in the store itself, and nothing is sent or run";
         found.at(&join(&path, "class"), message, Some("write `function: record`, or another class"));
     }
+    if let Executor::Command(words) = &run.executor {
+        check_command(&join(&path, "command"), words, action, found);
+    }
     if let Executor::Http(request) = &run.executor {
         check_request(&join(&path, "http"), request, action, found);
     } else if !run.headers.is_empty() {
@@ -315,11 +314,40 @@ fn check_run(path: &str, action: &Action, found: &mut Found) {
 fn check_request(path: &str, request: &str, action: &Action, found: &mut Found) {
     match Template::parse(request) {
         Err(problem) => found.at(path, format!("the address `{request}` {problem}"), None),
-        Ok(template) => {
-            for param in template.params().filter(|param| !params::has(action, param)) {
-                found.at(path, format!("the action has no param `{param}`"), None);
+        Ok(template) => template.params().for_each(|param| check_param(path, param, action, found)),
+    }
+}
+
+fn check_param(path: &str, param: &str, action: &Action, found: &mut Found) {
+    if !params::has(action, param) {
+        let near = nearest(param, params::names(action)).map(|near| format!("did you mean `{near}`?"));
+        found.at(path, format!("the action has no param `{param}`"), near.as_deref());
+    }
+}
+
+/// Programs that read one of their arguments as a program: a param in it could become a command.
+const SHELLS: [&str; 10] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh", "busybox"];
+
+/// Arguments may hold params in braces; which program runs, and what a shell is told, may not depend on them.
+fn check_command(path: &str, words: &[String], action: &Action, found: &mut Found) {
+    let mut by_shell = false;
+    for (index, word) in words.iter().enumerate() {
+        let path = format!("{path}.{index}");
+        for param in argument::params(word) {
+            check_param(&path, param, action, found);
+            let stdin = "leave it out: every param is on standard input, as JSON";
+            if index == 0 {
+                found.at(&path, format!("which program is run cannot depend on the param `{param}`"), None);
+            } else if by_shell {
+                let message = format!("a shell would read `{param}` as a part of its program");
+                found.at(&path, message, Some(stdin));
+            } else if params::is_secret(action, param) {
+                let message = format!("`{param}` is secret, and arguments are seen by everyone on the machine");
+                found.at(&path, message, Some(stdin));
             }
         }
+        let program = word.rsplit('/').next().unwrap_or_default();
+        by_shell |= SHELLS.contains(&program);
     }
 }
 

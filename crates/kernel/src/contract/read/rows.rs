@@ -305,6 +305,35 @@ fn executors_must_make_sense() {
 }
 
 #[test]
+fn what_a_program_is_told_is_checked() {
+    let command = |words: &str| {
+        pay(&format!(
+            r#"{{"params": {{"type": "object", "properties": {{"order": {{"type": "string"}},
+            "pin": {{"type": "string", "secret": true}}}}}}, "run": {{"command": [{words}]}}}}"#
+        ))
+    };
+    let stdin = "[leave it out: every param is on standard input, as JSON]";
+    let near = "the action has no param `odrer` [did you mean `order`?]";
+    for words in [r#""pack", "--order={order}", "{}", "${HOME}", "{ print }", "{{print}}""#, r#""sh", "-c", "echo $1""#]
+    {
+        check(&command(words), &[]);
+    }
+    check(&command(r#""pack", "{odrer}""#), &[&format!("actions.pay.run.command.1: {near}")]);
+    check(
+        &command(r#""{order}", "x""#),
+        &["actions.pay.run.command.0: which program is run cannot depend on the param `order`"],
+    );
+    for shell in [r#""/bin/sh", "-c""#, r#""env", "bash", "-c""#] {
+        let place = shell.matches(',').count() + 1;
+        let message = "a shell would read `order` as a part of its program";
+        let expected = format!("actions.pay.run.command.{place}: {message} {stdin}");
+        check(&command(&format!(r#"{shell}, "pack {{order}}""#)), &[&expected]);
+    }
+    let message = "`pin` is secret, and arguments are seen by everyone on the machine";
+    check(&command(r#""pack", "{pin}""#), &[&format!("actions.pay.run.command.1: {message} {stdin}")]);
+}
+
+#[test]
 fn schemas_must_be_objects_without_hidden_keys() {
     let help = "[write `type: object` with `properties`, or a map of short types such as `amount: money EUR`]";
     check(

@@ -1,0 +1,245 @@
+//! Intents as an operator meets them: lists that say where they end, ids that can be typed back, reports that contradict,
+//! signed intents that end with their proposal, and mistakes that are noticed before anything happens.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop loudly"
+)]
+
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+const CONTRACT: &str = "
+agent: bot
+proposal: { ttl: { default: 5m, max: 5m } }
+actions:
+  pack:
+    once: 'pack:{order}'
+    params: { order: text }
+    run: { command: ['true', '{order}'], timeout: 5s }
+  hand:
+    once: 'hand:{order}'
+    params: { order: text }
+    run: { host: true }
+approvers: [desk]
+";
+
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new() -> Desk {
+        let desk = Desk(tempfile::tempdir().unwrap());
+        desk.write("c.yaml", CONTRACT);
+        desk
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.path().join(name), text).unwrap();
+    }
+
+    fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_writkeeper"));
+        command.args(arguments.split(' ')).current_dir(self.0.path()).env("WRITKEEPER_STORE", "db").env("USER", "ann");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, mut command: Command, input: &str) -> Output {
+        let mut child = command.spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        child.wait_with_output().unwrap()
+    }
+
+    /// Exit code, standard output and standard error.
+    fn says(&self, arguments: &str) -> (i32, String, String) {
+        let output = self.run(self.command(arguments), "");
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    }
+
+    #[track_caller]
+    fn ok(&self, arguments: &str) -> String {
+        let (code, said, error) = self.says(arguments);
+        assert_eq!(code, 0, "{arguments}: {said}{error}");
+        said
+    }
+
+    #[track_caller]
+    fn refused(&self, arguments: &str, code: i32, expected: &str) {
+        let (exit, said, error) = self.says(arguments);
+        assert!(exit == code && error.contains(expected), "{arguments}: {exit} {said}{error}, expected {expected}");
+    }
+
+    /// Proposes so many; each answer.
+    fn propose(&self, action: &str, orders: std::ops::Range<usize>) -> Vec<Value> {
+        let line = |order| format!(r#"{{"agent":"bot","action":"{action}","params":{{"order":"{order}"}}}}"#) + "\n";
+        let lines: String = orders.map(line).collect();
+        let output = self.run(self.command("decide --store db --contract c.yaml"), &lines);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{said}");
+        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn intent(&self, id: &str) -> Value {
+        serde_json::from_str(&self.ok(&format!("intents show {id} --json"))).unwrap()
+    }
+}
+
+fn id(answer: &Value) -> &str {
+    answer["intent"]["id"].as_str().unwrap_or_else(|| panic!("{answer}"))
+}
+
+#[test]
+fn a_list_says_where_it_ends_and_its_ids_can_be_typed_back() {
+    let desk = Desk::new();
+    desk.propose("pack", 0..33);
+    let said = desk.ok("intents list --state ready");
+    assert_eq!(said.lines().count(), 21, "{said}");
+    assert_eq!(said.lines().last(), Some("20 of 33; --all or --limit N shows more"));
+    for line in said.lines().take(20) {
+        let short = line.split(' ').next().unwrap();
+        assert!(desk.intent(short)["id"].as_str().unwrap().starts_with(short), "{line}");
+        assert!(short.len() < 30, "{short} is hardly shorter than the whole");
+        // It means the same to other commands, though flows are minted in the same moment.
+        let flow = desk.intent(short)["flow"].as_str().unwrap().to_owned();
+        assert!(desk.ok(&format!("flows show {short}")).contains(&flow), "{line}");
+    }
+    assert_eq!(desk.ok("intents list --all").lines().count(), 33);
+    assert_eq!(desk.ok("intents list --limit 40").lines().count(), 33);
+    let (_, said, error) = desk.says("intents list --json");
+    let told: Value = serde_json::from_str(&error).unwrap();
+    assert_eq!((said.lines().count(), &told["listed"], &told["of"]), (20, &Value::from(20), &Value::from(33)));
+    let (_, said, error) = desk.says("intents list --json --all");
+    assert_eq!((said.lines().count(), error.as_str()), (33, ""));
+    // Flows end their list in the same way.
+    let flows = desk.ok("flows");
+    assert_eq!(flows.lines().last(), Some("20 of 33; --all or --limit N shows more"));
+    for line in flows.lines().take(20) {
+        desk.ok(&format!("flows show {}", line.split(' ').next().unwrap()));
+    }
+}
+
+#[test]
+fn an_intent_is_also_meant_by_its_proposal() {
+    let desk = Desk::new();
+    let answers = desk.propose("hand", 0..3);
+    let [first, second, third] = answers.as_slice() else { panic!("{answers:?}") };
+    let proposal = |answer: &Value| answer["id"].as_str().unwrap().to_owned();
+    desk.ok(&format!("intents report {} succeeded", proposal(first)));
+    assert_eq!(desk.intent(id(first))["state"], "SUCCEEDED");
+    desk.ok(&format!("intents undo {} --because wrong", proposal(first)));
+    assert_eq!(desk.intent(&proposal(first))["id"], id(first), "not what undoes it");
+    let flow = desk.intent(id(second))["flow"].as_str().unwrap().to_owned();
+    assert_eq!(desk.intent(&flow)["id"], id(second));
+    assert_eq!(desk.intent(&proposal(third))["id"], id(third));
+    desk.refused("intents report nobody succeeded", 65, "run `writkeeper intents list --all` to see what there is");
+}
+
+#[test]
+fn a_report_that_contradicts_an_earlier_one_is_an_error() {
+    let desk = Desk::new();
+    let answers = desk.propose("pack", 0..2);
+    let key = sign_key(&desk);
+    for (answer, first, other) in [(&answers[0], "succeeded", "failed"), (&answers[1], "failed", "succeeded")] {
+        let intent = id(answer);
+        desk.ok(&format!("intents sign {} --for till --key {key}", answer["id"].as_str().unwrap()));
+        desk.ok(&format!("intents report {intent} {first}"));
+        desk.ok(&format!("intents report {intent} {first}"));
+        let state = first.to_uppercase();
+        desk.refused(&format!("intents report {intent} {other}"), 1, "REPORT_CONTRADICTS");
+        desk.refused(&format!("intents report {intent} {other} --json"), 1, &format!("is {state} since 20"));
+        assert_eq!(desk.intent(intent)["state"], state.as_str());
+    }
+}
+
+fn sign_key(desk: &Desk) -> String {
+    desk.ok("ledger keys new");
+    let folder = std::fs::read_dir(desk.0.path().join("db.keys")).unwrap();
+    let mut files = folder.map(|entry| entry.unwrap().path().display().to_string());
+    files.find(|file| file.ends_with(".key")).unwrap()
+}
+
+#[test]
+fn a_signed_intent_ends_with_its_proposal() {
+    let desk = Desk::new();
+    let answers = desk.propose("pack", 0..2);
+    let key = sign_key(&desk);
+    let sign = |answer: &Value, within: &str| {
+        let arguments = format!("intents sign {} --for till --key {key} --within {within} --json", id(answer));
+        let (code, said, error) = desk.says(&arguments);
+        assert_eq!(code, 0, "{said}{error}");
+        let told: Value = serde_json::from_str(&said).unwrap();
+        (told["not_after"].as_str().unwrap().to_owned(), error)
+    };
+    let until = desk.intent(id(&answers[0]))["valid_until"].as_str().unwrap().to_owned();
+    let (not_after, said) = sign(&answers[0], "2h");
+    assert_eq!(not_after, until);
+    assert!(said.contains(&format!("the intent ends at {until}, so the executor has until then and not 2h")), "{said}");
+    let (not_after, said) = sign(&answers[1], "10s");
+    assert!(not_after < until && said.is_empty(), "{not_after} {said}");
+    desk.refused(
+        &format!("intents sign {} --for till --key c.yaml", id(&answers[0])),
+        65,
+        "writkeeper ledger keys new",
+    );
+}
+
+#[test]
+fn mistakes_are_noticed_before_anything_happens() {
+    let desk = Desk::new();
+    desk.write("typo.yaml", &CONTRACT.replace("'true', '{order}'", "'true', '{odrer}'"));
+    desk.refused("contract check typo.yaml", 65, "did you mean `order`?");
+    for (host, expected) in [
+        ("http://pay.example/", "type --allow-host pay.example"),
+        ("https://pay.example:8443/x?y", "type --allow-host pay.example:8443"),
+        ("ann@pay.example", "type --allow-host pay.example"),
+        ("pay.example/x", "type --allow-host pay.example"),
+        ("*.example", "such as pay.example or pay.example:8443"),
+        ("https://", "such as pay.example or pay.example:8443"),
+    ] {
+        desk.refused(&format!("run --once --allow-host {host}"), 64, expected);
+    }
+    desk.write("none.pem", "nothing");
+    desk.refused("run --once --ca-file none.pem", 65, "BEGIN CERTIFICATE");
+}
+
+/// What nobody started in time is told at the end.
+#[test]
+fn what_was_called_off_is_counted() {
+    let desk = Desk::new();
+    let answers = desk.propose("pack", 0..3);
+    let (code, said, _) = desk.says("run --once --allow-programs --clock-ahead 10m");
+    assert_eq!((code, said.lines().next()), (1, Some("0 succeeded, 0 failed, 0 left in doubt, 3 called off")));
+    assert_eq!(desk.intent(id(&answers[0]))["state"], "CANCELLED");
+    assert_eq!(desk.ok("intents list --state cancelled").lines().count(), 3);
+}
+
+/// Who died between registering an agent and activating it goes on where it was; nobody else does.
+#[test]
+fn an_enrolment_that_died_half_way_is_finished_by_whoever_began_it() {
+    if !runtime::crash::FAULTS {
+        println!("skipped: faults are not built in");
+        return;
+    }
+    let half_way = || {
+        let desk = Desk::new();
+        let mut command = desk.command("decide --store db --contract c.yaml");
+        command.env("WRITKEEPER_CRASH_AT", "sequencer.answer.before:1");
+        let output = desk.run(command, "");
+        assert_eq!(output.status.code(), None, "{output:?}");
+        assert!(desk.ok("agents show bot").contains("REGISTERED"));
+        desk
+    };
+    let desk = half_way();
+    let mut other = desk.command("decide --store db --contract c.yaml");
+    other.env("USER", "max");
+    let output = desk.run(other, "");
+    assert_eq!(output.status.code(), Some(65));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("writkeeper agents activate"), "max began nothing");
+    desk.write("other.yaml", &CONTRACT.replace("5m, max: 5m", "4m, max: 5m"));
+    desk.refused("decide --store db --contract other.yaml", 65, "no contract yet");
+    assert_eq!(desk.propose("pack", 0..1).len(), 1);
+    assert!(desk.ok("agents show bot").contains("ACTIVE"));
+}
