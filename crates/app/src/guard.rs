@@ -4,6 +4,7 @@
 
 pub mod answer;
 pub mod daemon;
+pub mod elsewhere;
 pub mod facts;
 pub mod foreseen;
 pub mod judge;
