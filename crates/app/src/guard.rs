@@ -4,7 +4,6 @@
 
 pub mod answer;
 pub mod daemon;
-pub mod elsewhere;
 pub mod facts;
 pub mod foreseen;
 pub mod judge;

@@ -61,6 +61,11 @@ impl EventRecord {
         }
     }
 
+    /// What happened, as the record tells it.
+    pub fn happened(&self) -> &Json {
+        &self.body
+    }
+
     /// What changed, in one word.
     pub fn kind(&self) -> &'static str {
         self.kind

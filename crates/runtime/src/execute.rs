@@ -189,10 +189,17 @@ impl Shared<'_> {
             return Ok(false);
         }
         let answered = around("execute.recover", || self.runtime.change(Actor::Kernel, Act::ExpireIntents).wait());
-        let is_cancelled =
-            |record: &&Record| matches!(record, Record::Event(event) if event.kind() == "intent_expired");
-        let expired = answered.records.iter().filter(is_cancelled).count();
-        lock(&self.tally).cancelled += u64::try_from(expired).unwrap_or(0);
+        for record in &answered.records {
+            let Record::Event(event) = record else { continue };
+            let said = |key: &str| event.happened().get(key).and_then(Json::as_text);
+            // Whoever was performing it is gone, or whoever was handed it said nothing in time.
+            let doubted = said("intent").filter(|_| said("state") == Some(IntentState::InDoubt.word()));
+            match event.kind() {
+                "intent_expired" => lock(&self.tally).cancelled += 1,
+                "intent_moved" => lock(&self.doubted).extend(doubted.map(str::to_owned)),
+                _ => {}
+            }
+        }
         // What the store did not take now it may take in the next round.
         Ok(answered.body.get("called_off").and_then(|count| count.as_number()?.to_i64()).unwrap_or(0) > 0)
     }

@@ -19,6 +19,11 @@ impl Published {
     pub fn of(folder: &Path) -> Result<Option<Published>, SignerFault> {
         match std::fs::metadata(folder.join("signed")) {
             Ok(_) => {}
+            // It is made before the keyring: one without it has lost what it remembers.
+            Err(error) if error.kind() == ErrorKind::NotFound && folder.join("keyring").exists() => {
+                let problem = format!("`{}` is missing", folder.join("signed").display());
+                return Err(SignerFault::Unavailable(problem));
+            }
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => return Ok(None),
             Err(error) => return Err(super::unavailable(folder, error)),
         }
@@ -33,5 +38,10 @@ impl Published {
         let log = Keyring::parse(&read(&folder.join("keyring"))?);
         let log = log.map_err(|problem| SignerFault::Unavailable(problem.to_string()))?;
         Ok(Some(Published { log, ended: earlier_rings(folder)?, entries: from.saturating_add(signed) }))
+    }
+
+    /// Whether a folder still says what was signed last, whatever else is wrong with it.
+    pub fn is_remembered(folder: &Path) -> bool {
+        read(&folder.join("signed")).is_ok_and(|text| parse_signed(&text).is_some())
     }
 }

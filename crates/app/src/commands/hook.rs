@@ -7,7 +7,7 @@ use crate::guard::daemon::client::{self, Asked};
 use crate::guard::daemon::start;
 use crate::guard::place::Guard;
 use crate::guard::ticket::Ticket;
-use crate::guard::{elsewhere, foreseen, judge};
+use crate::guard::{foreseen, judge};
 use crate::hooks::{Event, Host, Printed};
 use clap::ValueEnum;
 use kernel::evaluator::Compiled;
@@ -26,9 +26,6 @@ use std::time::{Duration, Instant};
 
 /// After this nobody is waited for any more; the command line of the host gives up a little later.
 const PATIENCE: Duration = Duration::from_secs(8);
-
-/// How long a second thread is waited for until it has begun.
-const BEGINNING: Duration = Duration::from_millis(20);
 
 /// Why there is no judgement when the time is over.
 const LATE: &str = "the store did not answer in time";
@@ -191,13 +188,9 @@ type Opened = Result<Box<dyn Store>, String>;
 /// waits for it does that. Without a second thread the command line of the host still gives up in time.
 fn beside(args: &HookArgs, ticket: Ticket, known: Arc<Mutex<Known>>, until: Instant) -> Receiver<Opened> {
     let (say, heard) = sync_channel(1);
-    let (begin, begun) = sync_channel(1);
-    let here = elsewhere::here();
     let (host, event, framed) = (args.host, args.event, args.framed);
     let guard = args.guard.as_deref().map(Guard::at);
     let work = move || {
-        elsewhere::than(here);
-        let _ = begin.send(());
         if let Some(guard) = guard {
             let _ = say.send(judge::open(&guard));
         }
@@ -217,7 +210,6 @@ fn beside(args: &HookArgs, ticket: Ticket, known: Arc<Mutex<Known>>, until: Inst
         std::process::exit(0);
     };
     let _ = std::thread::Builder::new().name("beside".to_owned()).spawn(work);
-    let _ = begun.recv_timeout(BEGINNING);
     heard
 }
 

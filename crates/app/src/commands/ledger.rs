@@ -2,6 +2,7 @@
 
 mod keys;
 mod lost_keys;
+mod output;
 mod receipts;
 pub mod sealer;
 mod site;
@@ -67,14 +68,16 @@ pub fn export_to(site: &Site, out: &Path) -> anyhow::Result<u64> {
 }
 
 fn export(site: &Site, out: &Path) -> anyhow::Result<()> {
-    let (signer, note) = site.sealed()?;
-    let header = header(&signer, &note)?;
     let ends_with_slash = out.to_string_lossy().ends_with('/');
     let path = if out.is_dir() || ends_with_slash {
+        output::demand_apart(site, out)?;
         ExportPath::Folder(out.to_path_buf())
     } else {
+        output::demand_free_file(site, out)?;
         ExportPath::File(out.to_path_buf())
     };
+    let (signer, note) = site.sealed()?;
+    let header = header(&signer, &note)?;
     path.write(site.reader()?.as_mut(), &header).map_err(unsealed)?;
     let key = signer.keyring().periods().last().map(|period| period.key.to_string()).unwrap_or_default();
     if site.json {
@@ -112,6 +115,7 @@ fn header(signer: &FileSigner, note: &Note) -> anyhow::Result<Header> {
 }
 
 fn publish_tiles(site: &Site, out: &Path) -> anyhow::Result<()> {
+    output::demand_apart(site, out)?;
     let (signer, note) = site.sealed()?;
     let mut written = 0_u64;
     let mut publish = |tile: &kernel::ledger::edge::Tile| {

@@ -9,12 +9,17 @@ mod trust;
 use crate::cli::proof::VerifyArgs;
 use crate::exit::{Exit, InvalidData};
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
-use export::Demands;
+use beside::{Carried, contradicted};
+use export::{Demands, Verified};
 use kernel::json::{Json, Object};
+use kernel::ledger::checkpoint::Checkpoint;
+use kernel::ledger::keyring::Keyring;
 use kernel::ledger::note::Note;
+use kernel::ledger::receipt::Receipt;
 use single::Beside;
 use sniff::Kind;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use trust::Trust;
 
 /// Verifies every file; the worst of them decides how it ends.
@@ -32,27 +37,31 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
     }
     let demands = Demands { replay: !args.no_replay, reports: args.demand_reports };
     // What is said about a checkpoint depends on the ledgers beside it.
-    let (mut exports, mut rings) = (Vec::new(), Vec::new());
-    for (path, _) in files.iter().filter(|(_, kind)| matches!(kind, Kind::Export)) {
-        let (report, logs) = export::verify(path, &trust, &checkpoints, demands)?;
-        exports.push(report);
-        rings.extend(logs);
+    let mut exports: BTreeMap<usize, Verified> = BTreeMap::new();
+    for (file, (path, _)) in files.iter().enumerate().filter(|(_, (_, kind))| matches!(kind, Kind::Export)) {
+        exports.insert(file, export::verify(path, &trust, &checkpoints, demands)?);
     }
-    let beside = match exports.iter().map(|report| report.outcome).max() {
+    let carried = carried(&files, &exports);
+    for (file, export) in &mut exports {
+        export.compare(&of_others(&carried, *file));
+    }
+    let rings: Vec<Keyring> = exports.values().flat_map(Verified::rings).collect();
+    let beside = match exports.values().map(|export| export.report.outcome).max() {
         None => Beside::Nothing,
         Some(Outcome::Damaged) => Beside::DamagedExport,
         Some(Outcome::Clean | Outcome::Incomplete) => Beside::Export,
     };
-    let mut exports = exports.into_iter();
     let mut worst = Outcome::Clean;
-    for (path, kind) in &files {
+    for (file, (path, kind)) in files.iter().enumerate() {
+        let keys = own_rings(kind, exports.get(&file), &rings);
         let report = match kind {
-            Kind::Export => exports.next().unwrap_or_else(|| Report::of("exported ledger")),
+            Kind::Export => exports.remove(&file).map_or_else(|| Report::of("exported ledger"), |export| export.report),
             Kind::Receipt(bytes) => single::receipt(bytes, &trust),
             Kind::Envelope(json) => single::envelope(json, &trust),
             Kind::Intent(bytes) => single::intent(bytes, &trust),
             Kind::Checkpoint(note) => single::checkpoint(note, &trust, &checkpoints, beside, &rings),
         };
+        let report = compared(report, (file, kind), &carried, &trust, &keys);
         worst = worst.max(report.outcome);
         print(path, &report, args.json)?;
     }
@@ -61,6 +70,72 @@ pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {
         Outcome::Incomplete => Exit::Escalated,
         Outcome::Damaged => Exit::Rejected,
     })
+}
+
+/// Whether a file is an export or a receipt, whole or not.
+pub fn is_handed_out(path: &Path) -> bool {
+    matches!(sniff::kind(path), Ok(Kind::Export | Kind::Receipt(_)))
+}
+
+/// The checkpoints that stand inside of receipts and exports.
+fn carried(files: &[(&PathBuf, Kind)], exports: &BTreeMap<usize, Verified>) -> Vec<Carried> {
+    let mut found = Vec::new();
+    for (file, (path, kind)) in files.iter().enumerate() {
+        let name = path.display().to_string();
+        let one = |note: Note, is_receipt: bool| Carried { file, name: name.clone(), note, is_receipt };
+        if let Kind::Receipt(bytes) = kind {
+            found.extend(Receipt::parse(bytes).ok().map(|receipt| one(receipt.checkpoint().clone(), true)));
+        }
+        let seen = exports.get(&file).and_then(|export| export.seen.as_ref());
+        let notes = seen.into_iter().flat_map(|(_, seen)| &seen.header.logs).flat_map(|log| &log.checkpoints);
+        found.extend(notes.map(|note| one(note.clone(), false)));
+    }
+    found
+}
+
+/// What is said about a file, once the checkpoints inside of the others were seen.
+fn compared(
+    report: Report,
+    (file, kind): (usize, &Kind),
+    carried: &[Carried],
+    trust: &Trust,
+    keys: &[Keyring],
+) -> Report {
+    let own: Vec<&Note> = match kind {
+        Kind::Checkpoint(note) => vec![note],
+        Kind::Export | Kind::Receipt(_) | Kind::Envelope(_) | Kind::Intent(_) => {
+            carried.iter().filter(|one| one.file == file).map(|one| &one.note).collect()
+        }
+    };
+    let mut others = of_others(carried, file);
+    others.retain(|other| is_believed(&other.note, trust, keys));
+    match contradicted(&own, &others).filter(|_| report.outcome != Outcome::Damaged) {
+        Some(problem) => report.damaged(problem),
+        None => report,
+    }
+}
+
+/// The keys by which a file believes what others say about its log.
+fn own_rings(kind: &Kind, export: Option<&Verified>, rings: &[Keyring]) -> Vec<Keyring> {
+    match kind {
+        Kind::Export => export.map(Verified::rings).unwrap_or_default(),
+        Kind::Receipt(bytes) => {
+            let receipt = Receipt::parse(bytes).ok();
+            receipt.and_then(|receipt| receipt.carried().map(|carried| carried.keyring.clone())).into_iter().collect()
+        }
+        Kind::Checkpoint(_) => rings.to_vec(),
+        Kind::Envelope(_) | Kind::Intent(_) => Vec::new(),
+    }
+}
+
+/// Anybody can write down another root; only whoever signs for the log contradicts itself.
+fn is_believed(note: &Note, trust: &Trust, rings: &[Keyring]) -> bool {
+    let Ok(stated) = Checkpoint::parse(note.text()) else { return false };
+    trust.checkpoint(note, rings.iter().find(|ring| ring.origin() == stated.origin())).is_ok()
+}
+
+fn of_others(carried: &[Carried], file: usize) -> Vec<Carried> {
+    carried.iter().filter(|one| one.file != file).cloned().collect()
 }
 
 /// How a check ended, the worse the later.

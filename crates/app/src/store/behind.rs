@@ -8,6 +8,7 @@ use kernel::ledger::keyring::Keyring;
 use kernel::reasons::Reason;
 use kernel::world::{Entity, Row};
 use runtime::Runtime;
+use runtime::ports::store::StoreFault;
 use std::path::{Path, PathBuf};
 
 /// Where the keys of a store are looked for when nobody says where.
@@ -23,7 +24,32 @@ pub fn demand_whole(location: &str, runtime: &Runtime) -> anyhow::Result<()> {
         // Keys that are named for every store of a shell are this one's only if it says so.
         demand_covered(location, &named, runtime, false)?;
     }
-    demand_covered(location, &beside, runtime, true)
+    demand_covered(location, &beside, runtime, true)?;
+    if !FileSigner::is_at(&named) && !FileSigner::is_at(&beside) {
+        note_absent(location, &named, runtime)?;
+    }
+    Ok(())
+}
+
+/// A ledger that says who signs for it, where the keys are not at hand: whether it came back from a backup is not known.
+fn note_absent(location: &str, folder: &Path, runtime: &Runtime) -> anyhow::Result<()> {
+    if let Some(known) = signer_of(runtime).map_err(unread)? {
+        terminal::note(&format!(
+            "log `{}` signs for `{location}`, and its keys are not in `{}`: whether entries are missing is not known; \
+             name their folder with WRITKEEPER_KEYS",
+            known.origin(),
+            folder.display()
+        ));
+    }
+    Ok(())
+}
+
+/// The log that a ledger says signs for it.
+fn signer_of(runtime: &Runtime) -> Result<Option<Keyring>, StoreFault> {
+    Ok(match runtime.read(Entity::Tenant)? {
+        Some(Row::Tenant(row)) => row.log.and_then(|log| Keyring::parse(&log).ok()),
+        Some(_) | None => None,
+    })
 }
 
 /// The same by one folder; whether it is this store's although the store does not say so.
@@ -31,6 +57,12 @@ pub fn demand_covered(location: &str, folder: &Path, runtime: &Runtime, is_own: 
     let published = match Published::of(folder) {
         Ok(Some(published)) => published,
         Ok(None) => return Ok(()),
+        // A store that says nothing of these keys is none of their business, unless they lie beside it.
+        Err(fault)
+            if !Published::is_remembered(folder) && (is_own || signer_of(runtime).map_err(unread)?.is_some()) =>
+        {
+            return Err(forgotten(location, &fault.to_string()));
+        }
         Err(fault) => {
             terminal::note(&format!("whether `{location}` has every published entry is not known: {fault}"));
             return Ok(());
@@ -43,24 +75,38 @@ pub fn demand_covered(location: &str, folder: &Path, runtime: &Runtime, is_own: 
 }
 
 /// How many entries a store has, if that is less than was published of it.
-fn behind(
-    published: &Published,
-    runtime: &Runtime,
-    is_own: bool,
-) -> Result<Option<u64>, runtime::ports::store::StoreFault> {
+fn behind(published: &Published, runtime: &Runtime, is_own: bool) -> Result<Option<u64>, StoreFault> {
     let size = runtime.size()?;
     if size >= published.entries {
         return Ok(None);
     }
-    let known = match runtime.read(Entity::Tenant)? {
-        Some(Row::Tenant(row)) => row.log.and_then(|log| Keyring::parse(&log).ok()),
-        Some(_) | None => None,
-    };
+    let known = signer_of(runtime)?;
     let names = |known: &Keyring| {
         let mut logs = std::iter::once(&published.log).chain(&published.ended);
         logs.any(|log| log.origin() == known.origin())
     };
     Ok(known.as_ref().map_or(is_own, names).then_some(size))
+}
+
+/// The keys are there and cannot say what they have published.
+fn forgotten(location: &str, fault: &str) -> anyhow::Error {
+    let message =
+        format!("no decision: whether the store `{location}` has every published entry is not known: {fault}");
+    let fix = "put the whole folder of keys back; if it is lost, move it away, and `writkeeper ledger discontinue \
+               --because TEXT` goes on with another log";
+    Failure { exit: Exit::Invalid, code: Reason::StoreBehind.entry().code.to_owned(), message, fix: fix.to_owned() }
+        .into()
+}
+
+/// What was published is another history than the store's.
+pub fn another_history(location: &str, refusal: &str) -> anyhow::Error {
+    let entry = Reason::StoreBehind.entry();
+    let message = format!(
+        "no decision: the store `{location}` holds another history than was published: {refusal}; it came back from a \
+         backup, and what it forgot would be done again"
+    );
+    let (code, fix) = (entry.code.to_owned(), entry.fix_operator.to_owned());
+    Failure { exit: Exit::Invalid, code, message, fix }.into()
 }
 
 fn refusal(location: &str, folder: &Path, published: &Published, size: u64) -> anyhow::Error {

@@ -1,6 +1,6 @@
 //! What `verify` says: damage where something is wrong, incomplete where something is missing, and where it is.
 
-use crate::desk::{Desk, text};
+use crate::desk::{Desk, proposal, text};
 use serde_json::Value;
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -203,4 +203,100 @@ fn what_is_no_file_is_refused_at_once() {
         assert_eq!(status.and_then(|status| status.code()), Some(65), "{name}: {said}");
         assert!(said.contains("file"), "{name}: {said}");
     }
+}
+
+#[test]
+fn two_histories_are_seen_wherever_their_checkpoints_stand() {
+    let desk = Desk::decided(3);
+    desk.says("ledger checkpoint --store s.db", 0);
+    let copied = |from: &str, to: &str| {
+        assert!(Command::new("cp").arg("-r").arg(desk.path(from)).arg(desk.path(to)).status().unwrap().success());
+    };
+    copied("s.db", "t.db");
+    copied("s.db.keys", "t.db.keys");
+    // The same log decides something else in each of them, and one of them more.
+    desk.decide(3..5);
+    let other: String = (5..8).map(|order| proposal(order, 2) + "\n").collect();
+    desk.run("decide --store t.db --contract contract.yaml --context context.json", &other);
+    for store in ["s", "t"] {
+        desk.says(&format!("ledger checkpoint --store {store}.db"), 0);
+        desk.says(&format!("ledger receipt 2 --store {store}.db --out {store}.receipt"), 0);
+        desk.says(&format!("ledger export --store {store}.db --out {store}.export"), 0);
+    }
+    // Until both have the same size there is a larger one.
+    desk.decide(8..9);
+    desk.says("ledger export --store s.db --out same.export", 0);
+    desk.says("ledger receipt 2 --store s.db --out same.receipt", 0);
+    let mut seen = 0;
+    for (one, other) in [
+        ("s.export", "t.export"),
+        ("same.export", "t.export"),
+        ("t.export", "s.receipt"),
+        ("s.export", "t.receipt"),
+        ("same.export", "t.receipt"),
+        ("same.receipt", "t.receipt"),
+    ] {
+        let output = desk.run(&format!("verify {one} {other}"), "");
+        let (said, code) = (text(&output.stdout), output.status.code());
+        // Of a larger tree a smaller export can only say that it does not reach that far.
+        let is_open = one == "s.export" && other == "t.receipt";
+        let expected = if is_open { (Some(2), "not compared") } else { (Some(1), "two histories were signed") };
+        assert_eq!(code, expected.0, "{one} {other}: {said}");
+        assert!(said.contains(expected.1), "{one} {other}: {said}");
+        seen += 1;
+    }
+    assert_eq!(seen, 6);
+    // Honest pairs, an older export beside a newer one, and a stranger's receipt.
+    desk.says("verify s.export same.export", 0);
+    desk.says("verify same.export s.receipt", 0);
+    desk.says("verify s.receipt same.receipt", 0);
+    let stranger = Desk::decided(3);
+    stranger.says("ledger receipt 2 --store s.db --out x.receipt", 0);
+    std::fs::copy(stranger.path("x.receipt"), desk.path("x.receipt")).unwrap();
+    desk.says("verify s.export x.receipt", 0);
+}
+
+#[test]
+fn nothing_is_handed_out_over_the_store_its_keys_or_a_file_that_holds_something_else() {
+    let desk = Desk::decided(2);
+    desk.says("ledger checkpoint --store s.db", 0);
+    let key = std::fs::read_dir(desk.path("s.db.keys")).unwrap().filter_map(Result::ok);
+    let key = key.map(|entry| entry.file_name().to_string_lossy().into_owned()).find(|name| name.ends_with(".key"));
+    let key = key.unwrap();
+    std::os::unix::fs::symlink("s.db", desk.path("link")).unwrap();
+    std::fs::hard_link(desk.path("s.db"), desk.path("second")).unwrap();
+    let before = |name: &str| std::fs::read(desk.path(name)).unwrap();
+    let kept = [before("s.db"), before(&format!("s.db.keys/{key}")), before("contract.yaml")];
+    for out in [
+        "s.db",
+        "./s.db",
+        "link",
+        "second",
+        "s.db-wal",
+        "s.db-turn",
+        "s.db.keys",
+        "s.db.keys/",
+        "s.db.keys/signed",
+        &format!("s.db.keys/{key}"),
+        "s.db.keys/new",
+        "contract.yaml",
+        "context.json",
+    ] {
+        for order in ["ledger export", "ledger receipt 1"] {
+            let said = desk.says(&format!("{order} --store s.db --out {out}"), 64);
+            assert!(said.contains("--out"), "{order} {out}: {said}");
+        }
+    }
+    for out in ["s.db.keys", "s.db.keys/tiles"] {
+        desk.says(&format!("ledger tiles --store s.db --out {out}"), 64);
+        desk.says(&format!("ledger receipt 0 1 --store s.db --out {out}"), 64);
+    }
+    assert_eq!([before("s.db"), before(&format!("s.db.keys/{key}")), before("contract.yaml")], kept);
+    // What was handed out before may be handed out again.
+    for _ in 0..2 {
+        desk.says("ledger export --store s.db --out s.db.export", 0);
+        desk.says("ledger receipt 1 --store s.db --out r", 0);
+        desk.says("ledger tiles --store s.db --out tiles", 0);
+    }
+    desk.says("verify s.db.export r", 0);
 }

@@ -157,3 +157,76 @@ fn an_export_under_another_name_than_the_ledger_records_is_damaged() {
     let said = desk.says("verify forged", 1);
     assert!(said.contains("records"), "{said}");
 }
+
+/// Signed with three decisions, again with six, and put back to what it was with three.
+fn restored() -> Desk {
+    let desk = Desk::decided(3);
+    desk.says(CHECKPOINT, 0);
+    desk.back_up("old.db");
+    desk.decide(3..6);
+    desk.says(CHECKPOINT, 0);
+    desk.restore("old.db");
+    desk
+}
+
+#[test]
+fn a_store_that_is_behind_is_so_by_any_of_its_names() {
+    let desk = restored();
+    std::fs::create_dir(desk.path("sub")).unwrap();
+    std::os::unix::fs::symlink("../s.db", desk.path("sub/link.db")).unwrap();
+    let output =
+        desk.run("decide --store sub/link.db --contract contract.yaml --context context.json", &proposal(4, 5));
+    assert_eq!(output.status.code(), Some(65), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("STORE_BEHIND"), "{}", text(&output.stderr));
+    let said = desk.says("run --once --store sub/link.db", 65);
+    assert!(said.contains("STORE_BEHIND"), "{said}");
+}
+
+#[test]
+fn keys_that_forgot_what_they_published_let_nothing_be_decided() {
+    let desk = restored();
+    let signed = std::fs::read(desk.path("s.db.keys/signed")).unwrap();
+    for broken in [None, Some("nonsense"), Some("")] {
+        match broken {
+            None => std::fs::remove_file(desk.path("s.db.keys/signed")).unwrap(),
+            Some(text) => std::fs::write(desk.path("s.db.keys/signed"), text).unwrap(),
+        }
+        let output = desk.try_to_decide(4);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(65), "{broken:?}: {said}");
+        assert!(said.contains("STORE_BEHIND") && said.contains("is not known"), "{broken:?}: {said}");
+        desk.says("run --once --store s.db", 65);
+    }
+    std::fs::write(desk.path("s.db.keys/signed"), signed).unwrap();
+    assert!(text(&desk.try_to_decide(4).stderr).contains("has published"));
+}
+
+#[test]
+fn a_signed_store_without_its_keys_says_so() {
+    let desk = Desk::decided(3);
+    assert!(!text(&desk.try_to_decide(3).stderr).contains("signs for"), "nobody signs for it");
+    desk.says(CHECKPOINT, 0);
+    assert!(!text(&desk.try_to_decide(4).stderr).contains("not known"), "its keys are there");
+    std::fs::rename(desk.path("s.db.keys"), desk.path("elsewhere")).unwrap();
+    let said = text(&desk.try_to_decide(5).stderr);
+    assert!(said.contains("signs for `s.db`") && said.contains("WRITKEEPER_KEYS"), "{said}");
+    assert!(desk.says("run --once --store s.db", 0).contains("signs for `s.db`"));
+}
+
+#[test]
+fn who_performs_beside_keys_sees_another_history_of_any_length() {
+    let desk = restored();
+    std::fs::rename(desk.path("s.db.keys"), desk.path("elsewhere")).unwrap();
+    // As many entries as were published, and more: sizes say nothing.
+    for orders in [10..13, 13..20] {
+        desk.decide(orders);
+        let said = desk.says("run --once --store s.db --keys elsewhere", 65);
+        assert!(said.contains("STORE_BEHIND") && said.contains("another history"), "{said}");
+    }
+    // The right history goes on.
+    let desk = Desk::decided(3);
+    desk.says(CHECKPOINT, 0);
+    for _ in 0..2 {
+        desk.says("run --once --store s.db --keys s.db.keys", 0);
+    }
+}

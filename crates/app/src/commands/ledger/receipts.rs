@@ -1,6 +1,6 @@
 //! Receipts: one text per decision that a stranger can check.
 
-use super::{Site, unsealed};
+use super::{Site, output, unsealed};
 use crate::exit::{InvalidData, StoreUnavailable};
 use crate::store;
 use crate::terminal::{self, GOOD, paint, say};
@@ -16,6 +16,11 @@ use std::path::Path;
 const PAGE: u64 = 512;
 
 pub fn run(site: &Site, ids: &[String], out: Option<&Path>) -> anyhow::Result<()> {
+    match out {
+        Some(file) if ids.len() == 1 && !file.is_dir() => output::demand_free_file(site, file)?,
+        Some(folder) => output::demand_apart(site, folder)?,
+        None => {}
+    }
     let made = make(site, ids)?;
     match (out, made.as_slice()) {
         (None, made) => {
@@ -37,6 +42,7 @@ pub fn run(site: &Site, ids: &[String], out: Option<&Path>) -> anyhow::Result<()
 
 /// Writes a receipt for each id into a folder.
 pub fn write_all(site: &Site, ids: &[String], folder: &Path) -> anyhow::Result<()> {
+    output::demand_apart(site, folder)?;
     write_into(folder, ids, &make(site, ids)?)
 }
 

@@ -8,8 +8,9 @@ use crate::exit::UsageError;
 use crate::store;
 use crate::terminal;
 use adapters::signer_file::FileSigner;
+use kernel::ledger::publish::SignRefusal;
 use runtime::Runtime;
-use runtime::ports::signer::Signer;
+use runtime::ports::signer::{Signer, SignerFault};
 use runtime::ports::store::{Reader, StoreFault};
 use runtime::seal::{Seal, SealFault, demand_whole};
 use runtime::sealing::Sealing;
@@ -43,10 +44,32 @@ pub fn start(args: &SealArgs, location: &str, runtime: &Runtime) -> anyhow::Resu
     }
     store::demand_covered(location, &site.folder, runtime, args.keys.is_some())?;
     let reader = site.reader()?;
-    let turn = Turns { site, reader, seal: None, seen: None };
+    let mut turn = Turns { site, reader, seal: None, seen: None };
+    // The first time before anything is decided. What fails for another reason fails again, and is told then.
+    if let Err(SealFault::Signer(SignerFault::Refused(refusal))) = turn.take()
+        && is_another_history(&refusal)
+    {
+        return Err(store::another_history(location, &refusal.to_string()));
+    }
     let heard = |fault: &SealFault| warn(&fault.to_string());
     let sealing = Sealing::beside(turn.boxed(), every, Box::new(heard)).map_err(store::unread)?;
     Ok(Sealer(Some(sealing)))
+}
+
+/// Whether what was published is not what the store holds: it would do again what it forgot.
+fn is_another_history(refusal: &SignRefusal) -> bool {
+    match refusal {
+        SignRefusal::Below { .. }
+        | SignRefusal::Beside { .. }
+        | SignRefusal::NotContinued(_)
+        | SignRefusal::NotDeclared(_) => true,
+        SignRefusal::OtherLog { .. }
+        | SignRefusal::Note(_)
+        | SignRefusal::Extensions
+        | SignRefusal::InvalidKey { .. }
+        | SignRefusal::MissingKey { .. }
+        | SignRefusal::OtherSigner { .. } => false,
+    }
 }
 
 impl Sealer {
@@ -87,7 +110,8 @@ impl Turns {
         let from = signer.from();
         let mut seal = self.seal.take().filter(|(of, _)| *of == from).map_or_else(|| Seal::of(from), |(_, seal)| seal);
         let is_new = committed > from.saturating_add(signer.stated().size());
-        if is_new {
+        // Whoever begins shows that what was published is of this ledger.
+        if is_new || self.seen.is_none() && signer.stated().size() > 0 {
             let introduced = self.site.introduce(self.reader.as_mut(), &mut signer, &mut seal);
             introduced.map_err(|error| SealFault::Store(StoreFault::Unavailable(format!("{error:#}"))))?;
             seal.checkpoint(self.reader.as_mut(), &mut signer)?;

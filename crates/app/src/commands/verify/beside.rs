@@ -18,6 +18,57 @@ pub struct Compared {
     pub is_open: bool,
 }
 
+/// A checkpoint that another file carries inside of it.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// Which of the files that are verified.
+    pub file: usize,
+    /// Its name.
+    pub name: String,
+    /// The checkpoint.
+    pub note: Note,
+    /// Whether the file is a receipt: whoever shows one wants it in the ledger.
+    pub is_receipt: bool,
+}
+
+/// What stands in other files about a tree of the same log and size, where it is another tree.
+pub fn contradicted(own: &[&Note], others: &[Carried]) -> Option<String> {
+    let known: BTreeMap<(String, u64), TreeHash> =
+        own.iter().filter_map(|note| Checkpoint::parse(note.text()).ok()).map(tree).collect();
+    others.iter().find_map(|other| {
+        let (of, root) = tree(Checkpoint::parse(other.note.text()).ok()?);
+        let size = of.1;
+        let differs = known.get(&of).is_some_and(|known| *known != root);
+        differs.then(|| format!("`{}` has another root for {size} entries: two histories were signed", other.name))
+    })
+}
+
+fn tree(checkpoint: Checkpoint) -> ((String, u64), TreeHash) {
+    ((checkpoint.origin().to_owned(), checkpoint.size()), checkpoint.root())
+}
+
+/// The same for checkpoints inside of other files. Of another log, or signed by a key this ledger does not know, they
+/// may be about something else.
+pub fn compare_carried(export: &ExportPath, seen: &Seen, carried: &[Carried]) -> Result<Compared, Damage> {
+    let (mut known, mut compared) = (Vec::new(), Compared::default());
+    for one in carried {
+        let Ok(kept) = verified(seen, &one.name, &one.note) else { continue };
+        let from = seen.header.logs.get(kept.log).map_or(0, |log| log.from);
+        let upto = seen.header.logs.get(kept.log + 1).map_or(seen.audited.entries, |next| next.from);
+        if kept.checkpoint.size() <= upto.saturating_sub(from) {
+            known.push((one.name.clone(), one.note.clone()));
+        } else if one.is_receipt && kept.log + 1 == seen.header.logs.len() {
+            compared.is_open = true;
+            let (name, size) = (&one.name, kept.checkpoint.size());
+            compared.lines.push(format!("`{name}` is of {size} entries, and fewer were exported: not compared"));
+        }
+    }
+    let inner = compare(export, seen, &known)?;
+    compared.is_open |= inner.is_open;
+    compared.lines.extend(inner.lines);
+    Ok(compared)
+}
+
 /// One of them.
 struct Kept<'a> {
     name: &'a str,

@@ -1,5 +1,6 @@
 //! A whole ledger: hashes and signatures first, then every decision again, then what is left open.
 
+use super::beside::{Carried, Compared};
 use super::trust::{Trust, Unbelieved};
 use super::{Outcome, Report, beside, unreadable};
 use crate::store;
@@ -32,13 +33,33 @@ pub struct Demands {
     pub reports: bool,
 }
 
+/// What came of an export.
+pub struct Verified {
+    /// What is said about it.
+    pub report: Report,
+    /// What it holds, as far as its hashes and signatures fit.
+    pub seen: Option<(ExportPath, Seen)>,
+}
+
+impl Verified {
+    /// The logs it tells of.
+    pub fn rings(&self) -> Vec<Keyring> {
+        let seen = self.seen.iter().flat_map(|(_, seen)| seen.header.logs.iter());
+        seen.map(|log| log.keyring.clone()).collect()
+    }
+
+    /// Compares it with checkpoints that other files carry inside of them.
+    pub fn compare(&mut self, others: &[Carried]) {
+        let Some((export, seen)) = &self.seen else { return };
+        match beside::compare_carried(export, seen, others) {
+            Ok(compared) => noted(&mut self.report, compared),
+            Err(damage) => self.report = damaged(std::mem::replace(&mut self.report, Report::of("")), &damage),
+        }
+    }
+}
+
 /// Verifies an export, and the checkpoints that were given beside it.
-pub fn verify(
-    path: &Path,
-    trust: &Trust,
-    beside: &[(String, Note)],
-    demands: Demands,
-) -> anyhow::Result<(Report, Vec<Keyring>)> {
+pub fn verify(path: &Path, trust: &Trust, beside: &[(String, Note)], demands: Demands) -> anyhow::Result<Verified> {
     let export = ExportPath::at(path);
     let bar = bar();
     let seen = export.audit(&mut |passed| {
@@ -48,11 +69,13 @@ pub fn verify(
     });
     let seen = match seen {
         Ok(seen) => seen,
-        Err(Unread::Damage(damage)) => return Ok((damaged(Report::of("exported ledger"), &damage), Vec::new())),
+        Err(Unread::Damage(damage)) => {
+            return Ok(Verified { report: damaged(Report::of("exported ledger"), &damage), seen: None });
+        }
         Err(Unread::Io(path, error)) => return Err(unreadable(&path, &format!("cannot be read: {error}"))),
     };
-    let rings = seen.header.logs.iter().map(|log| log.keyring.clone()).collect();
-    judged(&export, &seen, trust, beside, demands, &bar).map(|report| (report, rings))
+    let report = judged(&export, &seen, trust, beside, demands, &bar)?;
+    Ok(Verified { report, seen: Some((export, seen)) })
 }
 
 fn judged(
@@ -71,12 +94,7 @@ fn judged(
         return Ok(damaged(report, &damage));
     }
     match beside::compare(export, seen, beside) {
-        Ok(compared) => {
-            if compared.is_open {
-                report.at_least(Outcome::Incomplete);
-            }
-            compared.lines.into_iter().for_each(|line| report.line("checkpoint", line));
-        }
+        Ok(compared) => noted(&mut report, compared),
         Err(damage) => return Ok(damaged(report, &damage)),
     }
     if seen.audited.checkpoints == 0 {
@@ -103,6 +121,13 @@ fn judged(
     report.put("replayed", replay);
     report.sum = format!("{} entries in {seconds:.2} s, {rate} entries/s", seen.audited.entries);
     Ok(report)
+}
+
+fn noted(report: &mut Report, compared: Compared) {
+    if compared.is_open {
+        report.at_least(Outcome::Incomplete);
+    }
+    compared.lines.into_iter().for_each(|line| report.line("checkpoint", line));
 }
 
 fn bar() -> ProgressBar {
