@@ -216,6 +216,23 @@ fn what_was_called_off_is_counted() {
     assert_eq!(desk.ok("intents list --state cancelled").lines().count(), 3);
 }
 
+/// Whoever was handed a signed intent and says nothing leaves a doubt, also for whoever only lets time pass.
+#[test]
+fn what_nobody_reported_in_time_is_counted_as_a_doubt() {
+    let desk = Desk::new();
+    let answers = desk.propose("pack", 0..2);
+    let key = sign_key(&desk);
+    for answer in &answers {
+        desk.ok(&format!("intents sign {} --for till --key {key} --within 10s", id(answer)));
+    }
+    let (code, said, _) = desk.says("run --once --allow-programs --clock-ahead 10m");
+    assert_eq!((code, said.lines().next()), (2, Some("0 succeeded, 0 failed, 2 left in doubt")), "{said}");
+    assert_eq!(desk.intent(id(&answers[0]))["state"], "IN_DOUBT");
+    // Told once: the next one has nothing to do with it.
+    let (code, said, _) = desk.says("run --once --allow-programs --clock-ahead 11m");
+    assert_eq!((code, said.lines().next()), (0, Some("0 succeeded, 0 failed, 0 left in doubt")), "{said}");
+}
+
 /// Who died between registering an agent and activating it goes on where it was; nobody else does.
 #[test]
 fn an_enrolment_that_died_half_way_is_finished_by_whoever_began_it() {
