@@ -23,6 +23,9 @@ actions:
     once: 'hand:{order}'
     params: { order: text }
     run: { host: true }
+  carry:
+    once: 'carry:{order}'
+    params: { order: text }
 approvers: [desk]
 ";
 
@@ -152,6 +155,73 @@ fn a_report_that_contradicts_an_earlier_one_is_an_error() {
         desk.refused(&format!("intents report {intent} {other} --json"), 1, &format!("is {state} since 20"));
         assert_eq!(desk.intent(intent)["state"], state.as_str());
     }
+}
+
+#[test]
+fn a_host_that_contradicts_itself_is_told_and_one_that_repeats_itself_is_not() {
+    let desk = Desk::new();
+    let mut answers = desk.propose("hand", 0..2);
+    answers.extend(desk.propose("carry", 2..4));
+    let said = [("failed", "succeeded"), ("succeeded", "failed"), ("failed", "succeeded"), ("succeeded", "failed")];
+    for (answer, (first, other)) in answers.iter().zip(said) {
+        let (proposal, state) = (answer["id"].as_str().unwrap(), first.to_uppercase());
+        desk.ok(&format!("intents report {proposal} {first}"));
+        let before = entries(&desk);
+        assert_eq!(desk.ok(&format!("intents report {proposal} {first}")), format!("{state}\n"));
+        let told: Value = serde_json::from_str(&desk.ok(&format!("intents report {proposal} {first} --json"))).unwrap();
+        assert_eq!((&told["state"], &told["repeated"]), (&Value::from(state.as_str()), &Value::Bool(true)));
+        assert_eq!(entries(&desk), before, "a repeated report is no news");
+        desk.refused(&format!("intents report {proposal} {other}"), 1, "REPORT_CONTRADICTS");
+        desk.refused(&format!("intents report {proposal} {other} --json"), 1, &format!("is {state} since 20"));
+        assert_eq!(entries(&desk), before + 2, "each is kept");
+        assert_eq!(desk.intent(proposal)["state"], state.as_str());
+    }
+}
+
+#[test]
+fn what_contradicts_is_named_by_verify_and_counted_by_report() {
+    let desk = Desk::new();
+    let key = sign_key(&desk);
+    let mut answers = desk.propose("hand", 0..2);
+    answers.extend(desk.propose("pack", 2..4));
+    for (index, first) in ["failed", "succeeded", "failed", "succeeded"].into_iter().enumerate() {
+        let answer = &answers[index];
+        if index > 1 {
+            desk.ok(&format!("intents sign {} --for till --key {key}", id(answer)));
+        }
+        desk.ok(&format!("intents report {} {first}", id(answer)));
+        desk.ok(&format!("intents report {} {first}", id(answer)));
+    }
+    desk.ok("ledger export --out before.export");
+    desk.ok("verify before.export");
+    assert!(!desk.ok("report").contains("opposite"));
+    let mut places = Vec::new();
+    for (answer, other) in answers.iter().zip(["succeeded", "failed", "succeeded", "failed"]) {
+        places.push(entries(&desk));
+        desk.refused(&format!("intents report {} {other}", id(answer)), 1, "REPORT_CONTRADICTS");
+    }
+    desk.ok("ledger export --out after.export");
+    let (code, said, error) = desk.says("verify after.export");
+    let (first, last) = (places[0], places[3]);
+    let expected = format!("4 reports say the opposite of how their intent ended: entries {first}-{last}");
+    assert!(code == 2 && said.contains(&expected), "{code} {said}{error}, expected {expected}");
+    for ((answer, state), (place, other)) in answers
+        .iter()
+        .zip(["FAILED", "SUCCEEDED", "FAILED", "SUCCEEDED"])
+        .zip(places.iter().zip(["SUCCEEDED", "FAILED", "SUCCEEDED", "FAILED"]))
+    {
+        let named = format!("{} ({state}, reported {other} in entry {place})", id(answer));
+        assert!(said.contains(&named), "{said}, expected {named}");
+    }
+    let (code, said, _) = desk.says("verify after.export --json");
+    let told: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((code, &told["contradicted"]), (2, &Value::from(4)), "{said}");
+    assert!(desk.ok("report").contains("4 reports say the opposite of how their intent ended"));
+}
+
+/// How many entries the ledger has.
+fn entries(desk: &Desk) -> usize {
+    desk.ok("ledger checkpoint").lines().nth(1).unwrap().parse().unwrap()
 }
 
 fn sign_key(desk: &Desk) -> String {

@@ -8,10 +8,12 @@ use crate::json::{Json, Members};
 use crate::time::Instant;
 use std::sync::Arc;
 
+mod contradiction;
 mod machine;
 mod running;
 mod signed;
 
+pub use contradiction::Contradiction;
 pub use machine::{DoubtDecision, IntentEvent, IntentState, Observed, Step, transition};
 pub use running::{Evidence, HORIZON, LEASE_MAX, Running, provider_key};
 pub use signed::SignedIntent;

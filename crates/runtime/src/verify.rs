@@ -3,7 +3,7 @@
 use crate::ports::store::StoreFault;
 use crate::replay::rows::Rows;
 use crate::replay::{Replay, Replayed};
-use kernel::intent::IntentRow;
+use kernel::intent::{Contradiction, IntentRow};
 use kernel::json::Json;
 use kernel::ledger::audit::{Audit, Audited, Damage, Place};
 use kernel::ledger::export::{Exported, Header, read_entry_line, read_tile_line};
@@ -85,6 +85,10 @@ pub struct Verify {
     missing: Vec<(u64, u64)>,
     keyring: Option<Keyring>,
     unknown_reports: u64,
+    contradicted: u64,
+    /// Where, as ranges, and which intents: the first of them.
+    contradicted_at: Vec<(u64, u64)>,
+    contradicting: Vec<String>,
 }
 
 /// What a whole ledger says when its decisions were made again.
@@ -99,7 +103,7 @@ pub struct Completeness {
     /// Handed to whoever asked, its time over, and nobody said what became of it. How long that took depends on the
     /// caller, so it is told and makes a ledger incomplete only for those who demand reports.
     pub unreported: u64,
-    /// Of those, and of the ones in doubt, the first.
+    /// Of those, of the ones in doubt and of the contradicted, the first.
     pub named: Vec<String>,
     /// How many more there are.
     pub unnamed: u64,
@@ -107,6 +111,10 @@ pub struct Completeness {
     pub in_doubt: u64,
     /// Reports on intents that were never accepted.
     pub never_accepted: u64,
+    /// Reports that say the opposite of how their intent had ended, and changed nothing.
+    pub contradicted: u64,
+    /// Their entries, from one up to, not including, another.
+    pub contradicted_at: Vec<(u64, u64)>,
     /// Bodies that are gone although no record says that they were erased.
     pub gone: u64,
     /// Their entries, from one up to, not including, another.
@@ -118,16 +126,26 @@ pub struct Completeness {
 impl Completeness {
     /// Whether everything that was accepted came to an end, and everything could be judged again.
     pub fn is_complete(&self) -> bool {
-        let Completeness { replayed, never_executed, in_doubt, never_accepted, gone, .. } = self;
-        replayed.withheld == 0 && *never_executed == 0 && *in_doubt == 0 && *never_accepted == 0 && *gone == 0
+        let Completeness { replayed, never_executed, in_doubt, never_accepted, contradicted, gone, .. } = self;
+        let open = [replayed.withheld, *never_executed, *in_doubt, *never_accepted, *contradicted, *gone];
+        open.iter().all(|count| *count == 0)
     }
 }
 
 impl Verify {
     /// Starts; rows are kept where the caller says.
     pub fn new(rows: Box<dyn Rows>) -> Result<Verify, StoreFault> {
-        let (erasures, missing) = (Vec::new(), Vec::new());
-        Ok(Verify { replay: Replay::new(rows)?, next: 0, erasures, missing, keyring: None, unknown_reports: 0 })
+        Ok(Verify {
+            replay: Replay::new(rows)?,
+            next: 0,
+            erasures: Vec::new(),
+            missing: Vec::new(),
+            keyring: None,
+            unknown_reports: 0,
+            contradicted: 0,
+            contradicted_at: Vec::new(),
+            contradicting: Vec::new(),
+        })
     }
 
     /// Takes the next entry; damage is an outcome that differs.
@@ -147,6 +165,7 @@ impl Verify {
                 return Ok(Some(Damage { place: Place::Entry(index), problem }));
             }
             self.look_at(&said);
+            self.contradiction(index, &said);
         }
         Ok(None)
     }
@@ -162,6 +181,10 @@ impl Verify {
         let mut found = Completeness {
             replayed: self.replay.found().clone(),
             never_accepted: self.unknown_reports,
+            contradicted: self.contradicted,
+            contradicted_at: self.contradicted_at,
+            unnamed: self.contradicted - self.contradicting.len() as u64,
+            named: self.contradicting,
             gone: gone_at.iter().map(|(from, to)| to - from).sum(),
             gone_at,
             erased_at,
@@ -190,6 +213,16 @@ impl Verify {
                 self.unknown_reports += u64::from(findings.iter().any(unknown));
             }
             Some(_) | None => {}
+        }
+    }
+
+    fn contradiction(&mut self, index: u64, said: &Json) {
+        let Some(Contradiction { intent, state, reported }) = Contradiction::in_record(said) else { return };
+        self.contradicted += 1;
+        if self.contradicting.len() < NAMED_MAX {
+            add(&mut self.contradicted_at, index);
+            let (state, reported) = (state.word(), reported.word());
+            self.contradicting.push(format!("{intent} ({state}, reported {reported} in entry {index})"));
         }
     }
 

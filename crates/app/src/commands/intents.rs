@@ -16,7 +16,7 @@ use kernel::json::Json;
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
-use runtime::{Answered, Minted, Runtime};
+use runtime::{Minted, Runtime};
 
 /// Intents read at once.
 const PAGE: usize = 512;
@@ -40,7 +40,7 @@ pub fn run(args: &IntentsArgs) -> anyhow::Result<Exit> {
         IntentsCommand::Undo { id, because } => {
             let (intent, _) = found(&runtime, id)?;
             let act = Act::Undo { intent, undo: Minted::id(), because: because.clone() };
-            tell(&store::done(runtime.change(store::operator(), act))?, json)?;
+            tell(&store::done(runtime.change(store::operator(), act))?.body, json)?;
         }
         IntentsCommand::Sign { id, executor, key, within } => remote::sign(&runtime, id, executor, key, within, json)?,
         IntentsCommand::Check { .. } => {}
@@ -180,44 +180,73 @@ fn report(runtime: &Runtime, id: &str, outcome: Reported, epoch: Option<u64>, js
             digest: None,
             detail: "reported by hand".to_owned(),
         },
-        None => Act::Settle {
-            intent,
-            event: match outcome {
-                Reported::Succeeded => IntentEvent::Succeed,
-                Reported::Failed => IntentEvent::Fail,
-                Reported::Doubt => IntentEvent::Doubt,
-            },
-        },
+        None => return settle(runtime, &name, &row, outcome, json),
     };
     let answered = store::done(runtime.change(store::operator(), act))?;
-    contradicted(runtime, &name, outcome, &answered)?;
-    tell(&answered, json)?;
-    let state = answered.body.get("state").and_then(Json::as_text).unwrap_or_default();
-    if outcome == Reported::Failed && state == IntentState::InDoubt.word() && !json {
+    let state = answered.body.get("state").and_then(Json::as_text).and_then(IntentState::from_word);
+    if answered.body.get("late").is_some() {
+        contradicted(runtime, &name, outcome)?;
+    }
+    tell(&answered.body, json)?;
+    if outcome == Reported::Failed && state == Some(IntentState::InDoubt) && !json {
         say!("kept as evidence: an earlier attempt may have got through, and only a person ends that doubt");
         say!("\nnext: writkeeper intents resolve {name} did-not --as YOU --because …");
     }
     Ok(())
 }
 
-/// A report that says the opposite of how it ended is kept as evidence and changes nothing; whoever made it must notice.
-fn contradicted(runtime: &Runtime, name: &str, outcome: Reported, answered: &Answered) -> anyhow::Result<()> {
-    let state = answered.body.get("state").and_then(Json::as_text).and_then(IntentState::from_word);
-    let (Some(state), true) = (state, answered.body.get("late").is_some()) else { return Ok(()) };
-    let reported = match (outcome, state.over()) {
-        (Reported::Succeeded, Some(false)) => "SUCCEEDED",
-        (Reported::Failed, Some(true)) => "FAILED",
-        (Reported::Succeeded | Reported::Failed | Reported::Doubt, Some(_) | None) => return Ok(()),
+/// What a host says about what it performs. One that lost the answer says the same again, which is no news.
+fn settle(runtime: &Runtime, name: &str, row: &IntentRow, outcome: Reported, json: bool) -> anyhow::Result<()> {
+    let (event, state) = match outcome {
+        Reported::Succeeded => (IntentEvent::Succeed, IntentState::Succeeded),
+        Reported::Failed => (IntentEvent::Fail, IntentState::Failed),
+        Reported::Doubt => (IntentEvent::Doubt, IntentState::InDoubt),
     };
-    let since = match runtime.read(Entity::Intent(name.to_owned())).map_err(store::unread)? {
-        Some(Row::Intent(row)) => row.running.and_then(|running| running.over_at),
-        Some(_) | None => None,
+    let again = || {
+        let (intent, state) = (Json::text(name), Json::text(state.word()));
+        tell(&Json::object([("intent", intent), ("state", state), ("repeated", Json::Bool(true))]), json)
+    };
+    if row.state == state {
+        return again();
+    }
+    let refused = match store::done(runtime.change(store::operator(), Act::Settle { intent: name.to_owned(), event })) {
+        Ok(answered) => return tell(&answered.body, json),
+        Err(refused) => refused,
+    };
+    let is_step = |failure: &Failure| failure.code == Reason::StepRefused.code();
+    if !refused.downcast_ref().is_some_and(is_step) {
+        return Err(refused);
+    }
+    // Someone else may have said the same in between.
+    match contradicted(runtime, name, outcome)? {
+        Some(now) if now == state => again(),
+        Some(_) | None => Err(refused),
+    }
+}
+
+/// A report that says the opposite of how it ended is kept as evidence and changes nothing; whoever made it must notice.
+/// Otherwise the state it is in.
+fn contradicted(runtime: &Runtime, name: &str, outcome: Reported) -> anyhow::Result<Option<IntentState>> {
+    let Some(Row::Intent(row)) = runtime.read(Entity::Intent(name.to_owned())).map_err(store::unread)? else {
+        return Ok(None);
+    };
+    let (happened, reported) = match outcome {
+        Reported::Succeeded => (true, IntentState::Succeeded),
+        Reported::Failed => (false, IntentState::Failed),
+        Reported::Doubt => return Ok(Some(row.state)),
+    };
+    if !row.state.is_contradicted(happened) {
+        return Ok(Some(row.state));
+    }
+    let since = match row.running.as_ref().and_then(|running| running.over_at) {
+        Some(at) => at.to_string(),
+        None => told::ended(runtime, name, &row)?,
     };
     let finding = Finding::reject(Gate::EffectKey, Reason::ReportContradicts)
         .with("intent", name)
-        .with("state", state.word())
-        .with("since", since.map(|at| at.to_string()).unwrap_or_default())
-        .with("reported", reported);
+        .with("state", row.state.word())
+        .with("since", since)
+        .with("reported", reported.word());
     Err(Failure::of(Exit::Rejected, &finding).into())
 }
 
@@ -245,16 +274,16 @@ fn resolve(runtime: &Runtime, args: &ResolveArgs, json: bool) -> anyhow::Result<
     };
     let answer = DoubtAnswer { intent, question, decision: decision.to_owned(), digest, reason: args.because.clone() };
     let person = Actor::Operator(args.person.clone());
-    tell(&store::done(runtime.change(person, Act::Resolve(Box::new(answer))))?, json)
+    tell(&store::done(runtime.change(person, Act::Resolve(Box::new(answer))))?.body, json)
 }
 
-fn tell(answered: &Answered, json: bool) -> anyhow::Result<()> {
+fn tell(body: &Json, json: bool) -> anyhow::Result<()> {
     if json {
-        say!("{}", answered.body.to_canonical());
+        say!("{}", body.to_canonical());
         return Ok(());
     }
-    let said = |key: &str| answered.body.get(key).and_then(Json::as_text);
-    match (said("state").and_then(IntentState::from_word), answered.body.get("votes")) {
+    let said = |key: &str| body.get(key).and_then(Json::as_text);
+    match (said("state").and_then(IntentState::from_word), body.get("votes")) {
         (Some(state), _) => say!("{}", told::state(state)),
         (None, Some(votes)) => say!("{} agreed so far", votes.to_canonical()),
         (None, None) => {}

@@ -7,6 +7,7 @@ use crate::terminal::{self, ATTENTION, FAINT, STRONG, paint, say, verdict_style}
 use kernel::contract::Mode;
 use kernel::escalation::EscalationState;
 use kernel::finding::visible;
+use kernel::intent::Contradiction;
 use kernel::json::Json;
 use kernel::outcome::{Answer, Verdict};
 use kernel::stored::Kind;
@@ -50,6 +51,8 @@ struct Report {
     refused_input: u64,
     /// How questions ended, by state.
     answers: BTreeMap<String, u64>,
+    /// Reports that say the opposite of how their intent had ended.
+    contradicted: u64,
     /// What observing contracts would have stopped: how many, and why.
     observed: Counts,
     observed_reasons: BTreeMap<String, u64>,
@@ -97,6 +100,10 @@ impl Report {
                 }
                 return;
             }
+            "settle" | "outcome" => {
+                self.contradicted += u64::from(Contradiction::in_record(body).is_some());
+                return;
+            }
             _ => return,
         }
         let Some(answer) = Answer::from_record(body) else { return };
@@ -130,6 +137,7 @@ impl Report {
             ("agents", Json::Object(agents)),
             ("not_proposals", Json::from(self.refused_input)),
             ("answers", counted(&self.answers)),
+            ("contradicted", Json::from(self.contradicted)),
             ("open_questions", Json::from(open)),
             (
                 "would_have_stopped",
@@ -163,6 +171,15 @@ impl Report {
         }
         for (state, count) in &self.answers {
             say!("  {count:>6}  {state}");
+        }
+        if self.contradicted > 0 {
+            let reports = if self.contradicted == 1 {
+                "report says the opposite of how its intent ended"
+            } else {
+                "reports say the opposite of how their intent ended"
+            };
+            let where_to_look = paint(FAINT, "writkeeper ledger export, then verify names them");
+            say!("\n{}: {where_to_look}", paint(ATTENTION, format!("{} {reports}", self.contradicted)));
         }
         let [_, stopped, asked] = self.observed.0;
         if stopped + asked > 0 {

@@ -1,10 +1,12 @@
 //! Intents in words.
 
+use crate::store::Ledger;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use kernel::finding::{Finding, visible};
 use kernel::flow::ProposalState;
 use kernel::intent::{IntentRow, IntentState, proposal_state};
 use kernel::json::Json;
+use runtime::Runtime;
 
 /// A state in its colour.
 pub fn state(state: IntentState) -> String {
@@ -63,6 +65,20 @@ pub fn row(name: &str, row: &IntentRow, undo: Option<&IntentRow>) -> anyhow::Res
         say!("\n{}\n", visible(&running.order.to_canonical()));
     }
     Ok(())
+}
+
+/// When an intent ended that keeps nothing about its performing: as the ledger tells it.
+pub fn ended(runtime: &Runtime, name: &str, row: &IntentRow) -> anyhow::Result<String> {
+    let mut ledger = Ledger::since(runtime, Some(row.accepted_at))?;
+    let mut since = String::new();
+    while let Some(body) = ledger.next_body()? {
+        let text = |key: &str| body.get("result").and_then(|result| result.get(key)).and_then(Json::as_text);
+        if text("intent") == Some(name) && text("state") == Some(row.state.word()) {
+            body.get("at").and_then(Json::as_text).unwrap_or_default().clone_into(&mut since);
+            break;
+        }
+    }
+    Ok(since)
 }
 
 /// What a record says about an intent: when, and what.

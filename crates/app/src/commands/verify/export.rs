@@ -252,6 +252,12 @@ fn tell(report: &mut Report, found: &Completeness, reports: bool) {
     let secret = replayed.withheld - replayed.erased;
     let erased = format!("not replayable: erased{}", places(&found.erased_at));
     let gone = format!("bodies are gone, and no record says that they were erased{}", places(&found.gone_at));
+    let contradicted = if found.contradicted == 1 {
+        "report says the opposite of how its intent ended"
+    } else {
+        "reports say the opposite of how their intent ended"
+    };
+    let contradicted = format!("{contradicted}{}", places(&found.contradicted_at));
     let open = [
         (replayed.erased, "erased", erased.as_str()),
         (found.gone, "gone", gone.as_str()),
@@ -259,6 +265,7 @@ fn tell(report: &mut Report, found: &Completeness, reports: bool) {
         (*never_executed, "never_executed", "accepted and never executed, and their time is over"),
         (*in_doubt, "in_doubt", "in doubt, and nobody settled them"),
         (*never_accepted, "never_accepted", "reported as performed and never accepted"),
+        (found.contradicted, "contradicted", contradicted.as_str()),
     ];
     for (count, key, sentence) in open {
         report.put(key, count);
@@ -267,7 +274,9 @@ fn tell(report: &mut Report, found: &Completeness, reports: bool) {
             report.line("open", format!("{count} {sentence}"));
         }
     }
-    for (key, ranges) in [("erased_at", &found.erased_at), ("gone_at", &found.gone_at)] {
+    let ranges =
+        [("erased_at", &found.erased_at), ("gone_at", &found.gone_at), ("contradicted_at", &found.contradicted_at)];
+    for (key, ranges) in ranges {
         report.put(key, Json::texts(ranges.iter().map(range)));
     }
     report.put("unreported", *unreported);

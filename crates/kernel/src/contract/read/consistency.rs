@@ -1,6 +1,8 @@
 //! What must hold between the parts of a contract: names that exist, bounds that can be met, codes that are true.
 
 mod guards;
+mod headers;
+mod programs;
 
 use crate::argument;
 use crate::contract::cursor::{CONTRACT_INVALID, join};
@@ -302,12 +304,7 @@ fn check_run(path: &str, action: &Action, found: &mut Found) {
     } else if !run.headers.is_empty() {
         found.at(&join(&path, "headers"), "`headers` belong to `http`", Some("remove them"));
     }
-    for (name, value) in &run.headers {
-        let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-        if name.is_empty() || !name.bytes().all(token) || value.chars().any(char::is_control) {
-            found.at(&format!("{path}.headers.{name}"), format!("`{name}` is no HTTP header"), None);
-        }
-    }
+    headers::check(&path, run, found);
 }
 
 /// Addresses may hold params in braces.
@@ -325,13 +322,11 @@ fn check_param(path: &str, param: &str, action: &Action, found: &mut Found) {
     }
 }
 
-/// Programs that read one of their arguments as a program: a param in it could become a command.
-const SHELLS: [&str; 10] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh", "busybox"];
-
-/// Arguments may hold params in braces; which program runs, and what a shell is told, may not depend on them.
+/// Arguments may hold params in braces; which program runs, and what a shell or an interpreter is told, may not depend on
+/// them.
 fn check_command(path: &str, words: &[String], action: &Action, found: &mut Found) {
     let mut by_shell = false;
-    for (index, word) in words.iter().enumerate() {
+    for (index, (word, runner)) in words.iter().zip(programs::runners(words)).enumerate() {
         let path = format!("{path}.{index}");
         for param in argument::params(word) {
             check_param(&path, param, action, found);
@@ -341,13 +336,17 @@ fn check_command(path: &str, words: &[String], action: &Action, found: &mut Foun
             } else if by_shell {
                 let message = format!("a shell would read `{param}` as a part of its program");
                 found.at(&path, message, Some(stdin));
+            } else if let Some(runner) = runner {
+                let message = format!("`{runner}` would run what `{param}` says in `{word}`");
+                let help = "write the program or script file out, and hand the param as an argument behind it; every param \
+                            is also on standard input, as JSON";
+                found.at(&path, message, Some(help));
             } else if params::is_secret(action, param) {
                 let message = format!("`{param}` is secret, and arguments are seen by everyone on the machine");
                 found.at(&path, message, Some(stdin));
             }
         }
-        let program = word.rsplit('/').next().unwrap_or_default();
-        by_shell |= SHELLS.contains(&program);
+        by_shell |= programs::is_shell(word);
     }
 }
 

@@ -305,6 +305,29 @@ fn executors_must_make_sense() {
 }
 
 #[test]
+fn headers_neither_frame_a_request_nor_pose_as_the_runtime() {
+    let row = |name: &str, value: &str| {
+        pay(&format!(r#"{{"run": {{"http": "POST https://h/", "headers": {{"{name}": "{value}"}}}}}}"#))
+    };
+    for name in ["Host", "content-length", "Transfer-Encoding", "CONNECTION", "Upgrade", "TE"] {
+        let message = format!("`{name}` says where a request goes or ends, which follows from `http`");
+        let help = "[remove it; another host is written in the address of `http`]";
+        check(&row(name, "x"), &[&format!("actions.pay.run.headers.{name}: {message} {help}")]);
+    }
+    for name in ["idempotency-KEY", "Writkeeper-Fence", "writkeeper-intent", "Writkeeper-Anything", "Content-Type"] {
+        let help = "[remove it, or use a header with another name]";
+        let expected = format!("actions.pay.run.headers.{name}: the runtime sets `{name}` itself {help}");
+        check(&row(name, "x"), &[&expected]);
+    }
+    let help = "[put the param into the address of `http`; the body has every param]";
+    let message = "`order {order}` would be sent as it is: no param is put into headers";
+    check(&row("X-Order", "order {order}"), &[&format!("actions.pay.run.headers.X-Order: {message} {help}")]);
+    for (name, value) in [("X-Host", "$x"), ("Authorization", "secret://file/a/{b}"), ("Accept", "application/json")] {
+        check(&row(name, value), &[]);
+    }
+}
+
+#[test]
 fn what_a_program_is_told_is_checked() {
     let command = |words: &str| {
         pay(&format!(
@@ -329,6 +352,16 @@ fn what_a_program_is_told_is_checked() {
         let expected = format!("actions.pay.run.command.{place}: {message} {stdin}");
         check(&command(&format!(r#"{shell}, "pack {{order}}""#)), &[&expected]);
     }
+    let help = "[write the program or script file out, and hand the param as an argument behind it; every param is also on standard input, as JSON]";
+    for (words, place, runner, word) in [
+        (r#""timeout", "5", "{order}""#, 2, "timeout", "{order}"),
+        (r#""/usr/bin/python3", "-c", "print({order})", "{order}""#, 2, "python3", "print({order})"),
+    ] {
+        let expected =
+            format!("actions.pay.run.command.{place}: `{runner}` would run what `order` says in `{word}` {help}");
+        check(&command(words), &[&expected]);
+    }
+    check(&command(r#""env", "python3", "pack.py", "{order}""#), &[]);
     let message = "`pin` is secret, and arguments are seen by everyone on the machine";
     check(&command(r#""pack", "{pin}""#), &[&format!("actions.pay.run.command.1: {message} {stdin}")]);
 }
