@@ -280,6 +280,26 @@ const COMMANDS: &[&str] = &[
     "ln -s .claude c; sed -i s/x/y/ c*/settings.json",
     "python3 -c \"import shutil; shutil.copyfile('/tmp/e', '.claude/settings.json')\"",
     "python3 -c \"p='.claude/settings.json'; open(p, 'w').write('')\"",
+    // Built-ins and expansions that evaluate a text.
+    "test -v 'a[$(rm -rf .writkeeper)]'",
+    "[ -v 'a[$(rm -rf .writkeeper)]' ]",
+    "[[ 'a[$(rm -rf .writkeeper)]' -eq 0 ]]",
+    "printf -v 'a[$(rm -rf .writkeeper)]' x",
+    "read 'a[$(rm -rf .writkeeper)]' <<< x",
+    "declare -i n='a[$(rm -rf .writkeeper)]'",
+    "let 'a[$(rm -rf .writkeeper)]=1'",
+    "a='b[$(rm -rf .writkeeper)]'; echo $((a))",
+    "v='$(rm -rf .writkeeper)'; echo \"${v@P}\"",
+    "PS4='$(rm -rf .writkeeper)'; set -x; ls",
+    "PS4='$(rm -rf .writkeeper)' bash -x -c ls",
+    "compgen -W '$(rm -rf .writkeeper)'",
+    "compgen -C 'rm -rf .writkeeper'",
+    "mapfile -C 'rm -rf .writkeeper;' -c 1 a <<< x",
+    "command_not_found_handle() { rm -rf .writkeeper; }; nothing",
+    "hash -p /bin/rm ls; ls -rf .writkeeper",
+    "env 'BASH_FUNC_ls%%=() { rm -rf .writkeeper; }' bash -c ls",
+    "declare -n r=q; q=.claude; echo > $r/settings.json",
+    "declare -n r; r=q; q=.claude; echo > $r/settings.json",
 ];
 
 /// Calls of file tools and MCP tools.

@@ -242,7 +242,7 @@ pub(crate) fn env(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     while let Some((first, tail)) = rest.split_first() {
         if first.text == "-" || first.text == "--" {
             rest = tail;
-        } else if is_assignment(&first.text) {
+        } else if first.text.contains('=') && !first.text.starts_with('=') {
             if let Some((name, value)) = first.text.split_once('=') {
                 set.push((name.to_owned(), Variable::Scalar(value.to_owned())));
                 walker.notable_variable(name, &Variable::Scalar(value.to_owned()), first.span);
