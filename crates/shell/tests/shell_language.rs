@@ -200,3 +200,53 @@ fn variables_that_are_other_names() {
     check("declare -n r='a[$(rm -rf /)]'; echo $r", "catastrophic");
     check("declare -n r=q; q=1; echo $r", "read");
 }
+
+#[test]
+fn groups_of_patterns_are_patterns() {
+    check("rm -rf /@(etc|x)", "catastrophic");
+    check("p='/@(etc|x)'; rm -rf $p", "catastrophic");
+    check("echo +($(rm -rf /))", "catastrophic");
+    check("echo $((2*(3+1)))", "read");
+}
+
+#[test]
+fn commands_that_programs_are_handed() {
+    for command in [
+        "npm exec -c 'rm -rf /'",
+        "npm exec --call='rm -rf /'",
+        "npm x -c 'rm -rf /'",
+        "make CC='rm -rf /'",
+        "make X='$(shell rm -rf /)'",
+        "CC='rm -rf /' make -e",
+        "make X='a; rm -rf /'",
+        "git fetch 'ext::rm -rf /'",
+        "git ls-remote 'ext::rm -rf /'",
+        "git clone -u 'rm -rf /;' a b",
+        "git clone --upload-pack 'rm -rf /;' a b",
+        "git push --receive-pack 'rm -rf /;' a b",
+        "sqlite3 x.db \".import '|rm -rf /' t\"",
+        "sqlite3 x.db '.shell rm -rf /'",
+        "sqlite3 x.db '.sys rm -rf /'",
+        "zip -T -TT 'rm -rf /' a.zip b",
+        "sg users 'rm -rf /'",
+        "sg users -c 'rm -rf /'",
+        "perl -e 'open F,\"|rm -rf /\"'",
+        "perl -e 'open(F,\"rm -rf / |\")'",
+        "gdb -batch -ex 'shell rm -rf /'",
+        "gdb -ex 'python import os; os.system(\"rm -rf /\")'",
+        "tclsh <<< 'exec rm -rf /'",
+        "python3 -m timeit 'import os; os.system(\"rm -rf /\")'",
+        "python3 -m code <<< 'import os; os.system(\"rm -rf /\")'",
+        "python3 -m asyncio <<< 'import os; os.system(\"rm -rf /\")'",
+        "logsave log rm -rf /",
+    ] {
+        check(command, "catastrophic");
+    }
+    check("git -c protocol.ext.allow=always fetch x", "unknown");
+    check("git bugreport -o x", "write");
+    check("git diagnose -o x", "write");
+    check("git interpret-trailers --in-place x", "write");
+    check("make test ARGS='-k foo'", "write");
+    check("make build TAGS='a b'", "write");
+    check("sg -p 'foo($A)' src", "read");
+}

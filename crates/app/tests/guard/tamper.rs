@@ -300,6 +300,29 @@ const COMMANDS: &[&str] = &[
     "env 'BASH_FUNC_ls%%=() { rm -rf .writkeeper; }' bash -c ls",
     "declare -n r=q; q=.claude; echo > $r/settings.json",
     "declare -n r; r=q; q=.claude; echo > $r/settings.json",
+    "shopt -s extglob; echo x > .@(claude|x)/settings.json",
+    "bash -O extglob -c 'sed -i s/a/b/ .+([a-z])aude/settings.json'",
+    "shopt -s extglob\nrm -rf @(.writkeeper|x)",
+    // Commands that programs are handed as text.
+    "npm exec -c 'rm -rf .writkeeper'",
+    "make CC='rm -rf .writkeeper'",
+    "CC='rm -rf .writkeeper' make -e",
+    "make X='$(shell rm -rf .writkeeper)'",
+    "git -c protocol.ext.allow=always fetch 'ext::rm -rf .writkeeper'",
+    "git clone -u 'rm -rf .writkeeper;' . x",
+    "sqlite3 x.db \".import '|rm -rf .writkeeper' t\"",
+    "zip -T -TT 'rm -rf .writkeeper' x.zip src/a.py",
+    "sg users 'rm -rf .writkeeper'",
+    "perl -e 'open F,\"|rm -rf .writkeeper\"'",
+    "gdb -batch -ex 'shell rm -rf .writkeeper'",
+    "gdb -batch -ex 'set logging file .claude/settings.json'",
+    "tclsh <<< 'exec rm -rf .writkeeper'",
+    "python3 -m timeit 'import os; os.remove(\".claude/settings.json\")'",
+    "python3 -m code <<< 'import os; os.remove(\".claude/settings.json\")'",
+    "logsave .claude/settings.json ls",
+    "git interpret-trailers --in-place .claude/settings.json",
+    "git bugreport -o .claude",
+    "pkill -f daemon",
 ];
 
 /// Calls of file tools and MCP tools.
@@ -395,6 +418,7 @@ fn looking_at_the_guard_and_working_beside_it_is_free() {
         "git commit -m 'describe .claude/settings.json'",
         "mkdir -p claude && touch claude/settings.json",
         "cat > .github/workflows/ci.yml < src/a.py",
+        "pkill -f server.js",
     ] {
         assert_eq!(site.shell(command), Told::Runs, "{command}");
     }
