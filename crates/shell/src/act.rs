@@ -13,6 +13,7 @@ pub(crate) mod filter;
 pub(crate) mod find;
 pub(crate) mod git;
 pub(crate) mod git_tree;
+pub(crate) mod handed;
 pub(crate) mod language;
 pub(crate) mod modes;
 pub(crate) mod remove;

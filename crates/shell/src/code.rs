@@ -240,6 +240,9 @@ impl Walker<'_> {
             return;
         }
         self.apple_script(text, span);
+        if language == Language::Perl {
+            crate::act::handed::piped_opens(self, text, span);
+        }
         let tokens = token::fold(&token::lex(text, language), language);
         self.tokens(language, &tokens, span);
         self.connected_shell(text, span);

@@ -67,6 +67,32 @@ const QUESTIONS: &[&str] = &[
     "config-validate",
 ];
 
+/// Built-ins and interpreters for which `--help` behind another word is no question.
+const EVALUATING: &[&str] = &[
+    "eval",
+    "source",
+    ".",
+    "let",
+    "trap",
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "read",
+    "unset",
+    "hash",
+    "mapfile",
+    "readarray",
+    "compgen",
+    "complete",
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+];
+
 /// Programs that a wildcard in a command's name is tried against.
 const SHARP: &[&str] = &[
     "rm",
@@ -375,7 +401,10 @@ impl Walker<'_> {
 
     /// Applies an entry.
     pub fn apply(&mut self, program: &'static Program, name: &str, args: &[Arg], stdin: Stream, span: Span) -> Stream {
-        if asks_for_help(args) && !matches!(name, "echo" | "printf" | "[" | "test") {
+        if asks_for_help(args)
+            && !matches!(name, "echo" | "printf" | "[" | "test")
+            && !(args.len() > 1 && EVALUATING.contains(&name))
+        {
             return Stream::Opaque;
         }
         let options = Options::parse(args, program.valued, program.style, false);

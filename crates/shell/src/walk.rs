@@ -1,6 +1,7 @@
 //! Walks the syntax tree in the order a shell would, keeping what is known and running nothing.
 
 mod compound;
+mod evaluate;
 mod expand;
 mod made;
 mod parameter;
@@ -9,7 +10,7 @@ mod report;
 mod script;
 mod simple;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use brush_parser::ast;
@@ -48,6 +49,10 @@ pub(crate) enum Variable {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     pub variables: BTreeMap<String, Variable>,
+    /// Variables whose values are evaluated as arithmetic.
+    pub integers: BTreeSet<String>,
+    /// Variables that are other names of variables; empty until the first value names one.
+    pub references: BTreeMap<String, String>,
     pub functions: BTreeMap<String, Rc<ast::FunctionBody>>,
     pub aliases: BTreeMap<String, String>,
     /// Normalised; starts with a hole after `cd` to an unknown place.

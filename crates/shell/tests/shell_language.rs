@@ -101,3 +101,152 @@ fn assignments_before_a_command_reach_it() {
     check("env D=/ sh -c 'rm -rf \"$D\"'", "catastrophic");
     check("D=/ true; rm -rf \"$D\"x", "destructive");
 }
+
+#[test]
+fn texts_that_a_shell_evaluates() {
+    for command in [
+        "test -v 'a[$(rm -rf /)]'",
+        "[ -v 'a[$(rm -rf /)]' ]",
+        "[[ -v 'a[$(rm -rf /)]' ]]",
+        "[[ 'a[$(rm -rf /)]' -eq 0 ]]",
+        "[[ 0 -lt 'a[`rm -rf /`]' ]]",
+        "x='a[$(rm -rf /)]'; [[ $x -ge 1 ]]",
+        "x='a[$(rm -rf /)]'; [[ x -ne 1 ]]",
+        "printf -v 'a[$(rm -rf /)]' x",
+        "read 'a[$(rm -rf /)]' <<< x",
+        "declare -i n='a[$(rm -rf /)]'",
+        "typeset -i n; n='a[$(rm -rf /)]'",
+        "declare -i n; read n <<< 'a[$(rm -rf /)]'",
+        "declare 'a[$(rm -rf /)]=1'",
+        "readonly 'a[$(rm -rf /)]=1'",
+        "declare -a 'a=($(rm -rf /))'",
+        "builtin declare -i 'n=a[$(rm -rf /)]'",
+        "f() { local -i n='a[$(rm -rf /)]'; }; f",
+        "unset 'a[$(rm -rf /)]'",
+        "let 'a[$(rm -rf /)]=1'",
+        "a='b[$(rm -rf /)]'; echo $((a))",
+        "a='b[$(rm -rf /)]'; c=a; echo $((c + 1))",
+        "a='b[$(rm -rf /)]'; echo $(($a))",
+        "a='b[$(rm -rf /)]'; ((a++))",
+        "a='b[\\$(rm -rf /)]'; ((a))",
+        "a='b[$(rm -rf /)]'; echo ${x[a]}",
+        "a='b[$(rm -rf /)]'; for ((i = a; i < 3; i++)); do :; done",
+        "echo ${x[$(rm -rf /)]}",
+        "echo ${#x[$(rm -rf /)]}",
+        "x='a[$(rm -rf /)]'; echo ${!x}",
+        "x=abc; echo ${x:$(rm -rf /)}",
+        "x=abc; o='a[$(rm -rf /)]'; echo ${x:o:1}",
+        "x=([$(rm -rf /)]=1)",
+        "x=$(grep a b); echo ${x:-$(rm -rf /)}",
+        "echo ${x:?$(rm -rf /)}",
+        "v='$(rm -rf /)'; echo \"${v@P}\"",
+        "v='\\044(rm -rf /)'; echo \"${v@P}\"",
+        "PS4='$(rm -rf /)'; set -x",
+        "PS4='$(rm -rf /)' bash -x -c ls",
+        "read PS4 <<< '$(rm -rf /)'; set -x",
+        "export PS1='`rm -rf /`'",
+        "PS0='$(rm -rf /)'; ls",
+        "PROMPT_COMMAND='rm -rf /'",
+        "BASH_ENV='$(rm -rf /)' bash -c ls",
+        "compgen -W '$(rm -rf /)'",
+        "compgen -C 'rm -rf /'",
+        "complete -C 'rm -rf /' x",
+        "f() { rm -rf /; }; compgen -F f",
+        "mapfile -C 'rm -rf /;' -c 1 a <<< x",
+        "readarray -c 1 -C 'rm -rf /;' a <<< x",
+        "command_not_found_handle() { rm -rf /; }; nothing",
+        "hash -p /bin/rm ls; ls -rf /",
+        "env 'BASH_FUNC_ls%%=() { rm -rf /; }' bash -c ls",
+        "eval 'rm -rf /;' --help",
+    ] {
+        check(command, "catastrophic");
+    }
+    for command in [
+        "v=$(cat x); echo \"${v@P}\"",
+        "PS4=$(cat x); set -x",
+        "compgen -C \"$x\"",
+        "compgen -F nobody",
+        "mapfile -C \"$(cat x)\" a",
+        "BASH_ALIASES[ls]='rm -rf x'; ls",
+    ] {
+        check(command, "unknown");
+    }
+    for command in [
+        "i=1; echo $((i + 1))",
+        "n=$(wc -l < x); echo $((n * 2))",
+        "[[ $n -eq 0 ]] && echo none",
+        "[ \"$n\" -eq 0 ] || echo some",
+        "test -v HOME",
+        "declare -i n=3; n=n+1; echo $n",
+        "a=(1 2 3); echo ${a[1]} ${#a[@]} ${a[@]:1:2}",
+        "declare -A m; m[x]=1; echo ${m[x]}",
+        "x=abc; echo ${x:1:2} ${x:-none}",
+        "compgen -W 'a b c' a",
+        "hash -r",
+        "let i=i+1",
+        "export X='$(date)'",
+    ] {
+        check(command, "read");
+    }
+}
+
+#[test]
+fn variables_that_are_other_names() {
+    check("declare -n r=q; q=/; rm -rf $r", "catastrophic");
+    check("typeset -n r=q; q=/; rm -rf $r", "catastrophic");
+    check("f() { local -n r=$1; rm -rf $r; }; q=/; f q", "catastrophic");
+    check("declare -n r; r=q; q=/; rm -rf $r", "catastrophic");
+    check("declare -n r=q; r=/; rm -rf $q", "catastrophic");
+    check("declare -n r='a[$(rm -rf /)]'; echo $r", "catastrophic");
+    check("declare -n r=q; q=1; echo $r", "read");
+}
+
+#[test]
+fn groups_of_patterns_are_patterns() {
+    check("rm -rf /@(etc|x)", "catastrophic");
+    check("p='/@(etc|x)'; rm -rf $p", "catastrophic");
+    check("echo +($(rm -rf /))", "catastrophic");
+    check("echo $((2*(3+1)))", "read");
+}
+
+#[test]
+fn commands_that_programs_are_handed() {
+    for command in [
+        "npm exec -c 'rm -rf /'",
+        "npm exec --call='rm -rf /'",
+        "npm x -c 'rm -rf /'",
+        "make CC='rm -rf /'",
+        "make X='$(shell rm -rf /)'",
+        "CC='rm -rf /' make -e",
+        "make X='a; rm -rf /'",
+        "git fetch 'ext::rm -rf /'",
+        "git ls-remote 'ext::rm -rf /'",
+        "git clone -u 'rm -rf /;' a b",
+        "git clone --upload-pack 'rm -rf /;' a b",
+        "git push --receive-pack 'rm -rf /;' a b",
+        "sqlite3 x.db \".import '|rm -rf /' t\"",
+        "sqlite3 x.db '.shell rm -rf /'",
+        "sqlite3 x.db '.sys rm -rf /'",
+        "zip -T -TT 'rm -rf /' a.zip b",
+        "sg users 'rm -rf /'",
+        "sg users -c 'rm -rf /'",
+        "perl -e 'open F,\"|rm -rf /\"'",
+        "perl -e 'open(F,\"rm -rf / |\")'",
+        "gdb -batch -ex 'shell rm -rf /'",
+        "gdb -ex 'python import os; os.system(\"rm -rf /\")'",
+        "tclsh <<< 'exec rm -rf /'",
+        "python3 -m timeit 'import os; os.system(\"rm -rf /\")'",
+        "python3 -m code <<< 'import os; os.system(\"rm -rf /\")'",
+        "python3 -m asyncio <<< 'import os; os.system(\"rm -rf /\")'",
+        "logsave log rm -rf /",
+    ] {
+        check(command, "catastrophic");
+    }
+    check("git -c protocol.ext.allow=always fetch x", "unknown");
+    check("git bugreport -o x", "write");
+    check("git diagnose -o x", "write");
+    check("git interpret-trailers --in-place x", "write");
+    check("make test ARGS='-k foo'", "write");
+    check("make build TAGS='a b'", "write");
+    check("sg -p 'foo($A)' src", "read");
+}

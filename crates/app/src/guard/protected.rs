@@ -57,8 +57,11 @@ const CONFIGURATION: &[&str] = &[
 /// The name of this program, as processes are found by.
 const PROGRAM: &str = "writkeeper";
 
-/// Letters that make a pattern of a name; whatever it means, it can mean us.
-const PATTERN: [char; 9] = ['.', '*', '+', '?', '[', '(', '|', '^', '$'];
+/// What follows the program in the command line of the process that answers hooks, as far as it is the same everywhere.
+const ARGUMENTS: &str = "daemon --guard";
+
+/// The largest compiled pattern; one that needs more is taken to mean us.
+const PATTERN_BYTES_MAX: usize = 64 * 1024;
 
 /// How a path meets the guard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,10 +152,7 @@ impl Protected {
         let (program, arguments) = words.split_first()?;
         let program = program.rsplit('/').next().unwrap_or(program);
         let plain = || arguments.iter().filter(|word| !word.starts_with("--"));
-        let by_name = |word: &str| {
-            let bare = word.trim_start_matches('-').to_lowercase();
-            !bare.is_empty() && (bare.contains(PROGRAM) || PROGRAM.contains(bare.as_str()) || bare.contains(PATTERN))
-        };
+        let by_name = |word: &str| !word.is_empty() && can_find(word, &self.command_lines());
         let meets = match program {
             "kill" | "skill" | "tgkill" | "renice" | "strace" | "gdb" => {
                 let own = self.daemon.map(|process| process.to_string());
@@ -171,6 +171,16 @@ impl Protected {
         meets.then(|| words.join(" "))
     }
 
+    /// The texts by which the process that answers hooks is found.
+    fn command_lines(&self) -> Vec<String> {
+        let binary = std::env::current_exe().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+        let running = self.daemon.and_then(|process| std::fs::read(format!("/proc/{process}/cmdline")).ok());
+        let running = running.map(|line| String::from_utf8_lossy(&line).replace('\0', " ").trim_end().to_owned());
+        let mut lines = vec![PROGRAM.to_owned(), format!("{PROGRAM} {ARGUMENTS}"), format!("{binary} {ARGUMENTS}")];
+        lines.extend(running);
+        lines
+    }
+
     fn is_second_name(&self, path: &Path) -> bool {
         let identity = |path: &Path| {
             let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
@@ -179,6 +189,18 @@ impl Protected {
         let Some(own) = identity(path) else { return false };
         self.files.iter().any(|file| identity(file) == Some(own))
     }
+}
+
+/// Whether a pattern finds one of the texts, by itself or with a wildcard's meaning. What cannot be read as a pattern, or
+/// is not known before the call, can mean anything.
+fn can_find(pattern: &str, lines: &[String]) -> bool {
+    if pattern.contains(['<', '$']) && !pattern.ends_with('$') {
+        return true;
+    }
+    let read = regex::RegexBuilder::new(pattern).case_insensitive(true).size_limit(PATTERN_BYTES_MAX).build();
+    let Ok(read) = read else { return true };
+    let wild = is_wild(pattern) && lines.iter().any(|line| can_mean(&pattern.to_lowercase(), line));
+    wild || pattern.to_lowercase().contains(PROGRAM) || lines.iter().any(|line| read.is_match(line))
 }
 
 /// Lower case, because on some file systems case does not count.
@@ -274,14 +296,29 @@ mod tests {
             "pkill -f daemon.*guard",
             "killall -s STOP writkeeper",
             "pkill writ",
+            "pkill -f daemon",
+            "pkill -f w.*r",
+            "pkill -x w[a-z]+r",
+            "pkill -f (",
+            "pkill .",
             "systemctl --user stop writkeeper.service",
             "fuser -k .",
         ] {
             assert!(met(line), "{line}");
         }
-        for line in
-            ["kill 4712", "kill -1 4712", "kill %1", "pkill node", "killall -9 python3", "systemctl status nginx"]
-        {
+        for line in [
+            "kill 4712",
+            "kill -1 4712",
+            "pkill -f server.js",
+            "pkill -f vite.*5173",
+            "pkill -f ^node$",
+            "systemctl restart nginx.service",
+            "killall -9 python3.11",
+            "kill %1",
+            "pkill node",
+            "killall -9 python3",
+            "systemctl status nginx",
+        ] {
             assert!(!met(line), "{line}");
         }
     }

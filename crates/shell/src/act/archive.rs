@@ -75,6 +75,9 @@ pub(crate) fn tar(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 }
 
 pub(crate) fn zip(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    for text in crate::act::handed::values(call.args, &["-TT", "--unzip-command"]) {
+        crate::act::handed::run(walker, &text.text, text.span);
+    }
     if let Some((archive, files)) = call.options.operands.split_first() {
         walker.write_file(&archive.text, How::Create, archive.span);
         for file in files {

@@ -7,6 +7,7 @@ use crate::walk::Walker;
 
 /// `make install` writes outside the project; a dry run writes nothing.
 pub(crate) fn make(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    crate::act::handed::make_variables(walker, call);
     // A makefile on standard input is a text like any other.
     if let Some("-" | "/dev/stdin") = call.options.value("-f --file") {
         match &call.stdin {

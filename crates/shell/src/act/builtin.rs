@@ -59,11 +59,32 @@ pub(crate) fn source(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 
 /// `export`, `declare` and their relatives, when words came from expansions.
 pub(crate) fn declare(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let words: Vec<Arg> = std::iter::once(Arg::new(call.name, call.span)).chain(call.args.iter().cloned()).collect();
     for operand in &call.options.operands {
-        if let Some((name, value)) = operand.text.split_once('=') {
+        // A sign of equality inside a subscript is none of an assignment.
+        let text = mark::as_source(&operand.text);
+        let name_end = text
+            .find('[')
+            .map_or(0, |at| text.get(at..).and_then(|rest| rest.rfind("]=")).map_or(text.len(), |end| at + end));
+        let at = text.get(name_end..).and_then(|rest| rest.find('=')).map(|at| name_end + at);
+        if let Some((name, value)) = at.and_then(|at| Some((text.get(..at)?, text.get(at + 1..)?))) {
+            if value.starts_with('(') {
+                // A list in quotes is read once more.
+                walker.prompted(value, operand.span);
+            }
             let value = Variable::Scalar(value.to_owned());
             walker.notable_variable(name, &value, operand.span);
-            walker.state.variables.insert(name.to_owned(), value);
+            walker.declared(&words, name.trim_end_matches('+'), value, operand.span);
+        } else if call.options.has("-n") && call.name != "export" {
+            let known = match walker.state.variables.get(&text) {
+                Some(Variable::Scalar(target)) => target.clone(),
+                Some(Variable::List(_)) | None => String::new(),
+            };
+            walker.refer(&text, &known, operand.span);
+        } else if text.contains('[') {
+            walker.evaluated(&text, operand.span);
+        } else if call.options.has("-i") {
+            walker.state.integers.insert(text);
         } else if let Some(Variable::Scalar(value)) = walker.state.variables.get(&operand.text).cloned()
             && call.name == "export"
         {
@@ -91,7 +112,11 @@ pub(crate) fn unalias(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 
 pub(crate) fn unset(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     for operand in &call.options.operands {
-        walker.state.variables.insert(operand.text.clone(), Variable::Scalar(String::new()));
+        if call.options.has("-n") {
+            walker.state.references.remove(&operand.text);
+            continue;
+        }
+        walker.bind(&operand.text, Variable::Scalar(String::new()), operand.span);
         if call.options.has("-f") {
             walker.state.functions.remove(&operand.text);
         }
@@ -115,7 +140,8 @@ pub(crate) fn read(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     };
     if let Some(name) = call.options.value("-a") {
         let items = line.split_whitespace().map(ToOwned::to_owned).collect();
-        walker.state.variables.insert(name.to_owned(), Variable::List(items));
+        let name = name.to_owned();
+        walker.assign(&name, Variable::List(items), call.span);
         return Stream::Absent;
     }
     let mut words = line.split_whitespace();
@@ -125,7 +151,7 @@ pub(crate) fn read(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         } else {
             words.next().unwrap_or_default().to_owned()
         };
-        walker.state.variables.insert(name.clone(), Variable::Scalar(value));
+        walker.assign(name, Variable::Scalar(value), call.span);
     }
     Stream::Absent
 }
@@ -137,7 +163,12 @@ pub(crate) fn mapfile(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         Stream::Text(text) => text.lines().take(crate::limits::FIELDS_MAX).map(ToOwned::to_owned).collect(),
         other @ (Stream::Absent | Stream::Remote | Stream::Secret | Stream::Opaque) => vec![other.value()],
     };
-    walker.state.variables.insert(name, Variable::List(items));
+    walker.assign(&name, Variable::List(items), call.span);
+    if let Some(text) = call.options.value("-C") {
+        walker.report.can(Capability::Exec);
+        let text = format!("{} {} {}", mark::as_source(text), mark::NUMBER, mark::OUTPUT);
+        walker.inner(&text, Stream::Opaque, call.span);
+    }
     Stream::Absent
 }
 
@@ -183,6 +214,62 @@ pub(crate) fn hook(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         walker.inner(&text, Stream::Absent, call.span);
     }
     Stream::Opaque
+}
+
+/// `compgen`, `complete`: words and programs that complete what is typed.
+pub(crate) fn complete(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    for opt in &call.options.given {
+        let text = mark::as_source(opt.value.as_deref().unwrap_or_default());
+        match opt.name.as_str() {
+            "-W" => walker.prompted(&text, opt.span),
+            "-C" => {
+                walker.report.can(Capability::Exec);
+                walker.inner(&text, Stream::Opaque, opt.span);
+            }
+            "-F" => {
+                walker.report.can(Capability::Exec);
+                if !walker.state.functions.contains_key(&text) {
+                    walker.report.unknown("DYNAMIC_COMMAND", format!("what `{text}` does is not known"), opt.span);
+                }
+                walker.run(vec![Arg::new(text, opt.span)], Stream::Opaque, opt.span);
+            }
+            _ => {}
+        }
+    }
+    Stream::Opaque
+}
+
+/// `hash -p program name`: from now on the name means that program.
+pub(crate) fn hash(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    if let Some(program) = call.options.value("-p") {
+        walker.report.can(Capability::Exec);
+        let program = crate::run::quoted(program);
+        for operand in &call.options.operands {
+            walker.state.aliases.insert(operand.text.clone(), program.clone());
+        }
+    }
+    Stream::Opaque
+}
+
+/// `test -v name`: the subscript of the name is evaluated.
+pub(crate) fn test(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    for pair in call.args.windows(2) {
+        if let [option, name] = pair
+            && (matches!(option.text.as_str(), "-v" | "-R") || !mark::is_literal(&option.text))
+            && name.text.contains(['[', mark::BRACKET])
+        {
+            walker.evaluated(&name.text, name.span);
+        }
+    }
+    Stream::Absent
+}
+
+/// `let`, and built-ins that are given names: each word is evaluated.
+pub(crate) fn evaluated(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    for arg in call.args {
+        walker.evaluated(&arg.text, arg.span);
+    }
+    Stream::Absent
 }
 
 /// `history -c` forgets what was typed.

@@ -83,6 +83,13 @@ fn written(walker: &mut Walker<'_>, text: &str, span: Span) {
     for line in text.lines() {
         let line = line.trim();
         let mut words = line.split_whitespace();
+        if line.starts_with(['.', '\\'])
+            && let Some((_, command)) = line.split_once('|')
+        {
+            let quote = line.split('|').next().and_then(|before| before.chars().next_back());
+            let end = quote.filter(|quote| matches!(quote, '\'' | '"')).and_then(|quote| command.rfind(quote));
+            crate::act::handed::run(walker, command.get(..end.unwrap_or(command.len())).unwrap_or_default(), span);
+        }
         let saves = words.next().is_some_and(|first| SAVING.contains(&first));
         let file = if saves { words.last().map(bare) } else { None };
         match file {
@@ -112,6 +119,11 @@ fn written(walker: &mut Walker<'_>, text: &str, span: Span) {
     }
 }
 
+/// `.shell` and `.system`, which a client also knows by their first letters.
+fn is_shell(verb: &str) -> bool {
+    verb.len() > 2 && [".shell", ".system"].iter().any(|command| command.starts_with(verb))
+}
+
 /// Classifies each statement of a text by its first words.
 fn judge(walker: &mut Walker<'_>, text: &str, span: Span) {
     for statement in text.split(';') {
@@ -119,7 +131,7 @@ fn judge(walker: &mut Walker<'_>, text: &str, span: Span) {
         if let Some(command) = line
             .strip_prefix("\\!")
             .or_else(|| line.strip_prefix(".shell "))
-            .or_else(|| line.strip_prefix(".system "))
+            .or_else(|| line.split_once(char::is_whitespace).filter(|(verb, _)| is_shell(verb)).map(|(_, rest)| rest))
             .or_else(|| line.strip_prefix("system "))
         {
             walker.report.can(Capability::Exec);

@@ -1,6 +1,6 @@
 //! Git: global options that run programs, then the subcommand.
 
-use crate::act::git_tree;
+use crate::act::{git_tree, handed};
 use crate::answer::{Capability, Class, Span};
 use crate::call::{Call, Options};
 use crate::mark;
@@ -84,7 +84,17 @@ fn exec(walker: &mut Walker<'_>, what: &str, span: Span) {
 
 /// A setting given on the command line or stored.
 fn setting(walker: &mut Walker<'_>, key: &str, value: &str, span: Span) {
+    if let Some(command) = value.strip_prefix("ext::").or_else(|| key.split_once("ext::").map(|(_, command)| command)) {
+        exec(walker, "runs a command as its transport", span);
+        walker.inner(command, Stream::Opaque, span);
+    }
+    if key.starts_with("protocol.") {
+        exec(walker, "lets a transport run commands", span);
+        walker.report.unknown("DYNAMIC_CODE", format!("`{key}` lets addresses run commands"), span);
+    }
     let runs = RUNS.contains(&key)
+        || key.ends_with(".uploadpack")
+        || key.ends_with(".receivepack")
         || key.starts_with("pager.")
         || key.starts_with("difftool.")
         || key.starts_with("mergetool.")
@@ -158,6 +168,7 @@ fn subcommand(walker: &mut Walker<'_>, entry: &Subcommand, name: &str, args: &[A
         }
     }
     special(walker, name, &options, args, call);
+    handed(walker, name, &options, args);
     if softened {
         walker.report.cap_class(before, Class::Write);
     }
@@ -185,6 +196,35 @@ fn outputs(walker: &mut Walker<'_>, name: &str, value: &str, span: Span) {
         }
         "--ext-diff" | "--textconv" | "--open-files-in-pager" => {
             exec(walker, "runs a program from its configuration", span)
+        }
+        _ => {}
+    }
+}
+
+/// Commands and files that subcommands are handed.
+fn handed(walker: &mut Walker<'_>, name: &str, options: &Options, args: &[Arg]) {
+    let mut texts = handed::values(args, &["--upload-pack", "--receive-pack"]);
+    if name == "clone" {
+        texts.extend(handed::values(args, &["-u"]));
+    }
+    let transports =
+        options.operands.iter().filter_map(|operand| Some(Arg::new(operand.text.strip_prefix("ext::")?, operand.span)));
+    texts.extend(transports);
+    for text in texts {
+        exec(walker, &format!("runs `{}`", mark::shown(&text.text)), text.span);
+        walker.inner(&text.text, Stream::Opaque, text.span);
+    }
+    match name {
+        "interpret-trailers" if options.has("--in-place") => {
+            for operand in &options.operands {
+                walker.write_file(&operand.text, How::Modify, operand.span);
+            }
+        }
+        "diagnose" | "bugreport" => {
+            walker.report.raise(Class::Write, "WRITES", format!("`git {name}` writes a report"), Span::default());
+            for folder in handed::values(args, &["-o", "--output-directory"]) {
+                walker.write_file(&folder.text, How::Create, folder.span);
+            }
         }
         _ => {}
     }

@@ -202,6 +202,9 @@ fn script_or_input(walker: &mut Walker<'_>, language: Language, options: &Option
             Stream::Text(text) => {
                 let text = text.clone();
                 walker.code(language, &text, call.span);
+                if matches!(call.name, "tclsh" | "expect" | "wish") {
+                    crate::act::handed::tcl(walker, &text, call.span);
+                }
             }
             Stream::Remote => walker.remote_code(format!("`{}` runs what another machine sends", call.name), call.span),
             Stream::Opaque | Stream::Secret => walker.report.unknown(
@@ -220,6 +223,19 @@ fn module(walker: &mut Walker<'_>, call: &Call<'_>, at: usize) -> Stream {
     let name = rest.first().map(|arg| arg.text.as_str()).unwrap_or_default();
     if matches!(name, "http.server" | "SimpleHTTPServer" | "smtpd" | "ensurepip" | "venv") {
         walker.report.can(Capability::Network);
+    }
+    if name == "timeit" {
+        for text in rest.iter().skip(1).filter(|arg| !arg.text.starts_with('-')) {
+            walker.code(Language::Python, &text.text, text.span);
+        }
+    }
+    if matches!(name, "code" | "asyncio" | "pdb" | "idlelib") && !matches!(call.stdin, Stream::Absent) {
+        match &call.stdin {
+            Stream::Text(text) => walker.code(Language::Python, text, call.span),
+            Stream::Absent | Stream::Remote | Stream::Secret | Stream::Opaque => {
+                walker.report.unknown("DYNAMIC_CODE", format!("`{name}` runs text that cannot be known"), call.span)
+            }
+        }
     }
     let is_known = crate::rules::lookup(name).is_some();
     if is_known

@@ -144,6 +144,7 @@ pub(crate) const WRAPS: &[Wrap] = &[
     wrap("ld-linux-x86-64.so", "--library-path --preload", 0),
     wrap("tsp", "-L -N", 0),
     wrap("nq", "", 0),
+    wrap("logsave", "", 1),
     wrap("gdb", "-p -x -ex -c", 99),
 ];
 
@@ -156,6 +157,9 @@ pub(crate) fn unwrap(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if let Some(text) = options.value(wrap.shell).filter(|_| !wrap.shell.is_empty()) {
         let text = text.to_owned();
         return walker.inner(&text, call.stdin.clone(), call.span);
+    }
+    if let ("logsave", Some(file)) = (call.name, options.operands.first()) {
+        walker.write_file(&file.text, crate::touch::How::Overwrite, file.span);
     }
     let skip = if options.before_dashes.is_some() && wrap.skip == 99 { 0 } else { wrap.skip };
     let command: Vec<Arg> = options.operands.get(skip..).unwrap_or_default().to_vec();
@@ -242,7 +246,7 @@ pub(crate) fn env(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     while let Some((first, tail)) = rest.split_first() {
         if first.text == "-" || first.text == "--" {
             rest = tail;
-        } else if is_assignment(&first.text) {
+        } else if first.text.contains('=') && !first.text.starts_with('=') {
             if let Some((name, value)) = first.text.split_once('=') {
                 set.push((name.to_owned(), Variable::Scalar(value.to_owned())));
                 walker.notable_variable(name, &Variable::Scalar(value.to_owned()), first.span);
@@ -371,6 +375,12 @@ pub(crate) fn runner(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if matches!(call.name, "npm" | "pnpm" | "yarn" | "bun")
         && call.args.get(at).is_some_and(|verb| matches!(verb.text.as_str(), "exec" | "x" | "dlx"))
     {
+        let behind = call.args.get(at + 1..).unwrap_or_default();
+        let mut texts = crate::act::handed::values(behind, &["-c"]);
+        texts.extend(crate::act::handed::values(call.args, &["--call"]));
+        for text in texts {
+            crate::act::handed::run(walker, &text.text, text.span);
+        }
         return packaged(walker, call, &rest);
     }
     let known = rest

@@ -8,8 +8,19 @@ use crate::answer::Capability::{Exec, Persistence};
 pub const PROGRAMS: &[Program] = &[
     read("cd chdir pushd", "changes the working directory").act(builtin::cd),
     read("popd", "returns to an earlier directory").act(builtin::popd),
-    read("dirs jobs times caller help compgen getopts wait suspend logout fg bg disown hash ulimit umask compopt print whence where rehash logname", "looks at or steers the shell"),
-    read(": true false break continue return exit test [ [[ ]] let shopt setopt unsetopt emulate zmodload autoload done fi esac", "steers the shell").act(builtin::quiet),
+    read(
+        "dirs jobs times caller help suspend logout fg bg disown ulimit umask compopt print whence where rehash logname",
+        "looks at or steers the shell",
+    ),
+    read(
+        ": true false break continue return exit [[ ]] shopt setopt unsetopt emulate zmodload autoload done fi esac",
+        "steers the shell",
+    )
+    .act(builtin::quiet),
+    read("test [", "compares").act(builtin::test),
+    read("let getopts wait", "evaluates numbers and names").act(builtin::evaluated),
+    read("compgen complete", "completes words").act(builtin::complete).valued("-C -F -W -A -G -P -S -X -o"),
+    read("hash", "remembers where programs lie").act(builtin::hash).valued("-p"),
     read("echo", "prints its words").act(filter::echo),
     read("printf", "prints a format").act(filter::printf).valued(""),
     read("pwd", "prints the working directory").act(filter::pwd),
@@ -19,13 +30,14 @@ pub const PROGRAMS: &[Program] = &[
     read("set", "sets positional parameters and options").act(builtin::set),
     read("shift", "drops positional parameters").act(builtin::shift),
     read("unset", "forgets variables").act(builtin::unset),
-    read("export declare typeset local readonly integer float setenv unsetenv", "declares variables").act(builtin::declare),
+    read("export declare typeset local readonly integer float setenv unsetenv", "declares variables")
+        .act(builtin::declare),
     read("alias abbr", "defines an alias").act(builtin::alias),
     read("unalias", "forgets an alias").act(builtin::unalias),
     read("eval", "runs its words as shell text").act(builtin::eval).can(&[Exec]),
     read("source .", "runs a file in this shell").act(builtin::source).can(&[Exec]),
     read("trap", "runs a text on a signal").act(builtin::trap),
-    read("bind complete enable", "hooks into the shell").act(builtin::hook).valued("-x -C -f -F -W -A -G -P -S -X -o"),
+    read("bind enable", "hooks into the shell").act(builtin::hook).valued("-x -f"),
     read("history fc", "shows or changes the history").act(builtin::history).valued("-d -e"),
     read("command", "runs a program without functions").act(wrapper::command),
     read("builtin exec nocorrect noglob then do", "runs a program").act(wrapper::unwrap),

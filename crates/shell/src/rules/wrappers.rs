@@ -7,7 +7,8 @@ use crate::answer::Capability::{Credentials, Exec, Network, Persistence};
 /// Programs of this family.
 pub const PROGRAMS: &[Program] = &[
     read("env genv", "runs a program in another environment").act(wrapper::env),
-    read("nice ionice chrt taskset numactl cpulimit prlimit nohup setsid timeout gtimeout stdbuf unbuffer time gtime strace ltrace perf valgrind catchsegv rlwrap setarch linux32 linux64 i386 x86_64 arch caffeinate xvfb-run dbus-run-session dbus-launch fakeroot proot firejail bwrap fakechroot systemd-inhibit systemd-cat torsocks torify proxychains proxychains4 tsocks chronic ts mispipe ifne pee softlimit chpst setuidgid envdir tini dumb-init watchexec hyperfine busybox toybox flock script watch viddy ld.so ld-linux-x86-64.so tsp nq gdb entr nodemon direnv dotenv dotenvx", "runs a program").act(wrapper::unwrap),
+    read("nice ionice chrt taskset numactl cpulimit prlimit nohup setsid timeout gtimeout stdbuf unbuffer time gtime strace ltrace perf valgrind catchsegv rlwrap setarch linux32 linux64 i386 x86_64 arch caffeinate xvfb-run dbus-run-session dbus-launch fakeroot proot firejail bwrap fakechroot systemd-inhibit systemd-cat torsocks torify proxychains proxychains4 tsocks chronic ts mispipe ifne pee softlimit chpst setuidgid envdir tini dumb-init watchexec hyperfine busybox toybox flock script watch viddy ld.so ld-linux-x86-64.so tsp nq logsave entr nodemon direnv dotenv dotenvx", "runs a program").act(wrapper::unwrap),
+    read("gdb", "runs a program step by step").act(crate::act::handed::debugger),
     read("systemd-run", "runs a program as a unit").act(wrapper::unwrap).can(&[Persistence, Exec]),
     read("sshpass", "runs ssh with a password").act(wrapper::unwrap).can(&[Credentials, Network]),
     read("aws-vault chamber teller infisical", "runs a program with secrets").act(wrapper::unwrap).can(&[Credentials, Exec]),

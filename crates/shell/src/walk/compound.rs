@@ -70,7 +70,12 @@ impl Walker<'_> {
             Command::Compound(compound, redirects) => self.redirected(compound, redirects.as_ref(), stdin),
             Command::Function(function) => {
                 let name = function.fname.value.clone();
-                self.state.functions.insert(name, Rc::new(function.body.clone()));
+                let body = Rc::new(function.body.clone());
+                self.state.functions.insert(name.clone(), Rc::clone(&body));
+                if name.starts_with("command_not_found_handle") {
+                    // The shell calls it by itself, for whatever name it does not know.
+                    self.call(&name, &body, vec![mark::OUTPUT.to_string()], Stream::Absent, Span::default());
+                }
                 Stream::Absent
             }
             Command::ExtendedTest(test, redirects) => {
@@ -147,7 +152,7 @@ impl Walker<'_> {
         }
         let mut out = Stream::Absent;
         for value in values {
-            self.state.variables.insert(clause.variable_name.clone(), Variable::Scalar(value));
+            self.assign(&clause.variable_name, Variable::Scalar(value), Span::default());
             out = out.then(self.list(&clause.body.list, stdin.clone()));
         }
         out
@@ -257,6 +262,10 @@ impl Walker<'_> {
                 (kept, None) => kept,
             };
         }
+        own.integers.extend(other.integers.iter().cloned());
+        for (name, target) in &other.references {
+            own.references.entry(name.clone()).or_insert_with(|| target.clone());
+        }
         for (name, body) in &other.functions {
             own.functions.entry(name.clone()).or_insert_with(|| Rc::clone(body));
         }
@@ -287,12 +296,20 @@ impl Walker<'_> {
                 self.extended_test(b, depth + 1);
             }
             ExtendedTestExpr::Not(a) | ExtendedTestExpr::Parenthesized(a) => self.extended_test(a, depth + 1),
-            ExtendedTestExpr::UnaryTest(_, word) => {
-                self.word_joined(word);
+            ExtendedTestExpr::UnaryTest(test, word) => {
+                let text = self.word_joined(word);
+                if matches!(test.to_string().as_str(), "-v" | "-R") {
+                    self.evaluated(&text, Span::default());
+                }
             }
-            ExtendedTestExpr::BinaryTest(_, left, right) => {
-                self.word_joined(left);
-                self.word_joined(right);
+            ExtendedTestExpr::BinaryTest(test, left, right) => {
+                let numbers = matches!(test.to_string().as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge");
+                for word in [left, right] {
+                    let text = self.word_joined(word);
+                    if numbers {
+                        self.evaluated(&text, Span::default());
+                    }
+                }
             }
         }
     }

@@ -16,6 +16,8 @@ use crate::quote;
 pub(crate) struct Fields {
     /// Characters besides white space that split unquoted values.
     separators: String,
+    /// Whether `@(…)` and its relatives are patterns here.
+    extended: bool,
     done: Vec<(String, bool)>,
     current: String,
     /// Whether `current` exists even if empty, as after `""`.
@@ -69,8 +71,24 @@ impl Fields {
     }
 }
 
+/// Whether a group of patterns begins here: `@(`, `+(`, `!(`, `?(`, `*(`.
+fn opens_group(bytes: &[u8], i: usize) -> bool {
+    matches!(bytes.get(i), Some(b'@' | b'+' | b'!' | b'?' | b'*')) && bytes.get(i + 1) == Some(&b'(')
+}
+
+/// A wildcard for a group of patterns; one that can begin with a point says so.
+fn any_of(body: &str) -> String {
+    if body.contains('.') { format!("{}!:]{}", mark::BRACKET, mark::STAR) } else { mark::STAR.to_string() }
+}
+
 /// Wildcards that come out of an unquoted expansion act as wildcards.
 fn activated(text: &str) -> String {
+    let bytes = text.as_bytes();
+    if let Some(at) = (0..bytes.len()).find(|at| opens_group(bytes, *at)) {
+        let (before, rest) = (text.get(..at).unwrap_or_default(), text.get(at + 2..).unwrap_or_default());
+        let (body, after) = rest.rsplit_once(')').unwrap_or((rest, ""));
+        return format!("{}{}{}", activated(before), any_of(body), after);
+    }
     if !text.contains(['*', '?', '[']) {
         return text.to_owned();
     }
@@ -94,7 +112,7 @@ impl Walker<'_> {
     /// A word in a place that does not split: assignments, here-strings, redirections.
     pub(crate) fn word_joined(&mut self, word: &ast::Word) -> String {
         let span = self.span_of(word.loc.as_ref());
-        let mut fields = Fields::default();
+        let mut fields = Fields { extended: true, ..Fields::default() };
         self.scan(&word.value, span, &mut fields, true);
         fields.end();
         fields.done.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join(" ")
@@ -131,7 +149,7 @@ impl Walker<'_> {
             Some(super::Variable::List(_)) | None => String::new(),
         };
         for text in brace::expand(raw) {
-            let mut fields = Fields { separators: separators.clone(), ..Fields::default() };
+            let mut fields = Fields { separators: separators.clone(), extended: true, ..Fields::default() };
             self.scan(&text, span, &mut fields, false);
             fields.end();
             args.extend(fields.done.into_iter().map(|(text, loose)| Arg { text, span, loose }));
@@ -155,7 +173,8 @@ impl Walker<'_> {
         let mut i = self.tilde(raw, fields);
         let mut literal = i;
         while let Some(&byte) = bytes.get(i) {
-            let special = matches!(byte, b'\'' | b'"' | b'\\' | b'$' | b'`' | b'*' | b'?' | b'[');
+            let group = fields.extended && opens_group(bytes, i);
+            let special = group || matches!(byte, b'\'' | b'"' | b'\\' | b'$' | b'`' | b'*' | b'?' | b'[');
             if !special {
                 i += 1;
                 continue;
@@ -164,6 +183,7 @@ impl Walker<'_> {
                 fields.push(raw.get(literal..i).unwrap_or_default());
             }
             i = match byte {
+                _ if group => self.group(raw, i, span, fields),
                 b'\\' => {
                     let next = raw.get(i + 1..).and_then(|rest| rest.chars().next());
                     if let Some(c) = next.filter(|c| *c != '\n') {
@@ -197,6 +217,18 @@ impl Walker<'_> {
         if literal < bytes.len() {
             fields.push(raw.get(literal..).unwrap_or_default());
         }
+    }
+
+    /// `@(a|b)`: a pattern that can mean any name; what runs inside of it runs.
+    fn group(&mut self, raw: &str, i: usize, span: Span, fields: &mut Fields) -> usize {
+        let end = quote::end_of_command(raw, i + 2).unwrap_or(raw.len());
+        let body = raw.get(i + 2..end).unwrap_or_default().to_owned();
+        if body.contains(['$', '`']) && self.deeper() {
+            self.scan(&body, span, &mut Fields::default(), true);
+            self.shallower();
+        }
+        fields.push(&any_of(&body));
+        end + 1
     }
 
     fn wild(&self, mark: char, i: usize, fields: &mut Fields, _joined: bool) -> usize {

@@ -125,6 +125,16 @@ impl Walker<'_> {
                 (None, _) => Value::Unset,
             };
         }
+        if self.state.references.contains_key(name) {
+            let target = self.referred(name);
+            if !mark::is_literal(&target) || target.contains('[') || target.is_empty() {
+                self.evaluated(&target, span);
+                return Value::One(mark::OUTPUT.to_string());
+            }
+            if target != name {
+                return self.value_of(&target, span);
+            }
+        }
         match self.state.variables.get(name) {
             Some(Variable::Scalar(text)) => Value::One(text.clone()),
             Some(Variable::List(items)) => Value::One(items.first().cloned().unwrap_or_default()),
@@ -156,7 +166,10 @@ impl Walker<'_> {
     /// The body of `${…}`.
     fn braced(&mut self, body: &str, span: Span) -> Value {
         if let Some(name) = body.strip_prefix('#').filter(|rest| !rest.is_empty()) {
-            let value = self.value_of(name.split('[').next().unwrap_or(name), span).joined();
+            let (name, subscript) = name.split_once('[').unwrap_or((name, ""));
+            let subscript = subscript.to_owned();
+            let value = self.value_of(name, span).joined();
+            self.arithmetic(&subscript, span);
             return Value::One(if mark::is_literal(&value) {
                 value.chars().count().to_string()
             } else {
@@ -177,12 +190,18 @@ impl Walker<'_> {
         let mut rest = body.get(name.len()..).unwrap_or_default();
         let mut value = self.value_of(&name, span);
         if let Some(index_body) = rest.strip_prefix('[') {
-            let end = index_body.find(']').unwrap_or(index_body.len());
+            let end = super::evaluate::end_of_subscript(index_body);
             let index = index_body.get(..end).unwrap_or_default().to_owned();
             rest = index_body.get(end + 1..).unwrap_or_default();
             value = self.element(&name, &index, span);
         }
         if indirect {
+            if let Value::One(target) = &value {
+                let target = target.clone();
+                if target.contains('[') {
+                    self.evaluated(&target, span);
+                }
+            }
             value = match value {
                 Value::One(target) if mark::is_literal(&target) && !target.is_empty() => self.value_of(&target, span),
                 Value::Unset | Value::One(_) | Value::Many(_) => Value::Unset,
@@ -192,6 +211,9 @@ impl Walker<'_> {
     }
 
     fn element(&mut self, name: &str, index: &str, span: Span) -> Value {
+        if !matches!(index, "@" | "*") {
+            self.arithmetic(index, span);
+        }
         match self.state.variables.get(name) {
             Some(Variable::List(items)) => match index {
                 "@" | "*" => Value::Many(items.clone()),
@@ -204,10 +226,7 @@ impl Walker<'_> {
                         };
                         Value::One(at.and_then(|at| items.get(at)).cloned().unwrap_or_default())
                     }
-                    Err(_) => {
-                        let _ = self.arithmetic(index, span);
-                        Value::One(mark::OUTPUT.to_string())
-                    }
+                    Err(_) => Value::One(mark::OUTPUT.to_string()),
                 },
             },
             Some(Variable::Scalar(text)) => Value::One(text.clone()),
@@ -230,12 +249,15 @@ impl Walker<'_> {
                 Value::Unset => {
                     let text = self.operand(operand, span);
                     if first == Some('=') {
-                        self.state.variables.insert(name.to_owned(), Variable::Scalar(text.clone()));
+                        self.assign(name, Variable::Scalar(text.clone()), span);
                     }
                     Value::One(text)
                 }
                 Value::One(text) if colon && text.is_empty() => Value::One(self.operand(operand, span)),
-                other @ (Value::One(_) | Value::Many(_)) => other,
+                other @ (Value::One(_) | Value::Many(_)) => {
+                    self.perhaps(&other, colon, operand, span);
+                    other
+                }
             },
             Some('+') => match value {
                 Value::One(text) if colon && text.is_empty() => Value::One(text),
@@ -243,15 +265,47 @@ impl Walker<'_> {
             },
             Some('?') => match value {
                 // The shell stops here when the variable is empty, so past this point it is not.
-                Value::Unset => Value::One(mark::NUMBER.to_string()),
-                other @ (Value::One(_) | Value::Many(_)) => other,
+                Value::Unset => {
+                    self.operand(operand, span);
+                    Value::One(mark::NUMBER.to_string())
+                }
+                other @ (Value::One(_) | Value::Many(_)) => {
+                    self.perhaps(&other, colon, operand, span);
+                    other
+                }
             },
-            Some(':') => substring(value, operand),
+            Some(':') => {
+                self.arithmetic(operand, span);
+                substring(value, operand)
+            }
+            Some('@') if operand == "P" => {
+                match value {
+                    Value::Unset => self.prompted(&mark::UNSET.to_string(), span),
+                    Value::One(text) => self.prompted(&text, span),
+                    Value::Many(items) => items.iter().for_each(|item| self.prompted(item, span)),
+                }
+                Value::One(mark::OUTPUT.to_string())
+            }
             Some('#' | '%' | '/' | '^' | ',' | '@') => {
                 let pattern = self.pattern(operand, span);
                 map(value, |text| transformed(text, first.unwrap_or('#'), &pattern))
             }
-            Some(_) => Value::One(mark::OUTPUT.to_string()),
+            Some(_) => {
+                self.operand(operand, span);
+                Value::One(mark::OUTPUT.to_string())
+            }
+        }
+    }
+
+    /// The operand that stands in for a value that may turn out empty.
+    fn perhaps(&mut self, value: &Value, colon: bool, operand: &str, span: Span) {
+        let may_be_empty = match value {
+            Value::Unset => true,
+            Value::One(text) => colon && (text.is_empty() || mark::has_hole(text)),
+            Value::Many(items) => items.iter().all(|text| text.is_empty() || mark::has_hole(text)),
+        };
+        if may_be_empty {
+            self.operand(operand, span);
         }
     }
 
@@ -278,8 +332,13 @@ impl Walker<'_> {
     /// Walks substitutions inside an arithmetic expression and evaluates what is literal.
     pub(crate) fn arithmetic(&mut self, body: &str, span: Span) -> String {
         let text = if body.contains(['$', '`', '"', '\'', '\\']) { self.operand(body, span) } else { body.to_owned() };
-        crate::arithmetic::evaluate(&mark::as_source(&text))
-            .map_or_else(|| mark::NUMBER.to_string(), |value| value.to_string())
+        match crate::arithmetic::evaluate(&mark::as_source(&text)) {
+            Some(value) => value.to_string(),
+            None => {
+                self.evaluated(&text, span);
+                mark::NUMBER.to_string()
+            }
+        }
     }
 }
 

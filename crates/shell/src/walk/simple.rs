@@ -32,7 +32,7 @@ impl Walker<'_> {
                 CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => {
                     let entry = self.assigned(assignment);
                     if bare {
-                        self.state.variables.insert(entry.0.clone(), entry.1.clone());
+                        self.bind(&entry.0, entry.1.clone(), Span::default());
                     }
                     assignments.push(entry);
                 }
@@ -52,9 +52,10 @@ impl Walker<'_> {
                 CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
                     if declaring {
                         let (name, value) = self.assigned(assignment);
-                        self.notable_variable(&name, &value, self.span_of(word.loc.as_ref()));
+                        let span = self.span_of(word.loc.as_ref());
+                        self.notable_variable(&name, &value, span);
                         self.named_variable(&words, &value);
-                        self.state.variables.insert(name, value);
+                        self.declared(&words, &name, value, span);
                     } else {
                         words.extend(self.word(word));
                     }
@@ -189,7 +190,10 @@ impl Walker<'_> {
                     Some(Variable::List(before)) if assignment.append => before.clone(),
                     Some(_) | None => Vec::new(),
                 };
-                for (_, word) in entries {
+                for (index, word) in entries {
+                    if let Some(index) = index {
+                        self.arithmetic(&index.value, Span::default());
+                    }
                     items.extend(self.word(word).into_iter().map(|arg| arg.text));
                 }
                 items.truncate(FIELDS_MAX);
@@ -205,6 +209,7 @@ impl Walker<'_> {
             Variable::Scalar(text) => text.clone(),
             Variable::List(items) => items.join(" "),
         };
+        self.expanded_variable(name, value, span);
         // Git appends what it does to the file that such a variable names, whatever it is told to do.
         if name.starts_with("GIT_TRACE") && text.starts_with('/') {
             self.write_file(&text, How::Append, span);

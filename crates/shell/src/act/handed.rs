@@ -1,0 +1,153 @@
+//! Commands that are handed to programs as text, under an option or inside a value.
+
+use crate::answer::{Capability, Class, Span};
+use crate::call::Call;
+use crate::code::Language;
+use crate::mark;
+use crate::stream::Stream;
+use crate::touch::How;
+use crate::walk::{Arg, Variable, Walker};
+
+/// Values that follow one of the options, attached with `=` or as the next word.
+pub(crate) fn values(args: &[Arg], names: &[&str]) -> Vec<Arg> {
+    let mut found = Vec::new();
+    for (at, arg) in args.iter().enumerate() {
+        if names.contains(&arg.text.as_str()) {
+            found.extend(args.get(at + 1).cloned());
+        } else if let Some((name, value)) = arg.text.split_once('=')
+            && names.contains(&name)
+        {
+            found.push(Arg::new(value, arg.span));
+        }
+    }
+    found
+}
+
+/// Walks a text that a program runs.
+pub(crate) fn run(walker: &mut Walker<'_>, text: &str, span: Span) {
+    walker.report.can(Capability::Exec);
+    walker.inner(text, Stream::Opaque, span);
+}
+
+/// `sg group command`; a search tool has the same name.
+pub(crate) fn group(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let searches = ["run", "scan", "test", "new", "lsp", "completions", "help"];
+    let first = call.args.first().map(|arg| arg.text.as_str()).unwrap_or_default();
+    if let Some(text) = values(call.args, &["-c"]).first() {
+        run(walker, &text.text, text.span);
+    } else if let [_, text] | [_, _, text] = call.options.operands.as_slice()
+        && !searches.contains(&first)
+        && (first == "-" || !first.starts_with('-'))
+    {
+        run(walker, &text.text, text.span);
+    }
+    Stream::Opaque
+}
+
+/// `gdb -ex command`: a debugger has a language of its own, and Python.
+pub(crate) fn debugger(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    const COMMANDS: &[&str] = &[
+        "-ex",
+        "--ex",
+        "-iex",
+        "--iex",
+        "-eval-command",
+        "--eval-command",
+        "-init-eval-command",
+        "--init-eval-command",
+    ];
+    for arg in values(call.args, COMMANDS) {
+        walker.report.can(Capability::Exec);
+        walker.report.raise(Class::Write, "CODE", "a debugger runs commands", arg.span);
+        let text = arg.text.trim_start();
+        let (verb, rest) = text.split_once([' ', '\t']).unwrap_or((text, ""));
+        match verb {
+            "shell" | "pipe" | "|" => run(walker, rest, arg.span),
+            _ if text.starts_with(['!', '|']) => run(walker, text.trim_start_matches(['!', '|']), arg.span),
+            "python" | "py" | "python-interactive" | "pi" => walker.code(Language::Python, rest, arg.span),
+            "set" | "dump" | "append" | "save" | "tee" | "gcore" | "generate-core-file" => {
+                for word in rest.split_whitespace().filter(|word| word.contains(['/', '.'])) {
+                    walker.write_file(word, How::Overwrite, arg.span);
+                }
+            }
+            "bt" | "backtrace" | "run" | "r" | "quit" | "q" | "info" | "thread" | "frame" | "list" | "break" | "b"
+            | "continue" | "c" | "next" | "step" | "where" | "x" | "disassemble" => {}
+            _ => walker.report.unknown(
+                "DYNAMIC_CODE",
+                format!("what `{}` does in a debugger", mark::shown(text)),
+                arg.span,
+            ),
+        }
+    }
+    if !values(call.args, &["-x", "--command", "-command"]).is_empty() {
+        walker.report.can(Capability::Exec);
+        walker.report.raise(Class::Write, "CODE", "a debugger runs a file of commands", call.span);
+    }
+    crate::act::wrapper::unwrap(walker, call)
+}
+
+/// Variables of `make`: recipes run them, and `$(shell …)` runs at once.
+pub(crate) fn make_variables(walker: &mut Walker<'_>, call: &Call<'_>) {
+    for arg in call.args.iter().filter(|arg| !arg.text.starts_with('-')) {
+        if let Some((_, value)) = arg.text.split_once('=') {
+            make_variable(walker, value, arg.span);
+        }
+    }
+    let own = walker.state.variables.clone();
+    let scalars = own.iter().filter_map(|(name, value)| match value {
+        Variable::Scalar(text) => Some((name.as_str(), text.as_str())),
+        Variable::List(_) => None,
+    });
+    for (name, text) in scalars {
+        if matches!(name, "MAKEFLAGS" | "GNUMAKEFLAGS" | "MAKEFILES") {
+            walker.report.unknown("DYNAMIC_CODE", format!("`{name}` changes what is built"), call.span);
+        }
+        // A makefile takes variables of the environment, and prefers them when told to.
+        if call.options.has("-e --environment-overrides") || text.contains("$(") {
+            make_variable(walker, text, call.span);
+        }
+    }
+}
+
+fn make_variable(walker: &mut Walker<'_>, value: &str, span: Span) {
+    let value = mark::as_source(value);
+    for (at, _) in value.match_indices("$(shell ").chain(value.match_indices("${shell ")).take(8) {
+        let rest = value.get(at + 8..).unwrap_or_default();
+        let end = rest.rfind([')', '}']).unwrap_or(rest.len());
+        run(walker, rest.get(..end).unwrap_or_default(), span);
+    }
+    let plain = value.trim_start();
+    if plain.contains(['$', ';', '|', '&', '`', '<', '>', '\n']) {
+        run(walker, plain, span);
+        walker.report.unknown("DYNAMIC_CODE", "a variable of a makefile holds shell text", span);
+    } else if plain.contains(' ') && !plain.starts_with('-') {
+        // Most such values are lists of words: only what is certain to do harm counts.
+        let before = walker.report.class;
+        run(walker, plain, span);
+        if walker.report.class < Class::Destructive {
+            walker.report.class = before;
+        }
+    }
+}
+
+/// Tcl: `exec` runs a program, and its text is not followed further.
+pub(crate) fn tcl(walker: &mut Walker<'_>, text: &str, span: Span) {
+    walker.report.unknown("DYNAMIC_CODE", "what this Tcl code does is not followed", span);
+    for (at, _) in text.match_indices("exec ").take(8) {
+        let line = text.get(at + 5..).unwrap_or_default();
+        run(walker, line.split(['\n', ']', '}']).next().unwrap_or_default(), span);
+    }
+}
+
+/// Perl's `open` with a pipe at one end of the name.
+pub(crate) fn piped_opens(walker: &mut Walker<'_>, text: &str, span: Span) {
+    for (at, _) in text.match_indices("open").take(16) {
+        let call = text.get(at + 4..).unwrap_or_default();
+        let Some(start) = call.find(['"', '\'']) else { continue };
+        let quote = call.get(start..=start).unwrap_or("\"");
+        let name = call.get(start + 1..).and_then(|rest| rest.split(quote).next()).unwrap_or_default().trim();
+        if let Some(command) = name.strip_prefix('|').or_else(|| name.strip_suffix('|')) {
+            run(walker, command.trim_matches('-'), span);
+        }
+    }
+}
