@@ -208,6 +208,16 @@ fn wires(found: &mut Found, guard: &Guard, entries: &[(String, String)]) {
             Some(_) => found.notes.push(format!("`{moment}` runs another binary than this one")),
         }
     }
+    entries_as_written(found, &source);
+}
+
+/// Whether each entry says what this version would write: for which tools it runs, how long the host waits for it.
+fn entries_as_written(found: &mut Found, source: &Source) {
+    let Ok(text) = std::fs::read_to_string(&found.file) else { return };
+    for (moment, words) in wiring::changed(found.host, &text, source) {
+        let words = words.join("`, `");
+        found.problems.push(format!("`{moment}` was changed (`{words}`); the host may not run it as it should"));
+    }
 }
 
 /// Runs a wired command line as a host would.

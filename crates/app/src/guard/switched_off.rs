@@ -2,6 +2,7 @@
 //! tell.
 
 use super::place;
+use super::wrapper::MARK;
 use crate::hooks::Host;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,8 @@ fn files(host: Host) -> &'static [&'static str] {
             ".github/copilot/settings.local.json",
             ".copilot/settings.json",
         ],
-        Host::Cursor | Host::Gemini => &[],
+        Host::Gemini => &[".gemini/settings.json"],
+        Host::Cursor => &[],
     }
 }
 
@@ -37,6 +39,13 @@ fn switches_off(host: Host, text: &str) -> bool {
         return is_off_in_toml(text);
     }
     let Ok(document) = serde_json::from_str::<Value>(text) else { return false };
+    if host == Host::Gemini {
+        let ours = |name: &Value| name.as_str().is_some_and(|name| name == "writkeeper" || name.contains(MARK));
+        let config = document.get("hooksConfig");
+        let named = config.and_then(|config| config.get("disabled")).and_then(Value::as_array);
+        return config.and_then(|config| config.get("enabled")) == Some(&Value::Bool(false))
+            || named.is_some_and(|names| names.iter().any(ours));
+    }
     [Some(&document), document.get("hooks")]
         .into_iter()
         .flatten()
@@ -75,6 +84,9 @@ mod tests {
             check(host, r#"{"env": {"disableAllHooks": true}}"#, false);
             check(host, "{", false);
         }
+        check(Host::Gemini, r#"{"hooksConfig": {"enabled": false}}"#, true);
+        check(Host::Gemini, r#"{"hooksConfig": {"disabled": ["x", "writkeeper"]}}"#, true);
+        check(Host::Gemini, r#"{"hooksConfig": {"enabled": true, "disabled": ["x"]}}"#, false);
         check(Host::Codex, "[features]\nhooks = false # for now\n", true);
         check(Host::Codex, "features.hooks=false\n", true);
         check(Host::Codex, "features = { x = 1, hooks = false }\n", true);

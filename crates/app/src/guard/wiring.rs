@@ -4,6 +4,7 @@ use super::wrapper::{self, MARK};
 use crate::hooks::{Event, Host};
 use anyhow::Context;
 use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The file of a host below a base: a workspace or a home. `None` where a host has none there.
@@ -223,6 +224,64 @@ fn toml(host: Host, old: &str, source: Option<&Source>) -> String {
     text.push_str(FENCE_END);
     text.push('\n');
     text
+}
+
+/// What else than the command line was changed about our entries, by moment: whom they are for, how long the host waits.
+pub fn changed(host: Host, text: &str, source: &Source) -> Vec<(String, Vec<String>)> {
+    if host == Host::Codex {
+        let plain = |text: &str| -> Vec<String> {
+            let lines = text.lines().map(str::trim).skip_while(|line| *line != FENCE_BEGIN);
+            let lines = lines.take_while(|line| *line != FENCE_END).filter(|line| !line.starts_with("command = "));
+            lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
+        };
+        let is_same = plain(text) == plain(&toml(host, text, Some(source)));
+        return if is_same {
+            Vec::new()
+        } else {
+            vec![("hooks".to_owned(), vec!["what stands between the marks".to_owned()])]
+        };
+    }
+    let Ok(document) = serde_json::from_str::<Value>(text) else { return Vec::new() };
+    let mut changed = Vec::new();
+    for (moment, event) in moments(host) {
+        let entries = document.pointer(&format!("/hooks/{moment}")).and_then(Value::as_array);
+        let Some(ours) = entries.and_then(|entries| entries.iter().find(|entry| is_ours(entry))) else { continue };
+        let (expected, found) = (members(&entry(host, moment, *event, source)), members(ours));
+        let names = expected.keys().chain(found.keys()).collect::<BTreeSet<_>>();
+        let differing = names.into_iter().filter(|name| expected.get(*name) != found.get(*name));
+        let words: Vec<String> = differing.filter(|name| !is_command(name)).cloned().collect();
+        if !words.is_empty() {
+            changed.push(((*moment).to_owned(), words));
+        }
+    }
+    changed
+}
+
+/// Members of an entry and of what it holds, by their names.
+fn members(entry: &Value) -> BTreeMap<String, Value> {
+    let mut found = BTreeMap::new();
+    let mut places = vec![entry];
+    while let Some(place) = places.pop() {
+        match place {
+            Value::Array(items) => places.extend(items),
+            Value::Object(members) => {
+                for (name, value) in members {
+                    match value {
+                        Value::Array(_) | Value::Object(_) => places.push(value),
+                        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                            found.insert(name.clone(), value.clone());
+                        }
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    found
+}
+
+fn is_command(name: &str) -> bool {
+    matches!(name, "command" | "bash")
 }
 
 /// The command lines of ours that a configuration holds, by moment.

@@ -94,6 +94,43 @@ fn the_doctor_names_drift() {
 }
 
 #[test]
+fn the_doctor_names_entries_that_no_longer_run_for_every_tool() {
+    let site = Site::guarding(&HOSTS);
+    site.says(&["doctor"], 0);
+    let before = |host: &str| std::fs::read_to_string(site.configuration(host)).unwrap();
+    let mut rows = 0;
+    for (host, at, member, value) in [
+        ("claude-code", "/hooks/PreToolUse/0", "matcher", json!("NoSuchTool")),
+        ("claude-code", "/hooks/PreToolUse/0/hooks/0", "timeout", json!(1)),
+        ("claude-code", "/hooks/PreToolUse/0/hooks/0", "async", json!(true)),
+        ("claude-code", "/hooks/PreToolUse/0/hooks/0", "type", json!("prompt")),
+        ("claude-code", "/hooks/PreToolUse/0/hooks/0", "onFailure", json!("continue")),
+        ("gemini", "/hooks/BeforeTool/0", "matcher", json!("x")),
+        ("gemini", "/hooks/BeforeTool/0/hooks/0", "timeout", json!(1)),
+        ("qwen", "/hooks/PreToolUse/0", "matcher", json!("x")),
+        ("cursor", "/hooks/preToolUse/0", "matcher", json!("x")),
+        ("cursor", "/hooks/preToolUse/0", "failClosed", json!(false)),
+        ("copilot", "/hooks/preToolUse/0", "timeoutSec", json!(0)),
+        ("copilot", "/hooks/preToolUse/0", "matcher", json!("x")),
+    ] {
+        let whole = before(host);
+        let mut document: Value = serde_json::from_str(&whole).unwrap();
+        document.pointer_mut(at).unwrap()[member] = value;
+        std::fs::write(site.configuration(host), document.to_string()).unwrap();
+        let said = site.says(&["doctor"], 1);
+        assert!(said.contains(&format!("was changed (`{member}`)")), "{host} {member}: {said}");
+        std::fs::write(site.configuration(host), whole).unwrap();
+        rows += 1;
+    }
+    let whole = before("codex");
+    std::fs::write(site.configuration("codex"), whole.replacen("timeout = ", "timeout = 1 # ", 1)).unwrap();
+    assert!(site.says(&["doctor"], 1).contains("between the marks"));
+    std::fs::write(site.configuration("codex"), whole).unwrap();
+    site.says(&["doctor"], 0);
+    assert_eq!(rows, 12);
+}
+
+#[test]
 fn the_doctor_names_hooks_that_are_switched_off() {
     let site = Site::guarding(&["claude-code", "codex", "qwen", "copilot"]);
     site.says(&["doctor"], 0);
