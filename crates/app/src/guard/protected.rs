@@ -162,8 +162,10 @@ impl Protected {
                     || plain()
                         .any(|word| own.as_deref() == Some(word.trim_start_matches('-')) || word.contains(PROGRAM))
             }
-            "pkill" | "killall" | "killall5" | "systemctl" | "launchctl" => {
+            "killall5" => true,
+            "pkill" | "killall" | "systemctl" | "launchctl" => {
                 plain().filter(|word| !word.starts_with('-')).any(|word| by_name(word))
+                    || is_everybody_of(program, arguments)
             }
             "fuser" => arguments.iter().any(|word| word.starts_with("-k") || word == "--kill"),
             _ => false,
@@ -189,6 +191,24 @@ impl Protected {
         let Some(own) = identity(path) else { return false };
         self.files.iter().any(|file| identity(file) == Some(own))
     }
+}
+
+/// Whether all processes of somebody are meant: `pkill -u root` names no program.
+fn is_everybody_of(program: &str, arguments: &[String]) -> bool {
+    const WHOSE: [&str; 4] = ["-u", "-U", "--uid", "--euid"];
+    let mut words = arguments.iter().map(String::as_str);
+    let (mut whose, mut named) = (false, false);
+    while let Some(word) = words.next() {
+        if WHOSE.contains(&word) {
+            whose = true;
+            words.next();
+        } else if WHOSE.iter().any(|option| word.starts_with(option)) {
+            whose = true;
+        } else if !word.starts_with('-') {
+            named = true;
+        }
+    }
+    matches!(program, "pkill" | "killall") && whose && !named
 }
 
 /// Whether a pattern finds one of the texts, by itself or with a wildcard's meaning. What cannot be read as a pattern, or
@@ -297,6 +317,10 @@ mod tests {
             "killall -s STOP writkeeper",
             "pkill writ",
             "pkill -f daemon",
+            "pkill -u root",
+            "pkill -9 -U0",
+            "killall --uid root",
+            "killall5 -9",
             "pkill -f w.*r",
             "pkill -x w[a-z]+r",
             "pkill -f (",
@@ -310,6 +334,9 @@ mod tests {
             "kill 4712",
             "kill -1 4712",
             "pkill -f server.js",
+            "pkill -P 4242",
+            "pkill -USR1 node",
+            "pkill -u ann node",
             "pkill -f vite.*5173",
             "pkill -f ^node$",
             "systemctl restart nginx.service",

@@ -212,7 +212,10 @@ impl Session {
 
     /// Written without waiting for the disk: what is lost here is lost only for detectors.
     fn append(&self, line: &Line) {
-        let open = || OpenOptions::new().create(true).append(true).open(&self.path);
+        let open = || {
+            demand_file(&self.path)?;
+            OpenOptions::new().create(true).append(true).open(&self.path)
+        };
         let file = open().or_else(|_| {
             if let Some(folder) = self.path.parent() {
                 std::fs::create_dir_all(folder)?;
@@ -231,8 +234,17 @@ fn step(line: &Line) -> Option<stall::Step> {
     Some(stall::Step { tool, arguments: digest("arguments")?, result: digest("result") })
 }
 
+/// What is no file may never give an answer, and who waits for it leaves the host without one.
+fn demand_file(path: &std::path::Path) -> std::io::Result<()> {
+    match std::fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(std::io::Error::from(std::io::ErrorKind::InvalidInput)),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// The last lines that are whole.
 fn tail(path: &std::path::Path) -> std::io::Result<Vec<Line>> {
+    demand_file(path)?;
     let mut file = std::fs::File::open(path)?;
     let size = file.metadata()?.len();
     let start = size.saturating_sub(LOOKED_AT_BYTES);

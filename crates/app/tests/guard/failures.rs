@@ -203,3 +203,16 @@ fn a_contract_kept_beside_the_store_counts_only_by_its_digest() {
         assert_eq!(site.shell("echo x > src/b.py"), Told::Runs);
     }
 }
+
+#[test]
+fn a_session_file_that_is_no_file_keeps_nobody_waiting() {
+    let site = Site::guarding(&["claude-code"]);
+    assert_eq!(site.shell("echo x > src/b.py"), Told::Runs);
+    let folder = site.guard().join("sessions");
+    let file = std::fs::read_dir(&folder).unwrap().filter_map(Result::ok).next().unwrap().path();
+    std::fs::remove_file(&file).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+    // A hook that waited for it would be blocked at its deadline.
+    assert_eq!(site.shell("echo x > src/b.py"), Told::Runs);
+    assert!(matches!(site.shell("rm -rf /"), Told::Blocked(_)));
+}
