@@ -1,4 +1,4 @@
-//! Reading files with a bound and an error that names the file.
+//! Reading files with a bound and an error that names the file; and whether two names are one file.
 
 use crate::exit::InvalidData;
 use anyhow::Context;
@@ -30,4 +30,21 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// Reads a whole text file.
 pub fn read_text(path: &Path) -> anyhow::Result<String> {
     String::from_utf8(read(path)?).map_err(|_| InvalidData(format!("`{}` is not UTF-8", path.display())).into())
+}
+
+/// Whether two paths lead to one file, by whatever names.
+#[cfg(unix)]
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |path: &Path| {
+        let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+        Some((found.dev(), found.ino()))
+    };
+    identity(one).is_some_and(|one| Some(one) == identity(other))
+}
+
+/// Whether two paths lead to one file, by whatever names.
+#[cfg(not(unix))]
+pub fn is_same(_one: &Path, _other: &Path) -> bool {
+    false
 }

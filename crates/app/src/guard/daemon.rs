@@ -8,7 +8,6 @@ pub mod frame;
 pub mod peer;
 pub mod server;
 pub mod start;
-mod turns;
 
 use super::place::Guard;
 use std::fs::{DirBuilder, File, Permissions, TryLockError};

@@ -46,10 +46,15 @@ fn note_absent(location: &str, folder: &Path, runtime: &Runtime) -> anyhow::Resu
 
 /// The log that a ledger says signs for it.
 fn signer_of(runtime: &Runtime) -> Result<Option<Keyring>, StoreFault> {
-    Ok(match runtime.read(Entity::Tenant)? {
-        Some(Row::Tenant(row)) => row.log.and_then(|log| Keyring::parse(&log).ok()),
-        Some(_) | None => None,
-    })
+    log_in(runtime.read(Entity::Tenant)?)
+}
+
+/// The log that the row of a tenant names.
+pub fn log_in(row: Option<Row>) -> Result<Option<Keyring>, StoreFault> {
+    let Some(Row::Tenant(row)) = row else { return Ok(None) };
+    let Some(log) = row.log else { return Ok(None) };
+    let ring = Keyring::parse(&log);
+    ring.map(Some).map_err(|problem| StoreFault::Corrupt(format!("the keys it names cannot be read: {problem}")))
 }
 
 /// The same by one folder; whether it is this store's although the store does not say so.

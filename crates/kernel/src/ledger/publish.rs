@@ -56,6 +56,24 @@ pub enum SignRefusal {
     Note(NoteProblem),
 }
 
+impl SignRefusal {
+    /// Whether the tree is another one than was published: a store with it would do again what it forgot.
+    pub fn is_another_history(&self) -> bool {
+        match self {
+            SignRefusal::Below { .. }
+            | SignRefusal::Beside { .. }
+            | SignRefusal::NotContinued(_)
+            | SignRefusal::NotDeclared(_) => true,
+            SignRefusal::OtherLog { .. }
+            | SignRefusal::Note(_)
+            | SignRefusal::Extensions
+            | SignRefusal::InvalidKey { .. }
+            | SignRefusal::MissingKey { .. }
+            | SignRefusal::OtherSigner { .. } => false,
+        }
+    }
+}
+
 impl fmt::Display for SignRefusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

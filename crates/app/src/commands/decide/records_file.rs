@@ -2,9 +2,10 @@
 
 use crate::cli::DecideArgs;
 use crate::exit::UsageError;
+use crate::files;
 use anyhow::Context as _;
 use kernel::json::{Bounds, Json};
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ pub fn open(path: &Path, args: &DecideArgs) -> anyhow::Result<BufWriter<File>> {
     let opened = OpenOptions::new().create(true).truncate(false).write(true).open(path);
     let file = opened.with_context(cannot)?;
     let found = file.metadata().with_context(cannot)?;
-    if let Some(used) = in_use(args).into_iter().find(|used| is_same(used, &found)) {
+    if let Some(used) = in_use(args).into_iter().find(|used| files::is_same(used, path)) {
         let problem = format!("--records `{}` is `{}`, which this run reads or keeps", path.display(), used.display());
         return Err(UsageError(format!("{problem}; name another file")).into());
     }
@@ -46,20 +47,6 @@ fn in_use(args: &DecideArgs) -> Vec<PathBuf> {
         used.extend(BESIDE.iter().map(|ending| PathBuf::from(format!("{path}{ending}"))));
     }
     used
-}
-
-/// Whether a path leads to the very file, by whatever name.
-#[cfg(unix)]
-fn is_same(path: &Path, found: &Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let same = |other: Metadata| other.is_file() && (other.dev(), other.ino()) == (found.dev(), found.ino());
-    std::fs::metadata(path).is_ok_and(same)
-}
-
-/// Whether a path leads to the very file, by whatever name.
-#[cfg(not(unix))]
-fn is_same(_path: &Path, _found: &Metadata) -> bool {
-    false
 }
 
 /// Records are JSON lines, each with a kind and the version of its form.

@@ -3,6 +3,7 @@
 use super::Site;
 use crate::commands::verify::is_handed_out;
 use crate::exit::UsageError;
+use crate::files;
 use std::path::{Path, PathBuf};
 
 /// What belongs to a store and is named like it.
@@ -29,7 +30,7 @@ pub fn demand_apart(site: &Site, out: &Path) -> anyhow::Result<()> {
     let rest = out_real.parent().filter(|folder| Some(*folder) == store.parent());
     let rest = rest.and_then(|_| named(&out_real).strip_prefix(&named(&store)).map(str::to_owned));
     let is_of_store = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-') || rest == KEYS);
-    let is_same_file = is_same(out, Path::new(location));
+    let is_same_file = files::is_same(out, Path::new(location));
     let is_among_keys = [real(&site.folder), PathBuf::from(format!("{}{KEYS}", store.display()))]
         .iter()
         .any(|keys| out_real.starts_with(keys));
@@ -49,18 +50,4 @@ fn real(path: &Path) -> PathBuf {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = if folder == path { folder.to_path_buf() } else { real(folder) };
     path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name))
-}
-
-/// Whether both lead to one file, by whatever names.
-#[cfg(unix)]
-fn is_same(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
-    identity(one).is_some_and(|one| Some(one) == identity(other))
-}
-
-/// Whether both lead to one file, by whatever names.
-#[cfg(not(unix))]
-fn is_same(_one: &Path, _other: &Path) -> bool {
-    false
 }

@@ -8,7 +8,6 @@ use crate::exit::UsageError;
 use crate::store;
 use crate::terminal;
 use adapters::signer_file::FileSigner;
-use kernel::ledger::publish::SignRefusal;
 use runtime::Runtime;
 use runtime::ports::signer::{Signer, SignerFault};
 use runtime::ports::store::{Reader, StoreFault};
@@ -47,29 +46,13 @@ pub fn start(args: &SealArgs, location: &str, runtime: &Runtime) -> anyhow::Resu
     let mut turn = Turns { site, reader, seal: None, seen: None };
     // The first time before anything is decided. What fails for another reason fails again, and is told then.
     if let Err(SealFault::Signer(SignerFault::Refused(refusal))) = turn.take()
-        && is_another_history(&refusal)
+        && refusal.is_another_history()
     {
         return Err(store::another_history(location, &refusal.to_string()));
     }
     let heard = |fault: &SealFault| warn(&fault.to_string());
     let sealing = Sealing::beside(turn.boxed(), every, Box::new(heard)).map_err(store::unread)?;
     Ok(Sealer(Some(sealing)))
-}
-
-/// Whether what was published is not what the store holds: it would do again what it forgot.
-fn is_another_history(refusal: &SignRefusal) -> bool {
-    match refusal {
-        SignRefusal::Below { .. }
-        | SignRefusal::Beside { .. }
-        | SignRefusal::NotContinued(_)
-        | SignRefusal::NotDeclared(_) => true,
-        SignRefusal::OtherLog { .. }
-        | SignRefusal::Note(_)
-        | SignRefusal::Extensions
-        | SignRefusal::InvalidKey { .. }
-        | SignRefusal::MissingKey { .. }
-        | SignRefusal::OtherSigner { .. } => false,
-    }
 }
 
 impl Sealer {

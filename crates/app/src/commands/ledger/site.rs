@@ -12,7 +12,7 @@ use kernel::ledger::checkpoint::Checkpoint;
 use kernel::ledger::keyring::Keyring;
 use kernel::ledger::note::Note;
 use kernel::ledger::publish::may_speak_for;
-use kernel::world::{Entity, Key, Row};
+use kernel::world::{Entity, Key};
 use runtime::ports::signer::{Signer, SignerFault, Stated};
 use runtime::ports::store::{Reader, StoreFault};
 use runtime::seal::{Seal, SealFault, demand_whole};
@@ -127,10 +127,7 @@ impl Site {
 /// The log that a ledger says signs for it.
 pub fn recorded(reader: &mut dyn Reader) -> Result<Option<Keyring>, StoreFault> {
     let key = Key { tenant: Arc::from(TENANT_DEFAULT), entity: Entity::Tenant };
-    let Some(Row::Tenant(row)) = reader.get(&key)? else { return Ok(None) };
-    let Some(log) = row.log else { return Ok(None) };
-    let ring = Keyring::parse(&log);
-    ring.map(Some).map_err(|problem| StoreFault::Corrupt(format!("the keys it names cannot be read: {problem}")))
+    store::log_in(reader.get(&key)?)
 }
 
 /// The signer is the one that the ledger names, if it names one.

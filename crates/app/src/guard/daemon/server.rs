@@ -1,7 +1,6 @@
 //! The daemon: one runtime for all hooks of a guard, so that calls at the same time share a commit.
 
 use super::client::Surroundings;
-use super::turns::Turns;
 use super::{Address, Place, frame, peer};
 use crate::guard::answer::{Known, Question, lock};
 use crate::guard::judge::start_resident;
@@ -80,7 +79,6 @@ struct Shared {
     called: AtomicU64,
     replaced: AtomicBool,
     wake: UnixStream,
-    turns: Turns,
 }
 
 /// A daemon that holds its guard and has not begun to serve.
@@ -125,7 +123,6 @@ impl Daemon {
             called: AtomicU64::new(0),
             replaced: AtomicBool::new(false),
             wake,
-            turns: Turns::default(),
         };
         Ok(Daemon { shared: Arc::new(shared), place, listener, woken, _lock: lock })
     }
@@ -232,10 +229,7 @@ fn identities(guard: &Guard) -> [Option<(u64, u64)>; 2] {
 impl Shared {
     fn accept(&self, listener: &UnixListener) {
         loop {
-            self.turns.wait();
-            let accepted = listener.accept();
-            self.turns.pass();
-            let Ok((mut stream, _)) = accepted else {
+            let Ok((mut stream, _)) = listener.accept() else {
                 // Out of descriptors, mostly: somebody will close one.
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
