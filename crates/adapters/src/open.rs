@@ -1,6 +1,6 @@
 //! From what a person writes after `--store` to a store.
 
-use crate::store_sqlite::{QUEUE_WAIT, SqliteStore, SqliteView};
+use crate::store_sqlite::{LogKeeper, QUEUE_WAIT, SqliteStore, SqliteView};
 use runtime::memory::MemoryStore;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::{Store, StoreFault};
@@ -12,16 +12,15 @@ use std::time::Duration;
 pub struct OpenOptions {
     /// How long a writer stands in line behind others before it says that the store is unavailable.
     pub wait: Duration,
-    /// Pages of the log at which a commit empties it. Who opens a store that nobody else has open reads the whole log
-    /// first, so processes that make one decision keep it short; others take it into the file as they go.
-    pub log_emptied_at: Option<u64>,
+    /// Who keeps the log short. Who opens a store that nobody else has open reads the whole log first.
+    pub log: LogKeeper,
     /// Whether the statements of an ordinary decision are prepared at once, for who has something else to do meanwhile.
     pub is_prepared: bool,
 }
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { wait: QUEUE_WAIT, log_emptied_at: None, is_prepared: false }
+        OpenOptions { wait: QUEUE_WAIT, log: LogKeeper::USUAL, is_prepared: false }
     }
 }
 
@@ -30,7 +29,7 @@ pub fn open_store(location: &str, clock: Arc<dyn Clock>, options: OpenOptions) -
     if location == "memory:" {
         return Ok(Box::new(MemoryStore::new(clock)));
     }
-    let store = SqliteStore::open_waiting(path_of(location)?, clock, options.wait, options.log_emptied_at)?;
+    let store = SqliteStore::open_waiting(path_of(location)?, clock, options.wait, options.log)?;
     if options.is_prepared {
         store.prepare()?;
     }

@@ -19,6 +19,7 @@ mod view;
 
 pub(crate) use connection::{configure, durability};
 pub(crate) use fault::fault;
+pub use log::LogKeeper;
 pub use view::SqliteView;
 
 use fault::{commit_fault, start_fault};
@@ -71,16 +72,16 @@ struct Head {
 impl SqliteStore {
     /// Opens the store in a file, making it first where there is none.
     pub fn open(path: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Result<SqliteStore, StoreFault> {
-        SqliteStore::open_waiting(path, clock, QUEUE_WAIT, None)
+        SqliteStore::open_waiting(path, clock, QUEUE_WAIT, LogKeeper::USUAL)
     }
 
-    /// Opens the store in a file; `wait` says how long it stands in line behind other writers, `emptied_at` at how many
-    /// pages a commit empties the log.
+    /// Opens the store in a file; `wait` says how long it stands in line behind other writers, `keeper` who keeps the log
+    /// short.
     pub fn open_waiting(
         path: impl AsRef<Path>,
         clock: Arc<dyn Clock>,
         wait: Duration,
-        emptied_at: Option<u64>,
+        keeper: LogKeeper,
     ) -> Result<SqliteStore, StoreFault> {
         let path = path.as_ref().to_path_buf();
         let queue = Queue::beside(&path, wait)?;
@@ -90,7 +91,7 @@ impl SqliteStore {
         let mut connection = connection::writer(&path)?;
         schema::migrate(&mut connection)?;
         drop(turn);
-        let log = Log::of(&path, emptied_at);
+        let log = Log::of(&path, keeper, &connection);
         log.watch(&mut connection)?;
         Ok(SqliteStore {
             log,

@@ -4,7 +4,7 @@ mod behind;
 mod find;
 mod ledger;
 
-pub use behind::{another_history, demand_covered, demand_whole, keys_of, log_in};
+pub use behind::{Unstarted, another_history, demand_covered, demand_whole, keys_of, log_in};
 pub use find::{agent_like, agent_named, ambiguous, find, look_up, not_found, short_ids, typed};
 pub use ledger::Ledger;
 

@@ -138,6 +138,11 @@ impl Lanes {
         }
     }
 
+    /// Whether anybody waits.
+    pub fn is_waited_in(&self) -> bool {
+        self.is_any.load(Ordering::Relaxed)
+    }
+
     /// Takes no more; what waits is still served.
     pub fn close(&self) {
         self.lock().closed = true;

@@ -8,7 +8,7 @@ use crate::lanes::{Bounds, Lane, Lanes};
 use crate::mint::Minted;
 use crate::ports::advisor::Advisor;
 use crate::ports::store::{Store, StoreFault, StoredRecord};
-use crate::sequencer::{self, Job, Reply};
+use crate::sequencer::{Job, Reply, Writer};
 use kernel::advice::Advice;
 use kernel::agent::{Actor, Session};
 use kernel::apply::touches;
@@ -30,7 +30,7 @@ use kernel::request::Provenance;
 use kernel::stored::Kind;
 use kernel::time::Instant;
 use kernel::world::{Entity, Key, Row};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -106,6 +106,9 @@ pub struct Answered {
 
 struct Inner {
     lanes: Arc<Lanes>,
+    writer: Arc<Writer>,
+    /// The thread that carries what waits, from the first command on that has to; or why there is none.
+    thread: OnceLock<Result<Mutex<Option<JoinHandle<()>>>, String>>,
     contracts: Contracts,
     options: Options,
 }
@@ -113,7 +116,6 @@ struct Inner {
 /// The runtime: submit, change, read. Dropping the last handle serves what waits and ends.
 pub struct Runtime {
     inner: Arc<Inner>,
-    writer: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// An answer that will come.
@@ -156,7 +158,7 @@ pub struct PersonAnswer {
 }
 
 impl Runtime {
-    /// Starts the writer on a store.
+    /// Starts on a store.
     pub fn start(mut store: Box<dyn Store>, options: Options) -> Result<Runtime, StoreFault> {
         crate::crash::switch_on_wanted_fault();
         let contracts = Contracts::new(store.reader()?, options.strangers.clone())?;
@@ -164,13 +166,8 @@ impl Runtime {
         if let Some(agent) = &options.first {
             contracts.learn(&options.tenant, agent, &mut |key| store.look(key))?;
         }
-        let lanes = Arc::new(Lanes::new(options.bounds));
-        let serving = lanes.clone();
-        let spawned = std::thread::Builder::new().name("writer".to_owned());
-        let writer = spawned.spawn(move || sequencer::serve(store, &serving));
-        let writer = writer.map_err(|error| StoreFault::Unavailable(format!("no thread for the writer: {error}")))?;
-        let inner = Arc::new(Inner { lanes, contracts, options });
-        Ok(Runtime { inner, writer: Mutex::new(Some(writer)) })
+        let (lanes, writer) = (Arc::new(Lanes::new(options.bounds)), Arc::new(Writer::new(store)));
+        Ok(Runtime { inner: Arc::new(Inner { lanes, writer, thread: OnceLock::new(), contracts, options }) })
     }
 
     /// Judges what an agent sent. Validators and judges of the contract are asked first, on the caller's thread, so an
@@ -192,10 +189,24 @@ impl Runtime {
         self.inner.send(Form::Proposal(Box::new((proposal, arrival, Minted::ids()))))
     }
 
+    /// Judges a proposal and waits, where nobody else waits on this very thread: no other has to be woken. It takes as long
+    /// as the store takes, so this is for callers that somebody watches.
+    pub fn submit_here(&self, proposal: Proposal, arrival: Arrival) -> Answered {
+        self.inner.send_from(Form::Proposal(Box::new((proposal, arrival, Minted::ids()))), Thread::Own).wait()
+    }
+
     /// Carries out a change that depends on no contract.
     pub fn change(&self, actor: Actor, act: Act) -> Pending {
-        let change = Change { tenant: self.inner.options.tenant.clone(), id: Minted::id(), actor, act };
-        self.inner.send(Form::Change(Arc::new(change)))
+        self.inner.send(self.changing(actor, act))
+    }
+
+    /// Carries out a change as [`Runtime::submit_here`] judges a proposal.
+    pub fn change_here(&self, actor: Actor, act: Act) -> Answered {
+        self.inner.send_from(self.changing(actor, act), Thread::Own).wait()
+    }
+
+    fn changing(&self, actor: Actor, act: Act) -> Form {
+        Form::Change(Arc::new(Change { tenant: self.inner.options.tenant.clone(), id: Minted::id(), actor, act }))
     }
 
     /// An agent comes with a contract; `session` is the hash of the token it will show.
@@ -282,16 +293,31 @@ impl Runtime {
 impl Drop for Runtime {
     fn drop(&mut self) {
         self.inner.lanes.close();
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(writer) = writer {
+        if let Some(Ok(thread)) = self.inner.thread.get()
+            && let Some(thread) = thread.lock().unwrap_or_else(PoisonError::into_inner).take()
+        {
             // A writer that panicked has answered nobody any more; there is nothing left to save.
-            let _ = writer.join();
+            let _ = thread.join();
         }
+        self.inner.writer.close();
     }
 }
 
+/// Which thread carries a command, if it has the choice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Thread {
+    /// The writer's.
+    Writers,
+    /// The caller's.
+    Own,
+}
+
 impl Inner {
-    fn send(self: &Arc<Inner>, mut form: Form) -> Pending {
+    fn send(self: &Arc<Inner>, form: Form) -> Pending {
+        self.send_from(form, Thread::Writers)
+    }
+
+    fn send_from(self: &Arc<Inner>, mut form: Form, thread: Thread) -> Pending {
         let (giver, waiter) = slot();
         let command = match self.command(&mut form) {
             Ok(command) => command,
@@ -301,10 +327,31 @@ impl Inner {
             }
         };
         let id = command_id(&command);
-        if let Err(job) = self.lanes.push(job(command, giver)) {
-            job.giver.give(Reply::Unavailable("too many commands wait already".to_owned()));
+        let job = job(command, giver);
+        let left = match thread {
+            Thread::Own => self.writer.carry_here(&self.lanes, job).err(),
+            Thread::Writers => Some(Box::new(job)),
+        };
+        if let Some(job) = left {
+            self.queue(*job);
         }
         Pending { inner: self.clone(), waiter, form, id, formed: 0 }
+    }
+
+    /// Leaves a job to the writer's thread.
+    fn queue(&self, job: Job) {
+        if let Err(problem) = self.thread.get_or_init(|| self.start_thread()) {
+            return job.giver.give(Reply::Unavailable(problem.clone()));
+        }
+        if let Err(job) = self.lanes.push(job) {
+            job.giver.give(Reply::Unavailable("too many commands wait already".to_owned()));
+        }
+    }
+
+    fn start_thread(&self) -> Result<Mutex<Option<JoinHandle<()>>>, String> {
+        let (lanes, writer) = (self.lanes.clone(), self.writer.clone());
+        let spawned = std::thread::Builder::new().name("writer".to_owned()).spawn(move || writer.serve(&lanes));
+        spawned.map(|thread| Mutex::new(Some(thread))).map_err(|error| format!("no thread for the writer: {error}"))
     }
 
     fn command(&self, form: &mut Form) -> Result<Command, StoreFault> {

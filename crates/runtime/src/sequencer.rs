@@ -1,4 +1,7 @@
-//! The writer: one thread that carries batches into transactions and hands answers out after the commit only.
+//! The writer: it carries batches into transactions, one after the other, and hands answers out after the commit only.
+//!
+//! Mostly it is a thread of its own, which carries what waits in the lanes. Where nobody waits, whoever asks may carry
+//! its own command instead: two threads less to wake, and for a process that makes one decision none to start.
 
 use crate::answer_slot::Giver;
 use crate::crash::around;
@@ -17,7 +20,7 @@ use kernel::record::{Record, Sealed};
 use kernel::time::Instant;
 use kernel::world::{Key, KeySet, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, mpsc};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
 use std::time::Duration;
 
 /// Looks at the store a command may take; a forgotten key must never read as "not suspended".
@@ -87,22 +90,68 @@ impl Reply {
     }
 }
 
-/// Serves until the lanes are closed and empty.
-pub fn serve(mut store: Box<dyn Store>, lanes: &Arc<Lanes>) {
-    let mut most = BATCH_START;
-    let mut again: Vec<Job> = Vec::new();
-    loop {
-        let mut batch = std::mem::take(&mut again);
-        if batch.is_empty() {
-            match lanes.take(most) {
-                Some(jobs) => batch = jobs,
-                None => return,
-            }
+/// Whoever holds it writes.
+pub struct Writer {
+    held: Mutex<Held>,
+}
+
+struct Held {
+    /// Nothing once it is over.
+    store: Option<Box<dyn Store>>,
+    /// Commands of the next batch.
+    most: usize,
+}
+
+impl Writer {
+    /// On a store.
+    pub fn new(store: Box<dyn Store>) -> Writer {
+        Writer { held: Mutex::new(Held { store: Some(store), most: BATCH_START }) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        // What panics inside of a batch is caught there.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Serves until the lanes are closed and empty.
+    pub fn serve(&self, lanes: &Lanes) {
+        loop {
+            let most = self.lock().most;
+            let Some(jobs) = lanes.take(most) else { return };
+            self.lock().carry(jobs);
         }
-        let size = batch.len();
-        let begin = std::time::Instant::now();
-        again = carry(store.as_mut(), batch);
-        most = adapted(most, size, begin.elapsed());
+    }
+
+    /// Carries one command on the thread that asks. Gives it back if somebody writes or waits: then it has to wait too.
+    pub fn carry_here(&self, lanes: &Lanes, job: Job) -> Result<(), Box<Job>> {
+        if lanes.is_waited_in() {
+            return Err(Box::new(job));
+        }
+        let mut held = match self.held.try_lock() {
+            Ok(held) => held,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(Box::new(job)),
+        };
+        held.carry(vec![job]);
+        Ok(())
+    }
+
+    /// Lets go of the store.
+    pub fn close(&self) {
+        drop(self.lock().store.take());
+    }
+}
+
+impl Held {
+    /// Carries jobs until none of them needs another look.
+    fn carry(&mut self, mut jobs: Vec<Job>) {
+        let Some(store) = &mut self.store else { return };
+        while !jobs.is_empty() {
+            let size = jobs.len();
+            let begin = std::time::Instant::now();
+            jobs = carry(store.as_mut(), jobs);
+            self.most = adapted(self.most, size, begin.elapsed());
+        }
     }
 }
 

@@ -149,6 +149,36 @@ fn the_same_effect_is_done_once_whoever_asks() {
     check(&bench.change(operator(), settle(IntentEvent::Fail)), "REJECT STEP_REFUSED");
 }
 
+/// Commands that callers carry themselves and commands that wait for the writer meet in one budget: 300 for 12 of 25.
+#[test]
+fn whoever_carries_a_command_it_is_judged_after_all_before_it() {
+    let bench = bench();
+    let door = || Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None };
+    let refund = |order: String| {
+        let text = format!(r#"{{"agent":"refunds","action":"refund","params":{{"order":"{order}","amount":25}}}}"#);
+        kernel::proposal::Proposal::parse(text.as_bytes()).unwrap()
+    };
+    let ask = |caller: usize, order: u32| {
+        let proposal = refund(format!("{caller}-{order}"));
+        match caller % 2 {
+            0 => bench.runtime.submit_here(proposal, Arrival::through(door())),
+            _ => bench.runtime.submit(proposal, Arrival::through(door())).wait(),
+        }
+    };
+    let answered: Vec<Answered> = std::thread::scope(|scope| {
+        let ask = &ask;
+        let callers: Vec<_> = (0..8)
+            .map(|caller| scope.spawn(move || (0..12).map(|order| ask(caller, order)).collect::<Vec<_>>()))
+            .collect();
+        callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect()
+    });
+    let accepted = answered.iter().filter(|answered| said(answered).starts_with("ACCEPT")).count();
+    assert_eq!((answered.len(), accepted), (96, 12));
+    let all = bench.runtime.records(0, 1_000).unwrap().len();
+    said_yes(&bench.runtime.change_here(operator(), Act::Merge([Write::groups("dora", ["leads"])].into())));
+    assert_eq!(bench.runtime.records(0, 1_000).unwrap().len(), all + 1);
+}
+
 #[test]
 fn what_did_not_happen_is_given_back() {
     let bench = bench();

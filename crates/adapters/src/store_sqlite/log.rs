@@ -1,7 +1,11 @@
 //! Taking the log into the file while decisions go on.
 //!
+//! Once all of it is in the file the next commit begins the log anew, over what stands there: a log that does not grow
+//! needs no room from the file system, and reaches the disk in one wait where a growing one needs two or three.
+//!
 //! A process that makes one decision and ends leaves the log behind, and the next one has to read all of it before it can
-//! begin. What was taken into the file is forgotten by then, so such a process empties the log once it is long.
+//! begin. What was taken into the file is forgotten by then, so a process that finds a long log takes it into the file
+//! before its own commit, which then begins it anew.
 //!
 //! Left to itself, SQLite does it on the writer's thread, at the end of the commit that made the log long: everybody
 //! waits. Here a second thread does most of it. The log can only begin anew once all of it is in the file, and more
@@ -18,10 +22,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
-/// Pages of the log from which on it is taken into the file.
-const BEGIN: u64 = 6_000;
+/// Who keeps the log short, and from how many pages on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogKeeper {
+    /// A thread beside the writer, for a process that stays.
+    Beside(u64),
+    /// Whoever opens the store, for a process that makes one decision.
+    Opener(u64),
+}
+
+impl LogKeeper {
+    /// For who decides as much as it can.
+    pub const USUAL: LogKeeper = LogKeeper::Beside(6_000);
+}
 
 /// Pages that the writer takes over itself; for more the second thread goes again.
 const REST: u64 = 1_500;
@@ -36,10 +50,10 @@ pub(super) struct Log {
     /// How long the log was after the last commit of the connection that is watched.
     pages: Arc<AtomicU64>,
     seen: u64,
+    /// Pages from which on it is taken into the file; `None` if that was done when the store was opened.
+    begin: Option<u64>,
     /// Nothing is done before the log is so long: a reader may hold an old commit, and trying at once again is vain.
     from: u64,
-    /// Pages from which on the log is emptied at once, where the process will not live long.
-    emptied_at: Option<u64>,
     second: Option<Second>,
 }
 
@@ -53,10 +67,18 @@ struct Second {
 }
 
 impl Log {
-    /// The log of the store in this file.
-    pub(super) fn of(path: &Path, emptied_at: Option<u64>) -> Log {
-        let from = sooner(BEGIN);
-        Log { path: path.to_path_buf(), pages: Arc::default(), seen: 0, from, emptied_at, second: None }
+    /// The log of the store in this file, which this connection has just opened.
+    pub(super) fn of(path: &Path, keeper: LogKeeper, connection: &Connection) -> Log {
+        let begin = match keeper {
+            LogKeeper::Beside(pages) => Some(sooner(pages)),
+            LogKeeper::Opener(pages) => {
+                // Somebody may read, or be at it already: then the next one will.
+                let _later = take_if_long(connection, sooner(pages));
+                None
+            }
+        };
+        let from = begin.unwrap_or(u64::MAX);
+        Log { path: path.to_path_buf(), pages: Arc::default(), seen: 0, begin, from, second: None }
     }
 
     /// Watches how long the commits of a connection make the log, in place of what SQLite would do then.
@@ -71,15 +93,12 @@ impl Log {
 
     /// After a commit: nothing most of the time. Whatever goes wrong here is tried again later and loses nothing.
     pub(super) fn after_commit(&mut self, connection: &Connection) {
+        let Some(begin) = self.begin else { return };
         let pages = self.pages.load(Ordering::Relaxed);
-        if let Some(most) = self.emptied_at {
-            if pages >= most {
-                let _somebody_reads = empty(connection);
-            }
-            return;
-        }
         if pages < self.seen {
-            self.from = sooner(BEGIN);
+            self.from = begin;
+            // It began anew, so what the second thread said of the old one means nothing any more.
+            let _of_the_old = self.progress();
         }
         self.seen = pages;
         if pages < self.from {
@@ -92,7 +111,7 @@ impl Log {
             Progress::Idle | Progress::Running | Progress::Taken(_) => {
                 // Whether it came to the end is seen by the next commit: the log is short again, or long still.
                 let _later = take(connection);
-                self.from = pages.saturating_add(BEGIN);
+                self.from = pages.saturating_add(begin);
             }
         }
     }
@@ -155,13 +174,13 @@ impl Drop for Second {
     }
 }
 
-/// Takes the log into the file and cuts it off, unless somebody is at work: the next one will.
-fn empty(connection: &Connection) -> Result<(), StoreFault> {
-    connection.busy_timeout(Duration::ZERO).map_err(fault)?;
-    let empty = || connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-    let emptied = around("store.checkpoint", empty).map_err(fault);
-    connection.busy_timeout(connection::BUSY_WAIT).map_err(fault)?;
-    emptied
+/// Takes the log into the file if it is long.
+fn take_if_long(connection: &Connection, pages: u64) -> Result<(), StoreFault> {
+    let length: i64 = connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| row.get(1)).map_err(fault)?;
+    if u64::try_from(length).is_ok_and(|length| length >= pages) {
+        take(connection)?;
+    }
+    Ok(())
 }
 
 /// Takes as much of the log into the file as readers allow, without keeping anybody from anything. Says how much is there.

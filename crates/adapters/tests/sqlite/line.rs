@@ -1,7 +1,7 @@
 //! The line of writers, and those who only look.
 
 use crate::folder::Folder;
-use adapters::store_sqlite::{SqliteStore, SqliteView};
+use adapters::store_sqlite::{LogKeeper, SqliteStore, SqliteView};
 use adapters::system_clock::SystemClock;
 use kernel::record::Sealed;
 use kernel::time::Instant;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 fn open(path: &Path, wait: Duration) -> Result<SqliteStore, StoreFault> {
-    SqliteStore::open_waiting(path, Arc::new(SystemClock), wait, None)
+    SqliteStore::open_waiting(path, Arc::new(SystemClock), wait, LogKeeper::USUAL)
 }
 
 fn append(store: &mut SqliteStore, batch: u128) -> Result<Committed, StoreFault> {

@@ -7,8 +7,10 @@ use super::second_names;
 use super::session::{Open, Session};
 use super::ticket::Ticket;
 use crate::hooks::{Call, Event, Host, Reply};
+use crate::store::{Unstarted, demand_whole};
 use adapters::advisor::PluginAdvisor;
 use adapters::open::{OpenOptions, open_store};
+use adapters::store_sqlite::LogKeeper;
 use adapters::system_clock::SystemClock;
 use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::contract::{Contract, Mode};
@@ -64,12 +66,15 @@ pub struct Desk<'a> {
     ticket: &'a Ticket,
 }
 
-/// How long the log of a hook's store may get: who opens it next without a daemon has to read all of it.
-const LOG_PAGES_MAX: u64 = 64;
+/// How long a hook leaves the log of its store: who opens it next without a daemon has to read all of it.
+const LOG_OF_HOOKS: LogKeeper = LogKeeper::Opener(64);
+
+/// How long a daemon lets it get: some twenty calls. From then on it is written over and does not grow.
+const LOG_OF_DAEMON: LogKeeper = LogKeeper::Beside(256);
 
 /// Opens a guard's store for one hook.
 pub fn open(guard: &Guard) -> Result<Box<dyn Store>, String> {
-    let options = OpenOptions { wait: STORE_WAIT, log_emptied_at: Some(LOG_PAGES_MAX), is_prepared: true };
+    let options = OpenOptions { wait: STORE_WAIT, log: LOG_OF_HOOKS, is_prepared: true };
     open_with(guard, options)
 }
 
@@ -85,7 +90,8 @@ pub fn start(
 
 /// Starts a runtime on a guard's store for the daemon.
 pub fn start_resident(guard: &Guard) -> Result<Arc<Runtime>, String> {
-    start_with(guard, open_with(guard, OpenOptions { wait: STORE_WAIT, ..OpenOptions::default() })?, None, None)
+    let options = OpenOptions { wait: STORE_WAIT, log: LOG_OF_DAEMON, ..OpenOptions::default() };
+    start_with(guard, open_with(guard, options)?, None, None)
 }
 
 fn open_with(guard: &Guard, options: OpenOptions) -> Result<Box<dyn Store>, String> {
@@ -98,15 +104,15 @@ fn open_with(guard: &Guard, options: OpenOptions) -> Result<Box<dyn Store>, Stri
 
 fn start_with(
     guard: &Guard,
-    store: Box<dyn Store>,
+    mut store: Box<dyn Store>,
     first: Option<String>,
     known: Option<Arc<Compiled>>,
 ) -> Result<Arc<Runtime>, String> {
+    let seen = Unstarted::of(store.as_mut());
+    demand_whole(&guard.store().to_string_lossy(), &seen).map_err(|refused| refused.to_string())?;
     let (advisor, known) = (Some(Arc::new(PluginAdvisor) as _), known.into_iter().collect());
     let options = Options { wait: WAIT, first, known, advisor, ..Options::default() };
-    let runtime = Runtime::start(store, options).map_err(|fault| fault.to_string())?;
-    crate::store::demand_whole(&guard.store().to_string_lossy(), &runtime).map_err(|refused| refused.to_string())?;
-    Ok(Arc::new(runtime))
+    Runtime::start(store, options).map(Arc::new).map_err(|fault| fault.to_string())
 }
 
 impl<'a> Desk<'a> {
@@ -260,7 +266,7 @@ impl<'a> Desk<'a> {
         let values = object([("enforced", Json::Object(told))]);
         let act = kernel::change::Act::Remember { flow: self.flow(call), values };
         let actor = kernel::agent::Actor::Agent(self.host.word().to_owned());
-        let _ = self.runtime.change(actor, act).wait();
+        let _ = self.runtime.change_here(actor, act);
     }
 
     fn how_to_approve(&self, id: &str) -> String {
@@ -320,7 +326,7 @@ impl<'a> Desk<'a> {
             // The host performed it; whether the tool liked the outcome stands in the result.
             let act = kernel::change::Act::Settle { intent, event: IntentEvent::Succeed };
             let actor = kernel::agent::Actor::Agent(self.host.word().to_owned());
-            let _ = self.runtime.change(actor, act).wait();
+            let _ = self.runtime.change_here(actor, act);
         }
     }
 
@@ -487,7 +493,7 @@ impl<'a> Desk<'a> {
         }
         let proposal = Proposal::from_json(Json::Object(proposal))
             .map_err(|malformed| malformed.findings.iter().map(Finding::message).collect::<Vec<_>>().join("; "))?;
-        let answered = self.runtime.submit(proposal, Arrival::through(door())).wait();
+        let answered = self.runtime.submit_here(proposal, Arrival::through(door()));
         if answered.at.is_none() {
             return Err(crate::store::sentences(&answered.answer));
         }

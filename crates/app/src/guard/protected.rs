@@ -78,7 +78,9 @@ pub enum Meets {
 #[derive(Debug)]
 pub struct Protected {
     entries: Vec<Vec<String>>,
-    scratch: Vec<Vec<String>>,
+    /// The folders that hosts keep their files in. What stands in them is named when it is asked for: most calls go nowhere near.
+    bases: Vec<PathBuf>,
+    /// Single files elsewhere whose second names are looked for.
     files: Vec<PathBuf>,
     /// The process that answers hooks, if one does.
     daemon: Option<u32>,
@@ -87,15 +89,13 @@ pub struct Protected {
 impl Protected {
     /// What an installation on this machine consists of.
     pub fn of(guard: Option<&Guard>, workspace: &Path) -> Protected {
-        let mut protected = Protected { entries: Vec::new(), scratch: Vec::new(), files: Vec::new(), daemon: None };
         let bases = std::iter::once(workspace.to_path_buf()).chain(place::home().map(|home| place::canonical(&home)));
-        for base in bases {
-            for name in OF_HOSTS {
-                protected.protect_in(&base, Path::new(name));
-            }
-            protected.scratch.extend(SCRATCH.iter().map(|name| components(&base.join(name))));
-            protected.files.extend(CONFIGURATION.iter().map(|name| base.join(name)));
+        let bases: Vec<PathBuf> = bases.collect();
+        let mut protected = Protected { entries: Vec::new(), bases: Vec::new(), files: Vec::new(), daemon: None };
+        for (base, name) in bases.iter().flat_map(|base| OF_HOSTS.iter().map(move |name| (base, name))) {
+            protected.protect_in(base, Path::new(name));
         }
+        protected.bases = bases;
         if let Some(guard) = guard {
             protected.protect(&guard.folder);
             protected.files.push(guard.store());
@@ -143,7 +143,8 @@ impl Protected {
     /// A place where hosts let agents write. What only can mean such a place is none.
     pub fn is_scratch(&self, path: &str) -> bool {
         let parts = components(Path::new(path));
-        self.scratch.iter().any(|root| parts.starts_with(root))
+        let mut scratch = self.bases.iter().flat_map(|base| SCRATCH.iter().map(move |name| base.join(name)));
+        scratch.any(|root| parts.starts_with(&components(&root)))
     }
 
     /// The process of the guard that a command ends or stops: by its number, by its name or a pattern that can mean it,
@@ -189,7 +190,9 @@ impl Protected {
             Some((found.dev(), found.ino()))
         };
         let Some(own) = identity(path) else { return false };
+        let of_hosts = self.bases.iter().flat_map(|base| CONFIGURATION.iter().map(move |name| base.join(name)));
         self.files.iter().any(|file| identity(file) == Some(own))
+            || of_hosts.into_iter().any(|file| identity(&file) == Some(own))
     }
 }
 

@@ -3,7 +3,7 @@
 //! The ledger is the truth; this file only saves searching it. What it loses is a detector's silence.
 
 use super::place::Guard;
-use super::session_line::{self, Line};
+use super::session_line::Line;
 use kernel::detectors::{
     Signal, Thresholds, breaker, dangling_intent, efficiency, noop_streak, precursor, productivity, stall,
 };
@@ -97,7 +97,7 @@ impl Session {
             other @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_)) => other,
         };
         let line = Line::new(line.to_canonical());
-        if self.lines.iter().any(|known| known.says_the_same_moment(&line)) {
+        if line.moment().is_some() && self.lines.iter().any(|known| known.moment() == line.moment()) {
             return;
         }
         self.append(&line);
@@ -251,15 +251,13 @@ fn tail(path: &std::path::Path) -> std::io::Result<Vec<Line>> {
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = Vec::with_capacity(usize::try_from(size - start).unwrap_or_default() + 1);
     file.take(LOOKED_AT_BYTES).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text =
+        String::from_utf8(bytes).unwrap_or_else(|damaged| String::from_utf8_lossy(damaged.as_bytes()).into_owned());
     let cut = usize::from(start > 0);
+    let lines: Vec<Line> = text.lines().skip(cut).map(|line| Line::new(line.to_owned())).collect();
     // Two who judged one call at the same time both wrote it down.
     let mut moments = BTreeSet::new();
-    let mut lines = Vec::new();
-    for line in text.lines().skip(cut) {
-        if session_line::moment(line).is_none_or(|moment| moments.insert(moment)) {
-            lines.push(Line::new(line.to_owned()));
-        }
-    }
-    Ok(lines)
+    let is_first: Vec<bool> =
+        lines.iter().map(|line| line.moment().is_none_or(|moment| moments.insert(moment))).collect();
+    Ok(lines.into_iter().zip(is_first).filter_map(|(line, is_first)| is_first.then_some(line)).collect())
 }

@@ -3,65 +3,69 @@
 
 use kernel::json::Json;
 use std::borrow::Cow;
+use std::ops::Range;
 
-/// One line.
+/// One line, with where its ticket and its kind stand: these are asked for again and again.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Line(String);
-
-/// The ticket and the kind of a line: one call is written down once in each kind.
-pub fn moment(line: &str) -> Option<(&str, &str)> {
-    Some((plain(line, "ticket")?, plain(line, "is")?))
+pub struct Line {
+    text: String,
+    ticket: Range<usize>,
+    kind: Range<usize>,
 }
 
 impl Line {
     /// A line as it was written.
     pub fn new(text: String) -> Line {
-        Line(text)
+        let place = |key: &str| plain(&text, key).unwrap_or_default();
+        let (ticket, kind) = (place("ticket"), place("is"));
+        Line { text, ticket, kind }
     }
 
     /// As it was written.
     pub fn as_text(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// What it says.
     pub fn kind(&self) -> &str {
-        plain(&self.0, "is").unwrap_or_default()
+        self.text.get(self.kind.clone()).unwrap_or_default()
     }
 
-    /// Whether both stand for one moment of one call.
-    pub fn says_the_same_moment(&self, other: &Line) -> bool {
-        moment(&self.0).is_some_and(|own| Some(own) == moment(&other.0))
+    /// The ticket and the kind: one call is written down once in each kind.
+    pub fn moment(&self) -> Option<(&str, &str)> {
+        let ticket = self.text.get(self.ticket.clone()).filter(|ticket| !ticket.is_empty())?;
+        Some((ticket, self.kind()))
     }
 
     /// A member that is a text.
     pub fn text(&self, key: &str) -> Option<Cow<'_, str>> {
-        let value = value(&self.0, key)?.strip_prefix('"')?;
+        let value = value(&self.text, key)?.strip_prefix('"')?;
         let end = value.find(['"', '\\'])?;
         if value.get(end..)?.starts_with('"') {
             return value.get(..end).map(Cow::Borrowed);
         }
-        let json = Json::parse(self.0.as_bytes()).ok()?;
+        let json = Json::parse(self.text.as_bytes()).ok()?;
         json.get(key).and_then(Json::as_text).map(|text| Cow::Owned(text.to_owned()))
     }
 
     /// A member that is true or false.
     pub fn flag(&self, key: &str) -> Option<bool> {
-        let value = value(&self.0, key)?;
+        let value = value(&self.text, key)?;
         if value.starts_with("true") { Some(true) } else { value.starts_with("false").then_some(false) }
     }
 
     /// A member that is a whole number.
     pub fn count(&self, key: &str) -> Option<u64> {
-        let value = value(&self.0, key)?;
+        let value = value(&self.text, key)?;
         value.get(..value.find([',', '}'])?)?.parse().ok()
     }
 }
 
-/// A text without escapes.
-fn plain<'l>(line: &'l str, key: &str) -> Option<&'l str> {
+/// Where a text without escapes stands.
+fn plain(line: &str, key: &str) -> Option<Range<usize>> {
     let value = value(line, key)?.strip_prefix('"')?;
-    value.get(..value.find('"')?)
+    let start = line.len().checked_sub(value.len())?;
+    Some(start..start + value.find('"')?)
 }
 
 /// From the value of a member on. Inside of texts a quotation mark stands behind a backslash, so that nothing an agent
@@ -113,7 +117,7 @@ mod tests {
                 ]);
                 let line = Line::new(json.to_canonical());
                 assert_eq!(line.kind(), "result", "{line:?}");
-                assert_eq!(moment(line.as_text()), Some(("t1", "result")), "{line:?}");
+                assert_eq!(line.moment(), Some(("t1", "result")), "{line:?}");
                 assert_eq!(line.text("id").as_deref(), Some(id), "{line:?}");
                 assert_eq!(line.text("tool").as_deref(), Some(tool), "{line:?}");
                 assert_eq!((line.flag("failed"), line.flag("effect")), (Some(true), Some(false)), "{line:?}");
@@ -125,6 +129,7 @@ mod tests {
         for torn in ["", "{", "{\"is\":\"res", "{\"is\":", "no"] {
             let line = Line::new(torn.to_owned());
             assert_eq!((line.kind(), line.flag("failed"), line.count("bytes")), ("", None, None), "{torn}");
+            assert_eq!(line.moment(), None, "{torn}");
         }
     }
 }

@@ -4,12 +4,54 @@ use super::unread;
 use crate::exit::{Exit, Failure};
 use crate::terminal;
 use adapters::signer_file::{FileSigner, Published};
+use kernel::ids::TENANT_DEFAULT;
 use kernel::ledger::keyring::Keyring;
 use kernel::reasons::Reason;
-use kernel::world::{Entity, Row};
+use kernel::world::{Entity, Key, Row};
 use runtime::Runtime;
-use runtime::ports::store::StoreFault;
+use runtime::ports::store::{Store, StoreFault};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What is asked of a store before it decides.
+pub trait Seen {
+    /// The tenant, which says who signs.
+    fn tenant(&self) -> Result<Option<Row>, StoreFault>;
+    /// How many entries there are.
+    fn size(&self) -> Result<u64, StoreFault>;
+}
+
+impl Seen for Runtime {
+    fn tenant(&self) -> Result<Option<Row>, StoreFault> {
+        self.read(Entity::Tenant)
+    }
+
+    fn size(&self) -> Result<u64, StoreFault> {
+        Runtime::size(self)
+    }
+}
+
+/// A store that no runtime has begun on yet, looked at over the connection that will write: a hook makes one decision, and
+/// to open a second connection would cost it as much as the decision.
+pub struct Unstarted<'a>(RefCell<&'a mut dyn Store>);
+
+impl<'a> Unstarted<'a> {
+    /// Of a store.
+    pub fn of(store: &'a mut dyn Store) -> Unstarted<'a> {
+        Unstarted(RefCell::new(store))
+    }
+}
+
+impl Seen for Unstarted<'_> {
+    fn tenant(&self) -> Result<Option<Row>, StoreFault> {
+        self.0.borrow_mut().look(&Key { tenant: Arc::from(TENANT_DEFAULT), entity: Entity::Tenant })
+    }
+
+    fn size(&self) -> Result<u64, StoreFault> {
+        self.0.borrow().reader()?.size()
+    }
+}
 
 /// Where the keys of a store are looked for when nobody says where.
 pub fn keys_of(location: &str) -> PathBuf {
@@ -18,22 +60,22 @@ pub fn keys_of(location: &str) -> PathBuf {
 }
 
 /// Refuses to decide on a store that lost entries which were published: what it forgot would be done again.
-pub fn demand_whole(location: &str, runtime: &Runtime) -> anyhow::Result<()> {
+pub fn demand_whole(location: &str, store: &dyn Seen) -> anyhow::Result<()> {
     let (named, beside) = (keys_of(location), FileSigner::folder_of(location));
     if named != beside {
         // Keys that are named for every store of a shell are this one's only if it says so.
-        demand_covered(location, &named, runtime, false)?;
+        demand_covered(location, &named, store, false)?;
     }
-    demand_covered(location, &beside, runtime, true)?;
+    demand_covered(location, &beside, store, true)?;
     if !FileSigner::is_at(&named) && !FileSigner::is_at(&beside) {
-        note_absent(location, &named, runtime)?;
+        note_absent(location, &named, store)?;
     }
     Ok(())
 }
 
 /// A ledger that says who signs for it, where the keys are not at hand: whether it came back from a backup is not known.
-fn note_absent(location: &str, folder: &Path, runtime: &Runtime) -> anyhow::Result<()> {
-    if let Some(known) = signer_of(runtime).map_err(unread)? {
+fn note_absent(location: &str, folder: &Path, store: &dyn Seen) -> anyhow::Result<()> {
+    if let Some(known) = signer_of(store).map_err(unread)? {
         terminal::note(&format!(
             "log `{}` signs for `{location}`, and its keys are not in `{}`: whether entries are missing is not known; \
              name their folder with WRITKEEPER_KEYS",
@@ -45,8 +87,8 @@ fn note_absent(location: &str, folder: &Path, runtime: &Runtime) -> anyhow::Resu
 }
 
 /// The log that a ledger says signs for it.
-fn signer_of(runtime: &Runtime) -> Result<Option<Keyring>, StoreFault> {
-    log_in(runtime.read(Entity::Tenant)?)
+fn signer_of(store: &dyn Seen) -> Result<Option<Keyring>, StoreFault> {
+    log_in(store.tenant()?)
 }
 
 /// The log that the row of a tenant names.
@@ -58,14 +100,12 @@ pub fn log_in(row: Option<Row>) -> Result<Option<Keyring>, StoreFault> {
 }
 
 /// The same by one folder; whether it is this store's although the store does not say so.
-pub fn demand_covered(location: &str, folder: &Path, runtime: &Runtime, is_own: bool) -> anyhow::Result<()> {
+pub fn demand_covered(location: &str, folder: &Path, store: &dyn Seen, is_own: bool) -> anyhow::Result<()> {
     let published = match Published::of(folder) {
         Ok(Some(published)) => published,
         Ok(None) => return Ok(()),
         // A store that says nothing of these keys is none of their business, unless they lie beside it.
-        Err(fault)
-            if !Published::is_remembered(folder) && (is_own || signer_of(runtime).map_err(unread)?.is_some()) =>
-        {
+        Err(fault) if !Published::is_remembered(folder) && (is_own || signer_of(store).map_err(unread)?.is_some()) => {
             return Err(forgotten(location, &fault.to_string()));
         }
         Err(fault) => {
@@ -73,19 +113,19 @@ pub fn demand_covered(location: &str, folder: &Path, runtime: &Runtime, is_own: 
             return Ok(());
         }
     };
-    match behind(&published, runtime, is_own).map_err(unread)? {
+    match behind(&published, store, is_own).map_err(unread)? {
         None => Ok(()),
         Some(size) => Err(refusal(location, folder, &published, size)),
     }
 }
 
 /// How many entries a store has, if that is less than was published of it.
-fn behind(published: &Published, runtime: &Runtime, is_own: bool) -> Result<Option<u64>, StoreFault> {
-    let size = runtime.size()?;
+fn behind(published: &Published, store: &dyn Seen, is_own: bool) -> Result<Option<u64>, StoreFault> {
+    let size = store.size()?;
     if size >= published.entries {
         return Ok(None);
     }
-    let known = signer_of(runtime)?;
+    let known = signer_of(store)?;
     let names = |known: &Keyring| {
         let mut logs = std::iter::once(&published.log).chain(&published.ended);
         logs.any(|log| log.origin() == known.origin())

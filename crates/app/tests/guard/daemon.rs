@@ -440,18 +440,40 @@ fn hooks_start_a_daemon_only_where_a_person_said_so() {
     assert_eq!(decisions(&site), 4);
 }
 
+/// Pages that the log of a guard has room for after each of so many calls.
+fn log_pages(site: &Site, calls: u32) -> Vec<u64> {
+    let log = site.guard().join("guard.db-wal");
+    let pages = |call: u32| {
+        assert_eq!(site.shell(&format!("echo {call}")), Told::Runs);
+        std::fs::metadata(&log).map_or(0, |found| found.len()) / (4096 + 24)
+    };
+    (0..calls).map(pages).collect()
+}
+
 /// Whoever opens the store next reads all of the log, so it may not grow from call to call. Nobody closes the store here.
+/// It is written over and not cut off: room that a file has already is synced faster than room it needs.
 #[test]
 fn hooks_without_a_daemon_keep_the_log_short() {
     let site = Site::guarding(&["claude-code"]);
-    let log = site.guard().join("guard.db-wal");
-    let mut longest = 0;
-    for call in 0..40 {
-        assert_eq!(site.shell(&format!("echo {call}")), Told::Runs);
-        longest = longest.max(std::fs::metadata(&log).map_or(0, |found| found.len()));
-    }
-    let page = 4096 + 24;
-    assert!((page..100 * page).contains(&longest), "{} pages", longest / page);
+    let pages = log_pages(&site, 40);
+    let longest = pages.iter().max().copied().unwrap_or(0);
+    assert!((1..100).contains(&longest), "{pages:?}");
+    let (_, later) = pages.split_at(20);
+    assert!(later.iter().all(|found| *found + 20 > longest), "{pages:?}");
+    assert_eq!(decisions(&site), 40);
+}
+
+#[test]
+fn a_daemon_writes_its_log_over() {
+    let site = Site::guarding(&["claude-code"]);
+    let daemon = Resident::of(&site, &[]);
+    let pages = log_pages(&site, 100);
+    let longest = pages.iter().max().copied().unwrap_or(0);
+    assert!((1..600).contains(&longest), "{pages:?}");
+    let (_, later) = pages.split_at(70);
+    assert!(later.iter().all(|found| *found == longest), "{pages:?}");
+    drop(daemon);
+    assert_eq!(decisions(&site), 100);
 }
 
 /// Entries that the newest checkpoint of the guard's store covers.

@@ -213,7 +213,9 @@ impl<'a> Parser<'a> {
             if key.len() > self.bounds.key_bytes_max {
                 return Err(Fault { problem: Problem::KeyTooLong { max: self.bounds.key_bytes_max }, offset: key_at });
             }
-            if members.contains_key(&key) && !bugs::on(Bug::JsonDuplicateKeys) {
+            // What was written in order, as all canonical text is, needs no search: behind the last key nothing stands twice.
+            let is_behind = members.last_key_value().is_none_or(|(last, _)| *last < key);
+            if !is_behind && members.contains_key(&key) && !bugs::on(Bug::JsonDuplicateKeys) {
                 return Err(Fault { problem: Problem::DuplicateKey { key }, offset: key_at });
             }
             self.blanks();
@@ -260,13 +262,13 @@ impl<'a> Parser<'a> {
 
     fn string(&mut self) -> Result<String, Fault> {
         self.position += 1;
-        let mut string = String::new();
+        let clean = self.clean_text();
+        // Most texts have nothing escaped, and then their room is known at once.
+        if self.skip_if(b'"') {
+            return Ok(clean.to_owned());
+        }
+        let mut string = clean.to_owned();
         loop {
-            let clean_from = self.position;
-            while self.peek().is_some_and(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
-                self.position += 1;
-            }
-            string.push_str(self.text.get(clean_from..self.position).unwrap_or_default());
             match self.peek() {
                 Some(b'"') => {
                     self.position += 1;
@@ -277,7 +279,18 @@ impl<'a> Parser<'a> {
                 Some(_) => return self.fail(Problem::Unexpected { expected: "an escaped control character" }),
                 None => return self.fail(Problem::Truncated),
             }
+            string.push_str(self.clean_text());
         }
+    }
+
+    /// What stands for itself up to the next byte that does not.
+    fn clean_text(&mut self) -> &'a str {
+        let is_special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
+        let rest = self.bytes.get(self.position..).unwrap_or_default();
+        let length = rest.iter().position(is_special).unwrap_or(rest.len());
+        let start = self.position;
+        self.position += length;
+        self.text.get(start..self.position).unwrap_or_default()
     }
 
     fn escape(&mut self, string: &mut String) -> Result<(), Fault> {
