@@ -147,9 +147,9 @@ impl Walker<'_> {
         if let Some(text) = self.state.aliases.remove(&first.text) {
             return self.aliased(&first.text, text, &words, stdin, span);
         }
-        if let Some(body) = self.state.functions.get(&first.text).cloned() {
+        if let Some(bodies) = self.state.functions.get(&first.text).cloned() {
             let arguments = words.iter().skip(1).map(|word| word.text.clone()).collect();
-            return self.call(&first.text, &body, arguments, stdin, span);
+            return self.call_either(&first.text, &bodies, arguments, stdin, span);
         }
         self.report.ran(words.iter().map(|word| mark::shown(&word.text)).collect());
         // What this program alone does decides whether it may be handed anything.
@@ -493,6 +493,10 @@ impl Walker<'_> {
                     if matches!(call.name, "mkdir" | "gmkdir") {
                         let path = self.resolve(&operand.text);
                         self.made.folder(path);
+                    }
+                    if matches!(call.name, "rmdir" | "grmdir") {
+                        let path = self.resolve_entry(&operand.text);
+                        self.made.gone(&path);
                     }
                 }
                 Stream::Absent

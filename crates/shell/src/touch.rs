@@ -45,6 +45,9 @@ impl Walker<'_> {
             return Stream::Opaque;
         }
         let path = self.resolve(text);
+        for other in self.elsewhere(text) {
+            self.read_file(&other, span);
+        }
         if let Some(content) = self.state.files.get(&path) {
             return content.clone();
         }
@@ -86,6 +89,12 @@ impl Walker<'_> {
         }
         let of_entry = matches!(how, How::Remove | How::RemoveTree | How::Move | How::Link);
         let path = if of_entry { self.resolve_entry(text) } else { self.resolve(text) };
+        for other in self.elsewhere(text) {
+            self.write_file(&other, how, span);
+        }
+        if matches!(how, How::Remove | How::RemoveTree | How::Move) {
+            self.made.gone(&path);
+        }
         if zone::is_sink(&path) {
             if network_device(&path).is_some() {
                 self.report.can_because(
@@ -115,6 +124,9 @@ impl Walker<'_> {
             return;
         }
         let path = self.resolve(text);
+        for other in self.elsewhere(text) {
+            self.may_write(&other, span);
+        }
         if zone::is_sink(&path) {
             return;
         }
@@ -154,6 +166,10 @@ impl Walker<'_> {
                 self.looks += 1;
                 let path = self.resolve(piece);
                 self.report.named(&path);
+                for other in self.elsewhere(piece) {
+                    let path = self.resolve(&other);
+                    self.report.named(&path);
+                }
             }
         }
     }

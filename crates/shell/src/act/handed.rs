@@ -96,7 +96,7 @@ pub(crate) fn make_variables(walker: &mut Walker<'_>, call: &Call<'_>) {
     let own = walker.state.variables.clone();
     let scalars = own.iter().filter_map(|(name, value)| match value {
         Variable::Scalar(text) => Some((name.as_str(), text.as_str())),
-        Variable::List(_) => None,
+        Variable::List(_) | Variable::Scattered(_) => None,
     });
     for (name, text) in scalars {
         if matches!(name, "MAKEFLAGS" | "GNUMAKEFLAGS" | "MAKEFILES") {

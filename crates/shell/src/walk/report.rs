@@ -100,6 +100,11 @@ impl Report {
         self.or_too_many(kept);
     }
 
+    /// Whether a working tree was changed as a whole.
+    pub fn has_trees(&self) -> bool {
+        !self.trees.is_empty()
+    }
+
     /// A path that a program was handed that is not known to only read.
     pub fn named(&mut self, path: &str) {
         let kept = self.named.len() < NAMED_MAX;

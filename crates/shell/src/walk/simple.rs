@@ -11,7 +11,7 @@ use crate::stream::Stream;
 use crate::touch::How;
 
 use super::redirect::Plan;
-use super::{Arg, Variable, Walker};
+use super::{Arg, Variable, Walker, evaluate};
 
 /// Programs whose `name=value` operands are assignments.
 const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
@@ -115,10 +115,22 @@ impl Walker<'_> {
                 self.name_words(&[Arg::new(text.clone(), span)]);
             }
         }
+        // What is exported in the same breath stays.
+        if words.iter().any(|word| matches!(word.text.as_str(), "export" | "readonly")) {
+            assignments.iter().for_each(|(name, value)| self.bind(name, value.clone(), span));
+            return self.run(words, stdin, span);
+        }
+        let names: Vec<String> = assignments.iter().map(|(name, _)| name.clone()).collect();
         let saved = self.state.variables.clone();
         self.state.variables.extend(assignments);
         let out = self.run(words, stdin, span);
-        self.state.variables = saved;
+        // A function may have set others.
+        for name in names {
+            match saved.get(&name) {
+                Some(before) => self.state.variables.insert(name, before.clone()),
+                None => self.state.variables.remove(&name),
+            };
+        }
         out
     }
 
@@ -166,38 +178,63 @@ impl Walker<'_> {
     }
 
     fn assigned(&mut self, assignment: &ast::Assignment) -> (String, Variable) {
-        let (name, indexed) = match &assignment.name {
-            AssignmentName::VariableName(name) => (name.clone(), false),
+        let (name, index) = match &assignment.name {
+            AssignmentName::VariableName(name) => (name.clone(), None),
             AssignmentName::ArrayElementName(name, index) => {
                 self.arithmetic(index, Span::default());
-                (name.clone(), true)
+                (name.clone(), Some(index.clone()))
             }
         };
+        let name =
+            if self.state.references.contains_key(&name) && assignment.append { self.referred(&name) } else { name };
         let value = match &assignment.value {
             AssignmentValue::Scalar(word) => {
                 let text = self.word_joined(word);
-                match (self.state.variables.get(&name), assignment.append, indexed) {
-                    (Some(Variable::Scalar(before)), true, false) => {
+                match (self.state.variables.get(&name), assignment.append, &index) {
+                    (Some(Variable::Scalar(before)), true, None) => {
                         Variable::Scalar(bounded(format!("{before}{text}")))
                     }
-                    (Some(Variable::List(items)), _, true) => Variable::List([items.clone(), vec![text]].concat()),
-                    (_, _, true) => Variable::List(vec![text]),
-                    (_, _, false) => Variable::Scalar(text),
+                    (Some(Variable::List(items)), true, None) => {
+                        let first = format!("{}{text}", items.first().map(String::as_str).unwrap_or_default());
+                        evaluate::placed(items.clone(), false, "0", bounded(first))
+                    }
+                    (Some(Variable::Scattered(_)), true, None) | (Some(_), true, Some(_)) => {
+                        Variable::Scattered(vec![mark::OUTPUT.to_string()])
+                    }
+                    (before, _, Some(index)) => {
+                        let (items, scattered) = match before {
+                            Some(Variable::List(items)) => (items.clone(), false),
+                            Some(Variable::Scattered(items)) => (items.clone(), true),
+                            Some(Variable::Scalar(first)) => (vec![first.clone()], false),
+                            None => (Vec::new(), false),
+                        };
+                        evaluate::placed(items, scattered, index, text)
+                    }
+                    (_, _, None) => Variable::Scalar(text),
                 }
             }
             AssignmentValue::Array(entries) => {
-                let mut items = match self.state.variables.get(&name) {
-                    Some(Variable::List(before)) if assignment.append => before.clone(),
-                    Some(_) | None => Vec::new(),
+                let before = self.state.variables.get(&name).filter(|_| assignment.append).cloned();
+                let mut scattered = matches!(before, Some(Variable::Scattered(_)));
+                let mut items = match before {
+                    Some(Variable::List(before) | Variable::Scattered(before)) => before,
+                    Some(Variable::Scalar(first)) => vec![first],
+                    None => Vec::new(),
                 };
                 for (index, word) in entries {
                     if let Some(index) = index {
                         self.arithmetic(&index.value, Span::default());
+                        scattered = true;
                     }
-                    items.extend(self.word(word).into_iter().map(|arg| arg.text));
+                    let words = self.word(word);
+                    // What may be several words or none moves those behind it.
+                    scattered |= words.iter().any(|arg| !mark::is_literal(&arg.text));
+                    items.extend(words.into_iter().map(|arg| arg.text));
                 }
-                items.truncate(FIELDS_MAX);
-                Variable::List(items)
+                if items.len() > FIELDS_MAX {
+                    (items, scattered) = (vec![mark::OUTPUT.to_string()], true);
+                }
+                if scattered { Variable::Scattered(items) } else { Variable::List(items) }
             }
         };
         (name, value)
@@ -207,7 +244,7 @@ impl Walker<'_> {
     pub fn notable_variable(&mut self, name: &str, value: &Variable, span: Span) {
         let text = match value {
             Variable::Scalar(text) => text.clone(),
-            Variable::List(items) => items.join(" "),
+            Variable::List(items) | Variable::Scattered(items) => items.join(" "),
         };
         self.expanded_variable(name, value, span);
         // Git appends what it does to the file that such a variable names, whatever it is told to do.
