@@ -16,6 +16,7 @@ mod act;
 mod answer;
 mod arithmetic;
 mod brace;
+mod build_output;
 mod call;
 mod code;
 mod decode;

@@ -55,6 +55,7 @@ impl Walker<'_> {
             return network_device(&path).map_or_else(
                 || if path == "/dev/null" { Stream::Absent } else { Stream::Opaque },
                 |()| {
+                    self.report.talks("/dev/tcp");
                     self.report.can_because(
                         Capability::Network,
                         format!("`{}` is a network connection", mark::shown(text)),
@@ -97,6 +98,7 @@ impl Walker<'_> {
         }
         if zone::is_sink(&path) {
             if network_device(&path).is_some() {
+                self.report.talks("/dev/tcp");
                 self.report.can_because(
                     Capability::Network,
                     format!("`{}` is a network connection", mark::shown(text)),
@@ -266,6 +268,11 @@ impl Walker<'_> {
             How::RemoveTree => {
                 if place.is_vital() {
                     Class::Catastrophic
+                } else if self.made.is_empty()
+                    && self.state.stayed.is_empty()
+                    && crate::build_output::holds(path, &self.view)
+                {
+                    Class::Write
                 } else {
                     Class::Destructive
                 }

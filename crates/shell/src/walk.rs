@@ -104,6 +104,8 @@ pub(crate) struct Walker<'v> {
     /// Whether a `return`, `break` or `continue` may have left the body being walked.
     pub left: bool,
     substitutions: usize,
+    /// Whether a program inside of the one being judged reaches other machines.
+    pub talked: bool,
     /// Half-known program names tried so far.
     pub guesses: usize,
     /// Words looked up as paths so far.
@@ -144,6 +146,7 @@ impl<'v> Walker<'v> {
             forks: false,
             left: false,
             substitutions: 0,
+            talked: false,
             guesses: 0,
             looks: 0,
             made: Made::default(),

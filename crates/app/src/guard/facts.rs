@@ -53,7 +53,7 @@ pub struct Facts {
     pub unclear: Vec<String>,
     /// The commands after quotes and wrappers are gone.
     pub argv: Vec<String>,
-    /// The programs of those commands.
+    /// Who of the command reaches other machines: programs, variables that say how (`NAME=`), connections.
     pub programs: BTreeSet<String>,
     /// The server of an MCP tool.
     pub server: String,
@@ -197,10 +197,8 @@ impl Facts {
     /// What a command runs; and what it names of the guard, whatever it does with it: what one part reads of the guard,
     /// such as the number of its process, another part may use.
     fn take_argv(&mut self, answer: &Classification, view: &View<'_>, protected: &Protected) {
+        self.programs.extend(answer.talkers.iter().cloned());
         for words in &answer.argv {
-            if let Some(program) = words.first() {
-                self.programs.insert(program.rsplit('/').next().unwrap_or(program).to_owned());
-            }
             if installs(words) {
                 self.can.insert("install");
             }
@@ -400,9 +398,49 @@ fn installs(words: &[String]) -> bool {
         ("cargo" | "go" | "gem" | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "apk" | "pacman", rest) => {
             rest.iter().any(|word| matches!(*word, "install" | "add" | "get" | "-S"))
         }
-        _ => false,
+        ("pipenv", ["install", rest @ ..]) => named(rest),
+        (program, rest) => {
+            let verb = rest.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
+            PINNED.iter().any(|(names, verbs)| names.contains(&program) && !verb.is_empty() && !verbs.contains(&verb))
+        }
     }
 }
+
+/// Managers of packages, and what they do within the bounds of a lock file or of the project. Anything else they do may
+/// bring something new, or change where things come from.
+const PINNED: &[(&[&str], &[&str])] = &[
+    (&["poetry"], &["run", "install", "check", "show", "version", "build", "lock", "env", "list", "help"]),
+    (&["pipenv"], &["run", "sync", "check", "graph", "lock", "verify", "scripts"]),
+    (&["pdm"], &["run", "install", "sync", "list", "lock", "build", "info"]),
+    (&["hatch"], &["run", "test", "fmt", "build", "env", "version"]),
+    (&["bundle", "bundler"], &["exec", "install", "check", "list", "show", "info", "outdated", "lock"]),
+    (
+        &["composer"],
+        &["install", "validate", "show", "test", "run", "run-script", "dump-autoload", "outdated", "audit", "diagnose"],
+    ),
+    (
+        &["turbo", "nx"],
+        &[
+            "run",
+            "run-many",
+            "affected",
+            "build",
+            "test",
+            "lint",
+            "typecheck",
+            "check",
+            "e2e",
+            "dev",
+            "serve",
+            "graph",
+            "show",
+        ],
+    ),
+    (&["deno"], &["test", "fmt", "lint", "check", "task", "bench", "doc", "info", "run"]),
+    (&["mix"], &["test", "compile", "format", "deps.get", "credo", "dialyzer", "run", "ecto.migrate", "phx.server"]),
+    (&["flutter", "dart"], &["test", "analyze", "build", "run", "format", "doctor"]),
+    (&["swift"], &["build", "test", "run"]),
+];
 
 fn is_unclear(path: &str) -> bool {
     path.contains(['<', '$']) && !path.starts_with("$TMPDIR")

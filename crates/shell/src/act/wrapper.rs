@@ -330,9 +330,12 @@ pub(crate) fn ssh(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     Stream::Remote
 }
 
+/// Where a command on another machine is taken to run.
+pub(crate) const REMOTE_LOGIN: &str = "/home/remote/login";
+
 /// On another machine home and working directory are not ours.
 fn remote(walker: &mut Walker<'_>, text: &str, call: &Call<'_>) {
-    let saved = std::mem::replace(&mut walker.state.cwd, "/home/remote/login".to_owned());
+    let saved = std::mem::replace(&mut walker.state.cwd, REMOTE_LOGIN.to_owned());
     walker.inner(text, call.stdin.clone(), call.span);
     walker.state.cwd = saved;
     walker.report.raise(Class::Write, "REMOTE", "runs a command on another machine", call.span);

@@ -16,7 +16,10 @@ pub(crate) struct Report {
     may_write: Vec<Path>,
     trees: Vec<Path>,
     named: BTreeSet<String>,
+    talkers: BTreeSet<String>,
     argv: Vec<Vec<String>>,
+    /// Set where what runs was brought along by a program that is listed.
+    pub is_brought: bool,
     /// Set where commands are not listed: the same text is walked again, or what was typed is listed already.
     pub is_quiet: bool,
 }
@@ -32,7 +35,9 @@ impl Default for Report {
             may_write: Vec::new(),
             trees: Vec::new(),
             named: BTreeSet::new(),
+            talkers: BTreeSet::new(),
             argv: Vec::new(),
+            is_brought: false,
             is_quiet: false,
         }
     }
@@ -125,6 +130,15 @@ impl Report {
         self.or_too_many(kept);
     }
 
+    /// Somebody reaches another machine.
+    pub fn talks(&mut self, name: &str) {
+        let kept = self.talkers.len() < KEPT_MAX;
+        if kept {
+            self.talkers.insert(crate::mark::shown(name));
+        }
+        self.or_too_many(kept);
+    }
+
     /// What is not kept is not compared with anything, so nobody knows what it does.
     fn or_too_many(&mut self, kept: bool) {
         if !kept {
@@ -148,6 +162,7 @@ impl Report {
             may_write: self.may_write,
             trees: self.trees,
             named: self.named.iter().map(|path| Path::from_resolved(path)).collect(),
+            talkers: self.talkers,
             argv: self.argv,
         }
     }

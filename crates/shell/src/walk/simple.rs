@@ -251,7 +251,24 @@ impl Walker<'_> {
         if name.starts_with("GIT_TRACE") && text.starts_with('/') {
             self.write_file(&text, How::Append, span);
         }
+        if steers(name, &text) {
+            self.report.talks(&format!("{name}="));
+        }
         match name {
+            "PATH"
+            | "PYTHONPATH"
+            | "PYTHONHOME"
+            | "NODE_PATH"
+            | "PERL5LIB"
+            | "RUBYLIB"
+            | "CLASSPATH"
+            | "JAVA_TOOL_OPTIONS"
+            | "RUSTC"
+            | "RUSTC_WRAPPER"
+            | "GOFLAGS"
+            | "npm_config_script_shell" => {
+                self.report.can(Capability::Exec);
+            }
             "LD_PRELOAD"
             | "LD_LIBRARY_PATH"
             | "LD_AUDIT"
@@ -299,6 +316,82 @@ impl Walker<'_> {
                 self.inner(&text, Stream::Absent, span);
             }
             _ => {}
+        }
+    }
+}
+
+/// Variables that say what programs load, or by which way and with whom they talk. A program that may use the network
+/// unasked may not do so on such terms.
+fn steers(name: &str, value: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    match upper.as_str() {
+        "NODE_OPTIONS" => value.split_whitespace().any(|option| {
+            let option = option.split('=').next().unwrap_or_default();
+            !matches!(
+                option,
+                "--max-old-space-size"
+                    | "--max_old_space_size"
+                    | "--max-semi-space-size"
+                    | "--no-warnings"
+                    | "--trace-warnings"
+                    | "--trace-deprecation"
+                    | "--no-deprecation"
+                    | "--enable-source-maps"
+                    | "--experimental-vm-modules"
+                    | "--experimental-strip-types"
+                    | "--unhandled-rejections"
+                    | "--dns-result-order"
+                    | "--openssl-legacy-provider"
+            )
+        }),
+        "RUBYOPT" => !matches!(value, "-W0" | "-w" | "-W" | "-W1" | "-W2"),
+        "LD_PRELOAD"
+        | "LD_AUDIT"
+        | "DYLD_INSERT_LIBRARIES"
+        | "BASH_ENV"
+        | "ENV"
+        | "PERL5OPT"
+        | "PYTHONSTARTUP"
+        | "JAVA_TOOL_OPTIONS"
+        | "GIT_SSH"
+        | "GIT_SSH_COMMAND"
+        | "GIT_PROXY_COMMAND"
+        | "GIT_EXTERNAL_DIFF"
+        | "GIT_ASKPASS"
+        | "SSH_ASKPASS"
+        | "GIT_EXEC_PATH"
+        | "GIT_TEMPLATE_DIR"
+        | "HTTP_PROXY"
+        | "HTTPS_PROXY"
+        | "ALL_PROXY"
+        | "FTP_PROXY"
+        | "GOPROXY"
+        | "GONOSUMDB"
+        | "GONOSUMCHECK"
+        | "GOINSECURE"
+        | "PIP_INDEX_URL"
+        | "PIP_EXTRA_INDEX_URL"
+        | "PIP_FIND_LINKS"
+        | "PIP_TRUSTED_HOST"
+        | "UV_INDEX_URL"
+        | "UV_EXTRA_INDEX_URL"
+        | "UV_INDEX"
+        | "UV_DEFAULT_INDEX"
+        | "NODE_EXTRA_CA_CERTS"
+        | "NODE_TLS_REJECT_UNAUTHORIZED"
+        | "GIT_SSL_NO_VERIFY"
+        | "SSL_CERT_FILE"
+        | "DOCKER_HOST"
+        | "BUNDLE_MIRROR"
+        | "GEM_SOURCE" => true,
+        _ => {
+            upper.starts_with("GIT_CONFIG")
+                || upper.starts_with("NPM_CONFIG_")
+                || upper.starts_with("CARGO_REGISTR")
+                || upper.starts_with("CARGO_SOURCE")
+                || upper.starts_with("CARGO_HTTP_PROXY")
+                || upper.starts_with("YARN_REGISTRY")
+                || upper.starts_with("YARN_NPM_REGISTRY")
         }
     }
 }
