@@ -391,9 +391,10 @@ fn installs(words: &[String]) -> bool {
     let program = words.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
     match (program, words.get(1..).unwrap_or_default()) {
         ("npm" | "pnpm" | "yarn" | "bun", ["install" | "i" | "add", rest @ ..]) => named(rest),
+        ("uv", ["run", ..]) => false,
         ("pip" | "pip3" | "uv" | "pipx", rest) => {
-            let from_file = rest.iter().any(|word| matches!(*word, "-r" | "--requirement" | "-e" | "sync"));
-            rest.iter().any(|word| matches!(*word, "install" | "add")) && !from_file
+            let Some(at) = rest.iter().position(|word| matches!(*word, "install" | "add")) else { return false };
+            brings(rest.get(at + 1..).unwrap_or_default())
         }
         ("cargo" | "go" | "gem" | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "apk" | "pacman", rest) => {
             rest.iter().any(|word| matches!(*word, "install" | "add" | "get" | "-S"))
@@ -404,6 +405,27 @@ fn installs(words: &[String]) -> bool {
             PINNED.iter().any(|(names, verbs)| names.contains(&program) && !verb.is_empty() && !verbs.contains(&verb))
         }
     }
+}
+
+/// Whether the words behind `pip install` name anything but files and folders of the project.
+fn brings(words: &[&str]) -> bool {
+    let is_local = |word: &str| word.starts_with('.') || word.starts_with('/') && !word.contains("://");
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let (option, attached) = word.split_once('=').map_or((*word, None), |(option, value)| (option, Some(value)));
+        match option {
+            "-r" | "--requirement" | "-c" | "--constraint" | "-e" | "--editable" => {
+                let value = attached.or_else(|| words.next().copied()).unwrap_or_default();
+                if value.contains("://") || value.contains('+') {
+                    return true;
+                }
+            }
+            option if option.starts_with('-') => {}
+            word if is_local(word) => {}
+            _ => return true,
+        }
+    }
+    false
 }
 
 /// Managers of packages, and what they do within the bounds of a lock file or of the project. Anything else they do may

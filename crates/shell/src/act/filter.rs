@@ -393,8 +393,30 @@ pub(crate) fn ls(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 }
 
 /// `mktemp` yields a path nobody else has.
-pub(crate) fn mktemp(_walker: &mut Walker<'_>, _call: &Call<'_>) -> Stream {
-    Stream::text(format!("{}/{}\n", mark::TEMP, mark::NUMBER))
+pub(crate) fn mktemp(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let folder = call.options.value("-p --tmpdir").filter(|folder| !folder.is_empty()).map(ToOwned::to_owned);
+    let template = call.options.operands.first().filter(|_| !call.options.has("-t")).cloned();
+    let folder = match (folder, template) {
+        (None, None) => return Stream::text(format!("{}/{}\n", mark::TEMP, mark::NUMBER)),
+        (Some(folder), _) => folder,
+        (None, Some(template)) => match template.text.rsplit_once('/') {
+            Some((folder, _)) => format!("{folder}/"),
+            None => ".".to_owned(),
+        },
+    };
+    walker.may_write(&folder, call.span);
+    let path = walker.resolve(&folder);
+    match crate::zone::of(&path, "/", walker.view.home) {
+        crate::zone::Zone::Temp => Stream::text(format!("{}/{}\n", mark::TEMP, mark::NUMBER)),
+        crate::zone::Zone::Root
+        | crate::zone::Zone::System
+        | crate::zone::Zone::Home
+        | crate::zone::Zone::Ancestor
+        | crate::zone::Zone::History
+        | crate::zone::Zone::Device
+        | crate::zone::Zone::MaybeRoot
+        | crate::zone::Zone::Ordinary => Stream::text(format!("{path}/{}\n", mark::NUMBER)),
+    }
 }
 
 /// Search: the pattern is no path, `-f FILE` and the rest are.

@@ -29,6 +29,76 @@ pub(crate) fn run(walker: &mut Walker<'_>, text: &str, span: Span) {
     walker.inner(text, Stream::Opaque, span);
 }
 
+/// Settings of package managers that run programs, and those that say with whom they talk.
+const RUN_BY_MANAGERS: &[&str] =
+    &["script-shell", "shell", "node-options", "git", "editor", "viewer", "browser", "init-module", "onload-script"];
+const TALKED_BY_MANAGERS: &[&str] = &[
+    "registry",
+    "proxy",
+    "https-proxy",
+    "noproxy",
+    "cafile",
+    "ca",
+    "strict-ssl",
+    "userconfig",
+    "globalconfig",
+    "index-url",
+    "extra-index-url",
+    "index",
+    "default-index",
+    "find-links",
+    "trusted-host",
+    "global.index-url",
+    "global.extra-index-url",
+    "global.proxy",
+    "global.trusted-host",
+    "npmregistryserver",
+];
+
+/// Where packages come from unless somebody says otherwise.
+const USUAL: &[&str] = &["https://registry.npmjs.org", "https://pypi.org/simple", "https://registry.yarnpkg.com"];
+
+/// `npm config set key value`, and the same as an option of one call.
+pub(crate) fn manager_settings(walker: &mut Walker<'_>, call: &Call<'_>) {
+    let texts = call.options.texts();
+    let stored: &[&str] = match texts.as_slice() {
+        ["config" | "c", "set" | "edit", rest @ ..] => rest,
+        ["set", rest @ ..] if call.name == "npm" => rest,
+        _ => &[],
+    };
+    for (at, word) in stored.iter().enumerate() {
+        let (key, value) = word.split_once('=').unwrap_or((word, stored.get(at + 1).copied().unwrap_or_default()));
+        let key = key.to_ascii_lowercase();
+        if key.contains("auth") || key.contains("password") {
+            walker.report.can_because(Capability::Credentials, format!("`{key}` concerns passwords"), call.span);
+        }
+        if RUN_BY_MANAGERS.contains(&key.as_str()) || leads(&key, value) {
+            walker.report.can_because(
+                Capability::Persistence,
+                format!("`{key}` makes `{}` use `{}` later", call.name, mark::shown(value)),
+                call.span,
+            );
+        }
+    }
+    for (at, arg) in call.args.iter().enumerate().take_while(|(_, arg)| arg.text != "--") {
+        let Some(option) = arg.text.strip_prefix("--") else {
+            if matches!(arg.text.as_str(), "-i" | "-f") && matches!(call.name, "pip" | "pip3" | "uv") {
+                walker.report.talks(&arg.text);
+            }
+            continue;
+        };
+        let next = call.args.get(at + 1).map(|next| next.text.as_str()).unwrap_or_default();
+        let (key, value) = option.split_once('=').unwrap_or((option, next));
+        if RUN_BY_MANAGERS.contains(&key) && !matches!(key, "shell" | "git" | "browser") || leads(key, value) {
+            walker.report.talks(&format!("--{key}"));
+        }
+    }
+}
+
+fn leads(key: &str, value: &str) -> bool {
+    (TALKED_BY_MANAGERS.contains(&key) || key.ends_with(":registry")) && !USUAL.contains(&value.trim_end_matches('/'))
+}
+
 /// `sg group command`; a search tool has the same name.
 pub(crate) fn group(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let searches = ["run", "scan", "test", "new", "lsp", "completions", "help"];

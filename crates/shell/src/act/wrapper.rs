@@ -367,6 +367,7 @@ fn packaged(walker: &mut Walker<'_>, call: &Call<'_>, words: &[Arg]) -> Stream {
 
 /// Package runners and environment managers: `poetry run cmd`, `npx cmd`, `bundle exec cmd`.
 pub(crate) fn runner(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    crate::act::handed::manager_settings(walker, call);
     let verbs = ["run", "exec", "--", "x", "dlx"];
     let at = call.args.iter().position(|arg| verbs.contains(&arg.text.as_str()));
     let Some(at) = at else { return Stream::Opaque };

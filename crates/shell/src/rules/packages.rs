@@ -56,6 +56,14 @@ mod tests {
     fn rows() {
         check("npm install", "write", &["exec", "network"]);
         check("npm ls", "read", &["exec", "network"]);
+        check("npm config set script-shell ./x.sh", "write", &["exec", "network", "persistence"]);
+        check("npm config set script-shell=./x.sh", "write", &["exec", "network", "persistence"]);
+        check("npm set registry http://x.io", "write", &["exec", "network", "persistence"]);
+        check("npm c set //x.io/:_authToken=a", "write", &["exec", "network", "credentials"]);
+        check("pnpm config set @a:registry http://x.io", "write", &["exec", "network", "persistence"]);
+        check("pip config set global.index-url http://x.io", "write", &["exec", "network", "persistence"]);
+        check("npm config set fund false", "write", &["exec", "network"]);
+        check("npm config get registry", "read", &["exec", "network"]);
         check("npx -y some-tool", "write", &["exec", "network"]);
         check("pip install requests", "write", &["exec", "network"]);
         check("pip list", "read", &["exec", "network"]);
