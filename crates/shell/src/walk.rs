@@ -110,6 +110,8 @@ pub(crate) struct Walker<'v> {
     pub guesses: usize,
     /// Words looked up as paths so far.
     pub looks: usize,
+    /// Words that code in another language was given.
+    pub given: Vec<Arg>,
     /// Second names that the text itself makes. They lie on disk, so no subshell takes them back.
     pub made: Made,
 }
@@ -149,6 +151,7 @@ impl<'v> Walker<'v> {
             talked: false,
             guesses: 0,
             looks: 0,
+            given: Vec::new(),
             made: Made::default(),
         }
     }

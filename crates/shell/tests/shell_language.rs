@@ -388,3 +388,70 @@ fn commands_that_programs_are_handed() {
     check("make build TAGS='a b'", "write");
     check("sg -p 'foo($A)' src", "read");
 }
+
+#[test]
+fn code_that_puts_paths_together_writes_nobody_knows_where() {
+    for code in [
+        "perl -e 'open(F,\">\".$ARGV[0])' \"$x\"",
+        "perl -e 'open(F,\"> $x\")'",
+        "perl -e 'my $f = q(.cl).$y; open(my $h, \">\", $f)'",
+        "perl -e 'open my $h, \">\", $f'",
+        "python3 -c \"import os; [os.rename(f, 'x') for f in os.listdir('.')]\"",
+        "python3 -c \"import glob; open(glob.glob('.cl*/s*')[0],'w')\"",
+        "python3 -c \"import sys; open(sys.argv[1],'w')\" \"$x\"",
+        "python3 -c \"from pathlib import Path; Path('.cl','aude').joinpath('s').write_text('x')\"",
+        "python3 -c \"from pathlib import Path; [p.write_text('') for p in Path('.').rglob('*')]\"",
+        "python3 -c \"p='a'; p=input(); open(p,'w')\"",
+        "python3 -c \"p='a'; p,q=x; open(p,'w')\"",
+        "python3 -c \"p='a'\nfor p in x: open(p,'w')\"",
+        "python3 -c \"p='.cl'; p+=y; open(p,'w')\"",
+        "python3 -c \"open('%s/settings.json' % d,'w')\"",
+        "python3 -c \"open('{}/settings.json'.format(d),'w')\"",
+        "python3 -c \"open(f'{d}/settings.json','w')\"",
+        "python3 -c \"open('nosj.sgnittes/edualc.'[::-1],'w')\"",
+        "python3 -c \"open(p, mode)\"",
+        "python3 -c \"open(file=p, mode='x')\"",
+        "python3 -c \"import shutil; shutil.copy('x', d)\"",
+        "node -e \"const n=[46].map(c=>String.fromCharCode(c)).join(''); fs.writeFileSync(n+'claude','x')\"",
+        "node -e 'fs.writeFileSync(`${d}/settings.json`,\"x\")'",
+        "node -e 'fs.renameSync(a,b)'",
+        "node -e 'fs.createWriteStream(x)'",
+        "node -e 'require(\"fs\")[\"write\"+\"FileSync\"](x,\"y\")'",
+        "ruby -e 'File.write(x,\"y\")'",
+        "ruby -e 'File.open(\"#{d}/a\",\"w\")'",
+        "php -r 'file_put_contents($x,\"y\");'",
+    ] {
+        check_written(code, ".claude");
+    }
+    check("node -e 'require(\"fs\")[n](\"x\",\"y\")'", "unknown");
+    for (code, path) in [
+        ("perl -e 'open(F,\">a\")'", "a"),
+        ("perl -e 'open(my $h, \">>\", \"a\")'", "a"),
+        ("python3 -c \"p='.cl'; p+='aude'; open(p,'w')\"", ".claude"),
+        ("python3 -c \"from pathlib import Path; p = Path('src') / 'a.py'; p.write_text(p.read_text())\"", "src/a.py"),
+        ("python3 -c \"import os; os.rename('a','b')\"", "b"),
+        ("python3 - <<'E'\nfor f in ['a', 'b']:\n    s = open(f).read()\n    open(f, 'w').write(s)\nE", "b"),
+        ("node -e \"const p='package.json'; fs.writeFileSync(p, JSON.stringify(j))\"", "package.json"),
+        ("node -e \"require('fs')['write'+'FileSync']('a','y')\"", "a"),
+        ("ruby -e 'File.write(\"a\",\"y\")'", "a"),
+    ] {
+        let answer = classify(code, &View::default());
+        let written: Vec<&str> = answer.writes.iter().map(shell::Path::as_str).collect();
+        let expected = format!("/home/user/project/{path}");
+        assert!(written.contains(&expected.as_str()), "{code}\n{written:?}");
+        assert!(!written.iter().any(|found| found.contains('<')), "{code}\n{written:?}");
+    }
+    // What is only read, what is named on the command line, and folders with plain names are no riddle.
+    for code in [
+        "python3 -c 'print(open(p).read())'",
+        "perl -e 'open(my $h, \"<\", $f)'",
+        "python3 -c \"import sys; open(sys.argv[1],'w')\" out.txt",
+        "python3 -c \"from pathlib import Path\nfor p in Path('src').rglob('*.py'): p.write_text('')\"",
+        "python3 -c \"import sys; sys.stdout.write('x')\"",
+        "node -e 'process.stdout.write(x)'",
+        "node -e 'const a=[f]; a[0](1)'",
+    ] {
+        let answer = classify(code, &View::default());
+        assert_eq!((answer.class.name(), answer.writes.len()), ("write", 0), "{code}\n{:?}", answer.writes);
+    }
+}
