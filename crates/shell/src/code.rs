@@ -409,6 +409,22 @@ impl Walker<'_> {
     /// `open(HANDLE, MODE, PATH)`, or with mode and path in one.
     fn perl_open(&mut self, arguments: &[Argument], span: Span) {
         match arguments {
+            [_, (_, Place::Known(mode)), rest @ ..]
+                if mode.contains('|') && mode.trim_matches(['|', '-', ' ']).is_empty() =>
+            {
+                let words: Option<Vec<Arg>> = rest
+                    .iter()
+                    .map(|(_, place)| match place {
+                        Place::Known(text) => Some(Arg::new(text.clone(), span)),
+                        Place::Several(_) | Place::Below(_) | Place::Given | Place::Unknown => None,
+                    })
+                    .collect();
+                match words.as_deref() {
+                    Some([only]) => _ = self.inner(&only.text.clone(), Stream::Opaque, span),
+                    Some(words) => _ = self.run(words.to_vec(), Stream::Opaque, span),
+                    None => self.report.unknown("DYNAMIC_CODE", "`open` runs a command that cannot be known", span),
+                }
+            }
             [_, (_, Place::Known(mode)), (_, path), ..] => {
                 if mode.contains(['>', '+']) {
                     self.write_place(Some(path), How::Overwrite, span);

@@ -329,6 +329,7 @@ fn values_are_those_that_bash_has() {
         "x=y; x=.claude export x; echo a > $x",
         "x=y; getopts a: o -a .claude; OPTARG=y; getopts a: x -a .claude; echo a > $OPTARG",
         "declare -n r=q; q=x; r+=y; r=.claude; echo a > $q",
+        "set -- a x .claude; shift $n; echo a > $1",
     ] {
         check_written(command, ".claude");
     }
@@ -377,10 +378,27 @@ fn commands_that_programs_are_handed() {
         "python3 -m code <<< 'import os; os.system(\"rm -rf /\")'",
         "python3 -m asyncio <<< 'import os; os.system(\"rm -rf /\")'",
         "logsave log rm -rf /",
+        "perl -e 'open(F,\"-|\",\"rm -rf /\")'",
+        "perl -e 'open(F,\"|-\",\"rm\",\"-rf\",\"/\")'",
+        "gdb -batch -eval 'shell rm -rf /'",
+        "gdb --eval-comm='shell rm -rf /'",
+        "gdb -batch -ex 'run $(rm -rf /)' ./a",
+        "gdb -batch -ex run --args rm -rf /",
+        "make --eval='$(shell rm -rf /)'",
+        "make --eval 'x:;rm -rf /; ls' x",
+        "make -E '$(shell rm -rf /)'",
+        "make -f <(printf 'all:\n\trm -rf /\n')",
+        "printf 'all:\n\t@rm -rf /\n' > Makefile; make",
+        "yarn exec 'rm -rf /'",
     ] {
         check(command, "catastrophic");
     }
     check("git -c protocol.ext.allow=always fetch x", "unknown");
+    check("perl -e 'open(F,\"-|\",$x)'", "unknown");
+    check(&format!("perl -e '{}'", "open(F,\"a\");".repeat(20)), "unknown");
+    check("printf 'all:\n\tls\nclean:\n\trm -rf build\n' > Makefile; make", "write");
+    check("gdb -q ./a", "read");
+    check("gdb -batch -ex bt ./a core", "write");
     check("git bugreport -o x", "write");
     check("git diagnose -o x", "write");
     check("git interpret-trailers --in-place x", "write");

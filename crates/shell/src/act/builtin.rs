@@ -231,7 +231,16 @@ pub(crate) fn set(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 }
 
 pub(crate) fn shift(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
-    let count = call.options.operands.first().and_then(|operand| operand.text.parse::<usize>().ok()).unwrap_or(1);
+    let count = match call.options.operands.first() {
+        None => 1,
+        Some(operand) => match operand.text.parse::<usize>() {
+            Ok(count) => count,
+            Err(_) => {
+                walker.state.positional = None;
+                return Stream::Absent;
+            }
+        },
+    };
     if let Some(items) = &mut walker.state.positional {
         items.drain(..count.min(items.len()));
     }

@@ -110,7 +110,7 @@ fn is_this_machine(address: &str) -> bool {
         return false;
     }
     let rest = match address.split_once("://") {
-        Some((scheme, rest)) if matches!(scheme, "http" | "https") => rest,
+        Some(("http" | "https", rest)) => rest,
         Some(_) => return false,
         None => address,
     };

@@ -385,6 +385,12 @@ pub(crate) fn runner(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         for text in texts {
             crate::act::handed::run(walker, &text.text, text.span);
         }
+        // One word with blanks in it is a text for a shell.
+        if let [only] = rest.as_slice()
+            && only.text.contains(' ')
+        {
+            crate::act::handed::run(walker, &only.text, only.span);
+        }
         return packaged(walker, call, &rest);
     }
     let known = rest
