@@ -234,6 +234,11 @@ impl Walker<'_> {
         }
     }
 
+    /// Whether a build makes the folder again, and it is certain which folder is meant.
+    fn is_made_again(&self, path: &str) -> bool {
+        self.made.is_empty() && self.state.stayed.is_empty() && crate::build_output::holds(path, &self.view)
+    }
+
     /// The class that comes from what is lost.
     fn loss(&mut self, text: &str, path: &str, how: How, span: Span) {
         let shown = mark::shown(text);
@@ -265,18 +270,9 @@ impl Walker<'_> {
                     Class::Write
                 }
             }
-            How::RemoveTree => {
-                if place.is_vital() {
-                    Class::Catastrophic
-                } else if self.made.is_empty()
-                    && self.state.stayed.is_empty()
-                    && crate::build_output::holds(path, &self.view)
-                {
-                    Class::Write
-                } else {
-                    Class::Destructive
-                }
-            }
+            How::RemoveTree if place.is_vital() => Class::Catastrophic,
+            How::RemoveTree if self.is_made_again(path) => Class::Write,
+            How::RemoveTree => Class::Destructive,
             How::Move => {
                 if place.is_vital() && place != Zone::MaybeRoot {
                     Class::Catastrophic

@@ -335,7 +335,8 @@ fn values_are_those_that_bash_has() {
     }
     let many = format!("x='{} .claude'; tee $x", "a ".repeat(300));
     check_written(&many, ".claude");
-    check("tee {{1..300},.claude}", "unknown");
+    check_written("tee {{1..300},.claude}", ".claude");
+    check("for i in {1..1000}; do echo $i; done", "read");
     check_written("x=src/a.ts; echo y > ${x%.ts}.js", "src/a.js");
     check_written("x=src/a.ts; echo y > \"${x/src/dist}\"", "dist/a.ts");
 }

@@ -397,6 +397,7 @@ pub(crate) fn mktemp(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let folder = call.options.value("-p --tmpdir").filter(|folder| !folder.is_empty()).map(ToOwned::to_owned);
     let template = call.options.operands.first().filter(|_| !call.options.has("-t")).cloned();
     let folder = match (folder, template) {
+        _ if call.options.has("-u --dry-run") => return Stream::Opaque,
         (None, None) => return Stream::text(format!("{}/{}\n", mark::TEMP, mark::NUMBER)),
         (Some(folder), _) => folder,
         (None, Some(template)) => match template.text.rsplit_once('/') {

@@ -152,18 +152,17 @@ impl Walker<'_> {
             Some(super::Variable::List(_) | super::Variable::Scattered(_)) | None => String::new(),
         };
         let texts = brace::expand(raw);
-        if texts.len() >= FIELDS_MAX {
-            self.report.unknown("TOO_MANY", "one word means more words than are judged", span);
-        }
+        let more = texts.len() >= FIELDS_MAX;
         for text in texts {
             let mut fields = Fields { separators: separators.clone(), extended: true, ..Fields::default() };
             self.scan(&text, span, &mut fields, false);
             fields.end();
             args.extend(fields.done.into_iter().map(|(text, loose)| Arg { text, span, loose }));
         }
-        if args.len() > FIELDS_MAX {
-            self.report.unknown("TOO_MANY", "one word means more words than are judged", span);
-            args.truncate(FIELDS_MAX);
+        if more || args.len() > FIELDS_MAX {
+            // What is beyond the bound may be anything.
+            args.truncate(FIELDS_MAX - 1);
+            args.push(Arg { text: mark::OUTPUT.to_string(), span, loose: true });
         }
         args
     }

@@ -309,10 +309,7 @@ impl Walker<'_> {
                 }
                 Value::One(mark::OUTPUT.to_string())
             }
-            Some('/') => {
-                let operand = operand.to_owned();
-                self.replacing(value, &operand, span)
-            }
+            Some('/') => self.replacing(value, operand, span),
             Some('#' | '%' | '^' | ',' | '@') => match self.pattern(operand, span) {
                 Some(pattern) => map(value, |text| transformed(text, first.unwrap_or('#'), &pattern)),
                 None => map(value, |_| mark::OUTPUT.to_string()),

@@ -16,6 +16,105 @@ use super::{Arg, Variable, Walker, evaluate};
 /// Programs whose `name=value` operands are assignments.
 const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 
+/// Variables that make programs load something before they do what they are told.
+const LOADED: &[&str] = &[
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "ENV",
+    "PYTHONSTARTUP",
+    "PERL5OPT",
+    "NODE_OPTIONS",
+    "RUBYOPT",
+    "LESSOPEN",
+    "GIT_PROXY_COMMAND",
+];
+
+/// Variables whose value is a command.
+const COMMANDS: &[&str] = &[
+    "GIT_SSH_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
+    "PAGER",
+    "EDITOR",
+    "VISUAL",
+    "MANPAGER",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+];
+
+/// Options of Node.js that load nothing and reach nobody.
+const HARMLESS_NODE_OPTIONS: &[&str] = &[
+    "--max-old-space-size",
+    "--max_old_space_size",
+    "--max-semi-space-size",
+    "--no-warnings",
+    "--trace-warnings",
+    "--trace-deprecation",
+    "--no-deprecation",
+    "--enable-source-maps",
+    "--experimental-vm-modules",
+    "--experimental-strip-types",
+    "--unhandled-rejections",
+    "--dns-result-order",
+    "--openssl-legacy-provider",
+];
+
+/// See [`steers`].
+const STEERING: &[&str] = &[
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "ENV",
+    "PERL5OPT",
+    "PYTHONSTARTUP",
+    "JAVA_TOOL_OPTIONS",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_PROXY_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "GIT_SSL_NO_VERIFY",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "FTP_PROXY",
+    "GOPROXY",
+    "GONOSUMDB",
+    "GONOSUMCHECK",
+    "GOINSECURE",
+    "PIP_INDEX_URL",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_FIND_LINKS",
+    "PIP_TRUSTED_HOST",
+    "NODE_EXTRA_CA_CERTS",
+    "NODE_TLS_REJECT_UNAUTHORIZED",
+    "SSL_CERT_FILE",
+    "DOCKER_HOST",
+    "GEM_SOURCE",
+];
+
+/// The same for names that begin so.
+const STEERING_FAMILIES: &[&str] = &[
+    "GIT_CONFIG",
+    "NPM_CONFIG_",
+    "CARGO_REGISTR",
+    "CARGO_SOURCE",
+    "CARGO_HTTP_PROXY",
+    "YARN_REGISTRY",
+    "YARN_NPM_REGISTRY",
+    "UV_INDEX",
+    "UV_EXTRA_INDEX",
+    "UV_DEFAULT_INDEX",
+    "BUNDLE_MIRROR",
+];
+
 impl Walker<'_> {
     pub(crate) fn simple(&mut self, simple: &ast::SimpleCommand, stdin: Stream) -> Stream {
         let mut words: Vec<Arg> = Vec::new();
@@ -269,45 +368,13 @@ impl Walker<'_> {
             | "npm_config_script_shell" => {
                 self.report.can(Capability::Exec);
             }
-            "LD_PRELOAD"
-            | "LD_LIBRARY_PATH"
-            | "LD_AUDIT"
-            | "DYLD_INSERT_LIBRARIES"
-            | "BASH_ENV"
-            | "ENV"
-            | "PYTHONSTARTUP"
-            | "PERL5OPT"
-            | "NODE_OPTIONS"
-            | "RUBYOPT"
-            | "GIT_SSH_COMMAND"
-            | "GIT_EXTERNAL_DIFF"
-            | "GIT_PAGER"
-            | "PAGER"
-            | "EDITOR"
-            | "VISUAL"
-            | "MANPAGER"
-            | "LESSOPEN"
-            | "GIT_EDITOR"
-            | "GIT_SEQUENCE_EDITOR"
-            | "GIT_PROXY_COMMAND" => {
+            _ if LOADED.contains(&name) || COMMANDS.contains(&name) => {
                 self.report.can_because(
                     Capability::Exec,
                     format!("`{name}` makes other programs run `{}`", mark::shown(&text)),
                     span,
                 );
-                if matches!(
-                    name,
-                    "GIT_SSH_COMMAND"
-                        | "GIT_PAGER"
-                        | "PAGER"
-                        | "EDITOR"
-                        | "VISUAL"
-                        | "GIT_EDITOR"
-                        | "GIT_SEQUENCE_EDITOR"
-                        | "GIT_EXTERNAL_DIFF"
-                        | "MANPAGER"
-                ) && text.contains(' ')
-                {
+                if COMMANDS.contains(&name) && text.contains(' ') {
                     self.inner(&text, Stream::Opaque, span);
                 }
             }
@@ -325,74 +392,11 @@ impl Walker<'_> {
 fn steers(name: &str, value: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     match upper.as_str() {
-        "NODE_OPTIONS" => value.split_whitespace().any(|option| {
-            let option = option.split('=').next().unwrap_or_default();
-            !matches!(
-                option,
-                "--max-old-space-size"
-                    | "--max_old_space_size"
-                    | "--max-semi-space-size"
-                    | "--no-warnings"
-                    | "--trace-warnings"
-                    | "--trace-deprecation"
-                    | "--no-deprecation"
-                    | "--enable-source-maps"
-                    | "--experimental-vm-modules"
-                    | "--experimental-strip-types"
-                    | "--unhandled-rejections"
-                    | "--dns-result-order"
-                    | "--openssl-legacy-provider"
-            )
-        }),
+        "NODE_OPTIONS" => value
+            .split_whitespace()
+            .any(|option| !HARMLESS_NODE_OPTIONS.contains(&option.split('=').next().unwrap_or_default())),
         "RUBYOPT" => !matches!(value, "-W0" | "-w" | "-W" | "-W1" | "-W2"),
-        "LD_PRELOAD"
-        | "LD_AUDIT"
-        | "DYLD_INSERT_LIBRARIES"
-        | "BASH_ENV"
-        | "ENV"
-        | "PERL5OPT"
-        | "PYTHONSTARTUP"
-        | "JAVA_TOOL_OPTIONS"
-        | "GIT_SSH"
-        | "GIT_SSH_COMMAND"
-        | "GIT_PROXY_COMMAND"
-        | "GIT_EXTERNAL_DIFF"
-        | "GIT_ASKPASS"
-        | "SSH_ASKPASS"
-        | "GIT_EXEC_PATH"
-        | "GIT_TEMPLATE_DIR"
-        | "HTTP_PROXY"
-        | "HTTPS_PROXY"
-        | "ALL_PROXY"
-        | "FTP_PROXY"
-        | "GOPROXY"
-        | "GONOSUMDB"
-        | "GONOSUMCHECK"
-        | "GOINSECURE"
-        | "PIP_INDEX_URL"
-        | "PIP_EXTRA_INDEX_URL"
-        | "PIP_FIND_LINKS"
-        | "PIP_TRUSTED_HOST"
-        | "UV_INDEX_URL"
-        | "UV_EXTRA_INDEX_URL"
-        | "UV_INDEX"
-        | "UV_DEFAULT_INDEX"
-        | "NODE_EXTRA_CA_CERTS"
-        | "NODE_TLS_REJECT_UNAUTHORIZED"
-        | "GIT_SSL_NO_VERIFY"
-        | "SSL_CERT_FILE"
-        | "DOCKER_HOST"
-        | "BUNDLE_MIRROR"
-        | "GEM_SOURCE" => true,
-        _ => {
-            upper.starts_with("GIT_CONFIG")
-                || upper.starts_with("NPM_CONFIG_")
-                || upper.starts_with("CARGO_REGISTR")
-                || upper.starts_with("CARGO_SOURCE")
-                || upper.starts_with("CARGO_HTTP_PROXY")
-                || upper.starts_with("YARN_REGISTRY")
-                || upper.starts_with("YARN_NPM_REGISTRY")
-        }
+        name => STEERING.contains(&name) || STEERING_FAMILIES.iter().any(|family| name.starts_with(family)),
     }
 }
 
