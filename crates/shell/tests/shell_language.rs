@@ -73,6 +73,7 @@ fn what_is_not_shell_is_unknown() {
     check(&"(".repeat(70_000), "unknown");
     check(&format!("{}ls{}", "( ".repeat(60), " )".repeat(60)), "unknown");
     check(&format!("{}x{}", "$(".repeat(80), ")".repeat(80)), "unknown");
+    check(&format!("ls{}", " && ls".repeat(100)), "unknown");
     check("", "read");
 }
 

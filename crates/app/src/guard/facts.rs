@@ -198,6 +198,10 @@ impl Facts {
     /// such as the number of its process, another part may use.
     fn take_argv(&mut self, answer: &Classification, view: &View<'_>, protected: &Protected) {
         self.programs.extend(answer.talkers.iter().cloned());
+        // Nobody is no program that may use the network unasked.
+        if self.programs.is_empty() && answer.capabilities.contains(&Capability::Network) {
+            self.programs.insert("?".to_owned());
+        }
         for words in &answer.argv {
             if installs(words) {
                 self.can.insert("install");

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use brush_parser::ast::{self, AndOr, Command, CompoundCommand, ExtendedTestExpr, SeparatorOperator};
 
 use crate::answer::{Class, Span};
-use crate::limits::LOOP_ROUNDS_MAX;
+use crate::limits::{CHAIN_MAX, LOOP_ROUNDS_MAX};
 use crate::mark;
 use crate::stream::Stream;
 
@@ -54,7 +54,11 @@ impl Walker<'_> {
         for next in &list.additional {
             match next {
                 AndOr::And(pipeline) => {
-                    skipped.push(self.state.clone());
+                    if skipped.len() < CHAIN_MAX {
+                        skipped.push(self.state.clone());
+                    } else {
+                        self.report.unknown("TOO_MANY", "more commands behind `&&` than are followed", Span::default());
+                    }
                     out = out.then(self.pipeline(pipeline, stdin.clone()));
                 }
                 AndOr::Or(pipeline) if always_fails(&list.first) => out = self.pipeline(pipeline, stdin.clone()),
@@ -191,7 +195,7 @@ impl Walker<'_> {
         for value in values {
             self.assign(&clause.variable_name, Variable::Scalar(value.clone()), Span::default());
             out = out.then(self.list(&clause.body.list, stdin.clone()));
-            if !mark::is_literal(&value) && self.has_moved(&before, &clause.variable_name) {
+            if !mark::is_literal(&value) && !self.is_spent() && self.has_moved(&before, &clause.variable_name) {
                 self.join(&before);
                 self.assign(&clause.variable_name, Variable::Scalar(value), Span::default());
                 out = out.then(self.list(&clause.body.list, stdin.clone()));
@@ -216,7 +220,7 @@ impl Walker<'_> {
             out = out.then(self.list(body, stdin.clone()));
             let moved = self.has_moved(&before, "");
             self.join(&before);
-            if !moved {
+            if !moved || self.is_spent() {
                 break;
             }
         }
