@@ -60,6 +60,12 @@ pub fn classify(command: &str, view: &View<'_>) -> Classification {
     walk::classify(&mark::cleaned(command), view)
 }
 
+/// Whether a program has an entry of its own, and so is known for what it does.
+#[must_use]
+pub fn is_described(program: &str) -> bool {
+    rules::lookup(program).is_some()
+}
+
 /// Whether a panic is one of the grammar's that [`classify`] catches and answers with [`Class::Unknown`].
 ///
 /// A program with a panic hook of its own asks this, so that a caught fault of a library is not reported as its own.

@@ -203,7 +203,7 @@ impl Facts {
             self.programs.insert("?".to_owned());
         }
         for words in &answer.argv {
-            if installs(words) {
+            if installs(words) || self.fetches(words, view) {
                 self.can.insert("install");
             }
             self.take_own_command(words, view, protected);
@@ -219,6 +219,30 @@ impl Facts {
                 self.take_name(value, view, protected);
             }
         }
+    }
+
+    /// Whether a runner of packages brings a tool that neither the project has nor anybody described.
+    fn fetches(&self, words: &[String], view: &View<'_>) -> bool {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let program = words.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
+        let rest = match (program, words.get(1..).unwrap_or_default()) {
+            ("npx" | "pnpx" | "bunx" | "uvx", rest) => rest,
+            ("npm" | "pnpm" | "yarn" | "bun", ["exec" | "x" | "dlx", rest @ ..]) => rest,
+            ("pipx", ["run", rest @ ..]) => rest,
+            _ => return false,
+        };
+        fetched(rest).iter().any(|package| {
+            // `prettier@3` is `prettier`, and `@scope/tool` keeps its scope.
+            let name =
+                package.rsplit_once('@').map_or(*package, |(name, _)| if name.is_empty() { package } else { name });
+            let folders = Path::new(view.cwd).ancestors().take_while(|folder| folder.starts_with(&self.workspace));
+            let is_there = |folder: &Path| {
+                let modules = folder.join("node_modules");
+                modules.join(".bin").join(name).exists() || modules.join(name).exists()
+            };
+            let plain = !name.is_empty() && !name.contains("..") && !name.starts_with('/');
+            !(plain && (shell::is_described(name) || folders.into_iter().any(is_there)))
+        })
     }
 
     /// What programs were handed that are not known to only read, whatever they do with it: a second name for a file of
@@ -409,6 +433,32 @@ fn installs(words: &[String]) -> bool {
             PINNED.iter().any(|(names, verbs)| names.contains(&program) && !verb.is_empty() && !verbs.contains(&verb))
         }
     }
+}
+
+/// What a runner of packages is told to bring: the packages it is given, else the tool; nothing if it may not.
+fn fetched<'w>(words: &[&'w str]) -> Vec<&'w str> {
+    let mut packages = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let (option, attached) = word.split_once('=').map_or((*word, None), |(option, value)| (option, Some(value)));
+        match option {
+            "--no-install" | "--no" => return Vec::new(),
+            "-p" | "--package" | "--from" | "--with" | "--spec" => {
+                packages.extend(attached.or_else(|| words.next().copied()));
+            }
+            // Texts are judged as commands of their own.
+            "-c" | "--call" => return packages,
+            "-w" | "--workspace" | "--python" => _ = attached.or_else(|| words.next().copied()),
+            option if option.starts_with('-') => {}
+            tool => {
+                if packages.is_empty() {
+                    packages.push(tool);
+                }
+                break;
+            }
+        }
+    }
+    packages
 }
 
 /// Whether the words behind `pip install` name anything but files and folders of the project.

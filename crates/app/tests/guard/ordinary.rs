@@ -59,6 +59,16 @@ const BESIDE: &[&str] = &[
     "composer require x/y",
     "npm publish",
     "docker push x/y",
+    "npx strange-tool",
+    "npx -y strange-tool@latest",
+    "npx -p strange-tool jest",
+    "npx ../strange-tool",
+    "npm exec -- strange-tool",
+    "timeout 60 npx strange-tool",
+    "pnpm dlx strange-tool",
+    "yarn dlx @strange/tool",
+    "uvx strange-tool",
+    "pipx run strange-tool",
     // Servers of this machine.
     "curl -sL localhost:3000",
     "curl -s localhost:3000 -d @src/a.py",
@@ -139,9 +149,10 @@ fn site_of_a_project() -> Site {
     for file in ["package.json", "Cargo.toml"] {
         std::fs::write(site.workspace().join(file), "").unwrap();
     }
-    for folder in ["node_modules", "dist", "vendor"] {
-        std::fs::create_dir(site.workspace().join(folder)).unwrap();
+    for folder in ["node_modules/.bin", "dist", "vendor"] {
+        std::fs::create_dir_all(site.workspace().join(folder)).unwrap();
     }
+    std::fs::write(site.workspace().join("node_modules/.bin/own-tool"), "").unwrap();
     site
 }
 
