@@ -114,6 +114,9 @@ pub struct Classification {
     /// Every path that was handed to a program which is not known to only read.
     #[serde(skip)]
     pub named: Vec<Path>,
+    /// Who reaches other machines: programs by name, `NAME=` of a variable that says where or how, `/dev/tcp`.
+    #[serde(skip)]
+    pub talkers: BTreeSet<String>,
     /// The simple commands after wrappers, quotes and substitutions are gone. Rules on argv match these.
     #[serde(skip)]
     pub argv: Vec<Vec<String>>,

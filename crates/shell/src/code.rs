@@ -4,6 +4,7 @@
 //! they act on is judged as a path, a shell text or more code. A call with an unknown argument is unknown.
 
 mod awk;
+mod places;
 mod token;
 
 use crate::answer::{Capability, Class, Span};
@@ -13,6 +14,7 @@ use crate::stream::Stream;
 use crate::touch::How;
 use crate::walk::{Arg, Walker};
 
+use places::{Argument, Bound, Place};
 use token::Token;
 
 /// A language whose code is looked at.
@@ -143,6 +145,14 @@ const CALLS: &[(&str, Does)] = &[
     ("deleteFile", Does::Remove),
     ("safe_unlink", Does::Remove),
     ("writeFile", Does::Write),
+    ("appendFile", Does::Write),
+    ("outputFile", Does::Write),
+    ("outputFileSync", Does::Write),
+    ("createWriteStream", Does::Read),
+    ("openSync", Does::Read),
+    ("write", Does::Write),
+    ("binwrite", Does::Write),
+    ("copyFile", Does::Copy),
     ("writeFileSync", Does::Write),
     ("appendFileSync", Does::Write),
     ("write_text", Does::Write),
@@ -213,6 +223,8 @@ const QUALIFIED: &[(&str, &[&str])] = &[
     ("rename", &["os", "fs", "File", "FileUtils"]),
     ("copy2", &["shutil"]),
     ("read", &["File", "IO"]),
+    ("write", &["File", "IO"]),
+    ("binwrite", &["File", "IO"]),
     ("pipeline", &["Open3"]),
     ("spawn", &["pty", "child_process", "Process", "Kernel", "cp", "require"]),
     ("truncate", &["os", "fs", "File"]),
@@ -244,12 +256,13 @@ impl Walker<'_> {
             crate::act::handed::piped_opens(self, text, span);
         }
         let tokens = token::fold(&token::lex(text, language), language);
-        self.tokens(language, &tokens, span);
+        let bound = places::bound(&tokens, language);
+        self.tokens(language, &tokens, &bound, span);
         self.connected_shell(text, span);
         self.shallower();
     }
 
-    fn tokens(&mut self, language: Language, tokens: &[Token], span: Span) {
+    fn tokens(&mut self, language: Language, tokens: &[Token], bound: &Bound, span: Span) {
         for (at, token) in tokens.iter().enumerate() {
             match token {
                 Token::Command(text) => {
@@ -267,9 +280,18 @@ impl Walker<'_> {
                         Some(Token::Mark('<')) => false,
                         Some(_) | None => false,
                     };
-                    if called && let Some(does) = lookup(last, name, language, tokens) {
-                        self.called(language, does, last, tokens.get(at + 1..).unwrap_or_default(), span);
+                    let rest = tokens.get(at + 1..).unwrap_or_default();
+                    if language == Language::Perl && name == "open" {
+                        self.perl_open(&places::arguments(rest, language, bound), span);
+                    } else if called && let Some(does) = lookup(last, name, language, tokens) {
+                        let arguments = places::arguments(rest, language, bound);
+                        let own = receiver(tokens, at, name, bound);
+                        self.called(language, does, last, rest, span);
+                        self.placed_call(does, last, own, &arguments, span);
                     }
+                }
+                Token::Mark(']') if language == Language::Node && tokens.get(at + 1) == Some(&Token::Mark('(')) => {
+                    self.computed_call(tokens, at, bound, span);
                 }
                 Token::Mark(_) | Token::Number(_) => {}
             }
@@ -309,17 +331,7 @@ impl Walker<'_> {
                     self.write_file(text, if does == Does::RemoveTree { How::RemoveTree } else { How::Remove }, span);
                 }
             }
-            Does::Write => {
-                for text in texts.iter().take(1) {
-                    self.write_file(text, How::Overwrite, span);
-                }
-            }
-            Does::Copy | Does::Move => {
-                if does == Does::Move {
-                    texts.iter().take(1).for_each(|text| self.write_file(text, How::Move, span));
-                }
-                texts.iter().skip(1).take(1).for_each(|text| self.write_file(text, How::Overwrite, span));
-            }
+            Does::Write | Does::Copy | Does::Move => {}
             Does::Symlink | Does::Link => match texts.as_slice() {
                 [source, name, ..] => {
                     self.write_file(name, How::Link, span);
@@ -334,6 +346,128 @@ impl Walker<'_> {
         }
     }
 
+    /// What a call writes, by the places its arguments point to.
+    fn placed_call(&mut self, does: Does, name: &str, own: Option<Place>, arguments: &[Argument], span: Span) {
+        let positional: Vec<&Place> =
+            arguments.iter().filter(|(key, _)| key.is_none()).map(|(_, place)| place).collect();
+        let keyed = |names: &[&str]| {
+            let found = arguments.iter().find(|(key, _)| key.as_deref().is_some_and(|key| names.contains(&key)));
+            found.map(|(_, place)| place)
+        };
+        let first = own.as_ref().or(positional.first().copied()).or(keyed(&["file", "path", "src", "name"]));
+        let second = positional.get(usize::from(own.is_none())).copied().or(keyed(&["dst"]));
+        match does {
+            Does::Write => self.write_place(first, How::Overwrite, span),
+            Does::Copy if name == "copyfileobj" => {}
+            Does::Copy => self.write_place(second, How::Overwrite, span),
+            Does::Move => {
+                self.write_place(first, How::Move, span);
+                self.write_place(second, How::Overwrite, span);
+            }
+            Does::Read if matches!(name, "open" | "fopen" | "openSync" | "createWriteStream") => {
+                let mode = if own.is_some() { positional.first().copied() } else { positional.get(1).copied() };
+                let mode = mode.or(keyed(&["mode"]));
+                let writes = name == "createWriteStream"
+                    || match mode {
+                        None => false,
+                        Some(Place::Known(mode)) => mode.contains(['w', 'a', 'x', '+', '>']),
+                        Some(Place::Several(_) | Place::Below(_) | Place::Given | Place::Unknown) => true,
+                    };
+                let known = matches!(first, Some(Place::Known(_))) && matches!(mode, Some(Place::Known(_)));
+                // What is all literal was seen already.
+                if writes && !(known && name != "createWriteStream") {
+                    self.write_place(first, How::Overwrite, span);
+                }
+            }
+            Does::Read
+            | Does::Shell
+            | Does::Code
+            | Does::RemoveTree
+            | Does::Remove
+            | Does::Symlink
+            | Does::Link
+            | Does::Network => {}
+        }
+    }
+
+    fn write_place(&mut self, place: Option<&Place>, how: How, span: Span) {
+        match place {
+            None => {}
+            Some(Place::Known(text)) => self.write_file(text, how, span),
+            Some(Place::Several(texts)) => texts.iter().for_each(|text| self.write_file(text, how, span)),
+            Some(Place::Below(folder)) => self.may_write(folder, span),
+            Some(Place::Given)
+                if !self.given.is_empty() && self.given.iter().all(|arg| mark::is_literal(&arg.text)) =>
+            {
+                let given = self.given.clone();
+                self.may_write_words(&given);
+            }
+            Some(Place::Given | Place::Unknown) => self.write_file(&mark::OUTPUT.to_string(), How::Create, span),
+        }
+    }
+
+    /// `open(HANDLE, MODE, PATH)`, or with mode and path in one.
+    fn perl_open(&mut self, arguments: &[Argument], span: Span) {
+        match arguments {
+            [_, (_, Place::Known(mode)), rest @ ..]
+                if mode.contains('|') && mode.trim_matches(['|', '-', ' ']).is_empty() =>
+            {
+                let words: Option<Vec<Arg>> = rest
+                    .iter()
+                    .map(|(_, place)| match place {
+                        Place::Known(text) => Some(Arg::new(text.clone(), span)),
+                        Place::Several(_) | Place::Below(_) | Place::Given | Place::Unknown => None,
+                    })
+                    .collect();
+                match words.as_deref() {
+                    Some([only]) => _ = self.inner(&only.text.clone(), Stream::Opaque, span),
+                    Some(words) => _ = self.run(words.to_vec(), Stream::Opaque, span),
+                    None => self.report.unknown("DYNAMIC_CODE", "`open` runs a command that cannot be known", span),
+                }
+            }
+            [_, (_, Place::Known(mode)), (_, path), ..] => {
+                if mode.contains(['>', '+']) {
+                    self.write_place(Some(path), How::Overwrite, span);
+                }
+            }
+            [_, (_, Place::Known(both))] => {
+                let path = both.trim_start();
+                match path.strip_prefix("+<").or_else(|| path.strip_prefix("+>")).or_else(|| path.strip_prefix('>')) {
+                    Some(path) => {
+                        self.write_file(path.trim_start_matches('>').trim(), How::Overwrite, span);
+                    }
+                    None if !path.contains('|') => {
+                        self.read_file(path.trim_start_matches('<').trim(), span);
+                    }
+                    None => {}
+                }
+            }
+            // Mode and name in one text that is put together: it may write, or run something.
+            [_, (_, Place::Unknown | Place::Given | Place::Several(_) | Place::Below(_)), ..] => {
+                self.write_place(Some(&Place::Unknown), How::Create, span);
+            }
+            [_] | [] => {}
+        }
+    }
+
+    /// `object['name'](…)`.
+    fn computed_call(&mut self, tokens: &[Token], at: usize, bound: &Bound, span: Span) {
+        let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
+        let rest = tokens.get(at + 1..).unwrap_or_default();
+        match (before(2), before(1)) {
+            (Some(Token::Mark('[')), Some(Token::Text(name))) => {
+                if let Some(does) = CALLS.iter().find(|(known, _)| *known == name.as_str()).map(|(_, does)| *does) {
+                    let name = name.clone();
+                    self.called(Language::Node, does, &name, rest, span);
+                    let arguments = places::arguments(rest, Language::Node, bound);
+                    self.placed_call(does, &name, None, &arguments, span);
+                }
+            }
+            (Some(Token::Mark('[')), Some(Token::Number(_))) => {}
+            _ => self.report.unknown("DYNAMIC_CODE", "which function the code calls cannot be known", span),
+        }
+    }
+
     /// `open(path, mode)`: the mode decides.
     fn opened(&mut self, texts: &[String], rest: &[Token], span: Span) {
         let Some(path) = texts.first() else { return };
@@ -341,7 +475,7 @@ impl Walker<'_> {
         // Perl's two-argument open: `open(F, "| cmd")`.
         if let Some(command) = path.strip_prefix('|').or_else(|| path.strip_suffix('|')) {
             self.inner(command, Stream::Absent, span);
-        } else if mode.starts_with(['w', '>']) {
+        } else if mode.starts_with(['w', '>', 'x']) {
             let closed = rest.iter().position(|token| *token == Token::Mark(')')).and_then(|end| rest.get(end + 1))
                 == Some(&Token::Name(".close".to_owned()));
             self.write_file(path, if closed { How::Empty } else { How::Overwrite }, span);
@@ -482,6 +616,30 @@ fn lookup(last: &str, full: &str, language: Language, tokens: &[Token]) -> Optio
         return Some(Does::Remove);
     }
     CALLS.iter().find(|(name, _)| *name == last).map(|(_, does)| *does)
+}
+
+/// The path that a method works on: `Path('a').write_text(…)`, `name.write_text(…)`.
+fn receiver(tokens: &[Token], at: usize, name: &str, bound: &Bound) -> Option<Place> {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let of_paths = matches!(last, "write_text" | "write_bytes");
+    if let Some((owner, _)) = name.rsplit_once('.').filter(|(owner, _)| !owner.is_empty()) {
+        let known = bound.get(owner).filter(|place| **place != Place::Unknown || of_paths).cloned();
+        let is_path = matches!(last, "open" | "mkdir" | "chmod") && known.is_some();
+        return if of_paths { Some(known.unwrap_or(Place::Unknown)) } else { known.filter(|_| is_path) };
+    }
+    if !name.starts_with('.') {
+        return None;
+    }
+    let before = tokens.get(..at).unwrap_or_default();
+    match before {
+        [.., Token::Name(path), Token::Mark('('), Token::Text(text), Token::Mark(')')]
+            if matches!(path.as_str(), "Path" | "pathlib.Path") =>
+        {
+            Some(Place::Known(text.clone()))
+        }
+        _ if of_paths || last == "open" && name == ".open" => Some(Place::Unknown),
+        _ => None,
+    }
 }
 
 /// The text that code prints when printing one literal is all it does.

@@ -16,6 +16,7 @@ mod act;
 mod answer;
 mod arithmetic;
 mod brace;
+mod build_output;
 mod call;
 mod code;
 mod decode;
@@ -57,6 +58,12 @@ pub use view::{Links, View};
 #[must_use]
 pub fn classify(command: &str, view: &View<'_>) -> Classification {
     walk::classify(&mark::cleaned(command), view)
+}
+
+/// Whether a program has an entry of its own, and so is known for what it does.
+#[must_use]
+pub fn is_described(program: &str) -> bool {
+    rules::lookup(program).is_some()
 }
 
 /// Whether a panic is one of the grammar's that [`classify`] catches and answers with [`Class::Unknown`].

@@ -42,6 +42,9 @@ pub const VALUE_BYTES_MAX: usize = INPUT_BYTES_MAX;
 /// Rounds of a loop that are unrolled; further values are walked as "some item".
 pub const LOOP_ROUNDS_MAX: usize = 8;
 
+/// Commands behind `&&` in one chain: each may be where it ended.
+pub const CHAIN_MAX: usize = 64;
+
 /// Paths and argv kept in an answer.
 pub const KEPT_MAX: usize = 256;
 

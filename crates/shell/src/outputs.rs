@@ -40,7 +40,7 @@ impl Walker<'_> {
         for name in VARIABLES {
             let value = match self.state.variables.get(*name) {
                 Some(Variable::Scalar(value)) => value.clone(),
-                Some(Variable::List(_)) | None => continue,
+                Some(Variable::List(_) | Variable::Scattered(_)) | None => continue,
             };
             self.may_write(&value, call.span);
         }

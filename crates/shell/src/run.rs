@@ -93,6 +93,33 @@ const EVALUATING: &[&str] = &[
     "ksh",
 ];
 
+/// Programs that only hand on: if what they are given reaches other machines, that is who does.
+const HANDING: &[&str] = &[
+    "bash",
+    "builtin",
+    "caffeinate",
+    "chronic",
+    "command",
+    "dash",
+    "env",
+    "eval",
+    "exec",
+    "find",
+    "gtime",
+    "gtimeout",
+    "ionice",
+    "nice",
+    "nohup",
+    "setsid",
+    "sh",
+    "stdbuf",
+    "time",
+    "timeout",
+    "unbuffer",
+    "xargs",
+    "zsh",
+];
+
 /// Programs that a wildcard in a command's name is tried against.
 const SHARP: &[&str] = &[
     "rm",
@@ -147,19 +174,28 @@ impl Walker<'_> {
         if let Some(text) = self.state.aliases.remove(&first.text) {
             return self.aliased(&first.text, text, &words, stdin, span);
         }
-        if let Some(body) = self.state.functions.get(&first.text).cloned() {
+        if let Some(bodies) = self.state.functions.get(&first.text).cloned() {
             let arguments = words.iter().skip(1).map(|word| word.text.clone()).collect();
-            return self.call(&first.text, &body, arguments, stdin, span);
+            return self.call_either(&first.text, &bodies, arguments, stdin, span);
         }
         self.report.ran(words.iter().map(|word| mark::shown(&word.text)).collect());
         // What this program alone does decides whether it may be handed anything.
         let before = std::mem::replace(&mut self.report.class, Class::Read);
+        let mut could = std::mem::take(&mut self.report.capabilities);
+        let inner = std::mem::replace(&mut self.talked, false);
         let out = self.judged(&first, &words, stdin, span);
         if self.report.class > Class::Read {
             self.name_words(words.get(1..).unwrap_or_default());
             self.works_elsewhere();
         }
+        let talks = self.report.capabilities.contains(&Capability::Network);
+        if talks && !(self.talked && HANDING.contains(&last_name(&first.text).as_str())) && !self.report.is_brought {
+            self.report.talks(&last_name(&first.text));
+        }
+        self.talked = inner || talks && !self.report.is_brought;
         self.report.class = self.report.class.max(before);
+        could.append(&mut self.report.capabilities);
+        self.report.capabilities = could;
         out
     }
 
@@ -170,6 +206,10 @@ impl Walker<'_> {
         let is_below = |inner: &str, outer: &str| {
             inner.strip_prefix(outer.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
+        // In a container, or on another machine, there is no border of this workspace.
+        if matches!(cwd.as_str(), crate::act::container::INSIDE | crate::act::wrapper::REMOTE_LOGIN) {
+            return;
+        }
         let elsewhere = cwd.starts_with('/') && !mark::has_hole(cwd) && !is_below(cwd, &own) && !is_below(&own, cwd);
         if elsewhere && self.report.capabilities.contains(&Capability::Exec) {
             let cwd = cwd.clone();
@@ -180,8 +220,10 @@ impl Walker<'_> {
     /// Judges a tool that another program brings along. Listed is what was typed, which is that program.
     pub fn run_unlisted(&mut self, words: Vec<Arg>, stdin: Stream, span: Span) -> Stream {
         let before = std::mem::replace(&mut self.report.is_quiet, true);
+        let brought = std::mem::replace(&mut self.report.is_brought, true);
         let out = self.run(words, stdin, span);
         self.report.is_quiet = before;
+        self.report.is_brought = brought;
         out
     }
 
@@ -493,6 +535,10 @@ impl Walker<'_> {
                     if matches!(call.name, "mkdir" | "gmkdir") {
                         let path = self.resolve(&operand.text);
                         self.made.folder(path);
+                    }
+                    if matches!(call.name, "rmdir" | "grmdir") {
+                        let path = self.resolve_entry(&operand.text);
+                        self.made.gone(&path);
                     }
                 }
                 Stream::Absent

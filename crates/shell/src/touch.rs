@@ -45,6 +45,9 @@ impl Walker<'_> {
             return Stream::Opaque;
         }
         let path = self.resolve(text);
+        for other in self.elsewhere(text) {
+            self.read_file(&other, span);
+        }
         if let Some(content) = self.state.files.get(&path) {
             return content.clone();
         }
@@ -52,6 +55,7 @@ impl Walker<'_> {
             return network_device(&path).map_or_else(
                 || if path == "/dev/null" { Stream::Absent } else { Stream::Opaque },
                 |()| {
+                    self.report.talks("/dev/tcp");
                     self.report.can_because(
                         Capability::Network,
                         format!("`{}` is a network connection", mark::shown(text)),
@@ -86,8 +90,15 @@ impl Walker<'_> {
         }
         let of_entry = matches!(how, How::Remove | How::RemoveTree | How::Move | How::Link);
         let path = if of_entry { self.resolve_entry(text) } else { self.resolve(text) };
+        for other in self.elsewhere(text) {
+            self.write_file(&other, how, span);
+        }
+        if matches!(how, How::Remove | How::RemoveTree | How::Move) {
+            self.made.gone(&path);
+        }
         if zone::is_sink(&path) {
             if network_device(&path).is_some() {
+                self.report.talks("/dev/tcp");
                 self.report.can_because(
                     Capability::Network,
                     format!("`{}` is a network connection", mark::shown(text)),
@@ -115,6 +126,9 @@ impl Walker<'_> {
             return;
         }
         let path = self.resolve(text);
+        for other in self.elsewhere(text) {
+            self.may_write(&other, span);
+        }
         if zone::is_sink(&path) {
             return;
         }
@@ -154,6 +168,10 @@ impl Walker<'_> {
                 self.looks += 1;
                 let path = self.resolve(piece);
                 self.report.named(&path);
+                for other in self.elsewhere(piece) {
+                    let path = self.resolve(&other);
+                    self.report.named(&path);
+                }
             }
         }
     }
@@ -216,6 +234,11 @@ impl Walker<'_> {
         }
     }
 
+    /// Whether a build makes the folder again, and it is certain which folder is meant.
+    fn is_made_again(&self, path: &str) -> bool {
+        self.made.is_empty() && self.state.stayed.is_empty() && crate::build_output::holds(path, &self.view)
+    }
+
     /// The class that comes from what is lost.
     fn loss(&mut self, text: &str, path: &str, how: How, span: Span) {
         let shown = mark::shown(text);
@@ -247,13 +270,9 @@ impl Walker<'_> {
                     Class::Write
                 }
             }
-            How::RemoveTree => {
-                if place.is_vital() {
-                    Class::Catastrophic
-                } else {
-                    Class::Destructive
-                }
-            }
+            How::RemoveTree if place.is_vital() => Class::Catastrophic,
+            How::RemoveTree if self.is_made_again(path) => Class::Write,
+            How::RemoveTree => Class::Destructive,
             How::Move => {
                 if place.is_vital() && place != Zone::MaybeRoot {
                     Class::Catastrophic

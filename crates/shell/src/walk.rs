@@ -7,6 +7,7 @@ mod made;
 mod parameter;
 mod redirect;
 mod report;
+mod scope;
 mod script;
 mod simple;
 
@@ -17,11 +18,15 @@ use brush_parser::ast;
 
 use crate::answer::{Classification, Span};
 use crate::limits;
+use crate::mark;
 use crate::stream::Stream;
 use crate::view::View;
 
 pub(crate) use made::Made;
 pub(crate) use report::Report;
+
+/// Folders kept in which the shell may still be.
+const STAYED_MAX: usize = 8;
 
 /// One word of a command after expansion, and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +48,8 @@ impl Arg {
 pub(crate) enum Variable {
     Scalar(String),
     List(Vec<String>),
+    /// A list of which the values are known and their places are not.
+    Scattered(Vec<String>),
 }
 
 /// Everything a shell carries from one command to the next.
@@ -51,12 +58,21 @@ pub(crate) struct State {
     pub variables: BTreeMap<String, Variable>,
     /// Variables whose values are evaluated as arithmetic.
     pub integers: BTreeSet<String>,
+    /// Variables that change the letters of what they are given.
+    pub folded: BTreeSet<String>,
+    /// Variables that keep the value they have.
+    pub fixed: BTreeSet<String>,
+    /// What the functions being called hide, innermost last.
+    pub scopes: Vec<scope::Scope>,
     /// Variables that are other names of variables; empty until the first value names one.
     pub references: BTreeMap<String, String>,
-    pub functions: BTreeMap<String, Rc<ast::FunctionBody>>,
+    /// A name defined in two branches means either body.
+    pub functions: BTreeMap<String, Vec<Rc<ast::FunctionBody>>>,
     pub aliases: BTreeMap<String, String>,
     /// Normalised; starts with a hole after `cd` to an unknown place.
     pub cwd: String,
+    /// Where the shell still is if an earlier `cd` failed.
+    pub stayed: Vec<String>,
     /// The way the shell came to its working directory, links not followed: `cd ..` goes back on it.
     pub way: String,
     /// Folders that `popd` goes back to.
@@ -85,11 +101,17 @@ pub(crate) struct Walker<'v> {
     calls: Vec<(String, Rc<ast::FunctionBody>)>,
     /// Whether the command being walked shares the machine with a sibling it started.
     forks: bool,
+    /// Whether a `return`, `break` or `continue` may have left the body being walked.
+    pub left: bool,
     substitutions: usize,
+    /// Whether a program inside of the one being judged reaches other machines.
+    pub talked: bool,
     /// Half-known program names tried so far.
     pub guesses: usize,
     /// Words looked up as paths so far.
     pub looks: usize,
+    /// Words that code in another language was given.
+    pub given: Vec<Arg>,
     /// Second names that the text itself makes. They lie on disk, so no subshell takes them back.
     pub made: Made,
 }
@@ -124,9 +146,12 @@ impl<'v> Walker<'v> {
             work: 0,
             calls: Vec::new(),
             forks: false,
+            left: false,
             substitutions: 0,
+            talked: false,
             guesses: 0,
             looks: 0,
+            given: Vec::new(),
             made: Made::default(),
         }
     }
@@ -293,7 +318,39 @@ impl<'v> Walker<'v> {
                 cwd = crate::mark::OUTPUT.to_string();
             }
         }
+        self.may_stay(&expanded, &cwd);
         self.state.way = if cwd.starts_with('/') { way } else { cwd.clone() };
         self.state.cwd = cwd;
+    }
+
+    /// Remembers where the shell is if the folder it is told to enter is not there.
+    fn may_stay(&mut self, text: &str, cwd: &str) {
+        let Some(links) = self.view.links else { return };
+        let there = links.is_folder(cwd) || self.made.may_be_folder(cwd) && !links.exists(cwd);
+        let certain = there && !self.made.may_be_gone(cwd) && !self.report.has_trees();
+        let absolute = text.starts_with('/') || !cwd.starts_with('/');
+        if certain && absolute {
+            self.state.stayed.clear();
+            return;
+        }
+        let entered: Vec<String> =
+            self.state.stayed.iter().filter(|_| !absolute).map(|from| crate::path::normalise(text, from)).collect();
+        self.state.stayed.extend(entered);
+        if !certain && self.state.cwd.starts_with('/') {
+            self.state.stayed.push(self.state.cwd.clone());
+        }
+        self.state.stayed.sort();
+        self.state.stayed.dedup();
+        self.state.stayed.retain(|folder| folder != cwd);
+        if self.state.stayed.len() > STAYED_MAX {
+            self.report.unknown("TOO_MANY", "more changes of folder than are followed", Span::default());
+            self.state.stayed.truncate(STAYED_MAX);
+        }
+    }
+
+    /// What a relative path means where the shell still is if a `cd` failed.
+    pub fn elsewhere(&self, text: &str) -> Vec<String> {
+        let fixed = text.starts_with(['/', '~']) || text.chars().next().is_none_or(mark::is_hole);
+        if fixed { Vec::new() } else { self.state.stayed.iter().map(|from| format!("{from}/{text}")).collect() }
     }
 }

@@ -73,6 +73,7 @@ fn what_is_not_shell_is_unknown() {
     check(&"(".repeat(70_000), "unknown");
     check(&format!("{}ls{}", "( ".repeat(60), " )".repeat(60)), "unknown");
     check(&format!("{}x{}", "$(".repeat(80), ")".repeat(80)), "unknown");
+    check(&format!("ls{}", " && ls".repeat(100)), "unknown");
     check("", "read");
 }
 
@@ -202,6 +203,146 @@ fn variables_that_are_other_names() {
 }
 
 #[test]
+fn what_functions_keep_to_themselves() {
+    for command in [
+        "r=/; f() { local r=x; }; f; rm -rf $r",
+        "r=/; f() { declare r=x; }; f; rm -rf $r",
+        "r=/; f() { typeset -i r=1; }; f; rm -rf $r",
+        "r=/; f() { local r; r=x; }; f; rm -rf $r",
+        "r=/; f() { local r=x; g; }; g() { r=y; }; f; rm -rf $r",
+        "f() { local r=/; g; }; g() { rm -rf $r; }; f",
+        "r=/; f() { local r=x; g; rm -rf $r; }; g() { unset r; }; f",
+        "r=/; f() { local r=x; unset r; r=y; }; f; rm -rf $r",
+        "r=x; f() { local r=y; declare -g r=/; }; f; rm -rf $r",
+        "r=x; f() { local r=y; typeset -g r=/; }; f; rm -rf $r",
+        "r=x; f() { local -n n=r; n=/; }; f; rm -rf $r",
+        "r=x; f() { local n; declare -n n=r; n=/; }; f; rm -rf $r",
+        "r=x; f() { export r=/; }; f; rm -rf $r",
+        "r=/; f() { true && local r=x; }; f; rm -rf $r",
+        "r=/; f() { if [ a ]; then local r; fi; r=x; }; f; rm -rf $r",
+        "r=/; f() { eval 'local r=x'; }; f; rm -rf $r",
+        "r=/; f() { (local r=x); }; f; rm -rf $r",
+        "r=/; f() { local r=x; h; }; h() { local r=y; }; f; rm -rf $r",
+        "r=/; local r=x; rm -rf $r",
+        "r=/; f() { return; r=x; }; f; rm -rf $r",
+        "r=/; f() { local -I r; rm -rf $r; }; f",
+        "readonly r=/\nr=x\nrm -rf $r",
+        "declare -r r=/\nr=x\nrm -rf $r",
+    ] {
+        check(command, "catastrophic");
+    }
+    // The copy ends, and with it what it held.
+    check("r=x; f() { local r=/; }; f; rm -rf $r", "destructive");
+    check("f() { local a=$1 b; b=$2; echo \"$a $b\"; }; f x y", "read");
+    check("f() { local i; for i in a b; do echo $i; done; }; i=1; f; echo $i", "read");
+    check("f() { f; }; f", "unknown");
+}
+
+#[test]
+fn what_other_shells_keep_to_themselves() {
+    for command in [
+        "r=/; (r=x); rm -rf $r",
+        "r=/; echo a | r=x; rm -rf $r",
+        "r=/; echo a | { r=x; }; rm -rf $r",
+        "r=/; y=$(r=x); rm -rf $r",
+        "r=/; y=`r=x`; rm -rf $r",
+        "r=/; cat <(r=x); rm -rf $r",
+        "r=/; echo a > >(r=x); rm -rf $r",
+        "r=/; r=x & rm -rf $r",
+        "r=/; { r=x; } & rm -rf $r",
+        "r=/; coproc { r=x; }; rm -rf $r",
+        "r=/; bash -c 'r=x'; rm -rf $r",
+        "r=/; r=x true; rm -rf $r",
+    ] {
+        check(command, "catastrophic");
+    }
+}
+
+#[test]
+fn what_may_not_have_run() {
+    for command in [
+        "r=/; false && r=x; rm -rf $r",
+        "r=/; false && true && r=x; rm -rf $r",
+        "r=/; while false; do r=x; done; rm -rf $r",
+        "r=/; until true; do r=x; done; rm -rf $r",
+        "r=/; for i in $none; do r=x; done; rm -rf $r",
+        "r=/; for ((i = 0; i < 0; i++)); do r=x; done; rm -rf $r",
+        "r=/; for i in 1; do break; r=x; done; rm -rf $r",
+        "r=/; for i in 1; do if true; then continue; fi; r=x; done; rm -rf $r",
+        "f() { rm -rf /; }; false && f() { ls; }; f",
+        "set -- /; false && set -- x; rm -rf $1",
+        "r=x; while rm -rf $r; do r=/; done",
+        "r=x; for i in *; do rm -rf $r; r=/; done",
+        "r=x; a=y; while :; do rm -rf $r; r=$a; a=/; done",
+        "r=x; trap 'r=/' DEBUG; rm -rf $r",
+        "r=x; mapfile -C 'r=/ #' -c 1 a <<< x; rm -rf $r",
+    ] {
+        let answer = classify(command, &View::default());
+        assert!(answer.class >= shell::Class::Destructive, "{command}\n{:#?}", answer.reasons);
+        let named = answer.writes.iter().any(|path| matches!(path.as_str(), "/" | "<unknown>"));
+        assert!(named, "{command}\n{:?}", answer.writes);
+    }
+    check("alias l='rm -rf /'; false && alias l=ls; l", "unknown");
+    check("i=0; while [ $i -lt 5 ]; do echo $i; i=$((i + 1)); done", "read");
+}
+
+/// Whether a command that writes is seen to write to this path, or to one that is not known.
+#[track_caller]
+fn check_written(command: &str, path: &str) {
+    let answer = classify(command, &View::default());
+    let written: Vec<&str> = answer.writes.iter().map(shell::Path::as_str).collect();
+    let known = format!("/home/user/project/{path}");
+    assert!(written.iter().any(|found| *found == known || found.contains("<unknown>")), "{command}\n{written:?}");
+}
+
+#[test]
+fn values_are_those_that_bash_has() {
+    for command in [
+        "x=.c/laude; echo a > ${x/\\//}",
+        "x=.c/laude; echo a > ${x//\\//}",
+        "x=.xlaude; echo a > ${x/x/c}",
+        "x=.claud; echo a > ${x/claud/&e}",
+        "x=q.claude; echo a > ${x#q}",
+        "x='*.claude'; echo a > ${x#'*'}",
+        "x=.claudeqq; shopt -s extglob; echo a > ${x%%+(q)}",
+        "x=.claudeqq; shopt -s extglob; echo a > ${x//+(q)/}",
+        "x=.claude1; echo a > ${x%[[:digit:]]}",
+        "x=.claude; echo a > ${x^^[Z]}",
+        "x=.cLAUDE; echo a > ${x,,}",
+        "declare -l x=.CLAUDE; echo a > $x",
+        "a=(p .claude q); echo a > ${a[@]:1:1}",
+        "a=(p .claude); echo a > ${a[@]: -1}",
+        "a=(1 2 3 4 5 6 7 8 .claude 10 x); echo a > ${a[010]}",
+        "a=([5]=.claude [0]=x); echo a > ${a[5]}",
+        "a[3]=.claude; echo a > ${a[3]}",
+        "a=(x y); a[1]=.claude; echo a > ${a[1]}",
+        "set -- a .claude; echo a > ${@:2:1}",
+        "x=; : ${x:=.claude}; echo a > $x",
+        "_=x; echo .claude; echo a > $_",
+        "BASH_REMATCH=x; [[ .claude =~ .* ]]; echo a > $BASH_REMATCH",
+        "a=x; b=x; IFS=: read a b <<< x:.claude; echo a > $b",
+        "read x <<< '.cl\\aude'; echo a > $x",
+        "b=x; { read a; read b; } <<< $'x\n.claude'; echo a > $b",
+        "x=y; printf -v x '.%xlaude' 12; echo a > $x",
+        "x=y; printf -vx .claude; echo a > $x",
+        "x=y; printf -v x '%(.claude)T' -1; echo a > $x",
+        "x=y; printf -v x '%-9.7s' .claudeqq; echo a > $x",
+        "x=y; x=.claude export x; echo a > $x",
+        "x=y; getopts a: o -a .claude; OPTARG=y; getopts a: x -a .claude; echo a > $OPTARG",
+        "declare -n r=q; q=x; r+=y; r=.claude; echo a > $q",
+        "set -- a x .claude; shift $n; echo a > $1",
+    ] {
+        check_written(command, ".claude");
+    }
+    let many = format!("x='{} .claude'; tee $x", "a ".repeat(300));
+    check_written(&many, ".claude");
+    check_written("tee {{1..300},.claude}", ".claude");
+    check("for i in {1..1000}; do echo $i; done", "read");
+    check_written("x=src/a.ts; echo y > ${x%.ts}.js", "src/a.js");
+    check_written("x=src/a.ts; echo y > \"${x/src/dist}\"", "dist/a.ts");
+}
+
+#[test]
 fn groups_of_patterns_are_patterns() {
     check("rm -rf /@(etc|x)", "catastrophic");
     check("p='/@(etc|x)'; rm -rf $p", "catastrophic");
@@ -239,14 +380,98 @@ fn commands_that_programs_are_handed() {
         "python3 -m code <<< 'import os; os.system(\"rm -rf /\")'",
         "python3 -m asyncio <<< 'import os; os.system(\"rm -rf /\")'",
         "logsave log rm -rf /",
+        "perl -e 'open(F,\"-|\",\"rm -rf /\")'",
+        "perl -e 'open(F,\"|-\",\"rm\",\"-rf\",\"/\")'",
+        "gdb -batch -eval 'shell rm -rf /'",
+        "gdb --eval-comm='shell rm -rf /'",
+        "gdb -batch -ex 'run $(rm -rf /)' ./a",
+        "gdb -batch -ex run --args rm -rf /",
+        "make --eval='$(shell rm -rf /)'",
+        "make --eval 'x:;rm -rf /; ls' x",
+        "make -E '$(shell rm -rf /)'",
+        "make -f <(printf 'all:\n\trm -rf /\n')",
+        "printf 'all:\n\t@rm -rf /\n' > Makefile; make",
+        "yarn exec 'rm -rf /'",
     ] {
         check(command, "catastrophic");
     }
     check("git -c protocol.ext.allow=always fetch x", "unknown");
+    check("perl -e 'open(F,\"-|\",$x)'", "unknown");
+    check(&format!("perl -e '{}'", "open(F,\"a\");".repeat(20)), "unknown");
+    check("printf 'all:\n\tls\nclean:\n\trm -rf build\n' > Makefile; make", "write");
+    check("gdb -q ./a", "read");
+    check("gdb -batch -ex bt ./a core", "write");
     check("git bugreport -o x", "write");
     check("git diagnose -o x", "write");
     check("git interpret-trailers --in-place x", "write");
     check("make test ARGS='-k foo'", "write");
     check("make build TAGS='a b'", "write");
     check("sg -p 'foo($A)' src", "read");
+}
+
+#[test]
+fn code_that_puts_paths_together_writes_nobody_knows_where() {
+    for code in [
+        "perl -e 'open(F,\">\".$ARGV[0])' \"$x\"",
+        "perl -e 'open(F,\"> $x\")'",
+        "perl -e 'my $f = q(.cl).$y; open(my $h, \">\", $f)'",
+        "perl -e 'open my $h, \">\", $f'",
+        "python3 -c \"import os; [os.rename(f, 'x') for f in os.listdir('.')]\"",
+        "python3 -c \"import glob; open(glob.glob('.cl*/s*')[0],'w')\"",
+        "python3 -c \"import sys; open(sys.argv[1],'w')\" \"$x\"",
+        "python3 -c \"from pathlib import Path; Path('.cl','aude').joinpath('s').write_text('x')\"",
+        "python3 -c \"from pathlib import Path; [p.write_text('') for p in Path('.').rglob('*')]\"",
+        "python3 -c \"p='a'; p=input(); open(p,'w')\"",
+        "python3 -c \"p='a'; p,q=x; open(p,'w')\"",
+        "python3 -c \"p='a'\nfor p in x: open(p,'w')\"",
+        "python3 -c \"p='.cl'; p+=y; open(p,'w')\"",
+        "python3 -c \"open('%s/settings.json' % d,'w')\"",
+        "python3 -c \"open('{}/settings.json'.format(d),'w')\"",
+        "python3 -c \"open(f'{d}/settings.json','w')\"",
+        "python3 -c \"open('nosj.sgnittes/edualc.'[::-1],'w')\"",
+        "python3 -c \"open(p, mode)\"",
+        "python3 -c \"open(file=p, mode='x')\"",
+        "python3 -c \"import shutil; shutil.copy('x', d)\"",
+        "node -e \"const n=[46].map(c=>String.fromCharCode(c)).join(''); fs.writeFileSync(n+'claude','x')\"",
+        "node -e 'fs.writeFileSync(`${d}/settings.json`,\"x\")'",
+        "node -e 'fs.renameSync(a,b)'",
+        "node -e 'fs.createWriteStream(x)'",
+        "node -e 'require(\"fs\")[\"write\"+\"FileSync\"](x,\"y\")'",
+        "ruby -e 'File.write(x,\"y\")'",
+        "ruby -e 'File.open(\"#{d}/a\",\"w\")'",
+        "php -r 'file_put_contents($x,\"y\");'",
+    ] {
+        check_written(code, ".claude");
+    }
+    check("node -e 'require(\"fs\")[n](\"x\",\"y\")'", "unknown");
+    for (code, path) in [
+        ("perl -e 'open(F,\">a\")'", "a"),
+        ("perl -e 'open(my $h, \">>\", \"a\")'", "a"),
+        ("python3 -c \"p='.cl'; p+='aude'; open(p,'w')\"", ".claude"),
+        ("python3 -c \"from pathlib import Path; p = Path('src') / 'a.py'; p.write_text(p.read_text())\"", "src/a.py"),
+        ("python3 -c \"import os; os.rename('a','b')\"", "b"),
+        ("python3 - <<'E'\nfor f in ['a', 'b']:\n    s = open(f).read()\n    open(f, 'w').write(s)\nE", "b"),
+        ("node -e \"const p='package.json'; fs.writeFileSync(p, JSON.stringify(j))\"", "package.json"),
+        ("node -e \"require('fs')['write'+'FileSync']('a','y')\"", "a"),
+        ("ruby -e 'File.write(\"a\",\"y\")'", "a"),
+    ] {
+        let answer = classify(code, &View::default());
+        let written: Vec<&str> = answer.writes.iter().map(shell::Path::as_str).collect();
+        let expected = format!("/home/user/project/{path}");
+        assert!(written.contains(&expected.as_str()), "{code}\n{written:?}");
+        assert!(!written.iter().any(|found| found.contains('<')), "{code}\n{written:?}");
+    }
+    // What is only read, what is named on the command line, and folders with plain names are no riddle.
+    for code in [
+        "python3 -c 'print(open(p).read())'",
+        "perl -e 'open(my $h, \"<\", $f)'",
+        "python3 -c \"import sys; open(sys.argv[1],'w')\" out.txt",
+        "python3 -c \"from pathlib import Path\nfor p in Path('src').rglob('*.py'): p.write_text('')\"",
+        "python3 -c \"import sys; sys.stdout.write('x')\"",
+        "node -e 'process.stdout.write(x)'",
+        "node -e 'const a=[f]; a[0](1)'",
+    ] {
+        let answer = classify(code, &View::default());
+        assert_eq!((answer.class.name(), answer.writes.len()), ("write", 0), "{code}\n{:?}", answer.writes);
+    }
 }

@@ -53,7 +53,7 @@ pub struct Facts {
     pub unclear: Vec<String>,
     /// The commands after quotes and wrappers are gone.
     pub argv: Vec<String>,
-    /// The programs of those commands.
+    /// Who of the command reaches other machines: programs, variables that say how (`NAME=`), connections.
     pub programs: BTreeSet<String>,
     /// The server of an MCP tool.
     pub server: String,
@@ -197,11 +197,13 @@ impl Facts {
     /// What a command runs; and what it names of the guard, whatever it does with it: what one part reads of the guard,
     /// such as the number of its process, another part may use.
     fn take_argv(&mut self, answer: &Classification, view: &View<'_>, protected: &Protected) {
+        self.programs.extend(answer.talkers.iter().cloned());
+        // Nobody is no program that may use the network unasked.
+        if self.programs.is_empty() && answer.capabilities.contains(&Capability::Network) {
+            self.programs.insert("?".to_owned());
+        }
         for words in &answer.argv {
-            if let Some(program) = words.first() {
-                self.programs.insert(program.rsplit('/').next().unwrap_or(program).to_owned());
-            }
-            if installs(words) {
+            if installs(words) || self.fetches(words, view) {
                 self.can.insert("install");
             }
             self.take_own_command(words, view, protected);
@@ -217,6 +219,30 @@ impl Facts {
                 self.take_name(value, view, protected);
             }
         }
+    }
+
+    /// Whether a runner of packages brings a tool that neither the project has nor anybody described.
+    fn fetches(&self, words: &[String], view: &View<'_>) -> bool {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let program = words.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
+        let rest = match (program, words.get(1..).unwrap_or_default()) {
+            ("npx" | "pnpx" | "bunx" | "uvx", rest) => rest,
+            ("npm" | "pnpm" | "yarn" | "bun", ["exec" | "x" | "dlx", rest @ ..]) => rest,
+            ("pipx", ["run", rest @ ..]) => rest,
+            _ => return false,
+        };
+        fetched(rest).iter().any(|package| {
+            // `prettier@3` is `prettier`, and `@scope/tool` keeps its scope.
+            let name =
+                package.rsplit_once('@').map_or(*package, |(name, _)| if name.is_empty() { package } else { name });
+            let folders = Path::new(view.cwd).ancestors().take_while(|folder| folder.starts_with(&self.workspace));
+            let is_there = |folder: &Path| {
+                let modules = folder.join("node_modules");
+                modules.join(".bin").join(name).exists() || modules.join(name).exists()
+            };
+            let plain = !name.is_empty() && !name.contains("..") && !name.starts_with('/');
+            !(plain && (shell::is_described(name) || folders.into_iter().any(is_there)))
+        })
     }
 
     /// What programs were handed that are not known to only read, whatever they do with it: a second name for a file of
@@ -393,16 +419,104 @@ fn installs(words: &[String]) -> bool {
     let program = words.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
     match (program, words.get(1..).unwrap_or_default()) {
         ("npm" | "pnpm" | "yarn" | "bun", ["install" | "i" | "add", rest @ ..]) => named(rest),
+        ("uv", ["run", ..]) => false,
         ("pip" | "pip3" | "uv" | "pipx", rest) => {
-            let from_file = rest.iter().any(|word| matches!(*word, "-r" | "--requirement" | "-e" | "sync"));
-            rest.iter().any(|word| matches!(*word, "install" | "add")) && !from_file
+            let Some(at) = rest.iter().position(|word| matches!(*word, "install" | "add")) else { return false };
+            brings(rest.get(at + 1..).unwrap_or_default())
         }
         ("cargo" | "go" | "gem" | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "apk" | "pacman", rest) => {
             rest.iter().any(|word| matches!(*word, "install" | "add" | "get" | "-S"))
         }
-        _ => false,
+        ("pipenv", ["install", rest @ ..]) => named(rest),
+        (program, rest) => {
+            let verb = rest.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
+            PINNED.iter().any(|(names, verbs)| names.contains(&program) && !verb.is_empty() && !verbs.contains(&verb))
+        }
     }
 }
+
+/// What a runner of packages is told to bring: the packages it is given, else the tool; nothing if it may not.
+fn fetched<'w>(words: &[&'w str]) -> Vec<&'w str> {
+    let mut packages = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let (option, attached) = word.split_once('=').map_or((*word, None), |(option, value)| (option, Some(value)));
+        match option {
+            "--no-install" | "--no" => return Vec::new(),
+            "-p" | "--package" | "--from" | "--with" | "--spec" => {
+                packages.extend(attached.or_else(|| words.next().copied()));
+            }
+            // Texts are judged as commands of their own.
+            "-c" | "--call" => return packages,
+            "-w" | "--workspace" | "--python" => _ = attached.or_else(|| words.next().copied()),
+            option if option.starts_with('-') => {}
+            tool => {
+                if packages.is_empty() {
+                    packages.push(tool);
+                }
+                break;
+            }
+        }
+    }
+    packages
+}
+
+/// Whether the words behind `pip install` name anything but files and folders of the project.
+fn brings(words: &[&str]) -> bool {
+    let is_local = |word: &str| word.starts_with('.') || word.starts_with('/') && !word.contains("://");
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let (option, attached) = word.split_once('=').map_or((*word, None), |(option, value)| (option, Some(value)));
+        match option {
+            "-r" | "--requirement" | "-c" | "--constraint" | "-e" | "--editable" => {
+                let value = attached.or_else(|| words.next().copied()).unwrap_or_default();
+                if value.contains("://") || value.contains('+') {
+                    return true;
+                }
+            }
+            option if option.starts_with('-') => {}
+            word if is_local(word) => {}
+            _ => return true,
+        }
+    }
+    false
+}
+
+/// Managers of packages, and what they do within the bounds of a lock file or of the project. Anything else they do may
+/// bring something new, or change where things come from.
+const PINNED: &[(&[&str], &[&str])] = &[
+    (&["poetry"], &["run", "install", "check", "show", "version", "build", "lock", "env", "list", "help"]),
+    (&["pipenv"], &["run", "sync", "check", "graph", "lock", "verify", "scripts"]),
+    (&["pdm"], &["run", "install", "sync", "list", "lock", "build", "info"]),
+    (&["hatch"], &["run", "test", "fmt", "build", "env", "version"]),
+    (&["bundle", "bundler"], &["exec", "install", "check", "list", "show", "info", "outdated", "lock"]),
+    (
+        &["composer"],
+        &["install", "validate", "show", "test", "run", "run-script", "dump-autoload", "outdated", "audit", "diagnose"],
+    ),
+    (
+        &["turbo", "nx"],
+        &[
+            "run",
+            "run-many",
+            "affected",
+            "build",
+            "test",
+            "lint",
+            "typecheck",
+            "check",
+            "e2e",
+            "dev",
+            "serve",
+            "graph",
+            "show",
+        ],
+    ),
+    (&["deno"], &["test", "fmt", "lint", "check", "task", "bench", "doc", "info", "run"]),
+    (&["mix"], &["test", "compile", "format", "deps.get", "credo", "dialyzer", "run", "ecto.migrate", "phx.server"]),
+    (&["flutter", "dart"], &["test", "analyze", "build", "run", "format", "doctor"]),
+    (&["swift"], &["build", "test", "run"]),
+];
 
 fn is_unclear(path: &str) -> bool {
     path.contains(['<', '$']) && !path.starts_with("$TMPDIR")

@@ -336,7 +336,7 @@ fn a_changed_contract_counts_from_the_next_call_on() {
     site.says(&["break-glass", "--end", "--because", "a test"], 0);
     let file = site.guard().join("claude-code.yaml");
     let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("'sort',", "'sort', 'curl',")).unwrap();
+    std::fs::write(&file, text.replace("'git',", "'git', 'curl',")).unwrap();
     assert!(matches!(site.shell("curl example.com"), Told::Asks(_)), "a file alone changes nothing");
     site.init(&["claude-code"], &[]);
     assert_eq!(site.shell("curl example.com"), Told::Runs);

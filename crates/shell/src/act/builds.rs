@@ -1,6 +1,6 @@
 //! Build tools: the target's name is all that shows.
 
-use crate::answer::{Capability, Class};
+use crate::answer::{Capability, Class, Span};
 use crate::call::Call;
 use crate::stream::Stream;
 use crate::walk::Walker;
@@ -8,34 +8,64 @@ use crate::walk::Walker;
 /// `make install` writes outside the project; a dry run writes nothing.
 pub(crate) fn make(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     crate::act::handed::make_variables(walker, call);
-    // A makefile on standard input is a text like any other.
-    if let Some("-" | "/dev/stdin") = call.options.value("-f --file") {
-        match &call.stdin {
-            Stream::Text(text) => {
-                let recipes: Vec<String> = text
-                    .lines()
-                    .filter(|line| line.starts_with('\t') || line.contains(";"))
-                    .map(|line| {
-                        line.rsplit(';').next().unwrap_or(line).trim().trim_start_matches(['@', '-', '+']).to_owned()
-                    })
-                    .collect();
-                for recipe in recipes.iter().take(64) {
-                    walker.inner(recipe, Stream::Absent, call.span);
-                }
-            }
-            Stream::Remote => walker.remote_code("the makefile came from another machine".to_owned(), call.span),
-            Stream::Absent | Stream::Secret | Stream::Opaque => {
-                walker.report.unknown("DYNAMIC_CODE", "the makefile cannot be known", call.span)
-            }
+    // A makefile on standard input, or out of a command, is a text like any other.
+    let file = call.options.value("-f --file --makefile").map(ToOwned::to_owned);
+    let content = match file.as_deref() {
+        Some("-" | "/dev/stdin") => Some(call.stdin.clone()),
+        Some(file) if file.starts_with("/dev/fd/") => Some(walker.read_file(file, call.span)),
+        Some(_) | None => None,
+    };
+    match content {
+        None => written_before(walker, file.as_deref(), call),
+        Some(Stream::Text(text)) => makefile(walker, &text, call.span),
+        Some(Stream::Remote) => walker.remote_code("the makefile came from another machine".to_owned(), call.span),
+        Some(Stream::Absent | Stream::Secret | Stream::Opaque) => {
+            walker.report.unknown("DYNAMIC_CODE", "the makefile cannot be known", call.span)
         }
     }
-    // `make SHELL=… --eval=…` runs text.
-    if let Some(text) = call.options.value("--eval -E") {
-        let text = text.rsplit([';', ':', '\t']).next().unwrap_or(text).trim().to_owned();
-        walker.inner(&text, Stream::Absent, call.span);
+    // `make --eval=…` reads one more makefile.
+    for text in crate::act::handed::values(call.args, &["--eval", "-E"]) {
+        makefile(walker, &text.text, text.span);
     }
     Stream::Opaque
 }
+
+/// A makefile that this text wrote. Which of its targets are made is not followed, so only catastrophes count.
+fn written_before(walker: &mut Walker<'_>, file: Option<&str>, call: &Call<'_>) {
+    let names = file.map_or_else(|| vec!["GNUmakefile", "makefile", "Makefile"], |file| vec![file]);
+    for name in names {
+        let path = walker.resolve(name);
+        let Some(Stream::Text(text)) = walker.state.files.get(&path).cloned() else { continue };
+        let before = walker.report.class;
+        makefile(walker, &text, call.span);
+        if walker.report.class < Class::Catastrophic {
+            walker.report.class = before;
+        }
+    }
+}
+
+/// Recipes behind a tab or a semicolon, and what `$(shell …)` runs.
+fn makefile(walker: &mut Walker<'_>, text: &str, span: Span) {
+    if text.lines().count() > MAKEFILE_LINES_MAX {
+        walker.report.unknown("TOO_MANY", "the makefile has more lines than are followed", span);
+    }
+    for line in text.lines().take(MAKEFILE_LINES_MAX) {
+        let recipe = match line.strip_prefix('\t') {
+            Some(recipe) => Some(recipe),
+            None => line.split_once(':').and_then(|(_, rest)| rest.split_once(';')).map(|(_, recipe)| recipe),
+        };
+        match recipe {
+            Some(recipe) => {
+                let recipe = recipe.trim_start().trim_start_matches(['@', '-', '+']).replace("$$", "$");
+                walker.inner(&recipe, Stream::Absent, span);
+            }
+            None => crate::act::handed::make_shell(walker, line, span),
+        }
+    }
+}
+
+/// Lines of a makefile that are looked at.
+const MAKEFILE_LINES_MAX: usize = 128;
 
 /// Framework commands that reset a database.
 pub(crate) fn migrate(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {

@@ -75,16 +75,25 @@ pub(crate) fn declare(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             let value = Variable::Scalar(value.to_owned());
             walker.notable_variable(name, &value, operand.span);
             walker.declared(&words, name.trim_end_matches('+'), value, operand.span);
-        } else if call.options.has("-n") && call.name != "export" {
+            continue;
+        }
+        let declares = matches!(call.name, "declare" | "typeset" | "local");
+        if declares && !call.options.has("-g -p -f -F") {
+            walker.localise(&text, call.options.has("-I"));
+        }
+        if call.name == "readonly" || declares && call.options.has("-r") {
+            walker.state.fixed.insert(text.clone());
+        }
+        if call.options.has("-n") && call.name != "export" {
             let known = match walker.state.variables.get(&text) {
                 Some(Variable::Scalar(target)) => target.clone(),
-                Some(Variable::List(_)) | None => String::new(),
+                Some(Variable::List(_) | Variable::Scattered(_)) | None => String::new(),
             };
             walker.refer(&text, &known, operand.span);
         } else if text.contains('[') {
             walker.evaluated(&text, operand.span);
-        } else if call.options.has("-i") {
-            walker.state.integers.insert(text);
+        } else if declares && call.options.has("-i -l -u -c") {
+            walker.attributes(&words, &text);
         } else if let Some(Variable::Scalar(value)) = walker.state.variables.get(&operand.text).cloned()
             && call.name == "export"
         {
@@ -116,9 +125,10 @@ pub(crate) fn unset(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             walker.state.references.remove(&operand.text);
             continue;
         }
-        walker.bind(&operand.text, Variable::Scalar(String::new()), operand.span);
         if call.options.has("-f") {
             walker.state.functions.remove(&operand.text);
+        } else if !walker.uncovered(&operand.text) {
+            walker.bind(&operand.text, Variable::Scalar(String::new()), operand.span);
         }
     }
     Stream::Absent
@@ -131,22 +141,34 @@ pub(crate) fn read(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     } else {
         call.options.operands.iter().map(|operand| operand.text.clone()).collect()
     };
+    // Who reads a part of a line, or one of several lines, gets something that depends on what was read before.
+    let partly = call.options.has("-d -n -N -u -i -e");
     let line = match &call.stdin {
-        Stream::Text(text) => text.lines().next().unwrap_or_default().to_owned(),
+        Stream::Text(text) if partly || text.lines().count() > 1 => blurred(text),
+        Stream::Text(text) => plain_line(text, call.options.has("-r")),
         other @ (Stream::Absent | Stream::Remote | Stream::Secret | Stream::Opaque) => match other {
             Stream::Absent => mark::OUTPUT.to_string(),
             Stream::Text(_) | Stream::Remote | Stream::Secret | Stream::Opaque => other.value(),
         },
     };
+    // Other separators cut elsewhere.
+    let separated = match walker.state.variables.get("IFS") {
+        Some(Variable::Scalar(text)) => text.contains(|c| !matches!(c, ' ' | '\t' | '\n')),
+        Some(Variable::List(_) | Variable::Scattered(_)) => true,
+        None => false,
+    };
     if let Some(name) = call.options.value("-a") {
-        let items = line.split_whitespace().map(ToOwned::to_owned).collect();
+        let items =
+            if separated { vec![blurred(&line)] } else { line.split_whitespace().map(ToOwned::to_owned).collect() };
         let name = name.to_owned();
-        walker.assign(&name, Variable::List(items), call.span);
+        walker.assign(&name, if separated { Variable::Scattered(items) } else { Variable::List(items) }, call.span);
         return Stream::Absent;
     }
     let mut words = line.split_whitespace();
     for (at, name) in names.iter().enumerate() {
-        let value = if at + 1 == names.len() {
+        let value = if separated && names.len() > 1 {
+            blurred(&line)
+        } else if at + 1 == names.len() {
             words.by_ref().collect::<Vec<_>>().join(" ")
         } else {
             words.next().unwrap_or_default().to_owned()
@@ -156,18 +178,43 @@ pub(crate) fn read(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     Stream::Absent
 }
 
+/// Some part of a text.
+fn blurred(text: &str) -> String {
+    if text.contains(mark::REMOTE) { mark::REMOTE.to_string() } else { mark::OUTPUT.to_string() }
+}
+
+/// The only line of a text; without `-r` a backslash quotes what follows it.
+fn plain_line(text: &str, raw: bool) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    if raw || !line.contains('\\') {
+        return line.to_owned();
+    }
+    let mut chars = line.chars();
+    let mut out = String::new();
+    while let Some(c) = chars.next() {
+        out.extend(if c == '\\' { chars.next() } else { Some(c) });
+    }
+    // What a backslash joins here was a separator before, so words are not cut the same way.
+    if line.contains("\\ ") { blurred(line) } else { out }
+}
+
 /// `mapfile`: lines become a list.
 pub(crate) fn mapfile(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let name = call.options.operands.first().map_or_else(|| "MAPFILE".to_owned(), |operand| operand.text.clone());
     let items = match &call.stdin {
-        Stream::Text(text) => text.lines().take(crate::limits::FIELDS_MAX).map(ToOwned::to_owned).collect(),
-        other @ (Stream::Absent | Stream::Remote | Stream::Secret | Stream::Opaque) => vec![other.value()],
+        Stream::Text(text) if text.lines().count() > crate::limits::FIELDS_MAX || call.options.has("-d -u") => {
+            vec![blurred(text)]
+        }
+        Stream::Text(text) => text.lines().map(ToOwned::to_owned).collect(),
+        Stream::Absent => vec![mark::OUTPUT.to_string()],
+        other @ (Stream::Remote | Stream::Secret | Stream::Opaque) => vec![other.value()],
     };
-    walker.assign(&name, Variable::List(items), call.span);
+    let scattered = call.options.has("-s -n -O -d -u") || !matches!(call.stdin, Stream::Text(_));
+    walker.assign(&name, if scattered { Variable::Scattered(items) } else { Variable::List(items) }, call.span);
     if let Some(text) = call.options.value("-C") {
         walker.report.can(Capability::Exec);
         let text = format!("{} {} {}", mark::as_source(text), mark::NUMBER, mark::OUTPUT);
-        walker.inner(&text, Stream::Opaque, call.span);
+        walker.deferred(&text, call.span);
     }
     Stream::Absent
 }
@@ -184,7 +231,16 @@ pub(crate) fn set(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 }
 
 pub(crate) fn shift(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
-    let count = call.options.operands.first().and_then(|operand| operand.text.parse::<usize>().ok()).unwrap_or(1);
+    let count = match call.options.operands.first() {
+        None => 1,
+        Some(operand) => match operand.text.parse::<usize>() {
+            Ok(count) => count,
+            Err(_) => {
+                walker.state.positional = None;
+                return Stream::Absent;
+            }
+        },
+    };
     if let Some(items) = &mut walker.state.positional {
         items.drain(..count.min(items.len()));
     }
@@ -196,7 +252,7 @@ pub(crate) fn trap(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if let [text, _, ..] = call.options.operands.as_slice()
         && text.text != "-"
     {
-        walker.inner(&text.text.clone(), Stream::Absent, text.span);
+        walker.deferred(&mark::as_source(&text.text), text.span);
     }
     Stream::Absent
 }
@@ -269,6 +325,11 @@ pub(crate) fn evaluated(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     for arg in call.args {
         walker.evaluated(&arg.text, arg.span);
     }
+    if let ("getopts", Some(name)) = (call.name, call.options.operands.get(1)) {
+        for name in [name.text.as_str(), "OPTARG"] {
+            walker.assign(name, Variable::Scalar(mark::OUTPUT.to_string()), call.span);
+        }
+    }
     Stream::Absent
 }
 
@@ -281,7 +342,8 @@ pub(crate) fn history(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 }
 
 /// `getopts`, `let`, `wait` and others: no output, no effect outside the shell.
-pub(crate) fn quiet(_walker: &mut Walker<'_>, _call: &Call<'_>) -> Stream {
+pub(crate) fn quiet(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    walker.left |= matches!(call.name, "return" | "break" | "continue");
     Stream::Absent
 }
 

@@ -11,6 +11,9 @@ use crate::walk::{Arg, Walker};
 /// Options of `docker run`, `exec` and `create` that take a value.
 const RUN_VALUED: &str = "-a --add-host --annotation --attach --blkio-weight --cap-add --cap-drop --cgroup-parent --cidfile --cpus --cpu-shares -c --cpuset-cpus --detach-keys --device --dns --entrypoint -e --env --env-file --expose --gpus --group-add --health-cmd -h --hostname --ip --ipc --isolation -l --label --link --log-driver --log-opt --mac-address -m --memory --memory-swap --mount --name --net --network --network-alias --oom-score-adj --pid --pids-limit --platform -p --publish --pull --restart --runtime --security-opt --shm-size --stop-signal --stop-timeout --storage-opt --sysctl --tmpfs --ulimit -u --user --userns --uts -v --volume --volume-driver --volumes-from -w --workdir --index -f --file --project-name --profile --env-from-file";
 
+/// Where a program in a container is taken to run.
+pub(crate) const INSIDE: &str = "/app/inside";
+
 pub(crate) fn docker(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let globals = wrapped(
         call.args,
@@ -96,7 +99,7 @@ fn is_of_host(path: &str, cwd: &str) -> bool {
 /// The command lives in another file system; a mounted host root makes its deletions ours.
 fn contained(walker: &mut Walker<'_>, call: &Call<'_>, command: Vec<Arg>, host_root: bool) {
     let before = walker.report.class;
-    let saved = std::mem::replace(&mut walker.state.cwd, "/app/inside".to_owned());
+    let saved = std::mem::replace(&mut walker.state.cwd, INSIDE.to_owned());
     // An unknown program of an image is local to that image.
     let known = command
         .first()

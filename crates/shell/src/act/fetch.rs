@@ -23,7 +23,9 @@ const DATA: &[&str] = &[
 ];
 
 pub(crate) fn curl(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
-    walker.report.can(Capability::Network);
+    if !asks_this_machine(walker, call) {
+        walker.report.can(Capability::Network);
+    }
     let mut method = call.options.value("-X --request --method").unwrap_or_default().to_ascii_uppercase();
     for opt in &call.options.given {
         let value = opt.value.clone().unwrap_or_default();
@@ -63,6 +65,62 @@ pub(crate) fn curl(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
     }
     saved(walker, call)
+}
+
+/// Options with which a request only asks, and shows what it hears.
+const ASKING: &str = "-s --silent -S --show-error -f --fail --fail-with-body -i --include -I --head -v --verbose -g \
+    --globoff -N --no-buffer -4 --ipv4 -6 --ipv6 --compressed --http1.1 --http2 -m --max-time --connect-timeout --retry \
+    --retry-delay --retry-max-time --retry-connrefused --retry-all-errors -X --request -H --header -A --user-agent -w \
+    --write-out -o --output -k --insecure -q --disable";
+
+/// Variables with which a request goes elsewhere, or writes, although its words do not say so.
+const ELSEWHERE: &[&str] =
+    &["HOME", "CURL_HOME", "XDG_CONFIG_HOME", "SSLKEYLOGFILE", "LD_PRELOAD", "LD_LIBRARY_PATH", "PATH"];
+
+/// Whether `curl` asks a server of this machine, by its own name, and does nothing else. What it hears is not trusted.
+fn asks_this_machine(walker: &Walker<'_>, call: &Call<'_>) -> bool {
+    let asks = |opt: &crate::call::Opt| {
+        let value = opt.value.as_deref().unwrap_or_default();
+        let fits = match opt.name.as_str() {
+            "-X" | "--request" => matches!(value, "GET" | "HEAD"),
+            "-o" | "--output" => matches!(value, "/dev/null" | "-"),
+            "-H" | "--header" | "-A" | "--user-agent" => !value.starts_with('@'),
+            "-w" | "--write-out" => !value.starts_with('@') && !value.contains("output"),
+            _ => true,
+        };
+        fits && mark::is_literal(value) && ASKING.split_whitespace().any(|name| name == opt.name)
+    };
+    let plain = walker
+        .state
+        .variables
+        .keys()
+        .all(|name| !ELSEWHERE.contains(&name.as_str()) && !name.to_ascii_lowercase().ends_with("_proxy"));
+    let operands = &call.options.operands;
+    call.name == "curl"
+        && plain
+        && !operands.is_empty()
+        && call.options.given.iter().all(asks)
+        && operands.iter().all(|operand| !operand.loose && is_this_machine(&operand.text))
+}
+
+/// An address of this machine, written plainly.
+fn is_this_machine(address: &str) -> bool {
+    // A wildcard behind the host changes nothing of it.
+    if mark::has_hole(address) || address.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
+        return false;
+    }
+    let rest = match address.split_once("://") {
+        Some(("http" | "https", rest)) => rest,
+        Some(_) => return false,
+        None => address,
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    ["localhost", "127.0.0.1", "[::1]"].iter().any(|host| {
+        authority.strip_prefix(host).is_some_and(|port| {
+            port.is_empty()
+                || port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+    })
 }
 
 /// What the request asks the other side to do.

@@ -32,6 +32,9 @@ pub(crate) fn printf(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if texts.first() == Some(&"-v") {
         variable = texts.get(1).map(|name| (*name).to_owned());
         texts.drain(..2.min(texts.len()));
+    } else if let Some(name) = texts.first().and_then(|text| text.strip_prefix("-v")) {
+        variable = Some(name.to_owned());
+        texts.remove(0);
     }
     if texts.first() == Some(&"--") {
         texts.remove(0);
@@ -65,6 +68,8 @@ fn formatted(format: &str, arguments: &[&str]) -> String {
             let mut spec = String::new();
             let kind = loop {
                 match chars.next() {
+                    // The time, in a format of its own.
+                    Some('(') => return mark::OUTPUT.to_string(),
                     Some(c) if c.is_ascii_alphabetic() || c == '%' => break Some(c),
                     Some(c) => spec.push(c),
                     None => break None,
@@ -74,19 +79,32 @@ fn formatted(format: &str, arguments: &[&str]) -> String {
                 Some('%') => out.push('%'),
                 Some('b') => out.push_str(&quote::unescape(left.next().unwrap_or(&""))),
                 Some('c') => out.extend(left.next().and_then(|text| text.chars().next())),
+                _ if spec.contains('*') => return mark::OUTPUT.to_string(),
+                Some('s' | 'q' | 'Q') => {
+                    let value = left.next().unwrap_or(&"");
+                    match spec.split_once('.').map(|(_, width)| width.parse::<usize>()) {
+                        Some(Ok(width)) => out.extend(value.chars().take(width)),
+                        Some(Err(_)) => return mark::OUTPUT.to_string(),
+                        None => out.push_str(value),
+                    }
+                }
                 Some(_) => {
                     let value = left.next().unwrap_or(&"");
-                    match spec.strip_prefix('.').and_then(|width| width.parse::<usize>().ok()) {
-                        Some(width) if kind == Some('s') => out.extend(value.chars().take(width)),
-                        Some(_) | None => out.push_str(value),
-                    }
+                    let decimal = matches!(kind, Some('d' | 'i' | 'u'))
+                        && spec.is_empty()
+                        && value.bytes().all(|byte| byte.is_ascii_digit())
+                        && (value.len() == 1 || !value.starts_with('0'));
+                    if decimal { out.push_str(value) } else { out.push(mark::NUMBER) }
                 }
                 None => {}
             }
         }
         out.push_str(&quote::unescape(&literal));
-        if left.len() == 0 || left.len() == before || round == 63 {
+        if left.len() == 0 || left.len() == before {
             break;
+        }
+        if round == 63 {
+            out.push(mark::OUTPUT);
         }
     }
     mark::as_source(&out)
@@ -375,8 +393,31 @@ pub(crate) fn ls(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 }
 
 /// `mktemp` yields a path nobody else has.
-pub(crate) fn mktemp(_walker: &mut Walker<'_>, _call: &Call<'_>) -> Stream {
-    Stream::text(format!("{}/{}\n", mark::TEMP, mark::NUMBER))
+pub(crate) fn mktemp(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let folder = call.options.value("-p --tmpdir").filter(|folder| !folder.is_empty()).map(ToOwned::to_owned);
+    let template = call.options.operands.first().filter(|_| !call.options.has("-t")).cloned();
+    let folder = match (folder, template) {
+        _ if call.options.has("-u --dry-run") => return Stream::Opaque,
+        (None, None) => return Stream::text(format!("{}/{}\n", mark::TEMP, mark::NUMBER)),
+        (Some(folder), _) => folder,
+        (None, Some(template)) => match template.text.rsplit_once('/') {
+            Some((folder, _)) => format!("{folder}/"),
+            None => ".".to_owned(),
+        },
+    };
+    walker.may_write(&folder, call.span);
+    let path = walker.resolve(&folder);
+    match crate::zone::of(&path, "/", walker.view.home) {
+        crate::zone::Zone::Temp => Stream::text(format!("{}/{}\n", mark::TEMP, mark::NUMBER)),
+        crate::zone::Zone::Root
+        | crate::zone::Zone::System
+        | crate::zone::Zone::Home
+        | crate::zone::Zone::Ancestor
+        | crate::zone::Zone::History
+        | crate::zone::Zone::Device
+        | crate::zone::Zone::MaybeRoot
+        | crate::zone::Zone::Ordinary => Stream::text(format!("{path}/{}\n", mark::NUMBER)),
+    }
 }
 
 /// Search: the pattern is no path, `-f FILE` and the rest are.

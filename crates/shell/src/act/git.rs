@@ -28,7 +28,64 @@ const RUNS: &[&str] = &[
     "interactive.difffilter",
     "init.templatedir",
     "uploadpack.packobjectshook",
+    "core.alternaterefscommand",
+    "gpg.ssh.defaultkeycommand",
+    "imap.tunnel",
+    "instaweb.httpd",
+    "sendemail.smtpserver",
+    "sendemail.sendmailcmd",
+    "sendemail.tocmd",
+    "sendemail.cccmd",
+    "sendemail.headercmd",
 ];
+
+/// The same for settings with a name in the middle, which may have points of its own.
+const RUNS_NAMED: &[(&str, &str)] = &[
+    ("", ".uploadpack"),
+    ("", ".receivepack"),
+    ("", ".textconv"),
+    ("", ".cmd"),
+    ("", ".helper"),
+    ("pager.", ""),
+    ("difftool.", ""),
+    ("mergetool.", ""),
+    ("filter.", ""),
+    ("alias.", ""),
+    ("browser.", ".path"),
+    ("diff.", ".command"),
+    ("gpg.", ".program"),
+    ("lfs.", ""),
+    ("man.", ".path"),
+    ("merge.", ".driver"),
+    ("remote.", ".vcs"),
+    ("tar.", ".command"),
+    ("trailer.", ".command"),
+];
+
+/// Settings that say from where further settings come, or by which way git talks.
+const LEADS: &[(&str, &str)] = &[
+    ("include.path", ""),
+    ("includeif.", ".path"),
+    ("core.attributesfile", ""),
+    ("core.worktree", ""),
+    ("url.", "insteadof"),
+    ("http.", "proxy"),
+    ("https.", "proxy"),
+    ("http.", "sslverify"),
+    ("http.", "sslcainfo"),
+    ("remote.", ".proxy"),
+];
+
+fn fits(key: &str, patterns: &[(&str, &str)]) -> bool {
+    patterns
+        .iter()
+        .any(|(start, end)| key.len() >= start.len() + end.len() && key.starts_with(start) && key.ends_with(end))
+}
+
+/// Whether git runs what a setting holds.
+fn is_run(key: &str, value: &str) -> bool {
+    RUNS.contains(&key) || fits(key, RUNS_NAMED) || key.starts_with("submodule.") && value.starts_with('!')
+}
 
 /// Programs that only show text.
 const PAGERS: &[&str] =
@@ -92,17 +149,11 @@ fn setting(walker: &mut Walker<'_>, key: &str, value: &str, span: Span) {
         exec(walker, "lets a transport run commands", span);
         walker.report.unknown("DYNAMIC_CODE", format!("`{key}` lets addresses run commands"), span);
     }
-    let runs = RUNS.contains(&key)
-        || key.ends_with(".uploadpack")
-        || key.ends_with(".receivepack")
-        || key.starts_with("pager.")
-        || key.starts_with("difftool.")
-        || key.starts_with("mergetool.")
-        || key.starts_with("filter.")
-        || key.ends_with(".textconv")
-        || key.ends_with(".cmd")
-        || key.ends_with(".helper")
-        || key.starts_with("alias.");
+    let runs = is_run(key, value);
+    if fits(key, LEADS) {
+        exec(walker, &format!("is led elsewhere by `{key}`"), span);
+        walker.report.talks(&format!("{key}="));
+    }
     if key.starts_with("credential.") {
         walker.report.can_because(Capability::Credentials, format!("`{key}` says where passwords are kept"), span);
     }
@@ -332,7 +383,9 @@ fn config(walker: &mut Walker<'_>, options: &Options, call: &Call<'_>) {
     }
     walker.report.raise(Class::Write, "WRITES", format!("changes the setting `{key}`"), call.span);
     if let Some(value) = words.get(1) {
-        let stored_command = RUNS.contains(&key.as_str()) || (key.starts_with("alias.") && value.text.starts_with('!'));
+        // An alias without `!` is another git command.
+        let alias = key.starts_with("alias.") && !value.text.starts_with('!');
+        let stored_command = is_run(&key, &value.text) && !alias || fits(&key, LEADS);
         if stored_command && !PAGERS.contains(&value.text.as_str()) {
             walker.report.can_because(
                 Capability::Persistence,

@@ -68,7 +68,7 @@ const VALUED: &str = "--directory --work-tree --separate-git-dir --template -o -
 fn root(walker: &Walker<'_>, globals: &Options) -> String {
     let set = |name: &str| match walker.state.variables.get(name) {
         Some(Variable::Scalar(value)) => Some(value.clone()),
-        Some(Variable::List(_)) | None => None,
+        Some(Variable::List(_) | Variable::Scattered(_)) | None => None,
     };
     if let Some(tree) = globals.value("--work-tree").map(str::to_owned).or_else(|| set("GIT_WORK_TREE")) {
         return walker.resolve(&tree);

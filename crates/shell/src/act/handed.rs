@@ -29,6 +29,76 @@ pub(crate) fn run(walker: &mut Walker<'_>, text: &str, span: Span) {
     walker.inner(text, Stream::Opaque, span);
 }
 
+/// Settings of package managers that run programs, and those that say with whom they talk.
+const RUN_BY_MANAGERS: &[&str] =
+    &["script-shell", "shell", "node-options", "git", "editor", "viewer", "browser", "init-module", "onload-script"];
+const TALKED_BY_MANAGERS: &[&str] = &[
+    "registry",
+    "proxy",
+    "https-proxy",
+    "noproxy",
+    "cafile",
+    "ca",
+    "strict-ssl",
+    "userconfig",
+    "globalconfig",
+    "index-url",
+    "extra-index-url",
+    "index",
+    "default-index",
+    "find-links",
+    "trusted-host",
+    "global.index-url",
+    "global.extra-index-url",
+    "global.proxy",
+    "global.trusted-host",
+    "npmregistryserver",
+];
+
+/// Where packages come from unless somebody says otherwise.
+const USUAL: &[&str] = &["https://registry.npmjs.org", "https://pypi.org/simple", "https://registry.yarnpkg.com"];
+
+/// `npm config set key value`, and the same as an option of one call.
+pub(crate) fn manager_settings(walker: &mut Walker<'_>, call: &Call<'_>) {
+    let texts = call.options.texts();
+    let stored: &[&str] = match texts.as_slice() {
+        ["config" | "c", "set" | "edit", rest @ ..] => rest,
+        ["set", rest @ ..] if call.name == "npm" => rest,
+        _ => &[],
+    };
+    for (at, word) in stored.iter().enumerate() {
+        let (key, value) = word.split_once('=').unwrap_or((word, stored.get(at + 1).copied().unwrap_or_default()));
+        let key = key.to_ascii_lowercase();
+        if key.contains("auth") || key.contains("password") {
+            walker.report.can_because(Capability::Credentials, format!("`{key}` concerns passwords"), call.span);
+        }
+        if RUN_BY_MANAGERS.contains(&key.as_str()) || leads(&key, value) {
+            walker.report.can_because(
+                Capability::Persistence,
+                format!("`{key}` makes `{}` use `{}` later", call.name, mark::shown(value)),
+                call.span,
+            );
+        }
+    }
+    for (at, arg) in call.args.iter().enumerate().take_while(|(_, arg)| arg.text != "--") {
+        let Some(option) = arg.text.strip_prefix("--") else {
+            if matches!(arg.text.as_str(), "-i" | "-f") && matches!(call.name, "pip" | "pip3" | "uv") {
+                walker.report.talks(&arg.text);
+            }
+            continue;
+        };
+        let next = call.args.get(at + 1).map(|next| next.text.as_str()).unwrap_or_default();
+        let (key, value) = option.split_once('=').unwrap_or((option, next));
+        if RUN_BY_MANAGERS.contains(&key) && !matches!(key, "shell" | "git" | "browser") || leads(key, value) {
+            walker.report.talks(&format!("--{key}"));
+        }
+    }
+}
+
+fn leads(key: &str, value: &str) -> bool {
+    (TALKED_BY_MANAGERS.contains(&key) || key.ends_with(":registry")) && !USUAL.contains(&value.trim_end_matches('/'))
+}
+
 /// `sg group command`; a search tool has the same name.
 pub(crate) fn group(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let searches = ["run", "scan", "test", "new", "lsp", "completions", "help"];
@@ -46,17 +116,24 @@ pub(crate) fn group(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 
 /// `gdb -ex command`: a debugger has a language of its own, and Python.
 pub(crate) fn debugger(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
-    const COMMANDS: &[&str] = &[
-        "-ex",
-        "--ex",
-        "-iex",
-        "--iex",
-        "-eval-command",
-        "--eval-command",
-        "-init-eval-command",
-        "--init-eval-command",
-    ];
-    for arg in values(call.args, COMMANDS) {
+    let named = |given: &str, long: &str| {
+        given.starts_with('-') && {
+            let given = given.trim_start_matches('-');
+            // Any beginning of a long option will do.
+            given.len() > 1 && long.starts_with(given)
+        }
+    };
+    let commands = |given: &str| {
+        matches!(given.trim_start_matches('-'), "ex" | "iex")
+            || ["eval-command", "init-eval-command", "early-init-eval-command"].iter().any(|long| named(given, long))
+    };
+    let names: Vec<&str> = call
+        .args
+        .iter()
+        .map(|arg| arg.text.split('=').next().unwrap_or_default())
+        .filter(|name| commands(name))
+        .collect();
+    for arg in values(call.args, &names) {
         walker.report.can(Capability::Exec);
         walker.report.raise(Class::Write, "CODE", "a debugger runs commands", arg.span);
         let text = arg.text.trim_start();
@@ -70,8 +147,10 @@ pub(crate) fn debugger(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
                     walker.write_file(word, How::Overwrite, arg.span);
                 }
             }
-            "bt" | "backtrace" | "run" | "r" | "quit" | "q" | "info" | "thread" | "frame" | "list" | "break" | "b"
-            | "continue" | "c" | "next" | "step" | "where" | "x" | "disassemble" => {}
+            // A debugger hands the words to a shell.
+            "run" | "r" | "start" | "starti" if !rest.is_empty() => run(walker, &format!("true {rest}"), arg.span),
+            "bt" | "backtrace" | "run" | "r" | "start" | "starti" | "quit" | "q" | "info" | "thread" | "frame"
+            | "list" | "break" | "b" | "continue" | "c" | "next" | "step" | "where" | "x" | "disassemble" => {}
             _ => walker.report.unknown(
                 "DYNAMIC_CODE",
                 format!("what `{}` does in a debugger", mark::shown(text)),
@@ -82,6 +161,9 @@ pub(crate) fn debugger(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if !values(call.args, &["-x", "--command", "-command"]).is_empty() {
         walker.report.can(Capability::Exec);
         walker.report.raise(Class::Write, "CODE", "a debugger runs a file of commands", call.span);
+    }
+    if let Some(at) = call.args.iter().position(|arg| matches!(arg.text.as_str(), "--args" | "-args" | "--arg")) {
+        return walker.run(call.args.get(at + 1..).unwrap_or_default().to_vec(), call.stdin.clone(), call.span);
     }
     crate::act::wrapper::unwrap(walker, call)
 }
@@ -96,7 +178,7 @@ pub(crate) fn make_variables(walker: &mut Walker<'_>, call: &Call<'_>) {
     let own = walker.state.variables.clone();
     let scalars = own.iter().filter_map(|(name, value)| match value {
         Variable::Scalar(text) => Some((name.as_str(), text.as_str())),
-        Variable::List(_) => None,
+        Variable::List(_) | Variable::Scattered(_) => None,
     });
     for (name, text) in scalars {
         if matches!(name, "MAKEFLAGS" | "GNUMAKEFLAGS" | "MAKEFILES") {
@@ -109,13 +191,21 @@ pub(crate) fn make_variables(walker: &mut Walker<'_>, call: &Call<'_>) {
     }
 }
 
-fn make_variable(walker: &mut Walker<'_>, value: &str, span: Span) {
-    let value = mark::as_source(value);
+/// `$(shell …)` runs when it is read.
+pub(crate) fn make_shell(walker: &mut Walker<'_>, value: &str, span: Span) {
     for (at, _) in value.match_indices("$(shell ").chain(value.match_indices("${shell ")).take(8) {
         let rest = value.get(at + 8..).unwrap_or_default();
         let end = rest.rfind([')', '}']).unwrap_or(rest.len());
         run(walker, rest.get(..end).unwrap_or_default(), span);
     }
+    if value.matches("shell ").count() > 8 {
+        walker.report.unknown("TOO_MANY", "more commands in a variable than are followed", span);
+    }
+}
+
+fn make_variable(walker: &mut Walker<'_>, value: &str, span: Span) {
+    let value = mark::as_source(value);
+    make_shell(walker, &value, span);
     let plain = value.trim_start();
     if plain.contains(['$', ';', '|', '&', '`', '<', '>', '\n']) {
         run(walker, plain, span);
@@ -141,6 +231,9 @@ pub(crate) fn tcl(walker: &mut Walker<'_>, text: &str, span: Span) {
 
 /// Perl's `open` with a pipe at one end of the name.
 pub(crate) fn piped_opens(walker: &mut Walker<'_>, text: &str, span: Span) {
+    if text.matches("open").count() > 16 {
+        walker.report.unknown("TOO_MANY", "the code opens more than is followed", span);
+    }
     for (at, _) in text.match_indices("open").take(16) {
         let call = text.get(at + 4..).unwrap_or_default();
         let Some(start) = call.find(['"', '\'']) else { continue };

@@ -145,8 +145,25 @@ pub(crate) fn language(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if language == Language::Node && texts.is_empty() && options.has("-p -e") {
         texts.extend(options.operands.first().map(|arg| arg.text.clone()));
     }
+    let given = match options.operands.first() {
+        Some(script) if texts.is_empty() => options.operands.get(usize::from(!script.text.is_empty())..),
+        Some(_) | None => Some(options.operands.as_slice()),
+    };
+    let before = std::mem::replace(&mut walker.given, given.unwrap_or_default().to_vec());
+    let out = with_given(walker, call, language, &options, &texts);
+    walker.given = before;
+    out
+}
+
+fn with_given(
+    walker: &mut Walker<'_>,
+    call: &Call<'_>,
+    language: Language,
+    options: &Options,
+    texts: &[String],
+) -> Stream {
     if !texts.is_empty() {
-        for text in &texts {
+        for text in texts {
             walker.code(language, text, call.span);
         }
         if options.has("-i") && language != Language::Python {
@@ -158,14 +175,14 @@ pub(crate) fn language(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
                 walker.read_file(&operand.text, operand.span);
             }
         }
-        return printed(language, &texts);
+        return printed(language, texts);
     }
     if language == Language::Python
         && let Some(at) = call.args.iter().position(|arg| arg.text == "-m")
     {
         return module(walker, call, at);
     }
-    script_or_input(walker, language, &options, call);
+    script_or_input(walker, language, options, call);
     Stream::Opaque
 }
 

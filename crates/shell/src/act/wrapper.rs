@@ -330,9 +330,12 @@ pub(crate) fn ssh(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     Stream::Remote
 }
 
+/// Where a command on another machine is taken to run.
+pub(crate) const REMOTE_LOGIN: &str = "/home/remote/login";
+
 /// On another machine home and working directory are not ours.
 fn remote(walker: &mut Walker<'_>, text: &str, call: &Call<'_>) {
-    let saved = std::mem::replace(&mut walker.state.cwd, "/home/remote/login".to_owned());
+    let saved = std::mem::replace(&mut walker.state.cwd, REMOTE_LOGIN.to_owned());
     walker.inner(text, call.stdin.clone(), call.span);
     walker.state.cwd = saved;
     walker.report.raise(Class::Write, "REMOTE", "runs a command on another machine", call.span);
@@ -364,6 +367,7 @@ fn packaged(walker: &mut Walker<'_>, call: &Call<'_>, words: &[Arg]) -> Stream {
 
 /// Package runners and environment managers: `poetry run cmd`, `npx cmd`, `bundle exec cmd`.
 pub(crate) fn runner(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    crate::act::handed::manager_settings(walker, call);
     let verbs = ["run", "exec", "--", "x", "dlx"];
     let at = call.args.iter().position(|arg| verbs.contains(&arg.text.as_str()));
     let Some(at) = at else { return Stream::Opaque };
@@ -380,6 +384,12 @@ pub(crate) fn runner(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         texts.extend(crate::act::handed::values(call.args, &["--call"]));
         for text in texts {
             crate::act::handed::run(walker, &text.text, text.span);
+        }
+        // One word with blanks in it is a text for a shell.
+        if let [only] = rest.as_slice()
+            && only.text.contains(' ')
+        {
+            crate::act::handed::run(walker, &only.text, only.span);
         }
         return packaged(walker, call, &rest);
     }

@@ -325,7 +325,19 @@ fn list(tokens: &[Token]) -> Option<(Vec<String>, usize)> {
 fn assigned(tokens: &[Token]) -> Vec<Token> {
     let mut values: std::collections::BTreeMap<String, String> = std::collections::BTreeMap::new();
     let mut out = Vec::with_capacity(tokens.len());
+    let rebound = rebound(tokens);
     for (at, token) in tokens.iter().enumerate() {
+        // `name += 'more'`.
+        if let (Token::Name(name), Some(Token::Mark('+' | '.')), Some(Token::Mark('='))) =
+            (token, tokens.get(at + 1), tokens.get(at + 2))
+        {
+            match (tokens.get(at + 3), values.get_mut(name)) {
+                (Some(Token::Text(more)), Some(value)) => value.push_str(more),
+                _ => _ = values.remove(name),
+            }
+            out.push(token.clone());
+            continue;
+        }
         if let (Token::Name(name), Some(Token::Mark('=')), Some(Token::Text(value))) =
             (token, tokens.get(at + 1), tokens.get(at + 2))
             && !matches!(tokens.get(at + 3), Some(Token::Mark('+' | '.' | '%')))
@@ -335,16 +347,57 @@ fn assigned(tokens: &[Token]) -> Vec<Token> {
             continue;
         }
         match token {
-            Token::Name(name) if tokens.get(at + 1) != Some(&Token::Mark('=')) => match values.get(name) {
-                Some(value) => out.push(Token::Text(value.clone())),
-                None => out.push(token.clone()),
-            },
+            Token::Name(name) if tokens.get(at + 1) != Some(&Token::Mark('=')) && !rebound.contains(name.as_str()) => {
+                match values.get(name) {
+                    Some(value) => out.push(Token::Text(value.clone())),
+                    None => out.push(token.clone()),
+                }
+            }
             Token::Name(_) | Token::Text(_) | Token::Command(_) | Token::Number(_) | Token::Mark(_) => {
                 out.push(token.clone())
             }
         }
     }
     out
+}
+
+/// Names that something else than one literal may be bound to: loops, parameters, several names at once, other values.
+fn rebound(tokens: &[Token]) -> std::collections::BTreeSet<&str> {
+    let mut found = std::collections::BTreeSet::new();
+    let (mut depth, mut parameters) = (0usize, false);
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            Token::Mark('(' | '[' | '{') => depth += 1,
+            Token::Mark(')' | ']' | '}') => {
+                depth = depth.saturating_sub(1);
+                parameters = false;
+            }
+            Token::Name(name) => {
+                let next = |ahead: usize| tokens.get(at + ahead);
+                parameters |= matches!(name.as_str(), "def" | "function" | "lambda");
+                let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+                let introduced = matches!(before, Some(Token::Name(word)) if matches!(word.as_str(), "for" | "as"))
+                    || matches!(next(1), Some(Token::Name(word)) if matches!(word.as_str(), "in" | "of"));
+                let valued =
+                    next(1) == Some(&Token::Mark('=')) && !matches!(next(2), Some(Token::Text(_) | Token::Mark('=')));
+                let walrus = next(1) == Some(&Token::Mark(':')) && next(2) == Some(&Token::Mark('='));
+                let several = depth == 0 && next(1) == Some(&Token::Mark(',')) && is_assigned_with(tokens, at);
+                let arrow = next(1) == Some(&Token::Mark(')')) && next(2) == Some(&Token::Mark('='));
+                if introduced || valued || walrus || several || arrow || parameters && depth > 0 {
+                    found.insert(name.as_str());
+                }
+            }
+            Token::Text(_) | Token::Command(_) | Token::Number(_) | Token::Mark(_) => {}
+        }
+    }
+    found
+}
+
+/// `a, b = …`
+fn is_assigned_with(tokens: &[Token], at: usize) -> bool {
+    let names = tokens.get(at..).unwrap_or_default().iter();
+    let mut behind = names.skip_while(|token| matches!(token, Token::Name(_) | Token::Mark(',')));
+    behind.next() == Some(&Token::Mark('=')) && behind.next() != Some(&Token::Mark('='))
 }
 
 /// The literal arguments of a call, and whether any argument is not literal.

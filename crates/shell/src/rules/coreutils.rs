@@ -12,7 +12,7 @@ pub const PROGRAMS: &[Program] = &[
     read("diff difft delta", "compares files").files(Files::Read).valued("-U -C -x -X -I -L --exclude --label --width -W -F").flags(&[flag("--output", Class::Write, "writes a file")]),
     read("basename dirname", "takes a path apart").act(filter::basename).valued("-s"),
     read("realpath readlink greadlink grealpath", "resolves a path").act(filter::realpath),
-    read("mktemp tempfile", "makes a temporary file").act(filter::mktemp),
+    read("mktemp tempfile", "makes a temporary file").act(filter::mktemp).valued("-p --suffix --tmpdir?"),
     write("mkdir gmkdir mkfifo mknod touch gtouch", "creates entries").files(Files::Create).valued("-m --mode -t -d -r --date --reference"),
     write("rmdir grmdir", "removes empty directories").files(Files::Create),
     write("rm grm del erase", "removes files").act(remove::rm),
@@ -49,6 +49,12 @@ mod tests {
 
     #[test]
     fn rows() {
+        check("f=$(mktemp); echo x > $f", "write", &[]);
+        check("f=$(mktemp /tmp/a.XXXX); echo x > $f", "write", &[]);
+        check("mktemp -p .claude", "write", &["guard-tampering"]);
+        check("mktemp .claude/XXXX", "write", &["guard-tampering"]);
+        check("mktemp --tmpdir=.claude", "write", &["guard-tampering"]);
+        check("mktemp -d -p /etc/cron.d", "write", &["privilege", "persistence"]);
         check("ls -la", "read", &[]);
         check("rm notes.txt", "write", &[]);
         check("rm -rf build", "destructive", &[]);

@@ -187,6 +187,41 @@ mod tests {
         check("git rebase --continue", "write", &["exec"]);
         check("git config user.name x", "write", &[]);
         check("git config --get user.name", "read", &[]);
+        for key in [
+            "core.fsmonitor",
+            "core.hooksPath",
+            "core.alternateRefsCommand",
+            "merge.x.driver",
+            "diff.x.command",
+            "filter.x.clean",
+            "gpg.ssh.program",
+            "remote.origin.vcs",
+            "browser.x.cmd",
+            "man.x.path",
+            "guitool.x.cmd",
+            "sendemail.smtpServer",
+            "tar.x.command",
+            "trailer.x.cmd",
+            "submodule.x.update",
+            "include.path",
+            "includeIf.gitdir:x.path",
+            "core.attributesFile",
+            "url.http://x.io/.insteadOf",
+            "http.proxy",
+        ] {
+            for words in ["", "--global ", "--add ", "set "] {
+                let answer = crate::classify(&format!("git config {words}{key} '!./x'"), &crate::View::default());
+                let persists = answer.capabilities.contains(&crate::Capability::Persistence);
+                assert!(persists, "{words}{key}\n{:#?}", answer.reasons);
+            }
+            let answer = crate::classify(&format!("git -c {key}='!./x' status"), &crate::View::default());
+            assert!(answer.capabilities.contains(&crate::Capability::Exec), "{key}\n{:#?}", answer.reasons);
+        }
+        check("git config --get core.fsmonitor", "read", &[]);
+        check("git config alias.st status", "write", &[]);
+        check("git config core.pager less", "write", &[]);
+        check("git config pull.rebase true", "write", &[]);
+        check("git config submodule.x.update rebase", "write", &[]);
         check("git config --global alias.x '!rm -rf /'", "catastrophic", &["exec", "persistence"]);
         check("git diff --output=p.txt", "write", &[]);
         check("git filter-repo --path x", "destructive", &["exec"]);

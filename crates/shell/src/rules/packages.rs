@@ -35,7 +35,7 @@ pub const PROGRAMS: &[Program] = &[
     write("gem bundle bundler rake rails rbenv rvm chruby cocoapods pod fastlane jekyll middleman hanami", "manages Ruby packages").can(&[Exec, Network]).act(wrapper::runner).verbs(&[verb("list|search|info|show|outdated|env|environment|help|which|contents|dependency|spec|check", Class::Read, "looks at packages"), verb("yank", Class::Destructive, "removes a published gem"), verb("db:drop|db:reset|db:purge|db:truncate_all|db:schema:load", Class::Destructive, "drops a database")]),
     write("go", "builds Go").can(&[Exec, Network]).verbs(&[verb("version|env|list|doc|help|vet|tool", Class::Read, "looks at a project"), verb("clean", Class::Write, "removes build output"), verb("mod graph|why|verify", Class::Read, "looks at modules")]),
     write("gofmt goimports golangci-lint staticcheck dlv gopls govulncheck goreleaser mockgen protoc-gen-go wire air templ sqlc", "builds Go").can(&[Exec]),
-    write("composer pear pecl drush wp artisan symfony phpunit phpstan psalm php-cs-fixer phpcs phpcbf", "manages PHP projects").can(&[Exec, Network]).verbs(&[verb("show|search|info|outdated|diagnose|validate|status|licenses|why|list|about", Class::Read, "looks at packages"), verb("db drop|reset", Class::Destructive, "drops a database"), verb("site empty", Class::Destructive, "empties a site"), verb("sql-drop|sql:drop|site-install", Class::Destructive, "drops a database")]),
+    write("composer pear pecl drush wp artisan symfony", "manages PHP projects").can(&[Exec, Network]).verbs(&[verb("show|search|info|outdated|diagnose|validate|status|licenses|why|list|about", Class::Read, "looks at packages"), verb("db drop|reset", Class::Destructive, "drops a database"), verb("site empty", Class::Destructive, "empties a site"), verb("sql-drop|sql:drop|site-install", Class::Destructive, "drops a database")]),
     write("apt apt-get aptitude dpkg apt-key add-apt-repository apt-mark dselect synaptic tasksel apt-file nala", "manages system packages").can(&[Network, Privilege, Exec]).valued("-o -t -c").verbs(&[
         verb("list|search|show|policy|depends|rdepends|moo|changelog|help|showpkg|showsrc|stats|unmet|dump|pkgnames|madison|find", Class::Read, "looks at packages"),
         verb("remove|purge|autoremove|autopurge", Class::Write, "removes packages"),
@@ -56,6 +56,14 @@ mod tests {
     fn rows() {
         check("npm install", "write", &["exec", "network"]);
         check("npm ls", "read", &["exec", "network"]);
+        check("npm config set script-shell ./x.sh", "write", &["exec", "network", "persistence"]);
+        check("npm config set script-shell=./x.sh", "write", &["exec", "network", "persistence"]);
+        check("npm set registry http://x.io", "write", &["exec", "network", "persistence"]);
+        check("npm c set //x.io/:_authToken=a", "write", &["exec", "network", "credentials"]);
+        check("pnpm config set @a:registry http://x.io", "write", &["exec", "network", "persistence"]);
+        check("pip config set global.index-url http://x.io", "write", &["exec", "network", "persistence"]);
+        check("npm config set fund false", "write", &["exec", "network"]);
+        check("npm config get registry", "read", &["exec", "network"]);
         check("npx -y some-tool", "write", &["exec", "network"]);
         check("pip install requests", "write", &["exec", "network"]);
         check("pip list", "read", &["exec", "network"]);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use brush_parser::ast::{self, AndOr, Command, CompoundCommand, ExtendedTestExpr, SeparatorOperator};
 
 use crate::answer::{Class, Span};
-use crate::limits::LOOP_ROUNDS_MAX;
+use crate::limits::{CHAIN_MAX, LOOP_ROUNDS_MAX};
 use crate::mark;
 use crate::stream::Stream;
 
@@ -14,24 +14,53 @@ use super::{State, Variable, Walker};
 impl Walker<'_> {
     pub(crate) fn list(&mut self, list: &ast::CompoundList, stdin: Stream) -> Stream {
         let mut out = Stream::Absent;
+        let mut before: Option<State> = None;
         for ast::CompoundListItem(item, separator) in &list.0 {
             if self.is_spent() {
                 return Stream::Opaque;
             }
+            if self.left && before.is_none() {
+                before = Some(self.state.clone());
+            }
             let forks = self.forks;
-            self.forks |= matches!(separator, SeparatorOperator::Async);
+            let apart = matches!(separator, SeparatorOperator::Async);
+            self.forks |= apart;
+            // What runs beside this shell runs in one of its own; what it did may be done or not.
+            let own = apart.then(|| self.state.clone());
             out = out.then(self.and_or(item, stdin.clone()));
+            if let Some(own) = own {
+                let files = std::mem::take(&mut self.state.files);
+                self.state = State { files, ..own };
+            }
             self.forks = forks;
+        }
+        if let Some(before) = before {
+            // Whether this part was reached is not known.
+            self.join(&before);
         }
         out
     }
 
     /// Both sides of `&&` and `||` are walked: which one runs is not known here.
     fn and_or(&mut self, list: &ast::AndOrList, stdin: Stream) -> Stream {
+        let before = self.state.stayed.len();
         let mut out = self.pipeline(&list.first, stdin.clone());
+        // Behind `cd x &&` the shell is in x.
+        let entered = before == 0
+            && changes_folder(&list.first)
+            && list.additional.iter().all(|next| matches!(next, AndOr::And(_)));
+        let stayed = if entered { std::mem::take(&mut self.state.stayed) } else { Vec::new() };
+        let mut skipped: Vec<State> = Vec::new();
         for next in &list.additional {
             match next {
-                AndOr::And(pipeline) => out = out.then(self.pipeline(pipeline, stdin.clone())),
+                AndOr::And(pipeline) => {
+                    if skipped.len() < CHAIN_MAX {
+                        skipped.push(self.state.clone());
+                    } else {
+                        self.report.unknown("TOO_MANY", "more commands behind `&&` than are followed", Span::default());
+                    }
+                    out = out.then(self.pipeline(pipeline, stdin.clone()));
+                }
                 AndOr::Or(pipeline) if always_fails(&list.first) => out = self.pipeline(pipeline, stdin.clone()),
                 AndOr::Or(pipeline) => {
                     let before = self.state.clone();
@@ -43,6 +72,11 @@ impl Walker<'_> {
                 }
             }
         }
+        // Whether the right side of `&&` ran is not known either.
+        for before in skipped {
+            self.join(&before);
+        }
+        self.state.stayed.extend(stayed);
         out
     }
 
@@ -71,7 +105,7 @@ impl Walker<'_> {
             Command::Function(function) => {
                 let name = function.fname.value.clone();
                 let body = Rc::new(function.body.clone());
-                self.state.functions.insert(name.clone(), Rc::clone(&body));
+                self.state.functions.insert(name.clone(), vec![Rc::clone(&body)]);
                 if name.starts_with("command_not_found_handle") {
                     // The shell calls it by itself, for whatever name it does not know.
                     self.call(&name, &body, vec![mark::OUTPUT.to_string()], Stream::Absent, Span::default());
@@ -115,7 +149,7 @@ impl Walker<'_> {
                 for expr in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
                     self.arithmetic(&expr.value, Span::default());
                 }
-                self.list(&clause.body.list, stdin)
+                self.rounds(None, &clause.body.list, stdin)
             }
             CompoundCommand::CaseClause(clause) => self.case(clause, stdin),
             CompoundCommand::IfClause(clause) => self.if_else(clause, stdin),
@@ -126,7 +160,10 @@ impl Walker<'_> {
             }
             CompoundCommand::Coprocess(coprocess) => {
                 let forks = std::mem::replace(&mut self.forks, true);
+                let saved = self.state.clone();
                 self.command(&coprocess.body, stdin);
+                let files = std::mem::take(&mut self.state.files);
+                self.state = State { files, ..saved };
                 self.forks = forks;
                 Stream::Absent
             }
@@ -150,12 +187,55 @@ impl Walker<'_> {
         if more {
             values.push(mark::OUTPUT.to_string());
         }
+        // A value that is not known, or a wildcard, may be many or none.
+        let certain = !values.is_empty() && values.iter().all(|value| mark::is_literal(value));
+        let before = self.state.clone();
         let mut out = Stream::Absent;
+        let left = std::mem::replace(&mut self.left, false);
         for value in values {
-            self.assign(&clause.variable_name, Variable::Scalar(value), Span::default());
+            self.assign(&clause.variable_name, Variable::Scalar(value.clone()), Span::default());
             out = out.then(self.list(&clause.body.list, stdin.clone()));
+            if !mark::is_literal(&value) && !self.is_spent() && self.has_moved(&before, &clause.variable_name) {
+                self.join(&before);
+                self.assign(&clause.variable_name, Variable::Scalar(value), Span::default());
+                out = out.then(self.list(&clause.body.list, stdin.clone()));
+            }
+        }
+        self.left = left;
+        if !certain {
+            self.join(&before);
         }
         out
+    }
+
+    /// A body that runs any number of times, none included: the second round meets what the first one left behind.
+    fn rounds(&mut self, condition: Option<&ast::CompoundList>, body: &ast::CompoundList, stdin: Stream) -> Stream {
+        let left = std::mem::replace(&mut self.left, false);
+        let before = self.state.clone();
+        let mut out = Stream::Absent;
+        for _ in 0..2 {
+            if let Some(condition) = condition {
+                self.list(condition, stdin.clone());
+            }
+            out = out.then(self.list(body, stdin.clone()));
+            let moved = self.has_moved(&before, "");
+            self.join(&before);
+            if !moved || self.is_spent() {
+                break;
+            }
+        }
+        self.left = left;
+        out
+    }
+
+    /// Whether anything but `name` changed that a second round of a loop would see.
+    fn has_moved(&self, before: &State, name: &str) -> bool {
+        let own = &self.state;
+        own.cwd != before.cwd
+            || own.positional != before.positional
+            || own.aliases != before.aliases
+            || own.functions.len() != before.functions.len()
+            || own.variables.iter().any(|(key, value)| key != name && before.variables.get(key) != Some(value))
     }
 
     fn repeat(&mut self, clause: &ast::WhileOrUntilClauseCommand, stdin: Stream) -> Stream {
@@ -166,12 +246,19 @@ impl Walker<'_> {
             }
             Stream::Absent | Stream::Text(_) | Stream::Remote | Stream::Secret | Stream::Opaque => vec![stdin.clone()],
         };
-        let mut out = Stream::Absent;
-        for line in lines {
-            self.list(condition, line.clone());
-            out = out.then(self.list(&body.list, line));
-        }
-        out
+        let [only] = lines.as_slice() else {
+            let left = std::mem::replace(&mut self.left, false);
+            let before = self.state.clone();
+            let mut out = Stream::Absent;
+            for line in lines {
+                self.list(condition, line.clone());
+                out = out.then(self.list(&body.list, line));
+            }
+            self.left = left;
+            self.join(&before);
+            return out;
+        };
+        self.rounds(Some(condition), &body.list, only.clone())
     }
 
     fn if_else(&mut self, clause: &ast::IfClauseCommand, stdin: Stream) -> Stream {
@@ -233,20 +320,21 @@ impl Walker<'_> {
     }
 
     /// Keeps what two possible states agree on; where they differ the value is unknown.
-    fn join(&mut self, other: &State) {
-        let own = &mut self.state;
+    pub(crate) fn join(&mut self, other: &State) {
         for (name, value) in &other.variables {
-            match own.variables.get(name) {
-                Some(mine) if mine == value => {}
+            match self.state.variables.get(name).cloned() {
+                Some(mine) if mine == *value => {}
                 // Assigned on one side only: the assignment is the interesting case.
                 None => {
-                    own.variables.insert(name.clone(), value.clone());
+                    self.state.variables.insert(name.clone(), value.clone());
                 }
-                Some(_) => {
-                    own.variables.insert(name.clone(), Variable::Scalar(mark::OUTPUT.to_string()));
+                Some(mine) => {
+                    let either = self.one_of(&mine, value);
+                    self.state.variables.insert(name.clone(), either);
                 }
             }
         }
+        let own = &mut self.state;
         if own.cwd != other.cwd {
             // The more dangerous of the two places decides.
             let vital = crate::zone::of(&other.cwd, "/", self.view.home).is_vital();
@@ -266,11 +354,27 @@ impl Walker<'_> {
         for (name, target) in &other.references {
             own.references.entry(name.clone()).or_insert_with(|| target.clone());
         }
-        for (name, body) in &other.functions {
-            own.functions.entry(name.clone()).or_insert_with(|| Rc::clone(body));
+        for (name, bodies) in &other.functions {
+            let known = own.functions.entry(name.clone()).or_default();
+            for body in bodies {
+                if known.len() < LOOP_ROUNDS_MAX && !known.iter().any(|own| Rc::ptr_eq(own, body)) {
+                    known.push(Rc::clone(body));
+                }
+            }
         }
         for (name, text) in &other.aliases {
-            own.aliases.entry(name.clone()).or_insert_with(|| text.clone());
+            let known = own.aliases.entry(name.clone()).or_insert_with(|| text.clone());
+            if known != text {
+                *known = mark::OUTPUT.to_string();
+            }
+        }
+        own.folded.extend(other.folded.iter().cloned());
+        own.fixed.extend(other.fixed.iter().cloned());
+        own.join_scopes(other);
+        for folder in &other.stayed {
+            if !own.stayed.contains(folder) {
+                own.stayed.push(folder.clone());
+            }
         }
         for (path, content) in &other.files {
             match own.files.get(path) {
@@ -314,6 +418,32 @@ impl Walker<'_> {
         }
     }
 
+    /// Calls a function by name: each body that the name may mean.
+    pub(crate) fn call_either(
+        &mut self,
+        name: &str,
+        bodies: &[Rc<ast::FunctionBody>],
+        arguments: Vec<String>,
+        stdin: Stream,
+        span: Span,
+    ) -> Stream {
+        let [body] = bodies else {
+            let before = self.state.clone();
+            let mut after: Option<State> = None;
+            let mut out = Stream::Absent;
+            for body in bodies {
+                self.state = before.clone();
+                out = either(out, self.call(name, body, arguments.clone(), stdin.clone(), span));
+                if let Some(other) = after.take() {
+                    self.join(&other);
+                }
+                after = Some(self.state.clone());
+            }
+            return out;
+        };
+        self.call(name, body, arguments, stdin, span)
+    }
+
     /// Calls a function defined earlier in the text.
     pub(crate) fn call(
         &mut self,
@@ -342,14 +472,25 @@ impl Walker<'_> {
         }
         self.calls.push((name.to_owned(), Rc::clone(body)));
         let forks = std::mem::replace(&mut self.forks, false);
+        let left = std::mem::replace(&mut self.left, false);
         let saved = self.state.positional.replace(arguments);
+        self.open_scope();
         let ast::FunctionBody(compound, redirects) = &**body;
         let out = self.redirected(compound, redirects.as_ref(), stdin);
+        self.close_scope();
         self.state.positional = saved;
+        self.left = left;
         self.forks = forks;
         self.calls.pop();
         out
     }
+}
+
+/// `cd x`: nothing else decides where the shell is afterwards.
+fn changes_folder(pipeline: &ast::Pipeline) -> bool {
+    let [Command::Simple(simple)] = pipeline.seq.as_slice() else { return false };
+    let name = simple.word_or_name.as_ref().map(|word| word.value.as_str());
+    !pipeline.bang && matches!(name, Some("cd" | "pushd"))
 }
 
 /// `false || x` always runs x.

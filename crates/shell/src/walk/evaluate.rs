@@ -12,6 +12,40 @@ use super::{Arg, Variable, Walker};
 /// Variables whose value a shell expands before it shows or opens it, substitutions included.
 const EXPANDED: &[&str] = &["PS0", "PS1", "PS2", "PS4", "BASH_ENV", "ENV", "MAILPATH"];
 
+/// Variables that the shell sets by itself: what a text assigns to them is not what they hold.
+pub(crate) const DYNAMIC: &[&str] = &[
+    "_",
+    "BASHOPTS",
+    "BASHPID",
+    "BASH_ARGC",
+    "BASH_ARGV",
+    "BASH_ARGV0",
+    "BASH_COMMAND",
+    "BASH_LINENO",
+    "BASH_REMATCH",
+    "BASH_SOURCE",
+    "BASH_SUBSHELL",
+    "BASH_VERSINFO",
+    "COPROC",
+    "DIRSTACK",
+    "EPOCHREALTIME",
+    "EPOCHSECONDS",
+    "EUID",
+    "FUNCNAME",
+    "GROUPS",
+    "HISTCMD",
+    "LINENO",
+    "OLDPWD",
+    "PIPESTATUS",
+    "PPID",
+    "PWD",
+    "RANDOM",
+    "SECONDS",
+    "SHELLOPTS",
+    "SRANDOM",
+    "UID",
+];
+
 /// Links from one name to another that are followed.
 const REFERENCES_MAX: usize = 8;
 
@@ -37,9 +71,13 @@ impl Walker<'_> {
             }
         }
         for name in names(&text) {
-            let values = match self.state.variables.get(name) {
+            let name = self.referred(name);
+            if !mark::is_literal(&name) || name.contains('[') {
+                self.unknown_text("what is evaluated as a number", span);
+            }
+            let values = match self.state.variables.get(&name) {
                 Some(Variable::Scalar(value)) => vec![value.clone()],
-                Some(Variable::List(values)) => values.clone(),
+                Some(Variable::List(values) | Variable::Scattered(values)) => values.clone(),
                 None => Vec::new(),
             };
             for value in values.iter().filter(|value| *value != &text) {
@@ -64,6 +102,24 @@ impl Walker<'_> {
             self.as_quoted(&text.replace('\\', ""), span);
         }
         self.shallower();
+    }
+
+    /// A text that runs in this shell at some later time, perhaps often: what it sets has no certain value any more.
+    pub(crate) fn deferred(&mut self, text: &str, span: Span) {
+        let before = self.state.clone();
+        self.inline(text, Stream::Opaque, span);
+        let unknown = Variable::Scalar(mark::OUTPUT.to_string());
+        let own = &mut self.state;
+        for (name, value) in &mut own.variables {
+            if before.variables.get(name) != Some(value) {
+                own.fixed.insert(name.clone());
+                value.clone_from(&unknown);
+            }
+        }
+        if own.cwd != before.cwd {
+            own.cwd = mark::OUTPUT.to_string();
+        }
+        self.join(&before);
     }
 
     fn unknown_text(&mut self, what: &str, span: Span) {
@@ -93,11 +149,17 @@ impl Walker<'_> {
                     self.evaluated(text, span);
                     self.state.references.insert(name, text.clone());
                 }
-                (Variable::List(_), true) => {}
+                (Variable::List(_) | Variable::Scattered(_), true) => {}
                 (_, false) => {
                     let target = self.referred(&target);
-                    self.evaluated(&target, span);
-                    self.state.variables.insert(target, value);
+                    if !mark::is_literal(&target) {
+                        self.unknown_text("which variable is set", span);
+                    }
+                    if target == name || self.state.references.contains_key(&target) {
+                        self.state.variables.insert(target, Variable::Scalar(mark::OUTPUT.to_string()));
+                    } else {
+                        self.bind(&target, value, span);
+                    }
                 }
             }
             return;
@@ -107,18 +169,47 @@ impl Walker<'_> {
         if self.state.integers.contains(base) {
             match &value {
                 Variable::Scalar(text) => self.evaluated(text, span),
-                Variable::List(items) => items.iter().for_each(|item| self.evaluated(item, span)),
+                Variable::List(items) | Variable::Scattered(items) => {
+                    items.iter().for_each(|item| self.evaluated(item, span))
+                }
             }
         }
+        let value = self.attributed(base, value);
         let value = match (value, subscript.is_empty(), self.state.variables.get(base)) {
             (value, true, _) => value,
-            (Variable::Scalar(text), false, Some(Variable::List(items))) if items.len() < crate::limits::FIELDS_MAX => {
-                Variable::List([items.clone(), vec![text]].concat())
+            (Variable::Scalar(text), false, before) => {
+                let index = subscript.strip_suffix(']').unwrap_or(subscript);
+                let items = match before {
+                    Some(Variable::List(items) | Variable::Scattered(items)) => items.clone(),
+                    Some(Variable::Scalar(first)) => vec![first.clone()],
+                    None => Vec::new(),
+                };
+                placed(items, matches!(before, Some(Variable::Scattered(_))), index, text)
             }
-            (Variable::Scalar(text), false, _) => Variable::List(vec![text]),
-            (value @ Variable::List(_), false, _) => value,
+            (value @ (Variable::List(_) | Variable::Scattered(_)), false, _) => value,
         };
         self.state.variables.insert(base.to_owned(), value);
+    }
+
+    /// What a variable makes of a value by its attributes, and whether it takes it at all.
+    fn attributed(&mut self, base: &str, value: Variable) -> Variable {
+        let unknown = || Variable::Scalar(mark::OUTPUT.to_string());
+        if let Some(own) = self.state.variables.get(base).filter(|own| **own != value).cloned()
+            && self.state.fixed.contains(base)
+        {
+            return self.one_of(&own, &value);
+        }
+        match value {
+            Variable::Scalar(text) if self.state.integers.contains(base) => {
+                Variable::Scalar(crate::arithmetic::evaluate(&text).map_or(text, |number| number.to_string()))
+            }
+            // Whether the attribute was set is not certain either, so neither spelling is.
+            Variable::Scalar(text) if self.state.folded.contains(base) && text.chars().any(char::is_alphabetic) => {
+                unknown()
+            }
+            Variable::List(_) | Variable::Scattered(_) if self.state.folded.contains(base) => unknown(),
+            value @ (Variable::Scalar(_) | Variable::List(_) | Variable::Scattered(_)) => value,
+        }
     }
 
     /// The name at the end of a chain of references.
@@ -137,7 +228,7 @@ impl Walker<'_> {
     pub(crate) fn expanded_variable(&mut self, name: &str, value: &Variable, span: Span) {
         let texts = match value {
             Variable::Scalar(text) => vec![text.clone()],
-            Variable::List(items) => items.clone(),
+            Variable::List(items) | Variable::Scattered(items) => items.clone(),
         };
         if EXPANDED.contains(&name) {
             texts.iter().for_each(|text| self.prompted(text, span));
@@ -160,16 +251,46 @@ impl Walker<'_> {
                 words.iter().skip(1).filter(|word| word.text.starts_with('-') && !word.text.starts_with("--"));
             options.into_iter().any(|word| word.text.contains(letter))
         };
-        let refers =
-            has('n') && matches!(words.first().map(|word| word.text.as_str()), Some("declare" | "typeset" | "local"));
+        let verb = words.first().map(|word| word.text.as_str()).unwrap_or_default();
+        let declares = matches!(verb, "declare" | "typeset" | "local");
+        let refers = has('n') && declares;
+        let base = name.split('[').next().unwrap_or(name).trim_end_matches('+').to_owned();
+        if has('g') && verb != "local" {
+            if self.assign_hidden(&base, &value) {
+                self.expanded_variable(name, &value, span);
+                return;
+            }
+        } else if declares && !self.localise(name, has('I')) && verb == "local" {
+            // Outside of a function `local` is an error in some shells and an assignment in others.
+            let value = match self.state.variables.get(&base).cloned() {
+                Some(own) if own != value => self.one_of(&own, &value),
+                Some(_) | None => value,
+            };
+            self.assign(name, value, span);
+            return;
+        }
         if let (true, Variable::Scalar(target)) = (refers, &value) {
             self.refer(name, target, span);
             return;
         }
-        if has('i') {
-            self.state.integers.insert(name.split('[').next().unwrap_or(name).to_owned());
-        }
+        self.attributes(words, &base);
         self.assign(name, value, span);
+        if has('r') && declares || verb == "readonly" {
+            self.state.fixed.insert(base);
+        }
+    }
+
+    /// `declare -i name`, `declare +l name`: what the variable does to values from now on.
+    pub(crate) fn attributes(&mut self, words: &[Arg], base: &str) {
+        for word in words.iter().skip(1) {
+            let Some(letters) = word.text.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else { continue };
+            if letters.contains('i') {
+                self.state.integers.insert(base.to_owned());
+            }
+            if letters.contains(['l', 'u', 'c']) {
+                self.state.folded.insert(base.to_owned());
+            }
+        }
     }
 
     /// `declare -n name=target`; without a target the first value will be it.
@@ -177,6 +298,30 @@ impl Walker<'_> {
         self.evaluated(target, span);
         let target = if mark::is_literal(target) { target.to_owned() } else { mark::OUTPUT.to_string() };
         self.state.references.insert(name.to_owned(), target);
+    }
+}
+
+/// An element put into a list: in its place where that is certain.
+pub(crate) fn placed(mut items: Vec<String>, scattered: bool, index: &str, text: String) -> Variable {
+    let plain = index.len() == 1 || !index.starts_with('0');
+    let at = index.parse::<usize>().ok().filter(|at| plain && *at < crate::limits::FIELDS_MAX);
+    match at.filter(|_| !scattered) {
+        Some(at) if at < items.len() => {
+            items.get_mut(at).into_iter().for_each(|item| item.clone_from(&text));
+            Variable::List(items)
+        }
+        Some(at) if at == items.len() => {
+            items.push(text);
+            Variable::List(items)
+        }
+        Some(_) | None => {
+            if items.len() < crate::limits::FIELDS_MAX {
+                items.push(text);
+            } else {
+                items = vec![mark::OUTPUT.to_string()];
+            }
+            Variable::Scattered(items)
+        }
     }
 }
 

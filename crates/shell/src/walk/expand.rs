@@ -39,6 +39,9 @@ impl Fields {
     fn end(&mut self) {
         if self.open && self.done.len() < FIELDS_MAX {
             self.done.push((std::mem::take(&mut self.current), self.loose));
+        } else if let (true, Some(last)) = (self.open, self.done.last_mut()) {
+            // What is beyond the bound may be anything.
+            *last = (mark::OUTPUT.to_string(), true);
         }
         self.current.clear();
         self.open = false;
@@ -146,15 +149,21 @@ impl Walker<'_> {
         let mut args = Vec::new();
         let separators = match self.state.variables.get("IFS") {
             Some(super::Variable::Scalar(text)) => text.clone(),
-            Some(super::Variable::List(_)) | None => String::new(),
+            Some(super::Variable::List(_) | super::Variable::Scattered(_)) | None => String::new(),
         };
-        for text in brace::expand(raw) {
+        let texts = brace::expand(raw);
+        let more = texts.len() >= FIELDS_MAX;
+        for text in texts {
             let mut fields = Fields { separators: separators.clone(), extended: true, ..Fields::default() };
             self.scan(&text, span, &mut fields, false);
             fields.end();
             args.extend(fields.done.into_iter().map(|(text, loose)| Arg { text, span, loose }));
         }
-        args.truncate(FIELDS_MAX);
+        if more || args.len() > FIELDS_MAX {
+            // What is beyond the bound may be anything.
+            args.truncate(FIELDS_MAX - 1);
+            args.push(Arg { text: mark::OUTPUT.to_string(), span, loose: true });
+        }
         args
     }
 

@@ -19,6 +19,8 @@ pub(crate) struct Made {
     /// Where a copied or moved folder came from.
     origins: BTreeMap<String, String>,
     folders: BTreeSet<String>,
+    /// What was removed or moved away.
+    gone: BTreeSet<String>,
 }
 
 impl Made {
@@ -53,6 +55,22 @@ impl Made {
         if self.folders.len() < MADE_MAX {
             self.folders.insert(path);
         }
+    }
+
+    pub fn gone(&mut self, path: &str) {
+        if self.gone.len() < MADE_MAX {
+            self.gone.insert(path.to_owned());
+        } else {
+            self.gone.insert(mark::OUTPUT.to_string());
+        }
+    }
+
+    /// Whether a folder, or one above it, was removed or moved away.
+    pub fn may_be_gone(&self, path: &str) -> bool {
+        self.gone.iter().any(|gone| {
+            !mark::is_literal(gone)
+                || path.strip_prefix(gone.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
     }
 
     pub fn may_be_folder(&self, path: &str) -> bool {
@@ -153,6 +171,37 @@ mod tests {
         check("ln -s /o n && rm n", "/o", false);
         check("rm -rf lib && ln -s /o lib", "/o", false);
         check("pushd src; pushd /o; popd; touch x", "/w/app/src/x", true);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_not_entered() {
+        for command in [
+            "cd nope; touch x",
+            "cd nope; cd src; touch ../x",
+            "cd nope || true; touch x",
+            "cd nope && ls; touch x",
+            "pushd nope; touch x",
+            "mv src y; cd src; touch x",
+            "rm -rf src; cd src; touch x",
+            "rmdir s*; cd src; touch x",
+            "git checkout other; cd src; touch x",
+            "mkdir .git; cd .git/k; touch x",
+        ] {
+            check(command, "/w/app/x", true);
+        }
+        for command in [
+            "cd src; touch x",
+            "cd src && touch x",
+            "cd nope && touch x",
+            "mkdir k; cd k; touch x",
+            "mkdir -p k && cd k && touch x",
+            "cd nope; cd /w/app/src; touch x",
+        ] {
+            check(command, "/w/app/x", false);
+        }
+        let deep: String = (0..40).map(|n| format!("cd nope{n}; ")).collect();
+        let view = View { cwd: "/w/app", home: "/home/me", links: Some(&Disk) };
+        assert_eq!(crate::classify(&deep, &view).class, crate::Class::Unknown);
     }
 
     #[test]

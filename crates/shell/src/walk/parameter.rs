@@ -120,7 +120,10 @@ impl Walker<'_> {
         }
         if let Ok(index) = name.parse::<usize>() {
             return match (&self.state.positional, index) {
-                (_, 0) => Value::One("bash".to_owned()),
+                (_, 0) => match self.state.variables.get("0") {
+                    Some(Variable::Scalar(name)) => Value::One(name.clone()),
+                    Some(Variable::List(_) | Variable::Scattered(_)) | None => Value::One("bash".to_owned()),
+                },
                 (Some(items), index) => items.get(index - 1).cloned().map_or(Value::One(String::new()), Value::One),
                 (None, _) => Value::Unset,
             };
@@ -136,8 +139,10 @@ impl Walker<'_> {
             }
         }
         match self.state.variables.get(name) {
+            Some(_) if super::evaluate::DYNAMIC.contains(&name) => Value::One(mark::OUTPUT.to_string()),
             Some(Variable::Scalar(text)) => Value::One(text.clone()),
             Some(Variable::List(items)) => Value::One(items.first().cloned().unwrap_or_default()),
+            Some(Variable::Scattered(_)) => Value::One(mark::OUTPUT.to_string()),
             None => self.inherited(name, span),
         }
     }
@@ -170,7 +175,7 @@ impl Walker<'_> {
             let subscript = subscript.to_owned();
             let value = self.value_of(name, span).joined();
             self.arithmetic(&subscript, span);
-            return Value::One(if mark::is_literal(&value) {
+            return Value::One(if mark::is_literal(&value) && subscript.is_empty() && !matches!(name, "@" | "*") {
                 value.chars().count().to_string()
             } else {
                 mark::NUMBER.to_string()
@@ -214,10 +219,22 @@ impl Walker<'_> {
         if !matches!(index, "@" | "*") {
             self.arithmetic(index, span);
         }
-        match self.state.variables.get(name) {
+        let name = self.referred(name);
+        if super::evaluate::DYNAMIC.contains(&name.as_str()) || !mark::is_literal(&name) {
+            return Value::One(mark::OUTPUT.to_string());
+        }
+        match self.state.variables.get(&name) {
+            Some(Variable::Scattered(items)) => match index {
+                "@" | "*" => Value::Many(items.clone()),
+                _ => Value::One(mark::OUTPUT.to_string()),
+            },
             Some(Variable::List(items)) => match index {
                 "@" | "*" => Value::Many(items.clone()),
                 index => match index.trim().parse::<i64>() {
+                    // A number that begins with a naught is one to the base eight.
+                    Ok(_) if index.trim().len() > 1 && index.trim().trim_start_matches('-').starts_with('0') => {
+                        Value::One(mark::OUTPUT.to_string())
+                    }
                     Ok(at) => {
                         let at = if at < 0 {
                             usize::try_from(at.unsigned_abs()).ok().and_then(|back| items.len().checked_sub(back))
@@ -253,7 +270,13 @@ impl Walker<'_> {
                     }
                     Value::One(text)
                 }
-                Value::One(text) if colon && text.is_empty() => Value::One(self.operand(operand, span)),
+                Value::One(text) if colon && text.is_empty() => {
+                    let text = self.operand(operand, span);
+                    if first == Some('=') {
+                        self.assign(name, Variable::Scalar(text.clone()), span);
+                    }
+                    Value::One(text)
+                }
                 other @ (Value::One(_) | Value::Many(_)) => {
                     self.perhaps(&other, colon, operand, span);
                     other
@@ -276,7 +299,7 @@ impl Walker<'_> {
             },
             Some(':') => {
                 self.arithmetic(operand, span);
-                substring(value, operand)
+                substring(value, operand, matches!(name, "@" | "*"))
             }
             Some('@') if operand == "P" => {
                 match value {
@@ -286,10 +309,11 @@ impl Walker<'_> {
                 }
                 Value::One(mark::OUTPUT.to_string())
             }
-            Some('#' | '%' | '/' | '^' | ',' | '@') => {
-                let pattern = self.pattern(operand, span);
-                map(value, |text| transformed(text, first.unwrap_or('#'), &pattern))
-            }
+            Some('/') => self.replacing(value, operand, span),
+            Some('#' | '%' | '^' | ',' | '@') => match self.pattern(operand, span) {
+                Some(pattern) => map(value, |text| transformed(text, first.unwrap_or('#'), &pattern)),
+                None => map(value, |_| mark::OUTPUT.to_string()),
+            },
             Some(_) => {
                 self.operand(operand, span);
                 Value::One(mark::OUTPUT.to_string())
@@ -320,13 +344,34 @@ impl Walker<'_> {
         fields.into_joined()
     }
 
-    /// An operand that is a pattern keeps its wildcards.
-    fn pattern(&mut self, raw: &str, span: Span) -> String {
-        if raw.contains(['$', '`', '\'', '"', '\\']) {
-            mark::as_source(&self.operand(raw, span))
-        } else {
-            raw.to_owned()
-        }
+    /// An operand that is a pattern keeps its wildcards; nothing where quotes decide which of them are wildcards, or
+    /// where it is a group of patterns.
+    fn pattern(&mut self, raw: &str, span: Span) -> Option<String> {
+        let quoted = raw.contains(['$', '`', '\'', '"', '\\']);
+        let text = if quoted { mark::as_source(&self.operand(raw, span)) } else { raw.to_owned() };
+        let unsure = quoted && text.contains(['*', '?', '[', '\\']) || text.contains("[:") || opens_group(&text);
+        (!unsure && !mark::has_hole(&text)).then_some(text)
+    }
+
+    /// `${x/a/b}` and `${x//a/b}`; wildcards in the pattern are not followed.
+    fn replacing(&mut self, value: Value, operand: &str, span: Span) -> Value {
+        let (all, operand) = match operand.strip_prefix('/') {
+            Some(rest) => (true, rest),
+            None => (false, operand),
+        };
+        let cut = end_of_pattern(operand);
+        let pattern = self.pattern(operand.get(..cut).unwrap_or_default(), span);
+        let with = self.operand(operand.get(cut + 1..).unwrap_or_default(), span);
+        // A sign of "and" stands for what was found, in some versions.
+        let plain = pattern
+            .filter(|text| !text.starts_with(['#', '%']) && !text.contains(['*', '?', '[']) && !with.contains('&'));
+        map(value, |text| match &plain {
+            Some(_) if mark::has_hole(text) => text.to_owned(),
+            Some(pattern) if pattern.is_empty() => text.to_owned(),
+            Some(pattern) if all => text.replace(pattern.as_str(), &with),
+            Some(pattern) => text.replacen(pattern.as_str(), &with, 1),
+            None => mark::OUTPUT.to_string(),
+        })
     }
 
     /// Walks substitutions inside an arithmetic expression and evaluates what is literal.
@@ -363,8 +408,33 @@ fn map(value: Value, change: impl Fn(&str) -> String) -> Value {
     }
 }
 
-/// `${x:offset:length}` with literal numbers.
-fn substring(value: Value, operand: &str) -> Value {
+/// Whether a group of patterns begins in a text: `@(a|b)` and its relatives.
+fn opens_group(text: &str) -> bool {
+    ["@(", "+(", "!(", "?(", "*("].iter().any(|group| text.contains(group))
+}
+
+/// Where the pattern of a replacement ends: at the first slash that nothing quotes.
+fn end_of_pattern(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut i = 0usize;
+    while let Some(&byte) = bytes.get(i) {
+        match byte {
+            b'\\' => i += 1,
+            b'\'' => i = quote::skip_single(bytes, i + 1).unwrap_or(bytes.len()),
+            b'"' => i = quote::skip_double(text, i + 1).unwrap_or(bytes.len()),
+            b'`' => i = quote::skip_backquote(bytes, i + 1).unwrap_or(bytes.len()),
+            b'$' if bytes.get(i + 1) == Some(&b'(') => i = quote::end_of_command(text, i + 2).unwrap_or(bytes.len()),
+            b'$' if bytes.get(i + 1) == Some(&b'{') => i = quote::end_of_parameter(text, i + 2).unwrap_or(bytes.len()),
+            b'/' => return i,
+            _ => {}
+        }
+        i += 1;
+    }
+    bytes.len()
+}
+
+/// `${x:offset:length}` with literal numbers. Positional parameters are counted from one.
+fn substring(value: Value, operand: &str, positional: bool) -> Value {
     let mut parts = operand.splitn(2, ':');
     let number = |text: Option<&str>| text.map(|text| crate::arithmetic::evaluate(text.trim()));
     let (offset, length) = (number(parts.next()).flatten(), number(parts.next()));
@@ -383,9 +453,16 @@ fn substring(value: Value, operand: &str) -> Value {
     };
     match value {
         Value::Many(items) => {
-            let start = offset.and_then(|offset| usize::try_from(offset).ok()).unwrap_or(0).saturating_sub(1);
-            let count = length.flatten().and_then(|length| usize::try_from(length).ok()).unwrap_or(usize::MAX);
-            Value::Many(items.into_iter().skip(start).take(count).collect())
+            let start = offset.and_then(|offset| usize::try_from(offset).ok());
+            let count = length.map(|length| length.and_then(|length| usize::try_from(length).ok()));
+            match (start, count) {
+                (Some(0), _) if positional => Value::Many(vec![mark::OUTPUT.to_string()]),
+                (_, Some(None)) | (None, _) => Value::Many(vec![mark::OUTPUT.to_string()]),
+                (Some(start), count) => {
+                    let start = if positional { start - 1 } else { start };
+                    Value::Many(items.into_iter().skip(start).take(count.flatten().unwrap_or(usize::MAX)).collect())
+                }
+            }
         }
         other @ (Value::Unset | Value::One(_)) => map(other, cut),
     }
@@ -401,17 +478,19 @@ fn transformed(text: &str, op: char, operand: &str) -> String {
             let longest = operand.starts_with(op);
             trimmed(text, if longest { operand.get(1..).unwrap_or_default() } else { operand }, op == '#', longest)
         }
-        '/' => replaced(text, operand),
-        '^' if operand.starts_with('^') => text.to_uppercase(),
-        ',' if operand.starts_with(',') => text.to_lowercase(),
-        '^' => first_changed(text, |c| c.to_uppercase().collect()),
-        ',' => first_changed(text, |c| c.to_lowercase().collect()),
+        '^' if operand == "^" => text.to_uppercase(),
+        ',' if operand == "," => text.to_lowercase(),
+        '^' if operand.is_empty() => first_changed(text, |c| c.to_uppercase().collect()),
+        ',' if operand.is_empty() => first_changed(text, |c| c.to_lowercase().collect()),
+        // Only letters that fit a pattern.
+        '^' | ',' => mark::OUTPUT.to_string(),
         '@' => match operand {
             "U" => text.to_uppercase(),
             "L" => text.to_lowercase(),
+            "u" => first_changed(text, |c| c.to_uppercase().collect()),
             "E" => quote::unescape(text),
-            "P" => mark::OUTPUT.to_string(),
-            _ => text.to_owned(),
+            "Q" if !text.contains(['\'', '\n', '\t']) => crate::run::quoted(text),
+            _ => mark::OUTPUT.to_string(),
         },
         _ => text.to_owned(),
     }
@@ -442,21 +521,4 @@ fn trimmed(text: &str, pattern: &str, prefix: bool, longest: bool) -> String {
         }
     }
     text.to_owned()
-}
-
-/// `${x/a/b}` and `${x//a/b}`; wildcards in the pattern are not followed.
-fn replaced(text: &str, operand: &str) -> String {
-    let (all, operand) = match operand.strip_prefix('/') {
-        Some(rest) => (true, rest),
-        None => (false, operand),
-    };
-    let (pattern, with) = operand.split_once('/').unwrap_or((operand, ""));
-    let anchored = pattern.starts_with(['#', '%']);
-    if pattern.is_empty() {
-        return text.to_owned();
-    }
-    if anchored || pattern.contains(['*', '?', '[']) {
-        return mark::OUTPUT.to_string();
-    }
-    if all { text.replace(pattern, with) } else { text.replacen(pattern, with, 1) }
 }

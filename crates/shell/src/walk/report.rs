@@ -16,7 +16,10 @@ pub(crate) struct Report {
     may_write: Vec<Path>,
     trees: Vec<Path>,
     named: BTreeSet<String>,
+    talkers: BTreeSet<String>,
     argv: Vec<Vec<String>>,
+    /// Set where what runs was brought along by a program that is listed.
+    pub is_brought: bool,
     /// Set where commands are not listed: the same text is walked again, or what was typed is listed already.
     pub is_quiet: bool,
 }
@@ -32,7 +35,9 @@ impl Default for Report {
             may_write: Vec::new(),
             trees: Vec::new(),
             named: BTreeSet::new(),
+            talkers: BTreeSet::new(),
             argv: Vec::new(),
+            is_brought: false,
             is_quiet: false,
         }
     }
@@ -100,6 +105,11 @@ impl Report {
         self.or_too_many(kept);
     }
 
+    /// Whether a working tree was changed as a whole.
+    pub fn has_trees(&self) -> bool {
+        !self.trees.is_empty()
+    }
+
     /// A path that a program was handed that is not known to only read.
     pub fn named(&mut self, path: &str) {
         let kept = self.named.len() < NAMED_MAX;
@@ -116,6 +126,15 @@ impl Report {
         let kept = self.argv.len() < KEPT_MAX;
         if kept {
             self.argv.push(argv);
+        }
+        self.or_too_many(kept);
+    }
+
+    /// Somebody reaches another machine.
+    pub fn talks(&mut self, name: &str) {
+        let kept = self.talkers.len() < KEPT_MAX;
+        if kept {
+            self.talkers.insert(crate::mark::shown(name));
         }
         self.or_too_many(kept);
     }
@@ -143,6 +162,7 @@ impl Report {
             may_write: self.may_write,
             trees: self.trees,
             named: self.named.iter().map(|path| Path::from_resolved(path)).collect(),
+            talkers: self.talkers,
             argv: self.argv,
         }
     }

@@ -11,10 +11,109 @@ use crate::stream::Stream;
 use crate::touch::How;
 
 use super::redirect::Plan;
-use super::{Arg, Variable, Walker};
+use super::{Arg, Variable, Walker, evaluate};
 
 /// Programs whose `name=value` operands are assignments.
 const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
+
+/// Variables that make programs load something before they do what they are told.
+const LOADED: &[&str] = &[
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "ENV",
+    "PYTHONSTARTUP",
+    "PERL5OPT",
+    "NODE_OPTIONS",
+    "RUBYOPT",
+    "LESSOPEN",
+    "GIT_PROXY_COMMAND",
+];
+
+/// Variables whose value is a command.
+const COMMANDS: &[&str] = &[
+    "GIT_SSH_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
+    "PAGER",
+    "EDITOR",
+    "VISUAL",
+    "MANPAGER",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+];
+
+/// Options of Node.js that load nothing and reach nobody.
+const HARMLESS_NODE_OPTIONS: &[&str] = &[
+    "--max-old-space-size",
+    "--max_old_space_size",
+    "--max-semi-space-size",
+    "--no-warnings",
+    "--trace-warnings",
+    "--trace-deprecation",
+    "--no-deprecation",
+    "--enable-source-maps",
+    "--experimental-vm-modules",
+    "--experimental-strip-types",
+    "--unhandled-rejections",
+    "--dns-result-order",
+    "--openssl-legacy-provider",
+];
+
+/// See [`steers`].
+const STEERING: &[&str] = &[
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "ENV",
+    "PERL5OPT",
+    "PYTHONSTARTUP",
+    "JAVA_TOOL_OPTIONS",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_PROXY_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "GIT_SSL_NO_VERIFY",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "FTP_PROXY",
+    "GOPROXY",
+    "GONOSUMDB",
+    "GONOSUMCHECK",
+    "GOINSECURE",
+    "PIP_INDEX_URL",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_FIND_LINKS",
+    "PIP_TRUSTED_HOST",
+    "NODE_EXTRA_CA_CERTS",
+    "NODE_TLS_REJECT_UNAUTHORIZED",
+    "SSL_CERT_FILE",
+    "DOCKER_HOST",
+    "GEM_SOURCE",
+];
+
+/// The same for names that begin so.
+const STEERING_FAMILIES: &[&str] = &[
+    "GIT_CONFIG",
+    "NPM_CONFIG_",
+    "CARGO_REGISTR",
+    "CARGO_SOURCE",
+    "CARGO_HTTP_PROXY",
+    "YARN_REGISTRY",
+    "YARN_NPM_REGISTRY",
+    "UV_INDEX",
+    "UV_EXTRA_INDEX",
+    "UV_DEFAULT_INDEX",
+    "BUNDLE_MIRROR",
+];
 
 impl Walker<'_> {
     pub(crate) fn simple(&mut self, simple: &ast::SimpleCommand, stdin: Stream) -> Stream {
@@ -115,10 +214,22 @@ impl Walker<'_> {
                 self.name_words(&[Arg::new(text.clone(), span)]);
             }
         }
+        // What is exported in the same breath stays.
+        if words.iter().any(|word| matches!(word.text.as_str(), "export" | "readonly")) {
+            assignments.iter().for_each(|(name, value)| self.bind(name, value.clone(), span));
+            return self.run(words, stdin, span);
+        }
+        let names: Vec<String> = assignments.iter().map(|(name, _)| name.clone()).collect();
         let saved = self.state.variables.clone();
         self.state.variables.extend(assignments);
         let out = self.run(words, stdin, span);
-        self.state.variables = saved;
+        // A function may have set others.
+        for name in names {
+            match saved.get(&name) {
+                Some(before) => self.state.variables.insert(name, before.clone()),
+                None => self.state.variables.remove(&name),
+            };
+        }
         out
     }
 
@@ -166,38 +277,63 @@ impl Walker<'_> {
     }
 
     fn assigned(&mut self, assignment: &ast::Assignment) -> (String, Variable) {
-        let (name, indexed) = match &assignment.name {
-            AssignmentName::VariableName(name) => (name.clone(), false),
+        let (name, index) = match &assignment.name {
+            AssignmentName::VariableName(name) => (name.clone(), None),
             AssignmentName::ArrayElementName(name, index) => {
                 self.arithmetic(index, Span::default());
-                (name.clone(), true)
+                (name.clone(), Some(index.clone()))
             }
         };
+        let name =
+            if self.state.references.contains_key(&name) && assignment.append { self.referred(&name) } else { name };
         let value = match &assignment.value {
             AssignmentValue::Scalar(word) => {
                 let text = self.word_joined(word);
-                match (self.state.variables.get(&name), assignment.append, indexed) {
-                    (Some(Variable::Scalar(before)), true, false) => {
+                match (self.state.variables.get(&name), assignment.append, &index) {
+                    (Some(Variable::Scalar(before)), true, None) => {
                         Variable::Scalar(bounded(format!("{before}{text}")))
                     }
-                    (Some(Variable::List(items)), _, true) => Variable::List([items.clone(), vec![text]].concat()),
-                    (_, _, true) => Variable::List(vec![text]),
-                    (_, _, false) => Variable::Scalar(text),
+                    (Some(Variable::List(items)), true, None) => {
+                        let first = format!("{}{text}", items.first().map(String::as_str).unwrap_or_default());
+                        evaluate::placed(items.clone(), false, "0", bounded(first))
+                    }
+                    (Some(Variable::Scattered(_)), true, None) | (Some(_), true, Some(_)) => {
+                        Variable::Scattered(vec![mark::OUTPUT.to_string()])
+                    }
+                    (before, _, Some(index)) => {
+                        let (items, scattered) = match before {
+                            Some(Variable::List(items)) => (items.clone(), false),
+                            Some(Variable::Scattered(items)) => (items.clone(), true),
+                            Some(Variable::Scalar(first)) => (vec![first.clone()], false),
+                            None => (Vec::new(), false),
+                        };
+                        evaluate::placed(items, scattered, index, text)
+                    }
+                    (_, _, None) => Variable::Scalar(text),
                 }
             }
             AssignmentValue::Array(entries) => {
-                let mut items = match self.state.variables.get(&name) {
-                    Some(Variable::List(before)) if assignment.append => before.clone(),
-                    Some(_) | None => Vec::new(),
+                let before = self.state.variables.get(&name).filter(|_| assignment.append).cloned();
+                let mut scattered = matches!(before, Some(Variable::Scattered(_)));
+                let mut items = match before {
+                    Some(Variable::List(before) | Variable::Scattered(before)) => before,
+                    Some(Variable::Scalar(first)) => vec![first],
+                    None => Vec::new(),
                 };
                 for (index, word) in entries {
                     if let Some(index) = index {
                         self.arithmetic(&index.value, Span::default());
+                        scattered = true;
                     }
-                    items.extend(self.word(word).into_iter().map(|arg| arg.text));
+                    let words = self.word(word);
+                    // What may be several words or none moves those behind it.
+                    scattered |= words.iter().any(|arg| !mark::is_literal(&arg.text));
+                    items.extend(words.into_iter().map(|arg| arg.text));
                 }
-                items.truncate(FIELDS_MAX);
-                Variable::List(items)
+                if items.len() > FIELDS_MAX {
+                    (items, scattered) = (vec![mark::OUTPUT.to_string()], true);
+                }
+                if scattered { Variable::Scattered(items) } else { Variable::List(items) }
             }
         };
         (name, value)
@@ -207,53 +343,38 @@ impl Walker<'_> {
     pub fn notable_variable(&mut self, name: &str, value: &Variable, span: Span) {
         let text = match value {
             Variable::Scalar(text) => text.clone(),
-            Variable::List(items) => items.join(" "),
+            Variable::List(items) | Variable::Scattered(items) => items.join(" "),
         };
         self.expanded_variable(name, value, span);
         // Git appends what it does to the file that such a variable names, whatever it is told to do.
         if name.starts_with("GIT_TRACE") && text.starts_with('/') {
             self.write_file(&text, How::Append, span);
         }
+        if steers(name, &text) {
+            self.report.talks(&format!("{name}="));
+        }
         match name {
-            "LD_PRELOAD"
-            | "LD_LIBRARY_PATH"
-            | "LD_AUDIT"
-            | "DYLD_INSERT_LIBRARIES"
-            | "BASH_ENV"
-            | "ENV"
-            | "PYTHONSTARTUP"
-            | "PERL5OPT"
-            | "NODE_OPTIONS"
-            | "RUBYOPT"
-            | "GIT_SSH_COMMAND"
-            | "GIT_EXTERNAL_DIFF"
-            | "GIT_PAGER"
-            | "PAGER"
-            | "EDITOR"
-            | "VISUAL"
-            | "MANPAGER"
-            | "LESSOPEN"
-            | "GIT_EDITOR"
-            | "GIT_SEQUENCE_EDITOR"
-            | "GIT_PROXY_COMMAND" => {
+            "PATH"
+            | "PYTHONPATH"
+            | "PYTHONHOME"
+            | "NODE_PATH"
+            | "PERL5LIB"
+            | "RUBYLIB"
+            | "CLASSPATH"
+            | "JAVA_TOOL_OPTIONS"
+            | "RUSTC"
+            | "RUSTC_WRAPPER"
+            | "GOFLAGS"
+            | "npm_config_script_shell" => {
+                self.report.can(Capability::Exec);
+            }
+            _ if LOADED.contains(&name) || COMMANDS.contains(&name) => {
                 self.report.can_because(
                     Capability::Exec,
                     format!("`{name}` makes other programs run `{}`", mark::shown(&text)),
                     span,
                 );
-                if matches!(
-                    name,
-                    "GIT_SSH_COMMAND"
-                        | "GIT_PAGER"
-                        | "PAGER"
-                        | "EDITOR"
-                        | "VISUAL"
-                        | "GIT_EDITOR"
-                        | "GIT_SEQUENCE_EDITOR"
-                        | "GIT_EXTERNAL_DIFF"
-                        | "MANPAGER"
-                ) && text.contains(' ')
-                {
+                if COMMANDS.contains(&name) && text.contains(' ') {
                     self.inner(&text, Stream::Opaque, span);
                 }
             }
@@ -263,6 +384,19 @@ impl Walker<'_> {
             }
             _ => {}
         }
+    }
+}
+
+/// Variables that say what programs load, or by which way and with whom they talk. A program that may use the network
+/// unasked may not do so on such terms.
+fn steers(name: &str, value: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    match upper.as_str() {
+        "NODE_OPTIONS" => value
+            .split_whitespace()
+            .any(|option| !HARMLESS_NODE_OPTIONS.contains(&option.split('=').next().unwrap_or_default())),
+        "RUBYOPT" => !matches!(value, "-W0" | "-w" | "-W" | "-W1" | "-W2"),
+        name => STEERING.contains(&name) || STEERING_FAMILIES.iter().any(|family| name.starts_with(family)),
     }
 }
 
