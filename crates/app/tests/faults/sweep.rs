@@ -43,7 +43,6 @@ fn way(point: &str) -> Way {
 fn times(point: &str) -> &'static [u32] {
     match point.rsplit_once('.').map_or(point, |(step, _)| step) {
         "store.transact" => &[1, 2, 3, 5],
-        "store.checkpoint" => &[1, 2],
         // One for each class.
         "execute.mark" | "execute.send" | "execute.record" => &[1, 2, 3],
         "file.rename" => &[1, 2, 3],
