@@ -181,6 +181,31 @@ fn agents_are_restricted_and_freed_by_name() {
 }
 
 #[test]
+fn a_list_of_questions_says_where_it_ends() {
+    let desk = Desk::new();
+    desk.write("contract.yaml", &format!("{CONTRACT}escalation: {{ budget: {{ max: 2000, per: 1h }} }}\n"));
+    desk.enroll();
+    let ask = |orders: std::ops::Range<u32>| {
+        let line = |order| format!(r#"{{"agent":"bot","action":"pay","params":{{"order":"{order}","amount":40}}}}"#);
+        let lines: Vec<String> = orders.map(line).collect();
+        let output = desk.run("decide --store writkeeper.db", &lines.join("\n"));
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    };
+    let listed = |options: &str| {
+        let output = desk.run(&format!("escalations{options}"), "");
+        (text(&output.stdout).lines().filter(|line| line.contains("pay")).count(), text(&output.stderr))
+    };
+    ask(0..1_000);
+    assert_eq!(listed(" --json"), (1_000, String::new()));
+    ask(1_000..1_001);
+    for options in ["", " --json"] {
+        let (lines, said) = listed(options);
+        assert_eq!(lines, 1_000);
+        assert!(said.contains("more than 1000 questions wait"), "{said}");
+    }
+}
+
+#[test]
 fn a_question_is_answered_once_and_for_the_bytes_shown() {
     let desk = Desk::new();
     desk.enroll();

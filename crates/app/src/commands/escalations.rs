@@ -58,8 +58,11 @@ pub(super) fn urgency(row: &EscalationRow, now: Instant) -> i64 {
 fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
     let now = store::now();
     let far = Instant::from_micros(i64::MAX);
-    let open = runtime.due(Kind::Escalation, far, LISTED_MAX).map_err(store::unread)?;
-    let open = open.into_iter().filter_map(|(key, row)| {
+    let found = runtime.due(Kind::Escalation, far, LISTED_MAX + 1).map_err(store::unread)?;
+    if found.len() > LISTED_MAX {
+        terminal::note(&format!("more than {LISTED_MAX} questions wait; listed are those whose time ends soonest"));
+    }
+    let open = found.into_iter().take(LISTED_MAX).filter_map(|(key, row)| {
         let Row::Escalation(row) = row else { return None };
         Some((key.entity.parts().0.to_owned(), row))
     });
