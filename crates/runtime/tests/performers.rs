@@ -415,7 +415,8 @@ fn threads_share_the_work_until_they_are_told_to_stop() {
     bench.accepted("ship", "last");
     // Without `once` it goes on until someone says so; here the last call does.
     let told = bench.perform_with(&bench.performers(), 3, false).unwrap();
-    assert_eq!(told, tally(21, 0, 0, 0));
+    // Two threads may reach for one intent; the one that comes second starts nothing.
+    assert_eq!(Tally { not_started: 0, ..told }, tally(21, 0, 0, 0));
     let mut intents: Vec<String> = bench.asked().into_iter().map(|attempt| attempt.intent).collect();
     intents.sort();
     intents.dedup();
