@@ -330,3 +330,118 @@ impl Walker<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod asked {
+    use crate::testing::{asked, free};
+
+    #[test]
+    fn variables_before_programs() {
+        asked(&[
+            "LESSOPEN='|cp README.md .claude/settings.json #%s' less README.md",
+            "man -P 'cp README.md .claude/settings.json' ls",
+            "man -l .env",
+            "gcc -MMD -MF.claude/settings.json -c src/a.c",
+            "gcc -dumpdir ../out/ -c src/a.c",
+            "CC='cp README.md .claude/settings.json;' make src/q.o",
+            "seq 100000 | sort --compress-program=src/c.sh",
+            "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.pager GIT_CONFIG_VALUE_0=src/c.sh git log",
+            "GIT_CONFIG_PARAMETERS=\"'core.pager=src/c.sh'\" git log",
+            "X=src/c.sh git --config-env=core.pager=X log",
+            "GIT_EXEC_PATH=src git status",
+            "GIT_TEMPLATE_DIR=src git init src/x",
+            "PERL5OPT=-Mx perl -e 1",
+            "PERL5DB='BEGIN{}' perl -d -e 1",
+            "PYTHONBREAKPOINT=os.system python3 -c 'breakpoint(\"x\")'",
+            "PYTHONPYCACHEPREFIX=../out python3 src/a.py",
+            "PYTHONSTARTUP=src/x.py python3",
+            "NODE_OPTIONS='-r ./src/x.js' node -e 1",
+            "NODE_OPTIONS=--redirect-warnings=../out/p node -e 1",
+            "NODE_REDIRECT_WARNINGS=../out/p node -e 1",
+            "NODE_V8_COVERAGE=../out node -e 1",
+            "LD_DEBUG=all LD_DEBUG_OUTPUT=../out/p ls",
+            "LD_PROFILE_OUTPUT=../out ls",
+            "LD_PRELOAD=src/x.so ls",
+            "TMPDIR=../out mktemp",
+            "HISTFILE=../out/p bash -i",
+            "BASH_ENV=src/c.sh bash -c ls",
+            "export BASH_ENV=src/c.sh; bash -c ls",
+            "MANPAGER=src/c.sh man ls",
+            "PAGER='cp README.md .claude/settings.json;' git log",
+            "EDITOR=src/c.sh git commit",
+            "RUBYOPT=-rx ruby -e 1",
+            "JAVA_TOOL_OPTIONS=-javaagent:src/x.jar java -version",
+            "HOME=src git log",
+            "XDG_CONFIG_HOME=src git log",
+            "LESS='+!touch x' less README.md",
+            "RUSTFLAGS='-C linker=src/c.sh' cargo build",
+            "RUSTC_WRAPPER=src/c.sh cargo build",
+            "TAR_OPTIONS=--to-command=x tar xf a.tar",
+            "PATH=src:$PATH ls",
+            "PATH=/tmp:$PATH ls",
+            "PATH=:$PATH ls",
+            "mkdir 0; echo x > 0/ls; PATH=$?:$PATH ls",
+            "env BASH_ENV=src/c.sh bash -c ls",
+            "export PAGER=src/c.sh; git log",
+            "sort --compress-prog src/c.sh f",
+            "gcc -wrapper src/c.sh,x a.c",
+            "gcc -Wp,-MD,../out/p -c a.c",
+            "CFLAGS='; touch ../x;' make",
+            "GOFLAGS=-toolexec=src/c.sh go build",
+            "GIT_INDEX_FILE=../x git add a",
+        ]);
+        free(&[
+            "RUST_LOG=debug cargo test",
+            "CI=1 npm test",
+            "PYTHONPATH=. pytest",
+            "NODE_OPTIONS=--max-old-space-size=4096 npm run build",
+            "TZ=UTC date",
+            "GIT_PAGER=cat git log",
+            "PAGER=cat man ls",
+            "EDITOR=true git commit --amend --no-edit",
+            "DEBUG=1 PORT=3000 npm start",
+            "export PATH=\"$HOME/.cargo/bin:$PATH\"; cargo build",
+            "PATH=$PWD/node_modules/.bin:$PATH tsc",
+            "CC=clang make",
+            "CC=gcc cargo build",
+            "MAKEFLAGS=-j4 make",
+            "make CFLAGS=-O2",
+            "X=\"a b\"; make",
+            "TMPDIR=/tmp cargo test",
+            "GIT_TRACE=1 git fetch",
+            "cat > src/a.py <<EOT\nimport os\nprint(os.getcwd())\nEOT\nPYTHONPATH=. pytest",
+            "echo 'x = 1' > src/a.py; PYTHONPATH=src python3 -m app",
+        ]);
+    }
+
+    #[test]
+    fn what_is_written_and_run_at_once() {
+        asked(&[
+            "echo 'cp README.md .claude/settings.json' > src/c.sh; BASH_ENV=src/c.sh bash -c ls",
+            "echo 'cp README.md .claude/settings.json' > src/c.sh; find src -name c.sh -exec sh {} \\;",
+            "echo 'cp README.md .claude/settings.json' > src/c.sh; ls src/c.sh | xargs sh",
+            "printf '#!/bin/sh\\ncp README.md .claude/settings.json' > src/ls; chmod +x src/ls; PATH=$PWD/src:$PATH ls",
+            "printf '#!/bin/sh\\ncp README.md .claude/settings.json' > src/ls; chmod +x src/ls; PATH=$PWD/src:$PATH; ls",
+            "sed 's/hi/cp README.md .claude\\/settings.json/' README.md > src/c.sh; sh src/c.sh",
+            "echo 'open(\".claude/settings.json\",\"w\")' > src/x.py; python3 -m src.x",
+            "echo 'open(\".claude/settings.json\",\"w\")' > src/x.py; PYTHONPATH=src python3 -c 'import x'",
+            "echo 'require(\"fs\").writeFileSync(\".claude/settings.json\",\"\")' > src/x.js; node -r ./src/x.js -e 1",
+            "echo 'system(\"cp README.md .claude/settings.json\");' > src/x.pm; perl -Isrc -Mx -e 1",
+            "npm pkg set scripts.test='cp README.md .claude/settings.json' && npm test",
+            "sed 's/a/b/' README.md > Makefile; make",
+            "cat README.md > src/x; chmod +x src/x; ./src/x",
+            "cat README.md | tee src/c.sh; bash src/c.sh",
+            "cat README.md > a; cp a src/c.sh; sh src/c.sh",
+            "cat README.md > src/x.py; python3 src/x.py",
+        ]);
+        free(&[
+            "cat > src/a.py <<EOT\nprint(1)\nEOT\npytest",
+            "echo 'x = 1' > src/a.py && python3 src/a.py",
+            "sed -i 's/a/b/' src/a.py && python3 src/a.py",
+            "cp src/a.sh src/b.sh && sh src/b.sh",
+            "python3 gen.py > src/data.json && python3 src/use.py",
+            "jq . a.json > b.json; node script.js",
+            "echo \"#!/bin/sh\" > run.sh; echo \"cargo test\" >> run.sh; sh run.sh",
+        ]);
+    }
+}

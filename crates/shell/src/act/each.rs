@@ -172,3 +172,19 @@ pub(crate) fn parallel(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     }
     out
 }
+
+#[cfg(test)]
+mod asked {
+    use crate::testing::asked;
+    use crate::testing::free;
+
+    #[test]
+    fn items_that_are_commands() {
+        asked(&[
+            "echo 'cp README.md .claude/settings.json' | xargs -L1 env",
+            "echo 'cp README.md .claude/settings.json' | xargs -L1 nice",
+            "echo 'cp README.md .claude/settings.json' | xargs -n3 timeout 5",
+        ]);
+        free(&["ls | xargs -L1 echo"]);
+    }
+}

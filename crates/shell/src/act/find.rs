@@ -217,3 +217,19 @@ pub(crate) fn fd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     }
     walker.run(words, Stream::Absent, call.span)
 }
+
+#[cfg(test)]
+mod asked {
+    use crate::testing::asked;
+    use crate::testing::free;
+
+    #[test]
+    fn commands_beside_what_is_found() {
+        asked(&[
+            "find . -execdir rm -f settings.json \\;",
+            "find . -execdir tee settings.json \\;",
+            "find .. -name p -execdir mv p q \\;",
+        ]);
+        free(&["find . -name '*.py' | xargs -n1 grep foo", "find . -name '*.pyc' -execdir ls {} \\;"]);
+    }
+}

@@ -154,3 +154,33 @@ fn without_comments(text: &str) -> String {
     out.push_str(rest);
     mark::as_source(&out)
 }
+
+#[cfg(test)]
+mod asked {
+    use crate::testing::asked;
+    use crate::testing::free;
+
+    #[test]
+    fn files_and_programs_in_statements() {
+        asked(&[
+            "sqlite3 src/d.db \"select writefile('.cl'||'aude/settings.json','x')\"",
+            "sqlite3 src/d.db \"select readfile('.env')\"",
+            "sqlite3 src/d.db \"select edit('x','cp README.md .claude/settings.json')\"",
+            "sqlite3 src/d.db \"attach '.writ'||'keeper/guard.db' as g; delete from g.agent where 1\"",
+            "sqlite3 -init .env src/d.db",
+            "sqlite3 src/d.db 'select load_extension(\"x\")'",
+            "sqlite3 src/d.db \"vacuum /* */ main into '../out/p'\"",
+            "sqlite3 src/d.db \"VACUUM INTO char(46)\"",
+            "sqlite3 src/d.db '.outp ../out/p' 'select 1'",
+            "sqlite3 src/d.db \"select WriteFile ('../out/p', 1)\"",
+            "sqlite3 src/d.db '.read .env'",
+            "sqlite3 -cmd \"select readfile('.env')\" src/d.db",
+            "sqlite3 src/d.db '.output \"\\x2e\"'",
+        ]);
+        free(&[
+            "sqlite3 src/d.db \"select * from t where x = 'edit'\"",
+            "sqlite3 src/d.db .schema",
+            "sqlite3 src/d.db \"insert into a values(1)\"",
+        ]);
+    }
+}

@@ -477,3 +477,13 @@ pub(crate) fn runner(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     }
     Stream::Opaque
 }
+
+#[cfg(test)]
+mod asked {
+    use crate::testing::asked;
+
+    #[test]
+    fn escapes_of_split_words() {
+        asked(&["env -S 'cp\\_README.md\\_.claude/settings.json'", "env -S 'sh -c \"rm\\t-rf\\t../out\"'"]);
+    }
+}

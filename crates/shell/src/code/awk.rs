@@ -304,3 +304,41 @@ fn reads_line(before: &[Token]) -> bool {
     });
     words.take(8).any(|token| is_getline(Some(token)))
 }
+
+#[cfg(test)]
+mod asked {
+    use crate::testing::asked;
+    use crate::testing::free;
+
+    #[test]
+    fn what_a_program_runs_writes_and_reads() {
+        asked(&[
+            "awk -f - <<< 'BEGIN{print \"x\" > \".claude/settings.json\"}'",
+            "awk -f /dev/stdin <<< 'BEGIN{print \"x\" > \".claude/settings.json\"}'",
+            "awk '{(\"cp README.md .claude/settings.json\")|getline}' README.md",
+            "awk '{ $0 | getline x }' README.md",
+            "awk '{ print | $0 }' README.md",
+            "awk 'BEGIN{print \"\" | (\"rm ../ou\" \"t/p\")}'",
+            "awk 'BEGIN{printf(\"\") > (\"../ou\" \"t/p\")}'",
+            "awk 'BEGIN{while((getline l < (ENVIRON[\"HOME\"] \"/.ssh/id_rsa\"))>0) print l}'",
+            "awk 'BEGIN{ARGV[1]=\".env\"; ARGC=2} {print}'",
+            "awk \"/\\\"/ { print > \\\".claude/settings.json\\\" }\" README.md",
+            "awk '@load \"x\"'",
+            "awk -l x 'BEGIN{}'",
+            "awk -f /tmp/x.awk f",
+            "awk '{print > $1\".txt\"}' f",
+            "awk '{print |& \"rm ../out/p\"}' f",
+            "awk 'BEGIN{c=\"rm ../out/p\"; system(c)}'",
+            "awk 'BEGIN{c=\"rm \"; c=c \"../out/p\"; system(c)}'",
+            "awk -v c=x '{system(c)}' f",
+            "awk '$1 ~ /[/]\"/ { print >> \"../out/p\" }' f",
+            "awk \"$p\" f",
+        ]);
+        free(&[
+            "awk -F, '{print $1, $2}' data.csv",
+            "awk 'NR==FNR{a[$1]=$2;next} ($1 in a){print $0, a[$1]}' f1 f2",
+            "awk '$3 > 100 {s+=$3} END {print s/NR}' f",
+            "awk '{ if ($1 > 5 || $2 < 3) print $0 }' f",
+        ]);
+    }
+}
