@@ -214,7 +214,7 @@ impl Walker<'_> {
     pub fn runs_what_was_written(&mut self, name: &str, args: &[crate::walk::Arg], span: Span) {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let is_running = |known: &&str| *known == name || *known == stem && !stem.is_empty();
-        if !RUNNING.iter().any(|known| is_running(&known)) {
+        if !RUNNING.iter().any(&is_running) {
             return;
         }
         let script = args.iter().find(|arg| !arg.text.starts_with('-')).map(|arg| arg.text.clone());
@@ -222,7 +222,7 @@ impl Walker<'_> {
             self.runs_script(&script, span);
         }
         let own: Vec<&str> =
-            SCRIPTS.iter().filter(|(_, names)| names.iter().any(|n| is_running(&n))).map(|(end, _)| *end).collect();
+            SCRIPTS.iter().filter(|(_, names)| names.iter().any(&is_running)).map(|(end, _)| *end).collect();
         let loaded: Vec<(String, Stream)> = self
             .state
             .files

@@ -111,15 +111,13 @@ fn written(walker: &mut Walker<'_>, text: &str, span: Span) {
         let is_one =
             |known: &&str| **known == *verb || verb.starts_with('.') && verb.len() > 2 && known.starts_with(verb);
         let file = words.last().map(bare);
-        if let Some(file) =
-            file.as_deref().filter(|file| READING.iter().any(|known| is_one(&known)) && !file.starts_with('|'))
-        {
+        if let Some(file) = file.as_deref().filter(|file| READING.iter().any(&is_one) && !file.starts_with('|')) {
             let content = walker.read_file(file, span);
             if content != Stream::Opaque || ".load".starts_with(verb) || walker.is_written_below(file) {
                 walker.report.unknown("DYNAMIC_CODE", format!("what is in `{}`", mark::shown(file)), span);
             }
         }
-        let file = file.filter(|_| SAVING.iter().any(|known| is_one(&known)));
+        let file = file.filter(|_| SAVING.iter().any(is_one));
         if file.as_deref().is_some_and(|file| file.contains('\\')) {
             walker.report.unknown("DYNAMIC_CODE", "which file a client writes cannot be known", span);
         }

@@ -14,7 +14,7 @@ pub(crate) fn sed(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         .options
         .given
         .iter()
-        .filter(|opt| opt.name == "-e" || opt.name == "--expression")
+        .filter(|opt| opt.name == "-e" || opt.name.len() > 2 && "--expression".starts_with(&opt.name))
         .filter_map(|opt| opt.value.clone())
         .collect();
     let from_file = call.options.has("-f --file");
@@ -268,7 +268,10 @@ pub(crate) fn awk(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let options = crate::call::Options::parse(call.args, valued, crate::rules::Style::Gnu, true);
     for opt in &options.given {
         let Some(value) = opt.value.as_deref() else { continue };
-        match opt.name.as_str() {
+        // Any beginning of a long option will do.
+        let long = ["--file", "--exec", "--source", "--load", "--include"];
+        let name = long.into_iter().find(|long| opt.name.len() > 2 && long.starts_with(&opt.name));
+        match name.unwrap_or(&opt.name) {
             "-f" | "--file" | "-E" | "--exec" => {
                 if let Some(text) = crate::act::sed::program_file(walker, value, call) {
                     walker.awk_program(&text, &call.stdin, opt.span);

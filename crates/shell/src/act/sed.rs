@@ -27,7 +27,7 @@ pub(crate) fn files(walker: &mut Walker<'_>, call: &Call<'_>) -> Vec<String> {
         .options
         .given
         .iter()
-        .filter(|opt| opt.name == "-f" || opt.name.len() > 3 && "--file".starts_with(&opt.name))
+        .filter(|opt| opt.name == "-f" || opt.name.len() > 2 && "--file".starts_with(&opt.name))
         .filter_map(|opt| opt.value.clone())
         .collect();
     named.iter().filter_map(|file| program_file(walker, file, call)).collect()
@@ -189,11 +189,7 @@ fn parse(script: &str) -> (Vec<Command>, bool) {
             'e' => found.push(Command::Run(reader.until(&['\n']).trim().trim_end_matches('}').trim().to_owned())),
             'w' | 'W' => found.push(Command::Write(reader.until(&['\n']).trim().to_owned())),
             'r' | 'R' => found.push(Command::Read(reader.until(&['\n']).trim().to_owned())),
-            's' => {
-                if substitution(&mut reader, &mut found).is_none() {
-                    return (found, true);
-                }
-            }
+            's' if substitution(&mut reader, &mut found).is_none() => return (found, true),
             'y' => {
                 let end = reader.next();
                 if end.and_then(|end| reader.part(end, false).and_then(|_| reader.part(end, false))).is_none() {
@@ -292,6 +288,8 @@ mod asked {
             "sed '/a;b/e' README.md",
             "sed 's/a;b/touch x/e' README.md",
             "sed 'r .env' README.md",
+            "sed --expr='w .claude/settings.json' README.md",
+            "sed --fil=- README.md <<< 'w .claude/settings.json'",
             "sed -n '$!{R .env' README.md",
             "sed -i'../out/*' s/a/b/ README.md",
             "sed \"$x\" README.md",

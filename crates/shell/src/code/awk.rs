@@ -130,8 +130,7 @@ fn known(tokens: &[Token]) -> BTreeMap<String, String> {
         if !changes && !handed {
             continue;
         }
-        let given =
-            tokens.get(at + 2..).map(|rest| ahead(rest)).filter(|_| tokens.get(at + 1) == Some(&Token::Mark("=")));
+        let given = tokens.get(at + 2..).map(ahead).filter(|_| tokens.get(at + 1) == Some(&Token::Mark("=")));
         let text = given.map(|expression| value(expression, &BTreeMap::new())).filter(|text| mark::is_literal(text));
         found.entry(name.clone()).and_modify(|before| *before = None).or_insert(text);
     }
@@ -326,6 +325,7 @@ mod asked {
             "awk '@load \"x\"'",
             "awk -l x 'BEGIN{}'",
             "awk -f /tmp/x.awk f",
+            "awk --fi=- <<< 'BEGIN{system(\"rm ../out/p\")}'",
             "awk '{print > $1\".txt\"}' f",
             "awk '{print |& \"rm ../out/p\"}' f",
             "awk 'BEGIN{c=\"rm ../out/p\"; system(c)}'",
