@@ -17,5 +17,7 @@ pub(crate) mod handed;
 pub(crate) mod language;
 pub(crate) mod modes;
 pub(crate) mod remove;
+pub(crate) mod sed;
+pub(crate) mod statement;
 pub(crate) mod system;
 pub(crate) mod wrapper;

@@ -20,6 +20,7 @@ mod build_output;
 mod call;
 mod code;
 mod decode;
+mod environment;
 mod glob;
 mod grammar_trap;
 pub mod jsonl;

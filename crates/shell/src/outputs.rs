@@ -118,9 +118,13 @@ fn split_attached(row: &Output, opt: &Opt) -> Option<Opt> {
     if row.style != Style::Word || opt.value.is_some() || opt.name.len() < 3 {
         return None;
     }
-    let short = |names: &'static str| names.split(' ').find(|name| name.len() == 2 && opt.name.starts_with(name));
+    // `-MF` takes its file attached as well.
+    let attaches = |name: &&str| name.len() == 2 || matches!(*name, "-MF" | "-MJ");
+    let short = |names: &'static str| {
+        names.split(' ').filter(attaches).filter(|name| opt.name.starts_with(name)).max_by_key(|name| name.len())
+    };
     let name = [row.files, row.folders, row.inside].into_iter().find_map(short)?;
-    let value = opt.name.get(2..).map(str::to_owned);
+    let value = opt.name.get(name.len()..).filter(|value| !value.is_empty()).map(str::to_owned);
     Some(Opt { name: name.to_owned(), value, span: opt.span })
 }
 

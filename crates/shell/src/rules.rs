@@ -9,6 +9,7 @@ pub mod coreutils;
 pub mod databases;
 pub mod disks;
 pub mod editors;
+pub(crate) mod environment;
 pub mod git;
 pub mod languages;
 pub mod network;

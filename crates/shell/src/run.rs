@@ -256,6 +256,9 @@ impl Walker<'_> {
                 },
             )
             .collect();
+        self.environment(name, span);
+        self.runs_what_was_written(name, &args, span);
+        self.options_that_run(name, &args, span);
         match rules::lookup(name) {
             // `./test` need not be `test`: the entry counts only where it adds caution, or in a `bin` directory.
             Some(program) if local && !resolved.rsplit('/').nth(1).is_some_and(|parent| parent.ends_with("bin")) => {
@@ -368,7 +371,15 @@ impl Walker<'_> {
                 self.remote_code(format!("`{}` came from another machine", mark::shown(&first.text)), first.span);
                 Some(Stream::Opaque)
             }
-            Stream::Absent | Stream::Secret | Stream::Opaque => None,
+            Stream::Opaque => {
+                self.report.unknown(
+                    "DYNAMIC_CODE",
+                    format!("`{}` is written by the same command that runs it", mark::shown(&first.text)),
+                    first.span,
+                );
+                None
+            }
+            Stream::Absent | Stream::Secret => None,
         }
     }
 

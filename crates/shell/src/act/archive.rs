@@ -57,6 +57,10 @@ pub(crate) fn tar(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if options.has("-x --extract --get") {
         let target = walker.state.cwd.clone();
         walker.report.writes(&target);
+        if let Some(file) = options.value("-f --file").filter(|_| options.has("-C --directory")) {
+            // What is unpacked into a folder is not what a build made there.
+            walker.placed(&target, file);
+        }
         if let Some(folder) = options.value("--one-top-level") {
             walker.may_write(folder, call.span);
         }

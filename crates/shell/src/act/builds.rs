@@ -35,7 +35,14 @@ fn written_before(walker: &mut Walker<'_>, file: Option<&str>, call: &Call<'_>) 
     let names = file.map_or_else(|| vec!["GNUmakefile", "makefile", "Makefile"], |file| vec![file]);
     for name in names {
         let path = walker.resolve(name);
-        let Some(Stream::Text(text)) = walker.state.files.get(&path).cloned() else { continue };
+        let text = match walker.state.files.get(&path).cloned() {
+            Some(Stream::Text(text)) => text,
+            Some(Stream::Remote | Stream::Secret | Stream::Opaque) => {
+                walker.report.unknown("DYNAMIC_CODE", "the makefile is written by the same command", call.span);
+                continue;
+            }
+            Some(Stream::Absent) | None => continue,
+        };
         let before = walker.report.class;
         makefile(walker, &text, call.span);
         if walker.report.class < Class::Catastrophic {

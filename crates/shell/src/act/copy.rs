@@ -76,7 +76,14 @@ pub(crate) fn cp(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             walker.same_program(&source.text, &target.text);
         }
         let path = walker.resolve(&target.text);
-        walker.state.files.insert(path, content);
+        let from: Vec<String> = sources.iter().map(|source| walker.resolve(&source.text)).collect();
+        let written = from.iter().any(|source| walker.state.files.contains_key(source));
+        if content == Stream::Opaque && !written {
+            // A second copy of what was there is no more unknown than the first.
+            walker.state.files.remove(&path);
+        } else {
+            walker.state.files.insert(path, content);
+        }
         let links = call.name != "install" && call.options.has("-s --symbolic-link -l --link");
         let with_links = call.options.has("-a --archive -d -P --no-dereference -r -R --recursive");
         for (source, name) in landings(walker, &target, &sources, call.options.has("-T --no-target-directory")) {
@@ -93,11 +100,11 @@ pub(crate) fn cp(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 
 pub(crate) fn mv(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let (sources, target) = split(call);
-    let mut content = Stream::Opaque;
+    let mut content = None;
     for source in &sources {
         let path = walker.resolve(&source.text);
         if let Some(known) = walker.state.files.remove(&path) {
-            content = known;
+            content = Some(known);
         }
         walker.write_file(&source.text, How::Move, source.span);
     }
@@ -107,7 +114,10 @@ pub(crate) fn mv(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
         receive(walker, &target, &sources, How::Overwrite);
         let path = walker.resolve(&target.text);
-        walker.state.files.insert(path, content);
+        match content {
+            Some(content) => walker.state.files.insert(path, content),
+            None => walker.state.files.remove(&path),
+        };
         for (source, name) in landings(walker, &target, &sources, call.options.has("-T --no-target-directory")) {
             walker.placed(&name, &source);
         }

@@ -50,6 +50,7 @@ pub(crate) fn sql(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             ),
         }
     }
+    initial(walker, call, &mut statements);
     match &call.stdin {
         Stream::Text(text) => statements.push(text.clone()),
         Stream::Remote | Stream::Secret | Stream::Opaque if statements.is_empty() && file.is_none() => {
@@ -63,10 +64,25 @@ pub(crate) fn sql(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     }
     for statement in &statements {
         judge(walker, statement, call.span);
+        crate::act::statement::judge(walker, statement, call.span);
         written(walker, statement, call.span);
     }
     Stream::Opaque
 }
+
+/// `sqlite3 -init FILE` runs a file first; `-cmd TEXT` is a statement.
+fn initial(walker: &mut Walker<'_>, call: &Call<'_>, statements: &mut Vec<String>) {
+    if !matches!(call.name, "sqlite3" | "sqlite" | "duckdb" | "litecli") {
+        return;
+    }
+    for file in crate::act::handed::values(call.args, &["-init", "--init"]) {
+        statements.extend(crate::act::sed::program_file(walker, &file.text, call));
+    }
+    statements.extend(crate::act::handed::values(call.args, &["-cmd", "--cmd"]).into_iter().map(|arg| arg.text));
+}
+
+/// Commands of clients that read a file, or run what is in it.
+const READING: &[&str] = &[".read", ".import", ".restore", ".load", "\\i", "\\ir", "\\include", "source"];
 
 /// Commands of clients that write a file.
 const SAVING: &[&str] = &[
@@ -90,8 +106,21 @@ fn written(walker: &mut Walker<'_>, text: &str, span: Span) {
             let end = quote.filter(|quote| matches!(quote, '\'' | '"')).and_then(|quote| command.rfind(quote));
             crate::act::handed::run(walker, command.get(..end.unwrap_or(command.len())).unwrap_or_default(), span);
         }
-        let saves = words.next().is_some_and(|first| SAVING.contains(&first));
-        let file = if saves { words.last().map(bare) } else { None };
+        let verb = words.next().unwrap_or_default();
+        // A client knows its commands by their first letters too.
+        let is_one =
+            |known: &&str| **known == *verb || verb.starts_with('.') && verb.len() > 2 && known.starts_with(verb);
+        let file = words.last().map(bare);
+        if let Some(file) = file.as_deref().filter(|file| READING.iter().any(&is_one) && !file.starts_with('|')) {
+            let content = walker.read_file(file, span);
+            if content != Stream::Opaque || ".load".starts_with(verb) || walker.is_written_below(file) {
+                walker.report.unknown("DYNAMIC_CODE", format!("what is in `{}`", mark::shown(file)), span);
+            }
+        }
+        let file = file.filter(|_| SAVING.iter().any(is_one));
+        if file.as_deref().is_some_and(|file| file.contains('\\')) {
+            walker.report.unknown("DYNAMIC_CODE", "which file a client writes cannot be known", span);
+        }
         match file {
             Some(file) if matches!(file.as_str(), "stdout" | "off" | "on" | "") => {}
             Some(file) if file.starts_with('|') => {

@@ -22,41 +22,67 @@ pub(crate) fn xargs(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         .map(|opt| opt.value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| "{}".to_owned()));
     // `-i%` keeps its value attached, which looks like a cluster of options.
     let replace = replace.map(|text| if text == "{}" { attached(call.args).unwrap_or(text) } else { text });
-    let command = if options.operands.is_empty() { vec![Arg::new("echo", call.span)] } else { options.operands };
-    let lines = replace.is_some()
-        || options
-            .given
-            .iter()
-            .any(|opt| matches!(opt.name.as_str(), "-0" | "--null" | "-d" | "--delimiter" | "-L" | "-l"));
-    let items = items(&input, lines);
-    let one_by_one =
-        replace.is_some() || options.given.iter().any(|opt| matches!(opt.name.as_str(), "-n" | "-L" | "--max-args"));
+    let command =
+        if options.operands.is_empty() { vec![Arg::new("echo", call.span)] } else { options.operands.clone() };
+    let delimiter =
+        options.value("-d --delimiter").map(|text| crate::quote::unescape(text).chars().next().unwrap_or('\n'));
+    let by_line = options.has("-L -l --max-lines");
+    let lines = replace.is_some() || by_line || options.has("-0 --null") || delimiter.is_some();
+    let items = items(&input, lines, delimiter);
     if items.is_empty() {
         return walker.run(command, Stream::Absent, call.span);
     }
-    let mut out = Stream::Absent;
     if items.len() > WORDS_MAX {
         walker.report.unknown("TOO_MANY", "more items than are judged", call.span);
     }
-    if !one_by_one {
-        let mut words = command;
-        words.extend(items.iter().take(WORDS_MAX).map(|item| loose(item, call)));
-        return walker.run(words, Stream::Absent, call.span);
+    if let Some(text) = replace {
+        return replaced(walker, call, &command, &items, &text);
     }
-    for item in items.iter().take(LOOP_ROUNDS_MAX) {
-        let mut words: Vec<Arg> = command.clone();
-        match replace.as_ref().filter(|text| command.iter().any(|word| word.text.contains(text.as_str()))) {
-            Some(text) => {
-                for word in &mut words {
-                    word.text = word.text.replace(text.as_str(), item);
-                }
+    // Lines are taken apart into words, unless something else parts them.
+    let in_words = by_line && delimiter.is_none() && !options.has("-0 --null");
+    let size =
+        |names: &str| options.find(names).map(|opt| opt.value.as_deref().and_then(|n| n.parse().ok()).unwrap_or(1));
+    let size: Option<usize> = size("-n --max-args").or_else(|| size("-L -l --max-lines"));
+    let words_of = |batch: &[String]| -> Vec<Arg> {
+        let split = |item: &String| -> Vec<Arg> {
+            if in_words {
+                item.split_whitespace().map(|word| loose(&word.replace(['\'', '"'], ""), call)).collect()
+            } else {
+                vec![loose(item, call)]
             }
-            None => words.push(loose(item, call)),
+        };
+        let given = batch.iter().flat_map(split).take(WORDS_MAX);
+        command.iter().cloned().chain(given).collect()
+    };
+    let Some(size) = size else { return walker.run(words_of(&items), Stream::Absent, call.span) };
+    let mut out = Stream::Absent;
+    let (followed, rest) = items.split_at(items.len().min(LOOP_ROUNDS_MAX));
+    for batch in followed.chunks(size.max(1)) {
+        out = out.then(walker.run(words_of(batch), Stream::Absent, call.span));
+    }
+    if !rest.is_empty() {
+        walker.run(words_of(rest), Stream::Absent, call.span);
+    }
+    out
+}
+
+/// `xargs -I{} …`: one call for each item.
+fn replaced(walker: &mut Walker<'_>, call: &Call<'_>, command: &[Arg], items: &[String], text: &str) -> Stream {
+    let mut out = Stream::Absent;
+    let is_used = command.iter().any(|word| word.text.contains(text));
+    for item in items.iter().take(LOOP_ROUNDS_MAX) {
+        let mut words: Vec<Arg> = command.to_vec();
+        if is_used {
+            for word in &mut words {
+                word.text = word.text.replace(text, item);
+            }
+        } else {
+            words.push(loose(item, call));
         }
         out = out.then(walker.run(words, Stream::Absent, call.span));
     }
     if items.len() > LOOP_ROUNDS_MAX {
-        let mut words = command;
+        let mut words = command.to_vec();
         words.extend(items.iter().skip(LOOP_ROUNDS_MAX).take(WORDS_MAX).map(|item| loose(item, call)));
         walker.run(words, Stream::Absent, call.span);
     }
@@ -78,7 +104,16 @@ fn loose(item: &str, call: &Call<'_>) -> Arg {
 }
 
 /// The items on an input; one mark when they cannot be known.
-fn items(input: &Stream, lines: bool) -> Vec<String> {
+fn items(input: &Stream, lines: bool, delimiter: Option<char>) -> Vec<String> {
+    match (input, delimiter) {
+        (Stream::Text(text), Some(delimiter)) => {
+            text.split([delimiter, '\u{1}']).filter(|item| !item.trim().is_empty()).map(ToOwned::to_owned).collect()
+        }
+        (input, _) => items_of(input, lines),
+    }
+}
+
+fn items_of(input: &Stream, lines: bool) -> Vec<String> {
     match input {
         Stream::Text(text) if lines => {
             text.split(['\n', '\u{1}']).map(str::trim).filter(|item| !item.is_empty()).map(ToOwned::to_owned).collect()
@@ -108,7 +143,7 @@ pub(crate) fn parallel(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             listed.iter().filter(|word| !word.text.starts_with(":::")).map(|word| word.text.clone()).collect()
         }
     } else {
-        items(&call.stdin, true)
+        items(&call.stdin, true, None)
     };
     if options.has("--dry-run --dryrun") {
         return Stream::Opaque;
@@ -136,4 +171,20 @@ pub(crate) fn parallel(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod asked {
+    use crate::testing::asked;
+    use crate::testing::free;
+
+    #[test]
+    fn items_that_are_commands() {
+        asked(&[
+            "echo 'cp README.md .claude/settings.json' | xargs -L1 env",
+            "echo 'cp README.md .claude/settings.json' | xargs -L1 nice",
+            "echo 'cp README.md .claude/settings.json' | xargs -n3 timeout 5",
+        ]);
+        free(&["ls | xargs -L1 echo"]);
+    }
 }

@@ -14,7 +14,7 @@ pub(crate) fn sed(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         .options
         .given
         .iter()
-        .filter(|opt| opt.name == "-e" || opt.name == "--expression")
+        .filter(|opt| opt.name == "-e" || opt.name.len() > 2 && "--expression".starts_with(&opt.name))
         .filter_map(|opt| opt.value.clone())
         .collect();
     let from_file = call.options.has("-f --file");
@@ -22,16 +22,26 @@ pub(crate) fn sed(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if skip == 1 {
         scripts.extend(call.options.operands.first().map(|operand| operand.text.clone()));
     }
-    for script in &scripts {
+    let from_files = crate::act::sed::files(walker, call);
+    crate::act::sed::backup(walker, call);
+    let whole = scripts.iter().chain(&from_files).cloned().collect::<Vec<_>>().join("\n");
+    for script in scripts.iter().chain(&from_files) {
         commands(walker, script, call);
     }
     let mut source = call.stdin.clone();
+    let mut input = Stream::Absent;
     for operand in call.options.operands.iter().skip(skip) {
         if in_place {
             walker.write_file(&operand.text, How::Modify, operand.span);
         } else {
             source = walker.read_file(&operand.text, operand.span);
+            input = input.then(source.clone());
         }
+    }
+    let input = if call.options.operands.len() > skip { input } else { call.stdin.clone() };
+    crate::act::sed::judge(walker, &whole, &input, call.span);
+    if from_file {
+        return source.blurred();
     }
     match (source, scripts.as_slice()) {
         (Stream::Text(text), scripts) => scripts
@@ -250,4 +260,30 @@ fn saved(walker: &mut Walker<'_>, command: &str, call: &Call<'_>) {
     for word in rest.split_whitespace().filter(|word| !word.starts_with('+')).take(4) {
         walker.may_write(word.trim_start_matches(['>', '!']), call.span);
     }
+}
+
+/// `awk`: programs in files and on standard input, before those on the command line.
+pub(crate) fn awk(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let valued = "-F -v -f --field-separator --assign --file -e --source -i --include -l --load -E --exec";
+    let options = crate::call::Options::parse(call.args, valued, crate::rules::Style::Gnu, true);
+    for opt in &options.given {
+        let Some(value) = opt.value.as_deref() else { continue };
+        // Any beginning of a long option will do.
+        let long = ["--file", "--exec", "--source", "--load", "--include"];
+        let name = long.into_iter().find(|long| opt.name.len() > 2 && long.starts_with(&opt.name));
+        match name.unwrap_or(&opt.name) {
+            "-f" | "--file" | "-E" | "--exec" => {
+                if let Some(text) = crate::act::sed::program_file(walker, value, call) {
+                    walker.awk_program(&text, &call.stdin, opt.span);
+                }
+            }
+            "-e" | "--source" => walker.awk_program(value, &call.stdin, opt.span),
+            "-l" | "--load" => walker.report.unknown("DYNAMIC_CODE", "`awk` loads a library", opt.span),
+            "-i" | "--include" if value != "inplace" => {
+                walker.report.unknown("DYNAMIC_CODE", "`awk` loads another program", opt.span)
+            }
+            _ => {}
+        }
+    }
+    crate::act::language::awk(walker, call)
 }

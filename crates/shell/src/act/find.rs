@@ -56,7 +56,8 @@ struct Expression {
     narrowed: bool,
     only_empty: bool,
     delete: Option<Span>,
-    commands: Vec<Vec<Arg>>,
+    /// Commands, and whether they run where each item lies.
+    commands: Vec<(Vec<Arg>, bool)>,
     outputs: Vec<Arg>,
     names: Vec<Arg>,
 }
@@ -102,8 +103,8 @@ pub(crate) fn find(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
     }
     let mut out = Stream::Absent;
-    for command in &expression.commands {
-        for item in &items {
+    for (command, beside) in &expression.commands {
+        for (item, root) in items.iter().zip(&roots) {
             let words: Vec<Arg> = command
                 .iter()
                 .map(|word| Arg {
@@ -112,7 +113,16 @@ pub(crate) fn find(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
                     loose: word.loose || word.text == "{}",
                 })
                 .collect();
-            out = out.then(walker.run(words, Stream::Absent, call.span));
+            let saved = walker.state.cwd.clone();
+            if *beside {
+                // Anywhere below the start.
+                let words: Vec<Arg> = words.iter().map(|word| absolute(walker, word, item)).collect();
+                walker.state.cwd = walker.resolve(&format!("{}/{}", root.text.trim_end_matches('/'), mark::ITEM));
+                out = out.then(walker.run(words, Stream::Absent, call.span));
+                walker.state.cwd = saved;
+            } else {
+                out = out.then(walker.run(words, Stream::Absent, call.span));
+            }
         }
     }
     if expression.commands.is_empty() {
@@ -120,6 +130,12 @@ pub(crate) fn find(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     } else {
         out
     }
+}
+
+/// What was found, where the command does not run.
+fn absolute(walker: &Walker<'_>, word: &Arg, item: &Arg) -> Arg {
+    let text = if word.text == item.text { walker.resolve(&item.text) } else { word.text.clone() };
+    Arg { text, ..word.clone() }
 }
 
 /// Where the search starts, and the expression after it.
@@ -156,7 +172,8 @@ fn parse(args: &[Arg]) -> Expression {
             "-exec" | "-execdir" | "-ok" | "-okdir" => {
                 let rest = args.get(i..).unwrap_or_default();
                 let end = rest.iter().position(|word| word.text == ";" || word.text == "+").unwrap_or(rest.len());
-                expression.commands.push(rest.get(..end).unwrap_or_default().to_vec());
+                let beside = matches!(arg.text.as_str(), "-execdir" | "-okdir");
+                expression.commands.push((rest.get(..end).unwrap_or_default().to_vec(), beside));
                 i += end + 1;
             }
             "-fprint" | "-fprint0" | "-fls" => {
@@ -199,4 +216,20 @@ pub(crate) fn fd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         words.push(Arg { text: item, span: call.span, loose: true });
     }
     walker.run(words, Stream::Absent, call.span)
+}
+
+#[cfg(test)]
+mod asked {
+    use crate::testing::asked;
+    use crate::testing::free;
+
+    #[test]
+    fn commands_beside_what_is_found() {
+        asked(&[
+            "find . -execdir rm -f settings.json \\;",
+            "find . -execdir tee settings.json \\;",
+            "find .. -name p -execdir mv p q \\;",
+        ]);
+        free(&["find . -name '*.py' | xargs -n1 grep foo", "find . -name '*.pyc' -execdir ls {} \\;"]);
+    }
 }

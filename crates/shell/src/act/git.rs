@@ -76,6 +76,15 @@ const LEADS: &[(&str, &str)] = &[
     ("remote.", ".proxy"),
 ];
 
+/// Settings that say where a push goes.
+const PUSHES: &[(&str, &str)] = &[
+    ("remote.", "url"),
+    ("remote.pushdefault", ""),
+    ("branch.", ".remote"),
+    ("branch.", ".pushremote"),
+    ("url.", "insteadof"),
+];
+
 fn fits(key: &str, patterns: &[(&str, &str)]) -> bool {
     patterns
         .iter()
@@ -99,6 +108,9 @@ pub(crate) fn git(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             "-c" | "--config-env" => {
                 let (key, text) = value.split_once('=').unwrap_or((&value, ""));
                 setting(walker, &key.to_ascii_lowercase(), text, opt.span);
+                if opt.name == "--config-env" {
+                    walker.report.unknown("DYNAMIC_CODE", format!("`{key}` is set by a variable"), opt.span);
+                }
             }
             "--exec-path" if opt.value.is_some() => exec(walker, "takes its programs from another directory", opt.span),
             _ => {}
@@ -150,6 +162,9 @@ fn setting(walker: &mut Walker<'_>, key: &str, value: &str, span: Span) {
         walker.report.unknown("DYNAMIC_CODE", format!("`{key}` lets addresses run commands"), span);
     }
     let runs = is_run(key, value);
+    if fits(key, PUSHES) {
+        walker.made.pushes_elsewhere = true;
+    }
     if fits(key, LEADS) {
         exec(walker, &format!("is led elsewhere by `{key}`"), span);
         walker.report.talks(&format!("{key}="));
@@ -169,7 +184,12 @@ fn setting(walker: &mut Walker<'_>, key: &str, value: &str, span: Span) {
             exec(walker, &format!("runs `{}`", mark::shown(text)), span);
             walker.inner(text, Stream::Opaque, span);
         }
-        Some(_) => exec(walker, &format!("takes programs from `{}`", mark::shown(value)), span),
+        Some(_) => {
+            exec(walker, &format!("takes programs from `{}`", mark::shown(value)), span);
+            if key.ends_with("hookspath") && value != "/dev/null" {
+                walker.report.unknown("DYNAMIC_CODE", format!("git runs what lies in `{}`", mark::shown(value)), span);
+            }
+        }
         // An alias without `!` is another git command.
         None => {
             let words: Vec<Arg> =
@@ -181,7 +201,8 @@ fn setting(walker: &mut Walker<'_>, key: &str, value: &str, span: Span) {
 
 fn subcommand(walker: &mut Walker<'_>, entry: &Subcommand, name: &str, args: &[Arg], call: &Call<'_>) -> Stream {
     let options = Options::parse(args, entry.valued, Style::Gnu, false);
-    if options.has("--help -h") {
+    // In `-Otouch` and `grep -h` there is no question for help.
+    if args.iter().any(|arg| arg.text == "--help") || matches!(args, [only] if only.text == "-h") {
         return Stream::Opaque;
     }
     let texts = options.texts();
@@ -245,6 +266,10 @@ fn outputs(walker: &mut Walker<'_>, name: &str, value: &str, span: Span) {
             exec(walker, &format!("runs `{}`", mark::shown(value)), span);
             walker.inner(value, Stream::Opaque, span);
         }
+        "--export-marks" | "--export-pack-edges" | "--index-output" | "--build-fake-ancestor" => {
+            walker.write_file(value, How::Overwrite, span)
+        }
+        "--object-dir" => walker.may_write(value, span),
         "--ext-diff" | "--textconv" | "--open-files-in-pager" => {
             exec(walker, "runs a program from its configuration", span)
         }
@@ -254,9 +279,23 @@ fn outputs(walker: &mut Walker<'_>, name: &str, value: &str, span: Span) {
 
 /// Commands and files that subcommands are handed.
 fn handed(walker: &mut Walker<'_>, name: &str, options: &Options, args: &[Arg]) {
-    let mut texts = handed::values(args, &["--upload-pack", "--receive-pack"]);
+    let mut texts = handed::values(args, &["--upload-pack", "--receive-pack", "--upload-pa", "--receive-pa"]);
     if name == "clone" {
         texts.extend(handed::values(args, &["-u"]));
+    }
+    if !matches!(name, "rebase" | "submodule" | "bisect" | "difftool") {
+        texts.extend(handed::values(args, &["--exec"]));
+    }
+    if matches!(name, "clone" | "init" | "init-db") {
+        for folder in handed::values(args, &["--template"]).iter().filter(|folder| !folder.text.is_empty()) {
+            exec(walker, "takes hooks from a folder", folder.span);
+            walker.report.unknown("DYNAMIC_CODE", "git runs hooks that a template holds", folder.span);
+        }
+        // `clone -c key=value` stores a setting.
+        for stored in handed::values(args, &["-c", "--config"]).iter().filter(|_| name == "clone") {
+            let (key, value) = stored.text.split_once('=').unwrap_or((&stored.text, ""));
+            setting(walker, &key.to_ascii_lowercase(), value, stored.span);
+        }
     }
     let transports =
         options.operands.iter().filter_map(|operand| Some(Arg::new(operand.text.strip_prefix("ext::")?, operand.span)));
@@ -264,8 +303,12 @@ fn handed(walker: &mut Walker<'_>, name: &str, options: &Options, args: &[Arg]) 
     for text in texts {
         exec(walker, &format!("runs `{}`", mark::shown(&text.text)), text.span);
         walker.inner(&text.text, Stream::Opaque, text.span);
+        walker.report.unknown("DYNAMIC_CODE", "git runs a program of the caller's choice", text.span);
     }
+    files(walker, name, options);
     match name {
+        "push" => push(walker, options),
+        "remote" if options.operands.len() > 2 => walker.made.pushes_elsewhere = true,
         "interpret-trailers" if options.has("--in-place") => {
             for operand in &options.operands {
                 walker.write_file(&operand.text, How::Modify, operand.span);
@@ -278,6 +321,50 @@ fn handed(walker: &mut Walker<'_>, name: &str, options: &Options, args: &[Arg]) 
             }
         }
         _ => {}
+    }
+}
+
+/// Files that subcommands write by their operands.
+fn files(walker: &mut Walker<'_>, name: &str, options: &Options) {
+    let first = options.operands.first().cloned();
+    match (name, first) {
+        ("merge-file", Some(file)) if !options.has("-p --stdout") => {
+            walker.write_file(&file.text, How::Overwrite, file.span)
+        }
+        ("pack-objects", Some(base)) => walker.may_write(&format!("{}-{}.pack", base.text, mark::OUTPUT), base.span),
+        ("mailinfo" | "mailsplit", _) => {
+            for file in &options.operands {
+                walker.may_write(&file.text, file.span);
+            }
+            for opt in options.given.iter().filter(|opt| opt.name.starts_with("-o")) {
+                walker.may_write(opt.value.as_deref().unwrap_or_default(), opt.span);
+            }
+        }
+        ("checkout-index", _) => {
+            for opt in options.given.iter().filter(|opt| opt.name == "--prefix") {
+                walker.may_write(opt.value.as_deref().unwrap_or_default(), opt.span);
+            }
+        }
+        ("mv", _) => {
+            if let Some((target, sources)) = options.operands.split_last() {
+                for source in sources.iter().take(16) {
+                    let entry = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+                    walker.placed(&target.text, &source.text);
+                    walker.placed(&format!("{}/{entry}", target.text.trim_end_matches('/')), &source.text);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Where a push goes: to a remote of the project, or to an address that the command names.
+fn push(walker: &mut Walker<'_>, options: &Options) {
+    let named = options.value("--repo").map(ToOwned::to_owned);
+    let named = named.or_else(|| options.operands.first().map(|operand| operand.text.clone())).unwrap_or_default();
+    let is_address = named.contains(['/', ':', '~', '\\']) || named.starts_with('.') || !mark::is_literal(&named);
+    if is_address || walker.made.pushes_elsewhere {
+        walker.report.talks("push to an address");
     }
 }
 
@@ -307,6 +394,9 @@ fn special(walker: &mut Walker<'_>, name: &str, options: &Options, args: &[Arg],
                 exec(walker, "runs a pager of the caller's choice", arg.span);
                 let text = arg.text.trim_start_matches("-O").trim_start_matches("--open-files-in-pager=").to_owned();
                 walker.inner(&text, Stream::Opaque, arg.span);
+                if !PAGERS.contains(&text.as_str()) {
+                    walker.report.unknown("DYNAMIC_CODE", "git runs a program of the caller's choice", arg.span);
+                }
             }
         }
         "config" => config(walker, options, call),
@@ -382,10 +472,14 @@ fn config(walker: &mut Walker<'_>, options: &Options, call: &Call<'_>) {
         return;
     }
     walker.report.raise(Class::Write, "WRITES", format!("changes the setting `{key}`"), call.span);
+    if let Some(file) = options.value("-f --file") {
+        walker.write_file(file, How::Modify, call.span);
+    }
+    walker.made.pushes_elsewhere |= fits(&key, PUSHES);
     if let Some(value) = words.get(1) {
         // An alias without `!` is another git command.
         let alias = key.starts_with("alias.") && !value.text.starts_with('!');
-        let stored_command = is_run(&key, &value.text) && !alias || fits(&key, LEADS);
+        let stored_command = is_run(&key, &value.text) && !alias || fits(&key, LEADS) || key.starts_with("protocol.");
         if stored_command && !PAGERS.contains(&value.text.as_str()) {
             walker.report.can_because(
                 Capability::Persistence,

@@ -97,7 +97,7 @@ fn named_outputs(walker: &mut Walker<'_>, name: &str, options: &Options) {
             let folder = source.text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
             Some(Arg::new(folder.trim_end_matches(".git"), source.span))
         }),
-        "init" | "init-db" => operand(0),
+        "init" | "init-db" => operand(0).or_else(|| Some(Arg::new(".", crate::answer::Span::default()))),
         "worktree" if operand(0).is_some_and(|verb| matches!(verb.text.as_str(), "add" | "remove" | "repair")) => {
             operand(1)
         }

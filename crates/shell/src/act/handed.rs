@@ -66,6 +66,16 @@ pub(crate) fn manager_settings(walker: &mut Walker<'_>, call: &Call<'_>) {
         ["set", rest @ ..] if call.name == "npm" => rest,
         _ => &[],
     };
+    if let ["pkg", "set", scripts @ ..] = texts.as_slice() {
+        for (key, value) in scripts.iter().filter_map(|script| script.split_once('=')) {
+            if key.starts_with("scripts") || key.starts_with("bin") {
+                run(walker, value, call.span);
+            }
+        }
+    }
+    if let ["set-script", _, script, ..] = texts.as_slice() {
+        run(walker, script, call.span);
+    }
     for (at, word) in stored.iter().enumerate() {
         let (key, value) = word.split_once('=').unwrap_or((word, stored.get(at + 1).copied().unwrap_or_default()));
         let key = key.to_ascii_lowercase();
@@ -181,11 +191,13 @@ pub(crate) fn make_variables(walker: &mut Walker<'_>, call: &Call<'_>) {
         Variable::List(_) | Variable::Scattered(_) => None,
     });
     for (name, text) in scalars {
-        if matches!(name, "MAKEFLAGS" | "GNUMAKEFLAGS" | "MAKEFILES") {
+        let is_jobs = text.strip_prefix("-j").is_some_and(|jobs| jobs.chars().all(|c| c.is_ascii_digit()));
+        if matches!(name, "MAKEFLAGS" | "GNUMAKEFLAGS" | "MFLAGS" | "MAKEFILES") && !is_jobs {
             walker.report.unknown("DYNAMIC_CODE", format!("`{name}` changes what is built"), call.span);
         }
         // A makefile takes variables of the environment, and prefers them when told to.
-        if call.options.has("-e --environment-overrides") || text.contains("$(") {
+        let is_shell = text.contains(['$', ';', '|', '&', '`', '<', '>', '\n']) || name == "RM" || name == "SHELL";
+        if call.options.has("-e --environment-overrides") || is_shell || crate::rules::environment::of(name).is_some() {
             make_variable(walker, text, call.span);
         }
     }
@@ -218,6 +230,29 @@ fn make_variable(walker: &mut Walker<'_>, value: &str, span: Span) {
             walker.report.class = before;
         }
     }
+}
+
+/// `man -P pager page`, `man -l file`.
+pub(crate) fn manual(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let valued = "-P --pager -r --prompt -C --config-file -M --manpath -m --systems -S -s --sections -e --extension -L --locale -R --recode -E --encoding -p --preprocessor";
+    let options = crate::call::Options::parse(call.args, valued, crate::rules::Style::Gnu, false);
+    for opt in &options.given {
+        let value = opt.value.clone().unwrap_or_default();
+        let is_pager = opt.name == "-P" || opt.name.len() > 3 && "--pager".starts_with(&opt.name);
+        let is_other = matches!(opt.name.as_str(), "-C" | "--config-file" | "-H") || opt.name.starts_with("--ht");
+        if is_pager && !crate::rules::environment::HARMLESS.contains(&value.as_str()) {
+            run(walker, &value, opt.span);
+        }
+        if is_other || is_pager && !crate::rules::environment::HARMLESS.contains(&value.as_str()) {
+            walker.report.unknown("DYNAMIC_CODE", format!("`man {}` says what is run", opt.name), opt.span);
+        }
+    }
+    for operand in &options.operands {
+        if options.has("-l --local-file") || operand.text.contains('/') {
+            walker.read_file(&operand.text, operand.span);
+        }
+    }
+    Stream::Opaque
 }
 
 /// Tcl: `exec` runs a program, and its text is not followed further.

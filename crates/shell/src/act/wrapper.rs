@@ -238,7 +238,10 @@ pub(crate) fn env(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let mut words: Vec<Arg> = Vec::new();
     if let Some(split) = options.find("-S --split-string") {
         let text = split.value.clone().unwrap_or_default();
-        words.extend(walker.split_words(&text, split.span));
+        words.extend(walker.split_words(&unescaped(&text), split.span));
+        if text.contains("\\c") || text.contains("${") {
+            walker.report.unknown("DYNAMIC_CODE", "which words `env -S` makes cannot be known", split.span);
+        }
     }
     words.extend(options.operands.iter().cloned());
     let mut set = Vec::new();
@@ -267,6 +270,47 @@ pub(crate) fn env(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     }
     let out = walker.run(rest.to_vec(), call.stdin.clone(), call.span);
     (walker.state.variables, walker.state.cwd) = saved;
+    out
+}
+
+/// Escapes of `env -S`, as the blanks and quotes of a shell. A blank inside of quotes stays in its word.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    let mut quote: Option<char> = None;
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            ('\\', Some('\'')) => {
+                out.push(c);
+            }
+            ('\\', quote) => match chars.next() {
+                Some('_') => out.push(' '),
+                Some(c @ ('t' | 'n' | 'r' | 'f' | 'v')) => out.push(if c == 'n' {
+                    '\n'
+                } else if c == 't' {
+                    '\t'
+                } else {
+                    ' '
+                }),
+                Some(c @ ('#' | '$' | '"' | '\'' | '\\')) if quote.is_none() || matches!(c, '"' | '$' | '\\') => {
+                    out.push('\\');
+                    out.push(c);
+                }
+                Some(c) => out.push(c),
+                None => {}
+            },
+            ('\'' | '"', None) => {
+                quote = Some(c);
+                out.push(c);
+            }
+            (c, open) => {
+                if open == Some(c) {
+                    quote = None;
+                }
+                out.push(c);
+            }
+        }
+    }
     out
 }
 
@@ -432,4 +476,14 @@ pub(crate) fn runner(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         return walker.run(rest, call.stdin.clone(), call.span);
     }
     Stream::Opaque
+}
+
+#[cfg(test)]
+mod asked {
+    use crate::testing::asked;
+
+    #[test]
+    fn escapes_of_split_words() {
+        asked(&["env -S 'cp\\_README.md\\_.claude/settings.json'", "env -S 'sh -c \"rm\\t-rf\\t../out\"'"]);
+    }
 }

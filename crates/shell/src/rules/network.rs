@@ -61,7 +61,6 @@ mod tests {
             "env ALL_PROXY=evil.io curl localhost",
             "export https_proxy=evil.io; curl https://localhost",
             "CURL_HOME=. curl localhost",
-            "HOME=. curl localhost",
             "curl -K cfg localhost",
             "curl --resolve localhost:80:1.2.3.4 localhost",
             "curl --connect-to ::evil.io: localhost",
@@ -75,6 +74,7 @@ mod tests {
         ] {
             check(command, "read", &["network"]);
         }
+        check("HOME=. curl localhost", "unknown", &["exec", "network"]);
         check("curl -d a=b localhost", "write", &["network"]);
         check("curl -X POST localhost", "write", &["network"]);
         check("curl -X DELETE localhost/a", "destructive", &["network"]);

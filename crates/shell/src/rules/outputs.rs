@@ -197,7 +197,7 @@ pub(crate) const OUTPUTS: &[Output] = &[
     row("cargo").verbs("clippy").here().when("--fix"),
     row("pre-commit lefthook lint-staged").verbs("run").here(),
     // Compilers, linkers and builds. Their options are words: in `-lcairo` there is no `-o`.
-    row("gcc g++ cc c++ clang clang++ tcc icc gfortran ld gold lld mold as nasm yasm rustc rustdoc ghc swiftc ocamlc ocamlopt dmd ldc2 valac fpc gnatmake emcc wasm-ld wasm-opt wat2wasm wasm2wat erlc fasm cython bison flex yacc lex ragel re2c swig msgfmt m4 cpp objcopy patchelf").files("-o --output -MF -MJ --dep-file").folders("--out-dir -odir -hidir -outputdir").word(),
+    row("gcc g++ cc c++ clang clang++ tcc icc gfortran ld gold lld mold as nasm yasm rustc rustdoc ghc swiftc ocamlc ocamlopt dmd ldc2 valac fpc gnatmake emcc wasm-ld wasm-opt wat2wasm wasm2wat erlc fasm cython bison flex yacc lex ragel re2c swig msgfmt m4 cpp objcopy patchelf").files("-o --output -MF -MJ --dep-file -aux-info").folders("--out-dir -odir -hidir -outputdir -dumpdir -dumpbase").word(),
     row("javac kotlinc kotlinc-jvm scalac javadoc groovyc").folders("-d -s -h").word(),
     row("jar").files("-f --file"),
     row("protoc buf").files("-o --descriptor_set_out --dependency_out").folders("--*_out --output"),
@@ -331,6 +331,9 @@ mod tests {
         check("ruff check /o", &[]);
         check("black -l 100 --config /c.toml /o", &["/o"]);
         check("gcc a.c -lcairo -o /o/x", &["/o/x"]);
+        check("gcc -MMD -MF/o/x -c a.c", &["/o/x"]);
+        check("gcc -dumpdir /o/ -c a.c", &["/o"]);
+        check("gcc -Wl,-Map=/o/x -Wl,-rpath,/usr/lib a.c", &["/o/x"]);
         check("make -d -C /o", &["/o"]);
         check("strace -f -e trace=open -o /o/x ls", &["/o/x"]);
         check("sudo -u bob -D /o touch x", &["/o/x"]);

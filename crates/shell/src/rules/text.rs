@@ -1,7 +1,7 @@
 //! Text tools.
 
 use super::{Files, Program, dry, flag, read, write};
-use crate::act::{each, edit, filter, language};
+use crate::act::{each, edit, filter, handed};
 use crate::answer::Capability::Exec;
 use crate::answer::Class;
 
@@ -20,9 +20,10 @@ pub const PROGRAMS: &[Program] = &[
     read("openssl libressl", "cryptography").act(filter::openssl).word_options(),
     read("grep egrep fgrep rgrep ggrep zgrep zegrep zfgrep bzgrep xzgrep rg ripgrep ag ack ack-grep pt ugrep git-grep sift pcregrep pcre2grep agrep glimpse", "searches text").act(filter::grep).valued("-e -f -m -A -B -C -d -D --regexp --file --max-count --after-context --before-context --context --include --exclude --exclude-dir --exclude-from -g --glob -t --type -T --type-not --pre --color --colour -j --threads --label --binary-files --hostname-bin --sort --max-depth"),
     read("sed gsed ssed", "edits a stream").act(edit::sed).valued("-i? -e -f -l --expression --file --line-length"),
-    read("awk gawk mawk nawk original-awk goawk", "processes fields").act(language::awk),
+    read("awk gawk mawk nawk original-awk goawk", "processes fields").act(edit::awk),
     read("less more most pg zless zmore bzless xzless view pager tailf multitail lnav", "shows text").files(Files::Read).valued("-p -P -x -n"),
-    read("paste join comm column fold fmt pr expand unexpand look tsort ptx numfmt iconv uconv jq gojq jaq fx jless xq tomlq xmllint xmlstarlet xsltproc pup htmlq csvcut csvgrep csvlook csvstat csvsort csvjoin csvsql xsv qsv mlr miller q dsq datamash gron dasel hxselect hxnormalize html2text aspell hunspell ispell spell wdiff dwdiff diffstat cloc tokei scc sloccount wcwidth ascii units bc dc expr factor calc qalc cal ncal gcal banner figlet toilet cowsay lolcat fortune ponysay boxes sl cmatrix rot13 crypt colrm hexyl glow mdcat pygmentize highlight source-highlight chroma tldr cheat fzf peco percol sk gum shellcheck grex choose cygpath json jsonpp tqdm iselect hck frawk nkf csvtool jo jc yj vd visidata catdoc antiword odt2txt ps2ascii pdfgrep unrtf par gpar rs lam jot apropos whatis man info pinfo tput clear reset tset resize tabs infocmp toe locale getconf lsb_release mesg uuidgen uuid mcookie pwgen apg makepasswd diceware keyid cksfv zdump tzselect gettext ngettext envsubst dateutils dateadd datediff ddiff dadd strptime", "processes text").files(Files::Read).valued("-d -f -s -t -w -c -n -r -j -1 -2 --arg --argjson --slurpfile --indent -e -S -F -l -L -k -p -m"),
+    read("paste join comm column fold fmt pr expand unexpand look tsort ptx numfmt iconv uconv jq gojq jaq fx jless xq tomlq xmllint xmlstarlet xsltproc pup htmlq csvcut csvgrep csvlook csvstat csvsort csvjoin csvsql xsv qsv mlr miller q dsq datamash gron dasel hxselect hxnormalize html2text aspell hunspell ispell spell wdiff dwdiff diffstat cloc tokei scc sloccount wcwidth ascii units bc dc expr factor calc qalc cal ncal gcal banner figlet toilet cowsay lolcat fortune ponysay boxes sl cmatrix rot13 crypt colrm hexyl glow mdcat pygmentize highlight source-highlight chroma tldr cheat fzf peco percol sk gum shellcheck grex choose cygpath json jsonpp tqdm iselect hck frawk nkf csvtool jo jc yj vd visidata catdoc antiword odt2txt ps2ascii pdfgrep unrtf par gpar rs lam jot apropos whatis info pinfo tput clear reset tset resize tabs infocmp toe locale getconf lsb_release mesg uuidgen uuid mcookie pwgen apg makepasswd diceware keyid cksfv zdump tzselect gettext ngettext envsubst dateutils dateadd datediff ddiff dadd strptime", "processes text").files(Files::Read).valued("-d -f -s -t -w -c -n -r -j -1 -2 --arg --argjson --slurpfile --indent -e -S -F -l -L -k -p -m"),
+    read("man", "shows a page of the manual").act(handed::manual),
     read("yq", "processes YAML").files(Files::ReadAfterFirst).flags(&[flag("-i --inplace", Class::Write, "edits files in place")]),
     read("sd", "replaces text in files").files(Files::None).flags(&[dry("-p --preview")]),
     read("yes", "repeats its words").act(filter::yes),

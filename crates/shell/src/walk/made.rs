@@ -21,6 +21,8 @@ pub(crate) struct Made {
     folders: BTreeSet<String>,
     /// What was removed or moved away.
     gone: BTreeSet<String>,
+    /// Whether git was told to push elsewhere than before.
+    pub pushes_elsewhere: bool,
 }
 
 impl Made {

@@ -93,6 +93,11 @@ impl Report {
         self.or_too_many(kept);
     }
 
+    /// What was written so far, for people.
+    pub fn written(&self) -> impl Iterator<Item = &str> {
+        self.writes.iter().chain(&self.may_write).map(Path::as_str)
+    }
+
     /// A program decides for itself what it writes at this path or below it.
     pub fn may_write(&mut self, path: &str) {
         let kept = keep(&mut self.may_write, path);
