@@ -522,8 +522,13 @@ impl Walker<'_> {
                     matches!(call.name, "jq" | "gojq" | "jaq") && !call.options.has("-f --from-file -n --null-input");
                 let skip = usize::from(files == Files::ReadAfterFirst || filters);
                 let mut out = Stream::Absent;
+                let only_names = matches!(call.name, "stat" | "gstat" | "du" | "namei" | "lsattr" | "getfacl");
                 for operand in operands.iter().skip(skip) {
-                    out = out.then(self.read_file(&operand.text, operand.span));
+                    if only_names {
+                        self.list_file(&operand.text, operand.span);
+                    } else {
+                        out = out.then(self.read_file(&operand.text, operand.span));
+                    }
                 }
                 let out = if operands.len() > skip { out } else { call.stdin.clone() };
                 out.blurred()

@@ -109,7 +109,7 @@ impl Walker<'_> {
             if searches && !is_file {
                 let names_file = SEARCHING_FILES.contains(&option);
                 told = names_file && attached.is_none();
-                if !(names_file && attached.is_some()) && !(text.starts_with("-f") && text.len() > 2) {
+                if !(names_file && attached.is_some() || text.starts_with("-f") && text.len() > 2) {
                     continue;
                 }
             }
@@ -177,9 +177,10 @@ impl Walker<'_> {
 
     /// Remembers folders that a program reads with everything in them.
     pub fn swept_words(&mut self, name: &str, words: &[Arg]) {
+        let all = format!("{0}{0}", mark::STAR);
         for word in words {
             let items = [mark::ITEM, mark::PICK];
-            let whole = word.text.split_once(&[mark::STAR, mark::STAR]).map(|(folder, _)| folder);
+            let whole = word.text.split_once(all.as_str()).map(|(folder, _)| folder);
             let below = word.text.split_once(items.as_slice()).map(|(folder, _)| folder).or(whole);
             if let Some(folder) = below.filter(|_| !listed(NAMING, name) && !listed(HANDING, name)) {
                 let folder = self.resolve(if folder.is_empty() { "." } else { folder });
@@ -334,6 +335,12 @@ mod tests {
             "node --env-file=.env -p process.env",
             "docker compose --env-file .env config",
             "mv .env notes.txt",
+            "mv .e* notes.txt",
+            "ln .env notes.txt",
+            "ln .e* notes.txt",
+            "cp -l .env notes.txt",
+            "git mv .env notes.txt",
+            "mv -t src .env",
             "sed -i s/a/b/ .env",
             "cp .env notes.txt",
         ] {
@@ -343,6 +350,7 @@ mod tests {
             "ls -la .env",
             "ls -d .*",
             "test -f .env",
+            "stat .env",
             "[ -f .env ] && echo there",
             "echo .env >> .gitignore",
             "grep -n .env .gitignore",
@@ -400,7 +408,7 @@ mod tests {
         check("grep -rh X ..", "/home/me", true);
         check("cp -rt src ~", "/home/me", true);
         check("cp -r src ~", "/home/me", false);
-        for command in ["ls ~", "ls -R ~", "find ~ -name x", "du -sh ~", "grep X ~/notes", "cd ~; ls"] {
+        for command in ["ls ~", "ls -R ~", "find ~ -name x", "du -sh ~", "grep X ~/notes", "cd ~; ls", "cat ~/*.md"] {
             check(command, "/home/me", false);
         }
     }

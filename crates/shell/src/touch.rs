@@ -211,9 +211,11 @@ impl Walker<'_> {
                 span,
             );
         }
-        if sensitive::is(Concern::Settings, path, self.view.home) && !matches!(how, How::Modify | How::Move) {
+        let wild = self.wildcard_meets_secret(path);
+        let settings = sensitive::is(Concern::Settings, path, self.view.home) || wild;
+        if settings && !matches!(how, How::Modify | How::Move) {
             self.settings(text, path, how, span);
-        } else if sensitive::is(Concern::Secret, path, self.view.home) || is_identity(path) {
+        } else if sensitive::is(Concern::Secret, path, self.view.home) || wild || is_identity(path) {
             self.report.can_because(
                 Capability::Credentials,
                 format!("`{shown}` holds secrets or says who is who"),

@@ -256,9 +256,9 @@ impl Facts {
     /// What a command runs; and what it names of the guard, whatever it does with it: what one part reads of the guard,
     /// such as the number of its process, another part may use.
     fn take_argv(&mut self, answer: &Classification, view: &View<'_>, protected: &Protected) {
-        self.programs.extend(answer.talkers.iter().cloned());
+        self.programs.extend(answer.talkers.iter().filter(|program| !stays_here(program, &answer.argv)).cloned());
         // Nobody is no program that may use the network unasked.
-        if self.programs.is_empty() && answer.capabilities.contains(&Capability::Network) {
+        if answer.talkers.is_empty() && answer.capabilities.contains(&Capability::Network) {
             self.programs.insert("?".to_owned());
         }
         for words in &answer.argv {
@@ -475,6 +475,25 @@ impl Facts {
         ];
         members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
+}
+
+/// Programs that reach other machines, and what they do without that.
+const AT_HOME: &[(&str, &[&str])] = &[
+    ("rustup", &["show", "which"]),
+    ("terraform", &["fmt", "validate", "version"]),
+    ("tofu", &["fmt", "validate", "version"]),
+];
+
+/// Whether everything that a program is told to do is done on this machine.
+fn stays_here(program: &str, argv: &[Vec<String>]) -> bool {
+    let Some((_, verbs)) = AT_HOME.iter().find(|(name, _)| *name == program) else { return false };
+    let mut told =
+        argv.iter().filter(|words| words.first().is_some_and(|first| first.rsplit('/').next() == Some(program)));
+    let mut any = false;
+    told.all(|words| {
+        any = true;
+        words.get(1).is_some_and(|verb| verbs.contains(&verb.as_str()))
+    }) && any
 }
 
 /// Commands that bring something new onto the machine, beyond what a lock file pins.

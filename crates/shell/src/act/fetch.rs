@@ -113,7 +113,7 @@ fn asks_this_machine(walker: &Walker<'_>, call: &Call<'_>) -> bool {
         && !(sends && operands.iter().any(|operand| commands(&operand.text)))
         && !operands.is_empty()
         && call.options.given.iter().all(asks)
-        && operands.iter().all(|operand| is_this_machine(operand))
+        && operands.iter().all(is_this_machine)
 }
 
 /// An address of this machine, written plainly.
