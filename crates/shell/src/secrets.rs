@@ -16,7 +16,7 @@ use crate::walk::{Arg, Walker};
 
 /// Programs that look at names, or whose operands are judged each for itself.
 const NAMING: &str = "ls dir vdir exa eza lsd ll la l test [ [[ stat rm unlink rmdir chmod chown chgrp touch mkdir echo \
-    printf cp mv ln install tee basename dirname realpath readlink which type cd pushd popd export declare local readonly \
+    printf cp mv install tee basename dirname realpath readlink which type cd pushd popd export declare local readonly \
     set unset alias true false : find fd tree du trash shred truncate mktemp ssh ssh-add ssh-keygen dotenv dotenvx \
     dotenv-cli env-cmd direnv vercel openssl";
 
@@ -87,6 +87,14 @@ fn listed(list: &str, name: &str) -> bool {
 impl Walker<'_> {
     /// Looks for secrets among the words behind a program's name.
     pub fn secret_words(&mut self, name: &str, words: &[Arg]) {
+        // A link by name is followed; a second name of the same file is not.
+        let by_name = |word: &Arg| {
+            word.text == "--symbolic"
+                || !word.text.starts_with("--") && word.text.starts_with('-') && word.text.contains('s')
+        };
+        if name == "ln" && words.iter().any(by_name) {
+            return;
+        }
         let brings_environment = words.iter().take(4).any(|word| {
             word.text.rsplit('/').next().is_some_and(|last| last.starts_with("dotenv") || last == "env-cmd")
         });
@@ -338,6 +346,8 @@ mod tests {
             "mv .e* notes.txt",
             "ln .env notes.txt",
             "ln .e* notes.txt",
+            "link .env notes.txt",
+            "ln -s .env notes.txt; strings notes.txt",
             "cp -l .env notes.txt",
             "git mv .env notes.txt",
             "mv -t src .env",
@@ -351,6 +361,7 @@ mod tests {
             "ls -d .*",
             "test -f .env",
             "stat .env",
+            "ln -sf .env.shared .env",
             "[ -f .env ] && echo there",
             "echo .env >> .gitignore",
             "grep -n .env .gitignore",

@@ -88,6 +88,8 @@ const BESIDE: &[&str] = &[
     "gh repo create x --public",
     "gh pr merge 1",
     "mvn deploy",
+    "gradle publish",
+    "ln .env x",
     "terraform validate; terraform apply",
     "terraform -chdir=x validate",
     "rustup show; rustup update",

@@ -200,6 +200,10 @@ pub(super) fn by_name(name: &str) -> Option<Does> {
 
 /// What a call does; `last` is its own name, `full` the name with its owners.
 pub(super) fn lookup(last: &str, full: &str, language: Language, tokens: &[Token]) -> Option<Does> {
+    // Of a class it is a definition, of an object it is `Function`.
+    if full == "constructor" {
+        return None;
+    }
     // Databases of a file.
     if matches!(full, "sqlite3.connect" | "shelve.open" | "dbm.open") {
         return Some(Does::Write);

