@@ -111,6 +111,9 @@ pub struct Classification {
     /// Working trees that are changed as a whole.
     #[serde(skip)]
     pub trees: Vec<Path>,
+    /// Folders, and files beside them, that are read with everything in them: searches, archives, copies, mounts.
+    #[serde(skip)]
+    pub sweeps: Vec<Path>,
     /// Every path that was handed to a program which is not known to only read.
     #[serde(skip)]
     pub named: Vec<Path>,

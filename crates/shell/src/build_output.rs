@@ -43,7 +43,9 @@ const FOLDERS: &[(&str, &[&str])] = &[
 /// Whether a resolved path is such a folder, or lies in one, at or below where the command runs.
 pub(crate) fn holds(path: &str, view: &View<'_>) -> bool {
     let Some(links) = view.links else { return false };
-    let path = path.strip_suffix(mark::STAR).unwrap_or(path).trim_end_matches('/');
+    // `dist/*` is what lies in it; `dist*` may be anything that begins so.
+    let path =
+        path.strip_suffix(mark::STAR).filter(|folder| folder.ends_with('/')).unwrap_or(path).trim_end_matches('/');
     let root = view.cwd.trim_end_matches('/');
     let Some(inside) = path.strip_prefix(root).filter(|rest| rest.starts_with('/') && !root.is_empty()) else {
         return false;
@@ -114,6 +116,9 @@ mod tests {
             "rm -rf ~/node_modules",
             "rm -rf node_modules/../src",
             "rm -rf dis*",
+            "rm -rf dist*",
+            "rm -rf dist* build*",
+            "rm -rf node_modules*",
             "rm -rf $x/dist",
             "rm -rf dist$x",
             "rm -rf dist/$x",

@@ -4,7 +4,9 @@
 //! they act on is judged as a path, a shell text or more code. A call with an unknown argument is unknown.
 
 mod awk;
+mod calls;
 mod places;
+mod reach;
 mod token;
 
 use crate::answer::{Capability, Class, Span};
@@ -14,6 +16,7 @@ use crate::stream::Stream;
 use crate::touch::How;
 use crate::walk::{Arg, Walker};
 
+use calls::lookup;
 use places::{Argument, Bound, Place};
 use token::Token;
 
@@ -66,175 +69,8 @@ enum Does {
     Network,
 }
 
-/// Calls by their last name. The table is shared: a name that means one thing in one language and
-/// nothing in the others does no harm there.
-const CALLS: &[(&str, Does)] = &[
-    ("system", Does::Shell),
-    ("popen", Does::Shell),
-    ("popen2", Does::Shell),
-    ("popen3", Does::Shell),
-    ("Popen", Does::Shell),
-    ("getoutput", Does::Shell),
-    ("getstatusoutput", Does::Shell),
-    ("check_output", Does::Shell),
-    ("check_call", Does::Shell),
-    ("call", Does::Shell),
-    ("run", Does::Shell),
-    ("execSync", Does::Shell),
-    ("spawn", Does::Shell),
-    ("spawnSync", Does::Shell),
-    ("execFile", Does::Shell),
-    ("execFileSync", Does::Shell),
-    ("exec", Does::Shell),
-    ("shell_exec", Does::Shell),
-    ("passthru", Does::Shell),
-    ("proc_open", Does::Shell),
-    ("pcntl_exec", Does::Shell),
-    ("qx", Does::Shell),
-    ("execute", Does::Shell),
-    ("execv", Does::Shell),
-    ("execve", Does::Shell),
-    ("execvp", Does::Shell),
-    ("execl", Does::Shell),
-    ("execlp", Does::Shell),
-    ("execle", Does::Shell),
-    ("spawnl", Does::Shell),
-    ("spawnv", Does::Shell),
-    ("capture2", Does::Shell),
-    ("capture3", Does::Shell),
-    ("pipeline", Does::Shell),
-    ("startfile", Does::Shell),
-    ("create_subprocess_shell", Does::Shell),
-    ("create_subprocess_exec", Does::Shell),
-    ("execa", Does::Shell),
-    ("posix_spawn", Does::Shell),
-    ("fork_exec", Does::Shell),
-    ("eval", Does::Code),
-    ("Function", Does::Code),
-    ("runInNewContext", Does::Code),
-    ("runInThisContext", Does::Code),
-    ("instance_eval", Does::Code),
-    ("class_eval", Does::Code),
-    ("loadstring", Does::Code),
-    ("assert", Does::Code),
-    ("compile", Does::Code),
-    ("create_function", Does::Code),
-    ("execfile", Does::Code),
-    ("rmtree", Does::RemoveTree),
-    ("rm_rf", Does::RemoveTree),
-    ("rm_r", Does::RemoveTree),
-    ("remove_tree", Does::RemoveTree),
-    ("remove_entry_secure", Does::RemoveTree),
-    ("rmSync", Does::RemoveTree),
-    ("rmdirSync", Does::RemoveTree),
-    ("removeSync", Does::RemoveTree),
-    ("rimraf", Does::RemoveTree),
-    ("emptyDirSync", Does::RemoveTree),
-    ("remove_dir", Does::RemoveTree),
-    ("rmtree_p", Does::RemoveTree),
-    ("rm_f", Does::Remove),
-    ("rmdir", Does::Remove),
-    ("removedirs", Does::Remove),
-    ("remove", Does::Remove),
-    ("unlink", Does::Remove),
-    ("unlinkSync", Does::Remove),
-    ("rm", Does::RemoveTree),
-    ("truncate", Does::Remove),
-    ("ftruncate", Does::Remove),
-    ("truncateSync", Does::Remove),
-    ("deleteFile", Does::Remove),
-    ("safe_unlink", Does::Remove),
-    ("writeFile", Does::Write),
-    ("appendFile", Does::Write),
-    ("outputFile", Does::Write),
-    ("outputFileSync", Does::Write),
-    ("createWriteStream", Does::Read),
-    ("openSync", Does::Read),
-    ("write", Does::Write),
-    ("binwrite", Does::Write),
-    ("copyFile", Does::Copy),
-    ("writeFileSync", Does::Write),
-    ("appendFileSync", Does::Write),
-    ("write_text", Does::Write),
-    ("write_bytes", Does::Write),
-    ("file_put_contents", Does::Write),
-    ("copyfile", Does::Copy),
-    ("copyFileSync", Does::Copy),
-    ("copy2", Does::Copy),
-    ("symlink", Does::Symlink),
-    ("symlinkSync", Does::Symlink),
-    ("symlink_to", Does::Symlink),
-    ("ln_s", Does::Symlink),
-    ("ln_sf", Does::Symlink),
-    ("link", Does::Link),
-    ("linkSync", Does::Link),
-    ("hardlink_to", Does::Link),
-    ("copy", Does::Copy),
-    ("copytree", Does::Copy),
-    ("copyfileobj", Does::Copy),
-    ("cpSync", Does::Copy),
-    ("cp_r", Does::Copy),
-    ("cp", Does::Copy),
-    ("move", Does::Move),
-    ("replace", Does::Move),
-    ("chmod", Does::Write),
-    ("chmodSync", Does::Write),
-    ("rename", Does::Move),
-    ("renameSync", Does::Move),
-    ("mkdir", Does::Write),
-    ("makedirs", Does::Write),
-    ("mkdirSync", Does::Write),
-    ("open", Does::Read),
-    ("fopen", Does::Read),
-    ("readFile", Does::Read),
-    ("readFileSync", Does::Read),
-    ("read_text", Does::Read),
-    ("file_get_contents", Does::Read),
-    ("readlines", Does::Read),
-    ("createReadStream", Does::Read),
-    ("read", Does::Read),
-    ("readfile", Does::Read),
-    ("urlopen", Does::Network),
-    ("urlretrieve", Does::Network),
-    ("fetch", Does::Network),
-    ("get", Does::Network),
-    ("request", Does::Network),
-    ("connect", Does::Network),
-    ("create_connection", Does::Network),
-    ("curl_exec", Does::Network),
-    ("fsockopen", Does::Network),
-    ("post", Does::Network),
-    ("createConnection", Does::Network),
-];
-
-/// Names that need their module beside them, or they are ordinary words.
-const QUALIFIED: &[(&str, &[&str])] = &[
-    ("run", &["subprocess"]),
-    ("call", &["subprocess"]),
-    ("remove", &["os", "fs", "FileUtils", "Path", "path", "file"]),
-    ("rm", &["fs", "FileUtils", "promises", "fsPromises"]),
-    ("get", &["requests", "http", "https", "axios", "HTTP", "httpx", "urllib3", "LWP"]),
-    ("post", &["requests", "http", "https", "axios", "HTTP", "httpx"]),
-    ("request", &["requests", "http", "https", "axios", "HTTP", "urllib"]),
-    ("connect", &["socket", "net", "s", "sock", "tls"]),
-    ("execute", &["os"]),
-    ("compile", &["builtins"]),
-    ("assert", &["php"]),
-    ("rename", &["os", "fs", "File", "FileUtils"]),
-    ("copy2", &["shutil"]),
-    ("read", &["File", "IO"]),
-    ("write", &["File", "IO"]),
-    ("binwrite", &["File", "IO"]),
-    ("pipeline", &["Open3"]),
-    ("spawn", &["pty", "child_process", "Process", "Kernel", "cp", "require"]),
-    ("truncate", &["os", "fs", "File"]),
-    ("symlink", &["os", "fs", "File"]),
-    ("link", &["os", "fs", "File"]),
-    ("copy", &["shutil", "File"]),
-    ("cp", &["fs", "FileUtils", "promises", "fsPromises"]),
-    ("move", &["shutil", "File"]),
-    ("replace", &["os"]),
-];
+/// Calls that open a file, and say in their second argument what for.
+const OPENING: &[&str] = &["open", "fopen", "openSync", "createWriteStream", "FileIO", "ZipFile", "TarFile", "taropen"];
 
 impl Walker<'_> {
     /// Judges code that an interpreter is given.
@@ -257,7 +93,14 @@ impl Walker<'_> {
         }
         let tokens = token::fold(&token::lex(text, language), language);
         let bound = places::bound(&tokens, language);
+        // From another folder on, names are relative to nobody knows what.
+        let folder =
+            reach::changes_folder(&tokens).then(|| std::mem::replace(&mut self.state.cwd, mark::OUTPUT.to_string()));
         self.tokens(language, &tokens, &bound, span);
+        self.reaches(language, text, &tokens, span);
+        if let Some(folder) = folder {
+            self.state.cwd = folder;
+        }
         self.connected_shell(text, span);
         self.shallower();
     }
@@ -281,6 +124,9 @@ impl Walker<'_> {
                         Some(_) | None => false,
                     };
                     let rest = tokens.get(at + 1..).unwrap_or_default();
+                    if called && reach::TEMPORARY.contains(&last) {
+                        self.temporary(&places::arguments(rest, language, bound), span);
+                    }
                     if language == Language::Perl && name == "open" {
                         self.perl_open(&places::arguments(rest, language, bound), span);
                     } else if called && let Some(does) = lookup(last, name, language, tokens) {
@@ -288,6 +134,8 @@ impl Walker<'_> {
                         let own = receiver(tokens, at, name, bound);
                         self.called(language, does, last, rest, span);
                         self.placed_call(does, last, own, &arguments, span);
+                    } else if !called && reach::is_bare_call(language, last, tokens, at) {
+                        self.bare_call(lookup(last, name, language, tokens), last, span);
                     }
                 }
                 Token::Mark(']') if language == Language::Node && tokens.get(at + 1) == Some(&Token::Mark('(')) => {
@@ -318,13 +166,12 @@ impl Walker<'_> {
         let (texts, unknown) = token::arguments(rest);
         match does {
             Does::Shell => self.shell_call(&texts, unknown, name, span),
-            Does::Code => match texts.first() {
-                Some(text) => self.code(language, text, span),
-                None if unknown => {
-                    self.report.unknown("DYNAMIC_CODE", format!("`{name}` runs code that cannot be known"), span)
+            Does::Code => {
+                texts.iter().for_each(|text| self.code(language, text, span));
+                if unknown {
+                    self.report.unknown("DYNAMIC_CODE", format!("`{name}` runs code that cannot be known"), span);
                 }
-                None => {}
-            },
+            }
             Does::RemoveTree | Does::Remove => {
                 self.report.raise(Class::Destructive, "REMOVES", format!("`{name}` removes files"), span);
                 for text in texts.iter().take(1) {
@@ -342,6 +189,9 @@ impl Walker<'_> {
             Does::Read => self.opened(&texts, rest, span),
             Does::Network => {
                 self.report.can(Capability::Network);
+                if !reach::is_of_this_machine(&texts, unknown) {
+                    self.connects(span);
+                }
             }
         }
     }
@@ -354,6 +204,10 @@ impl Walker<'_> {
             let found = arguments.iter().find(|(key, _)| key.as_deref().is_some_and(|key| names.contains(&key)));
             found.map(|(_, place)| place)
         };
+        // A database in memory is nowhere.
+        if positional.first().is_some_and(|place| **place == Place::Known(":memory:".to_owned())) {
+            return;
+        }
         let first = own.as_ref().or(positional.first().copied()).or(keyed(&["file", "path", "src", "name"]));
         let second = positional.get(usize::from(own.is_none())).copied().or(keyed(&["dst"]));
         match does {
@@ -364,7 +218,7 @@ impl Walker<'_> {
                 self.write_place(first, How::Move, span);
                 self.write_place(second, How::Overwrite, span);
             }
-            Does::Read if matches!(name, "open" | "fopen" | "openSync" | "createWriteStream") => {
+            Does::Read if OPENING.contains(&name) => {
                 let mode = if own.is_some() { positional.first().copied() } else { positional.get(1).copied() };
                 let mode = mode.or(keyed(&["mode"]));
                 let writes = name == "createWriteStream"
@@ -456,7 +310,7 @@ impl Walker<'_> {
         let rest = tokens.get(at + 1..).unwrap_or_default();
         match (before(2), before(1)) {
             (Some(Token::Mark('[')), Some(Token::Text(name))) => {
-                if let Some(does) = CALLS.iter().find(|(known, _)| *known == name.as_str()).map(|(_, does)| *does) {
+                if let Some(does) = calls::by_name(name) {
                     let name = name.clone();
                     self.called(Language::Node, does, &name, rest, span);
                     let arguments = places::arguments(rest, Language::Node, bound);
@@ -588,36 +442,6 @@ impl Walker<'_> {
     }
 }
 
-fn lookup(last: &str, full: &str, language: Language, tokens: &[Token]) -> Option<Does> {
-    // `exec` runs code in Python and a program everywhere else.
-    if last == "exec" && language == Language::Python {
-        return Some(Does::Code);
-    }
-    // `eval` of a regular expression object, `get` of a dictionary: unqualified words are left alone.
-    let plain_call = matches!(language, Language::Perl | Language::Php)
-        && full == last
-        && matches!(last, "symlink" | "link" | "rename" | "copy" | "move");
-    if let Some((_, owners)) = QUALIFIED.iter().find(|(name, _)| *name == last)
-        && !plain_call
-        && !owners.iter().any(|owner| full.split(['.', ':', '>', '(', ')', '\'', '"']).any(|part| part == *owner))
-        && !imported_as_another(owners, full, tokens)
-        && !(full.starts_with('.') && matches!(last, "rm" | "spawn" | "run" | "remove") && language == Language::Node)
-    {
-        return None;
-    }
-    if last == "exec" && language == Language::Node && full.starts_with('.') && full == ".exec" {
-        return Some(Does::Shell);
-    }
-    if full.ends_with("File.delete")
-        || full.ends_with("File::delete")
-        || full.ends_with("Dir.delete")
-        || full.ends_with("FileUtils.remove_dir")
-    {
-        return Some(Does::Remove);
-    }
-    CALLS.iter().find(|(name, _)| *name == last).map(|(_, does)| *does)
-}
-
 /// The path that a method works on: `Path('a').write_text(…)`, `name.write_text(…)`.
 fn receiver(tokens: &[Token], at: usize, name: &str, bound: &Bound) -> Option<Place> {
     let last = name.rsplit('.').next().unwrap_or(name);
@@ -652,11 +476,4 @@ pub(crate) fn printed(language: Language, text: &str) -> Option<String> {
         [only] if prints && !only.is_empty() => Some(format!("{only}\n")),
         _ => None,
     }
-}
-
-/// `import subprocess as s; s.run(…)`: the owner stands elsewhere in the code.
-fn imported_as_another(owners: &[&str], full: &str, tokens: &[Token]) -> bool {
-    let renames = tokens.iter().any(|token| matches!(token, Token::Name(name) if name == "as" || name == "import"));
-    let owned = tokens.iter().any(|token| matches!(token, Token::Name(name) if owners.contains(&name.as_str())));
-    renames && owned && !full.starts_with('.')
 }

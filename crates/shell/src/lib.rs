@@ -33,6 +33,7 @@ mod quote;
 mod reference;
 pub mod rules;
 mod run;
+mod secrets;
 mod sensitive;
 mod stream;
 #[cfg(test)]
@@ -61,10 +62,10 @@ pub fn classify(command: &str, view: &View<'_>) -> Classification {
     walk::classify(&mark::cleaned(command), view)
 }
 
-/// Whether a program has an entry of its own, and so is known for what it does.
+/// Whether a resolved path is known to hold secrets.
 #[must_use]
-pub fn is_described(program: &str) -> bool {
-    rules::lookup(program).is_some()
+pub fn is_secret(path: &str, view: &View<'_>) -> bool {
+    sensitive::is(sensitive::Concern::Secret, path, view.home)
 }
 
 /// Whether a panic is one of the grammar's that [`classify`] catches and answers with [`Class::Unknown`].

@@ -188,9 +188,12 @@ impl Walker<'_> {
             self.name_words(words.get(1..).unwrap_or_default());
             self.works_elsewhere();
         }
+        let name = last_name(&first.text);
+        self.secret_words(&name, words.get(1..).unwrap_or_default());
+        self.swept_words(&name, words.get(1..).unwrap_or_default());
         let talks = self.report.capabilities.contains(&Capability::Network);
-        if talks && !(self.talked && HANDING.contains(&last_name(&first.text).as_str())) && !self.report.is_brought {
-            self.report.talks(&last_name(&first.text));
+        if talks && !(self.talked && HANDING.contains(&name.as_str())) && !self.report.is_brought {
+            self.report.talks(&name);
         }
         self.talked = inner || talks && !self.report.is_brought;
         self.report.class = self.report.class.max(before);
@@ -525,10 +528,18 @@ impl Walker<'_> {
         match files {
             Files::None => call.stdin.blurred(),
             Files::Read | Files::ReadAfterFirst => {
-                let skip = usize::from(files == Files::ReadAfterFirst);
+                // What `jq` is told first is no path, although `.env` looks like one.
+                let filters =
+                    matches!(call.name, "jq" | "gojq" | "jaq") && !call.options.has("-f --from-file -n --null-input");
+                let skip = usize::from(files == Files::ReadAfterFirst || filters);
                 let mut out = Stream::Absent;
+                let only_names = matches!(call.name, "stat" | "gstat" | "du" | "namei" | "lsattr" | "getfacl");
                 for operand in operands.iter().skip(skip) {
-                    out = out.then(self.read_file(&operand.text, operand.span));
+                    if only_names {
+                        self.list_file(&operand.text, operand.span);
+                    } else {
+                        out = out.then(self.read_file(&operand.text, operand.span));
+                    }
                 }
                 let out = if operands.len() > skip { out } else { call.stdin.clone() };
                 out.blurred()

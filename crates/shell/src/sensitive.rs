@@ -9,6 +9,8 @@ use crate::path::components;
 pub enum Concern {
     /// Secrets, keys, or files that say who is who.
     Secret,
+    /// Secrets that a project keeps for its own start, in `.env` and its relatives.
+    Settings,
     /// Files that start programs later.
     Startup,
     /// The guard's own configuration, or that of the agent's host.
@@ -302,6 +304,7 @@ pub fn is(concern: Concern, path: &str, home: &str) -> bool {
     let parts: Vec<&str> = components(path).collect();
     match concern {
         Concern::Secret => any(SECRETS, &parts, home) || by_name(&parts) || environ(&parts),
+        Concern::Settings => settings(&parts) && !any(SECRETS, &parts, home),
         Concern::Startup => any(STARTUP, &parts, home) || hooks(&parts),
         Concern::Guard => any(GUARD, &parts, home) || parts.iter().any(|part| GUARD_NAMES.contains(part)),
         Concern::Vital => any(VITAL, &parts, home),
@@ -335,6 +338,11 @@ fn by_name(parts: &[&str]) -> bool {
     // `shadow` and `sudoers` are secrets of the system, not of a source tree.
     let plain = matches!(*last, "shadow" | "gshadow" | "sudoers" | "authorized_keys");
     if plain { parts.contains(&"etc") || parts.contains(&".ssh") } else { is_secret_name(last) }
+}
+
+fn settings(parts: &[&str]) -> bool {
+    let last = parts.last().copied().unwrap_or_default();
+    !mark::has_wild(last) && (last == ".env" || last.starts_with(".env.")) && is_secret_name(last)
 }
 
 /// `/proc/<pid>/environ` and memory of another process.

@@ -69,7 +69,7 @@ impl Walker<'_> {
         if text.contains(mark::REMOTE) {
             return Stream::Remote;
         }
-        if sensitive::is(Concern::Secret, &path, self.view.home) {
+        if sensitive::is(Concern::Secret, &path, self.view.home) || self.wildcard_meets_secret(&path) {
             self.report.can_because(
                 Capability::Credentials,
                 format!("`{}` holds secrets or says who is who", mark::shown(text)),
@@ -211,7 +211,11 @@ impl Walker<'_> {
                 span,
             );
         }
-        if sensitive::is(Concern::Secret, path, self.view.home) || is_identity(path) {
+        let wild = self.wildcard_meets_secret(path);
+        let settings = sensitive::is(Concern::Settings, path, self.view.home) || wild;
+        if settings && !matches!(how, How::Modify | How::Move) {
+            self.settings(text, path, how, span);
+        } else if sensitive::is(Concern::Secret, path, self.view.home) || wild || is_identity(path) {
             self.report.can_because(
                 Capability::Credentials,
                 format!("`{shown}` holds secrets or says who is who"),
@@ -231,6 +235,22 @@ impl Walker<'_> {
             Some("etc" | "usr" | "boot" | "lib" | "bin" | "sbin" | "sys" | "proc" | "System")
         ) {
             self.report.can(Capability::Privilege);
+        }
+    }
+
+    /// `.env` of a project is written like any file; what it held is lost, and nobody has it elsewhere.
+    fn settings(&mut self, text: &str, path: &str, how: How, span: Span) {
+        let loses = match how {
+            How::Create | How::Append | How::Mode | How::ModeTree => false,
+            How::Overwrite | How::Empty | How::Remove | How::RemoveTree | How::Link | How::Modify | How::Move => true,
+        };
+        let is_there = match self.view.links {
+            Some(links) if mark::is_literal(path) && self.made.is_empty() => links.exists(path),
+            Some(_) | None => true,
+        };
+        if loses && is_there {
+            let sentence = format!("replaces `{}`, which may hold the only copy of secrets", mark::shown(text));
+            self.report.raise(Class::Destructive, "OVERWRITES", sentence, span);
         }
     }
 
@@ -308,7 +328,7 @@ impl Walker<'_> {
 const WORD_BYTES_MAX: usize = 1024;
 
 /// A word as the paths it may hold: `--out=PATH`, `-oPATH`, `key:PATH`, `@PATH`.
-fn pieces(word: &str) -> Vec<&str> {
+pub(crate) fn pieces(word: &str) -> Vec<&str> {
     if word.is_empty() || word.len() > WORD_BYTES_MAX || word.contains(char::is_whitespace) {
         return Vec::new();
     }

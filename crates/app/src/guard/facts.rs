@@ -30,6 +30,28 @@ const TEXTS_MAX: usize = 256;
 /// Verbs of this binary that change nothing of a guard. `decide` is none of them: with a store it puts contracts in force.
 const LOOKING: &[&str] = &["bench", "completions", "contract", "demo", "doctor", "explain", "help", "report", "shell"];
 
+/// Tools of hosts that search what is in files.
+const SEARCHING: &[&str] = &[
+    "Grep",
+    "grep",
+    "grep_search",
+    "search_file_content",
+    "codebase_search",
+    "SemanticSearch",
+    "rg",
+    "read_many_files",
+];
+
+/// Folders by which a home is known.
+const HOLDING: &[&str] = &[".ssh", ".aws", ".gnupg", ".kube", ".azure", ".config/gcloud", ".password-store"];
+
+/// Tools whose package is called like them and made by who makes the tool. Another name may be anybody's package.
+const WELL_KNOWN: &str = "jest vitest eslint prettier vite next nuxt astro playwright cypress tsx ts-node webpack rollup \
+    esbuild parcel mocha ava nyc c8 rimraf husky lint-staged turbo nx lerna prisma drizzle-kit storybook tailwindcss \
+    postcss babel svelte-check stylelint typedoc knip depcheck madge concurrently nodemon serve http-server wrangler expo \
+    @angular/cli @biomejs/biome @playwright/test black ruff mypy isort flake8 pytest pylint pre-commit tox nox poetry \
+    bandit pyright pyupgrade coverage twine build cookiecutter pdm hatch uv";
+
 /// Everything known about a call before it is judged.
 #[derive(Debug)]
 pub struct Facts {
@@ -142,13 +164,16 @@ impl Facts {
                 self.take(&answer);
                 self.take_argv(&answer, view, protected);
                 self.take_handed(&answer, protected);
+                self.take_wildcards(view);
+                self.take_sweeps(answer.sweeps.iter().map(shell::Path::as_str), view);
                 if let Some(setting) = HIDING.iter().find(|setting| command.contains(**setting)) {
                     self.guarded.push(format!("{setting}, which lets `*` mean hidden files of the guard"));
                 }
                 if tools::is_patch(command) {
                     self.take_paths(&tools::patched(command), true, view);
                 }
-                if self.class == Class::Read && self.can.is_empty() && self.guarded.is_empty() {
+                let only_reads = self.class == Class::Read && self.can.is_empty();
+                if only_reads && self.guarded.is_empty() && self.outside.is_empty() {
                     self.action = "tool.read";
                 }
             }
@@ -156,7 +181,17 @@ impl Facts {
                 self.class = Class::Write;
                 self.take_paths(paths, true, view);
             }
-            Tool::Read { paths } => self.take_paths(paths, false, view),
+            Tool::Read { paths } => {
+                self.take_paths(paths, false, view);
+                if SEARCHING.contains(&call.name.as_str()) {
+                    let found: Vec<shell::Path> = paths.iter().map(|path| shell::Path::resolve(path, view)).collect();
+                    self.take_sweeps(found.iter().map(shell::Path::as_str), view);
+                }
+                // Of what only reads nobody is asked, so this one is judged as a command.
+                if !self.outside.is_empty() {
+                    self.action = "tool.shell";
+                }
+            }
             Tool::Fetch => _ = self.can.insert(Capability::Network.name()),
             Tool::Mcp { server } => {
                 self.server.clone_from(server);
@@ -185,6 +220,30 @@ impl Facts {
         }
     }
 
+    /// Files on disk that a wildcard means. One that begins with `*` is not asked for secrets: it means all there is.
+    fn take_wildcards(&mut self, view: &View<'_>) {
+        let meant = |path: &&String| path.rsplit('/').next().is_some_and(|last| !last.starts_with(['*', '<', '$']));
+        let found: Vec<String> = self.reads.iter().filter(meant).flat_map(|path| spread::of(path).found).collect();
+        if let Some(secret) = found.iter().find(|path| shell::is_secret(path, view)) {
+            self.can.insert(Capability::Credentials.name());
+            self.why.push(format!("`{secret}` holds secrets or says who is who"));
+        }
+    }
+
+    /// A folder that is read with everything in it, where secrets lie in it: the home, what lies above it or above the
+    /// workspace. Inside of the workspace searching is free.
+    fn take_sweeps<'p>(&mut self, folders: impl Iterator<Item = &'p str>, view: &View<'_>) {
+        for folder in folders {
+            let path = Path::new(folder);
+            let above = self.workspace != path && self.workspace.starts_with(path);
+            let holds = !path.starts_with(&self.workspace) && HOLDING.iter().any(|name| path.join(name).exists());
+            if above || holds || Path::new(view.home).starts_with(path) {
+                self.why.push(format!("`{folder}` is read with everything in it, secrets included"));
+                self.outside.push(folder.to_owned());
+            }
+        }
+    }
+
     /// A file tool does what a command on the same file would do.
     fn take_paths(&mut self, paths: &[String], writes: bool, view: &View<'_>) {
         for path in paths {
@@ -197,14 +256,15 @@ impl Facts {
     /// What a command runs; and what it names of the guard, whatever it does with it: what one part reads of the guard,
     /// such as the number of its process, another part may use.
     fn take_argv(&mut self, answer: &Classification, view: &View<'_>, protected: &Protected) {
-        self.programs.extend(answer.talkers.iter().cloned());
+        self.programs.extend(answer.talkers.iter().filter(|program| !stays_here(program, &answer.argv)).cloned());
         // Nobody is no program that may use the network unasked.
-        if self.programs.is_empty() && answer.capabilities.contains(&Capability::Network) {
+        if answer.talkers.is_empty() && answer.capabilities.contains(&Capability::Network) {
             self.programs.insert("?".to_owned());
         }
         for words in &answer.argv {
             if installs(words) || self.fetches(words, view) {
                 self.can.insert("install");
+                self.why.push(format!("`{}` brings software that no lock file pins", short(&words.join(" "))));
             }
             self.take_own_command(words, view, protected);
             if let Some(named) = protected.signalled(words) {
@@ -221,7 +281,7 @@ impl Facts {
         }
     }
 
-    /// Whether a runner of packages brings a tool that neither the project has nor anybody described.
+    /// Whether a runner of packages brings a tool that neither the project has nor everybody knows.
     fn fetches(&self, words: &[String], view: &View<'_>) -> bool {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let program = words.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
@@ -241,7 +301,8 @@ impl Facts {
                 modules.join(".bin").join(name).exists() || modules.join(name).exists()
             };
             let plain = !name.is_empty() && !name.contains("..") && !name.starts_with('/');
-            !(plain && (shell::is_described(name) || folders.into_iter().any(is_there)))
+            let known = WELL_KNOWN.split_whitespace().any(|known| known == name);
+            !(plain && (known || folders.into_iter().any(is_there)))
         })
     }
 
@@ -383,6 +444,10 @@ impl Facts {
             of(&self.outside, &outside),
         ];
         self.why.splice(0..0, found.into_iter().flatten());
+        if self.can.contains(Capability::Network.name()) && !self.programs.is_empty() {
+            let names: Vec<&str> = self.programs.iter().map(String::as_str).collect();
+            self.why.push(format!("`{}` reaches other machines", names.join("`, `")));
+        }
     }
 
     /// The params of a proposal: what the host sent, bounded, and the facts.
@@ -412,18 +477,47 @@ impl Facts {
     }
 }
 
+/// Programs that reach other machines, and what they do without that.
+const AT_HOME: &[(&str, &[&str])] = &[
+    ("rustup", &["show", "which"]),
+    ("terraform", &["fmt", "validate", "version"]),
+    ("tofu", &["fmt", "validate", "version"]),
+];
+
+/// Whether everything that a program is told to do is done on this machine.
+fn stays_here(program: &str, argv: &[Vec<String>]) -> bool {
+    let Some((_, verbs)) = AT_HOME.iter().find(|(name, _)| *name == program) else { return false };
+    let mut told =
+        argv.iter().filter(|words| words.first().is_some_and(|first| first.rsplit('/').next() == Some(program)));
+    let mut any = false;
+    told.all(|words| {
+        any = true;
+        words.get(1).is_some_and(|verb| verbs.contains(&verb.as_str()))
+    }) && any
+}
+
 /// Commands that bring something new onto the machine, beyond what a lock file pins.
 fn installs(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let named = |rest: &[&str]| rest.iter().any(|word| !word.starts_with('-') && *word != ".");
     let program = words.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
     match (program, words.get(1..).unwrap_or_default()) {
-        ("npm" | "pnpm" | "yarn" | "bun", ["install" | "i" | "add", rest @ ..]) => named(rest),
-        ("uv", ["run", ..]) => false,
+        ("npm" | "pnpm" | "yarn" | "bun", ["install" | "i" | "add" | "create" | "init" | "innit", rest @ ..]) => {
+            named(rest)
+        }
+        ("uv", ["run", rest @ ..]) => rest.iter().any(|word| word.starts_with("--with") || word.contains("://")),
+        ("uv", ["tool", "run" | "install" | "upgrade", ..]) => true,
         ("pip" | "pip3" | "uv" | "pipx", rest) => {
-            let Some(at) = rest.iter().position(|word| matches!(*word, "install" | "add")) else { return false };
+            let brought = |word: &&str| matches!(*word, "install" | "add" | "download" | "wheel");
+            let Some(at) = rest.iter().position(brought) else { return false };
             brings(rest.get(at + 1..).unwrap_or_default())
         }
+        // A program of the project is a path or a file; anything else is a module that is fetched.
+        ("go", ["run", rest @ ..]) => {
+            let told = rest.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
+            told.contains('@') || told.contains('.') && !told.starts_with(['.', '/']) && !told.ends_with(".go")
+        }
+        ("cargo", ["generate", ..]) | ("gh", ["extension" | "extensions" | "ext", "install" | "upgrade", ..]) => true,
         ("cargo" | "go" | "gem" | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "apk" | "pacman", rest) => {
             rest.iter().any(|word| matches!(*word, "install" | "add" | "get" | "-S"))
         }

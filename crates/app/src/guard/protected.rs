@@ -251,11 +251,29 @@ fn can_mean(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && !pattern.starts_with(['.', '[']) {
         return false;
     }
-    // Whatever follows a bracket is not looked at: rather one question too many.
+    // `.[dev]` asks for extras of a package, and as a wildcard it means one letter of three.
+    if has_plain_brackets(pattern) {
+        return shell::wildcard_matches(pattern, name);
+    }
+    // Whatever follows another bracket is not looked at: rather one question too many.
     let pattern = pattern.split('[').next().map_or_else(String::new, |known| {
         if known.len() == pattern.len() { known.to_owned() } else { format!("{known}*") }
     });
     matches(&pattern.chars().collect::<Vec<_>>(), &name.chars().collect::<Vec<_>>())
+}
+
+/// Whether brackets hold letters and nothing that shells read in several ways: no classes, ranges, negations.
+fn has_plain_brackets(pattern: &str) -> bool {
+    let mut parts = pattern.split('[');
+    let before = parts.next().unwrap_or_default();
+    let plain = |part: &str| {
+        part.split_once(']').is_some_and(|(letters, rest)| {
+            !letters.is_empty()
+                && !rest.contains([']', '('])
+                && letters.chars().all(|c| c.is_ascii_alphanumeric() || c == ',')
+        })
+    };
+    !pattern.contains('\\') && !before.contains([']', '(']) && pattern.contains('[') && parts.all(plain)
 }
 
 fn matches(pattern: &[char], name: &[char]) -> bool {
@@ -288,6 +306,13 @@ mod tests {
         check("/w/app/.c*/settings.json", Meets::Is);
         check("/w/app/.claude/*", Meets::Is);
         check("/w/app/.[c]laude/settings.json", Meets::Is);
+        check("/w/app/.[dev]", Meets::Not);
+        check("/w/app/.[test,cl]", Meets::Not);
+        check("/w/app/.[cd]laude", Meets::Is);
+        check("/w/app/.[c]*", Meets::Is);
+        check("/w/app/.[!d]laude", Meets::Is);
+        check("/w/app/.[a-d]laude", Meets::Is);
+        check("/w/app/.[[:alpha:]]laude", Meets::Is);
         check("/w/app", Meets::Above);
         check("/w", Meets::Above);
         check("/w/app/*", Meets::Not);

@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::mark;
 use crate::stream::Stream;
 use crate::touch::How;
-use crate::walk::Walker;
+use crate::walk::{Arg, Walker};
 
 /// Files named by `@path` in data options, or whole in upload options.
 const DATA: &[&str] = &[
@@ -23,7 +23,8 @@ const DATA: &[&str] = &[
 ];
 
 pub(crate) fn curl(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
-    if !asks_this_machine(walker, call) {
+    let here = asks_this_machine(walker, call);
+    if !here {
         walker.report.can(Capability::Network);
     }
     let mut method = call.options.value("-X --request --method").unwrap_or_default().to_ascii_uppercase();
@@ -58,7 +59,11 @@ pub(crate) fn curl(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             _ => {}
         }
     }
-    method_class(walker, &method, call);
+    if here && matches!(method.as_str(), "POST" | "PUT" | "PATCH") {
+        walker.report.raise(Class::Write, "SENDS", "sends data to a server of this machine", call.span);
+    } else {
+        method_class(walker, &method, call);
+    }
     for operand in &call.options.operands {
         if let Some(path) = operand.text.strip_prefix("file://") {
             walker.read_file(path, operand.span);
@@ -71,7 +76,10 @@ pub(crate) fn curl(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 const ASKING: &str = "-s --silent -S --show-error -f --fail --fail-with-body -i --include -I --head -v --verbose -g \
     --globoff -N --no-buffer -4 --ipv4 -6 --ipv6 --compressed --http1.1 --http2 -m --max-time --connect-timeout --retry \
     --retry-delay --retry-max-time --retry-connrefused --retry-all-errors -X --request -H --header -A --user-agent -w \
-    --write-out -o --output -k --insecure -q --disable";
+    --write-out -o --output -k --insecure -q --disable -d --data --data-raw --data-binary --data-ascii --json";
+
+/// Ports of this machine behind which containers, clusters and debuggers take orders.
+const COMMANDING: &[&str] = &["2375", "2376", "6443", "8001", "9229", "10250", "10255"];
 
 /// Variables with which a request goes elsewhere, or writes, although its words do not say so.
 const ELSEWHERE: &[&str] =
@@ -82,7 +90,8 @@ fn asks_this_machine(walker: &Walker<'_>, call: &Call<'_>) -> bool {
     let asks = |opt: &crate::call::Opt| {
         let value = opt.value.as_deref().unwrap_or_default();
         let fits = match opt.name.as_str() {
-            "-X" | "--request" => matches!(value, "GET" | "HEAD"),
+            "-X" | "--request" => matches!(value, "GET" | "HEAD" | "OPTIONS" | "POST" | "PUT" | "PATCH"),
+            "-d" | "--data" | "--data-raw" | "--data-binary" | "--data-ascii" | "--json" => !value.starts_with('@'),
             "-o" | "--output" => matches!(value, "/dev/null" | "-"),
             "-H" | "--header" | "-A" | "--user-agent" => !value.starts_with('@'),
             "-w" | "--write-out" => !value.starts_with('@') && !value.contains("output"),
@@ -96,15 +105,26 @@ fn asks_this_machine(walker: &Walker<'_>, call: &Call<'_>) -> bool {
         .keys()
         .all(|name| !ELSEWHERE.contains(&name.as_str()) && !name.to_ascii_lowercase().ends_with("_proxy"));
     let operands = &call.options.operands;
+    let sends = call.options.has("-d --data --data-raw --data-binary --data-ascii --json")
+        || call.options.value("-X --request").is_some_and(|method| !matches!(method, "GET" | "HEAD" | "OPTIONS"));
+    let commands = |address: &str| COMMANDING.iter().any(|port| address.contains(&format!(":{port}")));
     call.name == "curl"
         && plain
+        && !(sends && operands.iter().any(|operand| commands(&operand.text)))
         && !operands.is_empty()
         && call.options.given.iter().all(asks)
-        && operands.iter().all(|operand| !operand.loose && is_this_machine(&operand.text))
+        && operands.iter().all(is_this_machine)
 }
 
 /// An address of this machine, written plainly.
-fn is_this_machine(address: &str) -> bool {
+fn is_this_machine(operand: &Arg) -> bool {
+    // Unquoted, `[::1]` is a wildcard that meets nothing and stays what it is.
+    let bracket = format!("{}::1]", mark::BRACKET);
+    let address = operand.text.replacen(&bracket, "[::1]", 1);
+    let address = address.as_str();
+    if operand.loose && address == operand.text {
+        return false;
+    }
     // A wildcard behind the host changes nothing of it.
     if mark::has_hole(address) || address.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
         return false;

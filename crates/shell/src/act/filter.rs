@@ -381,7 +381,7 @@ pub(crate) fn printenv(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 /// `ls` and friends name entries; a variable holds "some of them".
 pub(crate) fn ls(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     for operand in &call.options.operands {
-        walker.read_file(&operand.text, operand.span);
+        walker.list_file(&operand.text, operand.span);
     }
     match call.options.operands.as_slice() {
         [] => Stream::text(format!("{}\n", mark::ITEM)),

@@ -84,6 +84,12 @@ pub(crate) fn find(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             );
         }
     }
+    if removes_caches(walker, call.args, &roots, rest) {
+        for root in &roots {
+            walker.may_write(&root.text, root.span);
+        }
+        return Stream::Absent;
+    }
     for output in &expression.outputs {
         walker.write_file(&output.text, How::Overwrite, output.span);
     }
@@ -136,6 +142,45 @@ pub(crate) fn find(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 fn absolute(walker: &Walker<'_>, word: &Arg, item: &Arg) -> Arg {
     let text = if word.text == item.text { walker.resolve(&item.text) } else { word.text.clone() };
     Arg { text, ..word.clone() }
+}
+
+/// Names that interpreters make again by themselves, wherever they lie.
+const CACHES: &[&str] = &["*.pyc", "*.pyo", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".DS_Store"];
+
+/// Whether all that is removed is caches below where the command runs: a kind, one name, and the removal, in this order
+/// and nothing else. With `-o`, `!` or brackets, or through links, it would be anything.
+fn removes_caches(walker: &Walker<'_>, args: &[Arg], roots: &[Arg], expression: &[Arg]) -> bool {
+    let texts: Vec<&str> = expression.iter().map(|arg| arg.text.as_str()).collect();
+    let texts = match texts.as_slice() {
+        ["-type", "f" | "d", rest @ ..] => rest,
+        rest => rest,
+    };
+    let (name, action) = match texts {
+        ["-name", name, "-type", "f" | "d", action @ ..] | ["-name", name, action @ ..] => (*name, action),
+        _ => return false,
+    };
+    let removes = matches!(
+        action,
+        ["-delete"]
+            | ["-print", "-delete"]
+            | ["-exec", "rm", "-rf" | "-fr" | "-r" | "-f", "{}", "+" | ";"]
+            | ["-prune", "-exec", "rm", "-rf" | "-fr" | "-r" | "-f", "{}", "+" | ";"]
+    );
+    let here = walker.view.cwd.trim_end_matches('/');
+    let inside = |root: &Arg| {
+        let path = walker.resolve(&root.text);
+        let below = path.strip_prefix(here).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        below && mark::is_literal(&path)
+    };
+    let starts_plain = args.first().is_some_and(|arg| roots.first() == Some(arg) || arg.text.starts_with("-name"));
+    removes
+        && CACHES.contains(&name)
+        && !here.is_empty()
+        && here != walker.view.home
+        && starts_plain
+        && walker.made.is_empty()
+        && walker.state.stayed.is_empty()
+        && roots.iter().all(inside)
 }
 
 /// Where the search starts, and the expression after it.
@@ -231,5 +276,32 @@ mod asked {
             "find .. -name p -execdir mv p q \\;",
         ]);
         free(&["find . -name '*.py' | xargs -n1 grep foo", "find . -name '*.pyc' -execdir ls {} \\;"]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check;
+
+    #[test]
+    fn caches_by_name_are_no_loss() {
+        for command in [
+            "find . -name '*.pyc' -delete",
+            "find . -type f -name '*.pyc' -delete",
+            "find src -name __pycache__ -type d -exec rm -rf {} +",
+            "find . -type d -name __pycache__ -exec rm -rf {} +",
+            "find . -type d -name .pytest_cache -prune -exec rm -rf {} \\;",
+        ] {
+            let answer = crate::classify(command, &crate::View::default());
+            assert_eq!(answer.class.name(), "write", "{command}\n{:#?}", answer.reasons);
+        }
+        check("find . -name '*.py' -delete", "destructive", &[]);
+        check("find . -name '*.pyc' -o -delete", "destructive", &[]);
+        check("find . ! -name '*.pyc' -delete", "destructive", &[]);
+        check("find -L . -name '*.pyc' -delete", "destructive", &[]);
+        check("find .. -name __pycache__ -exec rm -rf {} +", "destructive", &[]);
+        check("find /srv -name '*.pyc' -delete", "destructive", &[]);
+        check("find . -name *.pyc -exec rm -rf {} + -exec rm -rf src \\;", "destructive", &[]);
+        check("ln -s / x; find x/ -name '*.pyc' -delete", "destructive", &[]);
     }
 }

@@ -118,10 +118,48 @@ fn code_options(language: Language) -> (&'static str, &'static str) {
         Language::Python => ("-c", "-c -W -X --check-hash-based-pycs"),
         Language::Perl => ("-e -E", "-e -E -I -F -i? -0? -l?"),
         Language::Ruby => ("-e", "-e -r -I -C -E -i? -F?"),
-        Language::Node => ("-e --eval -p --print -pe", "-e --eval -p --print -r --require --import --loader -C"),
+        Language::Node => (
+            "-e --eval -p --print -pe",
+            "-e --eval -p --print -r --require --import --loader --experimental-loader -C --redirect-warnings \
+             --cpu-prof-dir --heap-prof-dir --report-dir --report-directory --diagnostic-dir --test-reporter-destination \
+             --test-reporter --trace-event-file-pattern --tls-keylog --snapshot-blob --localstorage-file --env-file \
+             --env-file-if-exists --conditions --input-type --inspect-port --stack-trace-limit --unhandled-rejections",
+        ),
         Language::Php => ("-r -B -R -E", "-r -B -R -E -d -c -f"),
         Language::Lua => ("-e", "-e -l"),
         Language::Other => ("-e --eval -c --command -Command -ex", "-e --eval -c --command"),
+    }
+}
+
+/// Options of `node` that name a file or a folder it writes.
+const NODE_OUTPUTS: &str = "--redirect-warnings --cpu-prof-dir --cpu-prof-name --heap-prof-dir --heap-prof-name --report-dir \
+    --report-directory --report-filename --diagnostic-dir --test-reporter-destination --trace-event-file-pattern \
+    --tls-keylog --snapshot-blob --build-snapshot-config --experimental-sea-config --localstorage-file";
+
+/// What the options of `node` write and load.
+fn node_options(walker: &mut Walker<'_>, options: &Options) {
+    for opt in &options.given {
+        let value = opt.value.as_deref().unwrap_or_default();
+        let is_stream = matches!(value, "stdout" | "stderr");
+        if NODE_OUTPUTS.split_whitespace().any(|name| name == opt.name) && !is_stream {
+            walker.may_write(value, opt.span);
+        }
+        let loads = matches!(opt.name.as_str(), "-r" | "--require" | "--import" | "--loader" | "--experimental-loader");
+        if loads && (value.starts_with("data:") || value.contains("://") && !value.starts_with("file://")) {
+            walker.report.unknown("DYNAMIC_CODE", format!("`{}` loads code that is no file", opt.name), opt.span);
+        }
+    }
+}
+
+/// Perl opens what it is given as `open` does: a pipe runs a command, an arrow writes.
+fn magic_operands(walker: &mut Walker<'_>, options: &Options) {
+    for operand in &options.operands {
+        let text = operand.text.trim();
+        if let Some(command) = text.strip_suffix('|').or_else(|| text.strip_prefix('|')) {
+            walker.inner(command, Stream::Opaque, operand.span);
+        } else if let Some(path) = text.strip_prefix("+<").or_else(|| text.strip_prefix('>')) {
+            walker.write_file(path.trim_start_matches('>').trim(), crate::touch::How::Overwrite, operand.span);
+        }
     }
 }
 
@@ -162,6 +200,12 @@ fn with_given(
     options: &Options,
     texts: &[String],
 ) -> Stream {
+    if language == Language::Node {
+        node_options(walker, options);
+    }
+    if language == Language::Perl {
+        magic_operands(walker, options);
+    }
     if !texts.is_empty() {
         for text in texts {
             walker.code(language, text, call.span);

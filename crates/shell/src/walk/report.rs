@@ -15,6 +15,7 @@ pub(crate) struct Report {
     writes: Vec<Path>,
     may_write: Vec<Path>,
     trees: Vec<Path>,
+    sweeps: Vec<Path>,
     named: BTreeSet<String>,
     talkers: BTreeSet<String>,
     argv: Vec<Vec<String>>,
@@ -34,6 +35,7 @@ impl Default for Report {
             writes: Vec::new(),
             may_write: Vec::new(),
             trees: Vec::new(),
+            sweeps: Vec::new(),
             named: BTreeSet::new(),
             talkers: BTreeSet::new(),
             argv: Vec::new(),
@@ -110,6 +112,12 @@ impl Report {
         self.or_too_many(kept);
     }
 
+    /// A folder that is read with everything in it.
+    pub fn sweeps(&mut self, path: &str) {
+        let kept = keep(&mut self.sweeps, path);
+        self.or_too_many(kept);
+    }
+
     /// Whether a working tree was changed as a whole.
     pub fn has_trees(&self) -> bool {
         !self.trees.is_empty()
@@ -166,6 +174,7 @@ impl Report {
             writes: self.writes,
             may_write: self.may_write,
             trees: self.trees,
+            sweeps: self.sweeps,
             named: self.named.iter().map(|path| Path::from_resolved(path)).collect(),
             talkers: self.talkers,
             argv: self.argv,
