@@ -317,12 +317,22 @@ impl Walker<'_> {
         out
     }
 
+    /// What `~` means and where `cd` goes by itself.
+    pub(crate) fn home(&self) -> String {
+        match self.state.variables.get("HOME") {
+            Some(super::Variable::Scalar(text)) if !self.state.doubtful.contains("HOME") => text.clone(),
+            Some(_) => mark::OUTPUT.to_string(),
+            None => self.view.home.to_owned(),
+        }
+    }
+
     /// `~`, `~/…`, `~user`, `~+` at the start of a word.
     fn tilde(&self, raw: &str, fields: &mut Fields) -> usize {
         let Some(rest) = raw.strip_prefix('~') else { return 0 };
         let name: String = rest.chars().take_while(|c| *c != '/').collect();
         let home = match name.as_str() {
-            "" => self.view.home.to_owned(),
+            "" => self.home(),
+            "+" if self.state.variables.contains_key("PWD") => mark::OUTPUT.to_string(),
             "+" => self.state.cwd.clone(),
             "-" => mark::OUTPUT.to_string(),
             "root" => "/root".to_owned(),

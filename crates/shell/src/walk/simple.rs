@@ -117,6 +117,13 @@ const STEERING_FAMILIES: &[&str] = &[
 
 impl Walker<'_> {
     pub(crate) fn simple(&mut self, simple: &ast::SimpleCommand, stdin: Stream) -> Stream {
+        let outer = std::mem::replace(&mut self.unordered, false);
+        let out = self.simple_alone(simple, stdin);
+        self.unordered = outer;
+        out
+    }
+
+    fn simple_alone(&mut self, simple: &ast::SimpleCommand, stdin: Stream) -> Stream {
         let mut words: Vec<Arg> = Vec::new();
         let mut assignments: Vec<(String, Variable)> = Vec::new();
         let mut redirects: Vec<IoRedirect> = Vec::new();
@@ -126,6 +133,7 @@ impl Walker<'_> {
         // In bash `x=1 cmd $x` the word sees the old value, so assignments wait until words are expanded,
         // unless there is no command at all.
         let bare = simple.word_or_name.is_none();
+        let before = is_redirected(simple).then(|| self.state.clone());
         for item in prefix {
             match item {
                 CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => {
@@ -183,6 +191,9 @@ impl Walker<'_> {
         let had_words = !words.is_empty();
         let out = self.run_with(words, assignments, plan.stdin.clone(), span);
         self.fill_sinks(&sinks, &out);
+        if let Some(before) = before.filter(|_| plan.may_fail) {
+            self.perhaps_ran(before);
+        }
         self.deliver(&plan, out, had_words)
     }
 
@@ -198,6 +209,7 @@ impl Walker<'_> {
     fn fill_sinks(&mut self, sinks: &[ast::SubshellCommand], out: &Stream) {
         for shell in sinks {
             let saved = self.state.clone();
+            self.state.forked();
             self.list(&shell.list, out.blurred());
             self.state = saved;
         }
@@ -320,6 +332,7 @@ impl Walker<'_> {
                     Some(Variable::Scalar(first)) => vec![first],
                     None => Vec::new(),
                 };
+                let outer = std::mem::replace(&mut self.unordered, false);
                 for (index, word) in entries {
                     if let Some(index) = index {
                         self.arithmetic(&index.value, Span::default());
@@ -330,6 +343,7 @@ impl Walker<'_> {
                     scattered |= words.iter().any(|arg| !mark::is_literal(&arg.text));
                     items.extend(words.into_iter().map(|arg| arg.text));
                 }
+                scattered |= std::mem::replace(&mut self.unordered, outer);
                 if items.len() > FIELDS_MAX {
                     (items, scattered) = (vec![mark::OUTPUT.to_string()], true);
                 }
@@ -398,6 +412,12 @@ fn steers(name: &str, value: &str) -> bool {
         "RUBYOPT" => !matches!(value, "-W0" | "-w" | "-W" | "-W1" | "-W2"),
         name => STEERING.contains(&name) || STEERING_FAMILIES.iter().any(|family| name.starts_with(family)),
     }
+}
+
+fn is_redirected(simple: &ast::SimpleCommand) -> bool {
+    let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
+    let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+    prefix.chain(suffix).any(|item| matches!(item, CommandPrefixOrSuffixItem::IoRedirect(_)))
 }
 
 fn bounded(text: String) -> String {
