@@ -22,6 +22,8 @@ pub(crate) struct Fields {
     current: String,
     /// Whether `current` exists even if empty, as after `""`.
     open: bool,
+    /// Where in `current` the values of variables stand that may not be set.
+    doubts: Vec<std::ops::Range<usize>>,
     /// Whether `current` came from an unquoted expansion of something unknown.
     loose: bool,
 }
@@ -36,7 +38,35 @@ impl Fields {
         }
     }
 
+    /// What was pushed since `from` may not be there. Alone that is a word less; beside other text it is another word.
+    pub(crate) fn doubt(&mut self, from: usize) {
+        let fits = from < self.current.len() && self.current.is_char_boundary(from);
+        self.doubts.extend(fits.then(|| from..self.current.len()));
+    }
+
+    /// How long the field under construction is.
+    pub(crate) fn reached(&self) -> usize {
+        self.current.len()
+    }
+
+    fn settle_doubts(&mut self) {
+        let doubts = std::mem::take(&mut self.doubts);
+        let whole = |range: &std::ops::Range<usize>| range.start == 0 && range.end == self.current.len();
+        if doubts.iter().any(whole) {
+            return;
+        }
+        for range in doubts.into_iter().rev() {
+            let fits = range.end <= self.current.len()
+                && self.current.is_char_boundary(range.start)
+                && self.current.is_char_boundary(range.end);
+            if fits {
+                self.current.replace_range(range, mark::UNSET.encode_utf8(&mut [0; 4]));
+            }
+        }
+    }
+
     fn end(&mut self) {
+        self.settle_doubts();
         if self.open && self.done.len() < FIELDS_MAX {
             self.done.push((std::mem::take(&mut self.current), self.loose));
         } else if let (true, Some(last)) = (self.open, self.done.last_mut()) {
@@ -119,6 +149,16 @@ impl Walker<'_> {
         self.scan(&word.value, span, &mut fields, true);
         fields.end();
         fields.done.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The same for what a variable is given: one that may not be set gives it nothing, perhaps.
+    pub(crate) fn word_valued(&mut self, word: &ast::Word) -> String {
+        let span = self.span_of(word.loc.as_ref());
+        let mut fields = Fields { extended: true, ..Fields::default() };
+        self.scan(&word.value, span, &mut fields, true);
+        let whole = !fields.doubts.is_empty();
+        let text = fields.into_joined();
+        if whole { self.text_or_nothing(text) } else { text }
     }
 
     pub(crate) fn expand(&mut self, raw: &str, span: Span) -> Vec<Arg> {

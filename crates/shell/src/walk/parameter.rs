@@ -5,6 +5,7 @@ use crate::glob;
 use crate::mark;
 use crate::quote;
 use crate::sensitive;
+use crate::zone;
 
 use super::expand::Fields;
 use super::{ANY_WORDS, Variable, Walker};
@@ -44,12 +45,17 @@ impl Walker<'_> {
             }
             _ => {
                 let (value, next) = self.dollar_value(raw, i, span);
+                let doubtful = self.is_doubtful_plain(raw, i, &value);
+                let from = fields.reached();
                 match value {
                     Value::Many(items) if !joined => fields.push_list(&items, false),
                     value @ (Value::Unset | Value::One(_) | Value::Many(_)) => {
                         let text = value.joined();
                         if joined { fields.push(&text) } else { fields.push_split(&text) }
                     }
+                }
+                if doubtful {
+                    fields.doubt(from);
                 }
                 next
             }
@@ -62,9 +68,14 @@ impl Walker<'_> {
             return i + 1;
         }
         let (value, next) = self.dollar_value(raw, i, span);
+        let doubtful = self.is_doubtful_plain(raw, i, &value);
+        let from = fields.reached();
         match value {
             Value::Many(items) => fields.push_list(&items, true),
             value @ (Value::Unset | Value::One(_)) => fields.push(&value.joined()),
+        }
+        if doubtful {
+            fields.doubt(from);
         }
         next
     }
@@ -364,6 +375,19 @@ impl Walker<'_> {
         self.state.doubtful.contains(&name)
     }
 
+    /// Whether what follows a dollar sign is the value of a variable that may not be set. A vital place stays what it is.
+    fn is_doubtful_plain(&self, raw: &str, i: usize, value: &Value) -> bool {
+        if self.state.doubtful.is_empty() {
+            return false;
+        }
+        let rest = raw.get(i + 1..).unwrap_or_default();
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+        let plain = matches!(value, Value::One(text) if !text.is_empty()
+            && !(text.starts_with('/') && zone::of(text, &self.state.cwd, self.view.home).is_vital()));
+        plain && self.is_doubtful(&name)
+    }
+
     /// One of two texts, the second of which is an operand.
     fn this_or(&mut self, text: &str, operand: &str, span: Span) -> String {
         let other = self.operand(operand, span);
@@ -371,6 +395,14 @@ impl Walker<'_> {
             return other;
         }
         match self.one_of(&Variable::Scalar(text.to_owned()), &Variable::Scalar(other)) {
+            Variable::Scalar(either) => either,
+            Variable::List(_) | Variable::Scattered(_) => mark::OUTPUT.to_string(),
+        }
+    }
+
+    /// A text, or none.
+    pub(crate) fn text_or_nothing(&mut self, text: String) -> String {
+        match self.one_of(&Variable::Scalar(String::new()), &Variable::Scalar(text)) {
             Variable::Scalar(either) => either,
             Variable::List(_) | Variable::Scattered(_) => mark::OUTPUT.to_string(),
         }

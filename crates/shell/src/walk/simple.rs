@@ -300,7 +300,7 @@ impl Walker<'_> {
             if self.state.references.contains_key(&name) && assignment.append { self.referred(&name) } else { name };
         let value = match &assignment.value {
             AssignmentValue::Scalar(word) => {
-                let text = self.word_joined(word);
+                let text = self.word_valued(word);
                 match (self.state.variables.get(&name), assignment.append, &index) {
                     (Some(Variable::Scalar(before)), true, None) => {
                         Variable::Scalar(bounded(format!("{before}{text}")))
