@@ -600,6 +600,10 @@ fn what_a_builtin_refuses_is_not_done() {
         "p=.claude; unset -Z p; p=${p:-src/x}; echo x>$p",
         "printf -v p '%2$s %1$s' a b; echo x>${p:-.claude}",
         "p=src/x; printf -v q -v p .claude; echo x>$p",
+        "p=.claude; declare -i p=src/x; echo x>$p",
+        "p=.claude; declare -a -A p=src/x; echo x>$p",
+        "f() { echo x>.claude; }; readonly -f f; f() { :; }; f",
+        "f() { echo x>.claude; }; declare -rf f; unset -f f; f",
     ] {
         check_written(command, ".claude");
     }
@@ -623,6 +627,13 @@ fn places_in_lists_are_not_ranks() {
         "a=(.claude x); unset 'a[1]'; echo x > \"${a[@]}\"",
         "a=([5]=.claude [0]=src/x); set -- \"${a[@]}\"; echo x>$2",
         "a=([5]=src/x [0]=.claude); f() { echo x>$1; }; f \"${a[@]}\"",
+        "a=([5]=src/x [0]=.claude); read p <<< \"${a[@]}\"; echo x>$p",
+        "a=([5]=src/x [0]=.claude); p=\"${a[*]}\"; echo x>${p%% *}",
+        "IFS=; a=(.cl aude); echo x>\"${a[*]}\"",
+        "IFS=; set -- .cl aude; echo x>\"$*\"",
+        "IFS=; set -- .cl aude; p=$*; echo x>$p",
+        "IFS=; set -- .cl aude; p=\"${*:1}\"; echo x>$p",
+        "f() { local IFS=; echo x>\"$*\"; }; f .cl aude",
         "a=([5]=src/x [0]=.claude); b=(\"${a[@]}\"); echo x>${b[0]}",
     ] {
         check_written(command, ".claude");
@@ -643,10 +654,15 @@ fn what_variables_of_the_shell_do() {
         "HISTFILE=.claude; history -w",
         "HISTFILE=.claude; history -a",
         "history -w .claude",
+        "HISTFILE=.claude; set -o history; ls",
+        "set -o history; read HISTFILE <<< .claude; ls",
     ] {
         check_written(command, ".claude");
     }
     check_written("history -w ../out/p", "../out/p");
     check_written("HOME=../out; cd; rm -f p", "../out/p");
     check("case $1 in a) echo b;; esac; x=é; echo ${x}", "read");
+    check("f() { echo \"$*\"; }; f a b; set -- c d; echo $*", "read");
+    check("fc -e tee -1", "unknown");
+    check("HISTFILE=/dev/null; unset HISTFILE; declare -i n=3; n=n+1; echo $n", "read");
 }

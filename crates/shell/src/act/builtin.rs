@@ -125,7 +125,12 @@ pub(crate) fn source(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 /// `export`, `declare` and their relatives, when words came from expansions.
 pub(crate) fn declare(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let words: Vec<Arg> = std::iter::once(Arg::new(call.name, call.span)).chain(call.args.iter().cloned()).collect();
+    let keeps = call.name == "readonly" || call.options.has("-r");
     for operand in &call.options.operands {
+        if keeps && call.options.has("-f") {
+            walker.state.fixed.insert(format!("{}()", operand.text));
+            continue;
+        }
         // A sign of equality inside a subscript is none of an assignment.
         let text = mark::as_source(&operand.text);
         let name_end = text
@@ -193,7 +198,9 @@ pub(crate) fn unset(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             continue;
         }
         if call.options.has("-f") {
-            walker.state.functions.remove(&operand.text);
+            if !walker.state.fixed.contains(&format!("{}()", operand.text)) {
+                walker.state.functions.remove(&operand.text);
+            }
         } else if operand.text.contains(['[', mark::BRACKET]) {
             walker.unset_element(&mark::as_source(&operand.text), operand.span);
         } else if !walker.uncovered(&operand.text) {
@@ -458,6 +465,11 @@ pub(crate) fn history(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         None => None,
     };
     let file = call.options.operands.first().map(|operand| operand.text.clone()).or(kept);
+    if call.name == "fc" && !call.options.has("-l") {
+        let editor = mark::as_source(call.options.value("-e").unwrap_or_default());
+        walker.inner(&format!("{editor} {}", mark::OUTPUT), Stream::Absent, call.span);
+        walker.report.unknown("DYNAMIC_COMMAND", "runs what was typed before", call.span);
+    }
     if let (Some(file), "history") = (file, call.name) {
         if call.options.has("-w -a") {
             walker.write_file(&file, How::Overwrite, call.span);

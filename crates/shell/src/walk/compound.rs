@@ -116,7 +116,12 @@ impl Walker<'_> {
             Command::Function(function) => {
                 let name = function.fname.value.clone();
                 let body = Rc::new(function.body.clone());
-                self.state.functions.insert(name.clone(), vec![Rc::clone(&body)]);
+                let known = self.state.functions.entry(name.clone()).or_default();
+                // One that keeps its body may not take this one.
+                if !self.state.fixed.contains(&format!("{name}()")) || known.len() >= LOOP_ROUNDS_MAX {
+                    known.clear();
+                }
+                known.push(Rc::clone(&body));
                 if name.starts_with("command_not_found_handle") {
                     // The shell calls it by itself, for whatever name it does not know.
                     self.call(&name, &body, vec![mark::OUTPUT.to_string()], Stream::Absent, Span::default());

@@ -5,6 +5,7 @@ use crate::answer::{Capability, Span};
 use crate::mark;
 use crate::quote;
 use crate::stream::Stream;
+use crate::touch::How;
 
 use super::expand::Fields;
 use super::{Arg, Variable, Walker};
@@ -203,7 +204,13 @@ impl Walker<'_> {
         }
         match value {
             Variable::Scalar(text) if self.state.integers.contains(base) => {
-                Variable::Scalar(crate::arithmetic::evaluate(&text).map_or(text, |number| number.to_string()))
+                // What is no number leaves the variable as it was.
+                let number = crate::arithmetic::evaluate(&text).map(|number| number.to_string());
+                match (number, self.state.variables.get(base).cloned()) {
+                    (Some(number), _) => Variable::Scalar(number),
+                    (None, Some(own)) => self.one_of(&own, &Variable::Scalar(mark::NUMBER.to_string())),
+                    (None, None) => Variable::Scalar(mark::NUMBER.to_string()),
+                }
             }
             // Whether the attribute was set is not certain either, so neither spelling is.
             Variable::Scalar(text) if self.state.folded.contains(base) && text.chars().any(char::is_alphabetic) => {
@@ -232,6 +239,10 @@ impl Walker<'_> {
             Variable::Scalar(text) => vec![text.clone()],
             Variable::List(items) | Variable::Scattered(items) => items.clone(),
         };
+        // A shell that keeps a history writes it there when it ends.
+        if let ("HISTFILE", Some(file)) = (name, texts.first()) {
+            self.write_file(file, How::Append, span);
+        }
         if EXPANDED.contains(&name) {
             texts.iter().for_each(|text| self.prompted(text, span));
         }
@@ -320,15 +331,18 @@ fn declares_surely(words: &[Arg], is_list: bool) -> bool {
         Some("readonly") => "aA",
         Some(_) | None => "aAgiIlnrtux",
     };
-    words.iter().skip(1).all(|word| match word.text.strip_prefix(['-', '+']) {
-        Some("-") => true,
-        Some(given) => {
-            given.chars().all(|letter| letters.contains(letter))
-                && !given.is_empty()
-                && !(is_list && given.contains('A'))
-        }
-        None => !word.text.starts_with(mark::is_hole),
-    })
+    let has = |letter: char| words.iter().skip(1).any(|word| word.text.starts_with('-') && word.text.contains(letter));
+    let one_kind = !(has('a') && has('A'));
+    one_kind
+        && words.iter().skip(1).all(|word| match word.text.strip_prefix(['-', '+']) {
+            Some("-") => true,
+            Some(given) => {
+                given.chars().all(|letter| letters.contains(letter))
+                    && !given.is_empty()
+                    && !(is_list && given.contains('A'))
+            }
+            None => !word.text.starts_with(mark::is_hole),
+        })
 }
 
 /// An element put into a list: in its place where that is certain.

@@ -145,20 +145,31 @@ impl Walker<'_> {
     /// A word in a place that does not split: assignments, here-strings, redirections.
     pub(crate) fn word_joined(&mut self, word: &ast::Word) -> String {
         let span = self.span_of(word.loc.as_ref());
-        let mut fields = Fields { extended: true, ..Fields::default() };
-        self.scan(&word.value, span, &mut fields, true);
-        fields.end();
-        fields.done.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join(" ")
+        self.joined(&word.value, span).0
     }
 
     /// The same for what a variable is given: one that may not be set gives it nothing, perhaps.
     pub(crate) fn word_valued(&mut self, word: &ast::Word) -> String {
         let span = self.span_of(word.loc.as_ref());
-        let mut fields = Fields { extended: true, ..Fields::default() };
-        self.scan(&word.value, span, &mut fields, true);
-        let whole = !fields.doubts.is_empty();
-        let text = fields.into_joined();
+        let (text, whole) = self.joined(&word.value, span);
         if whole { self.text_or_nothing(text) } else { text }
+    }
+
+    /// The text, and whether a variable that may not be set is part of it.
+    fn joined(&mut self, raw: &str, span: Span) -> (String, bool) {
+        let mut fields = Fields { extended: true, ..Fields::default() };
+        let outer = std::mem::replace(&mut self.unordered, false);
+        self.scan(raw, span, &mut fields, true);
+        let unordered = std::mem::replace(&mut self.unordered, outer);
+        let doubtful = !fields.doubts.is_empty();
+        fields.end();
+        let texts: Vec<String> = fields.done.into_iter().map(|(text, _)| text).collect();
+        if unordered && (texts.len() > 1 || texts.iter().any(|text| text.contains(' '))) {
+            let words: Vec<Arg> = texts.into_iter().map(|text| Arg::new(text, span)).collect();
+            self.name_words(&words);
+            return (mark::OUTPUT.to_string(), doubtful);
+        }
+        (texts.join(" "), doubtful)
     }
 
     pub(crate) fn expand(&mut self, raw: &str, span: Span) -> Vec<Arg> {

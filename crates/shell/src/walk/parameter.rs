@@ -96,7 +96,9 @@ impl Walker<'_> {
             Some(b'{') => {
                 let end = quote::end_of_parameter(raw, i + 2).unwrap_or(raw.len());
                 let body = raw.get(i + 2..end).unwrap_or_default().to_owned();
-                (self.braced(&body, span), end + 1)
+                let value = self.braced(&body, span);
+                let starred = body.starts_with('*') || body.contains("[*]");
+                (if starred { self.starred(value) } else { value }, end + 1)
             }
             Some(b'[') => {
                 let end = raw.get(i + 2..).and_then(|rest| rest.find(']')).map_or(raw.len(), |offset| i + 2 + offset);
@@ -115,9 +117,24 @@ impl Walker<'_> {
             }
             Some(byte) if byte.is_ascii_digit() || matches!(byte, b'@' | b'*' | b'#' | b'?' | b'$' | b'!' | b'-') => {
                 let name = char::from(*byte).to_string();
-                (self.value_of(&name, span), i + 2)
+                let value = self.value_of(&name, span);
+                (if *byte == b'*' { self.starred(value) } else { value }, i + 2)
             }
             _ => (Value::One("$".to_owned()), i + 1),
+        }
+    }
+
+    /// `$*` and its relatives: the values with the first separator between them.
+    fn starred(&mut self, value: Value) -> Value {
+        match value {
+            Value::Many(items) if items.len() > 1 && (self.unordered || self.state.variables.contains_key("IFS")) => {
+                let words: Vec<super::Arg> =
+                    items.into_iter().map(|item| super::Arg::new(item, Span::default())).collect();
+                self.name_words(&words);
+                Value::One(mark::OUTPUT.to_string())
+            }
+            Value::Many(items) => Value::One(items.join(" ")),
+            other @ (Value::Unset | Value::One(_)) => other,
         }
     }
 
