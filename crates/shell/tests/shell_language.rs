@@ -556,6 +556,8 @@ fn what_a_failed_redirection_keeps_from_running() {
         "export p=src/ </nonexistent; cp README.md $p.claude",
         "false && p=s; q=${p}rc/; echo x>$q.claude",
         "false && p=src/; q=$p; echo x>$q.claude",
+        "false && p='x y'; tee .claude$p",
+        "false && p='x y'; tee $p.claude",
         "p=src/x; unset p; echo x>${p-.claude}",
         "set --; echo x>${1-.claude}",
         "set -C; echo 'echo x>.claude' > a.sh; echo ls > a.sh; sh a.sh; x=$(cat a.sh); echo x>$x",

@@ -38,15 +38,27 @@ impl Fields {
         }
     }
 
-    /// What was pushed since `from` may not be there. Alone that is a word less; beside other text it is another word.
-    pub(crate) fn doubt(&mut self, from: usize) {
-        let fits = from < self.current.len() && self.current.is_char_boundary(from);
-        self.doubts.extend(fits.then(|| from..self.current.len()));
+    /// What was pushed since then may not be there. Alone that is a word less; beside other text it is another word.
+    pub(crate) fn doubt(&mut self, (done, from): (usize, usize)) {
+        let from = match self.done.get_mut(done) {
+            // It was split: the field it began in is done.
+            Some((text, _)) => {
+                if from > 0 {
+                    text.truncate(from);
+                    text.push(mark::UNSET);
+                }
+                0
+            }
+            None => from,
+        };
+        if from < self.current.len() {
+            self.doubts.push(from..self.current.len());
+        }
     }
 
-    /// How long the field under construction is.
-    pub(crate) fn reached(&self) -> usize {
-        self.current.len()
+    /// How far the fields have come.
+    pub(crate) fn reached(&self) -> (usize, usize) {
+        (self.done.len(), self.current.len())
     }
 
     fn settle_doubts(&mut self) {

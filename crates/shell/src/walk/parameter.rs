@@ -400,8 +400,8 @@ impl Walker<'_> {
         let rest = raw.get(i + 1..).unwrap_or_default();
         let rest = rest.strip_prefix('{').unwrap_or(rest);
         let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-        let plain = matches!(value, Value::One(text) if !text.is_empty()
-            && !(text.starts_with('/') && zone::of(text, &self.state.cwd, self.view.home).is_vital()));
+        let vital = |text: &str| text.starts_with('/') && zone::of(text, &self.state.cwd, self.view.home).is_vital();
+        let plain = matches!(value, Value::One(text) if !text.is_empty() && !vital(text));
         plain && self.is_doubtful(&name)
     }
 
