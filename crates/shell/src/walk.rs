@@ -117,6 +117,10 @@ pub(crate) struct Walker<'v> {
     substitutions: usize,
     /// Whether words came out of a list of which the order is not known.
     pub unordered: bool,
+    /// Whether words came out of variables that may not be set.
+    pub unsure: bool,
+    /// Ways of the shell that were named to be turned on or off.
+    pub ways: BTreeSet<String>,
     /// Whether a descriptor that every shell has was closed.
     closed: bool,
     /// The state that the traps met when they were walked last.
@@ -167,6 +171,8 @@ impl<'v> Walker<'v> {
             left: false,
             substitutions: 0,
             unordered: false,
+            unsure: false,
+            ways: BTreeSet::new(),
             closed: false,
             settled: None,
             is_springing: false,

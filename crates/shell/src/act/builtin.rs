@@ -56,6 +56,9 @@ pub(crate) fn cd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         None => walker.state.cwd = mark::OUTPUT.to_string(),
         Some(text) if call.name == "pushd" && text.starts_with('+') => walker.state.cwd = mark::OUTPUT.to_string(),
         Some("-") => walker.state.cwd = mark::OUTPUT.to_string(),
+        Some(path) if walker.ways.contains("cdable_vars") && walker.state.variables.contains_key(path) => {
+            walker.state.cwd = mark::OUTPUT.to_string();
+        }
         Some(path) if walker.state.variables.contains_key("CDPATH") && !path.starts_with(['/', '.', '~']) => {
             walker.state.cwd = mark::OUTPUT.to_string();
         }
@@ -330,6 +333,7 @@ pub(crate) fn set(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if let Some(words) = words {
         let known = !walker.unordered && !words.iter().any(|word| word.loose);
         walker.state.doubtful.remove("@");
+        walker.state.doubtful.extend(walker.unsure.then(|| "@".to_owned()));
         let texts = words.iter().map(|word| word.text.clone()).collect();
         walker.state.positional = Some(if known { texts } else { vec![ANY_WORDS.to_owned()] });
     }
@@ -486,6 +490,12 @@ pub(crate) fn history(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 /// `getopts`, `let`, `wait` and others: no output, no effect outside the shell.
 pub(crate) fn quiet(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     walker.left |= matches!(call.name, "return" | "break" | "continue");
+    if call.name == "shopt" {
+        walker.ways.extend(call.args.iter().map(|arg| arg.text.clone()));
+        if call.args.iter().any(|arg| arg.text == "nocaseglob" || mark::has_hole(&arg.text)) {
+            walker.report.unknown("DYNAMIC_CODE", "changes which names a wildcard means", call.span);
+        }
+    }
     Stream::Absent
 }
 

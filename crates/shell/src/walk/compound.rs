@@ -96,8 +96,12 @@ impl Walker<'_> {
             let saved = self.state.clone();
             self.state.forked();
             flow = self.command(command, flow);
-            let files = std::mem::take(&mut self.state.files);
-            self.state = State { files, ..saved };
+            let files = self.state.files.clone();
+            let after = std::mem::replace(&mut self.state, State { files, ..saved });
+            if self.ways.contains("lastpipe") {
+                // The last stage runs in this shell, perhaps.
+                self.join(&after);
+            }
         }
         self.forks = forks;
         flow
@@ -196,8 +200,12 @@ impl Walker<'_> {
         let mut values = Vec::new();
         match &clause.values {
             Some(words) => {
+                let outer = std::mem::take(&mut self.unsure);
                 for word in words {
                     values.extend(self.word(word).into_iter().map(|arg| arg.text));
+                }
+                if std::mem::replace(&mut self.unsure, outer) {
+                    values.push(mark::OUTPUT.to_string());
                 }
             }
             None => {
@@ -444,6 +452,7 @@ impl Walker<'_> {
         let arguments = if self.unordered { vec![ANY_WORDS.to_owned()] } else { arguments };
         let saved = self.state.positional.replace(arguments);
         let doubtful = self.state.doubtful.remove("@");
+        self.state.doubtful.extend(self.unsure.then(|| "@".to_owned()));
         self.open_scope();
         let ast::FunctionBody(compound, redirects) = &**body;
         let out = self.redirected(compound, redirects.as_ref(), stdin);

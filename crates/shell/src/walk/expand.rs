@@ -219,6 +219,7 @@ impl Walker<'_> {
         for text in texts {
             let mut fields = Fields { separators: separators.clone(), extended: true, ..Fields::default() };
             self.scan(&text, span, &mut fields, false);
+            self.unsure |= !fields.doubts.is_empty();
             fields.end();
             args.extend(fields.done.into_iter().map(|(text, loose)| Arg { text, span, loose }));
         }

@@ -306,34 +306,7 @@ impl Walker<'_> {
         let operand = chars.as_str();
         match first {
             None => value,
-            Some('-' | '=') => match value {
-                Value::Unset => {
-                    let text = self.operand(operand, span);
-                    if first == Some('=') {
-                        self.assign(name, Variable::Scalar(text.clone()), span);
-                    }
-                    Value::One(text)
-                }
-                Value::One(text) if colon && text.is_empty() => {
-                    let text = self.operand(operand, span);
-                    if first == Some('=') {
-                        self.assign(name, Variable::Scalar(text.clone()), span);
-                    }
-                    Value::One(text)
-                }
-                // Whether it is empty or not set at all is not known.
-                Value::One(text) if text.is_empty() || self.is_doubtful(name) => {
-                    let text = self.this_or(&text, operand, span);
-                    if first == Some('=') {
-                        self.assign(name, Variable::Scalar(text.clone()), span);
-                    }
-                    Value::One(text)
-                }
-                other @ (Value::One(_) | Value::Many(_)) => {
-                    self.perhaps(&other, colon, operand, span);
-                    other
-                }
-            },
+            Some('-' | '=') => self.defaulted(name, value, (colon, first == Some('=')), operand, span),
             Some('+') => match value {
                 Value::One(text) if colon && text.is_empty() => Value::One(text),
                 Value::Unset => Value::One(self.this_or("", operand, span)),
@@ -385,6 +358,31 @@ impl Walker<'_> {
         }
     }
 
+    /// `${x-a}`, `${x:-a}`, `${x=a}` and `${x:=a}`.
+    fn defaulted(
+        &mut self,
+        name: &str,
+        value: Value,
+        (colon, assigns): (bool, bool),
+        operand: &str,
+        span: Span,
+    ) -> Value {
+        let text = match value {
+            Value::Unset => self.operand(operand, span),
+            Value::One(text) if colon && text.is_empty() => self.operand(operand, span),
+            // Whether it is empty or not set at all is not known.
+            Value::One(text) if text.is_empty() || self.is_doubtful(name) => self.this_or(&text, operand, span),
+            other @ (Value::One(_) | Value::Many(_)) => {
+                self.perhaps(&other, colon, operand, span);
+                return other;
+            }
+        };
+        if assigns {
+            self.assign(name, Variable::Scalar(text.clone()), span);
+        }
+        Value::One(text)
+    }
+
     /// Whether a variable may not be set after all.
     fn is_doubtful(&self, name: &str) -> bool {
         let is_positional = matches!(name, "@" | "*") || name.starts_with(|c: char| c.is_ascii_digit());
@@ -398,10 +396,14 @@ impl Walker<'_> {
             return false;
         }
         let rest = raw.get(i + 1..).unwrap_or_default();
-        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        let rest = rest.strip_prefix('{').unwrap_or(rest).trim_start_matches('!');
         let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
         let vital = |text: &str| text.starts_with('/') && zone::of(text, &self.state.cwd, self.view.home).is_vital();
-        let plain = matches!(value, Value::One(text) if !text.is_empty() && !vital(text));
+        let plain = match value {
+            Value::One(text) => !text.is_empty() && !vital(text),
+            Value::Many(items) => !items.iter().any(|text| vital(text)),
+            Value::Unset => false,
+        };
         plain && self.is_doubtful(&name)
     }
 

@@ -48,7 +48,7 @@ impl Walker<'_> {
                     };
                     plan.stdin = Stream::text(text);
                 }
-                IoRedirect::HereString(_, word) => plan.stdin = Stream::text(self.word_joined(word) + "\n"),
+                IoRedirect::HereString(_, word) => plan.stdin = Stream::text(self.word_valued(word) + "\n"),
                 IoRedirect::OutputAndError(word, append) => {
                     let path = self.word_joined(word);
                     let span = self.span_of(word.loc.as_ref());

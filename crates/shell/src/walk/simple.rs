@@ -16,6 +16,11 @@ use super::{Arg, Variable, Walker, evaluate};
 /// Programs whose `name=value` operands are assignments.
 const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 
+/// Built-ins that a shell may take for part of its own grammar.
+const SPECIAL: &[&str] = &[
+    ":", ".", "source", "eval", "exec", "set", "shift", "trap", "unset", "times", "return", "exit", "break", "continue",
+];
+
 /// Variables that make programs load something before they do what they are told.
 const LOADED: &[&str] = &[
     "LD_PRELOAD",
@@ -117,9 +122,9 @@ const STEERING_FAMILIES: &[&str] = &[
 
 impl Walker<'_> {
     pub(crate) fn simple(&mut self, simple: &ast::SimpleCommand, stdin: Stream) -> Stream {
-        let outer = std::mem::replace(&mut self.unordered, false);
+        let outer = (std::mem::take(&mut self.unordered), std::mem::take(&mut self.unsure));
         let out = self.simple_alone(simple, stdin);
-        self.unordered = outer;
+        (self.unordered, self.unsure) = outer;
         out
     }
 
@@ -158,11 +163,8 @@ impl Walker<'_> {
             match item {
                 CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
                     if declaring {
-                        let (name, value) = self.assigned(assignment);
                         let span = self.span_of(word.loc.as_ref());
-                        self.notable_variable(&name, &value, span);
-                        self.named_variable(&words, &value);
-                        self.declared(&words, &name, value, span);
+                        self.declared_word(&words, assignment, span);
                     } else {
                         words.extend(self.word(word));
                     }
@@ -195,6 +197,13 @@ impl Walker<'_> {
             self.perhaps_ran(before);
         }
         self.deliver(&plan, out, had_words)
+    }
+
+    fn declared_word(&mut self, words: &[Arg], assignment: &ast::Assignment, span: Span) {
+        let (name, value) = self.assigned(assignment);
+        self.notable_variable(&name, &value, span);
+        self.named_variable(words, &value);
+        self.declared(words, &name, value, span);
     }
 
     /// An exported variable reaches programs, and some write to what it names.
@@ -231,6 +240,9 @@ impl Walker<'_> {
             assignments.iter().for_each(|(name, value)| self.bind(name, value.clone(), span));
             return self.run(words, stdin, span);
         }
+        // In some shells, and in some modes of this one, what stands before these stays too.
+        let special = words.first().is_some_and(|first| SPECIAL.contains(&first.text.as_str()));
+        let kept = if special { assignments.clone() } else { Vec::new() };
         let names: Vec<String> = assignments.iter().map(|(name, _)| name.clone()).collect();
         let saved = self.state.variables.clone();
         self.state.variables.extend(assignments);
@@ -241,6 +253,11 @@ impl Walker<'_> {
                 Some(before) => self.state.variables.insert(name, before.clone()),
                 None => self.state.variables.remove(&name),
             };
+        }
+        if !kept.is_empty() {
+            let mut other = self.state.clone();
+            other.variables.extend(kept);
+            self.join(&other);
         }
         out
     }
@@ -332,7 +349,7 @@ impl Walker<'_> {
                     Some(Variable::Scalar(first)) => vec![first],
                     None => Vec::new(),
                 };
-                let outer = std::mem::replace(&mut self.unordered, false);
+                let outer = (std::mem::take(&mut self.unordered), std::mem::take(&mut self.unsure));
                 for (index, word) in entries {
                     if let Some(index) = index {
                         self.arithmetic(&index.value, Span::default());
@@ -343,7 +360,8 @@ impl Walker<'_> {
                     scattered |= words.iter().any(|arg| !mark::is_literal(&arg.text));
                     items.extend(words.into_iter().map(|arg| arg.text));
                 }
-                scattered |= std::mem::replace(&mut self.unordered, outer);
+                scattered |= self.unordered || self.unsure;
+                (self.unordered, self.unsure) = outer;
                 if items.len() > FIELDS_MAX {
                     (items, scattered) = (vec![mark::OUTPUT.to_string()], true);
                 }
