@@ -336,6 +336,14 @@ impl<'v> Walker<'v> {
             crate::path::real(path, cwd, &|path| self.view.links.and_then(|links| links.target(path)))
         };
         let expanded = self.at_home(text);
+        if !self.state.cwd.starts_with('/')
+            && !expanded.starts_with('/')
+            && expanded.split('/').any(|part| part == "..")
+        {
+            // What lies above a place that is not known is not known either.
+            self.state.cwd = mark::OUTPUT.to_string();
+            return;
+        }
         let came_here = crate::path::real(&self.state.way, "/", &|path| self.target(path));
         let from = if came_here == self.state.cwd { self.state.way.clone() } else { self.state.cwd.clone() };
         let way = if physical { self.resolve(text) } else { crate::path::normalise(&expanded, &from) };

@@ -564,6 +564,9 @@ fn what_a_failed_redirection_keeps_from_running() {
         "false && p=src/; for q in \"$p\"; do echo x>$q.claude; done",
         "false && p=src/; read q <<< $p; echo x>$q.claude",
         "false && a=(src/); echo x>\"${a[@]}\".claude",
+        "false && p=src/; printf -v q %s \"$p\"; echo x>$q.claude",
+        "false && p=src/; q=$(echo $p); echo x>$q.claude",
+        "false && p=src; cd $p; cd ..; echo x>project/.claude",
         "p=src/x; unset p; echo x>${p-.claude}",
         "set --; echo x>${1-.claude}",
         "set -C; echo 'echo x>.claude' > a.sh; echo ls > a.sh; sh a.sh; x=$(cat a.sh); echo x>$x",
@@ -676,5 +679,6 @@ fn what_variables_of_the_shell_do() {
     check("case $1 in a) echo b;; esac; x=é; echo ${x}", "read");
     check("f() { echo \"$*\"; }; f a b; set -- c d; echo $*", "read");
     check("fc -e tee -1", "unknown");
+    check("set -k; echo a p=b", "unknown");
     check("HISTFILE=/dev/null; unset HISTFILE; declare -i n=3; n=n+1; echo $n", "read");
 }

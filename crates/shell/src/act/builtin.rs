@@ -48,6 +48,8 @@ pub(crate) fn cd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         walker.state.left.push(walker.state.cwd.clone());
     }
     match target.as_deref() {
+        // A word that may not be there: without it the way leads home.
+        Some(_) if walker.unsure => walker.state.cwd = mark::OUTPUT.to_string(),
         None if call.name != "pushd" => {
             let home = walker.home();
             walker.enter(&home, false);
@@ -324,6 +326,9 @@ pub(crate) fn set(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
                 let option = if letters.ends_with('o') { rest.next() } else { None };
                 certain &= option.is_none_or(|option| SHELL_OPTIONS.contains(&option.text.as_str()));
                 let keeps = letters.contains('C') || option.is_some_and(|option| option.text == "noclobber");
+                if letters.contains('k') || option.is_some_and(|option| option.text == "keyword") {
+                    walker.report.unknown("DYNAMIC_CODE", "changes which words are assignments", call.span);
+                }
                 walker.state.keeps_files |= keeps || !mark::is_literal(text);
             }
             None => words = Some(std::iter::once(arg).chain(rest.by_ref()).collect()),

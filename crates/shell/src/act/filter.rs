@@ -41,6 +41,7 @@ pub(crate) fn printf(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let Some((format, arguments)) = texts.split_first() else { return Stream::Opaque };
     let text = formatted(&mark::as_source(format), arguments);
     if let Some(name) = variable {
+        let text = if walker.unsure { mark::OUTPUT.to_string() } else { text };
         walker.assign(&name, crate::walk::Variable::Scalar(text), call.span);
         return Stream::Absent;
     }

@@ -124,6 +124,7 @@ impl Walker<'_> {
     pub(crate) fn simple(&mut self, simple: &ast::SimpleCommand, stdin: Stream) -> Stream {
         let outer = (std::mem::take(&mut self.unordered), std::mem::take(&mut self.unsure));
         let out = self.simple_alone(simple, stdin);
+        let out = if self.unsure && matches!(out, Stream::Text(_)) { out.blurred() } else { out };
         (self.unordered, self.unsure) = outer;
         out
     }
