@@ -4,12 +4,14 @@ mod compound;
 mod evaluate;
 mod expand;
 mod made;
+mod merge;
 mod parameter;
 mod redirect;
 mod report;
 mod scope;
 mod script;
 mod simple;
+mod trap;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -27,6 +29,9 @@ pub(crate) use report::Report;
 
 /// Folders kept in which the shell may still be.
 const STAYED_MAX: usize = 8;
+
+/// Stands alone for positional parameters of which neither number nor values are known.
+pub(crate) const ANY_WORDS: &str = "\u{E001}\u{E001}";
 
 /// One word of a command after expansion, and where it came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +67,8 @@ pub(crate) struct State {
     pub folded: BTreeSet<String>,
     /// Variables that keep the value they have.
     pub fixed: BTreeSet<String>,
+    /// Variables that may not be set after all.
+    pub doubtful: BTreeSet<String>,
     /// What the functions being called hide, innermost last.
     pub scopes: Vec<scope::Scope>,
     /// Variables that are other names of variables; empty until the first value names one.
@@ -84,6 +91,10 @@ pub(crate) struct State {
     pub connection: bool,
     /// Content of files written earlier in the same text.
     pub files: BTreeMap<String, Stream>,
+    /// Whether files that are there may be kept from being overwritten.
+    pub keeps_files: bool,
+    /// Texts that run on a signal.
+    pub traps: Vec<trap::Trap>,
 }
 
 pub(crate) struct Walker<'v> {
@@ -104,6 +115,17 @@ pub(crate) struct Walker<'v> {
     /// Whether a `return`, `break` or `continue` may have left the body being walked.
     pub left: bool,
     substitutions: usize,
+    /// Whether words came out of a list of which the order is not known.
+    pub unordered: bool,
+    /// Whether words came out of variables that may not be set.
+    pub unsure: bool,
+    /// Ways of the shell that were named to be turned on or off.
+    pub ways: BTreeSet<String>,
+    /// Whether a descriptor that every shell has was closed.
+    closed: bool,
+    /// The state that the traps met when they were walked last.
+    settled: Option<State>,
+    is_springing: bool,
     /// Whether a program inside of the one being judged reaches other machines.
     pub talked: bool,
     /// Half-known program names tried so far.
@@ -148,6 +170,12 @@ impl<'v> Walker<'v> {
             forks: false,
             left: false,
             substitutions: 0,
+            unordered: false,
+            unsure: false,
+            ways: BTreeSet::new(),
+            closed: false,
+            settled: None,
+            is_springing: false,
             talked: false,
             guesses: 0,
             looks: 0,
@@ -168,6 +196,7 @@ impl<'v> Walker<'v> {
     /// Walks a text found inside the text (`sh -c`, `eval`, a decoded pipe) in a shell of its own.
     pub fn inner(&mut self, text: &str, stdin: Stream, span: Span) -> Stream {
         let saved = self.state.clone();
+        self.state.forked();
         let out = self.inline(text, stdin, span);
         self.state = saved;
         out
@@ -307,6 +336,14 @@ impl<'v> Walker<'v> {
             crate::path::real(path, cwd, &|path| self.view.links.and_then(|links| links.target(path)))
         };
         let expanded = self.at_home(text);
+        if !self.state.cwd.starts_with('/')
+            && !expanded.starts_with('/')
+            && expanded.split('/').any(|part| part == "..")
+        {
+            // What lies above a place that is not known is not known either.
+            self.state.cwd = mark::OUTPUT.to_string();
+            return;
+        }
         let came_here = crate::path::real(&self.state.way, "/", &|path| self.target(path));
         let from = if came_here == self.state.cwd { self.state.way.clone() } else { self.state.cwd.clone() };
         let way = if physical { self.resolve(text) } else { crate::path::normalise(&expanded, &from) };

@@ -291,7 +291,10 @@ fn what_may_not_have_run() {
 fn check_written(command: &str, path: &str) {
     let answer = classify(command, &View::default());
     let written: Vec<&str> = answer.writes.iter().map(shell::Path::as_str).collect();
-    let known = format!("/home/user/project/{path}");
+    let known = match path.strip_prefix("../") {
+        Some(outside) => format!("/home/user/{outside}"),
+        None => format!("/home/user/project/{path}"),
+    };
     assert!(written.iter().any(|found| *found == known || found.contains("<unknown>")), "{command}\n{written:?}");
 }
 
@@ -474,4 +477,208 @@ fn code_that_puts_paths_together_writes_nobody_knows_where() {
         let answer = classify(code, &View::default());
         assert_eq!((answer.class.name(), answer.writes.len()), ("write", 0), "{code}\n{:?}", answer.writes);
     }
+}
+
+#[test]
+fn traps_meet_the_state_they_fire_in() {
+    for command in [
+        "p=src/x; trap 'echo x>$p' EXIT; p=.claude",
+        "p=src/x; trap 'echo x>$p' 0; p=.claude",
+        "p=src/x; trap 'echo x>$p' DEBUG; p=.claude",
+        "p=src/x; trap 'echo x>$p' ERR; p=.claude; false",
+        "p=src/x; trap 'echo x>$p' USR1; p=.claude; kill -USR1 $$",
+        "p=src/x; f() { trap 'echo x>$p' RETURN; p=.claude; }; f",
+        "p=src/x; trap 'echo x>$p' CHLD; p=.claude; ls",
+        "p=src/x; f() { echo x>$p; }; trap f EXIT; p=.claude",
+        "p=src/x; f() { echo x>$p; }; trap f EXIT; g() { local p=.claude; exit; }; g",
+        "f() { :; }; trap f EXIT; f() { echo x>.claude; }",
+        "trap 'echo x>$i' DEBUG; for i in a .claude b; do :; done",
+        "trap 'echo x>$1' EXIT; set -- .claude",
+        "p=src/x; trap 'echo x>$p' EXIT; false && p=.claude; p=src/x",
+        "p=src/x; trap 'echo x>$p' EXIT; p=.claude; exit; p=src/x",
+        "p=src/x; trap 'echo x>$p' EXIT; eval p=.claude",
+        "p=src/x; (trap 'echo x>$p' EXIT; p=.claude)",
+        "p=src/x; trap 'echo x>$p' EXIT; ((1)); read p <<< .claude",
+        "trap 'r=$q' DEBUG; q=.claude; r=src/x; echo x>$r",
+        "trap 'trap \"echo x>\\$p\" EXIT' USR1; p=.claude",
+        "trap 'sh x.sh' EXIT; echo 'echo x>.claude' > x.sh",
+        "bash -c 'p=src/x; trap \"echo x>\\$p\" EXIT; p=.claude'",
+    ] {
+        check_written(command, ".claude");
+    }
+    check("D=dist; trap 'rm -rf $D' EXIT; D=$HOME", "catastrophic");
+    check_written("trap 'rm -f p' EXIT; cd ../out", "../out/p");
+    let read = classify("trap 'cat $p' EXIT; p=~/.ssh/id_rsa", &View::default());
+    assert!(read.reads.iter().any(|path| path.as_str() == "/home/user/.ssh/id_rsa"), "{:?}", read.reads);
+    // A trap that was taken back does not fire, nor does one in another shell.
+    check("trap 'rm -rf x' EXIT; trap - EXIT; cd /", "destructive");
+    check("trap 'rm -rf build' EXIT; (cd /; ls)", "destructive");
+    check("set -e; trap 'echo failed' ERR; ls; x=1; ls", "read");
+    check("f() { echo $1; }; trap f EXIT; f a; x=1; f b", "read");
+    check("trap 'for f in a b; do echo $f; done' EXIT; x=1; y=2", "read");
+    let temp = classify("D=$(mktemp -d); trap 'rm -rf \"$D\"' EXIT; cp src/a.txt $D", &View::default());
+    assert_eq!(temp.class.name(), "destructive", "{:#?}", temp.reasons);
+    let listed = classify("trap 'echo a' DEBUG; x=1; y=2; z=3", &View::default());
+    assert_eq!(listed.argv.iter().filter(|argv| argv.first().is_some_and(|name| name == "echo")).count(), 1);
+    let many: String = (0..12).map(|signal| format!("trap 'echo {signal}' {signal}; ")).collect();
+    check(&many, "unknown");
+}
+
+#[test]
+fn what_a_failed_redirection_keeps_from_running() {
+    for command in [
+        "p=.claude; { p=src/x; } </nonexistent; echo x>$p",
+        "p=.claude; f() { p=src/x; }; f </nonexistent; echo x>$p",
+        "p=.claude; f() { p=src/x; } </nonexistent; f; echo x>$p",
+        "p=.claude; eval p=src/x </nonexistent; echo x>$p",
+        "p=.claude; export p=src/x </nonexistent; echo x>$p",
+        "p=.claude; declare p=src/x >/nonexistent/y; echo x>$p",
+        "p=.claude; printf -v p src/x </nonexistent; echo x>$p",
+        "p=.claude; read p <<< src/x </nonexistent; echo x>$p",
+        "p=.claude; if true; then p=src/x; else p=src/x; fi </nonexistent; echo x>$p",
+        "p=.claude; for i in 1; do p=src/x; done </nonexistent; echo x>$p",
+        "p=.claude; { p=src/x; } 2>&9; echo x>$p",
+        "p=.claude; { p=src/x; } <&7; echo x>$p",
+        "p=.claude; { p=src/x; } &>.; echo x>$p",
+        "p=.claude; exec 2>&-; { p=src/x; } >&2; echo x>$p",
+        "p=.claude; unset p </nonexistent; p=${p:-src/x}; echo x>$p",
+        "p=.claude; set -- src/x </nonexistent; echo x>${1:-$p}",
+        "set -- src/x </nonexistent; echo x>${1:-.claude}",
+        "export p=src/x </nonexistent; echo x>${p:-.claude}",
+        "false && p=src/x; echo x>${p:-.claude}",
+        "false && p=src/x; echo x>${p-.claude}",
+        "false && p=src/x; f() { local p=1; }; f; echo x>${p:-.claude}",
+        "false && p=1; echo x>${p:+src/}.claude",
+        "echo x>${p:+src/}.claude",
+        "false && p=src/; echo x>$p.claude",
+        "false && p=src/; echo x>\"${p}\".claude",
+        "false && p=src/; echo x>./\"$p\".claude",
+        "export p=src/ </nonexistent; cp README.md $p.claude",
+        "false && p=s; q=${p}rc/; echo x>$q.claude",
+        "false && p=src/; q=$p; echo x>$q.claude",
+        "false && p='x y'; tee .claude$p",
+        "false && p='x y'; tee $p.claude",
+        "f() { echo x>$1.claude; }; false && p=src/; f \"$p\"",
+        "false && p=src/; set -- $p; echo x>$1.claude",
+        "false && p=src/; q=(\"$p\"); echo x>$q.claude",
+        "false && p=src/; for q in \"$p\"; do echo x>$q.claude; done",
+        "false && p=src/; read q <<< $p; echo x>$q.claude",
+        "false && a=(src/); echo x>\"${a[@]}\".claude",
+        "false && p=src/; printf -v q %s \"$p\"; echo x>$q.claude",
+        "false && p=src/; q=$(echo $p); echo x>$q.claude",
+        "false && p=src; cd $p; cd ..; echo x>project/.claude",
+        "p=src/x; unset p; echo x>${p-.claude}",
+        "set --; echo x>${1-.claude}",
+        "set -C; echo 'echo x>.claude' > a.sh; echo ls > a.sh; sh a.sh; x=$(cat a.sh); echo x>$x",
+    ] {
+        check_written(command, ".claude");
+    }
+    check_written("cd ../out; cd ../project <nope; echo x>p", "../out/p");
+    check_written("cd ../out; false && cd ../project; echo x>p", "../out/p");
+    check("while read l; do echo $l; done < file", "read");
+    check("n=0; while read l; do n=$((n+1)); done < file; echo $n", "read");
+    check("cat < input.txt", "read");
+    check("ls > /dev/null 2>&1; cd src 2>/dev/null && ls", "read");
+    check("x=a; ls > out.log 2>&1; echo $x", "write");
+    check_written("x=src/a; { echo b; } > log; echo c > $x", "src/a");
+}
+
+#[test]
+fn what_a_builtin_refuses_is_not_done() {
+    for command in [
+        "readonly p=.claude; f() { local p=src/x; echo x>$p; }; f",
+        "readonly p=.claude; f() { declare p=src/x; echo x>$p; }; f",
+        "declare -r p=.claude; f() { typeset p=src/x; echo x>$p; }; f",
+        "f() { local -r p=.claude; g; echo x>$p; }; g() { unset p; p=src/x; }; f",
+        "set -- .claude; shift 5; echo x>$1",
+        "set -- .claude; shift -1; echo x>$1",
+        "set -- .claude; shift 1 2; echo x>$1",
+        "set -- .claude; set -Z -- src/x; echo x>$1",
+        "set -- .claude; set -o nothing -- src/x; echo x>$1",
+        "set -e .claude; echo x>${1:-src/x}",
+        "set -- .cl*; echo x>$2",
+        "set -- .cl*; shift; echo x>$1",
+        "p=.claude; declare -Z p=src/x; echo x>$p",
+        "p=.claude; declare -p p=src/x; echo x>$p",
+        "p=.claude; export -Z p=src/x; echo x>$p",
+        "p=.claude; readonly -Z p=src/x; echo x>$p",
+        "p=.claude; typeset --nothing p=src/x; echo x>$p",
+        "p=.claude; q=-Z; declare $q p=src/x; echo x>$p",
+        "p=.claude; q=p=src/x; declare -Z $q; echo x>$p",
+        "p=.claude; read -Z p <<< src/x; echo x>$p",
+        "p=.claude; read -t 0 p <<< src/x; echo x>$p",
+        "p=.claude; read 1 p <<< 'a src/x'; echo x>$p",
+        "p=.claude; unset -Z p; p=${p:-src/x}; echo x>$p",
+        "printf -v p '%2$s %1$s' a b; echo x>${p:-.claude}",
+        "p=src/x; printf -v q -v p .claude; echo x>$p",
+        "p=.claude; declare -i p=src/x; echo x>$p",
+        "p=.claude; declare -a -A p=src/x; echo x>$p",
+        "f() { echo x>.claude; }; readonly -f f; f() { :; }; f",
+        "f() { echo x>.claude; }; declare -rf f; unset -f f; f",
+    ] {
+        check_written(command, ".claude");
+    }
+    check_written("set -- ../out/p; shift -1; rm -f $1", "../out/p");
+    check_written("cd ../out; cd -Z ../project; echo x>p", "../out/p");
+    check_written("cd ../out; cd ../project x; echo x>p", "../out/p");
+    check_written("cd ../out; popd; echo x>p", "../out/p");
+    check_written("cd ../out; pushd -n ../project; echo x>p", "../out/p");
+    check_written("f() { local -r d=$1; echo x>$d; }; f a; f b", "b");
+    check("f() { local -r d=$1; rm -rf $d; }; f a; f b; f c", "destructive");
+    check("set -euo pipefail; set -- a b; shift; echo $1", "read");
+}
+
+#[test]
+fn places_in_lists_are_not_ranks() {
+    for command in [
+        "a=(src/x [3]=.claude); echo x > \"${a[@]:2:1}\"",
+        "a=([9]=.claude); cp README.md \"${a[@]:1}\"",
+        "a=([5]=src/x [9]=.claude); for k in \"${a[@]:6}\"; do echo x>$k; done",
+        "a=(s .claude); unset 'a[0]'; a=(\"${a[@]}\"); rm -f ${a[0]}",
+        "a=(.claude x); unset 'a[1]'; echo x > \"${a[@]}\"",
+        "a=([5]=.claude [0]=src/x); set -- \"${a[@]}\"; echo x>$2",
+        "a=([5]=src/x [0]=.claude); f() { echo x>$1; }; f \"${a[@]}\"",
+        "a=([5]=src/x [0]=.claude); read p <<< \"${a[@]}\"; echo x>$p",
+        "a=([5]=src/x [0]=.claude); p=\"${a[*]}\"; echo x>${p%% *}",
+        "IFS=; a=(.cl aude); echo x>\"${a[*]}\"",
+        "IFS=; set -- .cl aude; echo x>\"$*\"",
+        "IFS=; set -- .cl aude; p=$*; echo x>$p",
+        "IFS=; set -- .cl aude; p=\"${*:1}\"; echo x>$p",
+        "f() { local IFS=; echo x>\"$*\"; }; f .cl aude",
+        "a=([5]=src/x [0]=.claude); b=(\"${a[@]}\"); echo x>${b[0]}",
+    ] {
+        check_written(command, ".claude");
+    }
+    check_written("a=(src/x src/y); echo x > \"${a[@]:1:1}\"", "src/y");
+}
+
+#[test]
+fn what_variables_of_the_shell_do() {
+    for command in [
+        "declare -n r=p; p=.claude; for r in q; do r=src/x; done; echo x>$p",
+        "shopt -s nocasematch; p=src/x; case A in a) p=.claude;; esac; echo x>$p",
+        "BASH_ARGV0=.claude; echo x>$0",
+        "shopt -s lastpipe; p=src/x; echo .claude | read p; echo x>$p",
+        "set -o posix; p=src/x; p=.claude :; echo x>$p",
+        "sh -c 'p=src/x; p=.claude eval :; echo x>$p'",
+        "shopt -s cdable_vars; v=.; cd v; echo x>.claude",
+        "PWD=.claude; cp README.md ~+",
+        "HOME=.claude; cp README.md ~",
+        "LC_ALL=C; x=é.claude; echo x>${x:2}",
+        "LC_ALL=C; x=é.claude; echo x>${x#??}",
+        "HISTFILE=.claude; history -w",
+        "HISTFILE=.claude; history -a",
+        "history -w .claude",
+        "HISTFILE=.claude; set -o history; ls",
+        "set -o history; read HISTFILE <<< .claude; ls",
+    ] {
+        check_written(command, ".claude");
+    }
+    check_written("history -w ../out/p", "../out/p");
+    check_written("HOME=../out; cd; rm -f p", "../out/p");
+    check("case $1 in a) echo b;; esac; x=é; echo ${x}", "read");
+    check("f() { echo \"$*\"; }; f a b; set -- c d; echo $*", "read");
+    check("fc -e tee -1", "unknown");
+    check("set -k; echo a p=b", "unknown");
+    check("HISTFILE=/dev/null; unset HISTFILE; declare -i n=3; n=n+1; echo $n", "read");
 }

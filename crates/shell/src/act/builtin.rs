@@ -4,32 +4,102 @@ use crate::answer::{Capability, Class};
 use crate::call::Call;
 use crate::mark;
 use crate::stream::Stream;
-use crate::walk::{Arg, Variable, Walker};
+use crate::touch::How;
+use crate::walk::{ANY_WORDS, Arg, State, Variable, Walker};
+
+/// Options of the shell that have names.
+const SHELL_OPTIONS: &[&str] = &[
+    "allexport",
+    "braceexpand",
+    "emacs",
+    "errexit",
+    "errtrace",
+    "functrace",
+    "hashall",
+    "histexpand",
+    "history",
+    "ignoreeof",
+    "interactive-comments",
+    "keyword",
+    "monitor",
+    "noclobber",
+    "noexec",
+    "noglob",
+    "nolog",
+    "notify",
+    "nounset",
+    "onecmd",
+    "physical",
+    "pipefail",
+    "posix",
+    "privileged",
+    "verbose",
+    "vi",
+    "xtrace",
+];
 
 /// `cd`, `pushd`: where relative paths point from now on.
 pub(crate) fn cd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let target = call.options.operands.first().map(|operand| operand.text.clone());
+    // With words or options that it does not take it goes nowhere.
+    let certain = call.options.operands.len() < 2 && has_only(call, "LPe@") && target.as_deref() != Some("");
+    let before = (!certain).then(|| walker.state.clone());
     if call.name == "pushd" && walker.state.left.len() < crate::limits::FIELDS_MAX {
         walker.state.left.push(walker.state.cwd.clone());
     }
     match target.as_deref() {
-        None if call.name == "cd" => walker.enter(walker.view.home, false),
+        // A word that may not be there: without it the way leads home.
+        Some(_) if walker.unsure => walker.state.cwd = mark::OUTPUT.to_string(),
+        None if call.name != "pushd" => {
+            let home = walker.home();
+            walker.enter(&home, false);
+        }
         // `pushd` alone, and with a number, turns the stack.
         None => walker.state.cwd = mark::OUTPUT.to_string(),
         Some(text) if call.name == "pushd" && text.starts_with('+') => walker.state.cwd = mark::OUTPUT.to_string(),
         Some("-") => walker.state.cwd = mark::OUTPUT.to_string(),
+        Some(path) if walker.ways.contains("cdable_vars") && walker.state.variables.contains_key(path) => {
+            walker.state.cwd = mark::OUTPUT.to_string();
+        }
         Some(path) if walker.state.variables.contains_key("CDPATH") && !path.starts_with(['/', '.', '~']) => {
             walker.state.cwd = mark::OUTPUT.to_string();
         }
         Some(path) => walker.enter(path, call.options.has("-P")),
     }
+    perhaps(walker, before)
+}
+
+/// A built-in that refuses what it was told leaves everything as it was.
+fn perhaps(walker: &mut Walker<'_>, before: Option<State>) -> Stream {
+    if let Some(before) = before {
+        walker.perhaps_ran(before);
+    }
     Stream::Absent
 }
 
-pub(crate) fn popd(walker: &mut Walker<'_>, _call: &Call<'_>) -> Stream {
-    let first = crate::path::normalise(walker.view.cwd, "/");
-    walker.state.cwd = walker.state.left.pop().unwrap_or(first);
-    Stream::Absent
+/// Whether all options are among those that a built-in takes.
+fn has_only(call: &Call<'_>, letters: &str) -> bool {
+    let taken = |name: &str| {
+        let mut rest = name.chars().skip(1);
+        matches!((rest.next(), rest.next()), (Some(letter), None) if letters.contains(letter))
+    };
+    !call.options.open && call.options.given.iter().all(|opt| taken(&opt.name))
+}
+
+/// Whether a word can be the name of a variable or of an element of one.
+fn is_name(word: &str) -> bool {
+    let base = word.split(['[', mark::BRACKET]).next().unwrap_or_default();
+    base.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && base.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+pub(crate) fn popd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let before = (!call.args.is_empty()).then(|| walker.state.clone());
+    // With nothing to go back to it goes nowhere.
+    if let Some(folder) = walker.state.left.pop() {
+        walker.state.cwd = folder;
+    }
+    perhaps(walker, before)
 }
 
 /// `eval`: the words together are a text.
@@ -60,7 +130,12 @@ pub(crate) fn source(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 /// `export`, `declare` and their relatives, when words came from expansions.
 pub(crate) fn declare(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let words: Vec<Arg> = std::iter::once(Arg::new(call.name, call.span)).chain(call.args.iter().cloned()).collect();
+    let keeps = call.name == "readonly" || call.options.has("-r");
     for operand in &call.options.operands {
+        if keeps && call.options.has("-f") {
+            walker.state.fixed.insert(format!("{}()", operand.text));
+            continue;
+        }
         // A sign of equality inside a subscript is none of an assignment.
         let text = mark::as_source(&operand.text);
         let name_end = text
@@ -120,22 +195,36 @@ pub(crate) fn unalias(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 }
 
 pub(crate) fn unset(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let certain = has_only(call, "vfn") && call.options.given.len() < 2;
+    let before = (!certain).then(|| walker.state.clone());
     for operand in &call.options.operands {
         if call.options.has("-n") {
             walker.state.references.remove(&operand.text);
             continue;
         }
         if call.options.has("-f") {
-            walker.state.functions.remove(&operand.text);
+            if !walker.state.fixed.contains(&format!("{}()", operand.text)) {
+                walker.state.functions.remove(&operand.text);
+            }
+        } else if operand.text.contains(['[', mark::BRACKET]) {
+            walker.unset_element(&mark::as_source(&operand.text), operand.span);
         } else if !walker.uncovered(&operand.text) {
             walker.bind(&operand.text, Variable::Scalar(String::new()), operand.span);
         }
     }
-    Stream::Absent
+    perhaps(walker, before)
 }
 
-/// `read`: variables take what comes in.
+/// `read`: variables take what comes in, unless nothing comes in time.
 pub(crate) fn read(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let named = call.options.operands.iter().all(|operand| is_name(&operand.text));
+    let certain = named && has_only(call, "adeinNprsu");
+    let before = (!certain).then(|| walker.state.clone());
+    read_surely(walker, call);
+    perhaps(walker, before)
+}
+
+fn read_surely(walker: &mut Walker<'_>, call: &Call<'_>) {
     let names: Vec<String> = if call.options.operands.is_empty() {
         vec!["REPLY".to_owned()]
     } else {
@@ -162,7 +251,7 @@ pub(crate) fn read(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             if separated { vec![blurred(&line)] } else { line.split_whitespace().map(ToOwned::to_owned).collect() };
         let name = name.to_owned();
         walker.assign(&name, if separated { Variable::Scattered(items) } else { Variable::List(items) }, call.span);
-        return Stream::Absent;
+        return;
     }
     let mut words = line.split_whitespace();
     for (at, name) in names.iter().enumerate() {
@@ -175,7 +264,6 @@ pub(crate) fn read(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         };
         walker.assign(name, Variable::Scalar(value), call.span);
     }
-    Stream::Absent
 }
 
 /// Some part of a text.
@@ -209,6 +297,7 @@ pub(crate) fn mapfile(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         Stream::Absent => vec![mark::OUTPUT.to_string()],
         other @ (Stream::Remote | Stream::Secret | Stream::Opaque) => vec![other.value()],
     };
+    let before = (!has_only(call, "dnOstuCc") || !is_name(&name)).then(|| walker.state.clone());
     let scattered = call.options.has("-s -n -O -d -u") || !matches!(call.stdin, Stream::Text(_));
     walker.assign(&name, if scattered { Variable::Scattered(items) } else { Variable::List(items) }, call.span);
     if let Some(text) = call.options.value("-C") {
@@ -216,43 +305,87 @@ pub(crate) fn mapfile(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         let text = format!("{} {} {}", mark::as_source(text), mark::NUMBER, mark::OUTPUT);
         walker.deferred(&text, call.span);
     }
-    Stream::Absent
+    perhaps(walker, before)
 }
 
 /// `set -- a b` replaces the positional parameters.
 pub(crate) fn set(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
-    if call.options.before_dashes.is_some() || call.args.first().is_some_and(|arg| !arg.text.starts_with(['-', '+'])) {
-        walker.state.positional = Some(call.options.operands.iter().map(|operand| operand.text.clone()).collect());
+    let mut certain = true;
+    let mut rest = call.args.iter();
+    let mut words: Option<Vec<&Arg>> = None;
+    while let Some(arg) = rest.next() {
+        let text = arg.text.as_str();
+        match text.strip_prefix(['-', '+']) {
+            Some("-") | Some("") => {
+                words = Some(rest.by_ref().collect());
+                // A single dash alone leaves them as they are.
+                words = words.filter(|words| text == "--" || !words.is_empty());
+            }
+            Some(letters) => {
+                certain &= letters.chars().all(|letter| "abefhkmnptuvxBCEHPTo".contains(letter));
+                let option = if letters.ends_with('o') { rest.next() } else { None };
+                certain &= option.is_none_or(|option| SHELL_OPTIONS.contains(&option.text.as_str()));
+                let keeps = letters.contains('C') || option.is_some_and(|option| option.text == "noclobber");
+                if letters.contains('k') || option.is_some_and(|option| option.text == "keyword") {
+                    walker.report.unknown("DYNAMIC_CODE", "changes which words are assignments", call.span);
+                }
+                walker.state.keeps_files |= keeps || !mark::is_literal(text);
+            }
+            None => words = Some(std::iter::once(arg).chain(rest.by_ref()).collect()),
+        }
+    }
+    let before = (!certain).then(|| walker.state.clone());
+    if let Some(words) = words {
+        let known = !walker.unordered && !words.iter().any(|word| word.loose);
+        walker.state.doubtful.remove("@");
+        walker.state.doubtful.extend(walker.unsure.then(|| "@".to_owned()));
+        let texts = words.iter().map(|word| word.text.clone()).collect();
+        walker.state.positional = Some(if known { texts } else { vec![ANY_WORDS.to_owned()] });
     }
     if call.args.iter().any(|arg| arg.text == "history") {
         walker.report.raise(Class::Write, "HISTORY", "changes whether history is kept", call.span);
     }
+    perhaps(walker, before);
     Stream::Opaque
 }
 
 pub(crate) fn shift(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
-    let count = match call.options.operands.first() {
-        None => 1,
-        Some(operand) => match operand.text.parse::<usize>() {
+    let unknown = || Some(vec![ANY_WORDS.to_owned()]);
+    let count = match call.args {
+        [] => 1,
+        [only] => match only.text.parse::<usize>() {
             Ok(count) => count,
             Err(_) => {
-                walker.state.positional = None;
+                walker.state.positional = unknown();
                 return Stream::Absent;
             }
         },
+        [_, ..] => {
+            walker.state.positional = unknown();
+            return Stream::Absent;
+        }
     };
-    if let Some(items) = &mut walker.state.positional {
-        items.drain(..count.min(items.len()));
+    if let Some(items) = &mut walker.state.positional
+        && *items != [ANY_WORDS]
+        && count <= items.len()
+    {
+        // Where there are fewer than that, none is dropped; a wildcard may be many of them.
+        let wild = items.drain(..count).any(|item| mark::has_wild(&item));
+        if wild {
+            walker.state.positional = unknown();
+        }
     }
     Stream::Absent
 }
 
 /// `trap text SIGNAL`: the text runs later in this shell.
 pub(crate) fn trap(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
-    if let [text, _, ..] = call.options.operands.as_slice()
-        && text.text != "-"
-    {
-        walker.deferred(&mark::as_source(&text.text), text.span);
+    match call.options.operands.as_slice() {
+        [text, signals @ ..] if text.text == "-" => walker.clear_traps(signals),
+        [text, signals @ ..] if !signals.is_empty() => {
+            walker.set_trap(&mark::as_source(&text.text), signals, text.span);
+        }
+        signals => walker.clear_traps(signals),
     }
     Stream::Absent
 }
@@ -333,8 +466,26 @@ pub(crate) fn evaluated(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     Stream::Absent
 }
 
-/// `history -c` forgets what was typed.
+/// `history -c` forgets what was typed; with `-w` and `-a` it is written to a file.
 pub(crate) fn history(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    let kept = match walker.state.variables.get("HISTFILE") {
+        Some(Variable::Scalar(text)) => Some(text.clone()),
+        Some(Variable::List(_) | Variable::Scattered(_)) => Some(mark::OUTPUT.to_string()),
+        None => None,
+    };
+    let file = call.options.operands.first().map(|operand| operand.text.clone()).or(kept);
+    if call.name == "fc" && !call.options.has("-l") {
+        let editor = mark::as_source(call.options.value("-e").unwrap_or_default());
+        walker.inner(&format!("{editor} {}", mark::OUTPUT), Stream::Absent, call.span);
+        walker.report.unknown("DYNAMIC_COMMAND", "runs what was typed before", call.span);
+    }
+    if let (Some(file), "history") = (file, call.name) {
+        if call.options.has("-w -a") {
+            walker.write_file(&file, How::Overwrite, call.span);
+        } else if call.options.has("-r -n") {
+            walker.read_file(&file, call.span);
+        }
+    }
     if call.options.has("-c -w -d -a -r") {
         walker.report.raise(Class::Write, "HISTORY", "changes the history of the shell", call.span);
     }
@@ -344,6 +495,12 @@ pub(crate) fn history(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 /// `getopts`, `let`, `wait` and others: no output, no effect outside the shell.
 pub(crate) fn quiet(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     walker.left |= matches!(call.name, "return" | "break" | "continue");
+    if call.name == "shopt" {
+        walker.ways.extend(call.args.iter().map(|arg| arg.text.clone()));
+        if call.args.iter().any(|arg| arg.text == "nocaseglob" || mark::has_hole(&arg.text)) {
+            walker.report.unknown("DYNAMIC_CODE", "changes which names a wildcard means", call.span);
+        }
+    }
     Stream::Absent
 }
 

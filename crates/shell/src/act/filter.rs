@@ -29,12 +29,11 @@ pub(crate) fn echo(_walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 pub(crate) fn printf(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let mut texts = call.texts();
     let mut variable = None;
-    if texts.first() == Some(&"-v") {
-        variable = texts.get(1).map(|name| (*name).to_owned());
-        texts.drain(..2.min(texts.len()));
-    } else if let Some(name) = texts.first().and_then(|text| text.strip_prefix("-v")) {
-        variable = Some(name.to_owned());
-        texts.remove(0);
+    // Of several the last one counts.
+    while let Some(name) = texts.first().and_then(|text| text.strip_prefix("-v")) {
+        let taken = if name.is_empty() { 2 } else { 1 };
+        variable = if name.is_empty() { texts.get(1).map(|name| (*name).to_owned()) } else { Some(name.to_owned()) };
+        texts.drain(..taken.min(texts.len()));
     }
     if texts.first() == Some(&"--") {
         texts.remove(0);
@@ -42,6 +41,7 @@ pub(crate) fn printf(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let Some((format, arguments)) = texts.split_first() else { return Stream::Opaque };
     let text = formatted(&mark::as_source(format), arguments);
     if let Some(name) = variable {
+        let text = if walker.unsure { mark::OUTPUT.to_string() } else { text };
         walker.assign(&name, crate::walk::Variable::Scalar(text), call.span);
         return Stream::Absent;
     }
@@ -79,7 +79,9 @@ fn formatted(format: &str, arguments: &[&str]) -> String {
                 Some('%') => out.push('%'),
                 Some('b') => out.push_str(&quote::unescape(left.next().unwrap_or(&""))),
                 Some('c') => out.extend(left.next().and_then(|text| text.chars().next())),
-                _ if spec.contains('*') => return mark::OUTPUT.to_string(),
+                _ if spec.contains(|c: char| !c.is_ascii_digit() && !matches!(c, '-' | '+' | ' ' | '#' | '.')) => {
+                    return mark::OUTPUT.to_string();
+                }
                 Some('s' | 'q' | 'Q') => {
                     let value = left.next().unwrap_or(&"");
                     match spec.split_once('.').map(|(_, width)| width.parse::<usize>()) {

@@ -9,7 +9,8 @@ use crate::limits::{CHAIN_MAX, LOOP_ROUNDS_MAX};
 use crate::mark;
 use crate::stream::Stream;
 
-use super::{State, Variable, Walker};
+use super::merge::either;
+use super::{ANY_WORDS, State, Variable, Walker};
 
 impl Walker<'_> {
     pub(crate) fn list(&mut self, list: &ast::CompoundList, stdin: Stream) -> Stream {
@@ -27,6 +28,9 @@ impl Walker<'_> {
             self.forks |= apart;
             // What runs beside this shell runs in one of its own; what it did may be done or not.
             let own = apart.then(|| self.state.clone());
+            if apart {
+                self.state.forked();
+            }
             out = out.then(self.and_or(item, stdin.clone()));
             if let Some(own) = own {
                 let files = std::mem::take(&mut self.state.files);
@@ -90,22 +94,38 @@ impl Walker<'_> {
         for command in &pipeline.seq {
             // Every stage runs in a shell of its own, but files it writes stay.
             let saved = self.state.clone();
+            self.state.forked();
             flow = self.command(command, flow);
-            let files = std::mem::take(&mut self.state.files);
-            self.state = State { files, ..saved };
+            let files = self.state.files.clone();
+            let after = std::mem::replace(&mut self.state, State { files, ..saved });
+            if self.ways.contains("lastpipe") {
+                // The last stage runs in this shell, perhaps.
+                self.join(&after);
+            }
         }
         self.forks = forks;
         flow
     }
 
     pub(crate) fn command(&mut self, command: &Command, stdin: Stream) -> Stream {
+        let out = self.any_command(command, stdin);
+        self.spring();
+        out
+    }
+
+    fn any_command(&mut self, command: &Command, stdin: Stream) -> Stream {
         match command {
             Command::Simple(simple) => self.simple(simple, stdin),
             Command::Compound(compound, redirects) => self.redirected(compound, redirects.as_ref(), stdin),
             Command::Function(function) => {
                 let name = function.fname.value.clone();
                 let body = Rc::new(function.body.clone());
-                self.state.functions.insert(name.clone(), vec![Rc::clone(&body)]);
+                let known = self.state.functions.entry(name.clone()).or_default();
+                // One that keeps its body may not take this one.
+                if !self.state.fixed.contains(&format!("{name}()")) || known.len() >= LOOP_ROUNDS_MAX {
+                    known.clear();
+                }
+                known.push(Rc::clone(&body));
                 if name.starts_with("command_not_found_handle") {
                     // The shell calls it by itself, for whatever name it does not know.
                     self.call(&name, &body, vec![mark::OUTPUT.to_string()], Stream::Absent, Span::default());
@@ -130,7 +150,11 @@ impl Walker<'_> {
     ) -> Stream {
         let Some(redirects) = redirects else { return self.compound(compound, stdin) };
         let plan = self.redirects(&redirects.0, stdin);
+        let before = plan.may_fail.then(|| self.state.clone());
         let out = self.compound(compound, plan.stdin.clone());
+        if let Some(before) = before {
+            self.perhaps_ran(before);
+        }
         self.deliver(&plan, out, true)
     }
 
@@ -139,6 +163,7 @@ impl Walker<'_> {
             CompoundCommand::BraceGroup(group) => self.list(&group.list, stdin),
             CompoundCommand::Subshell(shell) => {
                 let saved = self.state.clone();
+                self.state.forked();
                 let out = self.list(&shell.list, stdin);
                 let files = std::mem::take(&mut self.state.files);
                 self.state = State { files, ..saved };
@@ -161,6 +186,7 @@ impl Walker<'_> {
             CompoundCommand::Coprocess(coprocess) => {
                 let forks = std::mem::replace(&mut self.forks, true);
                 let saved = self.state.clone();
+                self.state.forked();
                 self.command(&coprocess.body, stdin);
                 let files = std::mem::take(&mut self.state.files);
                 self.state = State { files, ..saved };
@@ -174,11 +200,20 @@ impl Walker<'_> {
         let mut values = Vec::new();
         match &clause.values {
             Some(words) => {
+                let outer = std::mem::take(&mut self.unsure);
                 for word in words {
                     values.extend(self.word(word).into_iter().map(|arg| arg.text));
                 }
+                if std::mem::replace(&mut self.unsure, outer) {
+                    values.push(mark::OUTPUT.to_string());
+                }
             }
-            None => values = self.state.positional.clone().unwrap_or_else(|| vec![mark::UNSET.to_string()]),
+            None => {
+                values = self.state.positional.clone().unwrap_or_else(|| vec![mark::UNSET.to_string()]);
+                if values == [ANY_WORDS] {
+                    values = vec![mark::OUTPUT.to_string()];
+                }
+            }
         }
         let more = values.len() > LOOP_ROUNDS_MAX;
         // The worst target may stand last in a long list, so vital places are walked first.
@@ -193,11 +228,11 @@ impl Walker<'_> {
         let mut out = Stream::Absent;
         let left = std::mem::replace(&mut self.left, false);
         for value in values {
-            self.assign(&clause.variable_name, Variable::Scalar(value.clone()), Span::default());
+            self.iterate(&clause.variable_name, &value);
             out = out.then(self.list(&clause.body.list, stdin.clone()));
             if !mark::is_literal(&value) && !self.is_spent() && self.has_moved(&before, &clause.variable_name) {
                 self.join(&before);
-                self.assign(&clause.variable_name, Variable::Scalar(value), Span::default());
+                self.iterate(&clause.variable_name, &value);
                 out = out.then(self.list(&clause.body.list, stdin.clone()));
             }
         }
@@ -206,6 +241,15 @@ impl Walker<'_> {
             self.join(&before);
         }
         out
+    }
+
+    /// Gives the variable of a loop its next value; one that is another name becomes a name of something else.
+    fn iterate(&mut self, name: &str, value: &str) {
+        if self.state.references.contains_key(name) {
+            self.refer(name, value, Span::default());
+        } else {
+            self.assign(name, Variable::Scalar(value.to_owned()), Span::default());
+        }
     }
 
     /// A body that runs any number of times, none included: the second round meets what the first one left behind.
@@ -234,6 +278,7 @@ impl Walker<'_> {
         own.cwd != before.cwd
             || own.positional != before.positional
             || own.aliases != before.aliases
+            || own.references != before.references
             || own.functions.len() != before.functions.len()
             || own.variables.iter().any(|(key, value)| key != name && before.variables.get(key) != Some(value))
     }
@@ -298,7 +343,8 @@ impl Walker<'_> {
                     .patterns
                     .iter()
                     .all(|pattern| !pattern.value.contains(['*', '?', '[', '$', '`', '\'', '"', '\\', '(']))
-                && !item.patterns.iter().any(|pattern| pattern.value == value);
+                // Where `nocasematch` is set, letters of either case are the same.
+                && !item.patterns.iter().any(|pattern| pattern.value.to_lowercase() == value.to_lowercase());
             if decided {
                 continue;
             }
@@ -317,76 +363,6 @@ impl Walker<'_> {
             self.join(&after);
         }
         out
-    }
-
-    /// Keeps what two possible states agree on; where they differ the value is unknown.
-    pub(crate) fn join(&mut self, other: &State) {
-        for (name, value) in &other.variables {
-            match self.state.variables.get(name).cloned() {
-                Some(mine) if mine == *value => {}
-                // Assigned on one side only: the assignment is the interesting case.
-                None => {
-                    self.state.variables.insert(name.clone(), value.clone());
-                }
-                Some(mine) => {
-                    let either = self.one_of(&mine, value);
-                    self.state.variables.insert(name.clone(), either);
-                }
-            }
-        }
-        let own = &mut self.state;
-        if own.cwd != other.cwd {
-            // The more dangerous of the two places decides.
-            let vital = crate::zone::of(&other.cwd, "/", self.view.home).is_vital();
-            if vital {
-                own.cwd.clone_from(&other.cwd);
-            }
-        }
-        if own.positional != other.positional {
-            // Set on one side only: the setting is the interesting case.
-            own.positional = match (own.positional.take(), &other.positional) {
-                (None, Some(items)) => Some(items.clone()),
-                (Some(_), Some(_)) => None,
-                (kept, None) => kept,
-            };
-        }
-        own.integers.extend(other.integers.iter().cloned());
-        for (name, target) in &other.references {
-            own.references.entry(name.clone()).or_insert_with(|| target.clone());
-        }
-        for (name, bodies) in &other.functions {
-            let known = own.functions.entry(name.clone()).or_default();
-            for body in bodies {
-                if known.len() < LOOP_ROUNDS_MAX && !known.iter().any(|own| Rc::ptr_eq(own, body)) {
-                    known.push(Rc::clone(body));
-                }
-            }
-        }
-        for (name, text) in &other.aliases {
-            let known = own.aliases.entry(name.clone()).or_insert_with(|| text.clone());
-            if known != text {
-                *known = mark::OUTPUT.to_string();
-            }
-        }
-        own.folded.extend(other.folded.iter().cloned());
-        own.fixed.extend(other.fixed.iter().cloned());
-        own.join_scopes(other);
-        for folder in &other.stayed {
-            if !own.stayed.contains(folder) {
-                own.stayed.push(folder.clone());
-            }
-        }
-        for (path, content) in &other.files {
-            match own.files.get(path) {
-                Some(mine) if mine == content => {}
-                Some(_) => {
-                    own.files.insert(path.clone(), Stream::Opaque);
-                }
-                None => {
-                    own.files.insert(path.clone(), content.clone());
-                }
-            }
-        }
     }
 
     fn extended_test(&mut self, expr: &ExtendedTestExpr, depth: usize) {
@@ -473,12 +449,17 @@ impl Walker<'_> {
         self.calls.push((name.to_owned(), Rc::clone(body)));
         let forks = std::mem::replace(&mut self.forks, false);
         let left = std::mem::replace(&mut self.left, false);
+        let arguments = if self.unordered { vec![ANY_WORDS.to_owned()] } else { arguments };
         let saved = self.state.positional.replace(arguments);
+        let doubtful = self.state.doubtful.remove("@");
+        self.state.doubtful.extend(self.unsure.then(|| "@".to_owned()));
         self.open_scope();
         let ast::FunctionBody(compound, redirects) = &**body;
         let out = self.redirected(compound, redirects.as_ref(), stdin);
         self.close_scope();
         self.state.positional = saved;
+        self.state.doubtful.remove("@");
+        self.state.doubtful.extend(doubtful.then(|| "@".to_owned()));
         self.left = left;
         self.forks = forks;
         self.calls.pop();
@@ -498,17 +479,4 @@ fn always_fails(pipeline: &ast::Pipeline) -> bool {
     let [Command::Simple(simple)] = pipeline.seq.as_slice() else { return false };
     let name = simple.word_or_name.as_ref().map(|word| word.value.as_str());
     simple.prefix.is_none() && matches!((name, pipeline.bang), (Some("false"), false) | (Some("true" | ":"), true))
-}
-
-fn either(first: Stream, second: Stream) -> Stream {
-    if first == second || second == Stream::Absent {
-        first
-    } else if first == Stream::Absent {
-        second
-    } else {
-        match (&first, &second) {
-            (Stream::Remote, _) | (_, Stream::Remote) => Stream::Remote,
-            (Stream::Absent | Stream::Text(_) | Stream::Secret | Stream::Opaque, _) => Stream::Opaque,
-        }
-    }
 }

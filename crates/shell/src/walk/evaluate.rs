@@ -5,6 +5,7 @@ use crate::answer::{Capability, Span};
 use crate::mark;
 use crate::quote;
 use crate::stream::Stream;
+use crate::touch::How;
 
 use super::expand::Fields;
 use super::{Arg, Variable, Walker};
@@ -108,18 +109,7 @@ impl Walker<'_> {
     pub(crate) fn deferred(&mut self, text: &str, span: Span) {
         let before = self.state.clone();
         self.inline(text, Stream::Opaque, span);
-        let unknown = Variable::Scalar(mark::OUTPUT.to_string());
-        let own = &mut self.state;
-        for (name, value) in &mut own.variables {
-            if before.variables.get(name) != Some(value) {
-                own.fixed.insert(name.clone());
-                value.clone_from(&unknown);
-            }
-        }
-        if own.cwd != before.cwd {
-            own.cwd = mark::OUTPUT.to_string();
-        }
-        self.join(&before);
+        self.perhaps_often(&before);
     }
 
     fn unknown_text(&mut self, what: &str, span: Span) {
@@ -188,7 +178,20 @@ impl Walker<'_> {
             }
             (value @ (Variable::List(_) | Variable::Scattered(_)), false, _) => value,
         };
+        self.state.doubtful.remove(base);
         self.state.variables.insert(base.to_owned(), value);
+    }
+
+    /// `unset name[index]`: what is left is not in the places where it was.
+    pub(crate) fn unset_element(&mut self, name: &str, span: Span) {
+        let base = name.split('[').next().unwrap_or(name);
+        let base = self.referred(base);
+        self.evaluated(name, span);
+        if let Some(Variable::List(items) | Variable::Scattered(items)) = self.state.variables.get(&base).cloned() {
+            let words: Vec<Arg> = items.into_iter().map(|item| Arg::new(item, span)).collect();
+            self.name_words(&words);
+        }
+        self.state.variables.insert(base, Variable::Scattered(vec![mark::OUTPUT.to_string()]));
     }
 
     /// What a variable makes of a value by its attributes, and whether it takes it at all.
@@ -201,7 +204,13 @@ impl Walker<'_> {
         }
         match value {
             Variable::Scalar(text) if self.state.integers.contains(base) => {
-                Variable::Scalar(crate::arithmetic::evaluate(&text).map_or(text, |number| number.to_string()))
+                // What is no number leaves the variable as it was.
+                let number = crate::arithmetic::evaluate(&text).map(|number| number.to_string());
+                match (number, self.state.variables.get(base).cloned()) {
+                    (Some(number), _) => Variable::Scalar(number),
+                    (None, Some(own)) => self.one_of(&own, &Variable::Scalar(mark::NUMBER.to_string())),
+                    (None, None) => Variable::Scalar(mark::NUMBER.to_string()),
+                }
             }
             // Whether the attribute was set is not certain either, so neither spelling is.
             Variable::Scalar(text) if self.state.folded.contains(base) && text.chars().any(char::is_alphabetic) => {
@@ -230,6 +239,10 @@ impl Walker<'_> {
             Variable::Scalar(text) => vec![text.clone()],
             Variable::List(items) | Variable::Scattered(items) => items.clone(),
         };
+        // A shell that keeps a history writes it there when it ends.
+        if let ("HISTFILE", Some(file)) = (name, texts.first()) {
+            self.write_file(file, How::Append, span);
+        }
         if EXPANDED.contains(&name) {
             texts.iter().for_each(|text| self.prompted(text, span));
         }
@@ -246,6 +259,16 @@ impl Walker<'_> {
 
     /// One `name=value` of `declare` or a relative, after its options.
     pub(crate) fn declared(&mut self, words: &[Arg], name: &str, value: Variable, span: Span) {
+        let base = name.split('[').next().unwrap_or(name).trim_end_matches('+');
+        let is_list = matches!(self.state.variables.get(base), Some(Variable::List(_) | Variable::Scattered(_)));
+        let before = (!declares_surely(words, is_list)).then(|| self.state.clone());
+        self.declared_surely(words, name, value, span);
+        if let Some(before) = before {
+            self.perhaps_ran(before);
+        }
+    }
+
+    fn declared_surely(&mut self, words: &[Arg], name: &str, value: Variable, span: Span) {
         let has = |letter: char| {
             let options =
                 words.iter().skip(1).filter(|word| word.text.starts_with('-') && !word.text.starts_with("--"));
@@ -299,6 +322,27 @@ impl Walker<'_> {
         let target = if mark::is_literal(target) { target.to_owned() } else { mark::OUTPUT.to_string() };
         self.state.references.insert(name.to_owned(), target);
     }
+}
+
+/// Whether the options are ones with which something is declared; others are shown, or refused.
+fn declares_surely(words: &[Arg], is_list: bool) -> bool {
+    let letters = match words.first().map(|word| word.text.as_str()) {
+        Some("export") => "n",
+        Some("readonly") => "aA",
+        Some(_) | None => "aAgiIlnrtux",
+    };
+    let has = |letter: char| words.iter().skip(1).any(|word| word.text.starts_with('-') && word.text.contains(letter));
+    let one_kind = !(has('a') && has('A'));
+    one_kind
+        && words.iter().skip(1).all(|word| match word.text.strip_prefix(['-', '+']) {
+            Some("-") => true,
+            Some(given) => {
+                given.chars().all(|letter| letters.contains(letter))
+                    && !given.is_empty()
+                    && !(is_list && given.contains('A'))
+            }
+            None => !word.text.starts_with(mark::is_hole),
+        })
 }
 
 /// An element put into a list: in its place where that is certain.

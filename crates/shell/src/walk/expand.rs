@@ -22,6 +22,8 @@ pub(crate) struct Fields {
     current: String,
     /// Whether `current` exists even if empty, as after `""`.
     open: bool,
+    /// Where in `current` the values of variables stand that may not be set.
+    doubts: Vec<std::ops::Range<usize>>,
     /// Whether `current` came from an unquoted expansion of something unknown.
     loose: bool,
 }
@@ -36,7 +38,47 @@ impl Fields {
         }
     }
 
+    /// What was pushed since then may not be there. Alone that is a word less; beside other text it is another word.
+    pub(crate) fn doubt(&mut self, (done, from): (usize, usize)) {
+        let from = match self.done.get_mut(done) {
+            // It was split: the field it began in is done.
+            Some((text, _)) => {
+                if from > 0 {
+                    text.truncate(from);
+                    text.push(mark::UNSET);
+                }
+                0
+            }
+            None => from,
+        };
+        if from < self.current.len() {
+            self.doubts.push(from..self.current.len());
+        }
+    }
+
+    /// How far the fields have come.
+    pub(crate) fn reached(&self) -> (usize, usize) {
+        (self.done.len(), self.current.len())
+    }
+
+    fn settle_doubts(&mut self) {
+        let doubts = std::mem::take(&mut self.doubts);
+        let whole = |range: &std::ops::Range<usize>| range.start == 0 && range.end == self.current.len();
+        if doubts.iter().any(whole) {
+            return;
+        }
+        for range in doubts.into_iter().rev() {
+            let fits = range.end <= self.current.len()
+                && self.current.is_char_boundary(range.start)
+                && self.current.is_char_boundary(range.end);
+            if fits {
+                self.current.replace_range(range, mark::UNSET.encode_utf8(&mut [0; 4]));
+            }
+        }
+    }
+
     fn end(&mut self) {
+        self.settle_doubts();
         if self.open && self.done.len() < FIELDS_MAX {
             self.done.push((std::mem::take(&mut self.current), self.loose));
         } else if let (true, Some(last)) = (self.open, self.done.last_mut()) {
@@ -115,10 +157,31 @@ impl Walker<'_> {
     /// A word in a place that does not split: assignments, here-strings, redirections.
     pub(crate) fn word_joined(&mut self, word: &ast::Word) -> String {
         let span = self.span_of(word.loc.as_ref());
+        self.joined(&word.value, span).0
+    }
+
+    /// The same for what a variable is given: one that may not be set gives it nothing, perhaps.
+    pub(crate) fn word_valued(&mut self, word: &ast::Word) -> String {
+        let span = self.span_of(word.loc.as_ref());
+        let (text, whole) = self.joined(&word.value, span);
+        if whole { self.text_or_nothing(text) } else { text }
+    }
+
+    /// The text, and whether a variable that may not be set is part of it.
+    fn joined(&mut self, raw: &str, span: Span) -> (String, bool) {
         let mut fields = Fields { extended: true, ..Fields::default() };
-        self.scan(&word.value, span, &mut fields, true);
+        let outer = std::mem::replace(&mut self.unordered, false);
+        self.scan(raw, span, &mut fields, true);
+        let unordered = std::mem::replace(&mut self.unordered, outer);
+        let doubtful = !fields.doubts.is_empty();
         fields.end();
-        fields.done.into_iter().map(|(text, _)| text).collect::<Vec<_>>().join(" ")
+        let texts: Vec<String> = fields.done.into_iter().map(|(text, _)| text).collect();
+        if unordered && (texts.len() > 1 || texts.iter().any(|text| text.contains(' '))) {
+            let words: Vec<Arg> = texts.into_iter().map(|text| Arg::new(text, span)).collect();
+            self.name_words(&words);
+            return (mark::OUTPUT.to_string(), doubtful);
+        }
+        (texts.join(" "), doubtful)
     }
 
     pub(crate) fn expand(&mut self, raw: &str, span: Span) -> Vec<Arg> {
@@ -156,6 +219,7 @@ impl Walker<'_> {
         for text in texts {
             let mut fields = Fields { separators: separators.clone(), extended: true, ..Fields::default() };
             self.scan(&text, span, &mut fields, false);
+            self.unsure |= !fields.doubts.is_empty();
             fields.end();
             args.extend(fields.done.into_iter().map(|(text, loose)| Arg { text, span, loose }));
         }
@@ -317,12 +381,22 @@ impl Walker<'_> {
         out
     }
 
+    /// What `~` means and where `cd` goes by itself.
+    pub(crate) fn home(&self) -> String {
+        match self.state.variables.get("HOME") {
+            Some(super::Variable::Scalar(text)) if !self.state.doubtful.contains("HOME") => text.clone(),
+            Some(_) => mark::OUTPUT.to_string(),
+            None => self.view.home.to_owned(),
+        }
+    }
+
     /// `~`, `~/…`, `~user`, `~+` at the start of a word.
     fn tilde(&self, raw: &str, fields: &mut Fields) -> usize {
         let Some(rest) = raw.strip_prefix('~') else { return 0 };
         let name: String = rest.chars().take_while(|c| *c != '/').collect();
         let home = match name.as_str() {
-            "" => self.view.home.to_owned(),
+            "" => self.home(),
+            "+" if self.state.variables.contains_key("PWD") => mark::OUTPUT.to_string(),
             "+" => self.state.cwd.clone(),
             "-" => mark::OUTPUT.to_string(),
             "root" => "/root".to_owned(),

@@ -5,9 +5,10 @@ use crate::glob;
 use crate::mark;
 use crate::quote;
 use crate::sensitive;
+use crate::zone;
 
 use super::expand::Fields;
-use super::{Variable, Walker};
+use super::{ANY_WORDS, Variable, Walker};
 
 /// A parameter's value: nothing, one text, or a list.
 enum Value {
@@ -44,12 +45,17 @@ impl Walker<'_> {
             }
             _ => {
                 let (value, next) = self.dollar_value(raw, i, span);
+                let doubtful = self.is_doubtful_plain(raw, i, &value);
+                let from = fields.reached();
                 match value {
                     Value::Many(items) if !joined => fields.push_list(&items, false),
                     value @ (Value::Unset | Value::One(_) | Value::Many(_)) => {
                         let text = value.joined();
                         if joined { fields.push(&text) } else { fields.push_split(&text) }
                     }
+                }
+                if doubtful {
+                    fields.doubt(from);
                 }
                 next
             }
@@ -62,9 +68,14 @@ impl Walker<'_> {
             return i + 1;
         }
         let (value, next) = self.dollar_value(raw, i, span);
+        let doubtful = self.is_doubtful_plain(raw, i, &value);
+        let from = fields.reached();
         match value {
             Value::Many(items) => fields.push_list(&items, true),
             value @ (Value::Unset | Value::One(_)) => fields.push(&value.joined()),
+        }
+        if doubtful {
+            fields.doubt(from);
         }
         next
     }
@@ -85,7 +96,9 @@ impl Walker<'_> {
             Some(b'{') => {
                 let end = quote::end_of_parameter(raw, i + 2).unwrap_or(raw.len());
                 let body = raw.get(i + 2..end).unwrap_or_default().to_owned();
-                (self.braced(&body, span), end + 1)
+                let value = self.braced(&body, span);
+                let starred = body.starts_with('*') || body.contains("[*]");
+                (if starred { self.starred(value) } else { value }, end + 1)
             }
             Some(b'[') => {
                 let end = raw.get(i + 2..).and_then(|rest| rest.find(']')).map_or(raw.len(), |offset| i + 2 + offset);
@@ -104,26 +117,54 @@ impl Walker<'_> {
             }
             Some(byte) if byte.is_ascii_digit() || matches!(byte, b'@' | b'*' | b'#' | b'?' | b'$' | b'!' | b'-') => {
                 let name = char::from(*byte).to_string();
-                (self.value_of(&name, span), i + 2)
+                let value = self.value_of(&name, span);
+                (if *byte == b'*' { self.starred(value) } else { value }, i + 2)
             }
             _ => (Value::One("$".to_owned()), i + 1),
+        }
+    }
+
+    /// `$*` and its relatives: the values with the first separator between them.
+    fn starred(&mut self, value: Value) -> Value {
+        match value {
+            Value::Many(items) if items.len() > 1 && (self.unordered || self.state.variables.contains_key("IFS")) => {
+                let words: Vec<super::Arg> =
+                    items.into_iter().map(|item| super::Arg::new(item, Span::default())).collect();
+                self.name_words(&words);
+                Value::One(mark::OUTPUT.to_string())
+            }
+            Value::Many(items) => Value::One(items.join(" ")),
+            other @ (Value::Unset | Value::One(_)) => other,
         }
     }
 
     /// The value of a parameter by name.
     fn value_of(&mut self, name: &str, span: Span) -> Value {
         match name {
-            "@" | "*" => return self.state.positional.clone().map_or(Value::Unset, Value::Many),
+            "@" | "*" => {
+                return match &self.state.positional {
+                    Some(items) if *items == [ANY_WORDS] => Value::Many(vec![mark::OUTPUT.to_string()]),
+                    Some(items) => Value::Many(items.clone()),
+                    None => Value::Unset,
+                };
+            }
             "#" | "?" | "$" | "!" => return Value::One(mark::NUMBER.to_string()),
             "-" => return Value::One("himBH".to_owned()),
             _ => {}
         }
         if let Ok(index) = name.parse::<usize>() {
             return match (&self.state.positional, index) {
+                (_, 0) if self.state.variables.contains_key("BASH_ARGV0") => Value::One(mark::OUTPUT.to_string()),
                 (_, 0) => match self.state.variables.get("0") {
                     Some(Variable::Scalar(name)) => Value::One(name.clone()),
                     Some(Variable::List(_) | Variable::Scattered(_)) | None => Value::One("bash".to_owned()),
                 },
+                // A wildcard may be several words, and then the others stand elsewhere.
+                (Some(items), index)
+                    if *items == [ANY_WORDS] || items.iter().take(index - 1).any(|item| mark::has_wild(item)) =>
+                {
+                    Value::One(mark::OUTPUT.to_string())
+                }
                 (Some(items), index) => items.get(index - 1).cloned().map_or(Value::One(String::new()), Value::One),
                 (None, _) => Value::Unset,
             };
@@ -175,7 +216,7 @@ impl Walker<'_> {
             let subscript = subscript.to_owned();
             let value = self.value_of(name, span).joined();
             self.arithmetic(&subscript, span);
-            return Value::One(if mark::is_literal(&value) && subscript.is_empty() && !matches!(name, "@" | "*") {
+            return Value::One(if value.is_ascii() && subscript.is_empty() && !matches!(name, "@" | "*") {
                 value.chars().count().to_string()
             } else {
                 mark::NUMBER.to_string()
@@ -225,7 +266,10 @@ impl Walker<'_> {
         }
         match self.state.variables.get(&name) {
             Some(Variable::Scattered(items)) => match index {
-                "@" | "*" => Value::Many(items.clone()),
+                "@" | "*" => {
+                    self.unordered = true;
+                    Value::Many(items.clone())
+                }
                 _ => Value::One(mark::OUTPUT.to_string()),
             },
             Some(Variable::List(items)) => match index {
@@ -262,29 +306,14 @@ impl Walker<'_> {
         let operand = chars.as_str();
         match first {
             None => value,
-            Some('-' | '=') => match value {
-                Value::Unset => {
-                    let text = self.operand(operand, span);
-                    if first == Some('=') {
-                        self.assign(name, Variable::Scalar(text.clone()), span);
-                    }
-                    Value::One(text)
-                }
-                Value::One(text) if colon && text.is_empty() => {
-                    let text = self.operand(operand, span);
-                    if first == Some('=') {
-                        self.assign(name, Variable::Scalar(text.clone()), span);
-                    }
-                    Value::One(text)
-                }
-                other @ (Value::One(_) | Value::Many(_)) => {
-                    self.perhaps(&other, colon, operand, span);
-                    other
-                }
-            },
+            Some('-' | '=') => self.defaulted(name, value, (colon, first == Some('=')), operand, span),
             Some('+') => match value {
                 Value::One(text) if colon && text.is_empty() => Value::One(text),
-                Value::Unset | Value::One(_) | Value::Many(_) => Value::One(self.operand(operand, span)),
+                Value::Unset => Value::One(self.this_or("", operand, span)),
+                Value::One(text) if text.is_empty() || mark::has_hole(&text) || self.is_doubtful(name) => {
+                    Value::One(self.this_or("", operand, span))
+                }
+                Value::One(_) | Value::Many(_) => Value::One(self.operand(operand, span)),
             },
             Some('?') => match value {
                 // The shell stops here when the variable is empty, so past this point it is not.
@@ -299,6 +328,14 @@ impl Walker<'_> {
             },
             Some(':') => {
                 self.arithmetic(operand, span);
+                if let (Value::Many(items), Some(Variable::Scattered(_))) =
+                    (&value, self.state.variables.get(&self.referred(name)))
+                {
+                    // The numbers are those of places, and those are not known.
+                    let words: Vec<super::Arg> = items.iter().map(|item| super::Arg::new(item.clone(), span)).collect();
+                    self.name_words(&words);
+                    return Value::Many(vec![mark::OUTPUT.to_string()]);
+                }
                 substring(value, operand, matches!(name, "@" | "*"))
             }
             Some('@') if operand == "P" => {
@@ -318,6 +355,75 @@ impl Walker<'_> {
                 self.operand(operand, span);
                 Value::One(mark::OUTPUT.to_string())
             }
+        }
+    }
+
+    /// `${x-a}`, `${x:-a}`, `${x=a}` and `${x:=a}`.
+    fn defaulted(
+        &mut self,
+        name: &str,
+        value: Value,
+        (colon, assigns): (bool, bool),
+        operand: &str,
+        span: Span,
+    ) -> Value {
+        let text = match value {
+            Value::Unset => self.operand(operand, span),
+            Value::One(text) if colon && text.is_empty() => self.operand(operand, span),
+            // Whether it is empty or not set at all is not known.
+            Value::One(text) if text.is_empty() || self.is_doubtful(name) => self.this_or(&text, operand, span),
+            other @ (Value::One(_) | Value::Many(_)) => {
+                self.perhaps(&other, colon, operand, span);
+                return other;
+            }
+        };
+        if assigns {
+            self.assign(name, Variable::Scalar(text.clone()), span);
+        }
+        Value::One(text)
+    }
+
+    /// Whether a variable may not be set after all.
+    fn is_doubtful(&self, name: &str) -> bool {
+        let is_positional = matches!(name, "@" | "*") || name.starts_with(|c: char| c.is_ascii_digit());
+        let name = if is_positional { "@".to_owned() } else { self.referred(name) };
+        self.state.doubtful.contains(&name)
+    }
+
+    /// Whether what follows a dollar sign is the value of a variable that may not be set. A vital place stays what it is.
+    fn is_doubtful_plain(&self, raw: &str, i: usize, value: &Value) -> bool {
+        if self.state.doubtful.is_empty() {
+            return false;
+        }
+        let rest = raw.get(i + 1..).unwrap_or_default();
+        let rest = rest.strip_prefix('{').unwrap_or(rest).trim_start_matches('!');
+        let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+        let vital = |text: &str| text.starts_with('/') && zone::of(text, &self.state.cwd, self.view.home).is_vital();
+        let plain = match value {
+            Value::One(text) => !text.is_empty() && !vital(text),
+            Value::Many(items) => !items.iter().any(|text| vital(text)),
+            Value::Unset => false,
+        };
+        plain && self.is_doubtful(&name)
+    }
+
+    /// One of two texts, the second of which is an operand.
+    fn this_or(&mut self, text: &str, operand: &str, span: Span) -> String {
+        let other = self.operand(operand, span);
+        if other == text {
+            return other;
+        }
+        match self.one_of(&Variable::Scalar(text.to_owned()), &Variable::Scalar(other)) {
+            Variable::Scalar(either) => either,
+            Variable::List(_) | Variable::Scattered(_) => mark::OUTPUT.to_string(),
+        }
+    }
+
+    /// A text, or none.
+    pub(crate) fn text_or_nothing(&mut self, text: String) -> String {
+        match self.one_of(&Variable::Scalar(String::new()), &Variable::Scalar(text)) {
+            Variable::Scalar(either) => either,
+            Variable::List(_) | Variable::Scattered(_) => mark::OUTPUT.to_string(),
         }
     }
 
@@ -440,7 +546,8 @@ fn substring(value: Value, operand: &str, positional: bool) -> Value {
     let (offset, length) = (number(parts.next()).flatten(), number(parts.next()));
     let cut = |text: &str| -> String {
         let count = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
-        let (Some(offset), true) = (offset, mark::is_literal(text)) else { return mark::OUTPUT.to_string() };
+        // Whether letters or bytes are counted is a matter of the locale.
+        let (Some(offset), true) = (offset, text.is_ascii()) else { return mark::OUTPUT.to_string() };
         let start = if offset < 0 { (count + offset).max(0) } else { offset.min(count) };
         let end = match length {
             None => count,
@@ -456,6 +563,7 @@ fn substring(value: Value, operand: &str, positional: bool) -> Value {
             let start = offset.and_then(|offset| usize::try_from(offset).ok());
             let count = length.map(|length| length.and_then(|length| usize::try_from(length).ok()));
             match (start, count) {
+                _ if !items.iter().all(|item| mark::is_literal(item)) => Value::Many(vec![mark::OUTPUT.to_string()]),
                 (Some(0), _) if positional => Value::Many(vec![mark::OUTPUT.to_string()]),
                 (_, Some(None)) | (None, _) => Value::Many(vec![mark::OUTPUT.to_string()]),
                 (Some(start), count) => {
@@ -472,6 +580,9 @@ fn substring(value: Value, operand: &str, positional: bool) -> Value {
 fn transformed(text: &str, op: char, operand: &str) -> String {
     if mark::has_hole(text) {
         return text.to_owned();
+    }
+    if !text.is_ascii() && (!matches!(op, '#' | '%') || operand.contains(['?', '['])) {
+        return mark::OUTPUT.to_string();
     }
     match op {
         '#' | '%' => {

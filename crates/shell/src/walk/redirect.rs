@@ -16,6 +16,8 @@ pub(crate) struct Plan {
     pub connected: bool,
     /// Whether input comes from another descriptor.
     pub duplicated: bool,
+    /// Whether the command may not run because one of them cannot be made.
+    pub may_fail: bool,
     /// `> >(command)`.
     into: Option<ast::SubshellCommand>,
 }
@@ -30,7 +32,8 @@ struct Output {
 
 impl Walker<'_> {
     pub(crate) fn redirects(&mut self, list: &[IoRedirect], stdin: Stream) -> Plan {
-        let mut plan = Plan { stdin, outputs: Vec::new(), connected: false, duplicated: false, into: None };
+        let mut plan =
+            Plan { stdin, outputs: Vec::new(), connected: false, duplicated: false, may_fail: false, into: None };
         for redirect in list {
             if self.is_spent() {
                 break;
@@ -45,11 +48,12 @@ impl Walker<'_> {
                     };
                     plan.stdin = Stream::text(text);
                 }
-                IoRedirect::HereString(_, word) => plan.stdin = Stream::text(self.word_joined(word) + "\n"),
+                IoRedirect::HereString(_, word) => plan.stdin = Stream::text(self.word_valued(word) + "\n"),
                 IoRedirect::OutputAndError(word, append) => {
                     let path = self.word_joined(word);
                     let span = self.span_of(word.loc.as_ref());
                     plan.connected |= is_connection(&path);
+                    plan.may_fail |= !always_opens(&path);
                     plan.outputs.push(Output { path, append: *append, stdout: true, span });
                 }
             }
@@ -65,7 +69,10 @@ impl Walker<'_> {
         plan: &mut Plan,
     ) {
         match (kind, target) {
-            (_, IoFileRedirectTarget::Fd(_)) => plan.duplicated |= matches!(kind, IoFileRedirectKind::DuplicateInput),
+            (_, IoFileRedirectTarget::Fd(from)) => {
+                plan.may_fail |= self.closed || !(0..=2).contains(from);
+                plan.duplicated |= matches!(kind, IoFileRedirectKind::DuplicateInput);
+            }
             (_, IoFileRedirectTarget::ProcessSubstitution(ProcessSubstitutionKind::Read, shell)) => {
                 plan.stdin = self.captured(shell)
             }
@@ -78,6 +85,7 @@ impl Walker<'_> {
             ) => {
                 let path = self.word_joined(word);
                 plan.duplicated |= matches!(kind, IoFileRedirectKind::DuplicateInput);
+                plan.may_fail |= !(always_opens(&path) || self.is_open(&path));
                 if matches!(kind, IoFileRedirectKind::Read) {
                     let span = self.span_of(word.loc.as_ref());
                     plan.stdin = self.read_file(&path, span);
@@ -95,6 +103,7 @@ impl Walker<'_> {
                 // `>&2` and `>&-` move descriptors, they name no file.
                 let descriptor = matches!(kind, IoFileRedirectKind::DuplicateOutput)
                     && path.trim_end_matches('-').chars().all(|c| c.is_ascii_digit());
+                plan.may_fail |= if descriptor { !self.is_open(&path) } else { !always_opens(&path) };
                 if !descriptor {
                     plan.connected |= is_connection(&path);
                     let append = matches!(kind, IoFileRedirectKind::Append | IoFileRedirectKind::ReadAndWrite);
@@ -103,6 +112,12 @@ impl Walker<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a descriptor is one that every shell has.
+    fn is_open(&mut self, descriptor: &str) -> bool {
+        self.closed |= descriptor.ends_with('-');
+        matches!(descriptor, "-" | "0-" | "1-" | "2-") || matches!(descriptor, "0" | "1" | "2") && !self.closed
     }
 
     /// Sends a command's output where the redirections say; what is left for the next command is the answer.
@@ -123,6 +138,7 @@ impl Walker<'_> {
                     let content = if content == Stream::Absent { Stream::text("") } else { content };
                     let whole = match self.state.files.remove(&path) {
                         Some(before) if output.append => before.then(content),
+                        Some(before) if self.state.keeps_files => super::merge::either(before, content),
                         Some(_) | None => content,
                     };
                     self.state.files.insert(path, whole);
@@ -133,6 +149,7 @@ impl Walker<'_> {
         }
         if let Some(shell) = &plan.into {
             let saved = self.state.clone();
+            self.state.forked();
             let fed = std::mem::replace(&mut left, Stream::Absent);
             self.list(&shell.list, fed);
             self.state = saved;
@@ -143,10 +160,16 @@ impl Walker<'_> {
     /// What a process substitution writes.
     pub(crate) fn captured(&mut self, shell: &ast::SubshellCommand) -> Stream {
         let saved = self.state.clone();
+        self.state.forked();
         let out = self.list(&shell.list, Stream::Absent);
         self.state = saved;
         if out == Stream::Absent { Stream::text("") } else { out }
     }
+}
+
+/// Files that are there for everybody.
+fn always_opens(path: &str) -> bool {
+    matches!(path, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/zero")
 }
 
 /// Paths that bash turns into connections.

@@ -143,6 +143,21 @@ impl Report {
         self.or_too_many(kept);
     }
 
+    /// How many commands are listed.
+    pub fn listed(&self) -> usize {
+        self.argv.len()
+    }
+
+    /// Forgets commands listed from a place on that were listed before it.
+    pub fn unlist_repeated(&mut self, from: usize) {
+        let later = self.argv.split_off(from.min(self.argv.len()));
+        for argv in later {
+            if !self.argv.contains(&argv) {
+                self.argv.push(argv);
+            }
+        }
+    }
+
     /// Somebody reaches another machine.
     pub fn talks(&mut self, name: &str) {
         let kept = self.talkers.len() < KEPT_MAX;

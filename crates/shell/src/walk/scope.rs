@@ -17,6 +17,8 @@ pub(crate) struct Hidden {
     reference: Option<String>,
     integer: bool,
     folded: bool,
+    /// Whether it may not have been set.
+    perhaps_unset: bool,
     /// Whether the variable may not have been made local after all.
     doubtful: bool,
 }
@@ -31,6 +33,7 @@ impl State {
             reference: self.references.remove(name),
             integer: self.integers.remove(name),
             folded: self.folded.remove(name),
+            perhaps_unset: self.doubtful.remove(name),
             doubtful: false,
         }
     }
@@ -82,6 +85,9 @@ impl Walker<'_> {
             (before, _) => before,
         };
         let state = &mut self.state;
+        if !hidden.doubtful {
+            state.fixed.remove(name);
+        }
         state.references.extend(reference.map(|target| (name.to_owned(), target)));
         state.variables.extend(variable.map(|value| (name.to_owned(), value)));
         if hidden.integer {
@@ -89,6 +95,9 @@ impl Walker<'_> {
         }
         if hidden.folded {
             state.folded.insert(name.to_owned());
+        }
+        if hidden.perhaps_unset || own.perhaps_unset && unsure {
+            state.doubtful.insert(name.to_owned());
         }
     }
 
@@ -107,7 +116,8 @@ impl Walker<'_> {
     pub(crate) fn localise(&mut self, name: &str, inherits: bool) -> bool {
         let base = name.split('[').next().unwrap_or(name).trim_end_matches('+');
         let Some(scope) = self.state.scopes.last() else { return false };
-        if !scope.contains_key(base) {
+        // What keeps its value cannot be hidden either.
+        if !scope.contains_key(base) && !self.state.fixed.contains(base) {
             let hidden = self.state.hidden(base);
             if let (true, Some(value)) = (inherits, &hidden.variable) {
                 self.state.variables.insert(base.to_owned(), value.clone());
@@ -121,6 +131,9 @@ impl Walker<'_> {
 
     /// `unset name` of what a caller made local shows what that hid; `false` where nobody did.
     pub(crate) fn uncovered(&mut self, name: &str) -> bool {
+        if self.state.fixed.contains(name) {
+            return false;
+        }
         let depth = self.state.scopes.iter().rposition(|scope| scope.contains_key(name));
         let is_callers = depth.is_some_and(|depth| depth + 1 < self.state.scopes.len());
         let hidden = depth.filter(|_| is_callers).and_then(|depth| self.state.scopes.get_mut(depth)?.remove(name));

@@ -73,6 +73,12 @@ impl Walker<'_> {
     }
 }
 
+/// The tree of a text that is walked more than once.
+pub(crate) fn parsed(text: &str) -> Option<ast::Program> {
+    let refused = limits::refuse(text).is_some();
+    if refused { None } else { with_cases(text).or_else(|| parse(text)).or_else(|| repaired(text)) }
+}
+
 /// Tokens, a bound on nesting, then the grammar.
 ///
 /// The texts known to make the grammar panic are refused first. Catching a panic is the last line of

@@ -16,6 +16,11 @@ use super::{Arg, Variable, Walker, evaluate};
 /// Programs whose `name=value` operands are assignments.
 const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 
+/// Built-ins that a shell may take for part of its own grammar.
+const SPECIAL: &[&str] = &[
+    ":", ".", "source", "eval", "exec", "set", "shift", "trap", "unset", "times", "return", "exit", "break", "continue",
+];
+
 /// Variables that make programs load something before they do what they are told.
 const LOADED: &[&str] = &[
     "LD_PRELOAD",
@@ -117,6 +122,14 @@ const STEERING_FAMILIES: &[&str] = &[
 
 impl Walker<'_> {
     pub(crate) fn simple(&mut self, simple: &ast::SimpleCommand, stdin: Stream) -> Stream {
+        let outer = (std::mem::take(&mut self.unordered), std::mem::take(&mut self.unsure));
+        let out = self.simple_alone(simple, stdin);
+        let out = if self.unsure && matches!(out, Stream::Text(_)) { out.blurred() } else { out };
+        (self.unordered, self.unsure) = outer;
+        out
+    }
+
+    fn simple_alone(&mut self, simple: &ast::SimpleCommand, stdin: Stream) -> Stream {
         let mut words: Vec<Arg> = Vec::new();
         let mut assignments: Vec<(String, Variable)> = Vec::new();
         let mut redirects: Vec<IoRedirect> = Vec::new();
@@ -126,6 +139,7 @@ impl Walker<'_> {
         // In bash `x=1 cmd $x` the word sees the old value, so assignments wait until words are expanded,
         // unless there is no command at all.
         let bare = simple.word_or_name.is_none();
+        let before = is_redirected(simple).then(|| self.state.clone());
         for item in prefix {
             match item {
                 CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => {
@@ -150,11 +164,8 @@ impl Walker<'_> {
             match item {
                 CommandPrefixOrSuffixItem::AssignmentWord(assignment, word) => {
                     if declaring {
-                        let (name, value) = self.assigned(assignment);
                         let span = self.span_of(word.loc.as_ref());
-                        self.notable_variable(&name, &value, span);
-                        self.named_variable(&words, &value);
-                        self.declared(&words, &name, value, span);
+                        self.declared_word(&words, assignment, span);
                     } else {
                         words.extend(self.word(word));
                     }
@@ -183,7 +194,17 @@ impl Walker<'_> {
         let had_words = !words.is_empty();
         let out = self.run_with(words, assignments, plan.stdin.clone(), span);
         self.fill_sinks(&sinks, &out);
+        if let Some(before) = before.filter(|_| plan.may_fail) {
+            self.perhaps_ran(before);
+        }
         self.deliver(&plan, out, had_words)
+    }
+
+    fn declared_word(&mut self, words: &[Arg], assignment: &ast::Assignment, span: Span) {
+        let (name, value) = self.assigned(assignment);
+        self.notable_variable(&name, &value, span);
+        self.named_variable(words, &value);
+        self.declared(words, &name, value, span);
     }
 
     /// An exported variable reaches programs, and some write to what it names.
@@ -198,6 +219,7 @@ impl Walker<'_> {
     fn fill_sinks(&mut self, sinks: &[ast::SubshellCommand], out: &Stream) {
         for shell in sinks {
             let saved = self.state.clone();
+            self.state.forked();
             self.list(&shell.list, out.blurred());
             self.state = saved;
         }
@@ -219,6 +241,9 @@ impl Walker<'_> {
             assignments.iter().for_each(|(name, value)| self.bind(name, value.clone(), span));
             return self.run(words, stdin, span);
         }
+        // In some shells, and in some modes of this one, what stands before these stays too.
+        let special = words.first().is_some_and(|first| SPECIAL.contains(&first.text.as_str()));
+        let kept = if special { assignments.clone() } else { Vec::new() };
         let names: Vec<String> = assignments.iter().map(|(name, _)| name.clone()).collect();
         let saved = self.state.variables.clone();
         self.state.variables.extend(assignments);
@@ -229,6 +254,11 @@ impl Walker<'_> {
                 Some(before) => self.state.variables.insert(name, before.clone()),
                 None => self.state.variables.remove(&name),
             };
+        }
+        if !kept.is_empty() {
+            let mut other = self.state.clone();
+            other.variables.extend(kept);
+            self.join(&other);
         }
         out
     }
@@ -288,7 +318,7 @@ impl Walker<'_> {
             if self.state.references.contains_key(&name) && assignment.append { self.referred(&name) } else { name };
         let value = match &assignment.value {
             AssignmentValue::Scalar(word) => {
-                let text = self.word_joined(word);
+                let text = self.word_valued(word);
                 match (self.state.variables.get(&name), assignment.append, &index) {
                     (Some(Variable::Scalar(before)), true, None) => {
                         Variable::Scalar(bounded(format!("{before}{text}")))
@@ -320,6 +350,7 @@ impl Walker<'_> {
                     Some(Variable::Scalar(first)) => vec![first],
                     None => Vec::new(),
                 };
+                let outer = (std::mem::take(&mut self.unordered), std::mem::take(&mut self.unsure));
                 for (index, word) in entries {
                     if let Some(index) = index {
                         self.arithmetic(&index.value, Span::default());
@@ -330,6 +361,8 @@ impl Walker<'_> {
                     scattered |= words.iter().any(|arg| !mark::is_literal(&arg.text));
                     items.extend(words.into_iter().map(|arg| arg.text));
                 }
+                scattered |= self.unordered || self.unsure;
+                (self.unordered, self.unsure) = outer;
                 if items.len() > FIELDS_MAX {
                     (items, scattered) = (vec![mark::OUTPUT.to_string()], true);
                 }
@@ -398,6 +431,12 @@ fn steers(name: &str, value: &str) -> bool {
         "RUBYOPT" => !matches!(value, "-W0" | "-w" | "-W" | "-W1" | "-W2"),
         name => STEERING.contains(&name) || STEERING_FAMILIES.iter().any(|family| name.starts_with(family)),
     }
+}
+
+fn is_redirected(simple: &ast::SimpleCommand) -> bool {
+    let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
+    let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+    prefix.chain(suffix).any(|item| matches!(item, CommandPrefixOrSuffixItem::IoRedirect(_)))
 }
 
 fn bounded(text: String) -> String {
