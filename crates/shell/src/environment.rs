@@ -390,6 +390,10 @@ mod asked {
             "GOFLAGS=-toolexec=src/c.sh go build",
             "GIT_INDEX_FILE=../x git add a",
         ]);
+    }
+
+    #[test]
+    fn ordinary_variables_are_free() {
         free(&[
             "RUST_LOG=debug cargo test",
             "CI=1 npm test",
