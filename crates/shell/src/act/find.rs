@@ -108,9 +108,19 @@ pub(crate) fn find(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             }
         }
     }
+    let out = commands(walker, call, &expression, &items, &roots);
+    if expression.commands.is_empty() {
+        Stream::text(items.iter().map(|item| format!("{}\n", item.text)).collect::<String>())
+    } else {
+        out
+    }
+}
+
+/// Runs the commands of the expression for each place that was searched.
+fn commands(walker: &mut Walker<'_>, call: &Call<'_>, expression: &Expression, items: &[Arg], roots: &[Arg]) -> Stream {
     let mut out = Stream::Absent;
     for (command, beside) in &expression.commands {
-        for (item, root) in items.iter().zip(&roots) {
+        for (item, root) in items.iter().zip(roots) {
             let words: Vec<Arg> = command
                 .iter()
                 .map(|word| Arg {
@@ -131,11 +141,7 @@ pub(crate) fn find(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             }
         }
     }
-    if expression.commands.is_empty() {
-        Stream::text(items.iter().map(|item| format!("{}\n", item.text)).collect::<String>())
-    } else {
-        out
-    }
+    out
 }
 
 /// What was found, where the command does not run.
