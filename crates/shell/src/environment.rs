@@ -287,6 +287,14 @@ fn names_module(word: &str, module: &str, file: &str) -> bool {
         || matches!(module, "sitecustomize" | "usercustomize" | "index")
 }
 
+/// Options whose value is a command.
+const HANDED_BY_OPTION: &[(&str, &[&str])] = &[
+    ("go", &["-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool"]),
+    ("nodemon", &["-x", "--exec"]),
+    ("cargo", &["-s", "--shell"]),
+    ("cargo-watch", &["-s", "--shell"]),
+];
+
 /// Options of programs whose value is a program that they run.
 const RUN_BY_OPTION: &[(&str, &[&str])] = &[
     ("sort", &["--compress-program"]),
@@ -306,6 +314,12 @@ const BEHIND_COMMA: &[&str] = &["-o", "-Map", "--Map", "-MD", "-MMD", "-MF", "--
 impl Walker<'_> {
     /// Options that run a program of the caller's choice, and those that compilers hand on.
     pub fn options_that_run(&mut self, name: &str, args: &[crate::walk::Arg], span: Span) {
+        let watches = name != "cargo" || args.first().is_some_and(|verb| verb.text == "watch");
+        for (_, options) in HANDED_BY_OPTION.iter().filter(|(known, _)| *known == name && watches) {
+            for text in crate::act::handed::values(args, options) {
+                crate::act::handed::run(self, &text.text, text.span);
+            }
+        }
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
         let stem = if stem == "g" || stem == "c" { name } else { stem };
         let Some((_, options)) = RUN_BY_OPTION.iter().find(|(known, _)| *known == stem) else { return };
@@ -337,6 +351,15 @@ mod asked {
 
     #[test]
     fn variables_before_programs() {
+        asked(&[
+            "go test -exec 'cp README.md .claude/settings.json' .",
+            "go build -toolexec='cp README.md .claude/settings.json' .",
+            "nodemon -x 'cp README.md .claude/settings.json'",
+            "cargo watch -s 'cp README.md .claude/settings.json'",
+            "cat $(date +.env)",
+            "date +.env | xargs cat",
+        ]);
+        free(&["go test ./...", "nodemon --exec 'node src/a.js'", "cargo watch -x test", "cat $(date +%F).log"]);
         asked(&[
             "LESSOPEN='|cp README.md .claude/settings.json #%s' less README.md",
             "man -P 'cp README.md .claude/settings.json' ls",

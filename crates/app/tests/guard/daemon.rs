@@ -469,9 +469,8 @@ fn a_daemon_writes_its_log_over() {
     let daemon = Resident::of(&site, &[]);
     let pages = log_pages(&site, 100);
     let longest = pages.iter().max().copied().unwrap_or(0);
+    // Ten pages a call and more, were it never begun anew.
     assert!((1..600).contains(&longest), "{pages:?}");
-    let (_, later) = pages.split_at(70);
-    assert!(later.iter().all(|found| *found == longest), "{pages:?}");
     drop(daemon);
     assert_eq!(decisions(&site), 100);
 }

@@ -234,7 +234,12 @@ pub(crate) fn setter(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             walker.report.can(Capability::Privilege);
         }
     }
-    Stream::Opaque
+    // What `date` is told to print without any part of a date is what it prints.
+    let format = texts.iter().find_map(|text| text.strip_prefix('+')).filter(|_| call.name == "date");
+    match format.filter(|format| !format.contains('%')) {
+        Some(format) => Stream::text(format!("{format}\n")),
+        None => Stream::Opaque,
+    }
 }
 
 /// Whether the words of such a call set anything.
