@@ -77,6 +77,22 @@ pub fn end_of_arithmetic(text: &str, from: usize) -> Option<usize> {
     None
 }
 
+/// The last byte of what is quoted, escaped or substituted from a place on; `None` if nothing begins there. What never
+/// ends goes on to the end of the text.
+pub(crate) fn end_of_quoted(text: &str, start: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let end = match (bytes.get(start)?, bytes.get(start + 1)) {
+        (b'\\', _) => Some(start + 1),
+        (b'\'', _) => skip_single(bytes, start + 1),
+        (b'"', _) => skip_double(text, start + 1),
+        (b'`', _) => skip_backquote(bytes, start + 1),
+        (b'$', Some(b'(')) => end_of_command(text, start + 2),
+        (b'$', Some(b'{')) => end_of_parameter(text, start + 2),
+        _ => return None,
+    };
+    Some(end.unwrap_or(bytes.len()))
+}
+
 /// Position of the closing quote.
 pub fn skip_single(bytes: &[u8], from: usize) -> Option<usize> {
     bytes.get(from..)?.iter().position(|byte| *byte == b'\'').map(|offset| from + offset)

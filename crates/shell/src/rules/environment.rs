@@ -26,8 +26,8 @@ pub(crate) enum Use {
 /// Options of virtual machines that load or run something.
 const JAVA: &[&str] = &["-javaagent", "-agent", "-Xrun", "-Xlog", "-Xbootclasspath", "-XX:On", "-XX:Flags", "@"];
 
-/// Options of Node.js that load nothing and write nothing.
-const NODE: &[&str] = &[
+/// Options of Node.js that load nothing, write nothing and reach nobody.
+pub(crate) const HARMLESS_OF_NODE: &[&str] = &[
     "--max-old-space-size",
     "--max_old_space_size",
     "--max-semi-space-size",
@@ -145,7 +145,7 @@ pub(crate) const VARIABLES: &[(&str, Use)] = &[
     ("PYTHONPYCACHEPREFIX", Use::Writes),
     ("PYTHONINSPECT", Use::Loads),
     ("COVERAGE_FILE", Use::Writes),
-    ("NODE_OPTIONS", Use::OnlyOptions(NODE)),
+    ("NODE_OPTIONS", Use::OnlyOptions(HARMLESS_OF_NODE)),
     ("NODE_PATH", Use::Modules),
     ("NODE_REDIRECT_WARNINGS", Use::Writes),
     ("NODE_V8_COVERAGE", Use::Writes),
@@ -188,9 +188,9 @@ pub(crate) const VARIABLES: &[(&str, Use)] = &[
     ("CARGO_BUILD_RUSTC*", Use::Tool),
     ("RUSTFLAGS", Use::Options(&["linker"])),
     ("npm_config_script_shell", Use::Runs),
-    ("npm_config_node_options", Use::OnlyOptions(NODE)),
+    ("npm_config_node_options", Use::OnlyOptions(HARMLESS_OF_NODE)),
     ("NPM_CONFIG_SCRIPT_SHELL", Use::Runs),
-    ("NPM_CONFIG_NODE_OPTIONS", Use::OnlyOptions(NODE)),
+    ("NPM_CONFIG_NODE_OPTIONS", Use::OnlyOptions(HARMLESS_OF_NODE)),
 ];
 
 /// Programs that only show text or open a file for a person.

@@ -380,12 +380,11 @@ pub(crate) fn end_of_subscript(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut i, mut depth) = (0usize, 0usize);
     while let Some(&byte) = bytes.get(i) {
+        if let Some(end) = quote::end_of_quoted(text, i) {
+            i = end + 1;
+            continue;
+        }
         match byte {
-            b'\\' => i += 1,
-            b'\'' => i = quote::skip_single(bytes, i + 1).unwrap_or(bytes.len()),
-            b'"' => i = quote::skip_double(text, i + 1).unwrap_or(bytes.len()),
-            b'`' => i = quote::skip_backquote(bytes, i + 1).unwrap_or(bytes.len()),
-            b'$' if bytes.get(i + 1) == Some(&b'(') => i = quote::end_of_command(text, i + 2).unwrap_or(bytes.len()),
             b'[' => depth += 1,
             b']' if depth == 0 => return i,
             b']' => depth -= 1,

@@ -524,15 +524,12 @@ fn end_of_pattern(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut i = 0usize;
     while let Some(&byte) = bytes.get(i) {
-        match byte {
-            b'\\' => i += 1,
-            b'\'' => i = quote::skip_single(bytes, i + 1).unwrap_or(bytes.len()),
-            b'"' => i = quote::skip_double(text, i + 1).unwrap_or(bytes.len()),
-            b'`' => i = quote::skip_backquote(bytes, i + 1).unwrap_or(bytes.len()),
-            b'$' if bytes.get(i + 1) == Some(&b'(') => i = quote::end_of_command(text, i + 2).unwrap_or(bytes.len()),
-            b'$' if bytes.get(i + 1) == Some(&b'{') => i = quote::end_of_parameter(text, i + 2).unwrap_or(bytes.len()),
-            b'/' => return i,
-            _ => {}
+        if let Some(end) = quote::end_of_quoted(text, i) {
+            i = end + 1;
+            continue;
+        }
+        if byte == b'/' {
+            return i;
         }
         i += 1;
     }

@@ -50,23 +50,6 @@ const COMMANDS: &[&str] = &[
     "GIT_SEQUENCE_EDITOR",
 ];
 
-/// Options of Node.js that load nothing and reach nobody.
-const HARMLESS_NODE_OPTIONS: &[&str] = &[
-    "--max-old-space-size",
-    "--max_old_space_size",
-    "--max-semi-space-size",
-    "--no-warnings",
-    "--trace-warnings",
-    "--trace-deprecation",
-    "--no-deprecation",
-    "--enable-source-maps",
-    "--experimental-vm-modules",
-    "--experimental-strip-types",
-    "--unhandled-rejections",
-    "--dns-result-order",
-    "--openssl-legacy-provider",
-];
-
 /// See [`steers`].
 const STEERING: &[&str] = &[
     "LD_PRELOAD",
@@ -425,9 +408,9 @@ impl Walker<'_> {
 fn steers(name: &str, value: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     match upper.as_str() {
-        "NODE_OPTIONS" => value
-            .split_whitespace()
-            .any(|option| !HARMLESS_NODE_OPTIONS.contains(&option.split('=').next().unwrap_or_default())),
+        "NODE_OPTIONS" => value.split_whitespace().any(|option| {
+            !crate::rules::environment::HARMLESS_OF_NODE.contains(&option.split('=').next().unwrap_or_default())
+        }),
         "RUBYOPT" => !matches!(value, "-W0" | "-w" | "-W" | "-W1" | "-W2"),
         name => STEERING.contains(&name) || STEERING_FAMILIES.iter().any(|family| name.starts_with(family)),
     }
