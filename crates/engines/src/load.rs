@@ -4,7 +4,7 @@ use crate::compile::{Problem, compile_later, compile_noting};
 use crate::locate::locate;
 use crate::yaml;
 use kernel::contract::read::{read, read_again};
-use kernel::contract::source::{Diagnostic, Node};
+use kernel::contract::source::Diagnostic;
 use kernel::contract::tests::Tests;
 use kernel::evaluator::Compiled;
 use kernel::ids::Digest;
@@ -42,5 +42,5 @@ pub fn load(text: &str) -> Result<Loaded, Vec<Diagnostic>> {
 /// A contract that was loaded before and kept by its digest. What is wrong with it was said then, so nothing is said here,
 /// and its parts are compiled when they are first asked for. The caller knows that these are the bytes of the digest.
 pub fn load_known(contract: Json, digest: Digest) -> Option<Compiled> {
-    compile_later(read_again(&Node::from(contract))?, digest).ok()
+    compile_later(read_again(contract)?, digest).ok()
 }

@@ -29,6 +29,7 @@ cargo xtask <task>
   docs [--check]                 writes docs/reference (--check: only compares)
   fuzz [--seconds N] [target]    fuzzes, guided by coverage where cargo-fuzz is installed
   measure [--json] [--seed N]    figures of the shell classifier on labelled cases
+  dist [--out FILE]              builds the one binary that needs nothing else
   bench-hook [--json]            how long a hook takes, with a daemon and without (builds the release binary)
   soak [--minutes N] [--seeds N] [--from SEED]
                                  simulates fresh seeds and prints what that proves
@@ -66,6 +67,7 @@ fn run(words: &[&str]) -> Result<bool> {
         ["fuzz", options @ ..] => fuzz::run(options),
         ["measure", options @ ..] => measure::run(options),
         ["soak", options @ ..] => soak::run(options),
+        ["dist", options @ ..] => static_binary::run(options),
         ["bench-hook", options @ ..] => bench_hook::run(options),
         ["disguise", options @ ..] => disguise::run(options),
         [task, ..] => bail!("`{task}` with these options is not a task\n\n{HELP}"),

@@ -44,7 +44,15 @@ impl fmt::Debug for Pattern {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How many patterns this thread has set up.
+    static SET_UP: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 fn compiled(source: &str) -> Result<Regex, &'static str> {
+    #[cfg(test)]
+    SET_UP.set(SET_UP.get() + 1);
     let built = RegexBuilder::new(source).size_limit(PATTERN_BYTES_MAX).build();
     built.map_err(|error| {
         let look_around = ["(?=", "(?!", "(?<=", "(?<!"].into_iter().any(|sign| source.contains(sign));
@@ -56,4 +64,53 @@ fn compiled(source: &str) -> Result<Regex, &'static str> {
             "is not a regular expression"
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SET_UP;
+    use crate::cel::compile_known;
+    use kernel::contract::{Role, templates};
+    use kernel::evaluator::{AgentView, ExpressionEvaluator, Scope, StateView};
+    use kernel::json::Json;
+
+    /// Whether the template for coding agents lets the line pass unasked, and how many patterns that took.
+    fn check(line: &str, expected: (bool, usize)) {
+        let (_, _, text) = templates().iter().find(|(name, _, _)| *name == "coding-agent").unwrap();
+        let contract = crate::load::load(text).unwrap().compiled.contract;
+        let allow = compile_known(contract.actions["tool.shell"].allow.as_ref().unwrap()).unwrap();
+        let nothing = || Json::List(Vec::new());
+        let params = Json::object([
+            ("class", Json::text("write")),
+            ("argv", Json::List(vec![Json::text(line)])),
+            ("outside", nothing()),
+            ("shadowed", nothing()),
+            ("unclear", nothing()),
+            ("can", nothing()),
+            ("programs", nothing()),
+        ]);
+        let scope = Scope {
+            params: params.as_object().unwrap(),
+            state: &StateView::new(),
+            agent: AgentView { id: "a", role: Role::Executor },
+            action: "tool.shell",
+            confidence: None,
+        };
+        let before = SET_UP.get();
+        let free = allow.holds(&scope).unwrap();
+        assert_eq!((free, SET_UP.get() - before), expected, "{line}");
+    }
+
+    /// Setting one up takes as long as much of a call, and a hook without a daemon does it again for every call.
+    #[test]
+    fn an_ordinary_command_is_judged_without_setting_up_a_pattern() {
+        for line in ["cargo test --workspace", "git commit -m fix", "npm ci", "make", "ls -la", "pytest -q"] {
+            check(line, (true, 0));
+        }
+        check("git push origin fix-1", (true, 3));
+        check("git push origin main", (false, 3));
+        check("npm publish", (false, 1));
+        check("gh pr create --fill", (true, 1));
+        check("./gradlew test", (true, 1));
+    }
 }

@@ -58,11 +58,27 @@ pub fn read(node: &Node) -> Result<Reading, Vec<Diagnostic>> {
 
 /// Reads a contract again that was read before and written in the full form by us. Nothing in it is short, and what is
 /// wrong or doubtful about it was said then; a key that cannot be read makes it no contract.
-pub fn read_again(node: &Node) -> Option<Contract> {
+pub fn read_again(mut json: Json) -> Option<Contract> {
+    let params = schemas_of(&mut json);
+    let node = Node::from(json);
     let mut report = Report::default();
-    let fields = Spot::root(node).fields(&keys::CONTRACT, &mut report)?;
-    let contract = contract(&fields, &mut report);
+    let fields = Spot::root(&node).fields(&keys::CONTRACT, &mut report)?;
+    let mut contract = contract(&fields, &mut report);
+    for (name, schema) in params {
+        contract.actions.get_mut(&name)?.params = schema;
+    }
     report.errors.is_empty().then_some(contract)
+}
+
+/// Takes the schemas of all actions out: they are most of a contract, and kept as they are.
+fn schemas_of(contract: &mut Json) -> Vec<(String, Json)> {
+    let Json::Object(members) = contract else { return Vec::new() };
+    let Some(Json::Object(actions)) = members.get_mut("actions") else { return Vec::new() };
+    let schema_of = |(name, action): (&String, &mut Json)| match action {
+        Json::Object(action) => Some((name.clone(), action.remove("params")?)),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_) => None,
+    };
+    actions.iter_mut().filter_map(schema_of).collect()
 }
 
 /// An action that could not be read says nothing reliable about itself, so what follows from it is left out.
