@@ -11,13 +11,13 @@ use crate::stream::Stream;
 use crate::touch::How;
 
 use super::redirect::Plan;
-use super::{Arg, Variable, Walker, evaluate};
+use super::{Arg, State, Variable, Walker, evaluate};
 
 /// Programs whose `name=value` operands are assignments.
 const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 
 /// Built-ins that a shell may take for part of its own grammar.
-const SPECIAL: &[&str] = &[
+pub(super) const SPECIAL: &[&str] = &[
     ":", ".", "source", "eval", "exec", "set", "shift", "trap", "unset", "times", "return", "exit", "break", "continue",
 ];
 
@@ -106,9 +106,37 @@ const STEERING_FAMILIES: &[&str] = &[
 impl Walker<'_> {
     pub(crate) fn simple(&mut self, simple: &ast::SimpleCommand, stdin: Stream) -> Stream {
         let outer = (std::mem::take(&mut self.unordered), std::mem::take(&mut self.unsure));
-        let out = self.simple_alone(simple, stdin);
-        let out = if self.unsure && matches!(out, Stream::Text(_)) { out.blurred() } else { out };
+        let before = (!self.state.doubtful.is_empty()).then(|| self.state.clone());
+        let mut out = self.simple_alone(simple, stdin.clone());
+        if self.unsure {
+            out = match before {
+                Some(before) => crate::run::one_of(out, self.simple_without(simple, stdin, before)),
+                None => out,
+            };
+            out = if matches!(out, Stream::Text(_)) { out.blurred() } else { out };
+        }
         (self.unordered, self.unsure) = outer;
+        out
+    }
+
+    /// The same once more, with the variables empty that may not be set.
+    fn simple_without(&mut self, simple: &ast::SimpleCommand, stdin: Stream, before: State) -> Stream {
+        let after = std::mem::replace(&mut self.state, before);
+        let nothing = Variable::Scalar(String::new());
+        let doubtful = std::mem::take(&mut self.state.doubtful);
+        for name in &doubtful {
+            if name == "@" {
+                self.state.positional = Some(Vec::new());
+            } else if let Some(value) = self.state.variables.get_mut(name) {
+                value.clone_from(&nothing);
+            }
+        }
+        let listed = self.report.listed();
+        let out = self.simple_alone(simple, stdin);
+        self.report.unlist_repeated(listed);
+        // What it did not set is in doubt as before.
+        self.state.variables.retain(|name, value| !(doubtful.contains(name) && *value == nothing));
+        self.join(&after);
         out
     }
 
@@ -204,14 +232,15 @@ impl Walker<'_> {
             let saved = self.state.clone();
             self.state.forked();
             self.list(&shell.list, out.blurred());
-            self.state = saved;
+            let after = std::mem::replace(&mut self.state, saved);
+            self.state.may_have_written(after);
         }
     }
 
     /// Runs with the assignments before the command in force, and takes them back afterwards.
     fn run_with(&mut self, words: Vec<Arg>, assignments: Vec<(String, Variable)>, stdin: Stream, span: Span) -> Stream {
         if words.is_empty() || assignments.is_empty() {
-            return self.run(words, stdin, span);
+            return self.named(words, stdin, span);
         }
         // Some programs write to what a variable names, also those that only look: `GIT_TRACE=PATH git status`.
         for (_, value) in &assignments {
@@ -222,7 +251,7 @@ impl Walker<'_> {
         // What is exported in the same breath stays.
         if words.iter().any(|word| matches!(word.text.as_str(), "export" | "readonly")) {
             assignments.iter().for_each(|(name, value)| self.bind(name, value.clone(), span));
-            return self.run(words, stdin, span);
+            return self.named(words, stdin, span);
         }
         // In some shells, and in some modes of this one, what stands before these stays too.
         let special = words.first().is_some_and(|first| SPECIAL.contains(&first.text.as_str()));
@@ -230,7 +259,7 @@ impl Walker<'_> {
         let names: Vec<String> = assignments.iter().map(|(name, _)| name.clone()).collect();
         let saved = self.state.variables.clone();
         self.state.variables.extend(assignments);
-        let out = self.run(words, stdin, span);
+        let out = self.named(words, stdin, span);
         // A function may have set others.
         for name in names {
             match saved.get(&name) {
@@ -396,7 +425,7 @@ impl Walker<'_> {
             }
             "PROMPT_COMMAND" => {
                 self.report.can_because(Capability::Persistence, "`PROMPT_COMMAND` runs before every prompt", span);
-                self.inner(&text, Stream::Absent, span);
+                self.apart(&text, Stream::Absent, span);
             }
             _ => {}
         }
