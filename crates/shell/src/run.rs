@@ -287,6 +287,7 @@ impl Walker<'_> {
         self.environment(name, span);
         self.runs_what_was_written(name, &args, span);
         self.options_that_run(name, &args, span);
+        self.local_packages(name, &args);
         match rules::lookup(name) {
             // `./test` need not be `test`: the entry counts only where it adds caution, or in a `bin` directory.
             Some(program) if local && !resolved.rsplit('/').nth(1).is_some_and(|parent| parent.ends_with("bin")) => {
