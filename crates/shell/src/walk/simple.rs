@@ -7,6 +7,7 @@ use brush_parser::ast::{
 use crate::answer::{Capability, Span};
 use crate::limits::{FIELDS_MAX, VALUE_BYTES_MAX, WORDS_MAX};
 use crate::mark;
+use crate::rules::environment::{self, Use};
 use crate::stream::Stream;
 use crate::touch::How;
 
@@ -19,88 +20,6 @@ const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"
 /// Built-ins that a shell may take for part of its own grammar.
 pub(super) const SPECIAL: &[&str] = &[
     ":", ".", "source", "eval", "exec", "set", "shift", "trap", "unset", "times", "return", "exit", "break", "continue",
-];
-
-/// Variables that make programs load something before they do what they are told.
-const LOADED: &[&str] = &[
-    "LD_PRELOAD",
-    "LD_LIBRARY_PATH",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "BASH_ENV",
-    "ENV",
-    "PYTHONSTARTUP",
-    "PERL5OPT",
-    "NODE_OPTIONS",
-    "RUBYOPT",
-    "LESSOPEN",
-    "GIT_PROXY_COMMAND",
-];
-
-/// Variables whose value is a command.
-const COMMANDS: &[&str] = &[
-    "GIT_SSH_COMMAND",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PAGER",
-    "PAGER",
-    "EDITOR",
-    "VISUAL",
-    "MANPAGER",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-];
-
-/// See [`steers`].
-const STEERING: &[&str] = &[
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "BASH_ENV",
-    "ENV",
-    "PERL5OPT",
-    "PYTHONSTARTUP",
-    "JAVA_TOOL_OPTIONS",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_PROXY_COMMAND",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_ASKPASS",
-    "SSH_ASKPASS",
-    "GIT_EXEC_PATH",
-    "GIT_TEMPLATE_DIR",
-    "GIT_SSL_NO_VERIFY",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "FTP_PROXY",
-    "GOPROXY",
-    "GONOSUMDB",
-    "GONOSUMCHECK",
-    "GOINSECURE",
-    "PIP_INDEX_URL",
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_FIND_LINKS",
-    "PIP_TRUSTED_HOST",
-    "NODE_EXTRA_CA_CERTS",
-    "NODE_TLS_REJECT_UNAUTHORIZED",
-    "SSL_CERT_FILE",
-    "DOCKER_HOST",
-    "GEM_SOURCE",
-];
-
-/// The same for names that begin so.
-const STEERING_FAMILIES: &[&str] = &[
-    "GIT_CONFIG",
-    "NPM_CONFIG_",
-    "CARGO_REGISTR",
-    "CARGO_SOURCE",
-    "CARGO_HTTP_PROXY",
-    "YARN_REGISTRY",
-    "YARN_NPM_REGISTRY",
-    "UV_INDEX",
-    "UV_EXTRA_INDEX",
-    "UV_DEFAULT_INDEX",
-    "BUNDLE_MIRROR",
 ];
 
 impl Walker<'_> {
@@ -395,53 +314,27 @@ impl Walker<'_> {
         if name.starts_with("GIT_TRACE") && text.starts_with('/') {
             self.write_file(&text, How::Append, span);
         }
-        if steers(name, &text) {
+        if environment::steers(name, &text) {
             self.report.talks(&format!("{name}="));
         }
-        match name {
-            "PATH"
-            | "PYTHONPATH"
-            | "PYTHONHOME"
-            | "NODE_PATH"
-            | "PERL5LIB"
-            | "RUBYLIB"
-            | "CLASSPATH"
-            | "JAVA_TOOL_OPTIONS"
-            | "RUSTC"
-            | "RUSTC_WRAPPER"
-            | "GOFLAGS"
-            | "npm_config_script_shell" => {
+        let Some(used) = environment::of(name) else { return };
+        match used {
+            Use::Programs | Use::Modules | Use::Tool | Use::Options(_) | Use::OnlyOptions(_) => {
                 self.report.can(Capability::Exec);
             }
-            _ if LOADED.contains(&name) || COMMANDS.contains(&name) => {
-                self.report.can_because(
-                    Capability::Exec,
-                    format!("`{name}` makes other programs run `{}`", mark::shown(&text)),
-                    span,
-                );
-                if COMMANDS.contains(&name) && text.contains(' ') {
-                    self.inner(&text, Stream::Opaque, span);
+            Use::Loads | Use::Starts | Use::Runs => {
+                let sentence = format!("`{name}` makes other programs run `{}`", mark::shown(&text));
+                self.report.can_because(Capability::Exec, sentence, span);
+                if used == Use::Runs && text.contains(' ') {
+                    self.inner(text.trim_start_matches(['|', '-']), Stream::Opaque, span);
                 }
             }
-            "PROMPT_COMMAND" => {
+            Use::Prompts => {
                 self.report.can_because(Capability::Persistence, "`PROMPT_COMMAND` runs before every prompt", span);
                 self.apart(&text, Stream::Absent, span);
             }
-            _ => {}
+            Use::Writes | Use::Home | Use::Reaches => {}
         }
-    }
-}
-
-/// Variables that say what programs load, or by which way and with whom they talk. A program that may use the network
-/// unasked may not do so on such terms.
-fn steers(name: &str, value: &str) -> bool {
-    let upper = name.to_ascii_uppercase();
-    match upper.as_str() {
-        "NODE_OPTIONS" => value.split_whitespace().any(|option| {
-            !crate::rules::environment::HARMLESS_OF_NODE.contains(&option.split('=').next().unwrap_or_default())
-        }),
-        "RUBYOPT" => !matches!(value, "-W0" | "-w" | "-W" | "-W1" | "-W2"),
-        name => STEERING.contains(&name) || STEERING_FAMILIES.iter().any(|family| name.starts_with(family)),
     }
 }
 
