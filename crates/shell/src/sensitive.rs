@@ -35,7 +35,17 @@ const SECRETS: &[&str] = &[
     "~/.npmrc",
     "~/.pypirc",
     "~/.git-credentials",
-    "~/.config/gh/hosts.yml",
+    "~/.config/gh/",
+    "~/.config/glab-cli/",
+    "~/.config/hub",
+    "~/.config/github-copilot/",
+    "~/.claude/.credentials.json",
+    "~/.codex/auth.json",
+    "~/.gemini/oauth_creds.json",
+    "~/.gemini/google_accounts.json",
+    "~/.qwen/oauth_creds.json",
+    "~/.local/share/opencode/auth.json",
+    "~/.config/cursor/auth.json",
     "~/.config/git/credentials",
     "~/.vault-token",
     "~/.terraform.d/credentials.tfrc.json",
@@ -345,9 +355,9 @@ fn settings(parts: &[&str]) -> bool {
     !mark::has_wild(last) && (last == ".env" || last.starts_with(".env.")) && is_secret_name(last)
 }
 
-/// `/proc/<pid>/environ` and memory of another process.
+/// `/proc/<pid>/environ` and memory of another process, also by one of its threads.
 fn environ(parts: &[&str]) -> bool {
-    matches!(parts, ["proc", _, "environ" | "mem" | "maps"])
+    matches!(parts, ["proc", _, .., "environ" | "mem" | "maps"])
 }
 
 /// Git runs whatever lies in `.git/hooks`.
@@ -418,5 +428,11 @@ mod tests {
         check("/home/me/app/.claude/settings.json", Concern::Guard, true);
         check("/etc/hosts", Concern::Vital, true);
         check("/proc/self/environ", Concern::Secret, true);
+        check("/proc/1/task/1/environ", Concern::Secret, true);
+        check("/proc/cpuinfo", Concern::Secret, false);
+        check("/home/me/.config/gh", Concern::Secret, true);
+        check("/home/me/.claude/.credentials.json", Concern::Secret, true);
+        check("/home/me/.codex/auth.json", Concern::Secret, true);
+        check("/home/me/app/auth.json", Concern::Secret, false);
     }
 }

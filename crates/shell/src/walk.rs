@@ -316,10 +316,12 @@ impl<'v> Walker<'v> {
     }
 
     fn target(&self, path: &str) -> Option<String> {
-        // The system's own links to where a process is mean the process that the command becomes.
-        if let Some(own) = path.strip_prefix("/proc/").and_then(|rest| rest.split_once('/')) {
-            match own.1 {
-                "cwd" => return Some(self.state.cwd.clone()),
+        // The system's own links to where a process is mean the process that the command becomes; those of another
+        // process lead where it is.
+        if let Some((process, link)) = path.strip_prefix("/proc/").and_then(|rest| rest.split_once('/')) {
+            let own = matches!(process, "self" | "thread-self");
+            match link.rsplit_once('/').map_or(link, |(_, last)| last) {
+                "cwd" if own => return Some(self.state.cwd.clone()),
                 "root" => return Some("/".to_owned()),
                 _ => {}
             }

@@ -78,9 +78,10 @@ fn rule(proposal: &Json, until: Instant) -> anyhow::Result<String> {
     let param = |key: &str| params.and_then(|params| params.get(key));
     let same = |key: &str| param(key).map(|value| format!("{key} == {}", value.to_canonical()));
     let parts: Vec<String> = match proposal.get("action").and_then(Json::as_text) {
-        Some("tool.shell") => {
-            ["argv", "class", "outside", "shadowed", "unclear"].iter().filter_map(|key| same(key)).collect()
-        }
+        Some("tool.shell") => ["argv", "programs", "can", "class", "reads", "outside", "shadowed", "unclear"]
+            .iter()
+            .filter_map(|key| same(key))
+            .collect(),
         Some("tool.mcp" | "tool.other") => ["server", "tool"].iter().filter_map(|key| same(key)).collect(),
         Some("tool.write") => ["outside", "shadowed"].iter().filter_map(|key| same(key)).collect(),
         Some(_) | None => Vec::new(),

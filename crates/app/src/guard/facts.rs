@@ -42,6 +42,12 @@ const SEARCHING: &[&str] = &[
     "read_many_files",
 ];
 
+/// Why the reader of commands stops before the end of one.
+const LIMITS: &[&str] = &["TOO_LARGE", "TOO_MANY", "TOO_DEEP"];
+
+/// Entries of a folder, and of the folders in it, that are looked at for secrets before it is read as a whole.
+const SWEPT_MAX: usize = 512;
+
 /// Folders by which a home is known.
 const HOLDING: &[&str] = &[".ssh", ".aws", ".gnupg", ".kube", ".azure", ".config/gcloud", ".password-store"];
 
@@ -109,6 +115,8 @@ pub fn of(call: &Call, guard: Option<&Guard>) -> Facts {
     let cwd = place::canonical(Path::new(&call.cwd));
     let workspace = guard.map_or_else(|| cwd.clone(), |guard| guard.workspace(&cwd));
     let home = place::home().map_or_else(|| "/root".to_owned(), |home| home.to_string_lossy().into_owned());
+    let folders = if matches!(call.tool, Tool::Shell { .. }) { tools::folders(&call.input) } else { Vec::new() };
+    let cwd = folders.first().map_or_else(|| cwd.clone(), |folder| place::canonical(&cwd.join(folder)));
     let cwd = cwd.to_string_lossy().into_owned();
     let view = View { cwd: &cwd, home: &home, links: Some(&OnDisk) };
     let mut facts = Facts {
@@ -130,8 +138,31 @@ pub fn of(call: &Call, guard: Option<&Guard>) -> Facts {
     };
     let protected = Protected::of(guard, &workspace);
     facts.look(call, &view, &protected);
+    if folders.len() > 1 {
+        facts.unclear.push(format!("the folder it runs in: {}", folders.join(" or ")));
+    }
     facts.place(&protected);
     facts
+}
+
+/// Whether secrets lie in a folder or in one of its folders.
+fn holds_secrets(folder: &Path, view: &View<'_>) -> bool {
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let (mut looked, mut waiting) = (0, vec![folder.to_path_buf()]);
+    for depth in 0..2 {
+        let mut below = Vec::new();
+        for path in waiting.iter().flat_map(|folder| entries(folder)) {
+            looked += 1;
+            if looked > SWEPT_MAX || shell::is_secret(&path.to_string_lossy(), view) {
+                return looked <= SWEPT_MAX;
+            }
+            if depth == 0 && path.is_dir() {
+                below.push(path);
+            }
+        }
+        waiting = below;
+    }
+    false
 }
 
 fn action(tool: &Tool) -> &'static str {
@@ -169,6 +200,7 @@ impl Facts {
                 if let Some(setting) = HIDING.iter().find(|setting| command.contains(**setting)) {
                     self.guarded.push(format!("{setting}, which lets `*` mean hidden files of the guard"));
                 }
+                self.take_limits(&answer);
                 if tools::is_patch(command) {
                     self.take_paths(&tools::patched(command), true, view);
                 }
@@ -195,13 +227,9 @@ impl Facts {
             Tool::Fetch => _ = self.can.insert(Capability::Network.name()),
             Tool::Mcp { server } => {
                 self.server.clone_from(server);
-                self.class = Class::Unknown;
-                self.take_texts(&call.input, view, protected);
+                self.take_unknown(&call.input, view, protected);
             }
-            Tool::Other => {
-                self.class = Class::Unknown;
-                self.take_texts(&call.input, view, protected);
-            }
+            Tool::Other => self.take_unknown(&call.input, view, protected),
             Tool::Internal | Tool::Nothing => {}
         }
     }
@@ -222,7 +250,11 @@ impl Facts {
 
     /// Files on disk that a wildcard means. One that begins with `*` is not asked for secrets: it means all there is.
     fn take_wildcards(&mut self, view: &View<'_>) {
-        let meant = |path: &&String| path.rsplit('/').next().is_some_and(|last| !last.starts_with(['*', '<', '$']));
+        let inside = |path: &str| Path::new(path).starts_with(&self.workspace);
+        let meant = |path: &&String| {
+            let all = path.rsplit('/').next().is_none_or(|last| last.starts_with(['*', '<', '$']));
+            !all || !inside(path)
+        };
         let found: Vec<String> = self.reads.iter().filter(meant).flat_map(|path| spread::of(path).found).collect();
         if let Some(secret) = found.iter().find(|path| shell::is_secret(path, view)) {
             self.can.insert(Capability::Credentials.name());
@@ -236,7 +268,8 @@ impl Facts {
         for folder in folders {
             let path = Path::new(folder);
             let above = self.workspace != path && self.workspace.starts_with(path);
-            let holds = !path.starts_with(&self.workspace) && HOLDING.iter().any(|name| path.join(name).exists());
+            let holds = !path.starts_with(&self.workspace)
+                && (HOLDING.iter().any(|name| path.join(name).exists()) || holds_secrets(path, view));
             if above || holds || Path::new(view.home).starts_with(path) {
                 self.why.push(format!("`{folder}` is read with everything in it, secrets included"));
                 self.outside.push(folder.to_owned());
@@ -350,6 +383,26 @@ impl Facts {
         let verb = arguments.iter().map(String::as_str).find(|word| !word.starts_with('-')).unwrap_or("help");
         if !LOOKING.contains(&verb) {
             self.guarded.push(format!("{program} {verb}"));
+        }
+    }
+
+    /// A tool nobody knows. What it calls a command is taken for one: it may be a shell by another name.
+    fn take_unknown(&mut self, input: &Object, view: &View<'_>, protected: &Protected) {
+        self.class = Class::Unknown;
+        if let Some(command) = tools::command(input) {
+            let answer = classify(&command, view);
+            self.take(&answer);
+            self.take_argv(&answer, view, protected);
+            self.take_handed(&answer, protected);
+            self.take_limits(&answer);
+        }
+        self.take_texts(input, view, protected);
+    }
+
+    /// What was not read to its end may be anything. That nobody asks for a while does not cover it.
+    fn take_limits(&mut self, answer: &Classification) {
+        if answer.reasons.iter().any(|reason| LIMITS.contains(&reason.code)) {
+            self.can.insert("unread");
         }
     }
 

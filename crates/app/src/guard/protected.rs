@@ -57,6 +57,18 @@ const CONFIGURATION: &[&str] = &[
 /// The name of this program, as processes are found by.
 const PROGRAM: &str = "writkeeper";
 
+/// Files in those folders that hosts read. One of them may be a link to where a person keeps it.
+const READ_BY_HOSTS: &[&str] = &[
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/hooks.json",
+    ".codex/config.toml",
+    ".cursor/hooks.json",
+    ".gemini/settings.json",
+    ".qwen/settings.json",
+    ".copilot/config.json",
+];
+
 /// What follows the program in the command line of the process that answers hooks, as far as it is the same everywhere.
 const ARGUMENTS: &str = "daemon --guard";
 
@@ -94,6 +106,11 @@ impl Protected {
         let mut protected = Protected { entries: Vec::new(), bases: Vec::new(), files: Vec::new(), daemon: None };
         for (base, name) in bases.iter().flat_map(|base| OF_HOSTS.iter().map(move |name| (base, name))) {
             protected.protect_in(base, Path::new(name));
+        }
+        for file in bases.iter().flat_map(|base| READ_BY_HOSTS.iter().map(move |name| base.join(name))) {
+            if file.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+                protected.protect(&file);
+            }
         }
         protected.bases = bases;
         if let Some(guard) = guard {

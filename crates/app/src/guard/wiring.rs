@@ -87,8 +87,10 @@ pub fn wired(host: Host, old: &str, source: Option<&Source>) -> anyhow::Result<S
     } else {
         serde_json::from_str(old).context("it is not plain JSON (comments cannot be kept)")?
     };
+    let before = document.clone();
     let root = document.as_object_mut().context("it is not an object")?;
-    let mut hooks = match root.remove("hooks") {
+    // Taken out and put back at its place: what a person put into an order stays in it.
+    let mut hooks = match root.get_mut("hooks").map(std::mem::take) {
         Some(Value::Object(hooks)) => hooks,
         None => Map::new(),
         Some(_) => anyhow::bail!("`hooks` is not an object"),
@@ -106,10 +108,16 @@ pub fn wired(host: Host, old: &str, source: Option<&Source>) -> anyhow::Result<S
             root.entry("version").or_insert_with(|| json!(1));
         }
         root.insert("hooks".to_owned(), Value::Object(hooks));
-    } else if matches!(host, Host::Cursor | Host::Copilot) && root.len() == 1 {
-        root.remove("version");
+    } else {
+        root.shift_remove("hooks");
+        if matches!(host, Host::Cursor | Host::Copilot) && root.len() == 1 {
+            root.shift_remove("version");
+        }
     }
-    if root.is_empty() {
+    if document == before {
+        return Ok(old.to_owned());
+    }
+    if document.as_object().is_some_and(Map::is_empty) {
         return Ok(String::new());
     }
     Ok(format!("{}\n", serde_json::to_string_pretty(&document)?))

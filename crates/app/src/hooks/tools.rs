@@ -153,6 +153,17 @@ const PATH_LISTS: &[&str] = &["paths", "file_paths", "include", "files"];
 /// Members of an input that hold a command.
 const COMMANDS: &[&str] = &["command", "cmd", "script"];
 
+/// Members of a shell's input that name the folder it runs in.
+const FOLDERS: &[&str] = &["workdir", "working_directory", "cwd", "dir_path", "directory"];
+
+/// The folders that a shell's input says it runs in: none, one, or several of which nobody knows who counts.
+pub fn folders(input: &Object) -> Vec<&str> {
+    let mut found: Vec<&str> = FOLDERS.iter().filter_map(|key| input.get(*key)?.as_text()).collect();
+    found.retain(|folder| !folder.is_empty());
+    found.dedup();
+    found
+}
+
 /// What kind of tool a call is for. A tool whose input does not say what it touches is one nobody knows.
 pub fn recognise(name: &str, input: &Object) -> Tool {
     if let Some(server) = mcp_server(name) {
@@ -182,7 +193,7 @@ fn mcp_server(name: &str) -> Option<&str> {
 }
 
 /// A command as one text; a list of arguments is quoted, unless it only wraps a script.
-fn command(input: &Object) -> Option<String> {
+pub fn command(input: &Object) -> Option<String> {
     let found = COMMANDS.iter().find_map(|key| input.get(*key))?;
     match found {
         Json::Text(text) => Some(text.clone()),

@@ -7,6 +7,7 @@
 )]
 
 mod border;
+mod byways;
 mod daemon;
 mod failures;
 mod hosts;

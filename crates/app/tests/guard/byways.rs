@@ -1,0 +1,126 @@
+//! Ways to the guard, to secrets and to catastrophes that no command line shows: folders a tool is told to run in, links
+//! of other processes, tools nobody knows, and what no question covers while the glass is broken.
+
+use crate::site::{Site, Told};
+use serde_json::{Value, json};
+use std::process::{Child, Command};
+
+/// A process whose working folder is `/`.
+struct Elsewhere(Child);
+
+impl Elsewhere {
+    fn new() -> Elsewhere {
+        Elsewhere(Command::new("sleep").arg("600").current_dir("/").spawn().unwrap())
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn refused(site: &Site, tool: &str, input: &Value, reason: &str) {
+    match site.judge(tool, input) {
+        Told::Blocked(why) => assert!(why.contains(reason), "{tool} {input}: {why}"),
+        other @ (Told::Asks(_) | Told::Runs) => panic_with(&format!("{tool} {input}: {other:?}")),
+    }
+}
+
+fn asked(site: &Site, tool: &str, input: &Value) {
+    let told = site.judge(tool, input);
+    assert!(matches!(told, Told::Asks(_)), "{tool} {input}: {told:?}");
+}
+
+fn panic_with(text: &str) {
+    assert!(text.is_empty(), "{text}");
+}
+
+#[test]
+fn a_tool_runs_where_its_input_says() {
+    let site = Site::guarding_real_work(&["claude-code"]);
+    for key in ["workdir", "working_directory", "cwd", "dir_path", "directory"] {
+        refused(&site, "Bash", &json!({ "command": "echo {} > settings.json", key: ".claude" }), "GUARD_TAMPERING");
+        asked(&site, "Bash", &json!({ "command": "touch x", key: "/opt" }));
+        asked(&site, "Bash", &json!({ "command": "touch x", key: ".." }));
+        let inside = json!({ "command": "touch x", key: "src" });
+        assert_eq!(site.judge("Bash", &inside), Told::Runs, "{key}");
+    }
+    asked(&site, "Bash", &json!({ "command": "touch x", "workdir": "src", "cwd": "." }));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_link_of_another_process_leads_where_that_process_is() {
+    let site = Site::guarding_real_work(&["claude-code"]);
+    let other = Elsewhere::new();
+    let process = other.0.id();
+    let through = |path: &std::path::Path| format!("/proc/{process}/cwd{}", path.display());
+    let settings = through(&site.workspace().join(".claude/settings.json"));
+    refused(&site, "Write", &json!({ "file_path": settings, "content": "{}" }), "GUARD_TAMPERING");
+    refused(&site, "Bash", &json!({ "command": format!("sed -i s/a/b/ {settings}") }), "GUARD_TAMPERING");
+    asked(&site, "Write", &json!({ "file_path": format!("/proc/{process}/cwd/opt/x"), "content": "" }));
+    let key = through(&site.home().join(".ssh/id_ed25519"));
+    refused(&site, "Read", &json!({ "file_path": key }), "TOUCHES_CREDENTIALS");
+    for file in ["/proc/thread-self/environ", "/proc/1/task/1/environ", "/proc/self/environ"] {
+        refused(&site, "Read", &json!({ "file_path": file }), "TOUCHES_CREDENTIALS");
+    }
+    let own = json!({ "command": "touch /proc/self/cwd/x" });
+    assert_eq!(site.judge("Bash", &own), Told::Runs);
+}
+
+#[test]
+fn what_hosts_and_their_friends_keep_in_the_home_is_secret() {
+    let site = Site::guarding_real_work(&["claude-code"]);
+    let home = site.home();
+    for file in [".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json", ".config/gh/hosts.yml"] {
+        std::fs::create_dir_all(home.join(file).parent().unwrap()).unwrap();
+        std::fs::write(home.join(file), "secret").unwrap();
+        refused(&site, "Read", &json!({ "file_path": home.join(file) }), "TOUCHES_CREDENTIALS");
+        refused(&site, "Bash", &json!({ "command": format!("cat ~/{file}") }), "TOUCHES_CREDENTIALS");
+    }
+    for command in
+        ["cat ~/.config/gh/*", "grep -r token ~/.config/gh", "tar cf x.tar ~/.config/gh", "grep -r . ~/.config"]
+    {
+        assert_ne!(site.shell(command), Told::Runs, "{command}");
+    }
+    assert_ne!(site.judge("Grep", &json!({ "pattern": "t", "path": home.join(".config") })), Told::Runs);
+    std::fs::create_dir_all(home.join("notes")).unwrap();
+    std::fs::write(home.join("notes/a.md"), "x").unwrap();
+    assert_eq!(site.shell("grep -r x ~/notes"), Told::Runs);
+}
+
+#[test]
+fn a_folder_is_held_that_a_linked_configuration_lies_in() {
+    let site = Site::guarding_real_work(&["claude-code"]);
+    let (ws, settings) = (site.workspace(), site.configuration("claude-code"));
+    std::fs::create_dir_all(ws.join("config/hooks")).unwrap();
+    std::fs::rename(&settings, ws.join("config/hooks/settings.json")).unwrap();
+    std::os::unix::fs::symlink("../config/hooks/settings.json", &settings).unwrap();
+    for command in ["mv config config2", "mv config/hooks x", "echo {} > config/hooks/settings.json", "rm -r config"] {
+        assert_ne!(site.shell(command), Told::Runs, "{command}");
+    }
+    assert_eq!(site.shell("touch config/other.json"), Told::Runs);
+}
+
+#[test]
+fn a_broken_glass_covers_questions_and_nothing_that_nobody_read() {
+    let site = Site::guarding_real_work(&["claude-code"]);
+    site.says(&["break-glass", "--because", "a test"], 0);
+    assert_eq!(site.shell("git reset --hard"), Told::Runs);
+    assert_eq!(site.judge("mcp__mail__send", &json!({ "to": "x" })), Told::Runs);
+    for tool in ["mcp__box__run", "Monitor", "SomeNewShell"] {
+        refused(&site, tool, &json!({ "command": "rm -rf /" }), "CATASTROPHIC");
+        refused(&site, tool, &json!({ "cmd": "echo {} > .claude/settings.json" }), "GUARD_TAMPERING");
+        refused(&site, tool, &json!({ "script": "cat ~/.ssh/id_rsa" }), "TOUCHES_CREDENTIALS");
+        assert_eq!(site.judge(tool, &json!({ "command": "ls" })), Told::Runs, "{tool}");
+    }
+    let long = format!("echo {}; rm -rf /", "x".repeat(70_000));
+    let deep = format!("{}rm -rf /{}", "$(".repeat(40), ")".repeat(40));
+    let many = format!("{}rm -rf /", "true; ".repeat(5_000));
+    for command in [long, deep, many] {
+        let told = site.shell(&command);
+        assert!(!matches!(told, Told::Runs), "{} bytes: {told:?}", command.len());
+    }
+}
