@@ -78,6 +78,8 @@ pub(crate) struct State {
     pub functions: BTreeMap<String, Vec<Rc<ast::FunctionBody>>>,
     /// Functions that may not be there after all, so that their names may mean programs.
     pub perhaps: BTreeSet<String>,
+    /// Variables that programs see which this shell starts.
+    pub handed_on: BTreeSet<String>,
     /// Functions that shells see which this one starts.
     pub exported: BTreeSet<String>,
     pub aliases: BTreeMap<String, String>,

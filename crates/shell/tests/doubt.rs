@@ -88,6 +88,12 @@ fn words_that_may_be_missing_are_left_out_as_well() {
             "[ -f a ] && X=echo; f() { $1 rm -rf /; }; f \"$X\"",
             "[ -f a ] && X=echo; sh -c \"$X rm -rf /\"",
             "[ -f a ] && set -- echo; $1 rm -rf /",
+            // Other shells do not see what is not exported.
+            "X=echo; sh -c '$X rm -rf /'",
+            "X=echo; bash <<< '$X rm -rf /'",
+            "X=echo; echo '$X rm -rf /' > s; sh s",
+            "export X=echo; export -n X; sh -c '$X rm -rf /'",
+            "[ -f a ] && export X=echo; sh -c '$X rm -rf /'",
             "$([ -f a ] && echo echo) rm -rf /",
             "$(if [ -f a ]; then echo echo; fi) rm -rf /",
             "X=$([ -f a ] && echo echo); $X rm -rf /",
@@ -101,6 +107,12 @@ fn words_that_may_be_missing_are_left_out_as_well() {
         &["{ [ -f a ] && printf 'echo '; echo 'rm -rf /'; } | sh", "$(test -f v && echo echo || echo rm) -rf /"],
     );
     check_free(&[
+        "export X=echo; sh -c '$X rm -rf /'",
+        "X=echo; export X; sh -c '$X rm -rf /'",
+        "X=echo sh -c '$X rm -rf /'",
+        "env X=echo sh -c '$X rm -rf /'",
+        "X=echo; $X rm -rf /; (eval '$X rm -rf /')",
+        "export D=build; bash -c 'mkdir -p $D/x'",
         "[ -n \"$V\" ] && ARGS=-v; pytest $ARGS",
         "if [ -z \"$D\" ]; then D=build; fi; mkdir -p \"$D\"",
         "cargo build $([ \"$CI\" ] && echo --release)",

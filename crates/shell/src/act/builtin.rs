@@ -162,6 +162,11 @@ pub(crate) fn declare(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             walker.declared(&words, name.trim_end_matches('+'), value, operand.span);
             continue;
         }
+        if hands_on && call.options.has("-n") {
+            walker.state.handed_on.remove(&text);
+        } else if hands_on {
+            walker.state.handed_on.insert(text.clone());
+        }
         let declares = matches!(call.name, "declare" | "typeset" | "local");
         if declares && !call.options.has("-g -p -f -F") {
             walker.localise(&text, call.options.has("-I"));

@@ -274,12 +274,15 @@ pub(crate) fn env(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         return Stream::Opaque;
     }
     let saved = (walker.state.variables.clone(), walker.state.cwd.clone());
+    let handed_on = walker.state.handed_on.clone();
+    walker.state.handed_on.extend(set.iter().map(|(name, _)| name.clone()));
     walker.state.variables.extend(set);
     if let Some(directory) = options.value("-C --chdir") {
         walker.state.cwd = walker.resolve(directory);
     }
     let out = walker.run(rest.to_vec(), call.stdin.clone(), call.span);
     (walker.state.variables, walker.state.cwd) = saved;
+    walker.state.handed_on = handed_on;
     out
 }
 

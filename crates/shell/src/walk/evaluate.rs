@@ -298,6 +298,9 @@ impl Walker<'_> {
         }
         self.attributes(words, &base);
         self.assign(name, value, span);
+        if verb == "export" && !has('n') || declares && has('x') {
+            self.state.handed_on.insert(base.clone());
+        }
         if has('r') && declares || verb == "readonly" {
             self.state.fixed.insert(base);
         }

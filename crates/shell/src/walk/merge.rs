@@ -153,6 +153,7 @@ impl State {
         let doubted: Vec<String> = alone.chain(missing).chain(&other.perhaps).cloned().collect();
         self.perhaps.extend(doubted);
         self.exported.retain(|name| other.exported.contains(name));
+        self.handed_on.retain(|name| other.handed_on.contains(name));
         for (name, bodies) in &other.functions {
             let known = self.functions.entry(name.clone()).or_default();
             for body in bodies {
@@ -200,6 +201,10 @@ impl State {
             self.perhaps.extend(self.functions.keys().cloned());
         }
         self.aliases.clear();
+        // What is not handed on is there only if the shell itself was given it.
+        let alone: Vec<String> =
+            self.variables.keys().filter(|name| !self.handed_on.contains(*name)).cloned().collect();
+        self.doubtful.extend(alone);
     }
 
     fn join_files(&mut self, other: &State) {

@@ -170,6 +170,7 @@ impl Walker<'_> {
         // What is exported in the same breath stays.
         if words.iter().any(|word| matches!(word.text.as_str(), "export" | "readonly")) {
             assignments.iter().for_each(|(name, value)| self.bind(name, value.clone(), span));
+            self.state.handed_on.extend(assignments.into_iter().map(|(name, _)| name));
             return self.named(words, stdin, span);
         }
         // In some shells, and in some modes of this one, what stands before these stays too.
@@ -177,8 +178,11 @@ impl Walker<'_> {
         let kept = if special { assignments.clone() } else { Vec::new() };
         let names: Vec<String> = assignments.iter().map(|(name, _)| name.clone()).collect();
         let saved = self.state.variables.clone();
+        let handed_on = self.state.handed_on.clone();
+        self.state.handed_on.extend(names.iter().cloned());
         self.state.variables.extend(assignments);
         let out = self.named(words, stdin, span);
+        self.state.handed_on = handed_on;
         // A function may have set others.
         for name in names {
             match saved.get(&name) {
