@@ -51,9 +51,8 @@ impl Walker<'_> {
                 !mark::is_literal(text)
                     || text.split_whitespace().any(|word| harmful.iter().any(|option| word.contains(option)))
             }
-            Use::OnlyOptions(harmless) => text
-                .split_whitespace()
-                .any(|word| !harmless.contains(&word.split('=').next().unwrap_or_default()) || !mark::is_literal(word)),
+            Use::OnlyOptions(_) => environment::has_unknown_option(used, text),
+            Use::Starts | Use::Prompts | Use::Reaches => false,
             Use::Home => text != self.view.home && text != mark::UNSET.to_string(),
             Use::Programs => text.split(':').any(|folder| self.may_hold_programs(folder)),
             Use::Modules => {

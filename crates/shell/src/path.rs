@@ -87,16 +87,20 @@ pub(crate) fn normalise(text: &str, cwd: &str) -> String {
     let starts_unknown = starts_unknown(text);
     let absolute = text.starts_with('/') || starts_unknown;
     let mut parts: Vec<&str> = if absolute { Vec::new() } else { components(cwd).collect() };
+    let mut is_lost = starts_unknown;
     for part in components(text) {
-        if part == ".." {
-            parts.pop();
-        } else {
+        if part != ".." {
             parts.push(part);
+        } else if parts.last().is_some_and(|last| leads_anywhere(last)) {
+            parts = vec![ANYWHERE];
+            is_lost = true;
+        } else {
+            parts.pop();
         }
     }
     let mut out = String::with_capacity(text.len() + cwd.len() + 1);
     for part in &parts {
-        if !(out.is_empty() && part.chars().next().is_some_and(mark::is_hole) && starts_unknown) {
+        if !(out.is_empty() && part.chars().next().is_some_and(mark::is_hole) && is_lost) {
             out.push('/');
         }
         out.push_str(part);
@@ -105,6 +109,14 @@ pub(crate) fn normalise(text: &str, cwd: &str) -> String {
         out.push('/');
     }
     out
+}
+
+/// A place of which nothing is known.
+const ANYWHERE: &str = "\u{E001}";
+
+/// Whether a component stands for what may be several, or lead up itself: what lies above it is not known.
+fn leads_anywhere(part: &str) -> bool {
+    part.chars().any(|c| mark::is_hole(c) && c != mark::NUMBER)
 }
 
 /// Whether nothing is known of where a path begins.
@@ -131,7 +143,12 @@ pub(crate) fn real(text: &str, cwd: &str, target: &dyn Fn(&str) -> Option<String
     let mut hops = 0usize;
     while let Some(part) = ahead.pop() {
         if part == ".." {
-            here.truncate(here.rfind('/').unwrap_or_default());
+            let last = here.rfind('/').unwrap_or_default();
+            if here.get(last..).is_some_and(leads_anywhere) {
+                here = ANYWHERE.to_owned();
+            } else {
+                here.truncate(last);
+            }
             continue;
         }
         let folder = here.len();
@@ -198,5 +215,10 @@ mod tests {
         // Out of a link leads the folder above its target, not the one above its name.
         assert_eq!(Path::resolve("out/../x", &view).as_str(), "/x");
         assert_eq!(Path::resolve("src/../x", &view).as_str(), "/w/app/x");
+        // Above what is not known lies nothing that is known.
+        for cwd in ["/w/app/\u{E000}", "\u{E001}"] {
+            assert_eq!(mark::shown(&real("../../w/app/x", cwd, &|_| None)), "<unknown>/w/app/x");
+            assert_eq!(mark::shown(&normalise("../../w/app/x", cwd)), "<unknown>/w/app/x");
+        }
     }
 }

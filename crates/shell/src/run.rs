@@ -160,23 +160,48 @@ const SHARP: &[&str] = &[
 ];
 
 impl Walker<'_> {
-    /// Judges one simple command whose words are expanded.
-    pub fn run(&mut self, mut words: Vec<Arg>, stdin: Stream, span: Span) -> Stream {
-        // An unquoted expansion to nothing leaves no word behind.
-        while words.first().is_some_and(|first| first.text.is_empty() && first.loose) {
-            words.remove(0);
+    /// Judges one simple command whose words are expanded: an alias, a function or a program.
+    pub fn named(&mut self, words: Vec<Arg>, stdin: Stream, span: Span) -> Stream {
+        let words = without_nothing(words);
+        let Some(first) = words.first().cloned() else { return Stream::Absent };
+        let name = &first.text;
+        let is_certain = !self.state.perhaps.contains(name);
+        match (self.state.aliases.remove(name), self.state.functions.get(name).cloned()) {
+            (None, None) => self.run(words, stdin, span),
+            (None, Some(bodies)) if is_certain => {
+                let arguments = words.iter().skip(1).map(|word| word.text.clone()).collect();
+                self.call_either(name, &bodies, arguments, stdin, span)
+            }
+            (None, Some(bodies)) => {
+                let before = self.state.clone();
+                let arguments = words.iter().skip(1).map(|word| word.text.clone()).collect();
+                let out = self.call_either(name, &bodies, arguments, stdin.clone(), span);
+                let after = std::mem::replace(&mut self.state, before);
+                self.state.functions.remove(name);
+                let other = self.run(words.clone(), stdin, span);
+                self.join(&after);
+                one_of(out, other)
+            }
+            // Shells that nobody types into do not follow aliases, unless they are told to.
+            (Some(text), _) => {
+                let before = self.state.clone();
+                let out = self.aliased(text.clone(), &words, stdin.clone(), span);
+                let after = std::mem::replace(&mut self.state, before);
+                let other = self.named(words.clone(), stdin, span);
+                self.join(&after);
+                self.state.aliases.insert(name.clone(), text);
+                one_of(out, other)
+            }
         }
+    }
+
+    /// Judges a program that is given by its words.
+    pub fn run(&mut self, words: Vec<Arg>, stdin: Stream, span: Span) -> Stream {
+        let words = without_nothing(words);
         let Some(first) = words.first().cloned() else { return Stream::Absent };
         let span = if span == Span::default() { first.span } else { span };
         if !mark::is_literal(&first.text) {
             return self.dynamic(&first, &words, stdin, span);
-        }
-        if let Some(text) = self.state.aliases.remove(&first.text) {
-            return self.aliased(&first.text, text, &words, stdin, span);
-        }
-        if let Some(bodies) = self.state.functions.get(&first.text).cloned() {
-            let arguments = words.iter().skip(1).map(|word| word.text.clone()).collect();
-            return self.call_either(&first.text, &bodies, arguments, stdin, span);
         }
         self.report.ran(words.iter().map(|word| mark::shown(&word.text)).collect());
         // What this program alone does decides whether it may be handed anything.
@@ -246,7 +271,7 @@ impl Walker<'_> {
         }
         if name == "$" {
             // A prompt copied along with the command.
-            return self.run(words.get(1..).unwrap_or_default().to_vec(), stdin, span);
+            return self.named(words.get(1..).unwrap_or_default().to_vec(), stdin, span);
         }
         // A program called in capitals runs on a file system that ignores case, and so do its verbs.
         let shouting = path.chars().any(|c| c.is_ascii_uppercase()) && !path.chars().any(|c| c.is_ascii_lowercase());
@@ -262,6 +287,7 @@ impl Walker<'_> {
         self.environment(name, span);
         self.runs_what_was_written(name, &args, span);
         self.options_that_run(name, &args, span);
+        self.local_packages(name, &args);
         match rules::lookup(name) {
             // `./test` need not be `test`: the entry counts only where it adds caution, or in a `bin` directory.
             Some(program) if local && !resolved.rsplit('/').nth(1).is_some_and(|parent| parent.ends_with("bin")) => {
@@ -306,11 +332,11 @@ impl Walker<'_> {
             if let Some(word) = words.first_mut() {
                 word.text = name;
             }
-            self.run(words, stdin.clone(), span);
+            self.named(words, stdin.clone(), span);
         }
         // `$SUDO rm …`: the variable may be a wrapper or empty, so the rest is judged as a command too.
         if first.loose && words.len() > 1 {
-            self.run(words.get(1..).unwrap_or_default().to_vec(), stdin, span);
+            self.named(words.get(1..).unwrap_or_default().to_vec(), stdin, span);
         }
         Stream::Opaque
     }
@@ -341,15 +367,13 @@ impl Walker<'_> {
         self.report.raise(Class::Catastrophic, "REMOTE_CODE", sentence, span);
     }
 
-    fn aliased(&mut self, name: &str, text: String, words: &[Arg], stdin: Stream, span: Span) -> Stream {
-        let mut line = text.clone();
+    fn aliased(&mut self, text: String, words: &[Arg], stdin: Stream, span: Span) -> Stream {
+        let mut line = text;
         for word in words.iter().skip(1) {
             line.push(' ');
             line.push_str(&quoted(&word.text));
         }
-        let out = self.inline(&line, stdin, span);
-        self.state.aliases.insert(name.to_owned(), text);
-        out
+        self.inline(&line, stdin, span)
     }
 
     /// A program given by a path of its own: a file this text wrote, fetched or will build.
@@ -361,7 +385,11 @@ impl Walker<'_> {
             if let Some(word) = words.first_mut() {
                 word.text = program;
             }
-            return Some(self.run(words, stdin.clone(), span));
+            let out = self.run(words, stdin.clone(), span);
+            // Where a text was written as well, which of the two lies there is not known.
+            if !self.state.files.contains_key(&path) {
+                return Some(out);
+            }
         }
         match self.state.files.get(&path).cloned()? {
             Stream::Text(text) => {
@@ -593,6 +621,19 @@ impl Walker<'_> {
         }
         self.inner(text, stdin, span)
     }
+}
+
+/// An unquoted expansion to nothing leaves no word behind.
+fn without_nothing(mut words: Vec<Arg>) -> Vec<Arg> {
+    while words.first().is_some_and(|first| first.text.is_empty() && first.loose) {
+        words.remove(0);
+    }
+    words
+}
+
+/// What one of two commands prints.
+pub(crate) fn one_of(first: Stream, second: Stream) -> Stream {
+    if first == second { first } else { first.then(second).blurred() }
 }
 
 /// The name of a program without its folder.

@@ -1,5 +1,6 @@
 //! Walks the syntax tree in the order a shell would, keeping what is known and running nothing.
 
+mod beside;
 mod compound;
 mod evaluate;
 mod expand;
@@ -75,6 +76,10 @@ pub(crate) struct State {
     pub references: BTreeMap<String, String>,
     /// A name defined in two branches means either body.
     pub functions: BTreeMap<String, Vec<Rc<ast::FunctionBody>>>,
+    /// Functions that may not be there after all, so that their names may mean programs.
+    pub perhaps: BTreeSet<String>,
+    /// Functions that shells see which this one starts.
+    pub exported: BTreeSet<String>,
     pub aliases: BTreeMap<String, String>,
     /// Normalised; starts with a hole after `cd` to an unknown place.
     pub cwd: String,
@@ -134,8 +139,21 @@ pub(crate) struct Walker<'v> {
     pub looks: usize,
     /// Words that code in another language was given.
     pub given: Vec<Arg>,
+    /// Files that a command writes which runs beside this shell: when it does so is not known.
+    pub beside: BTreeSet<String>,
+    /// Commands that run beside this shell, with the state in which they began.
+    jobs: Vec<Job>,
+    /// Whether there are more of them than are kept.
+    more_jobs: bool,
     /// Second names that the text itself makes. They lie on disk, so no subshell takes them back.
     pub made: Made,
+}
+
+/// A command that runs beside its shell: it meets what is written while it runs.
+struct Job {
+    list: ast::AndOrList,
+    state: State,
+    origin: Option<Span>,
 }
 
 /// Classifies the text. The only door to the walker.
@@ -145,6 +163,7 @@ pub(crate) fn classify(command: &str, view: &View<'_>) -> Classification {
         walker.offsets = command.char_indices().map(|(offset, _)| offset).chain([command.len()]).collect();
     }
     walker.script(command, Stream::Absent);
+    walker.late();
     if !walker.made.is_empty() {
         // What runs beside it or goes round in a loop meets the names that were made further down.
         walker.again(view);
@@ -180,6 +199,9 @@ impl<'v> Walker<'v> {
             guesses: 0,
             looks: 0,
             given: Vec::new(),
+            beside: BTreeSet::new(),
+            jobs: Vec::new(),
+            more_jobs: false,
             made: Made::default(),
         }
     }
@@ -193,12 +215,22 @@ impl<'v> Walker<'v> {
         *self = Self { report, made, offsets, ..fresh };
     }
 
-    /// Walks a text found inside the text (`sh -c`, `eval`, a decoded pipe) in a shell of its own.
+    /// Walks a text found inside the text (`sh -c`, a decoded pipe) in a shell that a program starts, or does not.
     pub fn inner(&mut self, text: &str, stdin: Stream, span: Span) -> Stream {
+        let saved = self.state.clone();
+        self.state.started(false);
+        let out = self.apart(text, stdin, span);
+        let after = std::mem::replace(&mut self.state, saved);
+        self.state.may_have_written(after);
+        out
+    }
+
+    /// The same in a copy of this shell: `$(…)`, and texts that it runs by itself.
+    pub fn apart(&mut self, text: &str, stdin: Stream, span: Span) -> Stream {
         let saved = self.state.clone();
         self.state.forked();
         let out = self.inline(text, stdin, span);
-        self.state = saved;
+        self.state.returned(saved);
         out
     }
 

@@ -566,8 +566,10 @@ fn installs(words: &[String]) -> bool {
     let program = words.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
     match (program, words.get(1..).unwrap_or_default()) {
         ("npm" | "pnpm" | "yarn" | "bun", ["install" | "i" | "add" | "create" | "init" | "innit", rest @ ..]) => {
-            named(rest)
+            named(rest) || rest.iter().any(|word| matches!(*word, "-g" | "--global" | "--location=global"))
         }
+        // A name from the whole machine, or one put there.
+        ("npm" | "pnpm" | "yarn" | "bun", ["link" | "ln", ..]) => true,
         ("uv", ["run", rest @ ..]) => rest.iter().any(|word| word.starts_with("--with") || word.contains("://")),
         ("uv", ["tool", "run" | "install" | "upgrade", ..]) => true,
         ("pip" | "pip3" | "uv" | "pipx", rest) => {

@@ -131,7 +131,17 @@ pub(crate) fn source(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 pub(crate) fn declare(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let words: Vec<Arg> = std::iter::once(Arg::new(call.name, call.span)).chain(call.args.iter().cloned()).collect();
     let keeps = call.name == "readonly" || call.options.has("-r");
+    let hands_on = call.name == "export" || call.options.has("-x");
     for operand in &call.options.operands {
+        if hands_on && call.options.has("-f") {
+            // `export -nf name` takes it back.
+            if call.options.has("-n") {
+                walker.state.exported.remove(&operand.text);
+            } else {
+                walker.state.exported.insert(operand.text.clone());
+            }
+            continue;
+        }
         if keeps && call.options.has("-f") {
             walker.state.fixed.insert(format!("{}()", operand.text));
             continue;
@@ -203,12 +213,19 @@ pub(crate) fn unset(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             continue;
         }
         if call.options.has("-f") {
-            if !walker.state.fixed.contains(&format!("{}()", operand.text)) {
+            if walker.state.fixed.contains(&format!("{}()", operand.text)) {
+                walker.state.perhaps.insert(operand.text.clone());
+            } else {
                 walker.state.functions.remove(&operand.text);
+                walker.state.perhaps.remove(&operand.text);
             }
         } else if operand.text.contains(['[', mark::BRACKET]) {
             walker.unset_element(&mark::as_source(&operand.text), operand.span);
         } else if !walker.uncovered(&operand.text) {
+            // Where no variable has the name, the function is meant.
+            if walker.state.functions.contains_key(&operand.text) {
+                walker.state.perhaps.insert(operand.text.clone());
+            }
             walker.bind(&operand.text, Variable::Scalar(String::new()), operand.span);
         }
     }
@@ -400,7 +417,7 @@ pub(crate) fn hook(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         );
         let text = opt.value.clone().unwrap_or_default();
         let text = text.split_once(':').map_or(text.clone(), |(_, rest)| rest.trim_matches([' ', '"']).to_owned());
-        walker.inner(&text, Stream::Absent, call.span);
+        walker.apart(&text, Stream::Absent, call.span);
     }
     Stream::Opaque
 }
@@ -420,7 +437,7 @@ pub(crate) fn complete(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
                 if !walker.state.functions.contains_key(&text) {
                     walker.report.unknown("DYNAMIC_COMMAND", format!("what `{text}` does is not known"), opt.span);
                 }
-                walker.run(vec![Arg::new(text, opt.span)], Stream::Opaque, opt.span);
+                walker.named(vec![Arg::new(text, opt.span)], Stream::Opaque, opt.span);
             }
             _ => {}
         }

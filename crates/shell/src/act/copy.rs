@@ -82,7 +82,7 @@ pub(crate) fn cp(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
             // A second copy of what was there is no more unknown than the first.
             walker.state.files.remove(&path);
         } else {
-            walker.state.files.insert(path, content);
+            walker.put(path, content, false);
         }
         let links = call.name != "install" && call.options.has("-s --symbolic-link -l --link");
         let with_links = call.options.has("-a --archive -d -P --no-dereference -r -R --recursive");
@@ -115,9 +115,9 @@ pub(crate) fn mv(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         receive(walker, &target, &sources, How::Overwrite);
         let path = walker.resolve(&target.text);
         match content {
-            Some(content) => walker.state.files.insert(path, content),
-            None => walker.state.files.remove(&path),
-        };
+            Some(content) => walker.put(path, content, false),
+            None => _ = walker.state.files.remove(&path),
+        }
         for (source, name) in landings(walker, &target, &sources, call.options.has("-T --no-target-directory")) {
             walker.placed(&name, &source);
         }
@@ -138,7 +138,7 @@ pub(crate) fn ln(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
                 let real = walker.resolve(&source.text);
                 let content = walker.state.files.get(&real).cloned();
                 if let Some(content) = content {
-                    walker.state.files.insert(path, content);
+                    walker.put(path, content, false);
                 }
             }
             let keeps_name = call.options.has("-T --no-target-directory -n --no-dereference -h");
@@ -191,7 +191,7 @@ pub(crate) fn dd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         || path.ends_with(".bin");
     walker.write_file(&path, if blank && !fresh { How::Empty } else { How::Overwrite }, span);
     let resolved = walker.resolve(&path);
-    walker.state.files.insert(resolved, content);
+    walker.put(resolved, content, false);
     Stream::Absent
 }
 
@@ -201,7 +201,7 @@ pub(crate) fn tee(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         walker.write_file(&operand.text, if append { How::Append } else { How::Overwrite }, operand.span);
         let path = walker.resolve(&operand.text);
         if !crate::zone::is_sink(&path) {
-            walker.state.files.insert(path, call.stdin.clone());
+            walker.put(path, call.stdin.clone(), append);
         }
     }
     call.stdin.clone()

@@ -30,7 +30,7 @@ pub(crate) fn xargs(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let lines = replace.is_some() || by_line || options.has("-0 --null") || delimiter.is_some();
     let items = items(&input, lines, delimiter);
     if items.is_empty() {
-        return walker.run(command, Stream::Absent, call.span);
+        return walker.run_perhaps(command, call.span);
     }
     if items.len() > WORDS_MAX {
         walker.report.unknown("TOO_MANY", "more items than are judged", call.span);
@@ -54,14 +54,14 @@ pub(crate) fn xargs(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         let given = batch.iter().flat_map(split).take(WORDS_MAX);
         command.iter().cloned().chain(given).collect()
     };
-    let Some(size) = size else { return walker.run(words_of(&items), Stream::Absent, call.span) };
+    let Some(size) = size else { return walker.run_perhaps(words_of(&items), call.span) };
     let mut out = Stream::Absent;
     let (followed, rest) = items.split_at(items.len().min(LOOP_ROUNDS_MAX));
     for batch in followed.chunks(size.max(1)) {
-        out = out.then(walker.run(words_of(batch), Stream::Absent, call.span));
+        out = out.then(walker.run_perhaps(words_of(batch), call.span));
     }
     if !rest.is_empty() {
-        walker.run(words_of(rest), Stream::Absent, call.span);
+        walker.run_perhaps(words_of(rest), call.span);
     }
     out
 }
@@ -79,12 +79,12 @@ fn replaced(walker: &mut Walker<'_>, call: &Call<'_>, command: &[Arg], items: &[
         } else {
             words.push(loose(item, call));
         }
-        out = out.then(walker.run(words, Stream::Absent, call.span));
+        out = out.then(walker.run_perhaps(words, call.span));
     }
     if items.len() > LOOP_ROUNDS_MAX {
         let mut words = command.to_vec();
         words.extend(items.iter().skip(LOOP_ROUNDS_MAX).take(WORDS_MAX).map(|item| loose(item, call)));
-        walker.run(words, Stream::Absent, call.span);
+        walker.run_perhaps(words, call.span);
     }
     out
 }
@@ -167,7 +167,7 @@ pub(crate) fn parallel(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         if template.len() > 2 && template.iter().any(|word| word.text == "-c") {
             let words: Vec<Arg> =
                 template.iter().map(|word| Arg { text: word.text.replace("{}", item), ..word.clone() }).collect();
-            walker.run(words, Stream::Absent, call.span);
+            walker.run_perhaps(words, call.span);
         }
     }
     out

@@ -144,7 +144,7 @@ fn is_this_machine(operand: &Arg) -> bool {
 }
 
 /// What the request asks the other side to do.
-fn method_class(walker: &mut Walker<'_>, method: &str, call: &Call<'_>) {
+pub(crate) fn method_class(walker: &mut Walker<'_>, method: &str, call: &Call<'_>) {
     match method {
         "DELETE" | "PURGE" => {
             walker.report.raise(Class::Destructive, "LOSES", "asks another machine to delete something", call.span)
@@ -238,17 +238,5 @@ pub(crate) fn netcat(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
     }
     walker.report.raise(Class::Write, "SENDS", "opens a connection", call.span);
-    Stream::Remote
-}
-
-/// `gh api -X DELETE path`: the method decides.
-pub(crate) fn api(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
-    if call.options.operands.first().is_some_and(|verb| verb.text == "api") {
-        let mut method = call.options.value("-X --method").unwrap_or_default().to_ascii_uppercase();
-        if method.is_empty() && call.options.has("-f -F --field --raw-field --input") {
-            "POST".clone_into(&mut method);
-        }
-        method_class(walker, &method, call);
-    }
     Stream::Remote
 }

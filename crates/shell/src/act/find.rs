@@ -134,10 +134,10 @@ fn commands(walker: &mut Walker<'_>, call: &Call<'_>, expression: &Expression, i
                 // Anywhere below the start.
                 let words: Vec<Arg> = words.iter().map(|word| absolute(walker, word, item)).collect();
                 walker.state.cwd = walker.resolve(&format!("{}/{}", root.text.trim_end_matches('/'), mark::ITEM));
-                out = out.then(walker.run(words, Stream::Absent, call.span));
+                out = out.then(walker.run_perhaps(words, call.span));
                 walker.state.cwd = saved;
             } else {
-                out = out.then(walker.run(words, Stream::Absent, call.span));
+                out = out.then(walker.run_perhaps(words, call.span));
             }
         }
     }
@@ -266,7 +266,7 @@ pub(crate) fn fd(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     if !words.iter().any(|word| word.text.contains(mark::PICK)) {
         words.push(Arg { text: item, span: call.span, loose: true });
     }
-    walker.run(words, Stream::Absent, call.span)
+    walker.run_perhaps(words, call.span)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::answer::{Capability, Class, Span};
 use crate::call::Call;
 use crate::code::Language;
 use crate::mark;
+use crate::rules::environment::Use;
 use crate::stream::Stream;
 use crate::touch::How;
 use crate::walk::{Arg, Variable, Walker};
@@ -197,7 +198,9 @@ pub(crate) fn make_variables(walker: &mut Walker<'_>, call: &Call<'_>) {
         }
         // A makefile takes variables of the environment, and prefers them when told to.
         let is_shell = text.contains(['$', ';', '|', '&', '`', '<', '>', '\n']) || name == "RM" || name == "SHELL";
-        if call.options.has("-e --environment-overrides") || is_shell || crate::rules::environment::of(name).is_some() {
+        let is_used = crate::rules::environment::of(name)
+            .is_some_and(|used| !matches!(used, Use::Starts | Use::Prompts | Use::Reaches));
+        if call.options.has("-e --environment-overrides") || is_shell || is_used {
             make_variable(walker, text, call.span);
         }
     }

@@ -47,14 +47,13 @@ pub(crate) fn shell(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
 
 fn text_with_arguments(walker: &mut Walker<'_>, text: &str, rest: &[Arg], call: &Call<'_>) -> Stream {
     let saved = walker.state.clone();
+    walker.state.started(call.name == "bash");
     if let Some((zero, arguments)) = rest.split_first() {
         walker.state.variables.insert("0".to_owned(), Variable::Scalar(zero.text.clone()));
         walker.state.positional = Some(arguments.iter().map(|arg| arg.text.clone()).collect());
     }
     let out = walker.inline(text, call.stdin.clone(), call.span);
-    let files = std::mem::take(&mut walker.state.files);
-    walker.state = saved;
-    walker.state.files = files;
+    walker.state.returned(saved);
     out
 }
 

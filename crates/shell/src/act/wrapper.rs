@@ -198,6 +198,16 @@ pub(crate) fn unwrap(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         let text = command.iter().map(|arg| mark::as_source(&arg.text)).collect::<Vec<_>>().join(" ");
         return walker.inner(&text, call.stdin.clone(), call.span);
     }
+    // Where these are words of the grammar, what they stand before may be a function.
+    if matches!(call.name, "time" | "then" | "do" | "nocorrect" | "noglob") {
+        let certain = command.first().is_some_and(|first| walker.state.perhaps.insert(first.text.clone()));
+        let name = command.first().map(|first| first.text.clone()).unwrap_or_default();
+        let out = walker.named(command, call.stdin.clone(), call.span);
+        if certain {
+            walker.state.perhaps.remove(&name);
+        }
+        return out;
+    }
     walker.run(command, call.stdin.clone(), call.span)
 }
 

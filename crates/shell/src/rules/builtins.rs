@@ -59,7 +59,7 @@ mod tests {
         check("eval 'ls -l'", "read", &["exec"]);
         check("eval \"$X\"", "unknown", &["exec"]);
         check("source ./env.sh", "write", &["exec"]);
-        check("alias g=git; g status", "read", &[]);
+        check("alias g=git; g status", "read", &["exec"]);
         check("set -- rm -rf /; \"$@\"", "catastrophic", &[]);
         check("trap 'rm -rf /' EXIT", "catastrophic", &[]);
         check("read x <<< /; rm -rf $x", "catastrophic", &[]);

@@ -1,7 +1,7 @@
 //! Cloud and platform command lines.
 
 use super::{Flag, Program, dry, flag, read, verb, write};
-use crate::act::{fetch, wrapper};
+use crate::act::{github, wrapper};
 use crate::answer::Capability::{Credentials, Exec, Network, Privilege};
 use crate::answer::Class;
 
@@ -72,7 +72,7 @@ pub const PROGRAMS: &[Program] = &[
     ]),
     read("op", "keeps secrets").can(&[Network, Credentials]).verbs(&[verb("** delete|purge|archive|revoke|suspend", Class::Destructive, "removes secrets"), verb("** create|edit|signin|signout|add|provision|confirm|invite|grant|move|share|forget", Class::Write, "changes secrets"), verb("run", Class::Write, "runs a program with secrets").can(&[Exec])]).act(wrapper::runner),
     read("doppler", "keeps secrets").can(&[Network, Credentials]).verbs(&[verb("** delete|unlink|revoke", Class::Destructive, "removes secrets"), verb("** set|create|update|upload|rename|login|setup|clone", Class::Write, "changes secrets"), verb("run", Class::Write, "runs a program with secrets").can(&[Exec])]).act(wrapper::runner),
-    write("gh", "manages GitHub").can(&[Network]).valued("-R --repo --json -q --jq -X --method -f -F -H --header --input -L --limit -b --body -t --title").verbs(&[
+    write("gh", "manages GitHub").can(&[Network]).valued("-R --repo --json -q --jq -X --method -f -F --field --raw-field -H --header --input --hostname --preview --cache --template -L --limit -b --body -t --title").verbs(&[
         verb("* list|view|status|diff|checks|watch|ls|download|search|verify", Class::Read, "looks at GitHub"),
         verb("search|status|browse|help|version|completion, alias list, config get", Class::Read, "looks at GitHub"),
         verb("api", Class::Read, "asks GitHub"),
@@ -83,7 +83,7 @@ pub const PROGRAMS: &[Program] = &[
         verb("* delete|archive|remove|delete-asset|cache-delete|purge", Class::Destructive, "removes something on GitHub"),
         verb("codespace ssh", Class::Write, "runs commands elsewhere").can(&[Exec]),
         verb("extension install|exec", Class::Write, "installs an extension").can(&[Exec]),
-    ]).act(fetch::api),
+    ]).act(github::gh),
     write("glab tea bitbucket jira linear acli circleci travis semaphore bk codefresh harness buildkite octo sentry-cli datadog-ci newrelic pagerduty pd opsgenie launchdarkly ldcli flagsmith", "manages a platform").can(&[Network]).verbs(&[verb("** list|view|show|status|get|info|ls|validate|check|lint|version|help|logs|search|describe|diagnostic, ** config validate", Class::Read, "looks at a platform"), verb("** delete|remove|purge|archive|destroy|revoke|rm|unlist|store-delete|remove-secret", Class::Destructive, "removes something on a platform")]),
     write("heroku flyctl fly vercel now netlify railway render surge wrangler supabase planetscale pscale neon neonctl turso doctl hcloud linode-cli vultr-cli scw ovh exo civo ibmcloud oci aliyun tccli openstack nova cinder glance neutron swift-openstack cf bosh dokku kamal cap capistrano mina deployer dep envoyer forge ansistrano shipit stackit upctl cloudctl dns-control dnscontrol octodns cloudflare flarectl akamai fastly bunny stripe twilio sendgrid mailgun shopify salesforce sf sfdx algolia meilisearch contentful prismic auth0 okta clerk workos appwrite nhost hasura apollo rover graphcdn stepzen", "manages a platform").can(&[Network]).verbs(&[verb("** list|ls|info|show|get|status|describe|logs|version|whoami|help|ps|config|releases|inspect|view|search|tail|validate|check, ** env ls", Class::Read, "looks at a platform"), verb("** delete|destroy|remove|rm|purge|apps:destroy|pg:reset|addons:destroy|pg:kill*|reset|drop|teardown|terminate|nuke|wipe|domains:remove|ps:kill|sites:delete|env:unset|undeploy|delete-*|unpublish, ** db reset, ** kv:key delete", Class::Destructive, "removes something on a platform"), verb("auth:token|config:get, auth token, env pull, secrets list", Class::Read, "reads credentials").can(&[Credentials])]),
     read("s3cmd s4cmd s5cmd mc minio-client gof3r aws-shell", "manages storage").can(&[Network]).verbs(&[verb("del|rm|rb|delete|expire|delete-bucket|delete-file-version|clear-account|cancel-*|mirror-delete", Class::Destructive, "removes storage"), verb("put|cp|mv|sync|mb|upload-file|mirror|modify|setacl|setpolicy|move|share|copy|create-bucket|pipe", Class::Write, "changes storage").flags(&[flag("--delete-removed --remove --delete", Class::Destructive, "removes what the source has not")])]),

@@ -31,10 +31,15 @@ impl Walker<'_> {
             if apart {
                 self.state.forked();
             }
+            if apart {
+                self.begin(item);
+            }
             out = out.then(self.and_or(item, stdin.clone()));
             if let Some(own) = own {
-                let files = std::mem::take(&mut self.state.files);
-                self.state = State { files, ..own };
+                let written = self.state.files.iter().filter(|(path, content)| own.files.get(*path) != Some(*content));
+                self.beside.extend(written.map(|(path, _)| path.clone()));
+                let after = std::mem::replace(&mut self.state, own);
+                self.state.may_have_written(after);
             }
             self.forks = forks;
         }
@@ -46,7 +51,7 @@ impl Walker<'_> {
     }
 
     /// Both sides of `&&` and `||` are walked: which one runs is not known here.
-    fn and_or(&mut self, list: &ast::AndOrList, stdin: Stream) -> Stream {
+    pub(super) fn and_or(&mut self, list: &ast::AndOrList, stdin: Stream) -> Stream {
         let before = self.state.stayed.len();
         let mut out = self.pipeline(&list.first, stdin.clone());
         // Behind `cd x &&` the shell is in x.
@@ -55,6 +60,7 @@ impl Walker<'_> {
             && list.additional.iter().all(|next| matches!(next, AndOr::And(_)));
         let stayed = if entered { std::mem::take(&mut self.state.stayed) } else { Vec::new() };
         let mut skipped: Vec<State> = Vec::new();
+        let mut certain = always_succeeds(&list.first);
         for next in &list.additional {
             match next {
                 AndOr::And(pipeline) => {
@@ -63,7 +69,9 @@ impl Walker<'_> {
                     } else {
                         self.report.unknown("TOO_MANY", "more commands behind `&&` than are followed", Span::default());
                     }
-                    out = out.then(self.pipeline(pipeline, stdin.clone()));
+                    let next = self.pipeline(pipeline, stdin.clone());
+                    out = out.then(if certain { next } else { self.perhaps_printed(next) });
+                    certain &= always_succeeds(pipeline);
                 }
                 AndOr::Or(pipeline) if always_fails(&list.first) => out = self.pipeline(pipeline, stdin.clone()),
                 AndOr::Or(pipeline) => {
@@ -72,7 +80,8 @@ impl Walker<'_> {
                     // After `a || b` the state is that of a or that of b.
                     let after = std::mem::replace(&mut self.state, before);
                     self.join(&after);
-                    out = if out == Stream::Absent { other } else { out };
+                    out = self.either_printed(out, other);
+                    certain = false;
                 }
             }
         }
@@ -96,9 +105,9 @@ impl Walker<'_> {
             let saved = self.state.clone();
             self.state.forked();
             flow = self.command(command, flow);
-            let files = self.state.files.clone();
-            let after = std::mem::replace(&mut self.state, State { files, ..saved });
-            if self.ways.contains("lastpipe") {
+            let after = self.ways.contains("lastpipe").then(|| self.state.clone());
+            self.state.returned(saved);
+            if let Some(after) = after {
                 // The last stage runs in this shell, perhaps.
                 self.join(&after);
             }
@@ -126,6 +135,12 @@ impl Walker<'_> {
                     known.clear();
                 }
                 known.push(Rc::clone(&body));
+                // Built-ins that are part of the grammar are found before functions, by some shells.
+                if super::simple::SPECIAL.contains(&name.as_str()) {
+                    self.state.perhaps.insert(name.clone());
+                } else {
+                    self.state.perhaps.remove(&name);
+                }
                 if name.starts_with("command_not_found_handle") {
                     // The shell calls it by itself, for whatever name it does not know.
                     self.call(&name, &body, vec![mark::OUTPUT.to_string()], Stream::Absent, Span::default());
@@ -165,8 +180,7 @@ impl Walker<'_> {
                 let saved = self.state.clone();
                 self.state.forked();
                 let out = self.list(&shell.list, stdin);
-                let files = std::mem::take(&mut self.state.files);
-                self.state = State { files, ..saved };
+                self.state.returned(saved);
                 out
             }
             CompoundCommand::ForClause(clause) => self.for_each(clause, stdin),
@@ -188,8 +202,8 @@ impl Walker<'_> {
                 let saved = self.state.clone();
                 self.state.forked();
                 self.command(&coprocess.body, stdin);
-                let files = std::mem::take(&mut self.state.files);
-                self.state = State { files, ..saved };
+                let after = std::mem::replace(&mut self.state, saved);
+                self.state.may_have_written(after);
                 self.forks = forks;
                 Stream::Absent
             }
@@ -279,7 +293,7 @@ impl Walker<'_> {
             || own.positional != before.positional
             || own.aliases != before.aliases
             || own.references != before.references
-            || own.functions.len() != before.functions.len()
+            || !own.has_same_functions(before)
             || own.variables.iter().any(|(key, value)| key != name && before.variables.get(key) != Some(value))
     }
 
@@ -325,6 +339,7 @@ impl Walker<'_> {
         let fallthrough = std::mem::replace(&mut self.state, after);
         if clause.elses.as_ref().is_none_or(|branches| branches.iter().all(|branch| branch.condition.is_some())) {
             self.join(&fallthrough);
+            return self.perhaps_printed(out);
         }
         out
     }
@@ -362,7 +377,7 @@ impl Walker<'_> {
         if let Some(after) = after {
             self.join(&after);
         }
-        out
+        self.perhaps_printed(out)
     }
 
     fn extended_test(&mut self, expr: &ExtendedTestExpr, depth: usize) {
@@ -472,6 +487,14 @@ fn changes_folder(pipeline: &ast::Pipeline) -> bool {
     let [Command::Simple(simple)] = pipeline.seq.as_slice() else { return false };
     let name = simple.word_or_name.as_ref().map(|word| word.value.as_str());
     !pipeline.bang && matches!(name, Some("cd" | "pushd"))
+}
+
+/// Programs behind which `&&` goes on, as far as anybody can tell: `cd x && pwd`.
+fn always_succeeds(pipeline: &ast::Pipeline) -> bool {
+    let [Command::Simple(simple)] = pipeline.seq.as_slice() else { return false };
+    let name = simple.word_or_name.as_ref().map(|word| word.value.as_str());
+    !pipeline.bang
+        && matches!(name, Some("cd" | "pushd" | "true" | ":" | "echo" | "printf" | "pwd" | "mkdir" | "export"))
 }
 
 /// `false || x` always runs x.

@@ -375,7 +375,7 @@ impl Walker<'_> {
         let origin = self.origin;
         self.origin = Some(origin.unwrap_or(span));
         let forks = std::mem::replace(&mut self.forks, false);
-        let out = self.inner(body, Stream::Absent, span);
+        let out = self.apart(body, Stream::Absent, span);
         self.forks = forks;
         self.origin = origin;
         out

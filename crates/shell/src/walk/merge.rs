@@ -7,7 +7,7 @@ use crate::limits::LOOP_ROUNDS_MAX;
 use crate::mark;
 use crate::stream::Stream;
 
-use super::{ANY_WORDS, STAYED_MAX, State, Variable, Walker};
+use super::{ANY_WORDS, Arg, STAYED_MAX, State, Variable, Walker};
 
 impl Walker<'_> {
     /// Keeps what two possible states agree on; where they differ the value is unknown.
@@ -48,6 +48,7 @@ impl Walker<'_> {
             }
         }
         own.join_names(other);
+        own.join_programs(other);
         own.folded.extend(other.folded.iter().cloned());
         own.fixed.extend(other.fixed.iter().cloned());
         own.join_scopes(other);
@@ -87,6 +88,47 @@ impl Walker<'_> {
         self.join(&before);
     }
 
+    /// What is written to a file; what lay there may be there still.
+    pub(crate) fn put(&mut self, path: String, content: Stream, append: bool) {
+        let content = if content == Stream::Absent { Stream::text("") } else { content };
+        let in_doubt = self.state.keeps_files || self.beside.contains(&path);
+        let whole = match self.state.files.remove(&path) {
+            Some(before) if append => before.then(content),
+            Some(before) if in_doubt => either(before, content),
+            Some(_) | None => content,
+        };
+        self.state.files.insert(path, whole);
+    }
+
+    /// A program that another one starts, perhaps never: nothing but what it writes stays.
+    pub(crate) fn run_perhaps(&mut self, words: Vec<Arg>, span: Span) -> Stream {
+        let saved = self.state.clone();
+        let out = self.run(words, Stream::Absent, span);
+        let after = std::mem::replace(&mut self.state, saved);
+        self.state.may_have_written(after);
+        out
+    }
+
+    /// What a command prints that may not run. Where it names a place that must not be lost, it counts as printed.
+    pub(crate) fn perhaps_printed(&mut self, out: Stream) -> Stream {
+        let Stream::Text(text) = &out else { return out };
+        let words = text.split_whitespace().map(ToOwned::to_owned).collect();
+        let nothing = Variable::Scalar(String::new());
+        if text.is_empty()
+            || self.one_of(&Variable::List(words), &nothing) != Variable::Scalar(mark::OUTPUT.to_string())
+        {
+            return out;
+        }
+        out.blurred()
+    }
+
+    /// What one of two commands prints, as `a || b`.
+    pub(crate) fn either_printed(&mut self, first: Stream, second: Stream) -> Stream {
+        let second = self.perhaps_printed(second);
+        let is_worse = matches!(&second, Stream::Text(text) if !text.is_empty()) && first != Stream::Remote;
+        if is_worse { second } else { either(first, second) }
+    }
+
     /// A text that may run at any time, and often: what it set has no certain value any more.
     pub(crate) fn perhaps_often(&mut self, before: &State) {
         let unknown = Variable::Scalar(mark::OUTPUT.to_string());
@@ -106,6 +148,11 @@ impl Walker<'_> {
 
 impl State {
     fn join_names(&mut self, other: &State) {
+        let alone = self.functions.keys().filter(|name| !other.functions.contains_key(*name));
+        let missing = other.functions.keys().filter(|name| !self.functions.contains_key(*name));
+        let doubted: Vec<String> = alone.chain(missing).chain(&other.perhaps).cloned().collect();
+        self.perhaps.extend(doubted);
+        self.exported.retain(|name| other.exported.contains(name));
         for (name, bodies) in &other.functions {
             let known = self.functions.entry(name.clone()).or_default();
             for body in bodies {
@@ -120,6 +167,39 @@ impl State {
                 *known = mark::OUTPUT.to_string();
             }
         }
+    }
+
+    /// A name that may mean either of two programs means one that is not known.
+    fn join_programs(&mut self, other: &State) {
+        for (path, program) in &other.programs {
+            let known = self.programs.entry(path.clone()).or_insert_with(|| program.clone());
+            if known != program {
+                *known = mark::OUTPUT.to_string();
+            }
+        }
+    }
+
+    /// The shell of this state ends, and `saved` goes on: what lies on disk stays.
+    pub(crate) fn returned(&mut self, saved: State) {
+        let files = std::mem::take(&mut self.files);
+        let programs = std::mem::take(&mut self.programs);
+        *self = State { files, programs, ..saved };
+    }
+
+    /// What another shell left on disk, if it ran at all, or has come so far.
+    pub(crate) fn may_have_written(&mut self, other: State) {
+        self.join_files(&other);
+        self.join_programs(&other);
+    }
+
+    /// The state of a shell that a program starts: it knows the functions that were handed on, if it is of the same kind.
+    pub(crate) fn started(&mut self, is_same_kind: bool) {
+        let exported = &self.exported;
+        self.functions.retain(|name, _| exported.contains(name));
+        if !is_same_kind {
+            self.perhaps.extend(self.functions.keys().cloned());
+        }
+        self.aliases.clear();
     }
 
     fn join_files(&mut self, other: &State) {

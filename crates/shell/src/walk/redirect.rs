@@ -135,13 +135,7 @@ impl Walker<'_> {
                 let path = self.resolve(&output.path);
                 if !crate::zone::is_sink(&path) {
                     let content = std::mem::replace(&mut left, Stream::Absent);
-                    let content = if content == Stream::Absent { Stream::text("") } else { content };
-                    let whole = match self.state.files.remove(&path) {
-                        Some(before) if output.append => before.then(content),
-                        Some(before) if self.state.keeps_files => super::merge::either(before, content),
-                        Some(_) | None => content,
-                    };
-                    self.state.files.insert(path, whole);
+                    self.put(path, content, output.append);
                 } else {
                     left = Stream::Absent;
                 }
@@ -152,7 +146,8 @@ impl Walker<'_> {
             self.state.forked();
             let fed = std::mem::replace(&mut left, Stream::Absent);
             self.list(&shell.list, fed);
-            self.state = saved;
+            let after = std::mem::replace(&mut self.state, saved);
+            self.state.may_have_written(after);
         }
         left
     }
@@ -162,7 +157,8 @@ impl Walker<'_> {
         let saved = self.state.clone();
         self.state.forked();
         let out = self.list(&shell.list, Stream::Absent);
-        self.state = saved;
+        let after = std::mem::replace(&mut self.state, saved);
+        self.state.may_have_written(after);
         if out == Stream::Absent { Stream::text("") } else { out }
     }
 }

@@ -7,108 +7,55 @@ use brush_parser::ast::{
 use crate::answer::{Capability, Span};
 use crate::limits::{FIELDS_MAX, VALUE_BYTES_MAX, WORDS_MAX};
 use crate::mark;
+use crate::rules::environment::{self, Use};
 use crate::stream::Stream;
 use crate::touch::How;
 
 use super::redirect::Plan;
-use super::{Arg, Variable, Walker, evaluate};
+use super::{Arg, State, Variable, Walker, evaluate};
 
 /// Programs whose `name=value` operands are assignments.
 const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 
 /// Built-ins that a shell may take for part of its own grammar.
-const SPECIAL: &[&str] = &[
+pub(super) const SPECIAL: &[&str] = &[
     ":", ".", "source", "eval", "exec", "set", "shift", "trap", "unset", "times", "return", "exit", "break", "continue",
-];
-
-/// Variables that make programs load something before they do what they are told.
-const LOADED: &[&str] = &[
-    "LD_PRELOAD",
-    "LD_LIBRARY_PATH",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "BASH_ENV",
-    "ENV",
-    "PYTHONSTARTUP",
-    "PERL5OPT",
-    "NODE_OPTIONS",
-    "RUBYOPT",
-    "LESSOPEN",
-    "GIT_PROXY_COMMAND",
-];
-
-/// Variables whose value is a command.
-const COMMANDS: &[&str] = &[
-    "GIT_SSH_COMMAND",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PAGER",
-    "PAGER",
-    "EDITOR",
-    "VISUAL",
-    "MANPAGER",
-    "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR",
-];
-
-/// See [`steers`].
-const STEERING: &[&str] = &[
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "BASH_ENV",
-    "ENV",
-    "PERL5OPT",
-    "PYTHONSTARTUP",
-    "JAVA_TOOL_OPTIONS",
-    "GIT_SSH",
-    "GIT_SSH_COMMAND",
-    "GIT_PROXY_COMMAND",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_ASKPASS",
-    "SSH_ASKPASS",
-    "GIT_EXEC_PATH",
-    "GIT_TEMPLATE_DIR",
-    "GIT_SSL_NO_VERIFY",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "FTP_PROXY",
-    "GOPROXY",
-    "GONOSUMDB",
-    "GONOSUMCHECK",
-    "GOINSECURE",
-    "PIP_INDEX_URL",
-    "PIP_EXTRA_INDEX_URL",
-    "PIP_FIND_LINKS",
-    "PIP_TRUSTED_HOST",
-    "NODE_EXTRA_CA_CERTS",
-    "NODE_TLS_REJECT_UNAUTHORIZED",
-    "SSL_CERT_FILE",
-    "DOCKER_HOST",
-    "GEM_SOURCE",
-];
-
-/// The same for names that begin so.
-const STEERING_FAMILIES: &[&str] = &[
-    "GIT_CONFIG",
-    "NPM_CONFIG_",
-    "CARGO_REGISTR",
-    "CARGO_SOURCE",
-    "CARGO_HTTP_PROXY",
-    "YARN_REGISTRY",
-    "YARN_NPM_REGISTRY",
-    "UV_INDEX",
-    "UV_EXTRA_INDEX",
-    "UV_DEFAULT_INDEX",
-    "BUNDLE_MIRROR",
 ];
 
 impl Walker<'_> {
     pub(crate) fn simple(&mut self, simple: &ast::SimpleCommand, stdin: Stream) -> Stream {
         let outer = (std::mem::take(&mut self.unordered), std::mem::take(&mut self.unsure));
-        let out = self.simple_alone(simple, stdin);
-        let out = if self.unsure && matches!(out, Stream::Text(_)) { out.blurred() } else { out };
+        let before = (!self.state.doubtful.is_empty()).then(|| self.state.clone());
+        let mut out = self.simple_alone(simple, stdin.clone());
+        if self.unsure {
+            out = match before {
+                Some(before) => crate::run::one_of(out, self.simple_without(simple, stdin, before)),
+                None => out,
+            };
+            out = if matches!(out, Stream::Text(_)) { out.blurred() } else { out };
+        }
         (self.unordered, self.unsure) = outer;
+        out
+    }
+
+    /// The same once more, with the variables empty that may not be set.
+    fn simple_without(&mut self, simple: &ast::SimpleCommand, stdin: Stream, before: State) -> Stream {
+        let after = std::mem::replace(&mut self.state, before);
+        let nothing = Variable::Scalar(String::new());
+        let doubtful = std::mem::take(&mut self.state.doubtful);
+        for name in &doubtful {
+            if name == "@" {
+                self.state.positional = Some(Vec::new());
+            } else if let Some(value) = self.state.variables.get_mut(name) {
+                value.clone_from(&nothing);
+            }
+        }
+        let listed = self.report.listed();
+        let out = self.simple_alone(simple, stdin);
+        self.report.unlist_repeated(listed);
+        // What it did not set is in doubt as before.
+        self.state.variables.retain(|name, value| !(doubtful.contains(name) && *value == nothing));
+        self.join(&after);
         out
     }
 
@@ -204,14 +151,15 @@ impl Walker<'_> {
             let saved = self.state.clone();
             self.state.forked();
             self.list(&shell.list, out.blurred());
-            self.state = saved;
+            let after = std::mem::replace(&mut self.state, saved);
+            self.state.may_have_written(after);
         }
     }
 
     /// Runs with the assignments before the command in force, and takes them back afterwards.
     fn run_with(&mut self, words: Vec<Arg>, assignments: Vec<(String, Variable)>, stdin: Stream, span: Span) -> Stream {
         if words.is_empty() || assignments.is_empty() {
-            return self.run(words, stdin, span);
+            return self.named(words, stdin, span);
         }
         // Some programs write to what a variable names, also those that only look: `GIT_TRACE=PATH git status`.
         for (_, value) in &assignments {
@@ -222,7 +170,7 @@ impl Walker<'_> {
         // What is exported in the same breath stays.
         if words.iter().any(|word| matches!(word.text.as_str(), "export" | "readonly")) {
             assignments.iter().for_each(|(name, value)| self.bind(name, value.clone(), span));
-            return self.run(words, stdin, span);
+            return self.named(words, stdin, span);
         }
         // In some shells, and in some modes of this one, what stands before these stays too.
         let special = words.first().is_some_and(|first| SPECIAL.contains(&first.text.as_str()));
@@ -230,7 +178,7 @@ impl Walker<'_> {
         let names: Vec<String> = assignments.iter().map(|(name, _)| name.clone()).collect();
         let saved = self.state.variables.clone();
         self.state.variables.extend(assignments);
-        let out = self.run(words, stdin, span);
+        let out = self.named(words, stdin, span);
         // A function may have set others.
         for name in names {
             match saved.get(&name) {
@@ -366,53 +314,27 @@ impl Walker<'_> {
         if name.starts_with("GIT_TRACE") && text.starts_with('/') {
             self.write_file(&text, How::Append, span);
         }
-        if steers(name, &text) {
+        if environment::steers(name, &text) {
             self.report.talks(&format!("{name}="));
         }
-        match name {
-            "PATH"
-            | "PYTHONPATH"
-            | "PYTHONHOME"
-            | "NODE_PATH"
-            | "PERL5LIB"
-            | "RUBYLIB"
-            | "CLASSPATH"
-            | "JAVA_TOOL_OPTIONS"
-            | "RUSTC"
-            | "RUSTC_WRAPPER"
-            | "GOFLAGS"
-            | "npm_config_script_shell" => {
+        let Some(used) = environment::of(name) else { return };
+        match used {
+            Use::Programs | Use::Modules | Use::Tool | Use::Options(_) | Use::OnlyOptions(_) => {
                 self.report.can(Capability::Exec);
             }
-            _ if LOADED.contains(&name) || COMMANDS.contains(&name) => {
-                self.report.can_because(
-                    Capability::Exec,
-                    format!("`{name}` makes other programs run `{}`", mark::shown(&text)),
-                    span,
-                );
-                if COMMANDS.contains(&name) && text.contains(' ') {
-                    self.inner(&text, Stream::Opaque, span);
+            Use::Loads | Use::Starts | Use::Runs => {
+                let sentence = format!("`{name}` makes other programs run `{}`", mark::shown(&text));
+                self.report.can_because(Capability::Exec, sentence, span);
+                if used == Use::Runs && text.contains(' ') {
+                    self.inner(text.trim_start_matches(['|', '-']), Stream::Opaque, span);
                 }
             }
-            "PROMPT_COMMAND" => {
+            Use::Prompts => {
                 self.report.can_because(Capability::Persistence, "`PROMPT_COMMAND` runs before every prompt", span);
-                self.inner(&text, Stream::Absent, span);
+                self.apart(&text, Stream::Absent, span);
             }
-            _ => {}
+            Use::Writes | Use::Home | Use::Reaches => {}
         }
-    }
-}
-
-/// Variables that say what programs load, or by which way and with whom they talk. A program that may use the network
-/// unasked may not do so on such terms.
-fn steers(name: &str, value: &str) -> bool {
-    let upper = name.to_ascii_uppercase();
-    match upper.as_str() {
-        "NODE_OPTIONS" => value.split_whitespace().any(|option| {
-            !crate::rules::environment::HARMLESS_OF_NODE.contains(&option.split('=').next().unwrap_or_default())
-        }),
-        "RUBYOPT" => !matches!(value, "-W0" | "-w" | "-W" | "-W1" | "-W2"),
-        name => STEERING.contains(&name) || STEERING_FAMILIES.iter().any(|family| name.starts_with(family)),
     }
 }
 

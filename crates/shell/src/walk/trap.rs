@@ -51,8 +51,9 @@ impl State {
         self.traps.len() == other.traps.len() && self.traps.iter().zip(&other.traps).all(|(a, b)| a.is_same(b))
     }
 
-    fn has_same_functions(&self, other: &State) -> bool {
+    pub(crate) fn has_same_functions(&self, other: &State) -> bool {
         self.functions.len() == other.functions.len()
+            && self.perhaps == other.perhaps
             && self.functions.iter().zip(&other.functions).all(|(own, theirs)| {
                 own.0 == theirs.0
                     && own.1.len() == theirs.1.len()
@@ -87,7 +88,7 @@ impl Walker<'_> {
         let trap = Trap { program: Rc::new(program), signals, span };
         if trap.is_last() {
             // Walked as a text once, for what its length costs.
-            self.inner(text, Stream::Opaque, span);
+            self.apart(text, Stream::Opaque, span);
         } else {
             self.deferred(text, span);
         }
