@@ -72,17 +72,25 @@ fn until(text: &str) -> anyhow::Result<Instant> {
     Ok(Instant::from_micros(until.micros() / 1_000_000 * 1_000_000))
 }
 
-/// Exactly these commands, or exactly this tool; never more than was asked about.
+/// Exactly these commands, or exactly this call of a tool; never more than was asked about.
 fn rule(proposal: &Json, until: Instant) -> anyhow::Result<String> {
     let params = proposal.get("params");
     let param = |key: &str| params.and_then(|params| params.get(key));
     let same = |key: &str| param(key).map(|value| format!("{key} == {}", value.to_canonical()));
     let parts: Vec<String> = match proposal.get("action").and_then(Json::as_text) {
-        Some("tool.shell") => ["argv", "programs", "can", "class", "reads", "outside", "shadowed", "unclear"]
-            .iter()
-            .filter_map(|key| same(key))
-            .collect(),
-        Some("tool.mcp" | "tool.other") => ["server", "tool"].iter().filter_map(|key| same(key)).collect(),
+        Some("tool.shell") => {
+            let keys = ["argv", "programs", "can", "class", "reads", "outside", "shadowed", "unclear"];
+            let mut parts: Vec<String> = keys.iter().filter_map(|key| same(key)).collect();
+            // The text too: a variable set before a command is no word of it.
+            let text = param("input").and_then(|input| input.get("command"));
+            parts.extend(text.map(|text| format!("input.command == {}", text.to_canonical())));
+            parts
+        }
+        Some("tool.mcp" | "tool.other") => {
+            let mut parts: Vec<String> = ["server", "tool"].iter().filter_map(|key| same(key)).collect();
+            param("input").into_iter().for_each(|input| exactly("input", input, &mut parts));
+            parts
+        }
         Some("tool.write") => ["outside", "shadowed"].iter().filter_map(|key| same(key)).collect(),
         Some(_) | None => Vec::new(),
     };
@@ -90,6 +98,29 @@ fn rule(proposal: &Json, until: Instant) -> anyhow::Result<String> {
         return Err(InvalidData("this question is not about a call that a rule can name".to_owned()).into());
     }
     Ok(format!("|| ({} && at < \"{until}\")", parts.join(" && ")))
+}
+
+/// What makes a place of an input exactly this value.
+fn exactly(place: &str, value: &Json, parts: &mut Vec<String>) {
+    match value {
+        Json::Object(members) => {
+            parts.push(format!("size({place}) == {}", members.len()));
+            for (name, value) in members {
+                let name = Json::text(name.as_str()).to_canonical();
+                parts.push(format!("{name} in {place}"));
+                exactly(&format!("{place}[{name}]"), value, parts);
+            }
+        }
+        Json::List(items) if items.iter().any(|item| matches!(item, Json::Object(_) | Json::List(_))) => {
+            parts.push(format!("size({place}) == {}", items.len()));
+            for (index, value) in items.iter().enumerate() {
+                exactly(&format!("{place}[{index}]"), value, parts);
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_) => {
+            parts.push(format!("{place} == {}", value.to_canonical()));
+        }
+    }
 }
 
 /// The contract with a rule above the last line of what an action allows.

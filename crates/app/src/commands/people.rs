@@ -3,6 +3,8 @@
 use crate::cli::kept::{PeopleArgs, PeopleCommand};
 use crate::exit::{Exit, InvalidData};
 use crate::files;
+use crate::guard::judge::at_host;
+use crate::hooks::Host;
 use crate::store;
 use crate::terminal::{STRONG, paint, say};
 use kernel::change::{Act, Write};
@@ -29,12 +31,17 @@ pub fn run(args: &PeopleArgs) -> anyhow::Result<Exit> {
         PeopleCommand::List => list(&known(&store::open(&args.kept.store)?)?, args.kept.json)?,
         PeopleCommand::Set { file } => {
             let wanted = read(file)?;
-            let runtime = store::create(&args.kept.store)?;
+            let runtime = store::create(&store::location(&args.kept.store))?;
             let known = known(&runtime)?;
             let nowhere = BTreeSet::new();
             let everyone: BTreeSet<&String> = known.keys().chain(wanted.keys()).collect();
             let groups = |people: &People, person: &String| people.get(person).unwrap_or(&nowhere).clone();
-            let changed = everyone.into_iter().filter(|person| groups(&known, person) != groups(&wanted, person));
+            // Who answers in a host's own dialog is in no file: `init` put them there.
+            let at_hosts = Host::ALL.map(at_host);
+            let left_alone = |person: &String| at_hosts.contains(person) && !wanted.contains_key(person);
+            let changed = everyone
+                .into_iter()
+                .filter(|person| groups(&known, person) != groups(&wanted, person) && !left_alone(person));
             let writes: Vec<Write> = changed.map(|person| Write::groups(person, groups(&wanted, person))).collect();
             let count = writes.len();
             if count > 0 {

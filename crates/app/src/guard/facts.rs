@@ -219,6 +219,10 @@ impl Facts {
                     let found: Vec<shell::Path> = paths.iter().map(|path| shell::Path::resolve(path, view)).collect();
                     self.take_sweeps(found.iter().map(shell::Path::as_str), view);
                 }
+                // `**/x` means `x` too.
+                let here = paths.iter().filter(|path| path.contains("**/")).map(|path| path.replace("**/", ""));
+                self.reads.extend(here.map(|path| shell::Path::resolve(&path, view).as_str().to_owned()));
+                self.take_wildcards(view);
                 // Of what only reads nobody is asked, so this one is judged as a command.
                 if !self.outside.is_empty() {
                     self.action = "tool.shell";
@@ -229,7 +233,13 @@ impl Facts {
                 self.server.clone_from(server);
                 self.take_unknown(&call.input, view, protected);
             }
-            Tool::Other => self.take_unknown(&call.input, view, protected),
+            Tool::Other => {
+                self.take_unknown(&call.input, view, protected);
+                // A shell whose command nobody could find.
+                if tools::is_shell(&call.name) {
+                    self.can.insert("unread");
+                }
+            }
             Tool::Internal | Tool::Nothing => {}
         }
     }

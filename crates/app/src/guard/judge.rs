@@ -1,5 +1,7 @@
 //! From a host's call to the kernel and back: every call is a proposal on the guard's store.
 
+mod approved;
+
 use super::facts::Facts;
 use super::oracle;
 use super::place::Guard;
@@ -28,8 +30,6 @@ use kernel::lease::book::LeaseBook;
 use kernel::lease::kept::BOOK;
 use kernel::outcome::Verdict;
 use kernel::proposal::Proposal;
-use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Entity, Row};
 use runtime::ports::advisor::Advisor as _;
 use runtime::ports::store::Store;
@@ -173,6 +173,11 @@ impl<'a> Desk<'a> {
             let all = facts.writes.iter().chain(&others).map(String::as_str);
             params.insert("writes".to_owned(), Json::texts(all));
         }
+        if !call.can_ask && binds(self.mode) && self.uses_approval(&session, call, &arguments, &params) {
+            let open = Open { intent: None, asked: None };
+            session.called(call.id.as_deref().unwrap_or_default(), &arguments, facts.action, &open);
+            return Ok(Reply::Pass);
+        }
         let answered = self.submit(call, facts.action, params)?;
         let id = answered.answer.id.clone();
         let precursor = session.precursor(&call.name, !facts.is_harmless());
@@ -183,6 +188,8 @@ impl<'a> Desk<'a> {
             let asked = (answered.answer.verdict == Verdict::Escalate).then_some(id);
             let open = Open { intent, asked };
             session.called(call.id.as_deref().unwrap_or_default(), &arguments, facts.action, &open);
+        } else if answered.answer.verdict == Verdict::Escalate {
+            self.waits(&mut session, call, &arguments, &id);
         }
         Ok(reply)
     }
@@ -271,8 +278,9 @@ impl<'a> Desk<'a> {
 
     fn how_to_approve(&self, id: &str) -> String {
         format!(
-            "This host cannot ask. A person allows exactly this command for a while with: \
-             writkeeper always {id} --store {}",
+            "This host cannot ask. A person allows this call once with `writkeeper escalations answer {id} override --as \
+             NAME --because WHY --store {0}`, after which it is made again, or exactly this command for a while with \
+             `writkeeper always {id} --store {0}`",
             self.guard.store().display()
         )
     }
@@ -340,13 +348,7 @@ impl<'a> Desk<'a> {
 
     /// The host showed our question, and the call ran: the person there said yes.
     fn approved_in_host(&self, proposal: &str) -> Option<String> {
-        let far = Instant::from_micros(i64::MAX);
-        let open = self.runtime.due(Kind::Escalation, far, QUESTIONS_MAX).ok()?;
-        let found = open.into_iter().find_map(|(key, row)| match (key.entity, row) {
-            (Entity::Escalation(name), Row::Escalation(row)) if row.proposal_id == proposal => Some((name, row)),
-            _ => None,
-        });
-        let (question, row) = found?;
+        let (question, row) = self.open_question(proposal)?;
         let answered = self.runtime.answer(PersonAnswer {
             person: at_host(self.host),
             question,

@@ -61,6 +61,26 @@ impl Session {
         ]));
     }
 
+    /// Remembers the question that a refused call waits for.
+    pub fn waits(&mut self, tool: &str, arguments: &str, question: &str) {
+        self.remember(Json::object([
+            ("is", Json::text("question")),
+            ("tool", Json::text(tool)),
+            ("arguments", Json::text(arguments)),
+            ("question", Json::text(question)),
+        ]));
+    }
+
+    /// The last question that this very call was refused with.
+    pub fn question(&self, tool: &str, arguments: &str) -> Option<String> {
+        let is_it = |line: &&Line| {
+            line.kind() == "question"
+                && line.text("tool").as_deref() == Some(tool)
+                && line.text("arguments").as_deref() == Some(arguments)
+        };
+        self.lines.iter().rev().find(is_it)?.text("question").map(|name| name.into_owned())
+    }
+
     /// Remembers what a call returned.
     pub fn returned(
         &mut self,

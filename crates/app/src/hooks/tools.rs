@@ -153,6 +153,11 @@ const PATH_LISTS: &[&str] = &["paths", "file_paths", "include", "files"];
 /// Members of an input that hold a command.
 const COMMANDS: &[&str] = &["command", "cmd", "script"];
 
+/// Whether a tool runs commands, going by its name.
+pub fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
+
 /// Members of a shell's input that name the folder it runs in.
 const FOLDERS: &[&str] = &["workdir", "working_directory", "cwd", "dir_path", "directory"];
 

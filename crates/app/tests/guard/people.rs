@@ -1,6 +1,6 @@
 //! What people do about a guard: allow one command for a while, break the glass, answer in the host's own dialog.
 
-use crate::site::{Site, Told, text};
+use crate::site::{Site, Told, text, told};
 use serde_json::{Value, json};
 
 /// The id that a question names.
@@ -65,6 +65,30 @@ fn nobody_is_asked_where_nobody_answers() {
     let output = site.run(&["hook", "pre-tool", "--host", "claude-code"], &payload);
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], json!("deny"), "{answer}");
+}
+
+/// A host that cannot ask refuses; a person answers elsewhere; the same call runs then, once, and no other one.
+#[test]
+fn what_a_person_approved_elsewhere_runs_once() {
+    let site = Site::guarding_real_work(&["codex"]);
+    let call =
+        |command: &str| told("codex", &site.call("codex", "PreToolUse", &site.payload("codex", "pre-tool", command)));
+    let blocked = |command: &str| matches!(call(command), Told::Blocked(_));
+    let first = call("git reset --hard");
+    assert!(matches!(first, Told::Blocked(_)), "{first:?}");
+    assert!(blocked("git reset --hard"), "nobody has answered");
+    std::fs::write(site.workspace().join("people.yaml"), "maintainers: [ann]\n").unwrap();
+    site.says(&["people", "set", "people.yaml"], 0);
+    let open = || -> Vec<Value> {
+        let said = site.says(&["escalations", "--json"], 0);
+        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let question = open().iter().max_by_key(|row| row["asked_at"].as_str().map(str::to_owned)).unwrap()["id"].clone();
+    let question = question.as_str().unwrap();
+    site.says(&["escalations", "answer", question, "override", "--as", "ann", "--because", "I looked"], 0);
+    assert!(blocked("git reset --hard HEAD~1"), "another call was not approved");
+    assert_eq!(call("git reset --hard"), Told::Runs);
+    assert!(blocked("git reset --hard"), "once is once");
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! A call that was refused because its host cannot ask, and that a person approved elsewhere: made again, it runs once.
+
+use super::{Desk, QUESTIONS_MAX};
+use crate::guard::session::Session;
+use crate::hooks::Call;
+use kernel::agent::Actor;
+use kernel::change::Act;
+use kernel::escalation::{EscalationRow, EscalationState};
+use kernel::intent::IntentEvent;
+use kernel::json::{Json, Object};
+use kernel::outcome::Verdict;
+use kernel::stored::Kind;
+use kernel::time::{Duration, Instant};
+use kernel::world::{Entity, Row};
+
+/// How long an approval counts for a call that is made again.
+const COUNTS_FOR: Duration = Duration::from_secs(60 * 60);
+
+/// Facts that are other ones at every call.
+const EACH_TIME: &[&str] = &["at", "stall", "breaker", "attended"];
+
+impl Desk<'_> {
+    /// Keeps which question a refused call waits for.
+    pub(super) fn waits(&self, session: &mut Session, call: &Call, arguments: &str, proposal: &str) {
+        if let Some((question, _)) = self.open_question(proposal) {
+            session.waits(&call.name, arguments, &question);
+        }
+    }
+
+    /// Whether a person approved this very call since it was refused. The approval is used up by saying yes here, in a
+    /// transaction, so that of two calls one runs. The contract is the one it was approved under, all facts are the
+    /// same, and nobody else holds anything: otherwise it is judged anew.
+    pub(super) fn uses_approval(&self, session: &Session, call: &Call, arguments: &str, params: &Object) -> bool {
+        let Some(question) = session.question(&call.name, arguments) else { return false };
+        let Ok(Some(Row::Escalation(row))) = self.runtime.read(Entity::Escalation(question)) else { return false };
+        let Some(given) = row.answer.as_ref().filter(|_| row.state == EscalationState::Overridden) else {
+            return false;
+        };
+        let in_time = self.ticket.at < given.at.plus(COUNTS_FOR);
+        if !in_time || row.contract != self.contract.digest || !is_same(&row, params) || self.somebody_holds(call) {
+            return false;
+        }
+        // What the tool makes of it stands in its result; that it was given to the host cannot be taken back.
+        let event = IntentEvent::Succeed;
+        given.intent.clone().is_some_and(|intent| {
+            let actor = Actor::Agent(self.host.word().to_owned());
+            let answered = self.runtime.change_here(actor, Act::Settle { intent, event });
+            answered.at.is_some() && answered.answer.verdict == Verdict::Accept
+        })
+    }
+
+    /// The open question of a proposal.
+    pub(super) fn open_question(&self, proposal: &str) -> Option<(String, Box<EscalationRow>)> {
+        let far = Instant::from_micros(i64::MAX);
+        let open = self.runtime.due(Kind::Escalation, far, QUESTIONS_MAX).ok()?;
+        open.into_iter().find_map(|(key, row)| match (key.entity, row) {
+            (Entity::Escalation(name), Row::Escalation(row)) if row.proposal_id == proposal => Some((name, row)),
+            _ => None,
+        })
+    }
+
+    /// Whether another session holds anything at all; whether this call meets it is judged with the rest.
+    fn somebody_holds(&self, call: &Call) -> bool {
+        let own = [self.flow(call), self.host.word().to_owned()];
+        self.book().is_some_and(|book| {
+            let mut live = book.leases().filter(|lease| !lease.is_expired(self.ticket.at));
+            live.any(|lease| !own.iter().any(|own| own == lease.holder.as_str()))
+        })
+    }
+}
+
+fn is_same(row: &EscalationRow, params: &Object) -> bool {
+    let lasting = |params: &Object| -> Object {
+        let kept = params.iter().filter(|(name, _)| !EACH_TIME.contains(&name.as_str()));
+        kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    let asked = row.proposal.get("params").and_then(Json::as_object);
+    asked.is_some_and(|asked| lasting(asked) == lasting(params))
+}
