@@ -25,6 +25,9 @@ pub struct HookArgs {
     /// Print a mark before the answer, for the command line in the host's configuration
     #[arg(long, hide = true)]
     pub framed: bool,
+    /// Nothing is stopped, also where nothing can be judged
+    #[arg(long, hide = true)]
+    pub observe: bool,
     /// Names the call, so that asking about it again gives the first answer
     #[arg(long, hide = true, value_name = "ID")]
     pub call: Option<String>,

@@ -8,7 +8,7 @@ use crate::guard::daemon::start;
 use crate::guard::place::Guard;
 use crate::guard::ticket::Ticket;
 use crate::guard::{foreseen, judge};
-use crate::hooks::{Event, Host, Printed};
+use crate::hooks::{Event, Host, Printed, Reply};
 use clap::ValueEnum;
 use kernel::evaluator::Compiled;
 use runtime::Runtime;
@@ -36,11 +36,13 @@ pub fn typed(words: &[OsString]) -> Option<HookArgs> {
     if verb != "hook" {
         return None;
     }
-    let (mut event, mut host, mut guard, mut framed) = (None, None, None, false);
+    let (mut event, mut host, mut guard, mut framed, mut observe) = (None, None, None, false, false);
     let mut rest = rest.iter().map(OsString::as_os_str);
     while let Some(word) = rest.next() {
         if word == "--framed" && !framed {
             framed = true;
+        } else if word == "--observe" && !observe {
+            observe = true;
         } else if word == "--host" && host.is_none() {
             host = Some(Host::from_str(value(rest.next()?)?, false).ok()?);
         } else if word == "--guard" && guard.is_none() {
@@ -52,7 +54,7 @@ pub fn typed(words: &[OsString]) -> Option<HookArgs> {
             return None;
         }
     }
-    Some(HookArgs { event: event?, host: host?, guard, framed, call: None })
+    Some(HookArgs { event: event?, host: host?, guard, framed, observe, call: None })
 }
 
 fn value(word: &OsStr) -> Option<&str> {
@@ -69,7 +71,7 @@ pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
         Err(problem) => {
             let question = question(args, &[], &ticket);
             complain(args, &problem);
-            return print(&question.unjudged(&lock(&known), &problem));
+            return print(&unjudged(args.observe, &question, &lock(&known), &problem));
         }
     };
     let mut unserved = None;
@@ -132,7 +134,7 @@ fn directly(
         Ok(reply) => question.printed(&known.moment, &reply),
         Err(problem) => {
             complain(args, &problem);
-            question.unjudged(&known, &problem)
+            unjudged(args.observe, &question, &known, &problem)
         }
     };
     if known.answered {
@@ -144,6 +146,11 @@ fn directly(
         foreseen::keep(&guard, args.host, &contract);
     }
     exit
+}
+
+/// What the host hears where nothing can be judged. Whoever only observes stops nothing.
+fn unjudged(observe: bool, question: &Question<'_>, known: &Known, problem: &str) -> Printed {
+    if observe { question.printed(&known.moment, &Reply::Pass) } else { question.unjudged(known, problem) }
 }
 
 fn complain(args: &HookArgs, problem: &str) {
@@ -188,7 +195,7 @@ type Opened = Result<Box<dyn Store>, String>;
 /// waits for it does that. Without a second thread the command line of the host still gives up in time.
 fn beside(args: &HookArgs, ticket: Ticket, known: Arc<Mutex<Known>>, until: Instant) -> Receiver<Opened> {
     let (say, heard) = sync_channel(1);
-    let (host, event, framed) = (args.host, args.event, args.framed);
+    let (host, event, framed, observe) = (args.host, args.event, args.framed, args.observe);
     let guard = args.guard.as_deref().map(Guard::at);
     let work = move || {
         if let Some(guard) = guard {
@@ -206,7 +213,7 @@ fn beside(args: &HookArgs, ticket: Ticket, known: Arc<Mutex<Known>>, until: Inst
         }
         known.answered = true;
         let question = Question { host, event, framed, guard: None, sent: &[], ticket: &ticket };
-        let _ = print(&question.unjudged(&known, LATE));
+        let _ = print(&unjudged(observe, &question, &known, LATE));
         std::process::exit(0);
     };
     let _ = std::thread::Builder::new().name("beside".to_owned()).spawn(work);

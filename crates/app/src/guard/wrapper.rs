@@ -40,8 +40,9 @@ pub fn command(binary: &Path, guard: &Path, host: Host, event: Event, observe: b
         "{MARK} o=$({run})&&case $o in \"{FRAME}{{\"*\"}}\")printf %s \"${{o#{FRAME}}}\";exit 0;;esac;{}",
         otherwise(host, event, observe)
     );
-    let words = ["hook", event.word(), "--host", host.word(), "--framed", "--guard"];
-    format!("/bin/sh -c '{script}' {} {} {}", quoted(binary), words.join(" "), quoted(guard))
+    let words = ["hook", event.word(), "--host", host.word(), "--framed"];
+    let observed = if observe { " --observe" } else { "" };
+    format!("/bin/sh -c '{script}' {} {}{observed} --guard {}", quoted(binary), words.join(" "), quoted(guard))
 }
 
 /// What is said when the binary said nothing of ours.

@@ -176,6 +176,15 @@ fn observing_stops_nothing_even_when_it_breaks() {
     check(&site, "observed", "rm -rf /", true);
     let report = site.says(&["report"], 0);
     assert!(report.contains("would have stopped 6"), "{report}");
+    let store = site.guard().join("guard.db");
+    std::fs::write(&store, "no store").unwrap();
+    check(&site, "observed, damaged", "rm -rf /", true);
+    std::fs::remove_file(&store).unwrap();
+    check(&site, "observed, without a store", "rm -rf /", true);
+    for host in HOSTS {
+        std::fs::remove_file(site.guard().join(format!("{host}.yaml"))).unwrap();
+    }
+    check(&site, "observed, without a contract", "rm -rf /", true);
     std::fs::remove_file(site.binary()).unwrap();
     check(&site, "observed, missing", "rm -rf /", true);
 }
