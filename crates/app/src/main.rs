@@ -20,7 +20,21 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// The stack that programs get elsewhere.
+const STACK_BYTES: usize = 8 << 20;
+
 fn main() -> ExitCode {
+    // Of its first thread's stack musl tells only what is used so far: whoever looks how much is left, as policies do
+    // before they go deeper, finds too little.
+    if cfg!(target_env = "musl")
+        && let Ok(thread) = std::thread::Builder::new().name("main".to_owned()).stack_size(STACK_BYTES).spawn(started)
+    {
+        return thread.join().unwrap_or_else(|_| ExitCode::from(70));
+    }
+    started()
+}
+
+fn started() -> ExitCode {
     // Hosts wait for a hook: the parser that knows every command takes longer than the rest of it.
     let words: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
     let command = match commands::hook::typed(&words) {
