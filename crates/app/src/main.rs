@@ -24,26 +24,27 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const STACK_BYTES: usize = 8 << 20;
 
 fn main() -> ExitCode {
-    // Of its first thread's stack musl tells only what is used so far: whoever looks how much is left, as policies do
-    // before they go deeper, finds too little.
-    if cfg!(target_env = "musl")
-        && let Ok(thread) = std::thread::Builder::new().name("main".to_owned()).stack_size(STACK_BYTES).spawn(started)
-    {
-        return thread.join().unwrap_or_else(|_| ExitCode::from(70));
+    // Hosts wait for a hook: the parser that knows every command takes longer than the rest of it, and a second thread
+    // as long as a third of it.
+    let words: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
+    if let Some(args) = commands::hook::typed(&words) {
+        return ended(Some(Command::Hook(args)));
     }
-    started()
+    let parsed = || match Cli::try_parse() {
+        Ok(cli) => ended(cli.command),
+        Err(error) => usage(&error),
+    };
+    // Of its first thread's stack musl tells only what is used so far: whoever looks how much is left, as policies do
+    // before they go deeper, would take another stack each time.
+    if cfg!(target_env = "musl")
+        && let Ok(thread) = std::thread::Builder::new().name("main".to_owned()).stack_size(STACK_BYTES).spawn(parsed)
+    {
+        return thread.join().unwrap_or_else(|_| Exit::Internal.into());
+    }
+    parsed()
 }
 
-fn started() -> ExitCode {
-    // Hosts wait for a hook: the parser that knows every command takes longer than the rest of it.
-    let words: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
-    let command = match commands::hook::typed(&words) {
-        Some(args) => Some(Command::Hook(args)),
-        None => match Cli::try_parse() {
-            Ok(cli) => cli.command,
-            Err(error) => return usage(&error),
-        },
-    };
+fn ended(command: Option<Command>) -> ExitCode {
     std::panic::set_hook(Box::new(|fault| {
         if !shell::is_caught_panic(fault) {
             terminal::error(&format!("internal fault: {fault}"));

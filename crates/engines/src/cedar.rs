@@ -11,6 +11,7 @@ mod decimal;
 mod infer;
 mod known;
 mod plan;
+mod room;
 mod types;
 mod walk;
 mod wording;
@@ -29,6 +30,7 @@ use kernel::evaluator::{PolicyAnswer, PolicyEvaluator, Reads, Scope};
 use kernel::template::Template;
 use miette::Diagnostic;
 use plan::Plan;
+use room::with_room;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
@@ -57,6 +59,10 @@ pub fn compile(text: &str, actions: &BTreeMap<String, Action>) -> Result<Policie
     if text.len() > SOURCE_BYTES_MAX {
         return Err(CompileFault::whole(format!("is longer than {SOURCE_BYTES_MAX} bytes")));
     }
+    with_room(|| compile_here(text, actions))
+}
+
+fn compile_here(text: &str, actions: &BTreeMap<String, Action>) -> Result<Policies, CompileFault> {
     let set: PolicySet = text.parse().map_err(|errors| syntax_fault(&errors))?;
     if set.num_of_templates() > 0 {
         return Err(CompileFault::whole("templates (`?principal`, `?resource`) cannot be filled in here"));
@@ -183,11 +189,20 @@ impl Policies {
 
 impl PolicyEvaluator for Policies {
     fn judge(&self, scope: &Scope<'_>) -> PolicyAnswer {
-        let plan = match self.plans.get(scope.action) {
-            Some(Some(plan)) => plan,
-            Some(None) => return PolicyAnswer::Permit,
-            None => return PolicyAnswer::Error(format!("action `{}` is not in the contract", scope.action)),
-        };
+        match self.plans.get(scope.action) {
+            Some(Some(plan)) => with_room(|| self.judge_by(plan, scope)),
+            Some(None) => PolicyAnswer::Permit,
+            None => PolicyAnswer::Error(format!("action `{}` is not in the contract", scope.action)),
+        }
+    }
+
+    fn reads(&self) -> &Reads {
+        &self.reads
+    }
+}
+
+impl Policies {
+    fn judge_by(&self, plan: &Plan, scope: &Scope<'_>) -> PolicyAnswer {
         let context = match context::build(plan, scope) {
             Ok(context) => context,
             Err(problem) => return PolicyAnswer::Error(problem),
@@ -197,10 +212,6 @@ impl PolicyEvaluator for Policies {
             Ok(request) => self.answer(&self.authorizer.is_authorized(&request, &plan.policies, &self.entities)),
             Err(error) => PolicyAnswer::Error(error.to_string()),
         }
-    }
-
-    fn reads(&self) -> &Reads {
-        &self.reads
     }
 }
 

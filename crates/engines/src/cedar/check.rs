@@ -1,6 +1,7 @@
 //! Policies that cannot be evaluated are found when the contract is checked, not at the first decision.
 
 use super::infer::{self, Surroundings};
+use super::room::with_room;
 use super::types::{Presence, Record, Type};
 use super::wording;
 use crate::fault::CompileFault;
@@ -20,6 +21,10 @@ pub struct Doubts {
 
 /// Looks through every policy with the types of every action it applies to. What has no declared type passes.
 pub fn check(text: &str, contract: &Contract) -> Doubts {
+    with_room(|| check_here(text, contract))
+}
+
+fn check_here(text: &str, contract: &Contract) -> Doubts {
     let mut doubts = Doubts::default();
     let Ok(set) = text.parse::<PolicySet>() else { return doubts };
     let mut policies: Vec<&ast::Policy> = set.as_ref().policies().collect();

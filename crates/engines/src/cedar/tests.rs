@@ -308,3 +308,13 @@ fn reads_are_exact() {
     assert_eq!(keys("refund"), ["orders/{order}/open", "risk"]);
     assert_eq!(keys("close"), ["risk"]);
 }
+
+/// Also where little is left of the stack: in a small thread, and in the first one of a program with musl.
+#[test]
+fn an_answer_does_not_depend_on_the_stack_of_whoever_asks() {
+    let policies = r#"forbid(principal, action, resource) when { context.params.amount.greaterThan(decimal("5.0")) };"#;
+    let ask = || [r#"{"amount":4}"#, r#"{"amount":6}"#].map(|params| judged(policies, params));
+    let elsewhere = std::thread::Builder::new().stack_size(96 << 10).spawn(ask).unwrap().join().unwrap();
+    assert_eq!(elsewhere, ask());
+    assert_ne!(elsewhere[0], elsewhere[1]);
+}
