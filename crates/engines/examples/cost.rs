@@ -72,7 +72,7 @@ fn parsed(text: &str) -> Result<Json, Box<dyn Error>> {
 fn action(params: Json) -> Action {
     Action {
         once: None,
-        params,
+        params: params.into(),
         limits: BTreeMap::new(),
         refuse: Vec::new(),
         allow: None,

@@ -13,6 +13,7 @@ use kernel::plan::Plan;
 use kernel::template::Template;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Compiles a contract, or says everything that stands in the way, action by action.
 pub fn compile(contract: Contract) -> Result<Compiled, Vec<Diagnostic>> {
@@ -121,9 +122,9 @@ impl ActionCompiler<'_> {
         Some(CompiledAction { schema: schema?, refuse, allow, ask, state_keys, plan })
     }
 
-    fn schema(&mut self, params: &Json) -> Option<Box<dyn SchemaEvaluator>> {
+    fn schema(&mut self, params: &Arc<Json>) -> Option<Box<dyn SchemaEvaluator>> {
         if self.when == When::Asked {
-            return Some(Box::new(LaterSchema::of(params)));
+            return Some(Box::new(LaterSchema::of(params.clone())));
         }
         match schema::compile(params) {
             Ok(schema) => Some(Box::new(schema)),
@@ -311,7 +312,7 @@ mod tests {
              policies: unexpected end of input",
         );
         check(
-            |_, refund| refund.params = Json::object([("propertys", Json::Null)]),
+            |_, refund| refund.params = Json::object([("propertys", Json::Null)]).into(),
             "actions.refund.params: `propertys` is not a keyword of JSON Schema 2020-12; did you mean `properties`?",
         );
     }

@@ -8,7 +8,7 @@ use kernel::evaluator::{
     ExpressionEvaluator, ExpressionFault, Reads, SchemaEvaluator, SchemaFault, SchemaFaultKind, Scope,
 };
 use kernel::json::{Json, Object};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// An expression that is compiled when it is first asked for.
 #[derive(Debug)]
@@ -44,13 +44,13 @@ impl ExpressionEvaluator for LaterExpression {
 /// A schema that is compiled when it is first asked for.
 #[derive(Debug)]
 pub(crate) struct LaterSchema {
-    source: Json,
+    source: Arc<Json>,
     compiled: OnceLock<Result<Schema, String>>,
 }
 
 impl LaterSchema {
-    pub(crate) fn of(source: &Json) -> LaterSchema {
-        LaterSchema { source: source.clone(), compiled: OnceLock::new() }
+    pub(crate) fn of(source: Arc<Json>) -> LaterSchema {
+        LaterSchema { source, compiled: OnceLock::new() }
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
         let broken = LaterExpression::of("true ||");
         assert!(broken.holds(&scope).is_err());
         assert!(broken.reads().params.is_empty());
-        let schema = LaterSchema::of(&Json::object([("propertys", Json::Null)]));
+        let schema = LaterSchema::of(Arc::new(Json::object([("propertys", Json::Null)])));
         assert_eq!(schema.faults(&Object::default()).len(), 1);
     }
 

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) fn action(params: &str) -> Action {
     Action {
         once: None,
-        params: json(params),
+        params: json(params).into(),
         limits: BTreeMap::new(),
         refuse: Vec::new(),
         allow: None,

@@ -28,6 +28,7 @@ use crate::json::Json;
 use crate::template::Template;
 use crate::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -300,7 +301,7 @@ pub struct Action {
     /// The business key of the effect.
     pub once: Option<Template>,
     /// JSON Schema 2020-12 of the params.
-    pub params: Json,
+    pub params: Arc<Json>,
     /// Bounds of single params.
     pub limits: BTreeMap<String, Limit>,
     /// Refused when true.

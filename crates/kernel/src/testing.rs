@@ -409,7 +409,7 @@ fn contract() -> Contract {
     };
     let pay = Action {
         once: None,
-        params: schema(&["amount", "account", "payee", "fee", "kind", "note", "latitude"]),
+        params: schema(&["amount", "account", "payee", "fee", "kind", "note", "latitude"]).into(),
         limits: BTreeMap::from([("amount".to_owned(), limit)]),
         refuse: Vec::new(),
         allow: None,
@@ -426,7 +426,8 @@ fn contract() -> Contract {
         undo: Undo { kind: UndoKind::AlertHuman, http: None, within: None },
         amendable: BTreeMap::new(),
     };
-    let look = Action { params: schema(&[]), limits: BTreeMap::new(), reads: true, impact: Impact::Low, ..pay.clone() };
+    let look =
+        Action { params: schema(&[]).into(), limits: BTreeMap::new(), reads: true, impact: Impact::Low, ..pay.clone() };
     Contract {
         id: "bot".to_owned(),
         version: semver::Version::new(1, 0, 0),

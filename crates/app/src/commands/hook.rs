@@ -12,7 +12,6 @@ use crate::hooks::{Event, Host, Printed, Reply};
 use clap::ValueEnum;
 use kernel::evaluator::Compiled;
 use runtime::Runtime;
-use runtime::ports::store::Store;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::cell::RefCell;
@@ -20,15 +19,11 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// After this nobody is waited for any more; the command line of the host gives up a little later.
+/// How long a host may take to say what it wants; its command line gives up a little later.
 const PATIENCE: Duration = Duration::from_secs(8);
-
-/// Why there is no judgement when the time is over.
-const LATE: &str = "the store did not answer in time";
 
 /// What hosts type, read without the parser that knows every command; anything else is for that parser.
 pub fn typed(words: &[OsString]) -> Option<HookArgs> {
@@ -64,9 +59,8 @@ fn value(word: &OsStr) -> Option<&str> {
 /// Judges one call.
 pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
     let mut ticket = Ticket::new(args.call.as_deref());
-    let known = Arc::new(Mutex::new(Known::default()));
-    let until = Instant::now() + PATIENCE;
-    let sent = match read(until) {
+    let known = Mutex::new(Known::default());
+    let sent = match read(Instant::now() + PATIENCE) {
         Ok(sent) => sent,
         Err(problem) => {
             let question = question(args, &[], &ticket);
@@ -85,9 +79,7 @@ pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
             Asked::Lost(_) => ticket.is_repeated = true,
         }
     }
-    // Reading and asking end by themselves; what comes now may wait for a lock or a disk.
-    let store = beside(args, ticket.clone(), known.clone(), until);
-    let said = directly(args, &sent, &ticket, &known, (&store, until));
+    let said = directly(args, &sent, &ticket, &known);
     if let Some(guard) = unserved {
         start::on_demand(&guard);
     }
@@ -98,25 +90,15 @@ fn question<'a>(args: &'a HookArgs, sent: &'a [u8], ticket: &'a Ticket) -> Quest
     Question { host: args.host, event: args.event, framed: args.framed, guard: args.guard.as_deref(), sent, ticket }
 }
 
-/// Judges without a daemon. The store is opened by a second thread while the call is looked at and the contract read.
-fn directly(
-    args: &HookArgs,
-    sent: &[u8],
-    ticket: &Ticket,
-    known: &Arc<Mutex<Known>>,
-    (store, until): (&Receiver<Opened>, Instant),
-) -> anyhow::Result<Exit> {
+/// Judges without a daemon, and without a second thread: two take longer to end than one takes to do the work of both.
+/// Whatever is waited for has an end of its own; where a disk does not come back, the command line of the host gives up.
+fn directly(args: &HookArgs, sent: &[u8], ticket: &Ticket, known: &Mutex<Known>) -> anyhow::Result<Exit> {
     let question = question(args, sent, ticket);
     let opened: RefCell<Option<Arc<Runtime>>> = RefCell::default();
     let outdated: RefCell<Option<(Guard, Arc<Compiled>)>> = RefCell::default();
     let open = |guard: &Guard| {
         let foreseen = foreseen::read(guard, args.host);
-        let store = match store.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok(opened) => opened,
-            Err(RecvTimeoutError::Timeout) => Err(LATE.to_owned()),
-            Err(RecvTimeoutError::Disconnected) => judge::open(guard),
-        }?;
-        let runtime = judge::start(guard, store, args.host, foreseen.clone())?;
+        let runtime = judge::start(guard, judge::open(guard)?, args.host, foreseen.clone())?;
         *opened.borrow_mut() = Some(runtime.clone());
         let line = runtime.line(args.host.word()).map_err(|fault| fault.to_string())?;
         let is_own = line.contract.contract.agent == args.host.word();
@@ -129,7 +111,7 @@ fn directly(
     let outcome = judged.unwrap_or_else(|_| Err("internal fault".to_owned()));
     // Closing the store would take its log into the file, which costs more than the decision did.
     std::mem::forget(opened);
-    let mut known = lock(known);
+    let known = lock(known);
     let printed = match outcome {
         Ok(reply) => question.printed(&known.moment, &reply),
         Err(problem) => {
@@ -137,10 +119,6 @@ fn directly(
             unjudged(args.observe, &question, &known, &problem)
         }
     };
-    if known.answered {
-        return Ok(Exit::Fine);
-    }
-    known.answered = true;
     let exit = print(&printed);
     if let Some((guard, contract)) = outdated.take() {
         foreseen::keep(&guard, args.host, &contract);
@@ -185,39 +163,6 @@ fn wait_for(input: &impl AsFd, until: Instant) -> io::Result<()> {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
     }
-}
-
-/// A store, or why there is none.
-type Opened = Result<Box<dyn Store>, String>;
-
-/// What a second thread does: it opens the store, and then sees to it that the host hears an answer in time, whatever
-/// else is waited for: a lock somebody else holds, a disk that does not come back. Until the store is open, whoever
-/// waits for it does that. Without a second thread the command line of the host still gives up in time.
-fn beside(args: &HookArgs, ticket: Ticket, known: Arc<Mutex<Known>>, until: Instant) -> Receiver<Opened> {
-    let (say, heard) = sync_channel(1);
-    let (host, event, framed, observe) = (args.host, args.event, args.framed, args.observe);
-    let guard = args.guard.as_deref().map(Guard::at);
-    let work = move || {
-        if let Some(guard) = guard {
-            let _ = say.send(judge::open(&guard));
-        }
-        drop(say);
-        // A check before stopping takes as long as it takes.
-        if event == Event::Stop {
-            return;
-        }
-        std::thread::sleep(until.saturating_duration_since(Instant::now()));
-        let mut known = lock(&known);
-        if known.answered {
-            return;
-        }
-        known.answered = true;
-        let question = Question { host, event, framed, guard: None, sent: &[], ticket: &ticket };
-        let _ = print(&unjudged(observe, &question, &known, LATE));
-        std::process::exit(0);
-    };
-    let _ = std::thread::Builder::new().name("beside".to_owned()).spawn(work);
-    heard
 }
 
 fn print(printed: &Printed) -> anyhow::Result<Exit> {

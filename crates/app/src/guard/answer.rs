@@ -38,8 +38,6 @@ pub struct Known {
     pub moment: String,
     /// What the call would do.
     pub facts: Option<Arc<Facts>>,
-    /// Whether the host was told something.
-    pub answered: bool,
 }
 
 /// Locks what is known; whoever panicked left it whole.

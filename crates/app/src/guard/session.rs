@@ -9,7 +9,7 @@ use kernel::detectors::{
 };
 use kernel::ids::Digest;
 use kernel::json::Json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -276,7 +276,7 @@ fn tail(path: &std::path::Path) -> std::io::Result<Vec<Line>> {
     let cut = usize::from(start > 0);
     let lines: Vec<Line> = text.lines().skip(cut).map(|line| Line::new(line.to_owned())).collect();
     // Two who judged one call at the same time both wrote it down.
-    let mut moments = BTreeSet::new();
+    let mut moments = HashSet::with_capacity(lines.len());
     let is_first: Vec<bool> =
         lines.iter().map(|line| line.moment().is_none_or(|moment| moments.insert(moment))).collect();
     Ok(lines.into_iter().zip(is_first).filter_map(|(line, is_first)| is_first.then_some(line)).collect())

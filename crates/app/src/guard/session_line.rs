@@ -71,17 +71,16 @@ fn plain(line: &str, key: &str) -> Option<Range<usize>> {
 /// From the value of a member on. Inside of texts a quotation mark stands behind a backslash, so that nothing an agent
 /// writes looks like a key. What is asked for most stands at the end.
 fn value<'l>(line: &'l str, key: &str) -> Option<&'l str> {
-    let mut before = line;
-    loop {
-        let at = before.rfind(key)?;
-        let (head, tail) = (line.get(..at)?, line.get(at + key.len()..)?);
-        if let (Some('{' | ','), Some(value)) =
-            (head.strip_suffix('"').and_then(|head| head.chars().next_back()), tail.strip_prefix("\":"))
-        {
-            return Some(value);
+    let bytes = line.as_bytes();
+    let mut end = bytes.len();
+    while let Some(colon) = bytes.get(..end)?.iter().rposition(|byte| *byte == b':') {
+        let before = bytes.get(..colon)?.strip_suffix(b"\"").and_then(|rest| rest.strip_suffix(key.as_bytes()));
+        if let Some([.., b'{' | b',', b'"']) = before {
+            return line.get(colon + 1..);
         }
-        before = head;
+        end = colon;
     }
+    None
 }
 
 #[cfg(test)]

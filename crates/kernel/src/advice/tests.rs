@@ -133,7 +133,7 @@ fn the_record_keeps_what_was_said() {
 fn secrets_are_not_shown_to_plug_ins() {
     let schema = Json::parse(br#"{"type":"object","properties":{"amount":{},"pin":{"secret":true}}}"#).unwrap();
     let case = asking(AdviceKind::Validator, |_| {});
-    let case = case.contract(|contract| contract.actions.get_mut("pay").unwrap().params = schema.clone());
+    let case = case.contract(|contract| contract.actions.get_mut("pay").unwrap().params = schema.clone().into());
     case.params(r#"{"amount":5,"pin":"very-secret"}"#)
         .answering(|needed| {
             assert!(!needed.question.contains("very-secret"), "{}", needed.question);

@@ -303,7 +303,7 @@ mod tests {
     fn secrets_never_enter_answers_and_records() {
         let secret = crate::json::Json::parse(br#"{"type":"object","properties":{"amount":{},"pin":{"secret":true}}}"#);
         let schema = secret.unwrap();
-        let case = case().contract(|contract| contract.actions.get_mut("pay").unwrap().params = schema.clone());
+        let case = case().contract(|contract| contract.actions.get_mut("pay").unwrap().params = schema.clone().into());
         let done = case.params(r#"{"amount":5,"pin":"very-secret"}"#).check("ACCEPT").last.unwrap();
         let shown: String = done.records.iter().map(|record| record.body().to_canonical()).collect();
         assert!(shown.contains(r#""pin":{"secret":true}"#), "{shown}");

@@ -300,7 +300,7 @@ mod tests {
             case().action("look").params(r#"{"amount":40}"#).contract(move |contract| {
                 (contract.escalation.budget_max, contract.escalation.on_exhausted) = (0, then);
                 let look = contract.actions.get_mut("look").unwrap();
-                look.params = Json::parse(br#"{"type":"object","properties":{"amount":{}}}"#).unwrap();
+                look.params = Json::parse(br#"{"type":"object","properties":{"amount":{}}}"#).unwrap().into();
                 look.ask.push(Rule { when: "amount<=50".to_owned(), reason: "BIG".to_owned() });
             })
         };
@@ -326,7 +326,8 @@ mod tests {
         let schema = Json::parse(br#"{"type":"object","properties":{"amount":{},"pin":{"secret":true}}}"#).unwrap();
         let http = Executor::Http("POST http://127.0.0.1/pay".to_owned());
         let started = |case: Case| {
-            let case = case.contract(|contract| contract.actions.get_mut("pay").unwrap().params = schema.clone());
+            let case =
+                case.contract(|contract| contract.actions.get_mut("pay").unwrap().params = schema.clone().into());
             let case = case.params(r#"{"amount":5,"pin":"1234"}"#).check("ACCEPT");
             match case.row(Entity::Intent("i-1".to_owned())) {
                 Some(Row::Intent(row)) => row.as_ref().clone(),

@@ -145,7 +145,7 @@ fn resource(resource: &Resource) -> Json {
 fn action(action: &Action) -> Json {
     let mut object = Members::default();
     object.put_some("once", action.once.as_ref().map(|once| once.as_str()));
-    object.put("params", action.params.clone());
+    object.put("params", Json::clone(&action.params));
     object.put("limits", map(&action.limits, limit));
     object.put("refuse", list(&action.refuse, rule));
     object.put_some("allow", action.allow.as_deref());

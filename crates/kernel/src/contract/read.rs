@@ -12,6 +12,7 @@ use super::{
 use crate::decimal::Decimal;
 use crate::json::Json;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The only document format there is.
 const FORMAT: &str = "contract/v1";
@@ -64,8 +65,13 @@ pub fn read_again(mut json: Json) -> Option<Contract> {
     let mut report = Report::default();
     let fields = Spot::root(&node).fields(&keys::CONTRACT, &mut report)?;
     let mut contract = contract(&fields, &mut report);
+    // Actions of one kind often say the same of their params; what is said twice is kept once.
+    let mut last = Arc::new(Json::Null);
     for (name, schema) in params {
-        contract.actions.get_mut(&name)?.params = schema;
+        if *last != schema {
+            last = Arc::new(schema);
+        }
+        contract.actions.get_mut(&name)?.params = last.clone();
     }
     report.errors.is_empty().then_some(contract)
 }

@@ -74,6 +74,9 @@ struct Shared {
     surroundings: Surroundings,
     started: Instant,
     serving: AtomicUsize,
+    /// Threads that take calls, and those of them that wait for one.
+    hired: AtomicUsize,
+    free: AtomicUsize,
     served: AtomicU64,
     /// Seconds after the start at which somebody last called.
     called: AtomicU64,
@@ -119,6 +122,8 @@ impl Daemon {
             surroundings: Surroundings::own(),
             started: Instant::now(),
             serving: AtomicUsize::new(0),
+            hired: AtomicUsize::new(0),
+            free: AtomicUsize::new(0),
             served: AtomicU64::new(0),
             called: AtomicU64::new(0),
             replaced: AtomicBool::new(false),
@@ -137,11 +142,7 @@ impl Daemon {
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
             signal_hook::low_level::pipe::register(signal, self.shared.wake.try_clone()?)?;
         }
-        for number in 0..SERVED_AT_ONCE {
-            let (shared, listener) = (self.shared.clone(), self.listener.clone());
-            let worker = std::thread::Builder::new().name(format!("hook {number}")).stack_size(STACK_BYTES);
-            worker.spawn(move || shared.accept(&listener))?;
-        }
+        self.shared.hire(&self.listener)?;
         let end = self.wait(idle)?;
         self.leave(end);
         Ok(end)
@@ -227,7 +228,27 @@ fn identities(guard: &Guard) -> [Option<(u64, u64)>; 2] {
 }
 
 impl Shared {
-    fn accept(&self, listener: &UnixListener) {
+    /// One more thread that takes calls, as long as there may be one more.
+    fn hire(self: &Arc<Shared>, listener: &Arc<UnixListener>) -> io::Result<()> {
+        let number = self.hired.fetch_add(1, Ordering::SeqCst);
+        if number >= SERVED_AT_ONCE {
+            self.hired.fetch_sub(1, Ordering::SeqCst);
+            return Ok(());
+        }
+        self.free.fetch_add(1, Ordering::SeqCst);
+        let (shared, listener) = (self.clone(), listener.clone());
+        let worker = std::thread::Builder::new().name(format!("hook {number}")).stack_size(STACK_BYTES);
+        let hired = worker.spawn(move || shared.accept(&listener));
+        if hired.is_err() {
+            self.free.fetch_sub(1, Ordering::SeqCst);
+            self.hired.fetch_sub(1, Ordering::SeqCst);
+        }
+        hired.map(drop)
+    }
+
+    /// Takes calls, one after the other. Whoever takes one sees to it that somebody is left to take the next: mostly two
+    /// take turns, whose memory is warm, where many would each have their own.
+    fn accept(self: &Arc<Shared>, listener: &Arc<UnixListener>) {
         loop {
             let Ok((mut stream, _)) = listener.accept() else {
                 // Out of descriptors, mostly: somebody will close one.
@@ -235,12 +256,17 @@ impl Shared {
                 continue;
             };
             self.serving.fetch_add(1, Ordering::SeqCst);
+            if self.free.fetch_sub(1, Ordering::SeqCst) == 1 {
+                // Where the machine gives no thread, calls wait for this one.
+                let _ = self.hire(listener);
+            }
             let answered = catch_unwind(AssertUnwindSafe(|| self.serve(&mut stream)));
             if !matches!(answered, Ok(Ok(()))) {
                 // The hook hears that its connection ends, and judges by itself.
                 let _ = stream.shutdown(std::net::Shutdown::Both);
             }
             self.serving.fetch_sub(1, Ordering::SeqCst);
+            self.free.fetch_add(1, Ordering::SeqCst);
         }
     }
 

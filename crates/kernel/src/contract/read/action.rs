@@ -11,6 +11,7 @@ use crate::ids;
 use crate::json::{Json, Object};
 use crate::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub(super) fn read_all(fields: &Fields<'_>, report: &mut Report) -> BTreeMap<String, Action> {
     let entries = fields.require("actions", report).map(|spot| spot.entries(report)).unwrap_or_default();
@@ -32,7 +33,7 @@ fn read(spot: &Spot<'_>, report: &mut Report) -> Option<Action> {
     let impact = fields.get("impact").and_then(|spot| spot.word(Impact::WORDS, Impact::from_word, report));
     Some(Action {
         once: fields.get("once").and_then(|spot| spot.template(report)),
-        params: fields.get("params").map_or_else(closed_and_empty, |spot| spot.node.to_json()),
+        params: Arc::new(fields.get("params").map_or_else(closed_and_empty, |spot| spot.node.to_json())),
         limits: limits(&fields, report),
         refuse: rules(&fields, "refuse", NOT_ALLOWED, report),
         allow: fields.get("allow").and_then(|spot| expression(&spot, report)),
