@@ -1,4 +1,4 @@
-//! Reading files with a bound and an error that names the file; and whether two names are one file.
+//! Reading files with a bound and an error that names the file, writing them whole, and whether two names are one file.
 
 use crate::exit::InvalidData;
 use anyhow::Context;
@@ -30,6 +30,22 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// Reads a whole text file.
 pub fn read_text(path: &Path) -> anyhow::Result<String> {
     String::from_utf8(read(path)?).map_err(|_| InvalidData(format!("`{}` is not UTF-8", path.display())).into())
+}
+
+/// Writes beside the file and moves it there, so that nobody reads half of it.
+pub fn write_whole(file: &Path, text: &str) -> anyhow::Result<()> {
+    let failed = || format!("cannot write `{}`", file.display());
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).with_context(failed)?;
+    }
+    // A link stays a link: what it leads to is replaced.
+    let target = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
+    let beside = target.with_extension("writkeeper-new");
+    std::fs::write(&beside, text).with_context(failed)?;
+    if let Ok(old) = std::fs::metadata(&target) {
+        let _ = std::fs::set_permissions(&beside, old.permissions());
+    }
+    std::fs::rename(&beside, &target).with_context(failed)
 }
 
 /// Whether two paths lead to one file, by whatever names.

@@ -3,9 +3,11 @@
 //! Nothing here decides. Facts go into a proposal, and the contract's rules judge them.
 
 pub mod answer;
+pub mod before;
 pub mod daemon;
 pub mod facts;
 pub mod foreseen;
+pub mod handing_out;
 pub mod judge;
 pub mod oracle;
 pub mod place;

@@ -136,8 +136,29 @@ pub fn now() -> Instant {
 
 /// Who types the commands.
 pub fn operator() -> Actor {
-    let name = std::env::var("USER").ok().filter(|name| kernel::ids::identifier_problem(name).is_none());
+    let typed = ["USER", "LOGNAME"].into_iter().filter_map(|name| std::env::var(name).ok());
+    let mut names = typed.chain(owner_of_process());
+    let name = names.find(|name| kernel::ids::identifier_problem(name).is_none());
     Actor::Operator(name.unwrap_or_else(|| "operator".to_owned()))
+}
+
+/// Where no variable says it, as in many containers: whom the system takes this process for.
+#[cfg(unix)]
+fn owner_of_process() -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let number = std::fs::metadata("/proc/self").ok()?.uid().to_string();
+    let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = known.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1) == Some(number.as_str())).then(|| name.to_owned())
+    });
+    Some(name.unwrap_or_else(|| format!("user-{number}")))
+}
+
+#[cfg(not(unix))]
+fn owner_of_process() -> Option<String> {
+    None
 }
 
 fn unopened(location: &str, problem: StoreFault) -> anyhow::Error {

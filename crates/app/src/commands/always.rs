@@ -56,7 +56,7 @@ pub fn run(args: &AlwaysArgs) -> anyhow::Result<Exit> {
         }
     }
     if args.yes {
-        init::write(&path, &new)?;
+        crate::files::write_whole(&path, &new)?;
         init::put_in_force(host, &guard, &path)?;
     }
     if !args.kept.json {
@@ -83,7 +83,7 @@ fn rule(proposal: &Json, until: Instant) -> anyhow::Result<String> {
             let mut parts: Vec<String> = keys.iter().filter_map(|key| same(key)).collect();
             // The text too: a variable set before a command is no word of it.
             let text = param("input").and_then(|input| input.get("command"));
-            parts.extend(text.map(|text| format!("input.command == {}", text.to_canonical())));
+            parts.extend(text.map(|text| format!("has(input.command) && input.command == {}", text.to_canonical())));
             parts
         }
         Some("tool.mcp" | "tool.other") => {

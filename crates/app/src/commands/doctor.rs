@@ -2,6 +2,7 @@
 
 use crate::cli::guard::DoctorArgs;
 use crate::exit::Exit;
+use crate::guard::before;
 use crate::guard::daemon::{Place, client, start};
 use crate::guard::place::{self, FOLDER, Guard};
 use crate::guard::switched_off;
@@ -31,9 +32,18 @@ struct Found {
     problems: Vec<String>,
     notes: Vec<String>,
     wired: usize,
+    /// Somebody wanted it so.
+    undone: bool,
     mode: Option<Mode>,
     millis: Option<u128>,
     live: Option<Result<(), String>>,
+}
+
+impl Found {
+    fn at(host: Host, file: PathBuf, wired: usize) -> Found {
+        let (problems, notes) = (Vec::new(), Vec::new());
+        Found { host, file, problems, notes, wired, undone: false, mode: None, millis: None, live: None }
+    }
 }
 
 /// Looks at every host of the workspace and of the user.
@@ -52,6 +62,10 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
             let entries = wiring::found(host, &text);
             let guard = Guard::at(&base.join(FOLDER));
             if entries.is_empty() && !guard.contract(host).exists() {
+                continue;
+            }
+            if entries.is_empty() && before::is_undone(&guard, host) {
+                all.push(Found { undone: true, ..Found::at(host, file, 0) });
                 continue;
             }
             all.push(look(args, host, &guard, file, &entries, &workspace));
@@ -125,8 +139,7 @@ fn look(
     entries: &[(String, String)],
     workspace: &Path,
 ) -> Found {
-    let (problems, notes) = (Vec::new(), Vec::new());
-    let mut found = Found { host, file, problems, notes, wired: entries.len(), mode: None, millis: None, live: None };
+    let mut found = Found::at(host, file, entries.len());
     found.mode = contract(&mut found, guard);
     wires(&mut found, guard, entries);
     for file in switched_off::in_files(host, workspace) {
@@ -321,6 +334,15 @@ fn tell(args: &DoctorArgs, all: &[Found], guards: &[Resident]) -> anyhow::Result
         say!("no host is guarded here; {}", paint(FAINT, "writkeeper init --host claude-code --observe"));
     }
     for found in all {
+        if found.undone {
+            let again = paint(FAINT, format!("writkeeper init --host {}", found.host.word()));
+            say!(
+                "{}  {}; {again}",
+                paint(STRONG, found.host.title()),
+                paint(ATTENTION, "not guarded, by `init --undo`")
+            );
+            continue;
+        }
         let mode = match found.mode {
             Some(Mode::Enforce) => paint(GOOD, "enforced"),
             Some(Mode::Observe) => paint(ATTENTION, "observed"),
@@ -372,6 +394,7 @@ fn to_json(found: &Found) -> serde_json::Value {
         "host": found.host.word(),
         "file": found.file,
         "wired": found.wired,
+        "undone": found.undone,
         "moments": wiring::moments(found.host).len(),
         "mode": found.mode.map(Mode::word),
         "problems": found.problems,

@@ -3,10 +3,13 @@
 use crate::cli::guard::InitArgs;
 use crate::contract_file;
 use crate::exit::{Exit, InvalidData};
+use crate::files::write_whole;
+use crate::guard::before;
 use crate::guard::daemon::start::IDLE;
 use crate::guard::daemon::{Place, client};
 use crate::guard::judge::at_host;
 use crate::guard::place::{self, FOLDER, Guard};
+use crate::guard::switched_off;
 use crate::guard::text_diff::diff;
 use crate::guard::wiring::{self, Source};
 use crate::hooks::Host;
@@ -23,6 +26,7 @@ use std::sync::Arc;
 pub fn run(args: &InitArgs) -> anyhow::Result<Exit> {
     let base = base(args)?;
     let guard = Guard::at(&base.join(FOLDER));
+    let mut exit = Exit::Fine;
     for host in &args.hosts {
         let Some(file) = wiring::file(*host, &base, args.user) else {
             let problem =
@@ -31,15 +35,15 @@ pub fn run(args: &InitArgs) -> anyhow::Result<Exit> {
         };
         say!("{}", paint(STRONG, host.title()));
         if args.undo {
-            unwire(args, *host, &file)?;
-        } else {
-            wire(args, *host, &guard, &file)?;
+            unwire(args, *host, &guard, &file)?;
+        } else if !wire(args, *host, &guard, &file)? {
+            exit = Exit::Rejected;
         }
     }
     if args.daemon || args.no_daemon {
         say_when_to_start(args, &guard)?;
     }
-    Ok(Exit::Fine)
+    Ok(exit)
 }
 
 /// Whether hooks may start a daemon: a file of the guard, so that no host has to be asked to trust its hooks again.
@@ -59,7 +63,7 @@ fn say_when_to_start(args: &InitArgs, guard: &Guard) -> anyhow::Result<()> {
     place.make().with_context(|| format!("cannot make `{}`", file.display()))?;
     ignore(guard)?;
     if args.daemon {
-        write(&file, &new)?;
+        write_whole(&file, &new)?;
         say!("  hooks start a daemon when there is none; it ends after {} without a call", new.trim());
         return Ok(());
     }
@@ -74,14 +78,16 @@ fn say_when_to_start(args: &InitArgs, guard: &Guard) -> anyhow::Result<()> {
 /// What is of this machine only does not belong into a repository.
 fn ignore(guard: &Guard) -> anyhow::Result<()> {
     let file = guard.folder.join(".gitignore");
-    let mut text = read(&file)?;
-    for line in ["guard.db*", "sessions/", "daemon/"] {
+    let old = read(&file)?;
+    let mut text = old.clone();
+    let before = format!("{}/", before::FOLDER);
+    for line in ["guard.db*", "sessions/", "daemon/", before.as_str()] {
         if !text.lines().any(|known| known == line) {
             text.push_str(line);
             text.push('\n');
         }
     }
-    write(&file, &text)
+    if text == old { Ok(()) } else { write_whole(&file, &text) }
 }
 
 fn base(args: &InitArgs) -> anyhow::Result<PathBuf> {
@@ -95,31 +101,48 @@ fn base(args: &InitArgs) -> anyhow::Result<PathBuf> {
     folder.canonicalize().with_context(|| format!("cannot find `{}`", folder.display()))
 }
 
-fn wire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Result<()> {
+/// Says whether the host runs what was wired.
+fn wire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Result<bool> {
     let contract = guard.contract(host);
     let old_contract = read(&contract)?;
     let new_contract = with_mode(&old_contract, host, args.observe);
-    let binary = std::env::current_exe().context("where is this program?")?;
-    let source = Source { binary, guard: guard.folder.clone(), observe: args.observe };
     let old = read(file)?;
-    let new =
-        wiring::wired(host, &old, Some(&source)).with_context(|| format!("`{}` cannot be changed", file.display()))?;
+    let new = changed(host, file, &old, Some(&source(args, guard)?))?;
     show(&contract, &old_contract, &new_contract, true)?;
     show(file, &old, &new, false)?;
     if args.dry_run {
-        return Ok(());
+        return Ok(true);
     }
-    write(&contract, &new_contract)?;
-    if !guard.folder.join(".gitignore").exists() {
-        ignore(guard)?;
-    }
+    write_whole(&contract, &new_contract)?;
+    ignore(guard)?;
+    before::keep(guard, host, file.exists().then_some(&old))?;
     put_in_force(host, guard, &contract)?;
     // Last: a host that is wired before it can be judged would stop at once.
-    write(file, &new)?;
+    write_whole(file, &new)?;
+    before::guarded_again(guard, host)?;
+    let off = switched_off::in_files(host, guard.folder.parent().unwrap_or(&guard.folder));
+    for file in &off {
+        let problem = format!("hooks are switched off in `{}`: nothing of this runs", file.display());
+        say!("  {} {problem}; switch them on there", paint(BAD, "problem"));
+    }
+    if !off.is_empty() {
+        return Ok(false);
+    }
     let mode = if args.observe { paint(ATTENTION, "observes: nothing is stopped") } else { paint(GOOD, "enforced") };
     say!("  {mode}");
     say!("  next: {}", paint(FAINT, "writkeeper doctor --live"));
-    Ok(())
+    Ok(true)
+}
+
+fn source(args: &InitArgs, guard: &Guard) -> anyhow::Result<Source> {
+    let binary = std::env::current_exe().context("where is this program?")?;
+    Ok(Source { binary, guard: guard.folder.clone(), observe: args.observe })
+}
+
+/// A host's configuration with our entries, or without them.
+fn changed(host: Host, file: &Path, old: &str, source: Option<&Source>) -> anyhow::Result<String> {
+    let refused = |error: anyhow::Error| InvalidData(format!("`{}` cannot be changed: {error:#}", file.display()));
+    Ok(wiring::wired(host, old, source).map_err(refused)?)
 }
 
 /// The contract as it is, or from the template, in the mode that was asked for.
@@ -166,18 +189,21 @@ pub fn put_in_force(host: Host, guard: &Guard, path: &Path) -> anyhow::Result<()
     Ok(())
 }
 
-fn unwire(args: &InitArgs, host: Host, file: &Path) -> anyhow::Result<()> {
+fn unwire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Result<()> {
     let old = read(file)?;
-    let new = wiring::wired(host, &old, None).with_context(|| format!("`{}` cannot be changed", file.display()))?;
-    show(file, &old, &new, false)?;
-    if args.dry_run || old == new {
+    let without = changed(host, file, &old, None)?;
+    let was = before::restored(guard, host, &without, &source(args, guard)?);
+    let new = was.as_ref().filter(|_| old != without).unwrap_or(&without);
+    show(file, &old, new, false)?;
+    if args.dry_run {
         return Ok(());
     }
-    if new.trim().is_empty() {
+    if old != without && new.trim().is_empty() && was.is_none() {
         std::fs::remove_file(file).with_context(|| format!("cannot remove `{}`", file.display()))?;
-    } else {
-        write(file, &new)?;
+    } else if old != without {
+        write_whole(file, new)?;
     }
+    before::undone(guard, host)?;
     say!("  {}; contract and store stay in {FOLDER}", paint(ATTENTION, "not guarded any more"));
     Ok(())
 }
@@ -210,20 +236,4 @@ fn read(file: &Path) -> anyhow::Result<String> {
         return Ok(String::new());
     }
     crate::files::read_text(file)
-}
-
-/// Writes beside the file and moves it there, so that nobody reads half of it.
-pub fn write(file: &Path, text: &str) -> anyhow::Result<()> {
-    let failed = || format!("cannot write `{}`", file.display());
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder).with_context(failed)?;
-    }
-    // A link stays a link: what it leads to is replaced.
-    let target = place::canonical(file);
-    let beside = target.with_extension("writkeeper-new");
-    std::fs::write(&beside, text).with_context(failed)?;
-    if let Ok(old) = std::fs::metadata(&target) {
-        let _ = std::fs::set_permissions(&beside, old.permissions());
-    }
-    std::fs::rename(&beside, &target).with_context(failed)
 }

@@ -1,5 +1,6 @@
 //! What a call would do, as facts a contract can judge. Nothing is run and nothing is decided.
 
+use super::handing_out;
 use super::place::{self, Guard};
 use super::protected::{Meets, Protected};
 use super::spread;
@@ -228,13 +229,21 @@ impl Facts {
                     self.action = "tool.shell";
                 }
             }
-            Tool::Fetch => _ = self.can.insert(Capability::Network.name()),
+            Tool::Fetch => {
+                self.can.insert(Capability::Network.name());
+                // Asking a search engine about an address is not going there.
+                if !call.name.to_ascii_lowercase().contains("search") {
+                    self.take_address(&call.input);
+                }
+            }
             Tool::Mcp { server } => {
                 self.server.clone_from(server);
                 self.take_unknown(&call.input, view, protected);
+                self.why.push(format!("no rule of the contract names `{}` of server `{server}`", call.name));
             }
             Tool::Other => {
                 self.take_unknown(&call.input, view, protected);
+                self.why.push(format!("no rule of the contract names the tool `{}`", call.name));
                 // A shell whose command nobody could find.
                 if tools::is_shell(&call.name) {
                     self.can.insert("unread");
@@ -304,6 +313,7 @@ impl Facts {
         if answer.talkers.is_empty() && answer.capabilities.contains(&Capability::Network) {
             self.programs.insert("?".to_owned());
         }
+        self.guarded.extend(protected.searched_and_signalled(&answer.argv));
         for words in &answer.argv {
             if installs(words) || self.fetches(words, view) {
                 self.can.insert("install");
@@ -393,6 +403,16 @@ impl Facts {
         let verb = arguments.iter().map(String::as_str).find(|word| !word.starts_with('-')).unwrap_or("help");
         if !LOOKING.contains(&verb) {
             self.guarded.push(format!("{program} {verb}"));
+        }
+    }
+
+    /// Machines of a cloud are handed their credentials at an address that only they reach.
+    fn take_address(&mut self, input: &Object) {
+        let mut texts = Vec::new();
+        input.values().for_each(|value| collect_texts(value, &mut texts));
+        if let Some(host) = texts.into_iter().find_map(handing_out::named_in) {
+            self.can.insert(Capability::Credentials.name());
+            self.why.push(format!("`{host}` hands out the credentials of this machine"));
         }
     }
 

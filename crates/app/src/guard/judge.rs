@@ -214,8 +214,8 @@ impl<'a> Desk<'a> {
         let why = match answer.verdict {
             Verdict::Accept if !noticed => String::new(),
             Verdict::Accept => format!("Writkeeper noticed: {}", concerns.join("; ")),
-            Verdict::Reject => told(&answer.findings, facts, "refused", &answer.id),
-            Verdict::Escalate => told(&answer.findings, facts, "wants a person to look at", &answer.id),
+            Verdict::Reject => told(&answer.findings, &facts.why, "refused", &answer.id),
+            Verdict::Escalate => told(&answer.findings, &facts.why, "wants a person to look at", &answer.id),
         };
         let decision = decided(self.plan.ladder(), self.mode, answer.verdict, noticed, &call.name, &why);
         let asked = self.ask_handler(call, &answer.id, &decision);
@@ -372,6 +372,7 @@ impl<'a> Desk<'a> {
         let (head, dirty) = oracle::git(&facts.workspace);
         let (witness, unseen) = oracle::witnessed(&self.contract.contract.witnesses, &facts.workspace);
         let dangling = session.dangling_intent(call.prompt.as_deref().unwrap_or_default());
+        let is_unseen = !unseen.is_empty();
         let said = [said].into_iter().chain(unseen).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
         let mut params = object([
             ("host", Json::text(self.host.word())),
@@ -391,7 +392,10 @@ impl<'a> Desk<'a> {
         let answered = self.submit(call, "session.stop", params)?;
         if answered.at.is_some() && answered.answer.verdict == Verdict::Reject {
             session.turned("stop-refused");
-            let why = told(&answered.answer.findings, facts, "does not count this as done", &answered.answer.id);
+            let failed = (verified == "no").then(|| "the check that the contract names did not pass".to_owned());
+            let unseen = is_unseen.then(|| "witnesses do not see what the contract expects".to_owned());
+            let why: Vec<String> = failed.into_iter().chain(unseen).collect();
+            let why = told(&answered.answer.findings, &why, "does not count this as done", &answered.answer.id);
             return Ok(Reply::Deny(format!("{why}\n{said}")));
         }
         session.turned("stop");
@@ -533,11 +537,11 @@ fn object<const N: usize>(members: [(&str, Json); N]) -> Object {
 }
 
 /// What the agent reads: who, which codes, why in the call's own words, and what to do.
-fn told(findings: &[Finding], facts: &Facts, verb: &str, id: &str) -> String {
+fn told(findings: &[Finding], facts: &[String], verb: &str, id: &str) -> String {
     let codes: BTreeSet<&str> = findings.iter().map(|finding| finding.code.as_str()).collect();
     // What a rule of the contract means is said by the facts it looked at; other gates speak for themselves.
     let gates = findings.iter().filter(|finding| finding.gate != Gate::Rules).map(Finding::message);
-    let mut why: Vec<String> = gates.chain(facts.why.iter().take(3).cloned()).collect();
+    let mut why: Vec<String> = gates.chain(facts.iter().take(3).cloned()).collect();
     if why.is_empty() {
         why = findings.iter().map(Finding::message).collect();
     }

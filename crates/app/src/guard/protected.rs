@@ -168,7 +168,7 @@ impl Protected {
     /// or with everything else.
     pub fn signalled(&self, words: &[String]) -> Option<String> {
         let (program, arguments) = words.split_first()?;
-        let program = program.rsplit('/').next().unwrap_or(program);
+        let program = base(program);
         let plain = || arguments.iter().filter(|word| !word.starts_with("--"));
         let by_name = |word: &str| !word.is_empty() && can_find(word, &self.command_lines());
         let meets = match program {
@@ -191,6 +191,29 @@ impl Protected {
         meets.then(|| words.join(" "))
     }
 
+    /// The search for the guard's process in a command that also ends processes: `kill $(pgrep …)`.
+    pub fn searched_and_signalled(&self, commands: &[Vec<String>]) -> Option<String> {
+        let program = |words: &[String]| words.first().map(|word| base(word).to_owned()).unwrap_or_default();
+        let ends = |words: &Vec<String>| match program(words).as_str() {
+            "kill" | "skill" => true,
+            "xargs" | "parallel" => words.iter().any(|word| matches!(base(word), "kill" | "skill")),
+            _ => false,
+        };
+        if !commands.iter().any(ends) {
+            return None;
+        }
+        let lines = self.command_lines();
+        let finds = |words: &&Vec<String>| {
+            let mut named = words.iter().skip(1).filter(|word| !word.starts_with('-'));
+            match program(words).as_str() {
+                "pgrep" | "pidof" => named.any(|word| !word.is_empty() && can_find(word, &lines)),
+                "grep" | "egrep" | "rg" | "awk" | "sed" => named.any(|word| word.contains(PROGRAM)),
+                _ => false,
+            }
+        };
+        commands.iter().find(finds).map(|words| words.join(" "))
+    }
+
     /// The texts by which the process that answers hooks is found.
     fn command_lines(&self) -> Vec<String> {
         let binary = std::env::current_exe().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
@@ -211,6 +234,10 @@ impl Protected {
         self.files.iter().any(|file| identity(file) == Some(own))
             || of_hosts.into_iter().any(|file| identity(&file) == Some(own))
     }
+}
+
+fn base(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
 }
 
 /// Whether all processes of somebody are meant: `pkill -u root` names no program.
@@ -341,6 +368,28 @@ mod tests {
         check("/w/app/src/main.rs", Meets::Not);
         check("/w/app/claude/settings.json", Meets::Not);
         check("/w/app2/.claude/settings.json", Meets::Not);
+    }
+
+    #[test]
+    fn the_daemon_is_met_by_whoever_looks_for_it_to_end_it() {
+        let protected = Protected::of(None, Path::new("/w/app"));
+        let met = |line: &str| {
+            let words = |part: &str| part.trim().split(' ').map(str::to_owned).collect::<Vec<String>>();
+            protected.searched_and_signalled(&line.split(';').map(words).collect::<Vec<_>>()).is_some()
+        };
+        for line in [
+            "pgrep writkeeper; kill <pgrep>",
+            "pidof /opt/writkeeper; kill -9 <x>",
+            "pgrep -f daemon; xargs kill",
+            "ps aux; grep writkeeper; xargs /bin/kill -9",
+        ] {
+            assert!(met(line), "{line}");
+        }
+        for line in
+            ["pgrep writkeeper", "grep writkeeper README.md", "lsof -t -i:3000; kill <x>", "pgrep node; kill <x>"]
+        {
+            assert!(!met(line), "{line}");
+        }
     }
 
     #[test]

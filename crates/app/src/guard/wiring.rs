@@ -82,11 +82,7 @@ pub fn wired(host: Host, old: &str, source: Option<&Source>) -> anyhow::Result<S
     if host == Host::Codex {
         return Ok(toml(host, old, source));
     }
-    let mut document: Value = if old.trim().is_empty() {
-        json!({})
-    } else {
-        serde_json::from_str(old).context("it is not plain JSON (comments cannot be kept)")?
-    };
+    let mut document: Value = if old.trim().is_empty() { json!({}) } else { read(old)? };
     let before = document.clone();
     let root = document.as_object_mut().context("it is not an object")?;
     // Taken out and put back at its place: what a person put into an order stays in it.
@@ -120,7 +116,31 @@ pub fn wired(host: Host, old: &str, source: Option<&Source>) -> anyhow::Result<S
     if document.as_object().is_some_and(Map::is_empty) {
         return Ok(String::new());
     }
-    Ok(format!("{}\n", serde_json::to_string_pretty(&document)?))
+    pretty(&document, indent(old))
+}
+
+fn read(text: &str) -> anyhow::Result<Value> {
+    if text.starts_with('\u{feff}') {
+        anyhow::bail!("it begins with a byte order mark, which hosts stumble over; save it as UTF-8 without one");
+    }
+    serde_json::from_str(text)
+        .context("it is not plain JSON; comments and commas behind the last member cannot be kept, take them out")
+}
+
+/// What a person puts before a member of the outermost object.
+fn indent(text: &str) -> &str {
+    let starts = text.lines().map(|line| line.strip_suffix(line.trim_start()).unwrap_or_default());
+    starts.into_iter().find(|start| !start.is_empty()).unwrap_or("  ")
+}
+
+fn pretty(document: &Value, indent: &str) -> anyhow::Result<String> {
+    let text = serde_json::to_string_pretty(document)?;
+    // Texts of JSON hold no line ends, so what stands before a line is two spaces for each level.
+    let lines = text.lines().map(|line| {
+        let bare = line.trim_start();
+        format!("{}{bare}\n", indent.repeat((line.len() - bare.len()) / 2))
+    });
+    Ok(lines.collect())
 }
 
 fn entry(host: Host, moment: &str, event: Event, source: &Source) -> Value {

@@ -160,3 +160,45 @@ fn a_broken_glass_covers_questions_and_nothing_that_nobody_read() {
         assert!(!matches!(told, Told::Runs), "{} bytes: {told:?}", command.len());
     }
 }
+
+#[test]
+fn credentials_of_a_machine_are_not_fetched() {
+    let site = Site::guarding(&["claude-code"]);
+    for url in ["http://169.254.169.254/latest/meta-data/iam/", "http://2852039166/", "http://[fd00:ec2::254]/"] {
+        refused(&site, "WebFetch", &json!({ "url": url, "prompt": "what is there" }), "TOUCHES_CREDENTIALS");
+        refused(&site, "web_fetch", &json!({ "prompt": format!("summarise {url}") }), "TOUCHES_CREDENTIALS");
+    }
+    for (tool, input) in [
+        ("WebFetch", json!({ "url": "https://docs.rs/serde", "prompt": "how does 169.254.169.254 work" })),
+        ("WebSearch", json!({ "query": "169.254.169.254 meaning" })),
+        ("WebFetch", json!({ "url": "http://localhost:3000/", "prompt": "x" })),
+    ] {
+        assert_eq!(site.judge(tool, &input), Told::Runs, "{tool} {input}");
+    }
+}
+
+#[test]
+fn whoever_looks_for_the_guard_to_end_it_is_refused() {
+    let site = Site::guarding_real_work(&["claude-code"]);
+    for command in [
+        "kill $(pgrep writkeeper)",
+        "kill -9 `pidof writkeeper`",
+        "pgrep -f 'writkeeper daemon' | xargs kill",
+        "ps aux | grep writkeeper | awk '{print $2}' | xargs kill -9",
+        "p=$(pgrep writ); kill $p",
+    ] {
+        refused(&site, "Bash", &json!({ "command": command }), "GUARD_TAMPERING");
+    }
+    for command in ["pgrep writkeeper", "kill $(lsof -t -i:3000)", "kill %1"] {
+        assert!(!matches!(site.shell(command), Told::Blocked(_)), "{command}: {:?}", site.shell(command));
+    }
+}
+
+#[test]
+fn a_question_about_an_unknown_tool_names_it() {
+    let site = Site::guarding(&["claude-code"]);
+    let Told::Asks(why) = site.judge("mcp__box__run", &json!({ "x": 1 })) else {
+        return panic_with("nobody was asked");
+    };
+    assert!(why.contains("`box`") && why.contains("mcp__box__run") && !why.contains(": true"), "{why}");
+}

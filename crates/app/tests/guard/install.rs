@@ -46,6 +46,84 @@ fn every_host_can_be_wired_and_unwired() {
 }
 
 #[test]
+fn undoing_brings_back_the_same_bytes() {
+    for text in [
+        "{}",
+        "{}\n",
+        "{\"model\":\"m\",\"list\":[1, 2]}",
+        "{\n\t\"model\": \"m\",\n\t\"hooks\": {}\n}",
+        "{\n    \"b\": 1.50,\n    \"a\": [1, 2]\n}\n\n",
+    ] {
+        let site = Site::bare();
+        let file = site.configuration("claude-code");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, text).unwrap();
+        site.init(&["claude-code"], &["--observe"]);
+        // A second time, in another mode, over what is ours already.
+        site.init(&["claude-code"], &[]);
+        let wired = std::fs::read_to_string(&file).unwrap();
+        let lead = text.lines().nth(1).map(|line| &line[..line.len() - line.trim_start().len()]).unwrap_or("  ");
+        assert!(wired.contains(&format!("\n{lead}\"hooks\"")), "the indentation is the person's: {wired}");
+        site.init(&["claude-code"], &["--undo"]);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    }
+    // What somebody changed meanwhile stays changed.
+    let site = Site::bare();
+    let file = site.configuration("claude-code");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "{\"model\":\"m\"}").unwrap();
+    site.init(&["claude-code"], &[]);
+    let wired = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, wired.replace("\"m\"", "\"n\"")).unwrap();
+    site.init(&["claude-code"], &["--undo"]);
+    let undone: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(undone, json!({ "model": "n" }));
+    // And a table of another host, without an end of its last line.
+    let file = site.configuration("codex");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "model = \"m\"").unwrap();
+    site.init(&["codex"], &[]);
+    site.init(&["codex"], &["--undo"]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "model = \"m\"");
+}
+
+#[test]
+fn the_doctor_tells_undoing_from_taking_away() {
+    let site = Site::guarding(&["claude-code", "gemini"]);
+    site.init(&["claude-code"], &["--undo"]);
+    let said = site.says(&["doctor", "--live"], 0);
+    assert!(said.contains("Claude Code  not guarded, by `init --undo`"), "{said}");
+    std::fs::remove_file(site.configuration("gemini")).unwrap();
+    let said = site.says(&["doctor"], 1);
+    assert!(said.contains("`BeforeTool` is not wired"), "{said}");
+    site.init(&["claude-code", "gemini"], &[]);
+    let said = site.says(&["doctor", "--live"], 0);
+    assert!(!said.contains("--undo"), "{said}");
+}
+
+#[test]
+fn wiring_says_when_the_host_would_not_run_it() {
+    let site = Site::bare();
+    let file = site.configuration("claude-code");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "{\"disableAllHooks\": true}\n").unwrap();
+    let said = site.says(&["init", "--host", "claude-code"], 1);
+    assert!(said.contains("hooks are switched off in") && !said.contains("enforced\n"), "{said}");
+    for (text, problem) in [
+        ("\u{feff}{}", "byte order mark"),
+        ("{ // mine\n}", "comments"),
+        ("{\"a\": 1,}", "commas"),
+        ("[]", "not an object"),
+        ("{\"hooks\": 1}", "`hooks` is not an object"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let said = site.says(&["init", "--host", "claude-code"], 65);
+        assert!(said.contains(problem) && said.contains("settings.json"), "{text}: {said}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text, "nothing was written");
+    }
+}
+
+#[test]
 fn observing_first_and_enforcing_later_is_one_word() {
     let site = Site::bare();
     let said = site.init(&["claude-code"], &["--observe"]);

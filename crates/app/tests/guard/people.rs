@@ -24,6 +24,10 @@ fn one_command_is_allowed_for_a_while() {
         assert!(matches!(site.shell(other), Told::Asks(_)), "{other}");
     }
     assert!(matches!(site.shell("git reset --hard HEAD~1 > .claude/settings.json"), Told::Blocked(_)));
+    // The contract's own rows still hold, also where they name the very words.
+    site.says(&["always", &proposal(&site.shell("git reset --hard")), "--yes"], 0);
+    assert_eq!(site.shell("git reset --hard"), Told::Runs);
+    site.says(&["contract", "test", ".writkeeper/claude-code.yaml"], 0);
     let file = site.guard().join("claude-code.yaml");
     let rule = std::fs::read_to_string(&file).unwrap();
     assert!(rule.contains("at < \"20"), "it ends by itself");
@@ -47,6 +51,13 @@ fn broken_glass_is_loud_short_and_has_a_floor() {
     let said = site.says(&["break-glass", "--for", "10m", "--because", "production is down"], 0);
     assert!(said.contains("GLASS IS BROKEN") && said.contains("ann") && said.contains("production is down"), "{said}");
     assert_eq!(site.shell("git clean -fdx"), Told::Runs);
+    // Where no variable says who sits there, the system does.
+    let mut nameless = std::process::Command::new(site.binary());
+    let nameless = site.here(nameless.args(["break-glass", "--for", "10m", "--because", "x", "--json"]));
+    let said = nameless.env_remove("USER").env_remove("LOGNAME").output().unwrap();
+    let said: Value = serde_json::from_slice(&said.stdout).unwrap();
+    let owner = std::process::Command::new("id").arg("-un").output().unwrap();
+    assert_eq!(said["by"].as_str().unwrap(), text(&owner.stdout).trim());
     for floor in ["rm -rf /", "cat ~/.ssh/id_rsa", "rm .claude/settings.json"] {
         assert!(matches!(site.shell(floor), Told::Blocked(_)), "{floor}");
     }

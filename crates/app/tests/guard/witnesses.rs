@@ -57,6 +57,7 @@ fn done_counts_when_every_witness_sees_it() {
         why.contains("witness `made` sees `exit` otherwise") && why.contains("witness `up` sees `status`"),
         "{why}"
     );
+    assert!(why.contains("witnesses do not see what") && !why.contains("noop =="), "no rule's text: {why}");
     std::fs::write(site.workspace().join("done.txt"), "").unwrap();
     let refused = stop(&site);
     assert!(!refused["reason"].as_str().unwrap().contains("`made`"), "{refused}");
