@@ -3,7 +3,7 @@
 use crate::exit::InvalidData;
 use anyhow::Context;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Largest file a command reads whole.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -39,13 +39,19 @@ pub fn write_whole(file: &Path, text: &str) -> anyhow::Result<()> {
         std::fs::create_dir_all(folder).with_context(failed)?;
     }
     // A link stays a link: what it leads to is replaced.
-    let target = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
+    let target = file.canonicalize().unwrap_or_else(|_| led_to(file));
     let beside = target.with_extension("writkeeper-new");
     std::fs::write(&beside, text).with_context(failed)?;
     if let Ok(old) = std::fs::metadata(&target) {
         let _ = std::fs::set_permissions(&beside, old.permissions());
     }
     std::fs::rename(&beside, &target).with_context(failed)
+}
+
+/// Where a link leads that leads to nothing yet; another path is itself.
+fn led_to(file: &Path) -> PathBuf {
+    let target = std::fs::read_link(file).unwrap_or_else(|_| file.to_path_buf());
+    file.parent().map_or_else(|| target.clone(), |folder| folder.join(&target))
 }
 
 /// Whether two paths lead to one file, by whatever names.

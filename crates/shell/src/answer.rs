@@ -123,6 +123,9 @@ pub struct Classification {
     /// The simple commands after wrappers, quotes and substitutions are gone. Rules on argv match these.
     #[serde(skip)]
     pub argv: Vec<Vec<String>>,
+    /// The files of programs that were started by a path, as seen from the folder of that moment, with their words.
+    #[serde(skip)]
+    pub started: Vec<(Path, Vec<String>)>,
 }
 
 /// Judges read sentences; programs inside the process keep the structured form.

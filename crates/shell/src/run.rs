@@ -203,7 +203,12 @@ impl Walker<'_> {
         if !mark::is_literal(&first.text) {
             return self.dynamic(&first, &words, stdin, span);
         }
-        self.report.ran(words.iter().map(|word| mark::shown(&word.text)).collect());
+        let argv: Vec<String> = words.iter().map(|word| mark::shown(&word.text)).collect();
+        if first.text.contains('/') {
+            let path = self.resolve(&first.text);
+            self.report.started(&path, argv.clone());
+        }
+        self.report.ran(argv);
         // What this program alone does decides whether it may be handed anything.
         let before = std::mem::replace(&mut self.report.class, Class::Read);
         let mut could = std::mem::take(&mut self.report.capabilities);

@@ -25,6 +25,10 @@ use std::time::{Duration, Instant};
 /// How long a host may take to say what it wants; its command line gives up a little later.
 const PATIENCE: Duration = Duration::from_secs(8);
 
+/// Where a daemon took this long and could not judge, its store is in nobody's reach: waiting once more would end with the
+/// command line of the host, which stops also what only reads.
+const LATE: Duration = Duration::from_secs(3);
+
 /// What hosts type, read without the parser that knows every command; anything else is for that parser.
 pub fn typed(words: &[OsString]) -> Option<HookArgs> {
     let (verb, rest) = words.split_first()?;
@@ -68,7 +72,7 @@ pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
             return print(&unjudged(args.observe, &question, &lock(&known), &problem));
         }
     };
-    let mut unserved = None;
+    let (asked_at, mut unserved) = (Instant::now(), None);
     // A check before stopping takes as long as it takes, and runs in the surroundings of the hook.
     if args.event != Event::Stop
         && let Some(guard) = question(args, &sent, &ticket).guard()
@@ -79,7 +83,8 @@ pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
             Asked::Lost(_) => ticket.is_repeated = true,
         }
     }
-    let said = directly(args, &sent, &ticket, &known);
+    let is_late = asked_at.elapsed() > LATE;
+    let said = directly(args, &sent, &ticket, &known, is_late);
     if let Some(guard) = unserved {
         start::on_demand(&guard);
     }
@@ -92,11 +97,20 @@ fn question<'a>(args: &'a HookArgs, sent: &'a [u8], ticket: &'a Ticket) -> Quest
 
 /// Judges without a daemon, and without a second thread: two take longer to end than one takes to do the work of both.
 /// Whatever is waited for has an end of its own; where a disk does not come back, the command line of the host gives up.
-fn directly(args: &HookArgs, sent: &[u8], ticket: &Ticket, known: &Mutex<Known>) -> anyhow::Result<Exit> {
+fn directly(
+    args: &HookArgs,
+    sent: &[u8],
+    ticket: &Ticket,
+    known: &Mutex<Known>,
+    is_late: bool,
+) -> anyhow::Result<Exit> {
     let question = question(args, sent, ticket);
     let opened: RefCell<Option<Arc<Runtime>>> = RefCell::default();
     let outdated: RefCell<Option<(Guard, Arc<Compiled>)>> = RefCell::default();
     let open = |guard: &Guard| {
+        if is_late {
+            return Err("the store did not answer in time".to_owned());
+        }
         let foreseen = foreseen::read(guard, args.host);
         let runtime = judge::start(guard, judge::open(guard)?, args.host, foreseen.clone())?;
         *opened.borrow_mut() = Some(runtime.clone());

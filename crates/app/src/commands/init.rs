@@ -232,8 +232,10 @@ fn show(file: &Path, old: &str, new: &str, folded: bool) -> anyhow::Result<()> {
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {
-    if !file.exists() {
-        return Ok(String::new());
+    match std::fs::metadata(file) {
+        Err(_) => Ok(String::new()),
+        // What is no file may never end.
+        Ok(found) if !found.is_file() => Err(InvalidData(format!("`{}` is not a file", file.display())).into()),
+        Ok(_) => crate::files::read_text(file),
     }
-    crate::files::read_text(file)
 }

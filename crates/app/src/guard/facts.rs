@@ -1,8 +1,9 @@
 //! What a call would do, as facts a contract can judge. Nothing is run and nothing is decided.
 
-use super::handing_out;
+use super::fetched::{self, Place};
 use super::place::{self, Guard};
 use super::protected::{Meets, Protected};
+use super::pushes;
 use super::spread;
 use crate::hooks::Call;
 use crate::hooks::tools::{self, Tool};
@@ -233,7 +234,7 @@ impl Facts {
                 self.can.insert(Capability::Network.name());
                 // Asking a search engine about an address is not going there.
                 if !call.name.to_ascii_lowercase().contains("search") {
-                    self.take_address(&call.input);
+                    self.take_address(&call.input, view);
                 }
             }
             Tool::Mcp { server } => {
@@ -314,12 +315,24 @@ impl Facts {
             self.programs.insert("?".to_owned());
         }
         self.guarded.extend(protected.searched_and_signalled(&answer.argv));
+        for (path, words) in &answer.started {
+            if protected.meets(path.as_str()) == Meets::Is || protected.is_copy_of_binary(path.as_str()) {
+                self.take_own_verb(words);
+            }
+        }
+        if answer.class > Class::Read {
+            self.take_read_guard(answer, protected);
+        }
+        if let Some(branch) = pushes::to_main(&answer.argv, Path::new(view.cwd)) {
+            self.can.insert("main-branch");
+            self.why.push(format!("it pushes to `{branch}`"));
+        }
         for words in &answer.argv {
             if installs(words) || self.fetches(words, view) {
                 self.can.insert("install");
                 self.why.push(format!("`{}` brings software that no lock file pins", short(&words.join(" "))));
             }
-            self.take_own_command(words, view, protected);
+            self.take_own_command(words);
             if let Some(named) = protected.signalled(words) {
                 self.guarded.push(named);
             }
@@ -391,28 +404,60 @@ impl Facts {
         !Path::new(path).starts_with(&self.workspace) && !is_scratch(path) && !protected.is_scratch(path)
     }
 
-    /// Our own binary in the hands of an agent: it may look, not change who may do what.
-    fn take_own_command(&mut self, words: &[String], view: &View<'_>, protected: &Protected) {
+    /// What a command reads of the guard that does more than read: a copy of its program serves as well as the program, and
+    /// a lock that is held on one of its files stops everybody.
+    fn take_read_guard(&mut self, answer: &Classification, protected: &Protected) {
+        let reads = answer.reads.iter().map(shell::Path::as_str);
+        self.guarded.extend(reads.filter(|path| protected.meets(path) == Meets::Is).map(str::to_owned));
+        let folders = answer.sweeps.iter().map(shell::Path::as_str);
+        self.outside.extend(folders.filter(|folder| protected.holds_binary(folder)).map(str::to_owned));
+    }
+
+    /// Our own binary in the hands of an agent, by its name or by what only it is told.
+    fn take_own_command(&mut self, words: &[String]) {
         let Some((program, arguments)) = words.split_first() else { return };
-        let own_name = program.rsplit('/').next() == Some("writkeeper");
-        let own_file =
-            program.contains('/') && protected.meets(shell::Path::resolve(program, view).as_str()) == Meets::Is;
-        if !own_name && !own_file {
-            return;
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let is_told_of_hosts = || {
+            arguments.contains(&"--undo")
+                || arguments.iter().any(|word| {
+                    let word = word.strip_prefix("--host=").unwrap_or(word);
+                    crate::hooks::Host::ALL.iter().any(|host| host.word() == word)
+                })
+        };
+        let is_ours = match arguments.first() {
+            Some(&"break-glass") => true,
+            Some(&"init") => is_told_of_hosts(),
+            Some(&"always") => arguments.contains(&"--yes"),
+            Some(_) | None => false,
+        };
+        if program.rsplit('/').next() == Some("writkeeper") || is_ours {
+            self.take_own_verb(words);
         }
-        let verb = arguments.iter().map(String::as_str).find(|word| !word.starts_with('-')).unwrap_or("help");
+    }
+
+    /// It may look, not change who may do what.
+    fn take_own_verb(&mut self, words: &[String]) {
+        let mut words = words.iter().map(String::as_str);
+        let program = words.next().unwrap_or_default();
+        let verb = words.find(|word| !word.starts_with('-')).unwrap_or("help");
         if !LOOKING.contains(&verb) {
             self.guarded.push(format!("{program} {verb}"));
         }
     }
 
-    /// Machines of a cloud are handed their credentials at an address that only they reach.
-    fn take_address(&mut self, input: &Object) {
+    /// Where a tool goes. Machines of a cloud are handed their credentials at an address that only they reach, and a page
+    /// may be a file of this machine.
+    fn take_address(&mut self, input: &Object, view: &View<'_>) {
         let mut texts = Vec::new();
         input.values().for_each(|value| collect_texts(value, &mut texts));
-        if let Some(host) = texts.into_iter().find_map(handing_out::named_in) {
-            self.can.insert(Capability::Credentials.name());
-            self.why.push(format!("`{host}` hands out the credentials of this machine"));
+        for place in texts.into_iter().flat_map(fetched::places) {
+            match place {
+                Place::HandingOut(host) => {
+                    self.can.insert(Capability::Credentials.name());
+                    self.why.push(format!("`{host}` hands out the credentials of this machine"));
+                }
+                Place::File(path) => self.take_paths(&[path], false, view),
+            }
         }
     }
 

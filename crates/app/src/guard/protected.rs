@@ -94,6 +94,8 @@ pub struct Protected {
     bases: Vec<PathBuf>,
     /// Single files elsewhere whose second names are looked for.
     files: Vec<PathBuf>,
+    /// This program.
+    binary: Option<PathBuf>,
     /// The process that answers hooks, if one does.
     daemon: Option<u32>,
 }
@@ -103,7 +105,8 @@ impl Protected {
     pub fn of(guard: Option<&Guard>, workspace: &Path) -> Protected {
         let bases = std::iter::once(workspace.to_path_buf()).chain(place::home().map(|home| place::canonical(&home)));
         let bases: Vec<PathBuf> = bases.collect();
-        let mut protected = Protected { entries: Vec::new(), bases: Vec::new(), files: Vec::new(), daemon: None };
+        let mut protected =
+            Protected { entries: Vec::new(), bases: Vec::new(), files: Vec::new(), binary: None, daemon: None };
         for (base, name) in bases.iter().flat_map(|base| OF_HOSTS.iter().map(move |name| (base, name))) {
             protected.protect_in(base, Path::new(name));
         }
@@ -121,7 +124,8 @@ impl Protected {
         }
         if let Ok(binary) = std::env::current_exe() {
             protected.protect(&binary);
-            protected.files.push(binary);
+            protected.files.push(binary.clone());
+            protected.binary = Some(place::canonical(&binary));
         }
         protected
     }
@@ -157,6 +161,26 @@ impl Protected {
         if above { Meets::Above } else { Meets::Not }
     }
 
+    /// Whether a folder holds this program, so that a copy of one is a copy of the other.
+    pub fn holds_binary(&self, folder: &str) -> bool {
+        self.binary.as_ref().is_some_and(|binary| binary.starts_with(folder))
+    }
+
+    /// Whether a file is this program by another name: as long, and the same at some places in it.
+    pub fn is_copy_of_binary(&self, path: &str) -> bool {
+        let Some(binary) = &self.binary else { return false };
+        let length = |path: &Path| {
+            let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+            found.map(|found| found.len()).filter(|length| *length > 0)
+        };
+        let (path, Some(long)) = (Path::new(path), length(binary)) else { return false };
+        length(path) == Some(long)
+            && [long / 4, long / 2, long / 4 * 3].into_iter().all(|at| {
+                let there = sample(binary, at);
+                there.is_some() && there == sample(path, at)
+            })
+    }
+
     /// A place where hosts let agents write. What only can mean such a place is none.
     pub fn is_scratch(&self, path: &str) -> bool {
         let parts = components(Path::new(path));
@@ -185,7 +209,12 @@ impl Protected {
                 plain().filter(|word| !word.starts_with('-')).any(|word| by_name(word))
                     || is_everybody_of(program, arguments)
             }
-            "fuser" => arguments.iter().any(|word| word.starts_with("-k") || word == "--kill"),
+            // By a port other processes are meant: this one listens to none.
+            "fuser" => {
+                let is_port = |word: &&String| word.split('/').next().is_some_and(|port| port.parse::<u16>().is_ok());
+                arguments.iter().any(|word| word.starts_with("-k") || word == "--kill")
+                    && !arguments.iter().filter(|word| !word.starts_with('-')).all(|word| is_port(&word))
+            }
             _ => false,
         };
         meets.then(|| words.join(" "))
@@ -234,6 +263,14 @@ impl Protected {
         self.files.iter().any(|file| identity(file) == Some(own))
             || of_hosts.into_iter().any(|file| identity(&file) == Some(own))
     }
+}
+
+fn sample(path: &Path, at: u64) -> Option<Vec<u8>> {
+    use std::os::unix::fs::FileExt;
+    let mut bytes = vec![0; 4096];
+    let count = std::fs::File::open(path).ok()?.read_at(&mut bytes, at).ok()?;
+    bytes.truncate(count);
+    Some(bytes)
 }
 
 fn base(program: &str) -> &str {
@@ -426,6 +463,8 @@ mod tests {
         }
         for line in [
             "kill 4712",
+            "fuser -k 3000/tcp",
+            "fuser -k -n tcp 8080",
             "kill -1 4712",
             "pkill -f server.js",
             "pkill -P 4242",

@@ -202,3 +202,62 @@ fn a_question_about_an_unknown_tool_names_it() {
     };
     assert!(why.contains("`box`") && why.contains("mcp__box__run") && !why.contains(": true"), "{why}");
 }
+
+/// The program by another name, in another folder, or by what only it is told.
+#[test]
+fn the_guards_own_program_is_known_by_more_than_its_name() {
+    let site = Site::guarding_real_work(&["claude-code"]);
+    let folder = site.path().join("bin");
+    let folder = folder.display();
+    let other = site.path().join("bin/keeper");
+    std::fs::copy(site.binary(), &other).unwrap();
+    let copy = site.workspace().join("w");
+    std::fs::copy(site.binary(), &copy).unwrap();
+    for command in [
+        format!("cd {folder} && ./writkeeper init --undo --host claude-code"),
+        format!("cd {folder} && ./keeper escalations list"),
+        format!("(cd {folder}; ./writkeeper halt)"),
+        "./w escalations list".to_owned(),
+        "cd src && ../w people set ann --groups maintainers".to_owned(),
+        "keeper-of-old init --undo --host claude-code".to_owned(),
+        "./x init --host=codex --observe".to_owned(),
+        "./x break-glass --for 4h --because x".to_owned(),
+        format!("cat < {folder}/writkeeper > v"),
+        "( flock 9; sleep 600 ) 9< .writkeeper/guard.db-turn".to_owned(),
+    ] {
+        refused(&site, "Bash", &json!({ "command": command }), "GUARD_TAMPERING");
+    }
+    for command in [format!("cp -r {folder} hk"), format!("tar cf x.tar {folder}")] {
+        assert_ne!(site.shell(&command), Told::Runs, "{command}");
+    }
+    for command in ["./w report --since 1h", "cargo init demo", "npm init -y", "./gradlew init --type basic"] {
+        assert!(!matches!(site.shell(command), Told::Blocked(_)), "{command}: {:?}", site.shell(command));
+    }
+}
+
+#[test]
+fn a_push_of_what_is_checked_out_is_a_push_of_its_branch() {
+    let site = Site::guarding_real_work(&["claude-code"]);
+    let head = site.workspace().join(".git/HEAD");
+    for (branch, expected) in [("master", false), ("fix-1", true)] {
+        std::fs::write(&head, format!("ref: refs/heads/{branch}\n")).unwrap();
+        for command in ["git push", "git push origin HEAD", "git push -u origin @"] {
+            assert_eq!(site.shell(command) == Told::Runs, expected, "{branch}: {command}");
+        }
+    }
+    asked(&site, "Bash", &json!({ "command": "git checkout main && git push" }));
+}
+
+#[test]
+fn a_fetched_file_is_a_file() {
+    let site = Site::guarding(&["claude-code"]);
+    std::fs::write(site.workspace().join(".env"), "KEY=1\n").unwrap();
+    let address = format!("file://{}/.env", site.workspace().display());
+    refused(&site, "WebFetch", &json!({ "url": address, "prompt": "x" }), "TOUCHES_CREDENTIALS");
+    refused(
+        &site,
+        "WebFetch",
+        &json!({ "url": "http://%31%36%39.254.169.254/", "prompt": "x" }),
+        "TOUCHES_CREDENTIALS",
+    );
+}

@@ -256,3 +256,21 @@ fn a_user_guards_everything() {
     let plain = site.run(&["init", "--host", "nobody"], "");
     assert_eq!(plain.status.code(), Some(64), "{}", text(&plain.stderr));
 }
+
+#[test]
+fn what_is_no_file_is_not_waited_for_and_a_link_stays_one() {
+    let site = Site::bare();
+    let file = site.configuration("claude-code");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+    for more in [&[][..], &["--undo"]] {
+        let arguments = [&["init", "--host", "claude-code"], more].concat();
+        assert!(site.says(&arguments, 65).contains("is not a file"));
+    }
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("elsewhere.json", &file).unwrap();
+    site.init(&["claude-code"], &[]);
+    assert!(file.symlink_metadata().unwrap().is_symlink());
+    assert!(file.with_file_name("elsewhere.json").is_file());
+    assert!(matches!(site.shell("rm -rf /"), Told::Blocked(_)));
+}

@@ -19,6 +19,7 @@ pub(crate) struct Report {
     named: BTreeSet<String>,
     talkers: BTreeSet<String>,
     argv: Vec<Vec<String>>,
+    started: Vec<(String, Vec<String>)>,
     /// Set where what runs was brought along by a program that is listed.
     pub is_brought: bool,
     /// Set where commands are not listed: the same text is walked again, or what was typed is listed already.
@@ -39,6 +40,7 @@ impl Default for Report {
             named: BTreeSet::new(),
             talkers: BTreeSet::new(),
             argv: Vec::new(),
+            started: Vec::new(),
             is_brought: false,
             is_quiet: false,
         }
@@ -143,6 +145,18 @@ impl Report {
         self.or_too_many(kept);
     }
 
+    /// A program that was started by a path.
+    pub fn started(&mut self, path: &str, argv: Vec<String>) {
+        if self.is_quiet {
+            return;
+        }
+        let kept = self.started.len() < KEPT_MAX;
+        if kept {
+            self.started.push((crate::mark::shown(path), argv));
+        }
+        self.or_too_many(kept);
+    }
+
     /// How many commands are listed.
     pub fn listed(&self) -> usize {
         self.argv.len()
@@ -193,6 +207,7 @@ impl Report {
             named: self.named.iter().map(|path| Path::from_resolved(path)).collect(),
             talkers: self.talkers,
             argv: self.argv,
+            started: self.started.into_iter().map(|(path, words)| (Path::from_resolved(&path), words)).collect(),
         }
     }
 }
