@@ -15,6 +15,7 @@ const OPENING: &str = "\"$(cat <<";
 pub(super) fn as_here_strings(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
+    let mut confuses = false;
     for _ in 0..FORMS_MAX {
         let Some((before, form)) = rest.find(OPENING).and_then(|at| rest.split_at_checked(at)) else { break };
         let Some((body, after)) = is_outside_of_quotes(before).then(|| document(form)).flatten() else { break };
@@ -22,9 +23,11 @@ pub(super) fn as_here_strings(text: &str) -> Option<String> {
         out.push_str("\"$(cat <<< '");
         out.push_str(&body.replace('\'', "'\\''"));
         out.push_str("')\"");
+        confuses |= body.contains(['\'', '"', '`', '(', ')', '\\']);
         rest = after;
     }
-    if out.is_empty() {
+    // Bodies of plain words are read well as they are, and keep their places in the text.
+    if !confuses {
         return None;
     }
     out.push_str(rest);

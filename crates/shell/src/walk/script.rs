@@ -30,9 +30,6 @@ impl Walker<'_> {
             self.report.unknown("TOO_LARGE", sentence, span);
             return Stream::Opaque;
         }
-        if let Some(program) = with_cases(text).or_else(|| parse(text)) {
-            return self.program(&program, stdin);
-        }
         if let Some(program) = with_documents(text) {
             self.work = self.work.saturating_add(text.len());
             // Its places are not those of the text that was typed.
@@ -41,7 +38,7 @@ impl Walker<'_> {
             self.origin = origin;
             return out;
         }
-        match repaired(text) {
+        match with_cases(text).or_else(|| parse(text)).or_else(|| repaired(text)) {
             Some(program) => self.program(&program, stdin),
             None => self.unparsable(text, stdin, span),
         }
@@ -90,17 +87,17 @@ pub(crate) fn parsed(text: &str) -> Option<ast::Program> {
     if refused {
         None
     } else {
-        with_cases(text).or_else(|| parse(text)).or_else(|| with_documents(text)).or_else(|| repaired(text))
+        with_documents(text).or_else(|| with_cases(text)).or_else(|| parse(text)).or_else(|| repaired(text))
     }
 }
 
-/// A text that the grammar reads once its quoted here-documents are written in another way.
+/// A text that the grammar reads wrongly, or not at all, until its quoted here-documents are written in another way.
 fn with_documents(text: &str) -> Option<ast::Program> {
     let rewritten = super::document::as_here_strings(text)?;
     if limits::refuse(&rewritten).is_some() {
         return None;
     }
-    parse(&rewritten).or_else(|| repaired(&rewritten))
+    parse(&rewritten)
 }
 
 /// Tokens, a bound on nesting, then the grammar.
