@@ -22,4 +22,5 @@ pub(crate) mod remove;
 pub(crate) mod sed;
 pub(crate) mod statement;
 pub(crate) mod system;
+pub(crate) mod texts;
 pub(crate) mod wrapper;

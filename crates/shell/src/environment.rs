@@ -13,6 +13,12 @@ const NOTHING: &[&str] = &["", "/dev/null"];
 /// Where anybody may put a program.
 const OPEN: &[&str] = &["/tmp", "/var/tmp", "/dev/shm", "/private/tmp"];
 
+/// Programs that build nothing: who names one of them as a tool wants something else.
+const NO_TOOLS: &[&str] = &[
+    "rm", "mv", "cp", "dd", "ln", "tee", "sh", "bash", "dash", "zsh", "ksh", "python", "python3", "perl", "ruby",
+    "node", "awk", "sed", "xargs", "find", "curl", "wget", "nc", "git", "chmod", "truncate", "shred",
+];
+
 impl Walker<'_> {
     /// A program is about to run with the variables that this text has set.
     pub fn environment(&mut self, program: &str, span: Span) {
@@ -46,7 +52,12 @@ impl Walker<'_> {
             Use::Loads => true,
             Use::Runs => !HARMLESS.contains(&text),
             // `ccache gcc` and `clang -m32` are tools; what lies in a folder of its own is not known.
-            Use::Tool => !mark::is_literal(text) || text.contains([';', '|', '&', '`', '$', '<', '>', '\n', '/']),
+            Use::Tool => {
+                let first = text.split_whitespace().next().unwrap_or_default();
+                !mark::is_literal(text)
+                    || text.contains([';', '|', '&', '`', '$', '<', '>', '\n', '/'])
+                    || NO_TOOLS.contains(&first)
+            }
             Use::Options(harmful) => {
                 !mark::is_literal(text)
                     || text.split_whitespace().any(|word| harmful.iter().any(|option| word.contains(option)))
@@ -313,6 +324,7 @@ const BEHIND_COMMA: &[&str] = &["-o", "-Map", "--Map", "-MD", "-MMD", "-MF", "--
 impl Walker<'_> {
     /// Options that run a program of the caller's choice, and those that compilers hand on.
     pub fn options_that_run(&mut self, name: &str, args: &[crate::walk::Arg], span: Span) {
+        crate::act::texts::handed(self, name, args, span);
         let watches = name != "cargo" || args.first().is_some_and(|verb| verb.text == "watch");
         for (_, options) in HANDED_BY_OPTION.iter().filter(|(known, _)| *known == name && watches) {
             for text in crate::act::handed::values(args, options) {

@@ -2,6 +2,7 @@
 
 mod beside;
 mod compound;
+mod document;
 mod evaluate;
 mod expand;
 mod made;

@@ -430,6 +430,11 @@ pub(crate) fn grep(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         walker.report.can_because(Capability::Exec, format!("`{}` runs `{text}`", program.name), program.span);
         walker.report.raise(crate::answer::Class::Write, "EXEC", "runs a program for each file", program.span);
         walker.inner(&text, Stream::Opaque, call.span);
+        // Each file is handed to it: what an interpreter does then is up to the file.
+        if !text.contains('/') && !crate::rules::environment::HARMLESS.contains(&text.as_str()) {
+            let sentence = format!("what `{}` does with each file is not known", mark::shown(&text));
+            walker.report.unknown("DYNAMIC_CODE", sentence, program.span);
+        }
     }
     let pattern = call.options.operands.first().map(|operand| operand.text.clone());
     let invert =

@@ -308,7 +308,13 @@ fn handed(walker: &mut Walker<'_>, name: &str, options: &Options, args: &[Arg]) 
     files(walker, name, options);
     match name {
         "push" => push(walker, options),
-        "remote" if options.operands.len() > 2 => walker.made.pushes_elsewhere = true,
+        "remote" if options.operands.len() > 2 => {
+            walker.made.pushes_elsewhere = true;
+            let verb = options.operands.first().map(|verb| verb.text.as_str()).unwrap_or_default();
+            if matches!(verb, "add" | "set-url") {
+                later_pushes(walker, options.operands.first().map(|verb| verb.span).unwrap_or_default());
+            }
+        }
         "interpret-trailers" if options.has("--in-place") => {
             for operand in &options.operands {
                 walker.write_file(&operand.text, How::Modify, operand.span);
@@ -366,6 +372,12 @@ fn push(walker: &mut Walker<'_>, options: &Options) {
     if is_address || walker.made.pushes_elsewhere {
         walker.report.talks("push to an address");
     }
+}
+
+/// A stored address: a later push goes there without naming it.
+fn later_pushes(walker: &mut Walker<'_>, span: Span) {
+    walker.report.can_because(Capability::Network, "says where later pushes go", span);
+    walker.report.talks("push to an address");
 }
 
 /// What only code can say.
@@ -477,6 +489,9 @@ fn config(walker: &mut Walker<'_>, options: &Options, call: &Call<'_>) {
     }
     walker.made.pushes_elsewhere |= fits(&key, PUSHES);
     if let Some(value) = words.get(1) {
+        if fits(&key, &[("remote.", "url")]) {
+            later_pushes(walker, value.span);
+        }
         // An alias without `!` is another git command.
         let alias = key.starts_with("alias.") && !value.text.starts_with('!');
         let stored_command = is_run(&key, &value.text) && !alias || fits(&key, LEADS) || key.starts_with("protocol.");

@@ -25,6 +25,16 @@ pub(crate) fn rm(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     Stream::Absent
 }
 
+/// Programs that take whole trees away without being told to.
+pub(crate) fn trees(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
+    for operand in &call.options.operands {
+        // They match patterns themselves that the shell left alone.
+        let text = operand.text.replace('*', &mark::STAR.to_string()).replace('?', &mark::QUESTION.to_string());
+        walker.write_file(&text, How::RemoveTree, operand.span);
+    }
+    Stream::Absent
+}
+
 /// Removal that is final: overwritten or unlinked without a question.
 pub(crate) fn shred(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let tree = call.options.has("-r -R --recursive");

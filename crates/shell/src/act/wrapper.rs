@@ -126,7 +126,6 @@ pub(crate) const WRAPS: &[Wrap] = &[
     wrap("op", "--env-file --account", 1),
     wrap("doppler", "-p -c --project --config --token", 1),
     wrap("infisical", "--env --path", 1),
-    wrap("hyperfine", "-w -r -m -M --warmup --runs -p --prepare --export-json --export-markdown", 0),
     wrap("busybox", "", 0),
     wrap("toybox", "", 0),
     wrap("command", "", 0),

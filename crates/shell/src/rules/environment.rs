@@ -236,6 +236,7 @@ pub(crate) const VARIABLES: &[Row] = &[
     quiet("RUSTC_WRAPPER", Use::Tool),
     quiet("RUSTC_WORKSPACE_WRAPPER", Use::Tool),
     quiet("CARGO_BUILD_RUSTC*", Use::Tool),
+    quiet("CARGO_BUILD_RUSTDOC", Use::Tool),
     quiet("RUSTFLAGS", Use::Options(&["linker"])),
     says("npm_config_script_shell", Use::Runs),
     says("npm_config_node_options", Use::OnlyOptions(HARMLESS_OF_NODE)),

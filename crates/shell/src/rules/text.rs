@@ -1,7 +1,7 @@
 //! Text tools.
 
 use super::{Files, Program, dry, flag, read, write};
-use crate::act::{each, edit, filter, handed};
+use crate::act::{each, edit, filter, handed, texts};
 use crate::answer::Capability::Exec;
 use crate::answer::Class;
 
@@ -22,7 +22,8 @@ pub const PROGRAMS: &[Program] = &[
     read("sed gsed ssed", "edits a stream").act(edit::sed).valued("-i? -e -f -l --expression --file --line-length"),
     read("awk gawk mawk nawk original-awk goawk", "processes fields").act(edit::awk),
     read("less more most pg zless zmore bzless xzless view pager tailf multitail lnav", "shows text").files(Files::Read).valued("-p -P -x -n"),
-    read("paste join comm column fold fmt pr expand unexpand look tsort ptx numfmt iconv uconv jq gojq jaq fx jless xq tomlq xmllint xmlstarlet xsltproc pup htmlq csvcut csvgrep csvlook csvstat csvsort csvjoin csvsql xsv qsv mlr miller q dsq datamash gron dasel hxselect hxnormalize html2text aspell hunspell ispell spell wdiff dwdiff diffstat cloc tokei scc sloccount wcwidth ascii units bc dc expr factor calc qalc cal ncal gcal banner figlet toilet cowsay lolcat fortune ponysay boxes sl cmatrix rot13 crypt colrm hexyl glow mdcat pygmentize highlight source-highlight chroma tldr cheat fzf peco percol sk gum shellcheck grex choose cygpath json jsonpp tqdm iselect hck frawk nkf csvtool jo jc yj vd visidata catdoc antiword odt2txt ps2ascii pdfgrep unrtf par gpar rs lam jot apropos whatis info pinfo tput clear reset tset resize tabs infocmp toe locale getconf lsb_release mesg uuidgen uuid mcookie pwgen apg makepasswd diceware keyid cksfv zdump tzselect gettext ngettext envsubst dateutils dateadd datediff ddiff dadd strptime", "processes text").files(Files::Read).valued("-d -f -s -t -w -c -n -r -j -1 -2 --arg --argjson --slurpfile --indent -e -S -F -l -L -k -p -m"),
+    read("paste join comm column fold fmt pr expand unexpand look tsort ptx numfmt iconv uconv jq gojq jaq fx jless xq tomlq xmllint xmlstarlet xsltproc pup htmlq csvcut csvgrep csvlook csvstat csvsort csvjoin csvsql xsv qsv mlr miller q dsq datamash gron dasel hxselect hxnormalize html2text aspell hunspell ispell spell wdiff dwdiff diffstat cloc tokei scc sloccount wcwidth ascii units bc expr factor calc qalc cal ncal gcal banner figlet toilet cowsay lolcat fortune ponysay boxes sl cmatrix rot13 crypt colrm hexyl glow mdcat pygmentize highlight source-highlight chroma tldr cheat fzf peco percol sk gum shellcheck grex choose cygpath json jsonpp tqdm iselect hck frawk nkf csvtool jo jc yj vd visidata catdoc antiword odt2txt ps2ascii pdfgrep unrtf par gpar rs lam jot apropos whatis info pinfo tput clear reset tset resize tabs infocmp toe locale getconf lsb_release mesg uuidgen uuid mcookie pwgen apg makepasswd diceware keyid cksfv zdump tzselect gettext ngettext envsubst dateutils dateadd datediff ddiff dadd strptime", "processes text").files(Files::Read).valued("-d -f -s -t -w -c -n -r -j -1 -2 --arg --argjson --slurpfile --indent -e -S -F -l -L -k -p -m"),
+    read("dc", "calculates").act(texts::dc),
     read("man", "shows a page of the manual").act(handed::manual),
     read("yq", "processes YAML").files(Files::ReadAfterFirst).flags(&[flag("-i --inplace", Class::Write, "edits files in place")]),
     read("sd", "replaces text in files").files(Files::None).flags(&[dry("-p --preview")]),

@@ -1,13 +1,15 @@
 //! Programs that run the command they are given. How each is written stands in `act/wrapper.rs`.
 
 use super::{Program, read, write};
-use crate::act::wrapper;
+use crate::act::{texts, wrapper};
 use crate::answer::Capability::{Credentials, Exec, Network, Persistence};
 
 /// Programs of this family.
 pub const PROGRAMS: &[Program] = &[
     read("env genv", "runs a program in another environment").act(wrapper::env),
-    read("nice ionice chrt taskset numactl cpulimit prlimit nohup setsid timeout gtimeout stdbuf unbuffer time gtime strace ltrace perf valgrind catchsegv rlwrap setarch linux32 linux64 i386 x86_64 arch caffeinate xvfb-run dbus-run-session dbus-launch fakeroot proot firejail bwrap fakechroot systemd-inhibit systemd-cat torsocks torify proxychains proxychains4 tsocks chronic ts mispipe ifne pee softlimit chpst setuidgid envdir tini dumb-init watchexec hyperfine busybox toybox flock script watch viddy ld.so ld-linux-x86-64.so tsp nq logsave entr nodemon direnv dotenv dotenvx", "runs a program").act(wrapper::unwrap),
+    read("nice ionice chrt taskset numactl cpulimit prlimit nohup setsid timeout gtimeout stdbuf unbuffer time gtime strace ltrace perf valgrind catchsegv rlwrap setarch linux32 linux64 i386 x86_64 arch caffeinate xvfb-run dbus-run-session dbus-launch fakeroot proot firejail bwrap fakechroot systemd-inhibit systemd-cat torsocks torify proxychains proxychains4 tsocks chronic ts mispipe ifne pee softlimit chpst setuidgid envdir tini dumb-init watchexec busybox toybox flock script watch viddy ld.so ld-linux-x86-64.so tsp nq logsave entr nodemon direnv dotenv dotenvx", "runs a program").act(wrapper::unwrap),
+    read("hyperfine", "measures commands").act(texts::hyperfine),
+    read("concurrently", "runs commands side by side").can(&[Exec]).act(texts::concurrently),
     read("gdb", "runs a program step by step").act(crate::act::handed::debugger),
     read("systemd-run", "runs a program as a unit").act(wrapper::unwrap).can(&[Persistence, Exec]),
     read("sshpass", "runs ssh with a password").act(wrapper::unwrap).can(&[Credentials, Network]),

@@ -12,6 +12,23 @@ use crate::stream::Stream;
 use super::merge::either;
 use super::{ANY_WORDS, State, Variable, Walker};
 
+/// `time -o FILE command` where `time` was taken for a word of the grammar: many shells run the program of that name.
+fn as_program_time(command: &Command) -> Option<Command> {
+    let Command::Simple(simple) = command else { return None };
+    let word = simple.word_or_name.as_ref()?;
+    // What is quoted or expanded may be an option as well.
+    let may_be_option = simple.prefix.is_none() && word.value.starts_with(['-', '$', '"', '\'', '\\', '`']);
+    if !may_be_option {
+        return None;
+    }
+    let mut simple = simple.clone();
+    let time = ast::Word { value: "time".to_owned(), loc: word.loc.clone() };
+    let option = simple.word_or_name.replace(time)?;
+    let suffix = simple.suffix.get_or_insert_with(|| ast::CommandSuffix(Vec::new()));
+    suffix.0.insert(0, ast::CommandPrefixOrSuffixItem::Word(option));
+    Some(Command::Simple(simple))
+}
+
 impl Walker<'_> {
     pub(crate) fn list(&mut self, list: &ast::CompoundList, stdin: Stream) -> Stream {
         let mut out = Stream::Absent;
@@ -94,13 +111,15 @@ impl Walker<'_> {
     }
 
     fn pipeline(&mut self, pipeline: &ast::Pipeline, stdin: Stream) -> Stream {
+        let timed = pipeline.timed.as_ref().and_then(|_| pipeline.seq.first()).and_then(as_program_time);
         if let [only] = pipeline.seq.as_slice() {
-            return self.command(only, stdin);
+            return self.command(timed.as_ref().unwrap_or(only), stdin);
         }
         let forks = self.forks;
         self.forks = true;
         let mut flow = stdin;
-        for command in &pipeline.seq {
+        for (at, command) in pipeline.seq.iter().enumerate() {
+            let command = timed.as_ref().filter(|_| at == 0).unwrap_or(command);
             // Every stage runs in a shell of its own, but files it writes stay.
             let saved = self.state.clone();
             self.state.forked();

@@ -30,6 +30,14 @@ impl Walker<'_> {
             self.report.unknown("TOO_LARGE", sentence, span);
             return Stream::Opaque;
         }
+        if let Some(program) = with_documents(text) {
+            self.work = self.work.saturating_add(text.len());
+            // Its places are not those of the text that was typed.
+            let origin = self.origin.replace(span);
+            let out = self.program(&program, stdin);
+            self.origin = origin;
+            return out;
+        }
         match with_cases(text).or_else(|| parse(text)).or_else(|| repaired(text)) {
             Some(program) => self.program(&program, stdin),
             None => self.unparsable(text, stdin, span),
@@ -76,7 +84,20 @@ impl Walker<'_> {
 /// The tree of a text that is walked more than once.
 pub(crate) fn parsed(text: &str) -> Option<ast::Program> {
     let refused = limits::refuse(text).is_some();
-    if refused { None } else { with_cases(text).or_else(|| parse(text)).or_else(|| repaired(text)) }
+    if refused {
+        None
+    } else {
+        with_documents(text).or_else(|| with_cases(text)).or_else(|| parse(text)).or_else(|| repaired(text))
+    }
+}
+
+/// A text that the grammar reads wrongly, or not at all, until its quoted here-documents are written in another way.
+fn with_documents(text: &str) -> Option<ast::Program> {
+    let rewritten = super::document::as_here_strings(text)?;
+    if limits::refuse(&rewritten).is_some() {
+        return None;
+    }
+    parse(&rewritten)
 }
 
 /// Tokens, a bound on nesting, then the grammar.
