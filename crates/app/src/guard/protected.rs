@@ -211,7 +211,10 @@ impl Protected {
             }
             // By a port other processes are meant: this one listens to none.
             "fuser" => {
-                let is_port = |word: &&String| word.split('/').next().is_some_and(|port| port.parse::<u16>().is_ok());
+                let is_port = |word: &&String| {
+                    let port = word.split('/').next().unwrap_or_default();
+                    port.parse::<u16>().is_ok() || matches!(port, "tcp" | "udp")
+                };
                 arguments.iter().any(|word| word.starts_with("-k") || word == "--kill")
                     && !arguments.iter().filter(|word| !word.starts_with('-')).all(|word| is_port(&word))
             }

