@@ -5,7 +5,9 @@ use crate::later::{LaterExpression, LaterSchema};
 use crate::{cedar, cel, declared, schema};
 use kernel::contract::source::{Diagnostic, Place, Severity};
 use kernel::contract::{Action, Contract, Rule};
-use kernel::evaluator::{Compiled, CompiledAction, ExpressionEvaluator, PolicyEvaluator, Reads, SchemaEvaluator};
+use kernel::evaluator::{
+    Compiled, CompiledAction, ExpressionEvaluator, PolicyEvaluator, Reads, Recorded, SchemaEvaluator,
+};
 use kernel::ids::Digest;
 use kernel::json::Json;
 use kernel::nearest::suggestion;
@@ -66,7 +68,7 @@ fn compile_when(
     if !problems.is_empty() {
         return Err(problems);
     }
-    Ok(Compiled { digest, contract, actions, policies })
+    Ok(Compiled { digest, contract, actions, policies, recorded: Recorded::default() })
 }
 
 fn compiled_policies(
@@ -119,7 +121,8 @@ impl ActionCompiler<'_> {
         let allow = action.allow.as_ref().and_then(|text| self.expression("allow", text, &mut state_keys));
         self.state_limits(&mut state_keys);
         state_keys.extend(plan.drift.iter().map(|drift| drift.key.clone()));
-        Some(CompiledAction { schema: schema?, refuse, allow, ask, state_keys, plan })
+        let (performed, undone) = (Recorded::default(), Recorded::default());
+        Some(CompiledAction { schema: schema?, refuse, allow, ask, state_keys, plan, performed, undone })
     }
 
     fn schema(&mut self, params: &Arc<Json>) -> Option<Box<dyn SchemaEvaluator>> {

@@ -3,11 +3,12 @@
 use crate::contract::{Contract, Role};
 use crate::decimal::Decimal;
 use crate::ids::Digest;
-use crate::json::{Json, Object};
+use crate::json::{Json, Members, Object};
 use crate::plan::Plan;
 use crate::template::Template;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::OnceLock;
 
 /// Values of live state by the key template as the contract writes it; absent where state has no value.
 pub type StateView = BTreeMap<String, Json>;
@@ -122,6 +123,38 @@ pub struct Compiled {
     pub actions: BTreeMap<String, CompiledAction>,
     /// The policies, if there are any.
     pub policies: Option<Box<dyn PolicyEvaluator>>,
+    /// What its records say of it.
+    pub recorded: Recorded,
+}
+
+/// Text that every record of one contract or action repeats, written once.
+#[derive(Clone, Debug, Default)]
+pub struct Recorded(OnceLock<Box<str>>);
+
+impl Recorded {
+    /// The text; written when it is first asked for.
+    pub(crate) fn text(&self, write: impl FnOnce(&mut String)) -> &str {
+        self.0.get_or_init(|| {
+            let mut text = String::new();
+            write(&mut text);
+            text.into_boxed_str()
+        })
+    }
+}
+
+impl Compiled {
+    /// How records name the contract.
+    pub(crate) fn recorded(&self) -> &str {
+        let contract = &self.contract;
+        self.recorded.text(|text| {
+            Members::object(text, |members| {
+                members.digest("digest", &self.digest);
+                members.text("id", &contract.id);
+                members.text_if_any("mission", Some(contract.mission.as_str()).filter(|mission| !mission.is_empty()));
+                members.text("version", &contract.version.to_string());
+            });
+        })
+    }
 }
 
 /// The evaluators of one action, in the order of its rules.
@@ -139,4 +172,8 @@ pub struct CompiledAction {
     pub state_keys: BTreeSet<Template>,
     /// What its rules come down to.
     pub plan: Plan,
+    /// What its intents say of how it is performed.
+    pub performed: Recorded,
+    /// What its intents say of how it is undone.
+    pub undone: Recorded,
 }

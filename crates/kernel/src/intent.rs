@@ -74,6 +74,7 @@ impl Intent {
     fn write_with(&self, text: &mut String, repeats: bool) {
         let submission = &self.submission;
         let action = submission.contract.contract.actions.get(&submission.proposal.action);
+        let compiled = submission.contract.actions.get(&submission.proposal.action);
         let run = action.and_then(|action| action.run.as_ref());
         Members::object(text, |members| {
             if repeats {
@@ -95,9 +96,17 @@ impl Intent {
                 members.with("params", |text| submission.write_shown_params(text));
                 members.text("proposal", submission.proposal_id());
             }
-            members.json("run", &run.map_or(Json::Null, run_json));
-            match action {
-                Some(action) => members.nested("undo", |members| write_undo(&action.undo, members)),
+            match run.zip(compiled) {
+                Some((run, compiled)) => members.with("run", |text| {
+                    text.push_str(compiled.performed.text(|text| run_json(run).write_canonical(text)));
+                }),
+                None => members.null("run"),
+            }
+            match action.zip(compiled) {
+                Some((action, compiled)) => members.with("undo", |text| {
+                    let write = |text: &mut String| Members::object(text, |members| write_undo(&action.undo, members));
+                    text.push_str(compiled.undone.text(write));
+                }),
                 None => members.null("undo"),
             }
             members.instant("valid_until", self.valid_until);

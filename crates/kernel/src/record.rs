@@ -236,12 +236,7 @@ impl DecisionRecord {
                 members.json("ancestors", &Json::texts(digests));
             }
             members.instant("at", *at);
-            members.nested("contract", |members| {
-                members.digest("digest", &submission.contract.digest);
-                members.text("id", &contract.id);
-                members.text_if_any("mission", Some(contract.mission.as_str()).filter(|mission| !mission.is_empty()));
-                members.text("version", &contract.version.to_string());
-            });
+            members.with("contract", |text| text.push_str(submission.contract.recorded()));
             if submission.door != Door::PURE {
                 members.json("door", &submission.door.to_json());
             }

@@ -487,13 +487,16 @@ fn compile(contract: Contract, policies: Option<PolicyAnswer>) -> Compiled {
             ask: action.ask.iter().map(|rule| stub(&rule.when)).collect(),
             state_keys: drift.clone(),
             plan: Plan::of(&contract, name, action),
+            performed: Default::default(),
+            undone: Default::default(),
         };
         (name.clone(), compiled)
     };
     let actions = contract.actions.iter().map(compile_action).collect();
     let policies =
         policies.map(|answer| -> Box<dyn PolicyEvaluator> { Box::new(StubPolicies(answer, Reads::default())) });
-    Compiled { digest: Digest::of(format!("{contract:?}")), contract, actions, policies }
+    let digest = Digest::of(format!("{contract:?}"));
+    Compiled { digest, contract, actions, policies, recorded: Default::default() }
 }
 
 /// Accepts everything: gates must hold without a schema's help.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 const MICROS_PER_SECOND: i64 = 1_000_000;
+const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
 
 /// A point in time: microseconds since 1970-01-01T00:00:00Z.
 ///
@@ -85,6 +86,64 @@ impl Instant {
     pub const fn since(self, earlier: Instant) -> Duration {
         let difference = self.0.saturating_sub(earlier.0);
         Duration(if difference < 0 { 0 } else { difference })
+    }
+}
+
+impl Instant {
+    /// Appends what is printed. Every record holds several instants, and the library takes ten times as long.
+    pub(crate) fn write(self, text: &mut String) {
+        use fmt::Write as _;
+        let (days, rest) = (self.0.div_euclid(MICROS_PER_DAY), self.0.rem_euclid(MICROS_PER_DAY));
+        let (year, month, day) = date(days);
+        if !(1..=9_999).contains(&year) {
+            let _ = write!(text, "{self}");
+            return;
+        }
+        let (seconds, mut fraction) = (rest / MICROS_PER_SECOND, rest % MICROS_PER_SECOND);
+        let parts = [
+            ('-', year, 4),
+            ('-', month, 2),
+            ('T', day, 2),
+            (':', seconds / 3_600, 2),
+            (':', seconds / 60 % 60, 2),
+            (if fraction == 0 { 'Z' } else { '.' }, seconds % 60, 2),
+        ];
+        for (behind, value, digits) in parts {
+            push_digits(value, digits, text);
+            text.push(behind);
+        }
+        if fraction == 0 {
+            return;
+        }
+        let mut digits = 6;
+        while fraction % 10 == 0 {
+            fraction /= 10;
+            digits -= 1;
+        }
+        push_digits(fraction, digits, text);
+        text.push('Z');
+    }
+}
+
+/// Year, month and day, so many days after 1970-01-01. Years begin in March here, so that the odd day is their last.
+fn date(days: i64) -> (i64, i64, i64) {
+    const DAYS_TO_1970: i64 = 719_468;
+    const DAYS_IN_400_YEARS: i64 = 146_097;
+    let day = days.saturating_add(DAYS_TO_1970);
+    let (centuries, day) = (day.div_euclid(DAYS_IN_400_YEARS), day.rem_euclid(DAYS_IN_400_YEARS));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let in_month = day - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (centuries * 400 + year + later, month, in_month)
+}
+
+/// Appends so many digits of a number that is not negative.
+fn push_digits(value: i64, digits: u32, text: &mut String) {
+    for place in (0..digits).rev() {
+        let digit = value / 10_i64.pow(place) % 10;
+        text.push(char::from(b'0' + u8::try_from(digit).unwrap_or_default()));
     }
 }
 
@@ -192,6 +251,20 @@ impl fmt::Debug for Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_appended_is_what_is_printed() {
+        let day = MICROS_PER_DAY;
+        let odd = [0, 1, -1, 10, 999_999, 1_000_000, 86_399_999_999, i64::MAX, i64::MIN, -day, Instant::END.0];
+        // Every day for 500 years, and steps that meet every hour, minute and digit.
+        let days = (-100_000..100_000).map(|number| number * day + number * 777_777);
+        let far = (0..4_000).map(|number| (number - 2_000) * 97 * day * 17 + number * 100);
+        for micros in odd.into_iter().chain(days).chain(far) {
+            let (at, mut text) = (Instant::from_micros(micros), String::new());
+            at.write(&mut text);
+            assert_eq!(text, at.to_string(), "{micros}");
+        }
+    }
 
     #[test]
     fn instants_need_an_offset_and_keep_microseconds() {

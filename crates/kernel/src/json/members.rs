@@ -54,7 +54,9 @@ impl Members<'_> {
     /// A time as people read it.
     pub(crate) fn instant(&mut self, key: &'static str, value: Instant) {
         self.with(key, |text| {
-            let _ = write!(text, "\"{value}\"");
+            text.push('"');
+            value.write(text);
+            text.push('"');
         });
     }
 
@@ -77,8 +79,12 @@ impl Members<'_> {
 
     /// A count.
     pub(crate) fn count(&mut self, key: &'static str, value: u64) {
-        self.with(key, |text| {
-            let _ = write!(text, "{value}");
+        self.with(key, |text| match u8::try_from(value) {
+            // Mostly it is one digit, and printing is made for more.
+            Ok(digit @ 0..=9) => text.push(char::from(b'0' + digit)),
+            Ok(_) | Err(_) => {
+                let _ = write!(text, "{value}");
+            }
         });
     }
 
@@ -95,11 +101,6 @@ impl Members<'_> {
     /// Any value.
     pub(crate) fn json(&mut self, key: &'static str, value: &Json) {
         self.with(key, |text| canonical::write(value, text));
-    }
-
-    /// An object inside of this one.
-    pub(crate) fn nested(&mut self, key: &'static str, members: impl FnOnce(&mut Members<'_>)) {
-        self.with(key, |text| Members::object(text, members));
     }
 
     /// A list whose items are written one by one.
@@ -136,7 +137,7 @@ mod tests {
             members.whole("d", -5);
             members.truth("e", true);
             members.list("f", [1, 2], |item, text| text.push_str(&item.to_string()));
-            members.nested("g", |inner| inner.null("h"));
+            members.with("g", |text| Members::object(text, |inner| inner.null("h")));
             members.json("i", &Json::texts(["j"]));
             members.text_if_any("k", None);
         });
