@@ -4,14 +4,18 @@
 
 mod connection;
 mod fault;
+mod fold;
+
 mod hot;
 mod key;
 mod load;
 mod log;
 mod packed;
+mod packed_leaf;
 mod prepared;
 mod queue;
 mod read;
+mod resident_thread;
 mod save;
 mod schema;
 mod statements;
@@ -23,14 +27,15 @@ pub use log::LogKeeper;
 pub use view::SqliteView;
 
 use fault::{commit_fault, start_fault};
+use fold::{Batch, Crew};
 use hot::HotRows;
 use kernel::time::Instant;
 use kernel::world::{Key, KeySet, Row};
 use log::Log;
 use queue::Queue;
 use runtime::crash::{around, commit_is_doubted};
-use runtime::ports::clock::{Clock, decision_instant};
-use runtime::ports::store::{BatchId, Committed, Fold, Reader, Records, RecordsFold, Store, StoreFault};
+use runtime::ports::clock::Clock;
+use runtime::ports::store::{BatchId, Committed, Fold, Parts, Reader, Store, StoreFault};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,6 +57,7 @@ pub struct SqliteStore {
     connection: Connection,
     queue: Queue,
     hot: HotRows,
+    crew: Crew,
     clock: Arc<dyn Clock>,
     path: PathBuf,
     /// Names this opening of the store; the batches it committed are looked up by it.
@@ -98,6 +104,7 @@ impl SqliteStore {
             connection,
             queue,
             hot: HotRows::default(),
+            crew: Crew::default(),
             clock,
             path,
             process: uuid::Uuid::now_v7().into_bytes(),
@@ -124,16 +131,12 @@ impl SqliteStore {
     }
 }
 
-impl Store for SqliteStore {
-    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
-        self.transact_while_sealing(batch, keys, &mut |world, at| Records::ready(fold(world, at)))
-    }
-
-    fn transact_while_sealing(
+impl SqliteStore {
+    /// Waits for the turn, lets fold and save, commits.
+    fn in_turn(
         &mut self,
         batch: BatchId,
-        keys: &KeySet,
-        fold: &mut RecordsFold<'_>,
+        fold: impl FnOnce(&mut Batch<'_>, &mut Crew) -> Result<(), StoreFault>,
     ) -> Result<Committed, StoreFault> {
         let turn = self.queue.wait()?;
         let transaction =
@@ -142,21 +145,20 @@ impl Store for SqliteStore {
         let mut hot = std::mem::take(&mut self.hot);
         hot.validate(&transaction)?;
         let head = load::head(&transaction)?;
-        let mut world = load::world(&transaction, keys, &mut hot)?;
-        let (at, clock_ran_backwards) = decision_instant(self.clock.now(), head.last.max(self.last_seen))?;
-        let records = fold(&mut world, at);
-        let changes = world.take_changes();
-        let committed = Committed { at, first: head.size, clock_ran_backwards };
-        self.last_seen = Some(at);
-        let count = records.count();
-        if count == 0 && changes.is_empty() {
+        let last = head.last.max(self.last_seen);
+        let mut folded = Batch::new(&transaction, &*self.clock, &mut hot, head.size, last);
+        fold(&mut folded, &mut self.crew)?;
+        self.last_seen = folded.last;
+        let at = folded.last.ok_or_else(|| StoreFault::Refused("a batch was not judged at any time".to_owned()))?;
+        let committed = Committed { at, first: head.size, clock_ran_backwards: folded.clock_ran_backwards };
+        if folded.is_nothing() {
             // Nothing can be lost, so nothing needs to reach the disk: a round that only asked for keys is cheap.
             transaction.rollback().map_err(fault)?;
             self.hot = hot;
             return Ok(committed);
         }
-        save::batch(&transaction, &changes, records, head.size)?;
-        save::head(&transaction, head.size.saturating_add(count as u64), at)?;
+        let (count, changed) = (folded.count, std::mem::take(&mut folded.changed));
+        save::head(&transaction, head.size.saturating_add(count), at)?;
         save::writer(&transaction, &self.process, batch, head.size)?;
         if !self.is_known && self.process.last().is_some_and(|byte| byte % FORGETTING_EVERY == 0) {
             save::forget_old_writers(&transaction)?;
@@ -170,10 +172,23 @@ impl Store for SqliteStore {
         }
         drop(turn);
         self.is_known = true;
-        hot.take_over(changes);
+        hot.take_over(changed);
         self.hot = hot;
-        self.log.after_commit(&self.connection);
         Ok(committed)
+    }
+}
+
+impl Store for SqliteStore {
+    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+        self.in_turn(batch, |folded, _| folded.at_once(keys.iter().cloned().collect(), fold))
+    }
+
+    fn transact_in_parts(&mut self, batch: BatchId, parts: &mut Parts<'_>) -> Result<Committed, StoreFault> {
+        self.in_turn(batch, |folded, crew| folded.in_parts(crew, parts))
+    }
+
+    fn tidy(&mut self) {
+        self.log.after_commit(&self.connection);
     }
 
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {

@@ -11,6 +11,7 @@ use crate::ids::Digest;
 use crate::json::{Json, Object};
 use crate::proposal::{Malformed, Proposal};
 use crate::request::{Provenance, Request};
+use crate::world::Key;
 use std::sync::{Arc, OnceLock};
 
 /// A change of the world.
@@ -168,6 +169,11 @@ impl Submission {
     /// What it touches.
     pub(crate) fn touched(&self) -> &Touched {
         self.touched.get_or_init(|| Box::new(Touched::by(self)))
+    }
+
+    /// The keys to load first, in no order; some may come twice. They are worked out once.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.touched().named()
     }
 
     /// Under the contracts above its own, nearest first.

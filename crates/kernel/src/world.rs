@@ -10,9 +10,12 @@ use crate::intent::IntentRow;
 use crate::json::{Json, Object};
 use crate::outcome::Answer;
 use crate::snapshot::Snapshot;
+use crate::stored::Kind;
 use crate::time::Instant;
+use indexmap::IndexMap;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// Names one entity. The order of the variants is the global lock order.
@@ -52,7 +55,7 @@ pub enum Entity {
 pub const DUE_INTENTS_MAX: usize = 64;
 
 /// An entity of a tenant.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Eq, Debug)]
 pub struct Key {
     /// Every key starts with the tenant.
     pub tenant: Arc<str>,
@@ -60,11 +63,29 @@ pub struct Key {
     pub entity: Entity,
 }
 
+impl Key {
+    /// Mostly two keys name the same tenant in the same memory, and its letters need not be compared.
+    fn is_of_tenant_of(&self, other: &Key) -> bool {
+        Arc::ptr_eq(&self.tenant, &other.tenant) || self.tenant == other.tenant
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        self.entity == other.entity && self.is_of_tenant_of(other)
+    }
+}
+
+impl Hash for Key {
+    /// Without the tenant: a command has one, and comparing tells keys of two apart.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.entity.hash(state);
+    }
+}
+
 impl Ord for Key {
     fn cmp(&self, other: &Key) -> Ordering {
-        // Mostly both name the same tenant in the same memory, and its letters need not be compared.
-        let tenants =
-            if Arc::ptr_eq(&self.tenant, &other.tenant) { Ordering::Equal } else { self.tenant.cmp(&other.tenant) };
+        let tenants = if self.is_of_tenant_of(other) { Ordering::Equal } else { self.tenant.cmp(&other.tenant) };
         tenants.then_with(|| self.entity.cmp(&other.entity))
     }
 }
@@ -250,20 +271,48 @@ pub enum Loaded<'a> {
 }
 
 /// The state a command may touch.
-#[derive(Clone, PartialEq, Debug, Default)]
+///
+/// Rows are found by a hash of their key and kept in the order they came in, so that no order depends on the hash.
+#[derive(Clone, Debug, Default)]
 pub struct World {
-    rows: BTreeMap<Key, Slot>,
+    rows: IndexMap<Key, Slot, Hashing>,
+    /// Places of the rows that were changed and not handed over since, each once.
+    changed: Vec<usize>,
     complete: bool,
     record: usize,
     /// When the waiting intents of a complete world are due; a slice is told by its store.
     due: BTreeSet<(Instant, Key)>,
 }
 
+/// How keys are hashed. Agents choose names, so whoever serves many of them brings a seed they cannot know.
+#[derive(Clone, Debug)]
+struct Hashing(ahash::RandomState);
+
+impl Hashing {
+    fn seeded(seed: u64) -> Hashing {
+        Hashing(ahash::RandomState::with_seeds(seed, !seed, seed.rotate_left(32), 1))
+    }
+}
+
+impl Default for Hashing {
+    fn default() -> Hashing {
+        Hashing::seeded(0)
+    }
+}
+
+impl BuildHasher for Hashing {
+    type Hasher = ahash::AHasher;
+
+    fn build_hasher(&self) -> ahash::AHasher {
+        self.0.build_hasher()
+    }
+}
+
 /// What is known of an entity, and whether that is new.
 #[derive(Clone, PartialEq, Debug)]
 struct Slot {
     row: Option<Row>,
-    /// Which record changed it since it was loaded; a complete world has nobody to tell.
+    /// Which record changed it since it was loaded or handed over; a complete world has nobody to tell.
     changed: Option<usize>,
 }
 
@@ -278,6 +327,14 @@ pub struct Changed {
     pub record: usize,
 }
 
+impl PartialEq for World {
+    fn eq(&self, other: &World) -> bool {
+        (self.complete, self.record) == (other.complete, other.record)
+            && self.rows == other.rows
+            && self.due == other.due
+    }
+}
+
 impl World {
     /// A world that holds everything there is: what it does not have does not exist.
     pub fn complete() -> World {
@@ -287,6 +344,11 @@ impl World {
     /// A slice: what was not put in is not loaded.
     pub fn slice() -> World {
         World::default()
+    }
+
+    /// A slice for so many rows, whose keys are hashed under a seed.
+    pub fn seeded_slice(seed: u64, room: usize) -> World {
+        World { rows: IndexMap::with_capacity_and_hasher(room, Hashing::seeded(seed)), ..World::default() }
     }
 
     /// Looks an entity up.
@@ -306,12 +368,12 @@ impl World {
 
     /// Changes an entity in place, making it first where it does not exist.
     pub fn update(&mut self, key: &Key, make: impl FnOnce() -> Row, change: impl FnOnce(&mut Row)) {
-        match self.rows.get_mut(key) {
-            Some(Slot { row: Some(row), changed }) => {
+        match self.rows.get_full_mut(key) {
+            Some((place, _, Slot { row: Some(row), changed })) => {
                 change(row);
-                *changed = (!self.complete).then_some(self.record);
+                note(&mut self.changed, changed, (!self.complete).then_some(self.record), place);
             }
-            Some(Slot { row: None, .. }) | None => {
+            Some((_, _, Slot { row: None, .. })) | None => {
                 let mut row = make();
                 change(&mut row);
                 self.put(key.clone(), row);
@@ -336,8 +398,12 @@ impl World {
 
     /// Changes an entity that will point at the record this far behind the current one.
     pub fn put_for_record(&mut self, key: Key, row: Row, behind: usize) {
-        let changed = (!self.complete).then(|| self.record.saturating_add(behind));
-        self.rows.insert(key, Slot { row: Some(row), changed });
+        let record = (!self.complete).then(|| self.record.saturating_add(behind));
+        let entry = self.rows.entry(key);
+        let place = entry.index();
+        let slot = entry.or_insert(Slot { row: None, changed: None });
+        slot.row = Some(row);
+        note(&mut self.changed, &mut slot.changed, record, place);
     }
 
     /// Names of the waiting intents whose time ends soonest; `None` if nobody looked.
@@ -357,10 +423,9 @@ impl World {
         self.rows.insert(key, Slot { row, changed: None });
     }
 
-    /// Says what a store holds of many entities at once; they come in lock order, each once.
-    pub fn load_in_order(rows: impl Iterator<Item = (Key, Option<Row>)>) -> World {
-        let slots = rows.map(|(key, row)| (key, Slot { row, changed: None }));
-        World { rows: slots.collect(), ..World::default() }
+    /// Says the same where nothing is known of the entity yet: what was changed meanwhile counts.
+    pub fn load_unknown(&mut self, key: Key, row: Option<Row>) {
+        self.rows.entry(key).or_insert(Slot { row, changed: None });
     }
 
     /// The keys that are not loaded.
@@ -374,16 +439,46 @@ impl World {
         self.record = record;
     }
 
-    /// What was changed, in lock order. A slice is over then; nothing looks at its rows again.
+    /// Shows what was changed since it was last shown, in the order of the first change, and counts it as handed over:
+    /// a store can save it while the fold goes on. What is of a kind to `keep` is shown in the end, where it is saved once.
+    pub fn hand_over(&mut self, keep: impl Fn(Kind) -> bool, mut show: impl FnMut(&Key, &Row, usize)) {
+        let rows = &mut self.rows;
+        self.changed.retain(|place| {
+            let Some((key, slot)) = rows.get_index_mut(*place) else { return false };
+            if keep(key.entity.kind()) {
+                return true;
+            }
+            if let (Some(row), Some(record)) = (&slot.row, slot.changed.take()) {
+                show(key, row, record);
+            }
+            false
+        });
+    }
+
+    /// What was changed and not handed over, in lock order. A slice is over then; nothing looks at its rows again.
     pub fn take_changes(&mut self) -> Vec<Changed> {
+        self.changed.clear();
         let rows = std::mem::take(&mut self.rows).into_iter();
-        rows.filter_map(|(key, slot)| Some(Changed { key, row: slot.row?, record: slot.changed? })).collect()
+        let changed = |(key, slot): (Key, Slot)| Some(Changed { key, row: slot.row?, record: slot.changed? });
+        let mut changes: Vec<Changed> = rows.filter_map(changed).collect();
+        changes.sort_by(|one, other| one.key.cmp(&other.key));
+        changes
     }
 
     /// Everything it holds, in lock order.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &Row)> {
-        self.rows.iter().filter_map(|(key, slot)| Some((key, slot.row.as_ref()?)))
+        let mut rows: Vec<_> = self.rows.iter().filter_map(|(key, slot)| Some((key, slot.row.as_ref()?))).collect();
+        rows.sort_by_key(|(key, _)| *key);
+        rows.into_iter()
     }
+}
+
+/// Notes that a record changed the row at a place.
+fn note(changed: &mut Vec<usize>, slot: &mut Option<usize>, record: Option<usize>, place: usize) {
+    if slot.is_none() && record.is_some() {
+        changed.push(place);
+    }
+    *slot = record;
 }
 
 #[cfg(test)]
@@ -421,7 +516,8 @@ mod tests {
     fn a_slice_tells_absence_from_ignorance_and_what_changed() {
         let names = ["a", "b", "c", "d"].map(|name| key("t", Entity::State(name.to_owned())));
         let [known, absent, unknown, fresh] = &names;
-        let mut world = World::load_in_order([(known.clone(), Some(state(1)))].into_iter());
+        let mut world = World::seeded_slice(7, 2);
+        world.load(known.clone(), Some(state(1)));
         world.load(absent.clone(), None);
         assert_eq!(world.get(known), Loaded::Present(&state(1)));
         assert_eq!((world.get(absent), world.get(unknown)), (Loaded::Absent, Loaded::NotLoaded));
@@ -444,6 +540,39 @@ mod tests {
         whole.put(known.clone(), state(1));
         whole.update(known, || state(0), |row| *row = state(2));
         assert!(whole.take_changes().is_empty());
+    }
+
+    #[test]
+    fn what_is_handed_over_is_shown_once_and_what_is_kept_is_saved_in_the_end() {
+        let flow = |name: &str| key("t", Entity::Flow(name.to_owned()));
+        let kept = key("t", Entity::State("kept".to_owned()));
+        let row = |agent: &str| Row::Flow(FlowRow { agent: agent.to_owned(), ..FlowRow::default() });
+        let mut world = World::slice();
+        world.load(flow("loaded"), Some(row("bot")));
+        let shown = |world: &mut World| {
+            let mut shown = Vec::new();
+            world.hand_over(
+                |kind| kind == Kind::State,
+                |key, row, record| shown.push((key.clone(), row.clone(), record)),
+            );
+            shown
+        };
+        assert!(shown(&mut world).is_empty());
+        world.begin_record(1);
+        world.put(flow("b"), row("one"));
+        world.put(kept.clone(), state(1));
+        world.put(flow("a"), row("two"));
+        assert_eq!(shown(&mut world), [(flow("b"), row("one"), 1), (flow("a"), row("two"), 1)]);
+        assert!(shown(&mut world).is_empty(), "once");
+        world.begin_record(2);
+        world.update(&flow("b"), || row("?"), |changed| *changed = row("three"));
+        world.put(kept.clone(), state(2));
+        // What another look finds in the store is older than what was changed since.
+        world.load_unknown(flow("b"), None);
+        world.load_unknown(flow("new"), Some(row("bot")));
+        assert_eq!(world.get(&flow("new")), Loaded::Present(&row("bot")));
+        assert_eq!(shown(&mut world), [(flow("b"), row("three"), 2)]);
+        assert_eq!(world.take_changes(), [Changed { key: kept, row: state(2), record: 2 }]);
     }
 
     fn waiting(until: i64) -> Row {

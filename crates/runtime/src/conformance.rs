@@ -8,6 +8,7 @@ mod contended;
 mod doubt;
 mod instants;
 mod ledger;
+mod parts;
 mod reading;
 mod samples;
 mod visible;
@@ -71,6 +72,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("nothing is visible before the commit", visible::nothing_before_the_commit),
     ("a batch becomes visible at once", visible::at_once),
     ("a fold that panics leaves nothing", visible::nothing_after_a_panic),
+    ("a batch in parts is one batch", parts::are_one_batch),
+    ("a part that panics leaves nothing of its batch", parts::leave_nothing_after_a_panic),
     ("tenants do not see each other", visible::tenants_apart),
     ("records are appended in order without a gap", ledger::in_order_without_a_gap),
     ("what is committed survives", ledger::survives),

@@ -113,20 +113,32 @@ impl Lanes {
             waiting.idle = true;
             waiting = self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
-        let mut batch: Vec<Job> = Vec::with_capacity(most);
-        while batch.len() < most
+        Some(self.taken(&mut waiting, most, most))
+    }
+
+    /// What waits by now, at most `room`, as a part of a batch of `most`.
+    pub fn take_more(&self, room: usize, most: usize) -> Vec<Job> {
+        if room == 0 || !self.is_waited_in() {
+            return Vec::new();
+        }
+        self.taken(&mut self.lock(), room, most)
+    }
+
+    fn taken(&self, waiting: &mut Waiting, room: usize, most: usize) -> Vec<Job> {
+        let mut batch: Vec<Job> = Vec::new();
+        while batch.len() < room
             && let Some(job) = waiting.operators.pop_front()
         {
             batch.push(job);
         }
         let proposals = std::mem::take(&mut waiting.proposals);
-        let (chosen, left) = fair(proposals, most - batch.len(), (most / 4).max(1));
+        let (chosen, left) = fair(proposals, room - batch.len(), (most / 4).max(1));
         let bytes: usize = chosen.iter().map(|job| job.bytes).sum();
         waiting.bytes = waiting.bytes.saturating_sub(bytes);
         waiting.proposals = left;
         self.is_any.store(!waiting.operators.is_empty() || !waiting.proposals.is_empty(), Ordering::Relaxed);
         batch.extend(chosen);
-        Some(batch)
+        batch
     }
 
     /// Looks out for the next job for a moment. Whoever was just answered often asks again at once, and waking a thread
@@ -210,6 +222,20 @@ mod tests {
         assert!(lanes.push(job(Lane::Operator, "ann", 1)).is_ok());
         let batch = lanes.take(8).unwrap();
         assert_eq!(agents(&batch), ["ann", "flood", "flood", "quiet", "flood", "flood", "flood", "flood"]);
+    }
+
+    #[test]
+    fn what_comes_late_is_taken_by_the_same_rules_and_nobody_waits_for_it() {
+        let lanes = Lanes::new(Bounds::default());
+        assert!(lanes.take_more(8, 8).is_empty(), "nothing is there, and nobody waits");
+        for agent in ["flood", "flood", "flood", "quiet"] {
+            assert!(lanes.push(job(Lane::Agent, agent, 1)).is_ok());
+        }
+        assert!(lanes.push(job(Lane::Operator, "ann", 1)).is_ok());
+        assert!(lanes.take_more(0, 8).is_empty(), "there is no room");
+        assert_eq!(agents(&lanes.take_more(4, 8)), ["ann", "flood", "flood", "quiet"]);
+        assert_eq!(agents(&lanes.take_more(4, 8)), ["flood"]);
+        assert!(!lanes.is_waited_in());
     }
 
     #[test]

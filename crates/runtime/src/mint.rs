@@ -28,6 +28,12 @@ impl Minted {
         Uuid::now_v7().as_u128()
     }
 
+    /// Two numbers nobody outside can know.
+    pub fn seeds() -> [u64; 2] {
+        let (one, two) = Uuid::new_v4().as_u64_pair();
+        [one, two]
+    }
+
     /// Sixteen random bytes.
     pub fn salt() -> [u8; 16] {
         *Uuid::new_v4().as_bytes()

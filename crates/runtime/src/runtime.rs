@@ -29,7 +29,7 @@ use kernel::record::Record;
 use kernel::request::Provenance;
 use kernel::stored::Kind;
 use kernel::time::Instant;
-use kernel::world::{Entity, Key, Row};
+use kernel::world::{Entity, Key, KeySet, Row};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -122,7 +122,8 @@ pub struct Runtime {
 pub struct Pending {
     inner: Arc<Inner>,
     waiter: Waiter<Reply>,
-    form: Form,
+    /// Nothing if it could not even be formed once.
+    form: Option<Form>,
     id: String,
     formed: u8,
 }
@@ -130,7 +131,7 @@ pub struct Pending {
 /// Everything needed to form a command again under another contract.
 #[derive(Clone)]
 enum Form {
-    Proposal(Box<(Proposal, Arrival, MintedIds)>),
+    Proposal(Arc<Submission>),
     Refuse(Box<RefusedInput>),
     Change(Arc<Change>),
     Register { actor: Actor, contract: Arc<Compiled>, version: Option<String>, session: Option<Session> },
@@ -186,13 +187,13 @@ impl Runtime {
 
     /// Judges a proposal.
     pub fn submit(&self, proposal: Proposal, arrival: Arrival) -> Pending {
-        self.inner.send(Form::Proposal(Box::new((proposal, arrival, Minted::ids()))))
+        self.inner.submit(proposal, arrival, Thread::Writers)
     }
 
     /// Judges a proposal and waits, where nobody else waits on this very thread: no other has to be woken. It takes as long
     /// as the store takes, so this is for callers that somebody watches.
     pub fn submit_here(&self, proposal: Proposal, arrival: Arrival) -> Answered {
-        self.inner.send_from(Form::Proposal(Box::new((proposal, arrival, Minted::ids()))), Thread::Own).wait()
+        self.inner.submit(proposal, arrival, Thread::Own).wait()
     }
 
     /// Carries out a change that depends on no contract.
@@ -317,15 +318,26 @@ impl Inner {
         self.send_from(form, Thread::Writers)
     }
 
-    fn send_from(self: &Arc<Inner>, mut form: Form, thread: Thread) -> Pending {
-        let (giver, waiter) = slot();
-        let command = match self.command(&mut form) {
-            Ok(command) => command,
-            Err(fault) => {
-                giver.give(Reply::of_fault(&fault));
-                return Pending { inner: self.clone(), waiter, form, id: Minted::id(), formed: 0 };
-            }
+    fn send_from(self: &Arc<Inner>, form: Form, thread: Thread) -> Pending {
+        match self.command(&form) {
+            Ok(command) => self.carry(command, form, thread),
+            Err(fault) => self.failed(&fault),
+        }
+    }
+
+    fn submit(self: &Arc<Inner>, proposal: Proposal, arrival: Arrival, thread: Thread) -> Pending {
+        let line = match self.contracts.line(&self.options.tenant, &proposal.agent) {
+            Ok(line) => line,
+            Err(fault) => return self.failed(&fault),
         };
+        let provenance = Provenance::of(&proposal, arrival.trust_provenance);
+        let formed = self.submission(proposal, line, provenance, Minted::ids(), arrival.door);
+        let formed = Arc::new(self.advised(formed.advised(arrival.advice).proved(arrival.proof)));
+        self.carry(Command::Submit(formed.clone()), Form::Proposal(formed), thread)
+    }
+
+    fn carry(self: &Arc<Inner>, command: Command, form: Form, thread: Thread) -> Pending {
+        let (giver, waiter) = slot();
         let id = command_id(&command);
         let job = job(command, giver);
         let left = match thread {
@@ -335,7 +347,14 @@ impl Inner {
         if let Some(job) = left {
             self.queue(*job);
         }
-        Pending { inner: self.clone(), waiter, form, id, formed: 0 }
+        Pending { inner: self.clone(), waiter, form: Some(form), id, formed: 0 }
+    }
+
+    /// Nothing could be formed.
+    fn failed(self: &Arc<Inner>, fault: &StoreFault) -> Pending {
+        let (giver, waiter) = slot();
+        giver.give(Reply::of_fault(fault));
+        Pending { inner: self.clone(), waiter, form: None, id: Minted::id(), formed: 0 }
     }
 
     /// Leaves a job to the writer's thread.
@@ -354,23 +373,19 @@ impl Inner {
         spawned.map(|thread| Mutex::new(Some(thread))).map_err(|error| format!("no thread for the writer: {error}"))
     }
 
-    fn command(&self, form: &mut Form) -> Result<Command, StoreFault> {
+    fn command(&self, form: &Form) -> Result<Command, StoreFault> {
         let tenant = &self.options.tenant;
         let change = |actor: &Actor, act: Act| {
             let change = Change { tenant: tenant.clone(), id: Minted::id(), actor: actor.clone(), act };
             Command::Change(Arc::new(change))
         };
         Ok(match form {
-            Form::Proposal(parts) => {
-                let (proposal, arrival, ids) = parts.as_mut();
-                let provenance = Provenance::of(proposal, arrival.trust_provenance);
+            Form::Proposal(before) => {
+                let Submission { proposal, provenance, ids, door, advice, proof, .. } = Submission::clone(before);
                 let line = self.contracts.line(tenant, &proposal.agent)?;
-                let formed = self.submission(proposal.clone(), line, provenance, ids.clone(), arrival.door.clone());
-                let formed = formed.advised(std::mem::take(&mut arrival.advice)).proved(arrival.proof.clone());
-                let formed = self.advised(formed);
-                // Formed again under the same contract, it asks nobody twice.
-                arrival.advice.clone_from(&formed.advice);
-                Command::Submit(Arc::new(formed))
+                let formed = self.submission(proposal, line, provenance, ids, door);
+                // Under the same contract it asks nobody twice.
+                Command::Submit(Arc::new(self.advised(formed.advised(advice).proved(proof))))
             }
             Form::Refuse(refused) => Command::Refuse(refused.clone()),
             Form::Change(change) => Command::Change(change.clone()),
@@ -402,7 +417,7 @@ impl Inner {
     /// Whose contract a command was formed under.
     fn formed_under(&self, form: &Form) -> Option<String> {
         match form {
-            Form::Proposal(parts) => Some(parts.0.agent.clone()),
+            Form::Proposal(submission) => Some(submission.proposal.agent.clone()),
             Form::Register { contract, .. } => contract.contract.parent.clone(),
             Form::Amend { agent, .. } => Some(agent.clone()),
             // An answer is judged under the contract of whoever asked, and only the question says who that was.
@@ -519,7 +534,15 @@ fn job(command: Command, giver: crate::answer_slot::Giver<Reply>) -> Job {
             Actor::Operator(_) | Actor::Monitor(_) | Actor::Kernel => (Lane::Operator, String::new(), 4_096),
         },
     };
-    Job { keys: touches(&command), command, lane, agent, bytes, rounds: 0, giver }
+    let keys = match &command {
+        Command::Submit(submission) => {
+            // Worked out here and not under the lock.
+            let _count = submission.keys().count();
+            KeySet::new()
+        }
+        Command::Refuse(_) | Command::Change(_) => touches(&command),
+    };
+    Job { keys, command, lane, agent, bytes, rounds: 0, giver }
 }
 
 /// Roughly what a value occupies. Small members cost most beside their own bytes: half-empty nodes, and a piece of
@@ -541,7 +564,7 @@ impl Pending {
         let Pending { inner, mut waiter, form, mut id, mut formed } = self;
         loop {
             let reply = waiter.wait(inner.options.wait);
-            match finish(&inner, reply, &form, &id, &mut formed) {
+            match finish(&inner, reply, form.as_ref(), &id, &mut formed) {
                 Ok(answered) => return answered,
                 Err(next) => {
                     waiter = next.waiter;
@@ -556,7 +579,7 @@ impl Pending {
         let Pending { inner, mut waiter, form, mut id, mut formed } = self;
         loop {
             let reply = waiter.await;
-            match finish(&inner, reply, &form, &id, &mut formed) {
+            match finish(&inner, reply, form.as_ref(), &id, &mut formed) {
                 Ok(answered) => return answered,
                 Err(next) => {
                     waiter = next.waiter;
@@ -571,7 +594,7 @@ impl Pending {
 fn finish(
     inner: &Arc<Inner>,
     reply: Option<Reply>,
-    form: &Form,
+    form: Option<&Form>,
     id: &str,
     formed: &mut u8,
 ) -> Result<Answered, Box<Pending>> {
@@ -581,7 +604,10 @@ fn finish(
             let Done { answer, body, records } = *done;
             Ok(Answered { answer, body, at: Some(at), records })
         }
-        Some(Reply::Prepare) if *formed < FORMED_MAX => {
+        Some(Reply::Prepare)
+            if *formed < FORMED_MAX
+                && let Some(form) = form =>
+        {
             *formed += 1;
             if let Some(agent) = inner.formed_under(form) {
                 inner.contracts.forget(&inner.options.tenant, &agent);

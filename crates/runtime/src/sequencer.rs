@@ -7,7 +7,7 @@ use crate::answer_slot::Giver;
 use crate::crash::around;
 use crate::lanes::{Lane, Lanes};
 use crate::mint::Minted;
-use crate::ports::store::{BatchId, Records, Store, StoreFault};
+use crate::ports::store::{BatchId, Committed, Part, Pieces, Store, StoreFault, seal};
 use kernel::apply::apply;
 use kernel::bugs::{self, Bug};
 use kernel::command::{Command, RefusedInput};
@@ -16,11 +16,11 @@ use kernel::ids::Digest;
 use kernel::outcome::{Done, Outcome};
 use kernel::proposal::Malformed;
 use kernel::reasons::Reason;
-use kernel::record::{Record, Sealed};
 use kernel::time::Instant;
 use kernel::world::{Key, KeySet, World};
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 /// Looks at the store a command may take; a forgotten key must never read as "not suspended".
@@ -35,11 +35,8 @@ const SETTLING_MAX: u32 = 20;
 /// How long a batch should take; the next one grows or shrinks towards it.
 const BATCH_TIME: Duration = Duration::from_millis(20);
 
-/// Commands from which on a second thread is worth its start.
-const SHARED_FROM: usize = 48;
-
-/// Commands whose records are handed to the second thread at once.
-const CHUNK: usize = 16;
+/// Commands whose changes and records are handed over at once: while the store saves them the next are folded.
+const CHUNK: usize = 32;
 
 const BATCH_MIN: usize = 16;
 const BATCH_MAX: usize = 1_024;
@@ -48,6 +45,7 @@ const BATCH_START: usize = 512;
 /// A command on its way.
 pub struct Job {
     pub command: Command,
+    /// What it touches beside the keys a submission names itself.
     pub keys: KeySet,
     pub lane: Lane,
     /// Whose share of a batch it takes.
@@ -55,6 +53,17 @@ pub struct Job {
     pub bytes: usize,
     pub rounds: u8,
     pub giver: Giver<Reply>,
+}
+
+impl Job {
+    /// Every key to load, in no order; some may come twice.
+    fn keys(&self) -> impl Iterator<Item = &Key> {
+        let own = match &self.command {
+            Command::Submit(submission) => Some(submission.keys()),
+            Command::Refuse(_) | Command::Change(_) => None,
+        };
+        own.into_iter().flatten().chain(&self.keys)
+    }
 }
 
 /// What the writer says.
@@ -118,7 +127,7 @@ impl Writer {
         loop {
             let most = self.lock().most;
             let Some(jobs) = lanes.take(most) else { return };
-            self.lock().carry(jobs);
+            self.lock().carry(jobs, Some(lanes));
         }
     }
 
@@ -132,7 +141,7 @@ impl Writer {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(Box::new(job)),
         };
-        held.carry(vec![job]);
+        held.carry(vec![job], None);
         Ok(())
     }
 
@@ -143,15 +152,38 @@ impl Writer {
 }
 
 impl Held {
-    /// Carries jobs until none of them needs another look.
-    fn carry(&mut self, mut jobs: Vec<Job>) {
+    /// Carries jobs until none of them needs another look, and with them what arrives in these lanes meanwhile.
+    fn carry(&mut self, mut jobs: Vec<Job>, lanes: Option<&Lanes>) {
         let Some(store) = &mut self.store else { return };
         while !jobs.is_empty() {
-            let size = jobs.len();
             let begin = std::time::Instant::now();
-            jobs = carry(store.as_mut(), jobs);
-            self.most = adapted(self.most, size, begin.elapsed());
+            let mut late = Late { lanes, most: self.most, taken: jobs.len(), begin };
+            jobs = carry(store.as_mut(), jobs, &mut late);
+            store.tidy();
+            self.most = adapted(self.most, late.taken, begin.elapsed());
         }
+    }
+}
+
+/// What arrives while a batch is folded: it is folded too, as long as there is room and the batch is young. Nobody waits for
+/// it, and what it costs to make a batch durable is shared by more.
+struct Late<'a> {
+    lanes: Option<&'a Lanes>,
+    most: usize,
+    taken: usize,
+    begin: std::time::Instant,
+}
+
+impl Late<'_> {
+    fn nobody() -> Self {
+        Late { lanes: None, most: 0, taken: 0, begin: std::time::Instant::now() }
+    }
+
+    fn jobs(&mut self) -> Vec<Job> {
+        let Some(lanes) = self.lanes.filter(|_| self.begin.elapsed() < BATCH_TIME / 2) else { return Vec::new() };
+        let jobs = lanes.take_more(self.most.saturating_sub(self.taken), self.most);
+        self.taken += jobs.len();
+        jobs
     }
 }
 
@@ -166,23 +198,14 @@ fn adapted(most: usize, size: usize, took: Duration) -> usize {
 }
 
 /// One transaction for a batch; what needs another look comes back.
-fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
+fn carry(store: &mut dyn Store, mut jobs: Vec<Job>, late: &mut Late<'_>) -> Vec<Job> {
     let mut conflicts = 0;
     loop {
         let batch = BatchId(Minted::batch());
-        let keys = all_keys(&jobs);
-        let mut outcomes = Vec::new();
-        let mut judged_at = Instant::PURE_DEFAULT;
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            store.transact_while_sealing(batch, &keys, &mut |world, at| {
-                judged_at = at;
-                let (judged, records) = folded(world, &jobs, at);
-                outcomes = judged;
-                records
-            })
-        }));
+        let (judged, result);
+        (jobs, judged, result) = attempt(store, batch, jobs, late);
         match result {
-            Ok(Ok(_)) => return hand_out(jobs, outcomes, judged_at),
+            Ok(Ok(_)) => return hand_out(jobs, judged),
             Ok(Err(StoreFault::Conflict(problem))) => {
                 conflicts += 1;
                 if conflicts > CONFLICTS_MAX {
@@ -192,7 +215,7 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
             }
             Ok(Err(StoreFault::Ambiguous(_))) if bugs::on(Bug::AmbiguousRetried) => {}
             Ok(Err(StoreFault::Ambiguous(problem))) => match settled(store, batch) {
-                Some(true) => return hand_out(jobs, outcomes, judged_at),
+                Some(true) => return hand_out(jobs, judged),
                 Some(false) if conflicts < CONFLICTS_MAX => conflicts += 1,
                 Some(false) => return give_up(jobs, &problem),
                 None => return give_up(jobs, &format!("{problem}; ask again with the same idempotency key")),
@@ -206,51 +229,76 @@ fn carry(store: &mut dyn Store, jobs: Vec<Job>) -> Vec<Job> {
     }
 }
 
-/// Every key of a batch once. Most are of few entities that all commands share, so they are copied last.
-fn all_keys(jobs: &[Job]) -> KeySet {
-    let mut keys: Vec<&Key> = jobs.iter().flat_map(|job| &job.keys).collect();
-    keys.sort();
-    keys.dedup();
-    keys.into_iter().cloned().collect()
+/// What a command came to, and when.
+type Judged = Vec<(Outcome, Instant)>;
+
+/// Tries one transaction, also of what comes late. Gives all jobs back, with what was judged and what came of it; a panic
+/// is an error here.
+fn attempt(
+    store: &mut dyn Store,
+    batch: BatchId,
+    jobs: Vec<Job>,
+    late: &mut Late<'_>,
+) -> (Vec<Job>, Judged, std::thread::Result<Result<Committed, StoreFault>>) {
+    let mut first = Some(jobs);
+    let mut lent = Vec::new();
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        store.transact_in_parts(batch, &mut || {
+            let jobs = first.take().unwrap_or_else(|| late.jobs());
+            (!jobs.is_empty()).then(|| part(jobs, &mut lent))
+        })
+    }));
+    let (mut jobs, mut judged) = (first.unwrap_or_default(), Judged::new());
+    for Lent { part, said } in lent {
+        judged.append(&mut said.lock().unwrap_or_else(PoisonError::into_inner));
+        // Jobs that were not given back are dropped by who holds them, and whoever waits is told that nobody knows.
+        jobs.append(&mut Arc::into_inner(part).unwrap_or_default());
+    }
+    (jobs, judged, result)
 }
 
-/// Applies a batch and writes its records out. A large batch has them written by a second thread as it goes along.
-fn folded(world: &mut World, jobs: &[Job], at: Instant) -> (Vec<Outcome>, Records) {
-    let mut outcomes = Vec::with_capacity(jobs.len());
-    let (sender, receiver) = mpsc::channel::<Vec<Record>>();
-    let seal = move || receiver.iter().flat_map(|records| sealed(&records)).collect();
-    let second = (jobs.len() >= SHARED_FROM).then(|| std::thread::Builder::new().name("sealer".to_owned()).spawn(seal));
-    // Where the machine gives no thread, this one does it.
-    let Some(Ok(second)) = second else {
-        let records = applied(world, jobs, at, 0, &mut outcomes);
-        return (outcomes, Records::ready(sealed(&records)));
-    };
-    let mut count = 0;
+/// Jobs that were lent to whoever folds them, perhaps on another thread; a store drops the fold before it answers.
+struct Lent {
+    part: Arc<Vec<Job>>,
+    said: Arc<Mutex<Judged>>,
+}
+
+fn part(jobs: Vec<Job>, lent: &mut Vec<Lent>) -> Part {
+    let keys = all_keys(&jobs);
+    let (jobs, said) = (Arc::new(jobs), Arc::new(Mutex::new(Judged::new())));
+    lent.push(Lent { part: jobs.clone(), said: said.clone() });
+    let fold = Box::new(move |world: &mut World, at: Instant, pieces: &mut dyn Pieces| {
+        let judged = folded(world, &jobs, at, pieces);
+        *said.lock().unwrap_or_else(PoisonError::into_inner) = judged;
+    });
+    Part { keys, fold }
+}
+
+/// Every key of a part once. Most are of few entities that all commands share.
+fn all_keys(jobs: &[Job]) -> Vec<Key> {
+    // Agents choose names, so they must not know the seed.
+    let [one, two] = Minted::seeds();
+    let hashing = ahash::RandomState::with_seeds(one, two, 0, 0);
+    let mut seen = HashSet::with_capacity_and_hasher(jobs.len().saturating_mul(3), hashing);
+    jobs.iter().flat_map(Job::keys).filter(|key| seen.insert(*key)).cloned().collect()
+}
+
+/// Applies a part of a batch and hands over what it leaves behind as it goes along.
+fn folded(world: &mut World, jobs: &[Job], at: Instant, pieces: &mut dyn Pieces) -> Judged {
+    let mut judged = Vec::with_capacity(jobs.len());
     for chunk in jobs.chunks(CHUNK) {
-        let records = applied(world, chunk, at, count, &mut outcomes);
-        count += records.len();
-        // It only fails if the other thread has panicked, and then waiting for it says so.
-        let _ = sender.send(records);
-    }
-    (outcomes, Records::by(second, count))
-}
-
-fn sealed(records: &[Record]) -> Vec<Sealed> {
-    records.iter().map(|record| record.seal(Minted::salt())).collect()
-}
-
-/// Applies commands one after the other; `count` records came before. Says which records they leave.
-fn applied(world: &mut World, jobs: &[Job], at: Instant, count: usize, outcomes: &mut Vec<Outcome>) -> Vec<Record> {
-    let mut records = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        world.begin_record(count + records.len());
-        let outcome = apply(world, &job.command, at);
-        if let Outcome::Done(done) = &outcome {
-            records.extend(done.records.iter().cloned());
+        let mut records = Vec::with_capacity(chunk.len());
+        for job in chunk {
+            world.begin_record(pieces.count() + records.len());
+            let outcome = apply(world, &job.command, at);
+            if let Outcome::Done(done) = &outcome {
+                records.extend(done.records.iter().cloned());
+            }
+            judged.push((outcome, at));
         }
-        outcomes.push(outcome);
+        pieces.hand_over(world, records);
     }
-    records
+    judged
 }
 
 /// Whether an ambiguous commit happened; `None` if the store does not come back.
@@ -264,9 +312,9 @@ fn settled(store: &mut dyn Store, batch: BatchId) -> Option<bool> {
     None
 }
 
-fn hand_out(jobs: Vec<Job>, outcomes: Vec<Outcome>, at: Instant) -> Vec<Job> {
+fn hand_out(jobs: Vec<Job>, judged: Judged) -> Vec<Job> {
     let mut again = Vec::new();
-    for (mut job, outcome) in jobs.into_iter().zip(outcomes) {
+    for (mut job, (outcome, at)) in jobs.into_iter().zip(judged) {
         match outcome {
             Outcome::Done(done) => {
                 let spent = Box::new((job.command, job.keys));
@@ -298,8 +346,8 @@ fn give_up(jobs: Vec<Job>, problem: &str) -> Vec<Job> {
 fn halve(store: &mut dyn Store, mut jobs: Vec<Job>) -> Vec<Job> {
     if jobs.len() > 1 {
         let rest = jobs.split_off(jobs.len() / 2);
-        let mut again = carry(store, jobs);
-        again.extend(carry(store, rest));
+        let mut again = carry(store, jobs, &mut Late::nobody());
+        again.extend(carry(store, rest, &mut Late::nobody()));
         return again;
     }
     if let Some(job) = jobs.pop() {
@@ -327,7 +375,7 @@ fn poisoned(store: &mut dyn Store, job: Job) {
     let result = store.transact(BatchId(Minted::batch()), &keys, &mut |world, at| {
         let outcome = apply(world, &command, at);
         let Outcome::Done(done) = outcome else { return Vec::new() };
-        let records = done.records.iter().map(|record| record.seal(Minted::salt())).collect();
+        let records = done.records.iter().map(seal).collect();
         said = Some(done);
         records
     });

@@ -9,6 +9,7 @@ use kernel::world::{Changed, Key, Row};
 use runtime::ports::store::StoreFault;
 use rusqlite::Connection;
 use std::collections::HashMap;
+use std::hash::BuildHasher as _;
 
 /// Agents, budgets and contracts of a busy tenant; beyond that it starts again.
 const ROWS_MAX: usize = 4096;
@@ -16,6 +17,7 @@ const ROWS_MAX: usize = 4096;
 /// Remembered rows; `None` is remembered absence.
 #[derive(Debug, Default)]
 pub(super) struct HotRows {
+    /// Under a seed that is drawn anew in every process.
     rows: HashMap<Key, Option<Row>>,
     data_version: Option<i64>,
 }
@@ -31,6 +33,11 @@ impl HotRows {
             self.data_version = Some(found);
         }
         Ok(())
+    }
+
+    /// A number nobody outside can know, to hash names under that agents chose.
+    pub(super) fn seed(&self) -> u64 {
+        self.rows.hasher().hash_one(0_u8)
     }
 
     /// What is remembered of an entity, if anything.

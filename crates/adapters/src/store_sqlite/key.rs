@@ -17,31 +17,38 @@ const MARK_TEXT: u8 = 2;
 
 /// The bytes of a key.
 pub(super) fn encode(key: &Key) -> Result<Vec<u8>, StoreFault> {
+    let mut bytes = Vec::with_capacity(64);
+    encode_into(key, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Appends the bytes of a key.
+pub(super) fn encode_into(key: &Key, bytes: &mut Vec<u8>) -> Result<(), StoreFault> {
     let (first, second) = key.entity.parts();
-    let mut bytes = prefix(&key.tenant)?;
+    push_tenant(&key.tenant, bytes)?;
     if key.entity.kind() == Kind::Idempotency {
         let second = second.unwrap_or_default();
         match usual_uuid(second) {
             Some(uuid) => {
                 bytes.push(MARK_UUID);
                 bytes.extend_from_slice(uuid.as_bytes());
-                push_text(first, &mut bytes)?;
+                push_text(first, bytes)?;
             }
             None => {
                 bytes.push(MARK_TEXT);
-                push_text(first, &mut bytes)?;
+                push_text(first, bytes)?;
                 bytes.push(0);
-                push_text(second, &mut bytes)?;
+                push_text(second, bytes)?;
             }
         }
-        return Ok(bytes);
+        return Ok(());
     }
-    push_text(first, &mut bytes)?;
+    push_text(first, bytes)?;
     if let Some(second) = second {
         bytes.push(0);
-        push_text(second, &mut bytes)?;
+        push_text(second, bytes)?;
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// The key of bytes.
@@ -61,7 +68,8 @@ pub(super) fn decode(kind: Kind, bytes: &[u8]) -> Option<Key> {
 
 /// Where the keys of a tenant start whose first part comes after a name, and where the tenant's keys end.
 pub(super) fn range(tenant: &str, after: Option<&str>) -> Result<(Vec<u8>, Vec<u8>), StoreFault> {
-    let mut from = prefix(tenant)?;
+    let mut from = Vec::with_capacity(64);
+    push_tenant(tenant, &mut from)?;
     if let Some(after) = after {
         push_text(after, &mut from)?;
         // Below every name that continues this one, above every second part.
@@ -72,11 +80,10 @@ pub(super) fn range(tenant: &str, after: Option<&str>) -> Result<(Vec<u8>, Vec<u
     Ok((from, to))
 }
 
-fn prefix(tenant: &str) -> Result<Vec<u8>, StoreFault> {
-    let mut bytes = Vec::with_capacity(64);
-    push_text(tenant, &mut bytes)?;
+fn push_tenant(tenant: &str, bytes: &mut Vec<u8>) -> Result<(), StoreFault> {
+    push_text(tenant, bytes)?;
     bytes.push(0);
-    Ok(bytes)
+    Ok(())
 }
 
 fn push_text(text: &str, bytes: &mut Vec<u8>) -> Result<(), StoreFault> {

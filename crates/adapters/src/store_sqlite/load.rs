@@ -10,10 +10,11 @@ use kernel::json::{Bounds, Json};
 use kernel::outcome::Answer;
 use kernel::stored::Kind;
 use kernel::time::Instant;
-use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer, World};
+use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer};
 use runtime::ports::store::StoreFault;
 use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, Params};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Keys from which on a look at their range is worth it.
@@ -40,34 +41,37 @@ fn next_of_sequence(size: u64) -> u64 {
     next
 }
 
-/// The entities named, and with what is due also what calling it off touches.
-pub(super) fn world(connection: &Connection, keys: &KeySet, hot: &mut HotRows) -> Result<World, StoreFault> {
+/// The rows of entities, `None` where there is none, and with what is due also what calling it off touches.
+pub(super) fn rows(
+    connection: &Connection,
+    mut keys: Vec<Key>,
+    hot: &mut HotRows,
+) -> Result<Vec<(Key, Option<Row>)>, StoreFault> {
     let mut rows = Vec::with_capacity(keys.len());
-    load(connection, keys, hot, &mut |key, row| rows.push((key, row)))?;
-    let mut world = World::load_in_order(rows.into_iter());
-    let mut touched = KeySet::new();
-    for key in keys.iter().filter(|key| key.entity == Entity::DueIntents) {
-        touched.extend(due_intents(connection, key, &mut world)?);
+    let ranges: Vec<Key> = keys.extract_if(.., |key| key.entity == Entity::DueIntents).collect();
+    load(connection, keys, hot, &mut rows)?;
+    for range in ranges {
+        let touched = due_intents(connection, range, &mut rows)?;
+        load(connection, touched.into_iter().collect(), hot, &mut rows)?;
     }
-    let missing = world.missing(&touched);
-    load(connection, &missing, hot, &mut |key, row| world.load(key, row))?;
-    Ok(world)
+    Ok(rows)
 }
 
 fn load(
     connection: &Connection,
-    keys: &KeySet,
+    mut keys: Vec<Key>,
     hot: &mut HotRows,
-    put: &mut dyn FnMut(Key, Option<Row>),
+    rows: &mut Vec<(Key, Option<Row>)>,
 ) -> Result<(), StoreFault> {
-    // Keys come sorted by kind, so that each statement is fetched once for many rows.
-    let keys: Vec<&Key> = keys.iter().filter(|key| key.entity != Entity::DueIntents).collect();
-    for run in keys.chunk_by(|one, next| one.entity.kind() == next.entity.kind() && one.tenant == next.tenant) {
-        let Some(kind) = run.first().map(|key| key.entity.kind()) else { continue };
+    // By kind, so that each statement is fetched once for many rows.
+    keys.sort_by_key(|key| key.entity.kind());
+    let mut keys = keys.into_iter().peekable();
+    while let Some(kind) = keys.peek().map(|key| key.entity.kind()) {
+        let of_kind = std::iter::from_fn(|| keys.next_if(|key| key.entity.kind() == kind));
         if HotRows::is_for(kind) {
-            remembered(connection, kind, run, hot, put)?;
+            remembered(connection, kind, of_kind, hot, rows)?;
         } else {
-            searched(connection, kind, run, put)?;
+            searched(connection, kind, of_kind.collect(), rows)?;
         }
     }
     Ok(())
@@ -77,58 +81,56 @@ fn load(
 fn remembered(
     connection: &Connection,
     kind: Kind,
-    keys: &[&Key],
+    keys: impl Iterator<Item = Key>,
     hot: &mut HotRows,
-    put: &mut dyn FnMut(Key, Option<Row>),
+    rows: &mut Vec<(Key, Option<Row>)>,
 ) -> Result<(), StoreFault> {
     for key in keys {
-        if let Some(row) = hot.get(key) {
-            put((*key).clone(), row.clone());
-            continue;
-        }
-        let row = found(&mut connection.prepare_cached(get(kind)).map_err(fault)?, &key::encode(key)?, kind)?;
-        hot.remember(key, &row);
-        put((*key).clone(), row);
+        let row = match hot.get(&key) {
+            Some(row) => row.clone(),
+            None => {
+                let mut statement = connection.prepare_cached(get(kind)).map_err(fault)?;
+                let row = found(&mut statement, &key::encode(&key)?, kind)?;
+                hot.remember(&key, &row);
+                row
+            }
+        };
+        rows.push((key, row));
     }
     Ok(())
 }
 
 /// Rows of which there are many. New ones arrive in order of time behind all there are, so one look at the range from
-/// the first to the last of a run mostly shows that none of them exists.
+/// the first to the last mostly shows that none of them exists.
 fn searched(
     connection: &Connection,
     kind: Kind,
-    keys: &[&Key],
-    put: &mut dyn FnMut(Key, Option<Row>),
+    keys: Vec<Key>,
+    rows: &mut Vec<(Key, Option<Row>)>,
 ) -> Result<(), StoreFault> {
+    let (mut bytes, mut places) = (Vec::with_capacity(keys.len() * 64), Vec::with_capacity(keys.len()));
+    for key in keys {
+        let start = bytes.len();
+        key::encode_into(&key, &mut bytes)?;
+        places.push((start..bytes.len(), key));
+    }
+    let at = |range: &Range<usize>| bytes.get(range.clone()).unwrap_or_default();
+    let encoded = || places.iter().map(|(range, _)| at(range));
+    if let (Some(first), Some(last)) = (encoded().min(), encoded().max())
+        && places.len() >= RANGE_FROM
+        && !connection.prepare_cached(any(kind)).map_err(fault)?.exists((first, last)).map_err(fault)?
+    {
+        rows.extend(places.into_iter().map(|(_, key)| (key, None)));
+        return Ok(());
+    }
+    // In the order of the table, so that each of its pages is visited once.
     let mut statement = connection.prepare_cached(get(kind)).map_err(fault)?;
-    for run in keys.chunk_by(|one, next| is_beside(&one.entity, &next.entity)) {
-        let encoded = run.iter().map(|key| key::encode(key)).collect::<Result<Vec<_>, _>>()?;
-        // Bytes have an order of their own where some keys are UUIDs and some are not.
-        let is_empty = match (encoded.iter().min(), encoded.iter().max()) {
-            (Some(first), Some(last)) if run.len() >= RANGE_FROM => {
-                let mut any = connection.prepare_cached(any(kind)).map_err(fault)?;
-                !any.exists((first, last)).map_err(fault)?
-            }
-            _ => false,
-        };
-        for (key, bytes) in run.iter().zip(&encoded) {
-            let row = if is_empty { None } else { found(&mut statement, bytes, kind)? };
-            put((*key).clone(), row);
-        }
+    places.sort_by(|(one, _), (other, _)| at(one).cmp(at(other)));
+    for (range, key) in places {
+        let row = found(&mut statement, at(&range), kind)?;
+        rows.push((key, row));
     }
     Ok(())
-}
-
-/// Idempotency keys of all agents come in order of time; other names of one agent stand beside those of another.
-fn is_beside(one: &Entity, next: &Entity) -> bool {
-    if one.kind() == Kind::Idempotency {
-        return true;
-    }
-    match (one.parts(), next.parts()) {
-        ((agent, Some(_)), (other, Some(_))) => agent == other,
-        ((_, None | Some(_)), (_, None | Some(_))) => true,
-    }
 }
 
 /// One entity.
@@ -191,7 +193,7 @@ pub(super) fn due(
 }
 
 /// Loads the intents that are due soonest, and names what calling them off touches.
-fn due_intents(connection: &Connection, range: &Key, world: &mut World) -> Result<KeySet, StoreFault> {
+fn due_intents(connection: &Connection, range: Key, rows: &mut Vec<(Key, Option<Row>)>) -> Result<KeySet, StoreFault> {
     let whenever = Instant::from_micros(i64::MAX);
     let due = due(connection, &range.tenant, Kind::Intent, whenever, DUE_INTENTS_MAX)?;
     let names = due.iter().map(|(key, _)| key.entity.parts().0.to_owned()).collect();
@@ -200,9 +202,9 @@ fn due_intents(connection: &Connection, range: &Key, world: &mut World) -> Resul
         if let Row::Intent(row) = &row {
             touched.extend(touched_by_calling_off(&range.tenant, row));
         }
-        world.load(key, Some(row));
+        rows.push((key, Some(row)));
     }
-    world.load(range.clone(), Some(Row::DueIntents(names)));
+    rows.push((range, Some(Row::DueIntents(names))));
     Ok(touched)
 }
 

@@ -1,7 +1,7 @@
 //! Reading what is committed, beside the writer and without waiting for it.
 
 use super::fault::fault;
-use super::{connection, key, load, packed, statements};
+use super::{connection, key, load, packed, packed_leaf, statements};
 use kernel::stored::Kind;
 use kernel::time::Instant;
 use kernel::world::{Key, Row};
@@ -78,7 +78,9 @@ impl Reader for SqliteReader {
                     return Err(StoreFault::Corrupt(format!("record {index} is erased by half")));
                 }
             };
-            found.push(StoredRecord { index, leaf: row.get(1).map_err(fault)?, body });
+            let leaf = packed_leaf::unpack(row.get_ref(1).map_err(fault)?);
+            let leaf = leaf.ok_or_else(|| StoreFault::Corrupt(format!("the leaf of record {index} cannot be read")))?;
+            found.push(StoredRecord { index, leaf, body });
         }
         Ok(found)
     }

@@ -1,108 +1,149 @@
-//! What a batch leaves behind, in key order: neighbours in an index are written together.
+//! What a batch leaves behind: rows and records as bytes, and the statements that take them.
 
 use super::fault::fault;
 use super::packed::pack;
-use super::{key, statements};
+use super::{key, packed_leaf, statements};
 use kernel::record::Sealed;
 use kernel::stored::Kind;
 use kernel::time::Instant;
-use kernel::world::{Changed, Row};
-use runtime::ports::store::{BatchId, Records, StoreFault};
-use rusqlite::Connection;
+use kernel::world::{Key, Row};
+use runtime::ports::store::{BatchId, StoreFault};
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, ToSql};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// Processes whose last batch is remembered. A process asks only about a commit it has just made.
 const WRITERS_MAX: i64 = 256;
 
-/// Records from which on a second thread is worth its start.
-const SHARED_FROM: usize = 48;
-
-/// Saves what was changed and appends the records; `first` is the index of the first one. Records of a large batch are
-/// waited for and packed by a second thread while rows are saved.
-pub(super) fn batch(
-    connection: &Connection,
-    changes: &[Changed],
-    records: Records,
-    first: u64,
-) -> Result<(), StoreFault> {
-    let finish = |records: Records| {
-        let packing = |sealed: Sealed| (pack(&sealed.body), sealed);
-        records.wait().into_iter().map(packing).collect::<Vec<_>>()
-    };
-    if records.count() < SHARED_FROM {
-        rows(connection, changes, first)?;
-        return append(connection, &finish(records), first);
-    }
-    let sealed = std::thread::scope(|scope| {
-        let other = scope.spawn(|| finish(records));
-        rows(connection, changes, first)?;
-        other.join().map_err(|fault| std::panic::resume_unwind(fault))
-    })?;
-    append(connection, &sealed, first)
+/// Rows as the tables take them. Their bytes stand together: whoever writes them out is mostly another thread than who
+/// frees them, and one piece of memory is freed sooner than many.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    rows: Vec<Encoded>,
+    bytes: Vec<u8>,
 }
 
-/// Saves what was changed; `first` is the index of the batch's first record.
-fn rows(connection: &Connection, changes: &[Changed], first: u64) -> Result<(), StoreFault> {
-    // Changes come sorted by kind, so that each statement is fetched once for many rows.
-    for run in changes.chunk_by(|one, next| one.key.entity.kind() == next.key.entity.kind()) {
-        let Some(kind) = run.first().map(|changed| changed.key.entity.kind()) else { continue };
-        if kind == Kind::Idempotency {
-            answers(connection, run, first)?;
-            continue;
+#[derive(Debug)]
+struct Encoded {
+    kind: Kind,
+    key: Range<usize>,
+    /// The body, or the fingerprint of a stored answer.
+    body: Range<usize>,
+    tenant: Arc<str>,
+    due: Option<i64>,
+    /// The record that says so.
+    index: i64,
+}
+
+/// Text that is known to be text.
+struct Text<'a>(&'a [u8]);
+
+impl ToSql for Text<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Text(self.0)))
+    }
+}
+
+impl Rows {
+    /// Adds a row that the record at an index of the ledger changed.
+    pub(super) fn push(&mut self, key: &Key, row: &Row, index: u64) -> Result<(), StoreFault> {
+        let kind = key.entity.kind();
+        let start = self.bytes.len();
+        key::encode_into(key, &mut self.bytes)?;
+        let middle = self.bytes.len();
+        match (kind, row) {
+            // Answers are kept as a fingerprint and the index of the record that holds them.
+            (Kind::Idempotency, Row::Idempotency(stored)) => self.bytes.extend_from_slice(stored.fingerprint.bytes()),
+            (Kind::Idempotency, _) => {
+                return Err(StoreFault::Refused("what stands at an idempotency key is no answer".to_owned()));
+            }
+            (_, row) => self.bytes.extend_from_slice(row.to_stored().as_bytes()),
         }
-        let Some(statements) = statements::of(kind) else {
-            return Err(StoreFault::Refused(format!("nothing of kind {} can be saved", kind.word())));
-        };
-        let mut statement = connection.prepare_cached(statements.put).map_err(fault)?;
-        for changed in run {
-            let key = key::encode(&changed.key)?;
-            let body = changed.row.to_stored();
-            if statements.due.is_some() {
-                let due = changed.row.due().map(Instant::micros);
-                let index = integer(first.saturating_add(changed.record as u64))?;
-                statement.execute((key, body, &*changed.key.tenant, due, index)).map_err(fault)?;
-            } else {
-                statement.execute((key, body)).map_err(fault)?;
+        let (tenant, due) = (key.tenant.clone(), row.due().map(Instant::micros));
+        let (key, body, index) = (start..middle, middle..self.bytes.len(), integer(index)?);
+        self.rows.push(Encoded { kind, key, body, tenant, due, index });
+        Ok(())
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Saves them kind by kind, so that each statement is fetched once for many rows, and in the order of their keys:
+    /// neighbours in an index are written together.
+    pub(super) fn save(mut self, connection: &Connection) -> Result<(), StoreFault> {
+        let Rows { rows, bytes } = &mut self;
+        let at = |range: &Range<usize>| bytes.get(range.clone()).unwrap_or_default();
+        // Stable: of two changes of one row the later one counts. Mostly they come in order.
+        rows.sort_by(|one, other| one.kind.cmp(&other.kind).then_with(|| at(&one.key).cmp(at(&other.key))));
+        for run in rows.chunk_by(|one, next| one.kind == next.kind) {
+            let Some(kind) = run.first().map(|row| row.kind) else { continue };
+            let found = statements::of(kind);
+            let sql = match (kind, found) {
+                (Kind::Idempotency, _) => PUT_ANSWER,
+                (_, Some(found)) => found.put,
+                (_, None) => {
+                    return Err(StoreFault::Refused(format!("nothing of kind {} can be saved", kind.word())));
+                }
+            };
+            let mut statement = connection.prepare_cached(sql).map_err(fault)?;
+            for row in run {
+                let (key, body) = (at(&row.key), at(&row.body));
+                let saved = match found {
+                    None => statement.execute((key, body, row.index)),
+                    Some(found) if found.due.is_some() => {
+                        statement.execute((key, Text(body), &*row.tenant, row.due, row.index))
+                    }
+                    Some(_) => statement.execute((key, Text(body))),
+                };
+                saved.map_err(fault)?;
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Puts a stored answer at a key.
 pub(super) const PUT_ANSWER: &str = "INSERT INTO idempotency(key, fingerprint, idx) VALUES(?1, ?2, ?3) \
                     ON CONFLICT(key) DO UPDATE SET fingerprint = excluded.fingerprint, idx = excluded.idx";
 
-/// Answers are kept as a fingerprint and the index of the record that holds them.
-fn answers(connection: &Connection, changes: &[Changed], first: u64) -> Result<(), StoreFault> {
-    let mut statement = connection.prepare_cached(PUT_ANSWER).map_err(fault)?;
-    let mut rows = Vec::with_capacity(changes.len());
-    for changed in changes {
-        let Row::Idempotency(stored) = &changed.row else {
-            return Err(StoreFault::Refused("what stands at an idempotency key is no answer".to_owned()));
-        };
-        let index = integer(first.saturating_add(changed.record as u64))?;
-        rows.push((key::encode(&changed.key)?, stored.fingerprint.bytes(), index));
+/// A record with its body packed, where that makes it shorter.
+#[derive(Debug)]
+pub(super) struct Packed {
+    sealed: Sealed,
+    leaf: Option<Vec<u8>>,
+    body: Option<Vec<u8>>,
+}
+
+impl Packed {
+    pub(super) fn of(sealed: Sealed) -> Packed {
+        Packed { leaf: packed_leaf::pack(&sealed.leaf), body: pack(&sealed.body), sealed }
     }
-    // Changes come by agent, the table goes by time: in its order each page is visited once.
-    rows.sort_unstable();
-    for row in rows {
-        statement.execute(row).map_err(fault)?;
+}
+
+/// What was packed, or the text where it was not.
+struct PackedOr<'a>(Option<&'a [u8]>, &'a str);
+
+impl ToSql for PackedOr<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let PackedOr(packed, text) = self;
+        Ok(ToSqlOutput::Borrowed(packed.map_or(ValueRef::Text(text.as_bytes()), ValueRef::Blob)))
     }
-    Ok(())
 }
 
 /// Appends a record.
 pub(super) const APPEND: &str = "INSERT INTO ledger(idx, leaf, salt, body) VALUES(?1, ?2, ?3, ?4)";
 
 /// Appends records from an index on.
-fn append(connection: &Connection, records: &[(Option<Vec<u8>>, Sealed)], first: u64) -> Result<(), StoreFault> {
+pub(super) fn append(connection: &Connection, records: &[Packed], first: u64) -> Result<(), StoreFault> {
     let mut statement = connection.prepare_cached(APPEND).map_err(fault)?;
-    for (index, (packed, sealed)) in (first..).zip(records) {
+    for (index, Packed { sealed, leaf, body }) in (first..).zip(records) {
         let index = integer(index)?;
-        let appended = match packed {
-            Some(packed) => statement.execute((index, &sealed.leaf, sealed.salt, packed)),
-            None => statement.execute((index, &sealed.leaf, sealed.salt, &sealed.body)),
-        };
+        let leaf = PackedOr(leaf.as_deref(), &sealed.leaf);
+        let body = PackedOr(body.as_deref(), &sealed.body);
+        let appended = statement.execute((index, leaf, sealed.salt, body));
         appended.map_err(|error| match fault(error) {
             StoreFault::Refused(_) => StoreFault::Corrupt(format!("the ledger already holds a record {index}")),
             other @ (StoreFault::Conflict(_)

@@ -105,7 +105,7 @@ impl Touched {
     }
 
     /// The keys that must be loaded, in no order; some may come twice.
-    pub(super) fn named(&self) -> impl Iterator<Item = &Key> {
+    pub(crate) fn named(&self) -> impl Iterator<Item = &Key> {
         let single = [&self.tenant, &self.agent, &self.escalations].into_iter();
         let flow = Some(&self.flow).filter(|_| self.flow_named);
         let effect = self.effect.as_ref().map(|(_, key)| key);

@@ -15,7 +15,7 @@ use kernel::intent::{Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Take
 use kernel::json::{Json, Object};
 use kernel::outcome::Outcome;
 use kernel::proposal::Malformed;
-use kernel::record::Sealed;
+use kernel::record::{Record, Sealed};
 use kernel::snapshot::Snapshot;
 use kernel::time::{Duration, Instant};
 use kernel::world::{
@@ -53,18 +53,23 @@ pub(super) fn batch_id() -> BatchId {
 
 /// A record that belongs together, with a name to know it by.
 pub(super) fn record(name: &str, at: Instant) -> Option<Sealed> {
+    let mut salt = [0; 16];
+    salt.iter_mut().zip(Digest::of(name).bytes()).for_each(|(to, from)| *to = *from);
+    refusal(TENANT, name, at).map(|record| record.seal(salt))
+}
+
+/// The same before it is written out.
+pub(super) fn refusal(tenant: &str, name: &str, at: Instant) -> Option<Record> {
     let refused = RefusedInput {
-        tenant: Arc::from(TENANT),
+        tenant: Arc::from(tenant),
         malformed: Malformed { id: Some(name.to_owned()), agent: None, findings: Vec::new() },
         digest: Digest::of(name),
         id: name.to_owned(),
     };
-    let Outcome::Done(done) = apply(&mut World::complete(), &Command::Refuse(Box::new(refused)), at) else {
-        return None;
-    };
-    let mut salt = [0; 16];
-    salt.iter_mut().zip(Digest::of(name).bytes()).for_each(|(to, from)| *to = *from);
-    done.records.first().map(|record| record.seal(salt))
+    match apply(&mut World::complete(), &Command::Refuse(Box::new(refused)), at) {
+        Outcome::Done(done) => done.records.into_iter().next(),
+        Outcome::Prepare | Outcome::Need(_) => None,
+    }
 }
 
 /// The name of a record's body.

@@ -1,11 +1,11 @@
 //! The store: lock and load, save what changed, append records, in one transaction for a whole batch.
 
-use kernel::record::Sealed;
+use crate::mint::Minted;
+use kernel::record::{Record, Sealed};
 use kernel::stored::Kind;
 use kernel::time::Instant;
 use kernel::world::{Key, KeySet, Row, World};
 use std::fmt;
-use std::thread::JoinHandle;
 
 /// Names a batch, so that a commit whose answer was lost can be looked up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -14,41 +14,43 @@ pub struct BatchId(pub u128);
 /// What a fold hands back: one sealed record after another, in the order of the ledger.
 pub type Fold<'a> = dyn FnMut(&mut World, Instant) -> Vec<Sealed> + 'a;
 
-/// A fold whose records are perhaps still being written out when it returns.
-pub type RecordsFold<'a> = dyn FnMut(&mut World, Instant) -> Records + 'a;
-
-/// Records that are there, or that another thread is writing out.
-#[derive(Debug)]
-pub struct Records {
-    count: usize,
-    sealed: Vec<Sealed>,
-    other: Option<JoinHandle<Vec<Sealed>>>,
+/// A part of a batch: what to load for it, in no order and each once, and how to fold it.
+pub struct Part {
+    /// The entities it may touch.
+    pub keys: Vec<Key>,
+    /// Folds it at an instant and hands over what it leaves behind, perhaps on a thread of its own.
+    pub fold: PieceFold,
 }
 
-impl Records {
-    /// Records that are there.
-    pub fn ready(sealed: Vec<Sealed>) -> Records {
-        Records { count: sealed.len(), sealed, other: None }
+/// Folds a part of a batch.
+pub type PieceFold = Box<dyn FnOnce(&mut World, Instant, &mut dyn Pieces) + Send>;
+
+/// The next part of a batch, if there is one by now.
+pub type Parts<'a> = dyn FnMut() -> Option<Part> + 'a;
+
+/// Takes what folds leave behind as they go along.
+pub trait Pieces {
+    /// Records that were handed over in this batch.
+    fn count(&self) -> usize;
+
+    /// Records in the order of the ledger, and with them all that was changed since the last piece.
+    fn hand_over(&mut self, world: &mut World, records: Vec<Record>);
+}
+
+/// Keeps all records; what was changed stays in the world.
+impl Pieces for Vec<Record> {
+    fn count(&self) -> usize {
+        self.len()
     }
 
-    /// So many records that another thread is writing out.
-    pub fn by(other: JoinHandle<Vec<Sealed>>, count: usize) -> Records {
-        Records { count, sealed: Vec::new(), other: Some(other) }
+    fn hand_over(&mut self, _world: &mut World, mut records: Vec<Record>) {
+        self.append(&mut records);
     }
+}
 
-    /// How many there will be.
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// The records, once they are there. Where the other thread fell over, so does this one.
-    pub fn wait(self) -> Vec<Sealed> {
-        match self.other.map(JoinHandle::join) {
-            None => self.sealed,
-            Some(Ok(sealed)) => sealed,
-            Some(Err(fault)) => std::panic::resume_unwind(fault),
-        }
-    }
+/// Writes a record out under a fresh salt.
+pub fn seal(record: &Record) -> Sealed {
+    record.seal(Minted::salt())
 }
 
 /// A transactional store. One writer uses it; several processes may have one store open.
@@ -68,15 +70,25 @@ pub trait Store: Send {
     /// One transaction for a batch.
     fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault>;
 
-    /// The same for records that are still being written out: a store may save everything else meanwhile.
-    fn transact_while_sealing(
-        &mut self,
-        batch: BatchId,
-        keys: &KeySet,
-        fold: &mut RecordsFold<'_>,
-    ) -> Result<Committed, StoreFault> {
-        self.transact(batch, keys, &mut |world, at| fold(world, at).wait())
+    /// One transaction for a batch that comes in parts: while a store saves what one leaves behind, the next may be folded.
+    /// A store takes parts until there is none, and at least the first one. Each is loaded, then judged at an instant that
+    /// is read after it was taken and never before that of the part before. Folds are dropped before this returns.
+    fn transact_in_parts(&mut self, batch: BatchId, parts: &mut Parts<'_>) -> Result<Committed, StoreFault> {
+        let (keys, mut fold) = match parts() {
+            Some(Part { keys, fold }) => (keys.into_iter().collect(), Some(fold)),
+            None => (KeySet::new(), None),
+        };
+        self.transact(batch, &keys, &mut |world, at| {
+            let mut records = Vec::new();
+            if let Some(fold) = fold.take() {
+                fold(world, at, &mut records);
+            }
+            records.iter().map(seal).collect()
+        })
     }
+
+    /// Called after a batch was committed and answered: for what can wait until then.
+    fn tidy(&mut self) {}
 
     /// Whether a batch whose commit was ambiguous is durable. Afterwards it can no longer become durable.
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault>;

@@ -29,6 +29,9 @@ pub(super) const TURNS: usize = 9;
 /// Agents that share the load; one alone would be held to its share of a batch.
 const AGENTS: usize = 8;
 
+/// Proposals that are written before a turn.
+const TEXTS: usize = 40_000;
+
 /// Rows of one transaction while a store is filled.
 const FILL_ROWS: u64 = 5_000;
 
@@ -147,6 +150,8 @@ pub(super) struct Load {
     in_flight: usize,
     keys: Keys,
     number: u64,
+    /// What will be proposed, written before anybody looks at the clock: agents think elsewhere.
+    texts: VecDeque<String>,
     waiting: VecDeque<(Instant, Pending)>,
     /// How long each answer took, in nanoseconds.
     times: Vec<u64>,
@@ -157,16 +162,21 @@ impl Load {
     pub(super) fn start(path: &Path, in_flight: usize, keys: Keys) -> anyhow::Result<Load> {
         let runtime = start(path)?;
         let size_before = size(path)?;
-        Ok(Load { runtime, in_flight, keys, number: 0, waiting: VecDeque::new(), times: Vec::new(), size_before })
+        let (texts, waiting) = (VecDeque::new(), VecDeque::new());
+        Ok(Load { runtime, in_flight, keys, number: 0, texts, waiting, times: Vec::new(), size_before })
     }
 
     /// Decides for so long and waits for the last answers; says how many there were a second.
     pub(super) fn run(&mut self, time: Duration) -> anyhow::Result<f64> {
+        // What is missing is written on the way.
+        while self.texts.len() < TEXTS {
+            let text = self.text();
+            self.texts.push_back(text);
+        }
         let (started, before) = (Instant::now(), self.times.len());
         while started.elapsed() < time {
             while self.waiting.len() < self.in_flight {
-                let text = proposal(self.number, self.keys);
-                self.number += 1;
+                let text = self.texts.pop_front().unwrap_or_else(|| self.text());
                 let begin = Instant::now();
                 let pending = self.runtime.judge(text.as_bytes(), Arrival::through(Door::PURE));
                 self.waiting.push_back((begin, pending));
@@ -177,6 +187,11 @@ impl Load {
             self.answer()?;
         }
         Ok((self.times.len() - before) as f64 / started.elapsed().as_secs_f64())
+    }
+
+    fn text(&mut self) -> String {
+        self.number += 1;
+        proposal(self.number, self.keys)
     }
 
     fn answer(&mut self) -> anyhow::Result<()> {
