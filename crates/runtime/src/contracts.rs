@@ -24,7 +24,8 @@ pub struct Line {
 /// Contracts by digest, and lines by agent as they were last seen; the kernel says when one is stale.
 pub struct Contracts {
     by_digest: Mutex<BTreeMap<Digest, Arc<Compiled>>>,
-    lines: Mutex<BTreeMap<(Arc<str>, String), Line>>,
+    /// By tenant and agent.
+    lines: Mutex<BTreeMap<Arc<str>, BTreeMap<String, Line>>>,
     reader: Mutex<Box<dyn Reader>>,
     strangers: OnceLock<Arc<Compiled>>,
 }
@@ -86,8 +87,7 @@ impl Contracts {
 
     /// The line of an agent, as it was last seen.
     pub fn line(&self, tenant: &Arc<str>, agent: &str) -> Result<Line, StoreFault> {
-        let name = (tenant.clone(), agent.to_owned());
-        let known = self.lines.lock().unwrap_or_else(PoisonError::into_inner).get(&name).cloned();
+        let known = self.lines().get(tenant).and_then(|lines| lines.get(agent)).cloned();
         if let Some(line) = known {
             return Ok(line);
         }
@@ -96,19 +96,23 @@ impl Contracts {
 
     /// Reads the line of an agent, and keeps it.
     pub fn learn(&self, tenant: &Arc<str>, agent: &str, look: &mut Look<'_>) -> Result<Line, StoreFault> {
-        let name = (tenant.clone(), agent.to_owned());
         let line = self.read_line(tenant, agent, look)?;
         // Strangers are not kept: anyone could fill the memory with names.
         if line.contract.contract.agent == agent {
-            self.lines.lock().unwrap_or_else(PoisonError::into_inner).insert(name, line.clone());
+            self.lines().entry(tenant.clone()).or_default().insert(agent.to_owned(), line.clone());
         }
         Ok(line)
     }
 
     /// Forgets a line that the kernel called stale.
     pub fn forget(&self, tenant: &Arc<str>, agent: &str) {
-        let name = (tenant.clone(), agent.to_owned());
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).remove(&name);
+        if let Some(lines) = self.lines().get_mut(tenant) {
+            lines.remove(agent);
+        }
+    }
+
+    fn lines(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, BTreeMap<String, Line>>> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read_line(&self, tenant: &Arc<str>, agent: &str, look: &mut Look<'_>) -> Result<Line, StoreFault> {

@@ -173,7 +173,7 @@ fn fair(mut queue: VecDeque<Job>, room: usize, share: usize) -> (Vec<Job>, VecDe
     while chosen.len() < room
         && let Some(job) = queue.pop_front()
     {
-        let count = counts.entry(job.agent.clone()).or_default();
+        let count = counts.entry(job.agent().to_owned()).or_default();
         if *count < share {
             *count += 1;
             chosen.push(job);
@@ -201,15 +201,15 @@ mod tests {
     use std::sync::Arc;
 
     fn job(lane: Lane, agent: &str, bytes: usize) -> Job {
-        let malformed = Malformed { id: None, agent: None, findings: Vec::new() };
+        let malformed = Malformed { id: None, agent: Some(agent.to_owned()), findings: Vec::new() };
         let digest = Digest::of(agent);
         let refused = RefusedInput { tenant: Arc::from("t"), malformed, digest, id: String::new() };
         let command = Command::Refuse(Box::new(refused));
-        Job { command, keys: KeySet::new(), lane, agent: agent.to_owned(), bytes, rounds: 0, giver: slot().0 }
+        Job { command, keys: KeySet::new(), lane, bytes, rounds: 0, giver: slot().0 }
     }
 
     fn agents(batch: &[Job]) -> Vec<&str> {
-        batch.iter().map(|job| job.agent.as_str()).collect()
+        batch.iter().map(Job::agent).collect()
     }
 
     #[test]

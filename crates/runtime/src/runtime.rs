@@ -521,17 +521,17 @@ fn command_id(command: &Command) -> String {
 }
 
 fn job(command: Command, giver: crate::answer_slot::Giver<Reply>) -> Job {
-    let (lane, agent, bytes) = match &command {
+    let (lane, bytes) = match &command {
         Command::Submit(submission) => {
             let text: usize = submission.proposal.params.iter().map(|(name, value)| name.len() + weight(value)).sum();
             let words = submission.proposal.justification.as_ref().map_or(0, String::len);
-            // Twice: the caller keeps what it takes to form the command again.
-            (Lane::Agent, submission.proposal.agent.clone(), 4_096 + 2 * (text + words))
+            // Twice: what is made of it holds as much again.
+            (Lane::Agent, 4_096 + 2 * (text + words))
         }
-        Command::Refuse(refused) => (Lane::Agent, refused.malformed.agent.clone().unwrap_or_default(), 1_024),
+        Command::Refuse(_) => (Lane::Agent, 1_024),
         Command::Change(change) => match &change.actor {
-            Actor::Agent(name) => (Lane::Agent, name.clone(), 4_096),
-            Actor::Operator(_) | Actor::Monitor(_) | Actor::Kernel => (Lane::Operator, String::new(), 4_096),
+            Actor::Agent(_) => (Lane::Agent, 4_096),
+            Actor::Operator(_) | Actor::Monitor(_) | Actor::Kernel => (Lane::Operator, 4_096),
         },
     };
     let keys = match &command {
@@ -542,7 +542,7 @@ fn job(command: Command, giver: crate::answer_slot::Giver<Reply>) -> Job {
         }
         Command::Refuse(_) | Command::Change(_) => touches(&command),
     };
-    Job { keys, command, lane, agent, bytes, rounds: 0, giver }
+    Job { keys, command, lane, bytes, rounds: 0, giver }
 }
 
 /// Roughly what a value occupies. Small members cost most beside their own bytes: half-empty nodes, and a piece of

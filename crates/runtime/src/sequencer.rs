@@ -8,6 +8,7 @@ use crate::crash::around;
 use crate::lanes::{Lane, Lanes};
 use crate::mint::Minted;
 use crate::ports::store::{BatchId, Committed, Part, Pieces, Store, StoreFault, seal};
+use kernel::agent::Actor;
 use kernel::apply::apply;
 use kernel::bugs::{self, Bug};
 use kernel::command::{Command, RefusedInput};
@@ -48,14 +49,24 @@ pub struct Job {
     /// What it touches beside the keys a submission names itself.
     pub keys: KeySet,
     pub lane: Lane,
-    /// Whose share of a batch it takes.
-    pub agent: String,
     pub bytes: usize,
     pub rounds: u8,
     pub giver: Giver<Reply>,
 }
 
 impl Job {
+    /// Whose share of a batch it takes.
+    pub fn agent(&self) -> &str {
+        match &self.command {
+            Command::Submit(submission) => &submission.proposal.agent,
+            Command::Refuse(refused) => refused.malformed.agent.as_deref().unwrap_or_default(),
+            Command::Change(change) => match &change.actor {
+                Actor::Agent(name) => name,
+                Actor::Operator(_) | Actor::Monitor(_) | Actor::Kernel => "",
+            },
+        }
+    }
+
     /// Every key to load, in no order; some may come twice.
     fn keys(&self) -> impl Iterator<Item = &Key> {
         let own = match &self.command {

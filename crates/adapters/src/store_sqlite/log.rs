@@ -34,7 +34,7 @@ pub enum LogKeeper {
 
 impl LogKeeper {
     /// For who decides as much as it can.
-    pub const USUAL: LogKeeper = LogKeeper::Beside(6_000);
+    pub const USUAL: LogKeeper = LogKeeper::Beside(12_000);
 }
 
 /// Pages that the writer takes over itself; for more the second thread goes again.

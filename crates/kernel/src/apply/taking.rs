@@ -19,7 +19,7 @@ use crate::json::Json;
 use crate::outcome::Verdict;
 use crate::reasons::Reason;
 use crate::request::Request;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::world::{EffectRow, Entity, FlowRow, Key, Loaded, ResourceRow, Row, StateRow, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -219,12 +219,14 @@ fn take_budgets(
     at: Instant,
 ) {
     let planned = planned_budgets(contract, &request.proposal.action);
-    // Two budgets of one name share one window and take once.
-    let amounts: BTreeMap<&str, (Duration, Option<Decimal>)> =
-        planned.iter().map(|budget| (budget.name.as_str(), (budget.rule.per, amount(request, &budget.rule)))).collect();
-    for (name, (per, amount)) in amounts {
+    for (place, budget) in planned.iter().enumerate() {
+        // Two budgets of one name share one window and take once: as the last of them says.
+        if planned.iter().skip(place + 1).any(|later| later.name == budget.name) {
+            continue;
+        }
+        let (per, amount) = (budget.rule.per, amount(request, &budget.rule));
         let Some(amount) = amount.filter(|amount| *amount > Decimal::ZERO) else { continue };
-        let Some(key) = keys.get(name) else { continue };
+        let Some(key) = keys.get(&budget.name) else { continue };
         let take = |row: &mut Row| {
             if let Row::Budget(window) = row {
                 window.take(at, per, amount);
