@@ -170,8 +170,8 @@ impl Held {
             let begin = std::time::Instant::now();
             let mut late = Late { lanes, most: self.most, taken: jobs.len(), begin };
             jobs = carry(store.as_mut(), jobs, &mut late);
-            store.tidy();
             self.most = adapted(self.most, late.taken, begin.elapsed());
+            store.tidy();
         }
     }
 }
@@ -259,12 +259,20 @@ fn attempt(
             (!jobs.is_empty()).then(|| part(jobs, &mut lent))
         })
     }));
-    let (mut jobs, mut judged) = (first.unwrap_or_default(), Judged::new());
+    let (mut jobs, mut judged, mut unjudged) = (Vec::new(), Judged::new(), first.unwrap_or_default());
     for Lent { part, said } in lent {
-        judged.append(&mut said.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
         // Jobs that were not given back are dropped by who holds them, and whoever waits is told that nobody knows.
-        jobs.append(&mut Arc::into_inner(part).unwrap_or_default());
+        let mut part = Arc::into_inner(part).unwrap_or_default();
+        if part.len() == said.len() {
+            judged.append(&mut said);
+            jobs.append(&mut part);
+        } else {
+            // Behind all others, so that no answer is given for another's question.
+            unjudged.append(&mut part);
+        }
     }
+    jobs.append(&mut unjudged);
     (jobs, judged, result)
 }
 

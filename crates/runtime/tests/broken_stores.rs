@@ -8,7 +8,7 @@ use kernel::world::{Changed, Key, KeySet, Loaded, Row, World};
 use runtime::conformance::{Opened, check};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::clock::Clock;
-use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault, StoredRecord};
+use runtime::ports::store::{BatchId, Committed, Fold, Part, Parts, Reader, Store, StoreFault, StoredRecord, seal};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -54,6 +54,12 @@ enum Flaw {
     WrongRecord,
     /// Calls what was erased damage.
     ErasedIsDamage,
+    /// Commits each part of a batch by itself.
+    PartsApart,
+    /// Loads what the store says over what earlier parts of the batch changed.
+    PartsLoadedOver,
+    /// Judges later parts of a batch at the instant of the one before the first.
+    PartsBackInTime,
 }
 
 thread_local! {
@@ -241,14 +247,42 @@ impl Handle {
     }
 }
 
+/// All parts in one transaction, as a store may do it that uses no further threads.
+fn together(store: &mut Handle, batch: BatchId, parts: Vec<Part>, flaw: Flaw) -> Result<Committed, StoreFault> {
+    let keys: KeySet = parts.iter().flat_map(|part| part.keys.iter().cloned()).collect();
+    let mut parts = Some(parts);
+    store.transact(batch, &keys, &mut |world, at| {
+        let (loaded, mut records) = (world.clone(), Vec::new());
+        for (number, Part { keys, fold }) in parts.take().into_iter().flatten().enumerate() {
+            if flaw == Flaw::PartsLoadedOver {
+                for key in keys {
+                    let row = match loaded.get(&key) {
+                        Loaded::Present(row) => Some(row.clone()),
+                        Loaded::Absent | Loaded::NotLoaded => None,
+                    };
+                    world.load(key, row);
+                }
+            }
+            let earlier = Instant::from_micros(at.micros() - 1);
+            fold(world, if flaw == Flaw::PartsBackInTime && number > 0 { earlier } else { at }, &mut records);
+        }
+        records.iter().map(seal).collect()
+    })
+}
+
 impl Store for Handle {
     fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
         self.batches += 1;
         let seventh = self.batches.is_multiple_of(7);
         match self.shared.flaw {
-            Flaw::None | Flaw::NothingSettled | Flaw::EverythingSettled | Flaw::GapInLedger | Flaw::TenantsLeak => {
-                self.inner.transact(batch, keys, fold)
-            }
+            Flaw::None
+            | Flaw::NothingSettled
+            | Flaw::EverythingSettled
+            | Flaw::GapInLedger
+            | Flaw::TenantsLeak
+            | Flaw::PartsApart
+            | Flaw::PartsLoadedOver
+            | Flaw::PartsBackInTime => self.inner.transact(batch, keys, fold),
             Flaw::ErasedIsDamage => self.inner.transact(batch, keys, fold).map_err(|fault| match fault {
                 StoreFault::Refused(problem) => StoreFault::Corrupt(problem),
                 other @ (StoreFault::Conflict(_)
@@ -307,6 +341,19 @@ impl Store for Handle {
         }
     }
 
+    fn transact_in_parts(&mut self, batch: BatchId, parts: &mut Parts<'_>) -> Result<Committed, StoreFault> {
+        let flaw = self.shared.flaw;
+        if flaw == Flaw::PartsApart {
+            let mut committed = together(self, batch, parts().into_iter().collect(), flaw)?;
+            while let Some(part) = parts() {
+                committed = together(self, BatchId(batch.0 + 1), vec![part], flaw)?;
+            }
+            return Ok(committed);
+        }
+        let all = std::iter::from_fn(parts).collect();
+        together(self, batch, all, flaw)
+    }
+
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {
         match self.shared.flaw {
             Flaw::NothingSettled => Ok(false),
@@ -325,7 +372,10 @@ impl Store for Handle {
             | Flaw::ShowsMore
             | Flaw::TenantsLeak
             | Flaw::WrongRecord
-            | Flaw::ErasedIsDamage => self.inner.has_settled(batch),
+            | Flaw::ErasedIsDamage
+            | Flaw::PartsApart
+            | Flaw::PartsLoadedOver
+            | Flaw::PartsBackInTime => self.inner.has_settled(batch),
         }
     }
 
@@ -472,4 +522,19 @@ fn answers_that_point_at_another_record_are_found() {
 #[test]
 fn damage_seen_where_something_was_erased_is_found() {
     caught(Flaw::ErasedIsDamage, "an erased answer is refused");
+}
+
+#[test]
+fn parts_of_a_batch_that_are_committed_apart_are_found() {
+    caught(Flaw::PartsApart, "a part that panics leaves nothing of its batch");
+}
+
+#[test]
+fn parts_that_forget_what_earlier_ones_changed_are_found() {
+    caught(Flaw::PartsLoadedOver, "a batch in parts is one batch");
+}
+
+#[test]
+fn parts_that_are_judged_before_earlier_ones_are_found() {
+    caught(Flaw::PartsBackInTime, "a batch in parts is one batch");
 }
