@@ -224,13 +224,6 @@ impl Load {
     }
 }
 
-/// Decides for so long, so many in flight.
-fn decisions(path: &Path, in_flight: usize, budget: Duration, keys: Keys) -> anyhow::Result<Value> {
-    let mut load = Load::start(path, in_flight, keys)?;
-    let rate = load.run(budget)?;
-    load.finish(path, rate)
-}
-
 pub(super) fn median(mut rates: Vec<f64>) -> f64 {
     rates.sort_unstable_by(f64::total_cmp);
     rates.get(rates.len() / 2).copied().unwrap_or_default()
@@ -241,22 +234,33 @@ fn size(path: &Path) -> anyhow::Result<u64> {
     Ok(store.reader()?.size()?)
 }
 
-/// The rate on a store with few and with many flows, with ordered keys and with random ones.
+/// The rate on a store with few and with many flows, with ordered keys and with random ones, by turns.
 fn grown(folder: &Folder, budget: Duration) -> anyhow::Result<Value> {
     let mut figures = Map::new();
-    for (name, flows) in [("1e3", 1_000_u64), ("1e6", 1_000_000)] {
-        let mut row = Map::new();
-        for (kind, keys) in [("uuid_v7", Keys::Ordered), ("random", Keys::Random)] {
-            let path = folder.file(&format!("growth-{name}-{kind}.db"));
-            fill(&path, flows, keys)?;
-            let measured = decisions(&path, 512, budget, keys)?;
-            row.insert(kind.to_owned(), measured.get("decisions_per_s").cloned().unwrap_or_default());
+    let mut cost = None;
+    for (kind, keys) in [("uuid_v7", Keys::Ordered), ("random", Keys::Random)] {
+        let path = |name: &str| folder.file(&format!("growth-{name}-{kind}.db"));
+        let (few, many) = (path("1e3"), path("1e6"));
+        fill(&few, 1_000, keys)?;
+        fill(&many, 1_000_000, keys)?;
+        let (mut of_few, mut of_many) = (Load::start(&few, 512, keys)?, Load::start(&many, 512, keys)?);
+        let (mut rates_few, mut rates_many) = (Vec::new(), Vec::new());
+        for _ in 0..TURNS {
+            rates_few.push(of_few.run(budget / 4)?);
+            rates_many.push(of_many.run(budget / 4)?);
+        }
+        let (rate_few, rate_many) = (median(rates_few), median(rates_many));
+        for (name, load, path, rate) in [("1e3", of_few, few, rate_few), ("1e6", of_many, many, rate_many)] {
+            let measured = load.finish(&path, rate)?;
+            let rate = measured.get("decisions_per_s").cloned().unwrap_or_default();
+            let row = figures.entry(name).or_insert_with(|| json!({}));
+            if let Some(row) = row.as_object_mut() {
+                row.insert(kind.to_owned(), rate);
+            }
             std::fs::remove_file(&path).with_context(|| format!("cannot remove `{}`", path.display()))?;
         }
-        figures.insert(name.to_owned(), Value::Object(row));
+        cost = cost.or(Some(rate_few / rate_many.max(1.0)));
     }
-    let rate = |name: &str| figures.get(name).and_then(|row| row.get("uuid_v7")).and_then(Value::as_f64);
-    let cost = rate("1e3").zip(rate("1e6")).map(|(few, many)| few / many.max(1.0));
     figures.insert("cost_of_1e6_over_1e3".to_owned(), json!(cost));
     Ok(Value::Object(figures))
 }
