@@ -90,7 +90,7 @@ impl Instant {
 }
 
 impl Instant {
-    /// Appends what is printed. Every record holds several instants, and the library takes ten times as long.
+    /// Appends what is printed. Every record holds several instants.
     pub(crate) fn write(self, text: &mut String) {
         use fmt::Write as _;
         let (days, rest) = (self.0.div_euclid(MICROS_PER_DAY), self.0.rem_euclid(MICROS_PER_DAY));

@@ -288,7 +288,14 @@ struct Hands {
     first: u64,
     count: usize,
     to_writer: Sender<Piece>,
-    to_sealer: Sender<Vec<Record>>,
+    to_sealer: Sender<Folded>,
+}
+
+/// Records and the rows that may point at them. They stay together: a later part that asks for a stored answer must find its
+/// record in the file.
+struct Folded {
+    records: Vec<Record>,
+    rows: Result<Rows, StoreFault>,
 }
 
 impl Pieces for Hands {
@@ -298,8 +305,6 @@ impl Pieces for Hands {
 
     fn hand_over(&mut self, world: &mut World, records: Vec<Record>) {
         self.count += records.len();
-        // It only fails if the other thread fell over, and then that is told.
-        let _told = self.to_sealer.send(records);
         let mut rows = Ok(Rows::default());
         world.hand_over(HotRows::is_for, |key, row, record| {
             let index = self.first.saturating_add(record as u64);
@@ -309,7 +314,8 @@ impl Pieces for Hands {
                 rows = Err(fault);
             }
         });
-        send(&self.to_writer, Piece::Rows(rows));
+        // It only fails if the other thread fell over, and then that is told.
+        let _told = self.to_sealer.send(Folded { records, rows });
     }
 }
 
@@ -326,10 +332,11 @@ fn fold_all(mut world: World, ordered: Receiver<Loaded>, mut hands: Hands) {
     });
 }
 
-fn seal_all(records: &Receiver<Vec<Record>>, to_writer: &Sender<Piece>) {
-    for records in records {
+fn seal_all(folded: &Receiver<Folded>, to_writer: &Sender<Piece>) {
+    for Folded { records, rows } in folded {
         let packed = records.iter().map(|record| Packed::of(seal(record))).collect();
         send(to_writer, Piece::Records(packed));
+        send(to_writer, Piece::Rows(rows));
     }
 }
 
