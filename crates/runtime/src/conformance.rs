@@ -85,6 +85,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("a settled batch is known and no other", doubt::settled_is_known),
     ("a batch whose answer was lost is applied once", doubt::applied_once),
     ("a stored answer has the bytes of the first", answers::same_bytes),
+    ("a later part of a batch gets the answer of an earlier one", answers::across_parts),
     ("an erased answer is refused and harms nobody else", answers::erased),
     ("intents that are due are loaded in order", reading::due_intents),
     ("a scan goes through a kind by name", reading::scan),

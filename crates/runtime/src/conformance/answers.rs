@@ -2,7 +2,7 @@
 
 use super::Room;
 use super::samples::{TENANT, batch_id, key, look, must, put, transact};
-use crate::ports::store::{Store, StoreFault, StoredRecord};
+use crate::ports::store::{Part, Pieces, Store, StoreFault, StoredRecord};
 use kernel::agent::AgentRow;
 use kernel::apply::apply;
 use kernel::command::{Command, MintedIds, Submission};
@@ -13,7 +13,7 @@ use kernel::record::Sealed;
 use kernel::request::Provenance;
 use kernel::time::Instant;
 use kernel::world::{Entity, KeySet, Row, World};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Accepts up to 25, asks up to 50, refuses the rest.
 const CONTRACT: &str = "
@@ -39,6 +39,50 @@ actions:
 /// A UUID as our doors mint them, its capitals, and what people write.
 const NAMES: [&str; 4] =
     ["01890a5d-ac96-774b-bcce-b302099a8057", "01890A5D-AC96-774B-BCCE-B302099A8057", "order 17 / retry", "é"];
+
+/// Parts, and proposals of each: enough that records are still being written out when later parts are loaded.
+const PARTS: usize = 6;
+const PROPOSALS: usize = 120;
+
+/// Every part asks the first part's first question again.
+pub(super) fn across_parts(room: &Room) -> Result<(), String> {
+    let loaded = engines::load::load(CONTRACT).map_err(|errors| format!("{errors:?}"))?;
+    let contract = Arc::new(loaded.compiled);
+    let mut store = room.open()?;
+    put(store.as_mut(), &key(Entity::Agent("bot".to_owned())), &Row::Agent(Box::new(AgentRow::active())))?;
+    let first = submission(&contract, "asked again", "again", "5")?;
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let mut made = Vec::new();
+    for part in 0..PARTS {
+        let others = (1..PROPOSALS).map(|place| {
+            let name = format!("{part}-{place}");
+            submission(&contract, &name, &name, "0.5")
+        });
+        let mut submissions = vec![first.clone()];
+        submissions.extend(others.collect::<Result<Vec<_>, _>>()?);
+        let keys: KeySet = submissions.iter().flat_map(|made| made.keys().cloned()).collect();
+        let lines = lines.clone();
+        let fold = move |world: &mut World, at: Instant, pieces: &mut dyn Pieces| {
+            let mut records = Vec::new();
+            for (place, made) in submissions.iter().enumerate() {
+                world.begin_record(pieces.count() + records.len());
+                if let Outcome::Done(done) = apply(world, &Command::Submit(made.clone()), at) {
+                    records.extend(done.records.iter().cloned());
+                    if place == 0 {
+                        lines.lock().unwrap_or_else(PoisonError::into_inner).push(done.answer.to_line());
+                    }
+                }
+            }
+            pieces.hand_over(world, records);
+        };
+        made.push(Part { keys: keys.into_iter().collect(), fold: Box::new(fold) });
+    }
+    let mut parts = made.into_iter();
+    store.transact_in_parts(batch_id(), &mut || parts.next()).map_err(|fault| fault.to_string())?;
+    let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+    let all_same = !lines.is_empty() && lines.iter().all(|line| Some(line) == lines.first());
+    must(all_same, || format!("the same question was answered {lines:?}"))
+}
 
 pub(super) fn same_bytes(room: &Room) -> Result<(), String> {
     let loaded = engines::load::load(CONTRACT).map_err(|errors| format!("{errors:?}"))?;
