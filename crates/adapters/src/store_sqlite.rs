@@ -2,16 +2,17 @@
 //!
 //! A whole batch is one `BEGIN IMMEDIATE` transaction, so the single writer of SQLite is the lock on every entity.
 
+mod chain;
 mod connection;
 mod fault;
-mod fold;
-
+mod folding;
 mod hot;
 mod key;
 mod load;
 mod log;
 mod packed;
 mod packed_leaf;
+mod packed_records;
 mod prepared;
 mod queue;
 mod read;
@@ -26,16 +27,17 @@ pub(crate) use fault::fault;
 pub use log::LogKeeper;
 pub use view::SqliteView;
 
+use chain::{Between, Chain};
 use fault::{commit_fault, start_fault};
-use fold::{Batch, Crew};
 use hot::HotRows;
 use kernel::time::Instant;
 use kernel::world::{Key, KeySet, Row};
 use log::Log;
 use queue::Queue;
-use runtime::crash::{around, commit_is_doubted};
+use resident_thread::ResidentThread;
+use runtime::crash::around;
 use runtime::ports::clock::Clock;
-use runtime::ports::store::{BatchId, Committed, Fold, Parts, Reader, Store, StoreFault};
+use runtime::ports::store::{Batch, BatchId, Batches, Committed, Fold, Reader, Store, StoreFault};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,6 +49,12 @@ pub const QUEUE_WAIT: Duration = Duration::from_secs(30);
 /// After a commit whose answer was lost the question is asked often, so each time is short.
 const SETTLING_WAIT: Duration = Duration::from_secs(2);
 
+/// A turn to write is not given up for others before it is so old.
+const SHORT_TURN: Duration = Duration::from_millis(20);
+
+/// Nor kept for longer than this, also where nobody waits: what a chain has seen is remembered until its end.
+const LONG_TURN: Duration = Duration::from_millis(60);
+
 /// One process in so many forgets old writers: for one that decides once it would be a tenth of its work.
 const FORGETTING_EVERY: u8 = 32;
 
@@ -57,7 +65,8 @@ pub struct SqliteStore {
     connection: Connection,
     queue: Queue,
     hot: HotRows,
-    crew: Crew,
+    /// Folds large batches.
+    folder: ResidentThread,
     clock: Arc<dyn Clock>,
     path: PathBuf,
     /// Names this opening of the store; the batches it committed are looked up by it.
@@ -104,7 +113,7 @@ impl SqliteStore {
             connection,
             queue,
             hot: HotRows::default(),
-            crew: Crew::default(),
+            folder: ResidentThread::named("folder"),
             clock,
             path,
             process: uuid::Uuid::now_v7().into_bytes(),
@@ -132,63 +141,61 @@ impl SqliteStore {
 }
 
 impl SqliteStore {
-    /// Waits for the turn, lets fold and save, commits.
-    fn in_turn(
+    /// Waits for the turn to write and keeps it for a chain.
+    fn in_turn<T>(
         &mut self,
-        batch: BatchId,
-        fold: impl FnOnce(&mut Batch<'_>, &mut Crew) -> Result<(), StoreFault>,
-    ) -> Result<Committed, StoreFault> {
-        let turn = self.queue.wait()?;
-        let transaction =
-            Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(start_fault)?;
-        // Put back only after the commit: after an error or a panic nothing remembered is trusted.
-        let mut hot = std::mem::take(&mut self.hot);
-        hot.validate(&transaction)?;
-        let head = load::head(&transaction)?;
-        let last = head.last.max(self.last_seen);
-        let mut folded = Batch::new(&transaction, &*self.clock, &mut hot, head.size, last);
-        fold(&mut folded, &mut self.crew)?;
-        self.last_seen = folded.last;
-        let at = folded.last.ok_or_else(|| StoreFault::Refused("a batch was not judged at any time".to_owned()))?;
-        let committed = Committed { at, first: head.size, clock_ran_backwards: folded.clock_ran_backwards };
-        if folded.is_nothing() {
-            // Nothing can be lost, so nothing needs to reach the disk: a round that only asked for keys is cheap.
-            transaction.rollback().map_err(fault)?;
-            self.hot = hot;
-            return Ok(committed);
+        write: impl FnOnce(&mut Chain<'_>, &mut ResidentThread, &mut Log, &Queue) -> Result<T, StoreFault>,
+    ) -> Result<T, StoreFault> {
+        let _turn = self.queue.wait()?;
+        // Put back only if nothing failed: after an error or a panic nothing remembered is trusted.
+        let hot = std::mem::take(&mut self.hot);
+        let known = (self.process, self.is_known);
+        let mut chain = Chain::new(&self.connection, &*self.clock, known, hot, self.last_seen);
+        let written = write(&mut chain, &mut self.folder, &mut self.log, &self.queue);
+        self.last_seen = chain.last;
+        self.is_known = chain.is_known;
+        if written.is_ok() {
+            self.hot = chain.hot;
         }
-        let (count, changed) = (folded.count, std::mem::take(&mut folded.changed));
-        save::head(&transaction, head.size.saturating_add(count), at)?;
-        save::writer(&transaction, &self.process, batch, head.size)?;
-        if !self.is_known && self.process.last().is_some_and(|byte| byte % FORGETTING_EVERY == 0) {
-            save::forget_old_writers(&transaction)?;
+        written
+    }
+}
+
+/// Goes on with a chain as long as nobody else waits to write, and not for ever.
+struct Turns<'a> {
+    batches: &'a mut dyn Batches,
+    log: &'a mut Log,
+    queue: &'a Queue,
+    /// When the first batch was asked for; that one is always taken.
+    begin: Option<std::time::Instant>,
+}
+
+impl Between for Turns<'_> {
+    fn next(&mut self) -> Option<Batch> {
+        let age = self.begin.get_or_insert_with(std::time::Instant::now).elapsed();
+        let may_go_on = age < SHORT_TURN || age < LONG_TURN && !self.queue.is_waited_in();
+        may_go_on.then(|| self.batches.next()).flatten()
+    }
+
+    fn committed(&mut self, connection: &Connection, committed: Committed) {
+        // Answers first, then tidying, and that only if nobody else waits: whoever ends the chain does it then.
+        self.batches.committed(committed);
+        if !self.queue.is_waited_in() {
+            self.log.after_commit(connection);
         }
-        if commit_is_doubted("before") {
-            return Err(StoreFault::Ambiguous("made to fail before the commit".to_owned()));
-        }
-        around("store.transact", || transaction.commit()).map_err(commit_fault)?;
-        if commit_is_doubted("after") {
-            return Err(StoreFault::Ambiguous("made to fail after the commit".to_owned()));
-        }
-        drop(turn);
-        self.is_known = true;
-        hot.take_over(changed);
-        self.hot = hot;
-        Ok(committed)
     }
 }
 
 impl Store for SqliteStore {
     fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
-        self.in_turn(batch, |folded, _| folded.at_once(keys.iter().cloned().collect(), fold))
+        self.in_turn(|chain, _, _, _| chain.alone(batch, keys.iter().cloned().collect(), fold))
     }
 
-    fn transact_in_parts(&mut self, batch: BatchId, parts: &mut Parts<'_>) -> Result<Committed, StoreFault> {
-        self.in_turn(batch, |folded, crew| folded.in_parts(crew, parts))
-    }
-
-    fn tidy(&mut self) {
+    fn transact_chain(&mut self, batches: &mut dyn Batches) -> Result<(), StoreFault> {
+        let ran = self
+            .in_turn(|chain, folder, log, queue| chain.run(folder, &mut Turns { batches, log, queue, begin: None }));
         self.log.after_commit(&self.connection);
+        ran
     }
 
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {

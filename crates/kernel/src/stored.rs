@@ -70,6 +70,24 @@ kinds! {
     Snapshot = "snapshot",
 }
 
+impl Kind {
+    /// Whether there are few of the kind and many commands share each: a store may remember them.
+    pub fn is_shared(self) -> bool {
+        match self {
+            Kind::Tenant | Kind::Agent | Kind::Contract | Kind::Resource | Kind::Budget => true,
+            Kind::Idempotency
+            | Kind::Flow
+            | Kind::Escalation
+            | Kind::Intent
+            | Kind::DueIntents
+            | Kind::Effect
+            | Kind::State
+            | Kind::Session
+            | Kind::Snapshot => false,
+        }
+    }
+}
+
 impl Entity {
     /// Its kind.
     pub fn kind(&self) -> Kind {

@@ -4,11 +4,11 @@
 //! one: a function in a file under `conformance/` and a line in [`CHECKS`].
 
 mod answers;
+mod chain;
 mod contended;
 mod doubt;
 mod instants;
 mod ledger;
-mod parts;
 mod reading;
 mod samples;
 mod visible;
@@ -72,8 +72,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("nothing is visible before the commit", visible::nothing_before_the_commit),
     ("a batch becomes visible at once", visible::at_once),
     ("a fold that panics leaves nothing", visible::nothing_after_a_panic),
-    ("a batch in parts is one batch", parts::are_one_batch),
-    ("a part that panics leaves nothing of its batch", parts::leave_nothing_after_a_panic),
+    ("a chain is one batch after the other", chain::is_one_batch_after_the_other),
+    ("a chain loses only what panicked", chain::loses_only_what_panicked),
     ("tenants do not see each other", visible::tenants_apart),
     ("records are appended in order without a gap", ledger::in_order_without_a_gap),
     ("what is committed survives", ledger::survives),
@@ -85,7 +85,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("a settled batch is known and no other", doubt::settled_is_known),
     ("a batch whose answer was lost is applied once", doubt::applied_once),
     ("a stored answer has the bytes of the first", answers::same_bytes),
-    ("a later part of a batch gets the answer of an earlier one", answers::across_parts),
+    ("a later batch of a chain gets the answer of an earlier one", answers::along_a_chain),
     ("an erased answer is refused and harms nobody else", answers::erased),
     ("intents that are due are loaded in order", reading::due_intents),
     ("a scan goes through a kind by name", reading::scan),

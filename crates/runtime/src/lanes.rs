@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// How long the writer looks out before it goes to sleep.
 const LOOKING: Duration = Duration::from_micros(100);
 
+/// Jobs that a batch may take whatever else is on its way.
+const HALF_FROM: usize = 32;
+
 /// Commands that may wait, and how large they may be together.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
@@ -113,18 +116,21 @@ impl Lanes {
             waiting.idle = true;
             waiting = self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
-        Some(self.taken(&mut waiting, most, most))
+        Some(self.taken(&mut waiting, most))
     }
 
-    /// What waits by now, at most `room`, as a part of a batch of `most`.
-    pub fn take_more(&self, room: usize, most: usize) -> Vec<Job> {
+    /// What waits by now, at most `room`, for a batch that follows so many that are on their way. No more than half of all:
+    /// whoever folds has something to do while others are made durable only if both are about as many.
+    pub fn take_more(&self, room: usize, on_their_way: usize) -> Vec<Job> {
         if room == 0 || !self.is_waited_in() {
             return Vec::new();
         }
-        self.taken(&mut self.lock(), room, most)
+        let mut waiting = self.lock();
+        let half = (waiting.operators.len() + waiting.proposals.len() + on_their_way).div_ceil(2);
+        self.taken(&mut waiting, room.min(half.max(HALF_FROM)))
     }
 
-    fn taken(&self, waiting: &mut Waiting, room: usize, most: usize) -> Vec<Job> {
+    fn taken(&self, waiting: &mut Waiting, room: usize) -> Vec<Job> {
         let mut batch: Vec<Job> = Vec::new();
         while batch.len() < room
             && let Some(job) = waiting.operators.pop_front()
@@ -132,7 +138,7 @@ impl Lanes {
             batch.push(job);
         }
         let proposals = std::mem::take(&mut waiting.proposals);
-        let (chosen, left) = fair(proposals, room - batch.len(), (most / 4).max(1));
+        let (chosen, left) = fair(proposals, room - batch.len(), (room / 4).max(1));
         let bytes: usize = chosen.iter().map(|job| job.bytes).sum();
         waiting.bytes = waiting.bytes.saturating_sub(bytes);
         waiting.proposals = left;
@@ -167,6 +173,15 @@ impl Lanes {
 fn fair(mut queue: VecDeque<Job>, room: usize, share: usize) -> (Vec<Job>, VecDeque<Job>) {
     if queue.len() <= room {
         return (queue.into_iter().collect(), VecDeque::new());
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let crowds_out = queue.iter().take(room).any(|job| {
+        let count = counts.entry(job.agent()).or_default();
+        *count += 1;
+        *count > share
+    });
+    if !crowds_out {
+        return (queue.drain(..room).collect(), queue);
     }
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let (mut chosen, mut held) = (Vec::with_capacity(room), VecDeque::new());
@@ -225,17 +240,30 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_late_is_taken_by_the_same_rules_and_nobody_waits_for_it() {
+    fn what_follows_is_taken_by_the_same_rules_and_nobody_waits_for_it() {
         let lanes = Lanes::new(Bounds::default());
-        assert!(lanes.take_more(8, 8).is_empty(), "nothing is there, and nobody waits");
+        assert!(lanes.take_more(8, 0).is_empty(), "nothing is there, and nobody waits");
         for agent in ["flood", "flood", "flood", "quiet"] {
             assert!(lanes.push(job(Lane::Agent, agent, 1)).is_ok());
         }
         assert!(lanes.push(job(Lane::Operator, "ann", 1)).is_ok());
-        assert!(lanes.take_more(0, 8).is_empty(), "there is no room");
-        assert_eq!(agents(&lanes.take_more(4, 8)), ["ann", "flood", "flood", "quiet"]);
-        assert_eq!(agents(&lanes.take_more(4, 8)), ["flood"]);
+        assert!(lanes.take_more(0, 0).is_empty(), "there is no room");
+        assert_eq!(agents(&lanes.take_more(4, 0)), ["ann", "flood", "quiet", "flood"]);
+        assert_eq!(agents(&lanes.take_more(4, 4)), ["flood"]);
         assert!(!lanes.is_waited_in());
+    }
+
+    #[test]
+    fn what_follows_is_about_as_much_as_what_is_on_its_way() {
+        for (waiting, on_their_way, taken) in
+            [(10, 0, 10), (HALF_FROM, 400, HALF_FROM), (400, 112, 256), (100, 412, 100), (512, 0, 256), (3, 0, 3)]
+        {
+            let lanes = Lanes::new(Bounds::default());
+            for number in 0..waiting {
+                assert!(lanes.push(job(Lane::Agent, &format!("a{}", number % 8), 1)).is_ok());
+            }
+            assert_eq!(lanes.take_more(1_024, on_their_way).len(), taken, "{waiting} beside {on_their_way}");
+        }
     }
 
     #[test]

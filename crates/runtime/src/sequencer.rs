@@ -7,7 +7,7 @@ use crate::answer_slot::Giver;
 use crate::crash::around;
 use crate::lanes::{Lane, Lanes};
 use crate::mint::Minted;
-use crate::ports::store::{BatchId, Committed, Part, Pieces, Store, StoreFault, seal};
+use crate::ports::store::{Batch, BatchId, Batches, Committed, Pieces, Store, StoreFault, seal};
 use kernel::agent::Actor;
 use kernel::apply::apply;
 use kernel::bugs::{self, Bug};
@@ -19,7 +19,7 @@ use kernel::proposal::Malformed;
 use kernel::reasons::Reason;
 use kernel::time::Instant;
 use kernel::world::{Key, KeySet, World};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
@@ -164,37 +164,180 @@ impl Writer {
 
 impl Held {
     /// Carries jobs until none of them needs another look, and with them what arrives in these lanes meanwhile.
-    fn carry(&mut self, mut jobs: Vec<Job>, lanes: Option<&Lanes>) {
+    fn carry(&mut self, jobs: Vec<Job>, lanes: Option<&Lanes>) {
         let Some(store) = &mut self.store else { return };
-        while !jobs.is_empty() {
-            let begin = std::time::Instant::now();
-            let mut late = Late { lanes, most: self.most, taken: jobs.len(), begin };
-            jobs = carry(store.as_mut(), jobs, &mut late);
-            self.most = adapted(self.most, late.taken, begin.elapsed());
-            store.tidy();
-        }
+        let mut chain = Chain::of(jobs, lanes, self.most);
+        chain.carry(store.as_mut());
+        self.most = chain.most;
     }
 }
 
-/// What arrives while a batch is folded: it is folded too, as long as there is room and the batch is young. Nobody waits for
-/// it, and what it costs to make a batch durable is shared by more.
-struct Late<'a> {
+/// Jobs on their way through a store, batch after batch. What queues while a batch is made durable is the next one.
+struct Chain<'a> {
+    /// Where more may arrive.
     lanes: Option<&'a Lanes>,
+    /// What comes before that: jobs that need another look, and those whose batch was undone.
+    first: Vec<Job>,
+    /// Batches the store has taken and not told of, oldest first.
+    taken: VecDeque<Taken>,
+    /// Commands of the next batch.
     most: usize,
-    taken: usize,
+    /// Batches that are durable.
+    done: u64,
+    /// Since when the last of them is.
+    told: Option<std::time::Instant>,
+}
+
+impl<'a> Chain<'a> {
+    fn of(first: Vec<Job>, lanes: Option<&'a Lanes>, most: usize) -> Chain<'a> {
+        Chain { lanes, first, taken: VecDeque::new(), most, done: 0, told: None }
+    }
+}
+
+/// What a command came to, and when.
+type Judged = Vec<(Outcome, Instant)>;
+
+/// Jobs that were lent to whoever folds them, perhaps on another thread; a store drops the fold before it tells.
+struct Taken {
+    id: BatchId,
+    jobs: Arc<Vec<Job>>,
+    said: Arc<Mutex<Judged>>,
     begin: std::time::Instant,
 }
 
-impl Late<'_> {
-    fn nobody() -> Self {
-        Late { lanes: None, most: 0, taken: 0, begin: std::time::Instant::now() }
+/// A batch that came back.
+struct Returned {
+    /// Nothing if the store did not even take it.
+    id: Option<BatchId>,
+    jobs: Vec<Job>,
+    judged: Judged,
+}
+
+impl Taken {
+    fn back(self) -> Returned {
+        let judged = std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner));
+        // Jobs that were not given back are dropped by who holds them, and whoever waits is told that nobody knows.
+        Returned { id: Some(self.id), jobs: Arc::into_inner(self.jobs).unwrap_or_default(), judged }
+    }
+}
+
+impl Batches for Chain<'_> {
+    fn next(&mut self) -> Option<Batch> {
+        let mut jobs = std::mem::take(&mut self.first);
+        if let Some(lanes) = self.lanes {
+            let on_their_way: usize = self.taken.iter().map(|taken| taken.jobs.len()).sum();
+            // At least one, also where there is no room: operators come first.
+            let room = self.most.saturating_sub(jobs.len()).max(1);
+            jobs.append(&mut lanes.take_more(room, on_their_way));
+        }
+        (!jobs.is_empty()).then(|| self.lend(jobs))
     }
 
-    fn jobs(&mut self) -> Vec<Job> {
-        let Some(lanes) = self.lanes.filter(|_| self.begin.elapsed() < BATCH_TIME / 2) else { return Vec::new() };
-        let jobs = lanes.take_more(self.most.saturating_sub(self.taken), self.most);
-        self.taken += jobs.len();
-        jobs
+    fn committed(&mut self, _committed: Committed) {
+        let Some(taken) = self.taken.pop_front() else { return };
+        // While the one before it was not durable it could not be either.
+        let begin = self.told.map_or(taken.begin, |told| told.max(taken.begin));
+        self.most = adapted(self.most, taken.jobs.len(), begin.elapsed());
+        self.told = Some(std::time::Instant::now());
+        self.done += 1;
+        self.hand_out(taken.back());
+    }
+}
+
+impl Chain<'_> {
+    fn lend(&mut self, jobs: Vec<Job>) -> Batch {
+        let (id, begin) = (BatchId(Minted::batch()), std::time::Instant::now());
+        let (jobs, said) = (Arc::new(jobs), Arc::new(Mutex::new(Judged::new())));
+        self.taken.push_back(Taken { id, jobs: jobs.clone(), said: said.clone(), begin });
+        let keys = all_keys(&jobs);
+        let fold = Box::new(move |world: &mut World, at: Instant, pieces: &mut dyn Pieces| {
+            let judged = folded(world, &jobs, at, pieces);
+            *said.lock().unwrap_or_else(PoisonError::into_inner) = judged;
+        });
+        Batch { id, keys, fold }
+    }
+
+    /// Answers everyone, whatever goes wrong.
+    fn carry(&mut self, store: &mut dyn Store) {
+        let mut conflicts = 0;
+        while !self.first.is_empty() {
+            let before = self.done;
+            // A panic of a fold is an error here.
+            let result = catch_unwind(AssertUnwindSafe(|| store.transact_chain(self)));
+            if self.done > before {
+                conflicts = 0;
+            }
+            let is_fine = matches!(result, Ok(Ok(()))) && self.taken.is_empty();
+            if is_fine && self.done > before {
+                continue;
+            }
+            let Some(failed) = self.oldest() else { continue };
+            match result {
+                Ok(Ok(())) => give_up(failed.jobs, "the store takes no batches, or left one behind"),
+                Ok(Err(StoreFault::Conflict(problem))) => {
+                    conflicts += 1;
+                    if conflicts > CONFLICTS_MAX {
+                        give_up(failed.jobs, &problem);
+                    } else {
+                        self.again(failed.jobs);
+                        std::thread::sleep(Duration::from_millis(u64::from(conflicts) * 3));
+                    }
+                }
+                Ok(Err(StoreFault::Ambiguous(_))) if bugs::on(Bug::AmbiguousRetried) => self.again(failed.jobs),
+                Ok(Err(StoreFault::Ambiguous(problem))) => match failed.id.and_then(|id| settled(store, id)) {
+                    Some(true) => self.hand_out(failed),
+                    Some(false) if conflicts < CONFLICTS_MAX => {
+                        conflicts += 1;
+                        self.again(failed.jobs);
+                    }
+                    Some(false) => give_up(failed.jobs, &problem),
+                    None => give_up(failed.jobs, &format!("{problem}; ask again with the same idempotency key")),
+                },
+                Ok(Err(fault @ (StoreFault::Unavailable(_) | StoreFault::Corrupt(_)))) => {
+                    failed.jobs.into_iter().for_each(|job| job.giver.give(Reply::of_fault(&fault)));
+                }
+                Ok(Err(StoreFault::Refused(_))) | Err(_) => halve(store, failed.jobs),
+            }
+        }
+    }
+
+    /// The oldest batch that is not durable. Those behind it were undone with it, and come next.
+    fn oldest(&mut self) -> Option<Returned> {
+        let Some(oldest) = self.taken.pop_front() else {
+            let jobs = std::mem::take(&mut self.first);
+            return (!jobs.is_empty()).then(|| Returned { id: None, jobs, judged: Judged::new() });
+        };
+        let undone = std::mem::take(&mut self.taken).into_iter().flat_map(|taken| taken.back().jobs);
+        self.again(undone.collect());
+        Some(oldest.back())
+    }
+
+    /// Jobs that come before all others.
+    fn again(&mut self, mut jobs: Vec<Job>) {
+        jobs.append(&mut self.first);
+        self.first = jobs;
+    }
+
+    /// Answers what is durable; what needs another look comes next.
+    fn hand_out(&mut self, Returned { jobs, judged, .. }: Returned) {
+        for (mut job, (outcome, at)) in jobs.into_iter().zip(judged) {
+            match outcome {
+                Outcome::Done(done) => {
+                    let spent = Box::new((job.command, job.keys));
+                    around("sequencer.answer", || job.giver.give(Reply::Done { done, at, spent }));
+                }
+                Outcome::Prepare => job.giver.give(Reply::Prepare),
+                Outcome::Need(keys) => {
+                    job.rounds = job.rounds.saturating_add(1);
+                    if job.rounds > ROUNDS_MAX {
+                        job.giver.give(Reply::Unavailable("it needs more than one decision may look at".to_owned()));
+                    } else {
+                        job.keys.extend(keys);
+                        self.first.push(job);
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -208,101 +351,21 @@ fn adapted(most: usize, size: usize, took: Duration) -> usize {
     }
 }
 
-/// One transaction for a batch; what needs another look comes back.
-fn carry(store: &mut dyn Store, mut jobs: Vec<Job>, late: &mut Late<'_>) -> Vec<Job> {
-    let mut conflicts = 0;
-    loop {
-        let batch = BatchId(Minted::batch());
-        let (judged, result);
-        (jobs, judged, result) = attempt(store, batch, jobs, late);
-        match result {
-            Ok(Ok(_)) => return hand_out(jobs, judged),
-            Ok(Err(StoreFault::Conflict(problem))) => {
-                conflicts += 1;
-                if conflicts > CONFLICTS_MAX {
-                    return give_up(jobs, &problem);
-                }
-                std::thread::sleep(Duration::from_millis(u64::from(conflicts) * 3));
-            }
-            Ok(Err(StoreFault::Ambiguous(_))) if bugs::on(Bug::AmbiguousRetried) => {}
-            Ok(Err(StoreFault::Ambiguous(problem))) => match settled(store, batch) {
-                Some(true) => return hand_out(jobs, judged),
-                Some(false) if conflicts < CONFLICTS_MAX => conflicts += 1,
-                Some(false) => return give_up(jobs, &problem),
-                None => return give_up(jobs, &format!("{problem}; ask again with the same idempotency key")),
-            },
-            Ok(Err(fault @ (StoreFault::Unavailable(_) | StoreFault::Corrupt(_)))) => {
-                jobs.into_iter().for_each(|job| job.giver.give(Reply::of_fault(&fault)));
-                return Vec::new();
-            }
-            Ok(Err(StoreFault::Refused(_))) | Err(_) => return halve(store, jobs),
-        }
-    }
-}
-
-/// What a command came to, and when.
-type Judged = Vec<(Outcome, Instant)>;
-
-/// Tries one transaction, also of what comes late. Gives all jobs back, with what was judged and what came of it; a panic
-/// is an error here.
-fn attempt(
-    store: &mut dyn Store,
-    batch: BatchId,
-    jobs: Vec<Job>,
-    late: &mut Late<'_>,
-) -> (Vec<Job>, Judged, std::thread::Result<Result<Committed, StoreFault>>) {
-    let mut first = Some(jobs);
-    let mut lent = Vec::new();
-    let result = catch_unwind(AssertUnwindSafe(|| {
-        store.transact_in_parts(batch, &mut || {
-            let jobs = first.take().unwrap_or_else(|| late.jobs());
-            (!jobs.is_empty()).then(|| part(jobs, &mut lent))
-        })
-    }));
-    let (mut jobs, mut judged, mut unjudged) = (Vec::new(), Judged::new(), first.unwrap_or_default());
-    for Lent { part, said } in lent {
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        // Jobs that were not given back are dropped by who holds them, and whoever waits is told that nobody knows.
-        let mut part = Arc::into_inner(part).unwrap_or_default();
-        if part.len() == said.len() {
-            judged.append(&mut said);
-            jobs.append(&mut part);
-        } else {
-            // Behind all others, so that no answer is given for another's question.
-            unjudged.append(&mut part);
-        }
-    }
-    jobs.append(&mut unjudged);
-    (jobs, judged, result)
-}
-
-/// Jobs that were lent to whoever folds them, perhaps on another thread; a store drops the fold before it answers.
-struct Lent {
-    part: Arc<Vec<Job>>,
-    said: Arc<Mutex<Judged>>,
-}
-
-fn part(jobs: Vec<Job>, lent: &mut Vec<Lent>) -> Part {
-    let keys = all_keys(&jobs);
-    let (jobs, said) = (Arc::new(jobs), Arc::new(Mutex::new(Judged::new())));
-    lent.push(Lent { part: jobs.clone(), said: said.clone() });
-    let fold = Box::new(move |world: &mut World, at: Instant, pieces: &mut dyn Pieces| {
-        let judged = folded(world, &jobs, at, pieces);
-        *said.lock().unwrap_or_else(PoisonError::into_inner) = judged;
-    });
-    Part { keys, fold }
-}
-
-/// Every key of a part once. Most are of few entities that all commands share.
+/// The keys of a batch. Most are of few entities that all commands share: each of those comes once.
 fn all_keys(jobs: &[Job]) -> Vec<Key> {
     // Agents choose names, so they must not know the seed.
     let [one, two] = Minted::seeds();
-    let hashing = ahash::RandomState::with_seeds(one, two, 0, 0);
-    let mut seen = HashSet::with_capacity_and_hasher(jobs.len().saturating_mul(3), hashing);
-    jobs.iter().flat_map(Job::keys).filter(|key| seen.insert(*key)).cloned().collect()
+    let mut seen = HashSet::with_hasher(ahash::RandomState::with_seeds(one, two, 0, 0));
+    let mut keys = Vec::with_capacity(jobs.len().saturating_mul(4));
+    for key in jobs.iter().flat_map(Job::keys) {
+        if !key.entity.kind().is_shared() || seen.insert(key) {
+            keys.push(key.clone());
+        }
+    }
+    keys
 }
 
-/// Applies a part of a batch and hands over what it leaves behind as it goes along.
+/// Applies a batch and hands over what it leaves behind as it goes along.
 fn folded(world: &mut World, jobs: &[Job], at: Instant, pieces: &mut dyn Pieces) -> Judged {
     let mut judged = Vec::with_capacity(jobs.len());
     for chunk in jobs.chunks(CHUNK) {
@@ -331,48 +394,21 @@ fn settled(store: &mut dyn Store, batch: BatchId) -> Option<bool> {
     None
 }
 
-fn hand_out(jobs: Vec<Job>, judged: Judged) -> Vec<Job> {
-    let mut again = Vec::new();
-    for (mut job, (outcome, at)) in jobs.into_iter().zip(judged) {
-        match outcome {
-            Outcome::Done(done) => {
-                let spent = Box::new((job.command, job.keys));
-                around("sequencer.answer", || job.giver.give(Reply::Done { done, at, spent }));
-            }
-            Outcome::Prepare => job.giver.give(Reply::Prepare),
-            Outcome::Need(keys) => {
-                job.rounds = job.rounds.saturating_add(1);
-                if job.rounds > ROUNDS_MAX {
-                    job.giver.give(Reply::Unavailable("it needs more than one decision may look at".to_owned()));
-                } else {
-                    job.keys.extend(keys);
-                    again.push(job);
-                }
-            }
-        }
-    }
-    again
-}
-
-fn give_up(jobs: Vec<Job>, problem: &str) -> Vec<Job> {
+fn give_up(jobs: Vec<Job>, problem: &str) {
     for job in jobs {
         job.giver.give(Reply::Unavailable(problem.to_owned()));
     }
-    Vec::new()
 }
 
 /// Something in the batch is poison: each half is a transaction of its own, until the poison stands alone.
-fn halve(store: &mut dyn Store, mut jobs: Vec<Job>) -> Vec<Job> {
-    if jobs.len() > 1 {
-        let rest = jobs.split_off(jobs.len() / 2);
-        let mut again = carry(store, jobs, &mut Late::nobody());
-        again.extend(carry(store, rest, &mut Late::nobody()));
-        return again;
+fn halve(store: &mut dyn Store, mut jobs: Vec<Job>) {
+    if jobs.len() < 2 {
+        return jobs.into_iter().for_each(|job| poisoned(store, job));
     }
-    if let Some(job) = jobs.pop() {
-        poisoned(store, job);
+    let rest = jobs.split_off(jobs.len() / 2);
+    for first in [jobs, rest] {
+        Chain::of(first, None, 0).carry(store);
     }
-    Vec::new()
 }
 
 /// Answers KERNEL_FAULT and records the command by its digest: its bytes are what nobody could handle.

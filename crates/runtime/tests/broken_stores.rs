@@ -8,7 +8,7 @@ use kernel::world::{Changed, Key, KeySet, Loaded, Row, World};
 use runtime::conformance::{Opened, check};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::clock::Clock;
-use runtime::ports::store::{BatchId, Committed, Fold, Part, Parts, Reader, Store, StoreFault, StoredRecord, seal};
+use runtime::ports::store::{Batch, BatchId, Batches, Committed, Fold, Reader, Store, StoreFault, StoredRecord, seal};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -54,12 +54,14 @@ enum Flaw {
     WrongRecord,
     /// Calls what was erased damage.
     ErasedIsDamage,
-    /// Commits each part of a batch by itself.
-    PartsApart,
-    /// Loads what the store says over what earlier parts of the batch changed.
-    PartsLoadedOver,
-    /// Judges later parts of a batch at the instant of the one before the first.
-    PartsBackInTime,
+    /// Says that a batch of a chain is durable before it is.
+    ToldTooEarly,
+    /// Loads what was there before a chain over what earlier batches changed.
+    ChainLoadedOver,
+    /// Judges later batches of a chain at an instant before the first one's.
+    ChainBackInTime,
+    /// Takes the batches before it along when one of a chain panics.
+    ChainUndone,
 }
 
 thread_local! {
@@ -247,27 +249,57 @@ impl Handle {
     }
 }
 
-/// All parts in one transaction, as a store may do it that uses no further threads.
-fn together(store: &mut Handle, batch: BatchId, parts: Vec<Part>, flaw: Flaw) -> Result<Committed, StoreFault> {
-    let keys: KeySet = parts.iter().flat_map(|part| part.keys.iter().cloned()).collect();
-    let mut parts = Some(parts);
-    store.transact(batch, &keys, &mut |world, at| {
-        let (loaded, mut records) = (world.clone(), Vec::new());
-        for (number, Part { keys, fold }) in parts.take().into_iter().flatten().enumerate() {
-            if flaw == Flaw::PartsLoadedOver {
-                for key in keys {
-                    let row = match loaded.get(&key) {
+/// All batches of a chain in one transaction, told of at the end.
+fn together(store: &mut Handle, chain: &mut dyn Batches) -> Result<(), StoreFault> {
+    let all: Vec<Batch> = std::iter::from_fn(|| chain.next()).collect();
+    let count = all.len();
+    let keys: KeySet = all.iter().flat_map(|batch| batch.keys.iter().cloned()).collect();
+    let mut all = Some(all);
+    let committed = store.transact(BatchId(0), &keys, &mut |world, at| {
+        let mut records = Vec::new();
+        all.take().into_iter().flatten().for_each(|batch| (batch.fold)(world, at, &mut records));
+        records.iter().map(seal).collect()
+    })?;
+    (0..count).for_each(|_| chain.committed(committed));
+    Ok(())
+}
+
+/// A chain batch by batch, with something wrong.
+fn one_by_one(store: &mut Handle, chain: &mut dyn Batches, flaw: Flaw) -> Result<(), StoreFault> {
+    let mut before: BTreeMap<Key, Option<Row>> = BTreeMap::new();
+    let mut number = 0;
+    while let Some(Batch { id, keys, fold }) = chain.next() {
+        let mut fold = Some(fold);
+        let mut transact = |store: &mut Handle| {
+            store.transact(id, &keys.iter().cloned().collect(), &mut |world, at| {
+                for key in &keys {
+                    let found = match world.get(key) {
                         Loaded::Present(row) => Some(row.clone()),
                         Loaded::Absent | Loaded::NotLoaded => None,
                     };
-                    world.load(key, row);
+                    let first_seen = before.entry(key.clone()).or_insert(found);
+                    if flaw == Flaw::ChainLoadedOver {
+                        world.load(key.clone(), first_seen.clone());
+                    }
                 }
-            }
-            let earlier = Instant::from_micros(at.micros() - 1);
-            fold(world, if flaw == Flaw::PartsBackInTime && number > 0 { earlier } else { at }, &mut records);
+                let early = flaw == Flaw::ChainBackInTime && number > 0;
+                let at = if early { Instant::from_micros(at.micros() - 1) } else { at };
+                let mut records = Vec::new();
+                fold.take().into_iter().for_each(|fold| fold(world, at, &mut records));
+                records.iter().map(seal).collect()
+            })
+        };
+        if flaw == Flaw::ToldTooEarly {
+            let first = store.inner.size()?;
+            chain.committed(Committed { at: store.shared.clock.now(), first, clock_ran_backwards: false });
+            transact(store)?;
+        } else {
+            let committed = transact(store)?;
+            chain.committed(committed);
         }
-        records.iter().map(seal).collect()
-    })
+        number += 1;
+    }
+    Ok(())
 }
 
 impl Store for Handle {
@@ -280,9 +312,10 @@ impl Store for Handle {
             | Flaw::EverythingSettled
             | Flaw::GapInLedger
             | Flaw::TenantsLeak
-            | Flaw::PartsApart
-            | Flaw::PartsLoadedOver
-            | Flaw::PartsBackInTime => self.inner.transact(batch, keys, fold),
+            | Flaw::ToldTooEarly
+            | Flaw::ChainLoadedOver
+            | Flaw::ChainBackInTime
+            | Flaw::ChainUndone => self.inner.transact(batch, keys, fold),
             Flaw::ErasedIsDamage => self.inner.transact(batch, keys, fold).map_err(|fault| match fault {
                 StoreFault::Refused(problem) => StoreFault::Corrupt(problem),
                 other @ (StoreFault::Conflict(_)
@@ -341,17 +374,9 @@ impl Store for Handle {
         }
     }
 
-    fn transact_in_parts(&mut self, batch: BatchId, parts: &mut Parts<'_>) -> Result<Committed, StoreFault> {
+    fn transact_chain(&mut self, batches: &mut dyn Batches) -> Result<(), StoreFault> {
         let flaw = self.shared.flaw;
-        if flaw == Flaw::PartsApart {
-            let mut committed = together(self, batch, parts().into_iter().collect(), flaw)?;
-            while let Some(part) = parts() {
-                committed = together(self, BatchId(batch.0 + 1), vec![part], flaw)?;
-            }
-            return Ok(committed);
-        }
-        let all = std::iter::from_fn(parts).collect();
-        together(self, batch, all, flaw)
+        if flaw == Flaw::ChainUndone { together(self, batches) } else { one_by_one(self, batches, flaw) }
     }
 
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {
@@ -373,9 +398,10 @@ impl Store for Handle {
             | Flaw::TenantsLeak
             | Flaw::WrongRecord
             | Flaw::ErasedIsDamage
-            | Flaw::PartsApart
-            | Flaw::PartsLoadedOver
-            | Flaw::PartsBackInTime => self.inner.has_settled(batch),
+            | Flaw::ToldTooEarly
+            | Flaw::ChainLoadedOver
+            | Flaw::ChainBackInTime
+            | Flaw::ChainUndone => self.inner.has_settled(batch),
         }
     }
 
@@ -525,16 +551,21 @@ fn damage_seen_where_something_was_erased_is_found() {
 }
 
 #[test]
-fn parts_of_a_batch_that_are_committed_apart_are_found() {
-    caught(Flaw::PartsApart, "a part that panics leaves nothing of its batch");
+fn a_batch_that_is_told_of_before_it_is_durable_is_found() {
+    caught(Flaw::ToldTooEarly, "a chain is one batch after the other");
 }
 
 #[test]
-fn parts_that_forget_what_earlier_ones_changed_are_found() {
-    caught(Flaw::PartsLoadedOver, "a batch in parts is one batch");
+fn batches_that_forget_what_earlier_ones_changed_are_found() {
+    caught(Flaw::ChainLoadedOver, "a chain is one batch after the other");
 }
 
 #[test]
-fn parts_that_are_judged_before_earlier_ones_are_found() {
-    caught(Flaw::PartsBackInTime, "a batch in parts is one batch");
+fn batches_that_are_judged_before_earlier_ones_are_found() {
+    caught(Flaw::ChainBackInTime, "a chain is one batch after the other");
+}
+
+#[test]
+fn batches_that_are_undone_with_a_later_one_are_found() {
+    caught(Flaw::ChainUndone, "a chain loses only what panicked");
 }

@@ -4,7 +4,6 @@
 
 use super::fault::fault;
 use kernel::bugs::{self, Bug};
-use kernel::stored::Kind;
 use kernel::world::{Changed, Key, Row};
 use runtime::ports::store::StoreFault;
 use rusqlite::Connection;
@@ -23,8 +22,8 @@ pub(super) struct HotRows {
 }
 
 impl HotRows {
-    /// Forgets everything if another connection has committed since.
-    pub(super) fn validate(&mut self, connection: &Connection) -> Result<(), StoreFault> {
+    /// Forgets everything if another connection has committed since; says whether none has.
+    pub(super) fn validate(&mut self, connection: &Connection) -> Result<bool, StoreFault> {
         let mut statement = connection.prepare_cached("PRAGMA data_version").map_err(fault)?;
         let found: i64 = statement.query_row([], |row| row.get(0)).map_err(fault)?;
         let is_older = self.data_version != Some(found) && !bugs::on(Bug::RowsOlderThanLock);
@@ -32,7 +31,7 @@ impl HotRows {
             self.rows.clear();
             self.data_version = Some(found);
         }
-        Ok(())
+        Ok(!is_older)
     }
 
     /// A number nobody outside can know, to hash names under that agents chose.
@@ -45,14 +44,9 @@ impl HotRows {
         self.rows.get(key)
     }
 
-    /// Whether rows of a kind are remembered at all.
-    pub(super) fn is_for(kind: Kind) -> bool {
-        is_hot(kind)
-    }
-
     /// Remembers what was read, if it is of a kind worth it.
     pub(super) fn remember(&mut self, key: &Key, row: &Option<Row>) {
-        if is_hot(key.entity.kind()) {
+        if key.entity.kind().is_shared() {
             self.rows.insert(key.clone(), row.clone());
         }
     }
@@ -60,25 +54,9 @@ impl HotRows {
     /// Remembers what was committed.
     pub(super) fn take_over(&mut self, changes: Vec<Changed>) {
         for changed in changes {
-            if is_hot(changed.key.entity.kind()) {
+            if changed.key.entity.kind().is_shared() {
                 self.rows.insert(changed.key, Some(changed.row));
             }
         }
-    }
-}
-
-/// Few entities that many commands share.
-fn is_hot(kind: Kind) -> bool {
-    match kind {
-        Kind::Tenant | Kind::Agent | Kind::Contract | Kind::Resource | Kind::Budget => true,
-        Kind::Idempotency
-        | Kind::Flow
-        | Kind::Escalation
-        | Kind::Intent
-        | Kind::DueIntents
-        | Kind::Effect
-        | Kind::State
-        | Kind::Session
-        | Kind::Snapshot => false,
     }
 }

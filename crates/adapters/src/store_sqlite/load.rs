@@ -20,6 +20,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Keys from which on a look at their range is worth it.
 const RANGE_FROM: usize = 4;
 
+/// Entities and what was found of them: `None` where there is none.
+pub(super) type Found = Vec<(Key, Option<Row>)>;
+
 /// Finds where the ledger ends.
 pub(super) const GET_HEAD: &str = "SELECT size, last_instant FROM head";
 
@@ -42,13 +45,12 @@ fn next_of_sequence(size: u64) -> u64 {
 }
 
 /// The rows of entities, `None` where there is none, and with what is due also what calling it off touches.
-pub(super) fn rows(
-    connection: &Connection,
-    mut keys: Vec<Key>,
-    hot: &mut HotRows,
-) -> Result<Vec<(Key, Option<Row>)>, StoreFault> {
+pub(super) fn rows(connection: &Connection, mut keys: Vec<Key>, hot: &mut HotRows) -> Result<Found, StoreFault> {
     let mut rows = Vec::with_capacity(keys.len());
-    let ranges: Vec<Key> = keys.extract_if(.., |key| key.entity == Entity::DueIntents).collect();
+    let mut ranges: Vec<Key> = keys.extract_if(.., |key| key.entity == Entity::DueIntents).collect();
+    // Under pressure every command asks for it.
+    ranges.sort();
+    ranges.dedup();
     load(connection, keys, hot, &mut rows)?;
     for range in ranges {
         let touched = due_intents(connection, range, &mut rows)?;
@@ -57,18 +59,13 @@ pub(super) fn rows(
     Ok(rows)
 }
 
-fn load(
-    connection: &Connection,
-    mut keys: Vec<Key>,
-    hot: &mut HotRows,
-    rows: &mut Vec<(Key, Option<Row>)>,
-) -> Result<(), StoreFault> {
+fn load(connection: &Connection, mut keys: Vec<Key>, hot: &mut HotRows, rows: &mut Found) -> Result<(), StoreFault> {
     // By kind, so that each statement is fetched once for many rows.
     keys.sort_by_key(|key| key.entity.kind());
     let mut keys = keys.into_iter().peekable();
     while let Some(kind) = keys.peek().map(|key| key.entity.kind()) {
         let of_kind = std::iter::from_fn(|| keys.next_if(|key| key.entity.kind() == kind));
-        if HotRows::is_for(kind) {
+        if kind.is_shared() {
             remembered(connection, kind, of_kind, hot, rows)?;
         } else {
             searched(connection, kind, of_kind.collect(), rows)?;
@@ -83,7 +80,7 @@ fn remembered(
     kind: Kind,
     keys: impl Iterator<Item = Key>,
     hot: &mut HotRows,
-    rows: &mut Vec<(Key, Option<Row>)>,
+    rows: &mut Found,
 ) -> Result<(), StoreFault> {
     for key in keys {
         let row = match hot.get(&key) {
@@ -102,12 +99,7 @@ fn remembered(
 
 /// Rows of which there are many. New ones arrive in order of time behind all there are, so one look at the range from
 /// the first to the last mostly shows that none of them exists.
-fn searched(
-    connection: &Connection,
-    kind: Kind,
-    keys: Vec<Key>,
-    rows: &mut Vec<(Key, Option<Row>)>,
-) -> Result<(), StoreFault> {
+fn searched(connection: &Connection, kind: Kind, keys: Vec<Key>, rows: &mut Found) -> Result<(), StoreFault> {
     let (mut bytes, mut places) = (Vec::with_capacity(keys.len() * 64), Vec::with_capacity(keys.len()));
     for key in keys {
         let start = bytes.len();
@@ -126,6 +118,7 @@ fn searched(
     // In the order of the table, so that each of its pages is visited once.
     let mut statement = connection.prepare_cached(get(kind)).map_err(fault)?;
     places.sort_by(|(one, _), (other, _)| at(one).cmp(at(other)));
+    places.dedup_by(|(one, _), (other, _)| at(one) == at(other));
     for (range, key) in places {
         let row = found(&mut statement, at(&range), kind)?;
         rows.push((key, row));
@@ -193,7 +186,7 @@ pub(super) fn due(
 }
 
 /// Loads the intents that are due soonest, and names what calling them off touches.
-fn due_intents(connection: &Connection, range: Key, rows: &mut Vec<(Key, Option<Row>)>) -> Result<KeySet, StoreFault> {
+fn due_intents(connection: &Connection, range: Key, rows: &mut Found) -> Result<KeySet, StoreFault> {
     let whenever = Instant::from_micros(i64::MAX);
     let due = due(connection, &range.tenant, Kind::Intent, whenever, DUE_INTENTS_MAX)?;
     let names = due.iter().map(|(key, _)| key.entity.parts().0.to_owned()).collect();

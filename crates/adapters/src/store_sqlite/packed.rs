@@ -26,20 +26,29 @@ const LONGEST: usize = 64 << 20;
 /// One byte of what was packed stands for no more than this. What claims more is damaged, and no room is made for it.
 const SHRINKS_MOST: usize = 255;
 
-/// A text in fewer bytes; `None` if it is best left as it is.
-pub(super) fn pack(text: &str) -> Option<Vec<u8>> {
+/// Appends a text in fewer bytes; leaves them as they are, and says so, if the text is best left alone.
+pub(super) fn pack_onto(text: &str, bytes: &mut Vec<u8>) -> bool {
+    let start = bytes.len();
+    let is_packed = packed_onto(text, bytes).is_some_and(|length| length < text.len());
+    if !is_packed {
+        bytes.truncate(start);
+    }
+    is_packed
+}
+
+/// In how many bytes it was written.
+fn packed_onto(text: &str, bytes: &mut Vec<u8>) -> Option<usize> {
     if text.len() < SHORTEST || text.len() > LONGEST {
         return None;
     }
     let length = u32::try_from(text.len()).ok()?;
-    let mut bytes = vec![0; HEADER + lz4_flex::block::get_maximum_output_size(text.len())];
-    let (header, room) = bytes.split_at_mut_checked(HEADER)?;
-    let (number, place) = header.split_first_mut()?;
-    *number = FIRST_WORDS;
-    place.copy_from_slice(&length.to_le_bytes());
-    let taken = lz4_flex::block::compress_into_with_dict(text.as_bytes(), room, WORDS).ok()?;
-    bytes.truncate(HEADER + taken);
-    (bytes.len() < text.len()).then_some(bytes)
+    bytes.push(FIRST_WORDS);
+    bytes.extend_from_slice(&length.to_le_bytes());
+    let start = bytes.len();
+    bytes.resize(start + lz4_flex::block::get_maximum_output_size(text.len()), 0);
+    let taken = lz4_flex::block::compress_into_with_dict(text.as_bytes(), bytes.get_mut(start..)?, WORDS).ok()?;
+    bytes.truncate(start + taken);
+    Some(HEADER + taken)
 }
 
 /// The text that was packed; `None` if this is none.
@@ -83,6 +92,14 @@ mod tests {
         format!(
             r#"{{"agent":"refunds","at":"2026-11-16T07:01:18.11652Z","contract":{{"digest":"{digest}","id":"refunds","version":"1.2.0"}},"findings":[],"fingerprint":"{digest}","flow":"01a1e329-02a3-73e9-977a-8ea71c74bf26","intent":null,"kind":"decision","mode":"enforce","proposal":{{"action":"refund"}},"proposal_id":"01a1e329-02a3-73e9-977a-8ea64662d560","semantics":1,"tenant":"default","verdict":"ACCEPT","version":1}}"#
         )
+    }
+
+    fn pack(text: &str) -> Option<Vec<u8>> {
+        let mut bytes = b"before".to_vec();
+        let is_packed = pack_onto(text, &mut bytes);
+        let packed = bytes.split_off("before".len());
+        assert!(is_packed || packed.is_empty());
+        is_packed.then_some(packed)
     }
 
     #[test]

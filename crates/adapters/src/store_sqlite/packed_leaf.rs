@@ -16,22 +16,31 @@ const END: &str = r#"","version":1}"#;
 /// Digits of a digest.
 const DIGITS: usize = 64;
 
-/// A leaf in fewer bytes; `None` if it is none that every record of this version has.
-pub(super) fn pack(leaf: &str) -> Option<Vec<u8>> {
+/// Appends a leaf in fewer bytes; appends nothing, and says so, if it is none that every record of this version has.
+pub(super) fn pack_onto(leaf: &str, bytes: &mut Vec<u8>) -> bool {
+    let Some((digest, parts)) = parted(leaf) else { return false };
+    // Canonical text has no zero, and what has one is kept as it is.
+    if parts.iter().any(|part| part.as_bytes().contains(&0)) {
+        return false;
+    }
+    bytes.push(FIRST_FORM);
+    bytes.extend_from_slice(digest.bytes());
+    for (place, part) in parts.into_iter().enumerate() {
+        if place > 0 {
+            bytes.push(0);
+        }
+        bytes.extend_from_slice(part.as_bytes());
+    }
+    true
+}
+
+/// The digest, and what else tells leaves apart: time, kind, tenant.
+fn parted(leaf: &str) -> Option<(Digest, [&str; 3])> {
     let (at, rest) = leaf.strip_prefix(BEFORE_AT)?.split_once(BEFORE_BODY)?;
     let (digest, rest) = rest.split_at_checked(DIGITS)?;
     let (kind, rest) = rest.strip_prefix(BEFORE_KIND)?.split_once(BEFORE_TENANT)?;
     let tenant = rest.strip_suffix(END)?;
-    let parts = [at, kind, tenant];
-    // Canonical text has no zero, and what has one is kept as it is.
-    if parts.iter().any(|part| part.as_bytes().contains(&0)) {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(leaf.len() / 2);
-    bytes.push(FIRST_FORM);
-    bytes.extend_from_slice(Digest::parse(digest)?.bytes());
-    bytes.extend_from_slice(parts.join("\0").as_bytes());
-    Some(bytes)
+    Some((Digest::parse(digest)?, [at, kind, tenant]))
 }
 
 /// The leaf that was packed; `None` if this is none.
@@ -59,6 +68,14 @@ mod tests {
 
     fn leaf(at: &str, digest: &str, kind: &str, tenant: &str) -> String {
         format!(r#"{{"at":"{at}","body":"{digest}","kind":"{kind}","semantics":1,"tenant":"{tenant}","version":1}}"#)
+    }
+
+    fn pack(leaf: &str) -> Option<Vec<u8>> {
+        let mut bytes = b"before".to_vec();
+        let is_packed = pack_onto(leaf, &mut bytes);
+        let packed = bytes.split_off("before".len());
+        assert!(is_packed || packed.is_empty());
+        is_packed.then_some(packed)
     }
 
     #[test]

@@ -52,6 +52,13 @@ impl Queue {
         Ok(turn)
     }
 
+    /// Whether anybody stands in line behind the one who writes.
+    pub(super) fn is_waited_in(&self) -> bool {
+        // Who waits next holds this lock. Taken and given back at once, it stays free for the next one.
+        let is_free = self.next.file().try_lock().is_ok() && self.next.unlock().is_ok();
+        !is_free
+    }
+
     /// The wait it was made with.
     pub(super) fn patience(&self) -> Duration {
         self.wait

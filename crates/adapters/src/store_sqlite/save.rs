@@ -1,9 +1,7 @@
 //! What a batch leaves behind: rows and records as bytes, and the statements that take them.
 
 use super::fault::fault;
-use super::packed::pack;
-use super::{key, packed_leaf, statements};
-use kernel::record::Sealed;
+use super::{key, statements};
 use kernel::stored::Kind;
 use kernel::time::Instant;
 use kernel::world::{Key, Row};
@@ -71,13 +69,13 @@ impl Rows {
         self.rows.is_empty()
     }
 
-    /// Saves them kind by kind, so that each statement is fetched once for many rows, and in the order of their keys:
-    /// neighbours in an index are written together.
+    /// Saves them kind by kind, so that each statement is fetched once for many rows. Within a kind they stay in the order
+    /// of their commands, which mostly is that of their keys.
     pub(super) fn save(mut self, connection: &Connection) -> Result<(), StoreFault> {
         let Rows { rows, bytes } = &mut self;
         let at = |range: &Range<usize>| bytes.get(range.clone()).unwrap_or_default();
-        // Stable: of two changes of one row the later one counts. Mostly they come in order.
-        rows.sort_by(|one, other| one.kind.cmp(&other.kind).then_with(|| at(&one.key).cmp(at(&other.key))));
+        // Stable: of two changes of one row the later one counts.
+        rows.sort_by_key(|row| row.kind);
         for run in rows.chunk_by(|one, next| one.kind == next.kind) {
             let Some(kind) = run.first().map(|row| row.kind) else { continue };
             let found = statements::of(kind);
@@ -108,52 +106,6 @@ impl Rows {
 /// Puts a stored answer at a key.
 pub(super) const PUT_ANSWER: &str = "INSERT INTO idempotency(key, fingerprint, idx) VALUES(?1, ?2, ?3) \
                     ON CONFLICT(key) DO UPDATE SET fingerprint = excluded.fingerprint, idx = excluded.idx";
-
-/// A record with its body packed, where that makes it shorter.
-#[derive(Debug)]
-pub(super) struct Packed {
-    sealed: Sealed,
-    leaf: Option<Vec<u8>>,
-    body: Option<Vec<u8>>,
-}
-
-impl Packed {
-    pub(super) fn of(sealed: Sealed) -> Packed {
-        Packed { leaf: packed_leaf::pack(&sealed.leaf), body: pack(&sealed.body), sealed }
-    }
-}
-
-/// What was packed, or the text where it was not.
-struct PackedOr<'a>(Option<&'a [u8]>, &'a str);
-
-impl ToSql for PackedOr<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        let PackedOr(packed, text) = self;
-        Ok(ToSqlOutput::Borrowed(packed.map_or(ValueRef::Text(text.as_bytes()), ValueRef::Blob)))
-    }
-}
-
-/// Appends a record.
-pub(super) const APPEND: &str = "INSERT INTO ledger(idx, leaf, salt, body) VALUES(?1, ?2, ?3, ?4)";
-
-/// Appends records from an index on.
-pub(super) fn append(connection: &Connection, records: &[Packed], first: u64) -> Result<(), StoreFault> {
-    let mut statement = connection.prepare_cached(APPEND).map_err(fault)?;
-    for (index, Packed { sealed, leaf, body }) in (first..).zip(records) {
-        let index = integer(index)?;
-        let leaf = PackedOr(leaf.as_deref(), &sealed.leaf);
-        let body = PackedOr(body.as_deref(), &sealed.body);
-        let appended = statement.execute((index, leaf, sealed.salt, body));
-        appended.map_err(|error| match fault(error) {
-            StoreFault::Refused(_) => StoreFault::Corrupt(format!("the ledger already holds a record {index}")),
-            other @ (StoreFault::Conflict(_)
-            | StoreFault::Unavailable(_)
-            | StoreFault::Ambiguous(_)
-            | StoreFault::Corrupt(_)) => other,
-        })?;
-    }
-    Ok(())
-}
 
 /// Says where the ledger ends.
 pub(super) const PUT_HEAD: &str = "UPDATE head SET size = ?1, last_instant = ?2";
@@ -205,6 +157,6 @@ pub(super) fn fence(connection: &Connection, batch: BatchId) -> Result<(), Store
     Err(StoreFault::Corrupt("the fence of lost commits is missing".to_owned()))
 }
 
-fn integer(value: u64) -> Result<i64, StoreFault> {
+pub(super) fn integer(value: u64) -> Result<i64, StoreFault> {
     i64::try_from(value).map_err(|_| StoreFault::Refused("the ledger is full".to_owned()))
 }

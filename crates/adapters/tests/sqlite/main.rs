@@ -6,6 +6,7 @@ mod conforms;
 mod due;
 mod file;
 mod folder;
+mod hostile;
 mod line;
 mod processes;
 mod roles;

@@ -2,7 +2,7 @@
 
 use super::Room;
 use super::samples::{TENANT, batch_id, key, look, must, put, transact};
-use crate::ports::store::{Part, Pieces, Store, StoreFault, StoredRecord};
+use crate::ports::store::{Batch, Batches, Committed, Pieces, Store, StoreFault, StoredRecord};
 use kernel::agent::AgentRow;
 use kernel::apply::apply;
 use kernel::command::{Command, MintedIds, Submission};
@@ -40,12 +40,23 @@ actions:
 const NAMES: [&str; 4] =
     ["01890a5d-ac96-774b-bcce-b302099a8057", "01890A5D-AC96-774B-BCCE-B302099A8057", "order 17 / retry", "é"];
 
-/// Parts, and proposals of each: enough that records are still being written out when later parts are loaded.
-const PARTS: usize = 6;
+/// Batches, and proposals of each: enough that records are still being written out when later batches are loaded.
+const BATCHES: usize = 6;
 const PROPOSALS: usize = 120;
 
-/// Every part asks the first part's first question again.
-pub(super) fn across_parts(room: &Room) -> Result<(), String> {
+/// Batches that were made before.
+struct Made(std::vec::IntoIter<Batch>);
+
+impl Batches for Made {
+    fn next(&mut self) -> Option<Batch> {
+        self.0.next()
+    }
+
+    fn committed(&mut self, _committed: Committed) {}
+}
+
+/// Every batch asks the first one's first question again.
+pub(super) fn along_a_chain(room: &Room) -> Result<(), String> {
     let loaded = engines::load::load(CONTRACT).map_err(|errors| format!("{errors:?}"))?;
     let contract = Arc::new(loaded.compiled);
     let mut store = room.open()?;
@@ -53,9 +64,9 @@ pub(super) fn across_parts(room: &Room) -> Result<(), String> {
     let first = submission(&contract, "asked again", "again", "5")?;
     let lines = Arc::new(Mutex::new(Vec::new()));
     let mut made = Vec::new();
-    for part in 0..PARTS {
+    for batch in 0..BATCHES {
         let others = (1..PROPOSALS).map(|place| {
-            let name = format!("{part}-{place}");
+            let name = format!("{batch}-{place}");
             submission(&contract, &name, &name, "0.5")
         });
         let mut submissions = vec![first.clone()];
@@ -75,10 +86,12 @@ pub(super) fn across_parts(room: &Room) -> Result<(), String> {
             }
             pieces.hand_over(world, records);
         };
-        made.push(Part { keys: keys.into_iter().collect(), fold: Box::new(fold) });
+        made.push(Batch { id: batch_id(), keys: keys.into_iter().collect(), fold: Box::new(fold) });
     }
-    let mut parts = made.into_iter();
-    store.transact_in_parts(batch_id(), &mut || parts.next()).map_err(|fault| fault.to_string())?;
+    let mut batches = Made(made.into_iter());
+    while batches.0.len() > 0 {
+        store.transact_chain(&mut batches).map_err(|fault| fault.to_string())?;
+    }
     let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
     let all_same = !lines.is_empty() && lines.iter().all(|line| Some(line) == lines.first());
     must(all_same, || format!("the same question was answered {lines:?}"))

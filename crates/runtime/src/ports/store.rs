@@ -14,23 +14,31 @@ pub struct BatchId(pub u128);
 /// What a fold hands back: one sealed record after another, in the order of the ledger.
 pub type Fold<'a> = dyn FnMut(&mut World, Instant) -> Vec<Sealed> + 'a;
 
-/// A part of a batch: what to load for it, in no order and each once, and how to fold it.
-pub struct Part {
-    /// The entities it may touch.
+/// A batch of a chain: what to load for it, in no order, and how to fold it.
+pub struct Batch {
+    /// Its name.
+    pub id: BatchId,
+    /// The entities it may touch; some may come twice.
     pub keys: Vec<Key>,
     /// Folds it at an instant and hands over what it leaves behind, perhaps on a thread of its own.
-    pub fold: PieceFold,
+    pub fold: BatchFold,
 }
 
-/// Folds a part of a batch.
-pub type PieceFold = Box<dyn FnOnce(&mut World, Instant, &mut dyn Pieces) + Send>;
+/// Folds a batch.
+pub type BatchFold = Box<dyn FnOnce(&mut World, Instant, &mut dyn Pieces) + Send>;
 
-/// The next part of a batch, if there is one by now.
-pub type Parts<'a> = dyn FnMut() -> Option<Part> + 'a;
+/// Batches one after the other, and who is told when they are durable.
+pub trait Batches {
+    /// The next batch, if there is one by now.
+    fn next(&mut self) -> Option<Batch>;
+
+    /// The oldest batch that was taken and not told of yet is durable, and its fold is dropped.
+    fn committed(&mut self, committed: Committed);
+}
 
 /// Takes what folds leave behind as they go along.
 pub trait Pieces {
-    /// Records that were handed over in this batch.
+    /// Records that were handed over so far, by this batch and those before it in a chain.
     fn count(&self) -> usize;
 
     /// Records in the order of the ledger, and with them all that was changed since the last piece.
@@ -70,25 +78,31 @@ pub trait Store: Send {
     /// One transaction for a batch.
     fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault>;
 
-    /// One transaction for a batch that comes in parts: while a store saves what one leaves behind, the next may be folded.
-    /// A store takes parts until there is none, and at least the first one. Each is loaded, then judged at an instant that
-    /// is read after it was taken and never before that of the part before. Folds are dropped before this returns.
-    fn transact_in_parts(&mut self, batch: BatchId, parts: &mut Parts<'_>) -> Result<Committed, StoreFault> {
-        let (keys, mut fold) = match parts() {
-            Some(Part { keys, fold }) => (keys.into_iter().collect(), Some(fold)),
-            None => (KeySet::new(), None),
-        };
-        self.transact(batch, &keys, &mut |world, at| {
-            let mut records = Vec::new();
-            if let Some(fold) = fold.take() {
-                fold(world, at, &mut records);
-            }
-            records.iter().map(seal).collect()
-        })
+    /// A chain of batches, each a transaction of its own: while a store makes one durable, the next may be folded.
+    ///
+    /// A store takes batches one by one, commits them in that order and tells of each as soon as it is durable. It ends the
+    /// chain where there is none to take, or where others wait for their turn. Each batch sees what the ones before it
+    /// changed, and is judged at an instant that is read after it was taken and never before theirs.
+    ///
+    /// A fault or a panic belongs to the oldest batch that was not told of. Nothing of it is durable, unless the fault is
+    /// [`StoreFault::Ambiguous`], and nothing of those behind it, which were folded over what is lost. Folds are dropped
+    /// before this returns.
+    fn transact_chain(&mut self, batches: &mut dyn Batches) -> Result<(), StoreFault> {
+        while let Some(Batch { id, keys, fold }) = batches.next() {
+            let mut fold = Some(fold);
+            let keys = keys.into_iter().collect();
+            let committed = self.transact(id, &keys, &mut |world, at| {
+                let mut records = Vec::new();
+                if let Some(fold) = fold.take() {
+                    fold(world, at, &mut records);
+                }
+                records.iter().map(seal).collect()
+            })?;
+            drop(fold);
+            batches.committed(committed);
+        }
+        Ok(())
     }
-
-    /// Called after a batch was committed and answered: for what can wait until then.
-    fn tidy(&mut self) {}
 
     /// Whether a batch whose commit was ambiguous is durable. Afterwards it can no longer become durable.
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault>;
