@@ -180,7 +180,7 @@ impl Between for Turns<'_> {
     fn committed(&mut self, connection: &Connection, committed: Committed) {
         // Answers first, then tidying, and that only if nobody else waits: whoever ends the chain does it then.
         self.batches.committed(committed);
-        if !self.queue.is_waited_in() {
+        if self.log.is_due() && !self.queue.is_waited_in() {
             self.log.after_commit(connection);
         }
     }

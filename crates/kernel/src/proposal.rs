@@ -11,9 +11,6 @@ use crate::reasons::Reason;
 use crate::time::Instant;
 use std::collections::BTreeMap;
 
-/// Fields that do not count for "the same proposal again".
-const NOT_IN_FINGERPRINT: [&str; 3] = ["id", "created_at", "idempotency_key"];
-
 /// Longest justification.
 const JUSTIFICATION_BYTES_MAX: usize = 64 * 1024;
 
@@ -100,7 +97,6 @@ impl Proposal {
 
     /// Reads a proposal from a value that came through the strict door.
     pub fn from_json(json: Json) -> Result<Proposal, Malformed> {
-        let fingerprint = fingerprint(&json);
         let Json::Object(members) = json else {
             let finding = Finding::reject(Gate::Shape, Reason::JsonMalformed)
                 .with("problem", format!("it is {}, not an object", json.kind()));
@@ -108,7 +104,7 @@ impl Proposal {
         };
         let mut reader = Reader { members, findings: Findings::default() };
         reader.refuse_unknown_fields();
-        let proposal = Proposal {
+        let mut proposal = Proposal {
             id: reader.identifier("id"),
             agent: reader.required_identifier("agent"),
             action: reader.required_identifier("action"),
@@ -123,10 +119,11 @@ impl Proposal {
             idempotency_key: reader.identifier("idempotency_key"),
             provenance: reader.provenance(),
             tokens: reader.tokens(),
-            fingerprint,
+            fingerprint: Digest::from_bytes([0; 32]),
         };
         let findings = reader.findings.into_ordered();
         if findings.is_empty() {
+            proposal.fingerprint = proposal.fingerprinted();
             return Ok(proposal);
         }
         let agent = Some(proposal.agent).filter(|agent| !agent.is_empty());
@@ -140,20 +137,32 @@ impl Proposal {
         Json::parse_own(&text)
     }
 
+    /// Of what is recorded, not of the bytes that came: whoever judges a record again has to find the same.
+    fn fingerprinted(&self) -> Digest {
+        let mut text = String::with_capacity(512);
+        self.write_with(false, &mut text, |text| write_members(&self.params, text));
+        Digest::of(text)
+    }
+
     /// Appends the canonical text of what is recorded; the closure writes the params.
     pub(crate) fn write(&self, text: &mut String, params: impl FnOnce(&mut String)) {
+        self.write_with(true, text, params);
+    }
+
+    /// With or without what only names the request: id, time of making and idempotency key.
+    fn write_with(&self, with_names: bool, text: &mut String, params: impl FnOnce(&mut String)) {
         Members::object(text, |members| {
             members.text("action", &self.action);
             members.text("agent", &self.agent);
             if let Some(confidence) = self.confidence {
                 members.json("confidence", &Json::from_decimal(confidence));
             }
-            if let Some(at) = self.created_at {
+            if let Some(at) = self.created_at.filter(|_| with_names) {
                 members.instant("created_at", at);
             }
             members.text_if_any("flow", self.flow.as_deref());
-            members.text_if_any("id", self.id.as_deref());
-            members.text_if_any("idempotency_key", self.idempotency_key.as_deref());
+            members.text_if_any("id", self.id.as_deref().filter(|_| with_names));
+            members.text_if_any("idempotency_key", self.idempotency_key.as_deref().filter(|_| with_names));
             members.text_if_any("justification", self.justification.as_deref());
             members.with("params", params);
             if let Some(known) = &self.provenance {
@@ -180,20 +189,6 @@ pub fn door_finding(refusal: &Refusal) -> Finding {
         .with("line", refusal.line as u64)
         .with("column", refusal.column as u64)
         .with("offset", refusal.offset as u64)
-}
-
-fn fingerprint(json: &Json) -> Digest {
-    let Json::Object(members) = json else { return Digest::of(json.to_canonical()) };
-    let mut text = String::with_capacity(512);
-    // Fields are known ASCII or refused later, so the order of the map is the canonical order.
-    for (key, value) in members.iter().filter(|(key, _)| !NOT_IN_FINGERPRINT.contains(&key.as_str())) {
-        text.push(if text.is_empty() { '{' } else { ',' });
-        Json::text(key.as_str()).write_canonical(&mut text);
-        text.push(':');
-        value.write_canonical(&mut text);
-    }
-    text.push('}');
-    Digest::of(text)
 }
 
 struct Reader {
@@ -373,5 +368,25 @@ mod tests {
         assert_eq!(base, print(r#"{"params":{"n":1},"id":"x","agent":"a","action":"b","idempotency_key":"k"}"#));
         assert_ne!(base, print(r#"{"agent":"a","action":"b","params":{"n":2}}"#));
         assert_ne!(base, print(r#"{"agent":"a","action":"b","params":{"n":1},"confidence":1}"#));
+        // As it is written in the ledger, whatever way it was written when it came.
+        let full = |step: &str, until: &str, rest: &str| {
+            print(&format!(r#"{{"agent":"a","action":"b","params":{{}},"step":{step},"valid_until":"{until}"{rest}}}"#))
+        };
+        let plain = full("\"1\"", "2026-01-01T00:00:00.12Z", "");
+        assert_eq!(plain, full("1", "2026-01-01T00:00:00.120Z", ""));
+        assert_eq!(plain, full("1.0", "2026-01-01T02:00:00.12+02:00", r#","flow":null,"tokens":0,"snapshot":null"#));
+        assert_eq!(plain, full("1", "2026-01-01T00:00:00.12Z", r#","confidence":null,"provenance":null,"id":null"#));
+        assert_ne!(plain, full("2", "2026-01-01T00:00:00.12Z", ""));
+        assert_ne!(plain, full("1", "2026-01-01T00:00:00.13Z", ""));
+        assert_ne!(plain, full("1", "2026-01-01T00:00:00.12Z", r#","tokens":1"#));
+    }
+
+    #[test]
+    fn a_proposal_read_from_its_record_is_the_same() {
+        let text = r#"{"agent":"a","action":"b","params":{"n":1.50,"m":null},"step":7,"valid_until":"2026-01-01T02:00:00.100+02:00",
+            "confidence":0.50,"tokens":0,"provenance":{"n":"user"},"flow":null,"id":"x","created_at":"2026-01-01T00:00:00.000Z"}"#;
+        let first = Proposal::parse(text.as_bytes()).unwrap();
+        let again = Proposal::from_json(first.to_json(first.params.clone())).unwrap();
+        assert_eq!(first, again);
     }
 }

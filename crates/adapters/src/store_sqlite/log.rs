@@ -91,6 +91,12 @@ impl Log {
         connection.wal_hook(Some(hook)).map_err(fault)
     }
 
+    /// Whether there is anything to do after a commit.
+    pub(super) fn is_due(&self) -> bool {
+        let pages = self.pages.load(Ordering::Relaxed);
+        self.begin.is_some() && (pages < self.seen || pages >= self.from)
+    }
+
     /// After a commit: nothing most of the time. Whatever goes wrong here is tried again later and loses nothing.
     pub(super) fn after_commit(&mut self, connection: &Connection) {
         let Some(begin) = self.begin else { return };

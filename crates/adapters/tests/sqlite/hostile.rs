@@ -72,7 +72,11 @@ fn question(agent: usize, number: usize) -> Vec<u8> {
         17 => format!("{}1{}", "[".repeat(400), "]".repeat(400)),
         18 => format!(r#"{{"agent":"{bot}","agent":"bot-0","action":"pay","params":{{}}}}"#),
         19 => format!(r#"{{"agent":"nobody-{number}","action":"pay","params":{{}}}}"#),
-        20 => format!(r#"{{"agent":"{bot}","action":"look","params":{{"order":{name}}}}}"#),
+        // Nothing is wrong with it, and each value can be written in another way.
+        20 => format!(
+            r#"{{"agent":"{bot}","action":"look","params":{{"order":{name}}},"step":{number},"tokens":0,"flow":null,
+            "valid_until":"2100-01-01T02:00:00.120+02:00","confidence":0.50,"snapshot":null,"justification":null}}"#
+        ),
         21 => pay(&name, "1", r#","ttl_s":-1,"created_at":"2026-01-01T00:00:00""#),
         // What does not fit into a budget is looked at a second time, behind what came after it.
         22 => format!(r#"{{"agent":"{bot}","action":"tip","params":{{"order":"{agent}-{number}","amount":1}}}}"#),

@@ -330,15 +330,24 @@ fn killed(folder: &Folder, budget: Duration) -> anyhow::Result<Value> {
 pub fn write_until_killed(args: &crate::cli::BenchWriterArgs) -> anyhow::Result<crate::exit::Exit> {
     let runtime = start(&args.store)?;
     let mut output = std::io::stdout().lock();
+    let mut tell = |pending: Pending| -> anyhow::Result<()> {
+        let answered = pending.wait();
+        // Only what was decided is in the store; "not now" acknowledges nothing.
+        if answered.at.is_none() {
+            return Err(anyhow!("nothing was decided: {}", answered.answer.to_line()));
+        }
+        writeln!(output, "{}", answered.answer.id)?;
+        Ok(output.flush()?)
+    };
     let mut waiting: VecDeque<Pending> = VecDeque::new();
     for number in 0..args.count {
         waiting.push_back(runtime.judge(proposal(number, Keys::Ordered).as_bytes(), Arrival::through(Door::PURE)));
         if waiting.len() >= args.in_flight
             && let Some(pending) = waiting.pop_front()
         {
-            writeln!(output, "{}", pending.wait().answer.id)?;
-            output.flush()?;
+            tell(pending)?;
         }
     }
+    waiting.into_iter().try_for_each(tell)?;
     Ok(crate::exit::Exit::Fine)
 }
