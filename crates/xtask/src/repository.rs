@@ -9,7 +9,8 @@ const FOLDERS_SKIPPED: &[&str] = &["target", ".git", "node_modules", "artifacts"
 
 /// The folder that holds the workspace manifest.
 pub fn root() -> Result<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // As cargo says now: clones that share a target folder may be handed a program that was built for another of them.
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     here.ancestors().nth(2).map(Path::to_path_buf).context("the xtask crate lies in `crates/xtask`")
 }
 
