@@ -8,18 +8,18 @@ use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
 use kernel::agent::AgentRow;
 use kernel::budget::Window;
-use kernel::decimal::Decimal;
-use kernel::ids::Digest;
 use kernel::intent::{IntentFacts, IntentRow, IntentState, KeptIntent};
 use kernel::outcome::{Answer, Verdict};
-use kernel::record::Sealed;
-use kernel::time::{Duration as Span, Instant};
 use kernel::world::{EffectRow, Entity, FlowRow, Key, KeySet, Loaded, ResourceRow, Row, StoredAnswer, World};
 use runtime::ports::store::{BatchId, Store, StoreFault};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant as Moment};
+use values::decimal::Decimal;
+use values::ids::Digest;
+use values::sealed::Sealed;
+use values::time::{Duration as Span, Instant};
 
 const SIZES: [usize; 3] = [1, 64, 512];
 

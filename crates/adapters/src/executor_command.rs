@@ -5,14 +5,14 @@
 
 use crate::program::Running;
 use kernel::argument;
-use kernel::ids::Digest;
-use kernel::json::Json;
 use runtime::crash::around;
 use runtime::ports::executor::{Attempt, Executor, Observation};
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
+use values::ids::Digest;
+use values::json::Json;
 
 /// The longest output that is read.
 const OUTPUT_BYTES_MAX: u64 = 1_024 * 1_024;

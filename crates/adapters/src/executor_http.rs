@@ -5,10 +5,7 @@ use crate::addresses::{self, Range};
 use crate::host_names::{HostNames, SystemNames};
 use crate::http_client::{Pinned, settings};
 use crate::secrets;
-use kernel::bugs::{self, Bug};
 use kernel::contract::EffectClass;
-use kernel::ids::Digest;
-use kernel::json::{Json, Object};
 use runtime::crash::around;
 use runtime::ports::executor::{Attempt, Executor, Observation};
 use std::collections::BTreeMap;
@@ -21,6 +18,9 @@ use ureq::http::Request;
 use ureq::tls::{Certificate, PemItem};
 use ureq::unversioned::transport::{ConnectionDetails, Connector, DefaultConnector, Transport};
 use ureq::{Agent, Error};
+use values::bugs::{self, Bug};
+use values::ids::Digest;
+use values::json::{Json, Object};
 
 /// The longest answer that is read; what is longer has been received all the same.
 const ANSWER_BYTES_MAX: u64 = 1_024 * 1_024;

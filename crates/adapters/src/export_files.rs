@@ -1,12 +1,12 @@
 //! Exports on disk: one file, or a folder of tiles. Read twice, a line or a bundle at a time, however large they are.
 
 use crate::durable_file::private_folder;
-use kernel::ledger::audit::{Audit, Audited, Damage, Place};
-use kernel::ledger::bundle::{self, BundleProblem};
-use kernel::ledger::edge::{Edge, Tile};
-use kernel::ledger::export::{Exported, Header, read_body_line, read_entry_line};
-use kernel::ledger::merkle::{HASH_BYTES, TreeHash};
-use kernel::ledger::tile_path::{TILE_WIDTH, TileKind, TilePath};
+use ledger::audit::{Audit, Audited, Damage, Place};
+use ledger::bundle::{self, BundleProblem};
+use ledger::edge::{Edge, Tile};
+use ledger::export::{Exported, Header, read_body_line, read_entry_line};
+use ledger::merkle::{HASH_BYTES, TreeHash};
+use ledger::tile_path::{TILE_WIDTH, TileKind, TilePath};
 use runtime::crash::around;
 use runtime::export;
 use runtime::ports::store::Reader;

@@ -1,6 +1,5 @@
 //! Rows of a replay that do not fit into memory: the latest stay there, the rest goes to a file nobody else sees.
 
-use kernel::ids::Digest;
 use kernel::intent::IntentRow;
 use kernel::stored::Kind;
 use kernel::world::{Key, Row};
@@ -8,6 +7,7 @@ use runtime::ports::store::StoreFault;
 use runtime::replay::rows::{Rows, stored_answer};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeMap;
+use values::ids::Digest;
 
 use crate::store_sqlite::fault;
 

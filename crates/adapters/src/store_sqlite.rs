@@ -30,7 +30,6 @@ pub use view::SqliteView;
 use chain::{Between, Chain};
 use fault::{commit_fault, start_fault};
 use hot::HotRows;
-use kernel::time::Instant;
 use kernel::world::{Key, KeySet, Row};
 use log::Log;
 use queue::Queue;
@@ -42,6 +41,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use values::time::Instant;
 
 /// How long a writer stands in line before it says that the store is unavailable.
 pub const QUEUE_WAIT: Duration = Duration::from_secs(30);

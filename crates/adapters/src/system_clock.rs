@@ -1,8 +1,8 @@
 //! The machine's clock.
 
-use kernel::time::Instant;
 use runtime::ports::clock::Clock;
 use std::time::{SystemTime, UNIX_EPOCH};
+use values::time::Instant;
 
 /// The machine's clock, in whole microseconds.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,8 +8,6 @@ use adapters::host_names::HostNames;
 use kernel::agent::Actor;
 use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::contract::EffectClass;
-use kernel::json::{Json, Object};
-use kernel::time::Duration;
 use kernel::world::{Entity, Row};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use runtime::execute::{self, Performers};
@@ -21,6 +19,8 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use values::json::{Json, Object};
+use values::time::Duration;
 
 /// An authority that signs certificates, known by its PEM.
 struct Authority {
@@ -237,7 +237,7 @@ approvers: [desk]
 fn an_intent_whose_certificate_was_refused_is_free_to_be_tried_again() {
     let (known, other) = (Authority::new("known"), Authority::new("other"));
     let server = Server::start(&known, "localhost");
-    let clock = Arc::new(ManualClock::at(kernel::time::Instant::PURE_DEFAULT));
+    let clock = Arc::new(ManualClock::at(values::time::Instant::PURE_DEFAULT));
     let runtime = Runtime::start(Box::new(MemoryStore::new(clock.clone())), runtime::Options::default()).unwrap();
     let contract = engines::load::load(&CONTRACT.replace("HOST", &server.host()));
     let contract = Arc::new(contract.unwrap_or_else(|problems| panic!("{problems:?}")).compiled);

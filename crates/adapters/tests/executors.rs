@@ -5,11 +5,11 @@ use adapters::addresses::Range;
 use adapters::executor_command::CommandExecutor;
 use adapters::executor_http::HttpExecutor;
 use kernel::contract::EffectClass;
-use kernel::json::{Json, Object};
 use runtime::ports::executor::{Attempt, Executor, Observation};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use values::json::{Json, Object};
 
 struct Provider {
     child: Child,
@@ -150,7 +150,7 @@ fn a_late_attempt_is_fenced_off() {
 #[cfg(feature = "bugs")]
 #[test]
 fn without_the_fence_it_happens_twice() {
-    use kernel::bugs::{Bug, with};
+    use values::bugs::{Bug, with};
     assert_eq!(with(Bug::ProbeBelieved, || late_first_attempt("probed")), 2);
 }
 

@@ -14,9 +14,7 @@ use kernel::change::{Act, Write};
 use kernel::command::Door;
 use kernel::escalation::EscalationRow;
 use kernel::evaluator::Compiled;
-use kernel::json::Json;
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Entity, Key, Row};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::store::Store;
@@ -27,6 +25,8 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use values::json::Json;
+use values::time::Instant;
 
 fn limits(milliseconds: u64) -> Limits {
     Limits { timeout: Duration::from_millis(milliseconds), output_bytes_max: 1_000 }

@@ -3,8 +3,8 @@
 use crate::diagnostics;
 use crate::exit::InvalidData;
 use crate::files;
+use contract::source::{Diagnostic, Severity};
 use engines::load::{Loaded, load};
-use kernel::contract::source::{Diagnostic, Severity};
 use std::path::Path;
 
 /// A contract file that compiles.

@@ -1,11 +1,11 @@
 //! Diagnostics of contracts, underlined where they stand, or as JSON.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use kernel::contract::source::{Diagnostic, Severity};
+use contract::source::{Diagnostic, Severity};
 use kernel::finding::visible;
-use kernel::json::Json;
 use std::io::Write;
 use std::path::Path;
+use values::json::Json;
 
 /// Prints diagnostics to standard error, the file's own lines beside them.
 pub fn print(path: &Path, text: &str, diagnostics: &[Diagnostic]) {

@@ -1,10 +1,12 @@
 //! Exit codes: what a script can rely on.
 
+use crate::hint;
 use kernel::finding::Finding;
-use kernel::json::Json;
 use kernel::reasons::Reason;
 use std::fmt;
 use std::process::ExitCode;
+use values::json::Json;
+use writkeeper::Class;
 
 /// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,6 +115,10 @@ impl Failure {
             return Failure { exit: *exit, code: code.clone(), message: message.clone(), fix: fix.clone() };
         }
         let exit = of_error(error);
+        if let Some(error) = error.downcast_ref::<writkeeper::Error>() {
+            let (code, message, fix) = (error.code().to_owned(), error.to_string(), hint::fix(error));
+            return Failure { exit, code, message, fix };
+        }
         let reason = match exit {
             Exit::Usage => Reason::Usage,
             Exit::Unavailable => Reason::Unavailable,
@@ -146,6 +152,13 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
     if error.is::<UsageError>() {
         return Exit::Usage;
     }
+    if let Some(error) = error.downcast_ref::<writkeeper::Error>() {
+        return match error.class() {
+            Class::Refused => Exit::Rejected,
+            Class::Invalid => Exit::Invalid,
+            Class::Unavailable => Exit::Unavailable,
+        };
+    }
     if error.is::<StoreUnavailable>() {
         return Exit::Unavailable;
     }
@@ -164,6 +177,23 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
     }
     let theirs = error.is::<InvalidData>() || error.chain().any(|cause| cause.is::<std::io::Error>());
     if theirs && !unwritten { Exit::Invalid } else { Exit::Internal }
+}
+
+/// An error as a person reads it: what the library says gets its code and what to type, where it has them.
+pub fn sentence(error: &anyhow::Error) -> String {
+    use writkeeper::Error;
+    match error.downcast_ref::<Error>() {
+        None | Some(Error::Invalid(_) | Error::Unavailable(_)) => format!("{error:#}"),
+        Some(missing @ Error::StoreMissing(_)) => format!("{missing}; {}", hint::fix(missing)),
+        Some(
+            Error::Refused(_)
+            | Error::Damaged(_)
+            | Error::Restored(_)
+            | Error::NotFound { .. }
+            | Error::Ambiguous { .. }
+            | Error::AgentUnknown { .. },
+        ) => Failure::of_error(error).to_string(),
+    }
 }
 
 /// Whether whoever listened has left, which is their right.

@@ -12,8 +12,8 @@ mod qwen;
 pub mod tools;
 
 use clap::ValueEnum;
-use kernel::json::{Json, Object};
 use tools::Tool;
+use values::json::{Json, Object};
 
 /// Hosts whose hooks are understood.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

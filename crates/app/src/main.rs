@@ -7,6 +7,7 @@ mod diagnostics;
 mod exit;
 mod files;
 mod guard;
+mod hint;
 mod hooks;
 mod store;
 mod terminal;
@@ -58,7 +59,7 @@ fn ended(command: Option<Command>) -> ExitCode {
             if wants_json() {
                 terminal::error_json(&Failure::of_error(&error).to_json());
             } else {
-                terminal::error(&format!("{error:#}"));
+                terminal::error(&exit::sentence(&error));
             }
             exit::of_error(&error).into()
         }

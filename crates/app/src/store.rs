@@ -1,57 +1,48 @@
-//! Stores as commands use them: opened with an error that says what to do, read by short ids, changed by an operator.
+//! Stores as verbs use them: named on the command line, opened through the library, with errors that say what to type.
 
-mod behind;
-mod find;
-mod ledger;
-
-pub use behind::{Unstarted, another_history, demand_covered, demand_whole, keys_of, log_in};
-pub use find::{agent_like, agent_named, ambiguous, find, look_up, not_found, short_ids, typed};
-pub use ledger::Ledger;
-
-use crate::exit::{Exit, Failure, InvalidData, StoreUnavailable, UsageError};
+use crate::exit::UsageError;
 use crate::terminal::{self, echo};
-use adapters::advisor::PluginAdvisor;
-use adapters::open::{OpenOptions, open_store, view_store};
+use adapters::signer_file::FileSigner;
 use adapters::system_clock::SystemClock;
 use kernel::agent::Actor;
 use kernel::evaluator::Compiled;
 use kernel::finding::{Code, Finding};
-use kernel::outcome::{Answer, Verdict};
+use kernel::outcome::Answer;
 use kernel::reasons::Reason;
-use kernel::time::{Duration, Instant};
+use kernel::stored::Kind;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::{Store, StoreFault};
-use runtime::{Answered, Options, Pending, Runtime};
-use std::path::Path;
+use runtime::{Answered, Pending, Runtime};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use values::time::{Duration, Instant};
+use writkeeper::restored::{self, Examined, Notice as KeysNotice};
+use writkeeper::{Keeper, Notice, OpenOptions, lookup};
 
-/// Further ahead of the last decision than this, a clock is worth a word.
-const JUMP: Duration = Duration::from_secs(24 * 3_600);
+pub use writkeeper::history::History;
+pub use writkeeper::lookup::{agent_like, agent_named, find, look_up, short_ids, typed};
+pub use writkeeper::restored::{Unstarted, log_of as log_in};
+
+/// The store of the name nobody typed.
+const UNNAMED: &str = "writkeeper.db";
 
 /// Starts a runtime on a store, making the file first where there is none.
 pub fn start(location: &str, clock: Arc<dyn Clock>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {
-    let store = open_store(location, clock, options()?).map_err(|problem| unopened(location, problem))?;
-    let runtime = running(location, store, strangers)?;
-    if location != "memory:" {
-        demand_whole(location, &runtime)?;
-    }
-    Ok(runtime)
+    Ok(keeper(location, OpenOptions { clock, strangers, ..options()? })?.into_runtime())
 }
 
 /// The store itself, without a runtime in front of it.
 pub fn open_file(location: &str) -> anyhow::Result<Box<dyn Store>> {
-    open_store(location, Arc::new(SystemClock), options()?).map_err(|problem| unopened(location, problem))
+    Ok(Keeper::store(location, &options()?)?)
 }
 
 /// Starts a runtime on a store of this machine's time.
 pub fn create(location: &str) -> anyhow::Result<Runtime> {
-    let runtime = start(location, Arc::new(SystemClock), None)?;
-    note_jump(&runtime, now())?;
-    Ok(runtime)
+    let mut keeper = Keeper::open(location, &with_keys(location, options()?))?;
+    keeper.check_clock(now())?;
+    note_all(keeper.notices());
+    Ok(keeper.into_runtime())
 }
-
-/// The store of the name nobody typed.
-const UNNAMED: &str = "writkeeper.db";
 
 /// Where a store lies: what was named; where nothing was, the store of the guard around us. A file that happens to lie
 /// here, perhaps because an agent put it there, must not make an operator halt something else.
@@ -71,40 +62,41 @@ pub fn open(named: &str) -> anyhow::Result<Runtime> {
 
 /// The same, by another clock.
 pub fn open_with(named: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Runtime> {
-    let location = &location(named);
-    exists(location)?;
-    start(location, clock, None)
+    let location = location(named);
+    Ok(keeper(&location, OpenOptions { clock, create: false, ..options()? })?.into_runtime())
 }
 
 /// A runtime on a store that must be there and is only looked at: it makes nothing and waits for nobody.
 pub fn view(named: &str) -> anyhow::Result<Runtime> {
-    let location = &location(named);
-    exists(location)?;
-    let store = view_store(location, Arc::new(SystemClock), options()?);
-    let runtime = running(location, store.map_err(|problem| unopened(location, problem))?, None)?;
-    if let Err(behind) = demand_whole(location, &runtime) {
-        // Looking does no harm.
-        terminal::note(&behind.to_string());
-    }
-    Ok(runtime)
+    let location = location(named);
+    let keeper = Keeper::view(&location, &with_keys(&location, options()?))?;
+    note_all(keeper.notices());
+    Ok(keeper.into_runtime())
 }
 
-fn running(location: &str, store: Box<dyn Store>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {
-    let options = Options { strangers, advisor: Some(Arc::new(PluginAdvisor)), ..Options::default() };
-    Runtime::start(store, options).map_err(|problem| unopened(location, problem))
+fn keeper(location: &str, options: OpenOptions) -> anyhow::Result<Keeper> {
+    let keeper = Keeper::open(location, &with_keys(location, options))?;
+    note_all(keeper.notices());
+    Ok(keeper)
+}
+
+fn with_keys(location: &str, options: OpenOptions) -> OpenOptions {
+    OpenOptions { keys: Some(keys_of(location)), ..options }
+}
+
+fn note_all(notices: &[Notice]) {
+    for notice in notices {
+        let todo = match notice {
+            Notice::Keys(KeysNotice::KeysAbsent { .. }) => "; name their folder with WRITKEEPER_KEYS",
+            Notice::Keys(KeysNotice::Unreadable { .. } | KeysNotice::Lost(_)) | Notice::ClockAhead { .. } => "",
+        };
+        terminal::note(&format!("{notice}{todo}"));
+    }
 }
 
 /// Whether there is a store, with what to do where there is none.
 pub fn exists(location: &str) -> anyhow::Result<()> {
-    let path = location.strip_prefix("sqlite:").unwrap_or(location);
-    if location != "memory:" && !path.is_empty() && !path.contains("://") && !Path::new(path).exists() {
-        let problem = format!(
-            "there is no store at `{location}`; name one with --store or WRITKEEPER_STORE, \
-             or start one with `writkeeper agents register --contract FILE`"
-        );
-        return Err(InvalidData(problem).into());
-    }
-    Ok(())
+    Ok(writkeeper::demand_store(location)?)
 }
 
 /// `WRITKEEPER_STORE_WAIT` says how long a writer stands in line behind others.
@@ -113,18 +105,13 @@ fn options() -> anyhow::Result<OpenOptions> {
     let problem = || UsageError(format!("WRITKEEPER_STORE_WAIT `{}` is no duration, such as 30s", echo(&text)));
     let wait = Duration::parse(&text).ok_or_else(problem)?;
     let wait = std::time::Duration::from_micros(wait.micros().unsigned_abs());
-    Ok(OpenOptions { wait, ..OpenOptions::default() })
+    Ok(OpenOptions { wait: Some(wait), ..OpenOptions::default() })
 }
 
-/// Says so if a clock is far ahead of the last decision: instants never decrease along a ledger, so a clock that is
-/// ahead for a moment is ahead for ever.
+/// Says so if a clock is far ahead of the last decision.
 pub fn note_jump(runtime: &Runtime, now: Instant) -> anyhow::Result<()> {
-    let size = runtime.size().map_err(unread)?;
-    let Some(last) = size.checked_sub(1) else { return Ok(()) };
-    let record = runtime.records(last, 1).map_err(unread)?.pop();
-    let last = record.and_then(|record| ledger::instant(&record.leaf));
-    if let Some(last) = last.filter(|last| now.since(*last) > JUMP) {
-        terminal::note(&format!("the clock says {now}, more than a day after the last decision at {last}"));
+    if let Some(notice) = Notice::of_clock(runtime, now)? {
+        note_all(&[notice]);
     }
     Ok(())
 }
@@ -138,7 +125,7 @@ pub fn now() -> Instant {
 pub fn operator() -> Actor {
     let typed = ["USER", "LOGNAME"].into_iter().filter_map(|name| std::env::var(name).ok());
     let mut names = typed.chain(owner_of_process());
-    let name = names.find(|name| kernel::ids::identifier_problem(name).is_none());
+    let name = names.find(|name| values::ids::identifier_problem(name).is_none());
     Actor::Operator(name.unwrap_or_else(|| "operator".to_owned()))
 }
 
@@ -161,52 +148,39 @@ fn owner_of_process() -> Option<String> {
     None
 }
 
-fn unopened(location: &str, problem: StoreFault) -> anyhow::Error {
-    match problem {
-        StoreFault::Refused(problem) => InvalidData(format!("cannot use the store `{location}`: {problem}")).into(),
-        StoreFault::Corrupt(problem) => damaged(format!("cannot use the store `{location}`: {problem}")),
-        StoreFault::Unavailable(problem) | StoreFault::Conflict(problem) | StoreFault::Ambiguous(problem) => {
-            StoreUnavailable(format!("cannot open the store `{location}`: {problem}")).into()
-        }
-    }
+/// Where the keys of a store are looked for when nobody says where.
+pub fn keys_of(location: &str) -> PathBuf {
+    let named = std::env::var_os("WRITKEEPER_KEYS").filter(|named| !named.is_empty());
+    named.map_or_else(|| FileSigner::folder_of(location), PathBuf::from)
+}
+
+/// Refuses to decide on a store that lost entries which were published.
+pub fn demand_whole(location: &str, store: &dyn Examined) -> anyhow::Result<()> {
+    let noticed = restored::demand_whole(location, Some(&keys_of(location)), store)?;
+    noticed.into_iter().for_each(|notice| note_all(&[Notice::Keys(notice)]));
+    Ok(())
+}
+
+/// The same by one folder; whether it is this store's although the store does not say so.
+pub fn demand_covered(location: &str, folder: &Path, store: &dyn Examined, is_own: bool) -> anyhow::Result<()> {
+    let noticed = restored::demand_covered(location, folder, store, is_own)?;
+    noticed.into_iter().for_each(|notice| note_all(&[Notice::Keys(notice)]));
+    Ok(())
+}
+
+/// What was published is another history than the store's.
+pub fn another_history(location: &str, refusal: &str) -> anyhow::Error {
+    restored::another_history(location, refusal).into()
 }
 
 /// What went wrong while reading.
 pub fn unread(problem: StoreFault) -> anyhow::Error {
-    match problem {
-        StoreFault::Refused(_) => InvalidData(problem.to_string()).into(),
-        StoreFault::Corrupt(_) => damaged(problem.to_string()),
-        StoreFault::Unavailable(_) | StoreFault::Conflict(_) | StoreFault::Ambiguous(_) => {
-            StoreUnavailable(problem.to_string()).into()
-        }
-    }
-}
-
-fn damaged(message: String) -> anyhow::Error {
-    let entry = Reason::StoreDamaged.entry();
-    let fix = format!("{}; if it is some other file, name the store with --store", entry.fix_operator);
-    Failure { exit: Exit::Invalid, code: entry.code.to_owned(), message, fix }.into()
+    writkeeper::Error::from(problem).into()
 }
 
 /// Waits until a change is carried out; a refusal is an error in the kernel's own words.
 pub fn done(pending: Pending) -> anyhow::Result<Answered> {
-    let answered = pending.wait();
-    let exit = match answered.answer.verdict {
-        Verdict::Accept => return Ok(answered),
-        Verdict::Reject | Verdict::Escalate => match answered.at {
-            Some(_) => Exit::Rejected,
-            None if is_damaged(&answered.answer) => Exit::Invalid,
-            None => Exit::Unavailable,
-        },
-    };
-    let mut findings = answered.answer.findings.iter();
-    let Some(first) = findings.next() else { return Err(StoreUnavailable("no answer".to_owned()).into()) };
-    let mut failure = Failure::of(exit, first);
-    // More than one thing was found: the first names the code, all are told.
-    for finding in findings {
-        failure.fix.push_str(&format!("\n       {}", sentence(finding)));
-    }
-    Err(failure.into())
+    Ok(writkeeper::carried_out(pending)?)
 }
 
 /// Whether there is no decision because the store is damaged, so that trying again would not help.
@@ -219,9 +193,20 @@ pub fn sentences(answer: &Answer) -> String {
     answer.findings.iter().map(sentence).collect::<Vec<_>>().join("\n       ")
 }
 
-fn sentence(finding: &Finding) -> String {
+/// One finding in words, with what the operator can do about it.
+pub fn sentence(finding: &Finding) -> String {
     match finding.fix_operator() {
         fix if fix.is_empty() => format!("{}: {}", finding.code.as_str(), finding.message()),
         fix => format!("{}: {}; {fix}", finding.code.as_str(), finding.message()),
     }
+}
+
+/// Nothing could be meant.
+pub fn not_found(kind: Kind, text: &str) -> anyhow::Error {
+    writkeeper::Error::NotFound { kind, id: text.to_owned() }.into()
+}
+
+/// Several could be meant.
+pub fn ambiguous<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> anyhow::Error {
+    lookup::ambiguous(text, names).into()
 }

@@ -1,8 +1,8 @@
 //! What a person sees: colours only on a terminal, errors in one place.
 
 use anstyle::{AnsiColor, Style};
-use kernel::json::{Json, Object};
 use std::io::Write;
+use values::json::{Json, Object};
 
 /// Good news.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();

@@ -300,7 +300,7 @@ fn what_was_done_is_undone_by_an_intent_of_its_own() {
 fn a_signed_intent_is_checked_by_its_public_key_alone_and_claimed_once() {
     let site = Site::new();
     let id = site.accept("opaque", "ok");
-    let signer = kernel::ledger::keys::NoteSigner::new("kernel.example", &[9; 32]).unwrap();
+    let signer = ledger::keys::NoteSigner::new("kernel.example", &[9; 32]).unwrap();
     std::fs::write(site.path("key"), signer.to_secret_text()).unwrap();
     let sign =
         || site.writkeeper(&["intents", "sign", &id, "--for", "till-7", "--key", &site.path("key")]).output().unwrap();
@@ -321,7 +321,7 @@ fn a_signed_intent_is_checked_by_its_public_key_alone_and_claimed_once() {
         let key = key.map(|key| vec!["--key".to_owned(), key]).unwrap_or_default();
         Command::new(BINARY).args(["verify", &file]).args(key).output().unwrap().status.code()
     };
-    let other = kernel::ledger::keys::NoteSigner::new("kernel.example", &[8; 32]).unwrap().verifier().to_string();
+    let other = ledger::keys::NoteSigner::new("kernel.example", &[8; 32]).unwrap().verifier().to_string();
     assert_eq!(verify("signed", Some(signer.verifier().to_string())), Some(0));
     assert_eq!((verify("signed", None), verify("signed", Some(other))), (Some(2), Some(1)));
     for place in (0..signed.stdout.len()).step_by(7) {

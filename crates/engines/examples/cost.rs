@@ -2,15 +2,15 @@
 
 use engines::{cedar, cel, schema};
 use kernel::contract::{Action, Impact, Role, Undo, UndoKind};
-use kernel::decimal::Decimal;
 use kernel::evaluator::{
     AgentView, ExpressionEvaluator, PolicyAnswer, PolicyEvaluator, SchemaEvaluator, Scope, StateView,
 };
-use kernel::json::Json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
+use values::decimal::Decimal;
+use values::json::Json;
 
 const ROUNDS: u32 = 200_000;
 

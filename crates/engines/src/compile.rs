@@ -3,19 +3,19 @@
 use crate::fault::{CompileFault, only_place};
 use crate::later::{LaterExpression, LaterSchema};
 use crate::{cedar, cel, declared, schema};
-use kernel::contract::source::{Diagnostic, Place, Severity};
+use contract::source::{Diagnostic, Place, Severity};
 use kernel::contract::{Action, Contract, Rule};
 use kernel::evaluator::{
     Compiled, CompiledAction, ExpressionEvaluator, PolicyEvaluator, Reads, Recorded, SchemaEvaluator,
 };
-use kernel::ids::Digest;
-use kernel::json::Json;
 use kernel::nearest::suggestion;
 use kernel::plan::Plan;
 use kernel::template::Template;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
+use values::ids::Digest;
+use values::json::Json;
 
 /// Compiles a contract, or says everything that stands in the way, action by action.
 pub fn compile(contract: Contract) -> Result<Compiled, Vec<Diagnostic>> {

@@ -1,7 +1,7 @@
 //! What an action's schema declares about its params.
 
-use kernel::json::{Json, Object};
 use std::collections::BTreeMap;
+use values::json::{Json, Object};
 
 /// Which numbers a schema declares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

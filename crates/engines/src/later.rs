@@ -7,8 +7,8 @@ use crate::schema::{self, Schema, plain};
 use kernel::evaluator::{
     ExpressionEvaluator, ExpressionFault, Reads, SchemaEvaluator, SchemaFault, SchemaFaultKind, Scope,
 };
-use kernel::json::{Json, Object};
 use std::sync::{Arc, OnceLock};
+use values::json::{Json, Object};
 
 /// An expression that is compiled when it is first asked for.
 #[derive(Debug)]
@@ -73,7 +73,8 @@ impl SchemaEvaluator for LaterSchema {
 mod tests {
     use super::*;
     use crate::load::{load, load_known};
-    use kernel::contract::{Role, templates};
+    use contract::templates;
+    use kernel::contract::Role;
     use kernel::evaluator::AgentView;
 
     #[test]

@@ -3,12 +3,12 @@
 use crate::compile::{Problem, compile_later, compile_noting};
 use crate::locate::locate;
 use crate::yaml;
-use kernel::contract::read::{read, read_again};
-use kernel::contract::source::Diagnostic;
-use kernel::contract::tests::Tests;
+use contract::read::{read, read_again};
+use contract::source::Diagnostic;
+use contract::tests::Tests;
 use kernel::evaluator::Compiled;
-use kernel::ids::Digest;
-use kernel::json::Json;
+use values::ids::Digest;
+use values::json::Json;
 
 /// A contract that compiles.
 #[derive(Debug)]

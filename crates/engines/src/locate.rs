@@ -3,10 +3,10 @@
 mod scalar;
 
 use crate::compile::Problem;
-use kernel::contract::read::{located, written};
-use kernel::contract::source::{Diagnostic, Node, Place, Value};
-use kernel::json::Json;
+use contract::read::{located, written};
+use contract::source::{Diagnostic, Node, Place, Value};
 use std::ops::Range;
+use values::json::Json;
 
 /// The diagnostic at its place: the offending part where that is certain, else the whole text it stands in.
 pub(crate) fn locate(problem: Problem, root: &Node, source: &str) -> Diagnostic {

@@ -14,12 +14,12 @@ mod tests;
 
 pub use crate::fault::CompileFault;
 use jsonschema::{Draft, PatternOptions, Validator};
-use kernel::decimal::Decimal;
 use kernel::evaluator::{SchemaEvaluator, SchemaFault, SchemaFaultKind};
-use kernel::json::{Json, Object};
 use sentence::Report;
 use size::Size;
 use std::fmt;
+use values::decimal::Decimal;
+use values::json::{Json, Object};
 use view::{KernelJson, View};
 
 /// Compiled patterns larger than this are refused.

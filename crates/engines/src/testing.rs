@@ -4,9 +4,9 @@ use kernel::contract::{
     Action, Contract, Escalation, EscalationTimeout, Impact, Mode, OnExhausted, ProposalRules, Role, TimeoutAnswer,
     Undo, UndoKind,
 };
-use kernel::json::Json;
-use kernel::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
+use values::json::Json;
+use values::time::Duration;
 
 /// An action with these params and nothing else.
 pub(crate) fn action(params: &str) -> Action {

@@ -3,11 +3,11 @@
 
 #![expect(clippy::result_large_err, reason = "a fault is made once per document, never in a loop")]
 
-use kernel::contract::source::{Diagnostic, Member, Node, Place, Severity, Value};
-use kernel::decimal::Decimal;
-use kernel::json::{Bounds, Json, is_exact};
+use contract::source::{Diagnostic, Member, Node, Place, Severity, Value};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 use std::collections::BTreeSet;
+use values::decimal::Decimal;
+use values::json::{Bounds, Json, is_exact};
 
 /// A contract longer than this is no contract.
 pub const BYTES_MAX: usize = 1024 * 1024;

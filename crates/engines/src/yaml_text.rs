@@ -1,7 +1,7 @@
 //! A value as YAML a person can read. Reading it again yields the same value.
 
 use crate::yaml;
-use kernel::json::Json;
+use values::json::Json;
 
 /// Keys of contracts in the order people expect; all others follow in their own order.
 const FIRST: [&str; 14] = [
@@ -152,8 +152,8 @@ fn pad(indent: usize, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kernel::decimal::Decimal;
     use proptest::prelude::*;
+    use values::decimal::Decimal;
 
     fn values() -> impl Strategy<Value = Json> {
         let leaf = prop_oneof![

@@ -1,13 +1,13 @@
 //! Contracts as people write them: the normative files load as they stand, and errors point at the right place.
 
+use contract::draft::draft;
+use contract::read::{Reading, read};
+use contract::source::Node;
 use engines::yaml;
 use kernel::contract::Origin;
-use kernel::contract::draft::draft;
-use kernel::contract::read::{Reading, read};
-use kernel::contract::source::Node;
-use kernel::decimal::Decimal;
-use kernel::json::Json;
 use std::path::{Path, PathBuf};
+use values::decimal::Decimal;
+use values::json::Json;
 
 /// A file of the shared cases, wherever above this crate they lie.
 #[expect(clippy::disallowed_methods, reason = "a test reads its cases from disk")]
@@ -99,7 +99,7 @@ fn serde(json: &Json) -> serde_json::Value {
 /// The published schema has nothing against what the reader takes.
 #[expect(clippy::expect_used, reason = "only tests call it")]
 fn check_published(name: &str, json: &Json) {
-    let schema = serde_json::from_str(kernel::contract::SCHEMA).expect("the schema is JSON");
+    let schema = serde_json::from_str(contract::SCHEMA).expect("the schema is JSON");
     let validator = jsonschema::draft202012::new(&schema).expect("the schema compiles");
     let instance = serde(json);
     let faults: Vec<String> =
@@ -119,7 +119,7 @@ fn the_published_schema_takes_both_forms() {
 
 #[test]
 fn the_published_schema_refuses_what_the_reader_refuses() {
-    let schema = serde_json::from_str(kernel::contract::SCHEMA).expect("the schema is JSON");
+    let schema = serde_json::from_str(contract::SCHEMA).expect("the schema is JSON");
     let validator = jsonschema::draft202012::new(&schema).expect("the schema compiles");
     for text in [
         "agent: a",
@@ -138,7 +138,7 @@ fn the_published_schema_refuses_what_the_reader_refuses() {
 
 #[test]
 fn templates_load_without_a_warning() {
-    for (name, _, text) in kernel::contract::templates() {
+    for (name, _, text) in contract::templates() {
         let reading = load(text).unwrap_or_else(|faults| panic!("{name}: {faults}"));
         assert_eq!((reading.warnings, reading.inert), (Vec::new(), Vec::new()), "{name}");
         assert!(reading.tests.is_some_and(|tests| tests.rows.len() >= 5), "{name} carries tests");
@@ -244,8 +244,10 @@ fn rehearse_rows(name: &str, text: &str, inert: &[&str]) {
     let found: Vec<&str> = loaded.inert.iter().map(|diagnostic| diagnostic.path.as_str()).collect();
     assert_eq!(found, inert, "{name}: keys that do nothing yet");
     let contract = std::sync::Arc::new(loaded.compiled);
-    let rows =
-        loaded.tests.map(|tests| kernel::rehearse::rehearse(&contract, &tests, &mut |asked| asked)).unwrap_or_default();
+    let rows = loaded
+        .tests
+        .map(|tests| contract::rehearse::rehearse(&contract, &tests, &mut |asked| asked))
+        .unwrap_or_default();
     assert!(!rows.is_empty(), "{name} carries no tests");
     for row in rows {
         assert!(row.passed(), "{name}: {}: {:#?}", row.name, row.result);
@@ -254,7 +256,7 @@ fn rehearse_rows(name: &str, text: &str, inert: &[&str]) {
 
 #[test]
 fn the_rows_of_the_normative_contracts_pass() {
-    let rows = [("contract-small.yaml", &[][..]), ("contract-example.yaml", kernel::contract::keys::INERT)];
+    let rows = [("contract-small.yaml", &[][..]), ("contract-example.yaml", contract::keys::INERT)];
     for (name, inert) in rows {
         match shared(name) {
             Some(text) => rehearse_rows(name, &text, inert),
@@ -265,7 +267,7 @@ fn the_rows_of_the_normative_contracts_pass() {
 
 #[test]
 fn the_rows_of_every_template_pass() {
-    for (name, _, text) in kernel::contract::templates() {
+    for (name, _, text) in contract::templates() {
         rehearse_rows(name, text, &[]);
     }
 }

@@ -5,13 +5,13 @@
 #![cfg(feature = "bugs")]
 
 use engines::load::load;
-use kernel::bugs::{Bug, with};
 use kernel::context::Context;
-use kernel::json::Json;
 use kernel::pure::PureRun;
 use kernel::snapshot::Snapshot;
-use kernel::time::Instant;
 use std::sync::Arc;
+use values::bugs::{Bug, with};
+use values::json::Json;
+use values::time::Instant;
 
 /// Asserts that the check holds, and that it fails with the fault brought back.
 #[track_caller]
@@ -176,7 +176,7 @@ fn w10_snapshot_ids_are_full_digests_over_everything() {
             source: "store".to_owned(),
             flow: Some("f".to_owned()),
             state: Json::parse(br#"{"a":1}"#).ok().and_then(|json| json.as_object().cloned()).unwrap_or_default(),
-            session: kernel::json::Object::new(),
+            session: values::json::Object::new(),
         };
         let others = [
             Snapshot { source: "other".to_owned(), ..base.clone() },

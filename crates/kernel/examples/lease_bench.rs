@@ -4,9 +4,9 @@
 use kernel::lease::book::LeaseBook;
 use kernel::lease::region::Region;
 use kernel::lease::{Mode, Party, Request};
-use kernel::time::{Duration, Instant};
 use std::error::Error;
 use std::hint::black_box;
+use values::time::{Duration, Instant};
 
 const LEASES: usize = 1_000;
 const ROUNDS: u32 = 10_000;

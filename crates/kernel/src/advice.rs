@@ -5,14 +5,14 @@
 
 use crate::command::Submission;
 use crate::contract::{Contract, Plugin, words};
-use crate::decimal::Decimal;
 use crate::evaluator::Compiled;
 use crate::finding::{Effect, Finding, Findings, Gate};
-use crate::ids::{self, Digest};
-use crate::json::{Json, Object};
 use crate::nearest::suggestion;
 use crate::reasons::Reason;
 use std::sync::Arc;
+use values::decimal::Decimal;
+use values::ids::{self, Digest};
+use values::json::{Json, Object};
 
 /// The format of questions.
 const FORMAT: &str = "writkeeper/advice/v1";
@@ -343,7 +343,7 @@ impl Advice {
 }
 
 /// What a row of a contract's tests lets someone say: a word, or the score of a judge.
-pub(crate) fn rehearsed(needed: &Needed<'_>, said: &Json) -> Advice {
+pub fn rehearsed(needed: &Needed<'_>, said: &Json) -> Advice {
     let opinion = |verdict: AdviceVerdict, score: Option<Decimal>| {
         Said::Opinion(Opinion { verdict, version: "test".to_owned(), reason: None, message: None, score })
     };

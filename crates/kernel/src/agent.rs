@@ -2,10 +2,10 @@
 
 use crate::contract::amend::Amendment;
 use crate::contract::{Role, words};
-use crate::ids::Digest;
-use crate::ledger::ed25519::PublicKey;
-use crate::time::Instant;
+use ledger::ed25519::PublicKey;
 use std::collections::BTreeSet;
+use values::ids::Digest;
+use values::time::Instant;
 
 words! {
     /// The state of an agent, from harmless to hard.

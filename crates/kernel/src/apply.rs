@@ -12,12 +12,12 @@ pub(crate) mod touched;
 
 use crate::command::{Command, RefusedInput};
 use crate::intent::IntentRow;
-use crate::json::Json;
 use crate::outcome::{Answer, Done, Outcome, Verdict};
 use crate::record::{Record, RefusalRecord};
-use crate::time::Instant;
 use crate::world::{KeySet, World};
 use std::sync::Arc;
+use values::json::Json;
+use values::time::Instant;
 
 /// What a command touches, as far as that is known before anything is loaded; [`Outcome::Need`] names the rest.
 pub fn touches(command: &Command) -> KeySet {

@@ -3,7 +3,7 @@
 //! A placeholder is `{name}`, where the name could be a param's. `${name}`, `{}` and `{ print }` mean something to the
 //! program and stay as they are; `{{name}}` stands for `{name}`.
 
-use crate::json::{Json, Object};
+use values::json::{Json, Object};
 
 enum Piece<'a> {
     Literal(&'a str),

@@ -1,10 +1,10 @@
 //! Rolling windows: at most so much in any window of this length.
 
-use crate::decimal::Decimal;
-use crate::json::{Json, Members};
 use crate::stored::instant_of;
-use crate::time::{Duration, Instant};
 use std::fmt::Write as _;
+use values::decimal::Decimal;
+use values::json::{Json, Members};
+use values::time::{Duration, Instant};
 
 /// Entries a window keeps; up to so many events it is exact.
 pub const ENTRIES_MAX: usize = 64;

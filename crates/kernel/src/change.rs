@@ -7,15 +7,15 @@ use crate::contract::amend::Amendment;
 use crate::escalation::PEOPLE;
 use crate::evaluator::Compiled;
 use crate::flow::FlowEvent;
-use crate::ids::Digest;
 use crate::intent::{IntentEvent, Observed};
-use crate::json::{Json, Object};
 use crate::snapshot::Snapshot;
 use crate::stored::{amendment_json, instant_json};
-use crate::time::Duration;
 use leasing::Leasing;
 use std::sync::Arc;
 use upkeep::Upkeep;
+use values::ids::Digest;
+use values::json::{Json, Object};
+use values::time::Duration;
 
 pub mod leasing;
 pub mod read;
@@ -347,7 +347,7 @@ fn claim_json(intent: &str, worker: &str, lease: Duration) -> Json {
     Json::object([
         ("intent", Json::text(intent)),
         ("worker", Json::text(worker)),
-        ("lease_us", Json::Number(crate::decimal::Decimal::from(lease.micros()))),
+        ("lease_us", Json::Number(values::decimal::Decimal::from(lease.micros()))),
     ])
 }
 
@@ -407,7 +407,7 @@ impl Write {
     /// Says which groups someone is in, in place of what was said before.
     pub fn groups(person: &str, groups: impl IntoIterator<Item = impl Into<String>>) -> Write {
         let groups = Json::List(groups.into_iter().map(|group| Json::Text(group.into())).collect());
-        Write { key: format!("{PEOPLE}{}", crate::ids::folded(person)), value: groups, expect: None }
+        Write { key: format!("{PEOPLE}{}", values::ids::folded(person)), value: groups, expect: None }
     }
 
     fn to_json(&self) -> Json {

@@ -4,15 +4,15 @@ use crate::advice::Advice;
 use crate::apply::touched::Touched;
 use crate::change::Change;
 use crate::contract::words;
-use crate::envelope::statement::Proof;
 use crate::evaluator::Compiled;
 use crate::finding::Findings;
-use crate::ids::Digest;
-use crate::json::{Json, Object};
 use crate::proposal::{Malformed, Proposal};
 use crate::request::{Provenance, Request};
+use crate::statement::Proof;
 use crate::world::Key;
 use std::sync::{Arc, OnceLock};
+use values::ids::Digest;
+use values::json::{Json, Object};
 
 /// A change of the world.
 #[derive(Clone, Debug)]
@@ -235,7 +235,7 @@ impl Submission {
     pub(crate) fn write_shown_params(&self, text: &mut String) {
         let request = self.request();
         if request.action().is_some_and(|action| !action.has_secrets()) {
-            crate::json::write_members(&self.proposal.params, text);
+            values::json::write_members(&self.proposal.params, text);
         } else {
             Json::Object(self.shown_params()).write_canonical(text);
         }

@@ -3,11 +3,11 @@
 //! Nothing in the kernel uses them: they cut ids to 64 bits, join fields without a separator and tell 1 from 1.0. They
 //! are computed exactly as the reference does, so that old keys, snapshots and proofs can be found again.
 
-use crate::ids::Digest;
-use crate::json::Json;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use values::ids::Digest;
+use values::json::Json;
 
 /// A value as Python's `json` module sees it: whole numbers and floats are two things.
 #[derive(Clone, PartialEq, Debug)]

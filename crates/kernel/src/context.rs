@@ -2,13 +2,13 @@
 
 use crate::agent::{AgentRow, AgentStatus, Restriction};
 use crate::contract::Role;
-use crate::json::{Json, Object};
 use crate::nearest::suggestion;
 use crate::snapshot::Snapshot;
-use crate::time::Instant;
 use crate::world::{Entity, Key, Row, StateRow, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use values::json::{Json, Object};
+use values::time::Instant;
 
 /// What a pure run knows of the world.
 #[derive(Clone, PartialEq, Debug, Default)]

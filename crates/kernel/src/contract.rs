@@ -2,33 +2,22 @@
 
 pub mod amend;
 pub mod attenuate;
-mod comparison;
-mod cursor;
-pub mod defaults;
+pub mod comparison;
 pub mod diff;
-pub mod draft;
 pub mod full_form;
-mod guarding;
-pub mod keys;
-pub mod lint;
 pub mod params;
-mod plugins;
-mod published;
-pub mod read;
-mod short_form;
-pub mod source;
-pub mod tests;
+mod plugin;
+mod witness;
 
-pub use guarding::{Witness, WitnessSource};
-pub use plugins::{Plugin, PluginSource};
-pub use published::{SCHEMA, templates};
+pub use plugin::{Plugin, PluginSource};
+pub use witness::{Witness, WitnessSource};
 
-use crate::decimal::Decimal;
-use crate::json::Json;
 use crate::template::Template;
-use crate::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use values::decimal::Decimal;
+use values::json::Json;
+use values::time::Duration;
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -378,6 +367,13 @@ pub struct StateMatch {
     pub key: Template,
     /// How far they may lie apart.
     pub tolerance: Tolerance,
+}
+
+impl Limit {
+    /// Whether it bounds a number; a sign alone says what may be, not that there must be something.
+    pub fn has_bounds(&self) -> bool {
+        self.min.is_some() || self.max.is_some() || self.unit.is_some()
+    }
 }
 
 /// What an action takes from a resource.

@@ -13,8 +13,8 @@ pub mod precursor;
 pub mod productivity;
 pub mod stall;
 
-use crate::json::Json;
 use crate::settings::{Fault, Fields};
+use values::json::Json;
 
 /// What a detector says.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,7 +73,7 @@ macro_rules! detectors {
             ///
             /// ```
             /// use kernel::detectors::Thresholds;
-            /// use kernel::json::Json;
+            /// use values::json::Json;
             /// let written = Json::parse(br#"{"noop_streak": {"max": 6}}"#).unwrap();
             /// assert_eq!(Thresholds::read(Some(&written)).unwrap().noop_streak.max, 6);
             /// let typo = Json::parse(br#"{"noop_steak": {}}"#).unwrap();

@@ -2,10 +2,10 @@
 
 use crate::advice::Advice;
 use crate::contract::{Impact, words};
-use crate::ids::Digest;
 use crate::intent::DoubtDecision;
-use crate::json::Json;
-use crate::time::Instant;
+use values::ids::Digest;
+use values::json::Json;
+use values::time::Instant;
 
 /// Who may answer where a contract names no approvers.
 pub const OPERATORS: &str = "operators";

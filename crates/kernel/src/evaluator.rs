@@ -1,14 +1,14 @@
 //! What the kernel asks of compiled schemas, expressions and policies. The engines behind it are pure.
 
 use crate::contract::{Contract, Role};
-use crate::decimal::Decimal;
-use crate::ids::Digest;
-use crate::json::{Json, Members, Object};
 use crate::plan::Plan;
 use crate::template::Template;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::OnceLock;
+use values::decimal::Decimal;
+use values::ids::Digest;
+use values::json::{Json, Members, Object};
 
 /// Values of live state by the key template as the contract writes it; absent where state has no value.
 pub type StateView = BTreeMap<String, Json>;

@@ -4,17 +4,17 @@ use crate::agent::AgentRow;
 use crate::budget::Window;
 use crate::command::Door;
 use crate::contract::{Budget, Role};
-use crate::decimal::Decimal;
-use crate::envelope::statement::Proof;
 use crate::evaluator::{AgentView, Reads, Scope, StateView};
-use crate::json::{Json, Object};
 use crate::lease::book::LeaseBook;
 use crate::request::Request;
 use crate::snapshot::Snapshot;
-use crate::time::Instant;
+use crate::statement::Proof;
 use crate::world::{EffectRow, FlowRow, Halt, ResourceRow};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use values::decimal::Decimal;
+use values::json::{Json, Object};
+use values::time::Instant;
 
 /// Everything a judgement depends on.
 #[derive(Debug)]

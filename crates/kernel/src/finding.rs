@@ -1,10 +1,10 @@
 //! Findings: what a gate has to say. Code and named values; the sentence is put together on reading.
 
-use crate::ids::is_deceptive;
-use crate::json::{Json, Object};
 use crate::reasons::Reason;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use values::ids::is_deceptive;
+use values::json::{Json, Object};
 
 /// Longest value shown in a sentence.
 const SHOWN_CHARS_MAX: usize = 80;

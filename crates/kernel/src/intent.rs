@@ -2,11 +2,11 @@
 
 use crate::command::Submission;
 use crate::contract::{Action, EffectClass, Executor, ResourceKind, Run, Undo};
-use crate::decimal::Decimal;
 use crate::flow::ProposalState;
-use crate::json::{Json, Members};
-use crate::time::Instant;
 use std::sync::Arc;
+use values::decimal::Decimal;
+use values::json::{Json, Members};
+use values::time::Instant;
 
 mod contradiction;
 mod machine;

@@ -13,13 +13,13 @@ pub mod kept;
 pub mod region;
 
 use crate::contract::words;
-use crate::ids;
-use crate::json::Json;
-use crate::time::{Duration, Instant};
 use fence::Fence;
 use region::Region;
 use std::collections::BTreeSet;
 use std::fmt;
+use values::ids;
+use values::json::Json;
+use values::time::{Duration, Instant};
 
 /// Regions one lease may name; who needs more needs a common folder.
 pub const REGIONS_MAX: usize = 64;

@@ -2,11 +2,11 @@
 
 use crate::finding::{Effect, Finding};
 use crate::intent::Intent;
-use crate::json::Json;
 use crate::reasons::Reason;
 use crate::record::Record;
 use crate::world::KeySet;
 use std::sync::Arc;
+use values::json::Json;
 
 /// The three things the kernel can say.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

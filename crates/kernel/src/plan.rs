@@ -1,8 +1,8 @@
 //! What an action's rules come down to, worked out once when the contract is compiled.
 
 use crate::contract::{Action, Amount, Budget, Contract, DriftKey};
-use crate::json::Json;
 use std::collections::BTreeSet;
+use values::json::Json;
 
 /// Everything about an action that does not depend on the proposal.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -1,15 +1,15 @@
 //! A proposal: what an agent wants to do. Past this door the type is the proof.
 
-use crate::bugs::{self, Bug};
 use crate::contract::Origin;
-use crate::decimal::Decimal;
 use crate::finding::{Finding, Findings, Gate};
-use crate::ids::{Digest, identifier_problem};
-use crate::json::{Json, Members, Object, Refusal, write_members};
 use crate::nearest::suggestion;
 use crate::reasons::Reason;
-use crate::time::Instant;
 use std::collections::BTreeMap;
+use values::bugs::{self, Bug};
+use values::decimal::Decimal;
+use values::ids::{Digest, identifier_problem};
+use values::json::{Json, Members, Object, Refusal, write_members};
+use values::time::Instant;
 
 /// Longest justification.
 const JUSTIFICATION_BYTES_MAX: usize = 64 * 1024;

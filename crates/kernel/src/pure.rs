@@ -4,14 +4,14 @@ use crate::apply::apply;
 use crate::command::{Command, MintedIds, RefusedInput, Submission};
 use crate::context::Context;
 use crate::evaluator::Compiled;
-use crate::ids::{Digest, TENANT_DEFAULT};
-use crate::json::Json;
 use crate::outcome::{Answer, Done, Outcome, Verdict};
 use crate::proposal::{Malformed, Proposal};
 use crate::request::Provenance;
-use crate::time::Instant;
 use crate::world::World;
 use std::sync::Arc;
+use values::ids::{Digest, TENANT_DEFAULT};
+use values::json::Json;
+use values::time::Instant;
 
 /// Adds what validators and judges outside say about a proposal.
 pub type Advise<'a> = dyn FnMut(Submission) -> Submission + 'a;

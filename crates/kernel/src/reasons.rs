@@ -496,7 +496,7 @@ mod tests {
     fn every_code_is_unique_and_found_again() {
         for reason in Reason::ALL {
             assert_eq!(Reason::from_code(reason.code()), Some(*reason));
-            assert!(crate::ids::is_reason_code(reason.code()), "{}", reason.code());
+            assert!(values::ids::is_reason_code(reason.code()), "{}", reason.code());
         }
     }
 

@@ -6,19 +6,13 @@ use crate::advice::Advice;
 use crate::change::Change;
 use crate::command::{Door, RefusedInput, Submission};
 use crate::finding::Finding;
-use crate::ids::Digest;
-use crate::json::{Json, Members, Object};
 use crate::outcome::{Answer, AnsweredIntent, Verdict};
 use crate::request::Provenance;
 use crate::snapshot::Snapshot;
-use crate::time::{Duration, Instant};
 use std::sync::Arc;
-
-/// Version of the record format.
-pub const VERSION: u64 = 1;
-
-/// Version of the judging rules: two decisions under the same number and inputs are equal.
-pub const SEMANTICS: u64 = 1;
+use values::json::{Json, Members, Object};
+use values::sealed::{SEMANTICS, Sealed, VERSION};
+use values::time::{Duration, Instant};
 
 /// One entry for the ledger.
 #[derive(Clone, Debug)]
@@ -123,35 +117,6 @@ pub struct RefusalRecord {
     pub at: Instant,
 }
 
-/// A record ready for the ledger: what is hashed into the tree, and what may be erased from beside it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Sealed {
-    /// Header and salted digest; kept for ever.
-    pub leaf: String,
-    /// The record in full, canonical.
-    pub body: String,
-    /// Without it nobody can guess a short body from its digest; erased with the body.
-    pub salt: [u8; 16],
-}
-
-impl Sealed {
-    /// Whether leaf, body and salt belong together.
-    pub fn is_consistent(&self) -> bool {
-        let said = Json::parse(self.leaf.as_bytes()).ok();
-        let digest = said.as_ref().and_then(|leaf| leaf.get("body")).and_then(Json::as_text);
-        digest == Some(body_digest(&self.salt, &self.body).to_string().as_str())
-    }
-
-    /// What a leaf states of a body.
-    pub fn digest(salt: &[u8; 16], body: &str) -> String {
-        body_digest(salt, body).to_string()
-    }
-}
-
-fn body_digest(salt: &[u8; 16], body: &str) -> Digest {
-    Digest::of_parts(&[b"writkeeper/body/v1", salt, body.as_bytes()])
-}
-
 impl Record {
     /// Its bytes, under a salt drawn outside.
     pub fn seal(&self, salt: [u8; 16]) -> Sealed {
@@ -164,7 +129,7 @@ impl Record {
         let mut leaf = String::with_capacity(256);
         Members::object(&mut leaf, |members| {
             members.instant("at", at);
-            members.digest("body", &body_digest(&salt, &body));
+            members.digest("body", &Sealed::digest(&salt, &body));
             members.text("kind", kind);
             members.count("semantics", SEMANTICS);
             members.text("tenant", tenant);
@@ -305,9 +270,9 @@ impl DecisionRecord {
 #[cfg(test)]
 mod tests {
     use crate::intent::Intent;
-    use crate::json::Json;
     use crate::outcome::Answer;
     use crate::testing::case;
+    use values::json::Json;
 
     #[test]
     fn the_deepest_proposal_leaves_a_record_that_is_read_back() {

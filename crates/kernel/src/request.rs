@@ -1,12 +1,12 @@
 //! What a gate can know before anything is locked: the proposal, the contract, and what the door says.
 
-use crate::bugs::{self, Bug};
 use crate::contract::{Action, Origin};
-use crate::decimal::Decimal;
 use crate::evaluator::{Compiled, CompiledAction, Reads};
-use crate::json::{Json, Object};
 use crate::proposal::Proposal;
 use std::collections::BTreeMap;
+use values::bugs::{self, Bug};
+use values::decimal::Decimal;
+use values::json::{Json, Object};
 
 /// Where values came from, as far as anyone entitled to say so said it.
 #[derive(Clone, PartialEq, Debug)]

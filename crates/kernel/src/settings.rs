@@ -1,9 +1,9 @@
 //! Reads settings: closed objects, every key known, every fault with the path to it.
 
-use crate::decimal::Decimal;
-use crate::json::{Json, Object};
 use crate::nearest::suggestion;
 use std::fmt;
+use values::decimal::Decimal;
+use values::json::{Json, Object};
 
 /// What is wrong with a setting, and where it stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,7 +32,7 @@ impl std::error::Error for Fault {}
 /// The members of one object, all of them known by name.
 ///
 /// ```
-/// use kernel::json::Json;
+/// use values::json::Json;
 /// use kernel::settings::Fields;
 /// let written = Json::parse(br#"{"repeat": 4}"#).unwrap();
 /// let fields = Fields::of("stall", Some(&written), &["repeat", "stall"]).unwrap();

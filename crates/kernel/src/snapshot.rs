@@ -1,9 +1,9 @@
 //! Snapshots: what an agent saw when it decided, frozen and named by its full digest.
 
-use crate::bugs::{self, Bug};
-use crate::ids::Digest;
-use crate::json::{Json, Object};
-use crate::time::Instant;
+use values::bugs::{self, Bug};
+use values::ids::Digest;
+use values::json::{Json, Object};
+use values::time::Instant;
 
 /// Version of the bytes a snapshot id is computed over.
 const FORMAT: &[u8] = b"writkeeper/snapshot/v1";

@@ -11,15 +11,15 @@ use crate::agent::{AgentRow, AgentStatus, Restriction, Session};
 use crate::budget::Window;
 use crate::contract::Role;
 use crate::contract::amend::Amendment;
-use crate::decimal::Decimal;
-use crate::envelope::{key_text, read_key};
 use crate::flow::FlowState;
-use crate::ids::Digest;
-use crate::json::{Json, Members, Object};
 use crate::snapshot::Snapshot;
-use crate::time::Instant;
 use crate::world::{EffectRow, Entity, FlowRow, Halt, LegalHold, ResourceRow, Row, StateRow, TenantRow};
+use ledger::envelope::{key_text, read_key};
 use std::sync::Arc;
+use values::decimal::Decimal;
+use values::ids::Digest;
+use values::json::{Json, Members, Object};
+use values::time::Instant;
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
@@ -233,7 +233,7 @@ impl Row {
 
     /// Reads back what [`Row::to_stored`] wrote; `None` is damage. Stored answers are read through their record.
     pub fn from_stored(kind: Kind, text: &str) -> Option<Row> {
-        let json = Json::parse_within(text.as_bytes(), &crate::json::Bounds::OWN).ok()?;
+        let json = Json::parse_within(text.as_bytes(), &values::json::Bounds::OWN).ok()?;
         Some(match kind {
             Kind::Idempotency | Kind::DueIntents => return None,
             Kind::Tenant => Row::Tenant(tenant(&json)?),

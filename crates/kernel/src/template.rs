@@ -1,7 +1,7 @@
 //! Keys with placeholders over params: `refund:{order_id}`, `accounts/{account}/balance`.
 
-use crate::json::{Json, Object};
 use std::fmt;
+use values::json::{Json, Object};
 
 /// Longest key a template may yield.
 const KEY_BYTES_MAX: usize = 1024;

@@ -12,25 +12,25 @@ use crate::contract::{
     OnExhausted, Origin, ProposalRules, Reserve, Resource, ResourceKind, Role, Rule, Run, TimeoutAnswer, Tolerance,
     Undo, UndoKind,
 };
-use crate::decimal::Decimal;
-use crate::envelope::statement::{self, Proof};
 use crate::evaluator::{
     Compiled, CompiledAction, ExpressionEvaluator, ExpressionFault, PolicyAnswer, PolicyEvaluator, Reads,
     SchemaEvaluator, SchemaFault, Scope,
 };
-use crate::ids::{Digest, TENANT_DEFAULT};
-use crate::json::{Json, Object};
-use crate::ledger::ed25519::SecretKey;
 use crate::outcome::{Done, Outcome};
 use crate::plan::Plan;
 use crate::proposal::Proposal;
 use crate::request::Provenance;
 use crate::snapshot::Snapshot;
+use crate::statement::{self, Proof};
 use crate::template::Template;
-use crate::time::{Duration, Instant};
 use crate::world::{Entity, Halt, Key, Loaded, Row, StateRow, TenantRow, World};
+use ledger::ed25519::SecretKey;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use values::decimal::Decimal;
+use values::ids::{Digest, TENANT_DEFAULT};
+use values::json::{Json, Object};
+use values::time::{Duration, Instant};
 
 /// A contract for agent `bot` with `pay` (amount from 0.01 to 100) and the read `look`.
 pub fn case() -> Case {

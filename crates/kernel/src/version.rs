@@ -1,7 +1,7 @@
 //! Which agent versions the runtime shakes hands with: full SemVer semantics.
 
-use crate::bugs::{self, Bug};
 use semver::{Version, VersionReq};
+use values::bugs::{self, Bug};
 
 /// Whether an agent's version lies in the range the runtime supports.
 ///

@@ -2,21 +2,21 @@
 
 use crate::agent::AgentRow;
 use crate::budget::Window;
-use crate::decimal::Decimal;
 use crate::escalation::EscalationRow;
 use crate::flow::FlowState;
-use crate::ids::Digest;
 use crate::intent::IntentRow;
-use crate::json::{Json, Object};
 use crate::outcome::Answer;
 use crate::snapshot::Snapshot;
 use crate::stored::Kind;
-use crate::time::Instant;
 use indexmap::IndexMap;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
+use values::decimal::Decimal;
+use values::ids::Digest;
+use values::json::{Json, Object};
+use values::time::Instant;
 
 /// Names one entity. The order of the variants is the global lock order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -1,9 +1,9 @@
 //! Rolling windows against the whole history: whatever fits and is taken, no window ever holds more than its maximum.
 
 use kernel::budget::{ENTRIES_MAX, Window};
-use kernel::decimal::Decimal;
-use kernel::time::{Duration, Instant};
 use proptest::prelude::*;
+use values::decimal::Decimal;
+use values::time::{Duration, Instant};
 
 const PER: Duration = Duration::from_secs(600);
 

@@ -66,8 +66,8 @@ fn rows(file: &str) -> Option<Vec<Value>> {
 }
 
 /// The kernel's value of a JSON value of the cases.
-fn json(value: &Value) -> kernel::json::Json {
-    kernel::json::Json::parse(value.to_string().as_bytes()).unwrap()
+fn json(value: &Value) -> values::json::Json {
+    values::json::Json::parse(value.to_string().as_bytes()).unwrap()
 }
 
 fn text(value: &Value) -> String {

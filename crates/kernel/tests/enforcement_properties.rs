@@ -4,8 +4,8 @@ use kernel::enforcement::corrective::Evidence;
 use kernel::enforcement::decision::Decision;
 use kernel::enforcement::handler::{Answer, Effect, HandlerName, Proposal, settle};
 use kernel::enforcement::ladder::{Actuation, Ladder, RungSpec};
-use kernel::json::{Json, Object};
 use proptest::prelude::*;
+use values::json::{Json, Object};
 
 /// The base ladder with up to three rungs anywhere on it; those that make no ladder are left out.
 fn ladder() -> impl Strategy<Value = Ladder> {

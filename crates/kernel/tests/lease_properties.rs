@@ -5,8 +5,8 @@ use kernel::lease::book::{Acquired, HOLDERS_SHOWN_MAX, LeaseBook, Refusal, Verdi
 use kernel::lease::fence::Fence;
 use kernel::lease::region::Region;
 use kernel::lease::{Lease, Mode, Party, Request};
-use kernel::time::{Duration, Instant};
 use proptest::prelude::*;
+use values::time::{Duration, Instant};
 
 /// A place as the model sees it: where it is, component by component.
 type Place = Vec<String>;

@@ -6,10 +6,10 @@
 #![cfg(feature = "bugs")]
 #![expect(clippy::disallowed_macros, reason = "the table of variants is what a reader wants to see")]
 
-use kernel::bugs::{Bug, with};
 use kernel::contract::EffectClass;
 use kernel::intent::{IntentState, Observed, Step, transition};
 use stateright::{Checker, Model, Property};
+use values::bugs::{Bug, with};
 
 const WORKERS: usize = 2;
 const EPOCHS_MAX: u8 = 3;

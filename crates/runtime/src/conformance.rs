@@ -15,11 +15,11 @@ mod visible;
 
 use crate::memory::ManualClock;
 use crate::ports::store::{Store, StoreFault};
-use kernel::time::Instant;
 use std::fmt;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
+use values::time::Instant;
 
 /// Longer than any check takes: a store that keeps one waiting for so long keeps it waiting for ever.
 const CHECK_MAX: Duration = Duration::from_secs(60);

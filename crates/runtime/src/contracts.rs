@@ -4,10 +4,10 @@ use crate::ports::store::{Reader, StoreFault};
 use kernel::agent::AgentRow;
 use kernel::evaluator::Compiled;
 use kernel::flow::DEPTH_MAX;
-use kernel::ids::Digest;
 use kernel::world::{Entity, Key, Row};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use values::ids::Digest;
 
 /// Compiled contracts kept; a digest never changes its meaning, so forgetting one costs only time.
 const CONTRACTS_MAX: usize = 4_096;

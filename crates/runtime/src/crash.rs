@@ -149,8 +149,8 @@ pub fn sooner(usual: u64) -> u64 {
 #[cfg(feature = "bugs")]
 pub fn switch_on_wanted_fault() {
     let wanted = std::env::var("WRITKEEPER_BUG").unwrap_or_default();
-    if let Some(bug) = kernel::bugs::Bug::ALL.iter().find(|bug| bug.name() == wanted) {
-        kernel::bugs::everywhere(*bug);
+    if let Some(bug) = values::bugs::Bug::ALL.iter().find(|bug| bug.name() == wanted) {
+        values::bugs::everywhere(*bug);
     }
 }
 

@@ -13,15 +13,15 @@ use kernel::agent::Actor;
 use kernel::change::Act;
 use kernel::finding::Finding;
 use kernel::intent::{IntentRow, IntentState, Observed, provider_key};
-use kernel::json::Json;
 use kernel::outcome::Verdict;
 use kernel::record::Record;
 use kernel::stored::Kind;
-use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use values::json::Json;
+use values::time::{Duration, Instant};
 
 /// Due intents looked at first; the look grows while nothing in it can be performed.
 const LOOK: usize = 64;

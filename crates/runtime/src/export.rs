@@ -3,10 +3,10 @@
 use crate::crash::around;
 use crate::ports::store::{Reader, StoredRecord};
 use crate::seal::{SealFault, page, tiles};
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::export::{Exported, Header, LogHead, body_line, entry_line, tile_line};
-use kernel::ledger::merkle::TreeHash;
-use kernel::ledger::tile_path::{TILE_WIDTH, TileKind, TilePath};
+use ledger::checkpoint::Checkpoint;
+use ledger::export::{Exported, Header, LogHead, body_line, entry_line, tile_line};
+use ledger::merkle::TreeHash;
+use ledger::tile_path::{TILE_WIDTH, TileKind, TilePath};
 
 /// Writes one file of a folder: its name and its bytes.
 pub type WriteFile<'a> = dyn FnMut(&str, &[u8]) -> Result<(), String> + 'a;
@@ -87,7 +87,7 @@ pub fn exported(record: &StoredRecord) -> Exported<'_> {
 }
 
 /// The size a checkpoint states; nothing is believed of it.
-pub fn stated_size(note: &kernel::ledger::note::Note) -> u64 {
+pub fn stated_size(note: &ledger::note::Note) -> u64 {
     Checkpoint::parse(note.text()).map_or(0, |checkpoint| checkpoint.size())
 }
 

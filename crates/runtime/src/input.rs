@@ -1,12 +1,12 @@
 //! What a caller may send: a proposal, or one in an envelope that its agent signed.
 
-use kernel::envelope::Envelope;
-use kernel::envelope::statement::Proof;
 use kernel::finding::{Finding, Gate};
-use kernel::json::Json;
 use kernel::proposal::{Malformed, Proposal};
 use kernel::reasons::Reason;
+use kernel::statement::Proof;
+use ledger::envelope::Envelope;
 use std::sync::Arc;
+use values::json::Json;
 
 /// What only an envelope has.
 const MARK: &[u8] = b"\"payloadType\"";

@@ -210,10 +210,10 @@ mod tests {
     use super::*;
     use crate::answer_slot::slot;
     use kernel::command::{Command, RefusedInput};
-    use kernel::ids::Digest;
     use kernel::proposal::Malformed;
     use kernel::world::KeySet;
     use std::sync::Arc;
+    use values::ids::Digest;
 
     fn job(lane: Lane, agent: &str, bytes: usize) -> Job {
         let malformed = Malformed { id: None, agent: Some(agent.to_owned()), findings: Vec::new() };

@@ -3,15 +3,15 @@
 use crate::ports::clock::{Clock, decision_instant};
 use crate::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault, StoredRecord};
 use kernel::apply::touched_by_calling_off;
-use kernel::ids::Digest;
-use kernel::json::{Bounds, Json};
 use kernel::outcome::Answer;
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use values::ids::Digest;
+use values::json::{Bounds, Json};
+use values::time::Instant;
 
 /// What a row is kept as: as a store with a disk would read it, when it is due, and the record that wrote it.
 #[derive(Clone, Debug)]

@@ -9,21 +9,22 @@ use kernel::apply::{apply, touches};
 use kernel::change::read::{self, Contracts};
 use kernel::change::{Act, Change, HumanAnswer};
 use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
-use kernel::envelope::Envelope;
-use kernel::envelope::statement::Proof;
 use kernel::evaluator::Compiled;
 use kernel::finding::Finding;
-use kernel::ids::Digest;
-use kernel::json::{Bounds, Json};
 use kernel::outcome::Outcome;
 use kernel::proposal::{Malformed, Proposal};
-use kernel::record::{Record, SEMANTICS};
+use kernel::record::Record;
 use kernel::request::Provenance;
-use kernel::time::Instant;
+use kernel::statement::Proof;
 use kernel::world::{Entity, Key, Row};
+use ledger::envelope::Envelope;
 use rows::{Kept, MemoryRows, Rows};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use values::ids::Digest;
+use values::json::{Bounds, Json};
+use values::sealed::SEMANTICS;
+use values::time::Instant;
 
 /// Records read at a time.
 const PAGE: usize = 512;
@@ -138,7 +139,7 @@ impl Replay {
             return Ok(Some(json));
         }
         let semantics = json.get("semantics").and_then(Json::as_number);
-        if semantics != Some(kernel::decimal::Decimal::from(SEMANTICS)) || holds_secrets(&json) {
+        if semantics != Some(values::decimal::Decimal::from(SEMANTICS)) || holds_secrets(&json) {
             self.found.withheld += 1;
             return Ok(Some(json));
         }

@@ -16,23 +16,23 @@ use kernel::change::{Act, Change, HumanAnswer, Registration};
 use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
 use kernel::contract::Origin;
 use kernel::contract::amend::Amendment;
-use kernel::envelope::statement::Proof;
 use kernel::escalation::{EscalationRow, HumanDecision};
 use kernel::evaluator::Compiled;
 use kernel::finding::{Finding, Gate};
-use kernel::ids::{Digest, TENANT_DEFAULT};
-use kernel::json::Json;
 use kernel::outcome::{Answer, Done, Verdict};
 use kernel::proposal::Proposal;
 use kernel::reasons::Reason;
 use kernel::record::Record;
 use kernel::request::Provenance;
+use kernel::statement::Proof;
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Entity, Key, KeySet, Row};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use values::ids::{Digest, TENANT_DEFAULT};
+use values::json::Json;
+use values::time::Instant;
 
 /// Times a command is formed again because the contract changed under it.
 const FORMED_MAX: u8 = 4;

@@ -7,24 +7,22 @@ use crate::crash::around;
 use crate::mint::Minted;
 use crate::ports::signer::{Signer, SignerFault, Stated};
 use crate::ports::store::{BatchId, Reader, Store, StoreFault, StoredRecord};
-use kernel::bugs::{self, Bug};
-use kernel::ledger::bundle;
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::discontinuity::Discontinuity;
-use kernel::ledger::edge::{Edge, Tile};
-use kernel::ledger::keyring::Keyring;
-use kernel::ledger::merkle::{Frontier, Node, TreeHash};
-use kernel::ledger::note::Note;
-use kernel::ledger::proof::{
-    ProofProblem, consistency_needs, inclusion_needs, prove_consistency, prove_inclusion, root_needs,
-};
-use kernel::ledger::publish::{SignRefusal, latest};
-use kernel::ledger::receipt::Receipt;
-use kernel::ledger::tile_path::{TILE_WIDTH, TileKind, TilePath};
-use kernel::record::Sealed;
 use kernel::world::KeySet;
+use ledger::bundle;
+use ledger::checkpoint::Checkpoint;
+use ledger::discontinuity::Discontinuity;
+use ledger::edge::{Edge, Tile};
+use ledger::keyring::Keyring;
+use ledger::merkle::{Frontier, Node, TreeHash};
+use ledger::note::Note;
+use ledger::proof::{ProofProblem, consistency_needs, inclusion_needs, prove_consistency, prove_inclusion, root_needs};
+use ledger::publish::{SignRefusal, latest};
+use ledger::receipt::Receipt;
+use ledger::tile_path::{TILE_WIDTH, TileKind, TilePath};
 use std::collections::BTreeMap;
 use std::fmt;
+use values::bugs::{self, Bug};
+use values::sealed::Sealed;
 
 /// Records read at a time; as many as a tile holds.
 const PAGE: usize = TILE_WIDTH as usize;

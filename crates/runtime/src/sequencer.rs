@@ -10,19 +10,19 @@ use crate::mint::Minted;
 use crate::ports::store::{Batch, BatchId, Batches, Committed, Pieces, Store, StoreFault, seal};
 use kernel::agent::Actor;
 use kernel::apply::apply;
-use kernel::bugs::{self, Bug};
 use kernel::command::{Command, RefusedInput};
 use kernel::finding::{Finding, Gate};
-use kernel::ids::Digest;
 use kernel::outcome::{Done, Outcome};
 use kernel::proposal::Malformed;
 use kernel::reasons::Reason;
-use kernel::time::Instant;
 use kernel::world::{Key, KeySet, World};
 use std::collections::{HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
+use values::bugs::{self, Bug};
+use values::ids::Digest;
+use values::time::Instant;
 
 /// Looks at the store a command may take; a forgotten key must never read as "not suspended".
 const ROUNDS_MAX: u8 = 3;

@@ -6,14 +6,14 @@ use crate::ports::store::StoreFault;
 use crate::runtime::Runtime;
 use kernel::agent::Actor;
 use kernel::change::Act;
-use kernel::json::Json;
 use kernel::outcome::Verdict;
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{DUE_INTENTS_MAX, Row};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use values::json::Json;
+use values::time::Instant;
 
 /// Questions one command looks at.
 const QUESTIONS_MAX: usize = 64;

@@ -4,12 +4,12 @@ use crate::ports::store::StoreFault;
 use crate::replay::rows::Rows;
 use crate::replay::{Replay, Replayed};
 use kernel::intent::{Contradiction, IntentRow};
-use kernel::json::Json;
-use kernel::ledger::audit::{Audit, Audited, Damage, Place};
-use kernel::ledger::export::{Exported, Header, read_entry_line, read_tile_line};
-use kernel::ledger::keyring::Keyring;
-use kernel::time::Instant;
+use ledger::audit::{Audit, Audited, Damage, Place};
+use ledger::export::{Exported, Header, read_entry_line, read_tile_line};
+use ledger::keyring::Keyring;
 use std::collections::BTreeMap;
+use values::json::Json;
+use values::time::Instant;
 
 /// Intents named in a report; the rest are counted.
 const NAMED_MAX: usize = 10_000;

@@ -1,9 +1,7 @@
 //! Stores with known faults, each of which the conformance suite must find: a suite that was never red proves nothing.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
 
-use kernel::record::Sealed;
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Changed, Key, KeySet, Loaded, Row, World};
 use runtime::conformance::{Opened, check};
 use runtime::memory::{ManualClock, MemoryStore};
@@ -16,6 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
+use values::sealed::Sealed;
+use values::time::Instant;
 
 /// What is wrong with a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

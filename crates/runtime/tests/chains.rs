@@ -2,13 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
 
 use kernel::command::Door;
-use kernel::time::Instant;
 use kernel::world::{Key, KeySet, Row};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::store::{Batch, BatchId, Batches, Committed, Fold, Reader, Store, StoreFault, seal};
 use runtime::{Arrival, Options, Pending, Runtime};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use values::time::Instant;
 
 /// What becomes of the second batch of the first chain, after the first one was committed.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,10 +1,10 @@
 //! The store in memory does what every store must do.
 
-use kernel::time::Instant;
 use runtime::conformance::{Opened, check};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::store::{Store, StoreFault};
 use std::sync::Arc;
+use values::time::Instant;
 
 struct Memory(MemoryStore);
 

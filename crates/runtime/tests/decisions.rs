@@ -7,13 +7,13 @@ use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::evaluator::Compiled;
 use kernel::flow::FlowEvent;
 use kernel::intent::IntentEvent;
-use kernel::json::Json;
-use kernel::time::Instant;
 use kernel::world::{Entity, Row};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::store::{Reader, Store};
 use runtime::{Answered, Arrival, Options, PersonAnswer, Runtime, Ticked, Ticker};
 use std::sync::Arc;
+use values::json::Json;
+use values::time::Instant;
 
 const CONTRACT: &str = r#"
 agent: refunds
@@ -93,7 +93,7 @@ impl Bench {
         self.answer_to(&question, row.digest, person, decision)
     }
 
-    fn answer_to(&self, question: &str, digest: kernel::ids::Digest, person: &str, decision: &str) -> Answered {
+    fn answer_to(&self, question: &str, digest: values::ids::Digest, person: &str, decision: &str) -> Answered {
         self.runtime
             .answer(PersonAnswer {
                 person: person.to_owned(),
@@ -187,7 +187,7 @@ fn what_did_not_happen_is_given_back() {
     }
     check(&bench.refund("G", 50), "REJECT BUDGET_EXCEEDED");
     // After its time an intent nobody started is called off, and what it took is free again.
-    bench.clock.set(Instant::PURE_DEFAULT.plus(kernel::time::Duration::from_secs(3_600)));
+    bench.clock.set(Instant::PURE_DEFAULT.plus(values::time::Duration::from_secs(3_600)));
     check(&bench.refund("G", 50), "ACCEPT");
     check(&bench.refund("A", 50), "ACCEPT");
 }
@@ -246,7 +246,7 @@ fn a_person_answers_once_and_for_these_bytes() {
     let (question, row) = bench.question();
     check(&bench.answer("refunds", "OVERRIDE"), "REJECT APPROVER_NOT_ENTITLED");
     check(&bench.answer("bob", "approve"), "REJECT PARAM_INVALID");
-    let other = kernel::ids::Digest::of("other bytes");
+    let other = values::ids::Digest::of("other bytes");
     check(&bench.answer_to(&question, other, "bob", "OVERRIDE"), "REJECT APPROVAL_MISMATCH");
     let yes = bench.answer("bob", "OVERRIDE");
     check(&yes, "ACCEPT");
@@ -372,7 +372,7 @@ fn time_answers_with_no() {
     let bench = bench();
     check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
     let (question, row) = bench.question();
-    bench.clock.set(row.deadline.plus(kernel::time::Duration::from_secs(1)));
+    bench.clock.set(row.deadline.plus(values::time::Duration::from_secs(1)));
     let late = bench.answer_to(&question, row.digest, "bob", "OVERRIDE");
     assert!(late.answer.intent.is_none());
     check(&late, "REJECT ALREADY_ANSWERED");
@@ -665,7 +665,7 @@ fn without_approvers_only_operators_answer() {
 }
 
 fn later(seconds: i64) -> Instant {
-    Instant::PURE_DEFAULT.plus(kernel::time::Duration::from_secs(seconds))
+    Instant::PURE_DEFAULT.plus(values::time::Duration::from_secs(seconds))
 }
 
 #[test]

@@ -8,14 +8,14 @@ use kernel::change::{Act, Change, DoubtAnswer, Registration, Write};
 use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlow};
 use kernel::escalation::QuestionKind;
 use kernel::evaluator::Compiled;
-use kernel::ids::Digest;
 use kernel::intent::{IntentEvent, Observed};
 use kernel::outcome::{Done, Outcome};
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
-use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, Key, Loaded, Row, World};
 use std::sync::Arc;
+use values::ids::Digest;
+use values::time::{Duration, Instant};
 
 const CONTRACT: &str = r#"
 agent: bot
@@ -392,7 +392,7 @@ fn undoing_is_an_intent_of_its_own_with_a_deadline() {
 #[cfg(feature = "bugs")]
 #[test]
 fn every_safeguard_is_needed() {
-    use kernel::bugs::{Bug, with};
+    use values::bugs::{Bug, with};
     let stale_report = || {
         let mut stage = Stage::of("opaque");
         // A worker that lost its claim reports about what it never sent.

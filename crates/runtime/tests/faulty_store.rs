@@ -3,12 +3,12 @@
 
 use kernel::agent::Actor;
 use kernel::change::Act;
-use kernel::time::Instant;
 use kernel::world::{Entity, KeySet};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
 use runtime::{Answered, Options, Pending, Runtime};
 use std::sync::Arc;
+use values::time::Instant;
 
 /// What goes wrong.
 #[derive(Clone, Copy, PartialEq)]

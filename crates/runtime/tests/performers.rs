@@ -6,10 +6,7 @@ use kernel::agent::{Actor, AgentStatus};
 use kernel::change::{Act, Write};
 use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::contract::EffectClass;
-use kernel::ids::Digest;
 use kernel::intent::{IntentEvent, IntentRow, provider_key};
-use kernel::json::Json;
-use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, KeySet, Row};
 use runtime::execute::{self, Performers, Tally, timing};
 use runtime::memory::{ManualClock, MemoryStore};
@@ -20,6 +17,9 @@ use runtime::{Arrival, Runtime};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use values::ids::Digest;
+use values::json::Json;
+use values::time::{Duration, Instant};
 
 const CONTRACT: &str = r#"
 agent: bot

@@ -3,10 +3,10 @@
 #![cfg(feature = "bugs")]
 #![expect(clippy::panic, reason = "a test that cannot go on should stop loudly")]
 
-use kernel::bugs::{Bug, with};
 use runtime::simulation::{Failure, Options, Report, Sum, shrink, simulate, simulate_all};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use values::bugs::{Bug, with};
 
 /// Seeds of the test command.
 const SEEDS: u64 = 2_000;

@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn every_switch_exists() {
-        let known: BTreeSet<&str> = kernel::bugs::Bug::ALL.iter().map(|bug| bug.name()).collect();
+        let known: BTreeSet<&str> = values::bugs::Bug::ALL.iter().map(|bug| bug.name()).collect();
         for seeded in SEEDED {
             assert!(known.contains(seeded.switch), "{}", seeded.switch);
         }

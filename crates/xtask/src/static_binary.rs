@@ -43,7 +43,7 @@ pub fn build(root: &Path) -> Result<PathBuf> {
     let host = host()?;
     let target = musl_of(&host).filter(|musl| can_build_for(musl)).unwrap_or(host);
     let mut command = process::cargo(root);
-    command.args(["rustc", "--release", "--locked", "--package", "writkeeper", "--bin", "writkeeper"]);
+    command.args(["rustc", "--release", "--locked", "--package", "writkeeper-cli", "--bin", "writkeeper"]);
     // With a target named, what runs at build time is built without the flags; procedural macros cannot have them.
     command.args(["--target", &target, "--", "-C", "strip=debuginfo"]);
     if target.contains("linux") {

@@ -10,7 +10,6 @@ use super::packed_records::Packed;
 use super::resident_thread::ResidentThread;
 use super::save::{self, Rows};
 use super::{FORGETTING_EVERY, fault, load};
-use kernel::time::Instant;
 use kernel::world::{Changed, Key, World};
 use runtime::crash::{around, commit_is_doubted};
 use runtime::ports::clock::{Clock, decision_instant};
@@ -19,6 +18,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use std::any::Any;
 use std::collections::{HashSet, VecDeque};
 use std::panic::resume_unwind;
+use values::time::Instant;
 
 /// Keys of a batch from which on another thread is worth it.
 const SHARED_FROM: usize = 24;
@@ -275,8 +275,8 @@ fn immediate(connection: &Connection) -> Result<Transaction<'_>, StoreFault> {
 mod tests {
     use super::super::{connection, schema};
     use super::*;
-    use kernel::record::Sealed;
     use runtime::ports::store::Pieces;
+    use values::sealed::Sealed;
 
     /// Stands still.
     struct Still;

@@ -7,13 +7,13 @@ use super::resident_thread::ResidentThread;
 use super::save::Rows;
 use kernel::record::Record;
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Changed, Key, Row, World};
 use runtime::ports::store::{BatchFold, Pieces, StoreFault, seal};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use values::time::Instant;
 
 /// A batch that is loaded. Everything before it is saved.
 pub(super) struct Loaded {

@@ -3,12 +3,12 @@
 //! They are right only as long as nobody else has committed, which is asked after the write lock is taken.
 
 use super::fault::fault;
-use kernel::bugs::{self, Bug};
 use kernel::world::{Changed, Key, Row};
 use runtime::ports::store::StoreFault;
 use rusqlite::Connection;
 use std::collections::HashMap;
 use std::hash::BuildHasher as _;
+use values::bugs::{self, Bug};
 
 /// Agents, budgets and contracts of a busy tenant; beyond that it starts again.
 const ROWS_MAX: usize = 4096;

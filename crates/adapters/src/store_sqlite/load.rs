@@ -4,18 +4,18 @@ use super::fault::fault;
 use super::hot::HotRows;
 use super::{Head, key, packed, statements};
 use kernel::apply::touched_by_calling_off;
-use kernel::bugs::{self, Bug};
-use kernel::ids::Digest;
-use kernel::json::{Bounds, Json};
 use kernel::outcome::Answer;
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer};
 use runtime::ports::store::StoreFault;
 use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, Params};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use values::bugs::{self, Bug};
+use values::ids::Digest;
+use values::json::{Bounds, Json};
+use values::time::Instant;
 
 /// Keys from which on a look at their range is worth it.
 const RANGE_FROM: usize = 4;

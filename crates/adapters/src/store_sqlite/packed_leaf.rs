@@ -1,7 +1,7 @@
 //! Leaves as a store keeps them: what every leaf says is left out, and its digest stands in bytes.
 
-use kernel::ids::Digest;
 use rusqlite::types::ValueRef;
+use values::ids::Digest;
 
 /// Names this form of a leaf. What it leaves out never changes: another form gets a number of its own.
 const FIRST_FORM: u8 = 1;

@@ -3,11 +3,11 @@
 use super::fault::fault;
 use super::save::integer;
 use super::{packed, packed_leaf};
-use kernel::record::Sealed;
 use runtime::ports::store::StoreFault;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
 use std::ops::Range;
+use values::sealed::Sealed;
 
 /// Several records. Their bytes stand together: whoever packs them is mostly another thread than who frees them, and one
 /// piece of memory is freed sooner than many.

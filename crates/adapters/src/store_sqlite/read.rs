@@ -3,11 +3,11 @@
 use super::fault::fault;
 use super::{connection, key, load, packed, packed_leaf, statements};
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Key, Row};
 use runtime::ports::store::{Reader, StoreFault, StoredRecord};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
+use values::time::Instant;
 
 /// A connection that only reads, opened when it is first asked: not everybody who decides reads as well.
 pub(super) struct SqliteReader {

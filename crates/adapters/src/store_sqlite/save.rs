@@ -3,13 +3,13 @@
 use super::fault::fault;
 use super::{key, statements};
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Key, Row};
 use runtime::ports::store::{BatchId, StoreFault};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
 use std::ops::Range;
 use std::sync::Arc;
+use values::time::Instant;
 
 /// Processes whose last batch is remembered. A process asks only about a commit it has just made.
 const WRITERS_MAX: i64 = 256;

@@ -2,8 +2,8 @@
 
 use crate::site::{Desk, Folder, exported};
 use adapters::signer_file::FileSigner;
-use kernel::ledger::audit::{Damage, Place};
-use kernel::ledger::merkle::TreeHash;
+use ledger::audit::{Damage, Place};
+use ledger::merkle::TreeHash;
 use runtime::verify::LineAudit;
 use std::ops::Range;
 

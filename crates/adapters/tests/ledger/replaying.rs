@@ -6,12 +6,12 @@ use adapters::spilled_rows::SpilledRows;
 use kernel::agent::Actor;
 use kernel::change::Act;
 use kernel::intent::IntentEvent;
-use kernel::ledger::audit::{Damage, Place};
-use kernel::ledger::export::Exported;
-use kernel::record::Sealed;
+use ledger::audit::{Damage, Place};
+use ledger::export::Exported;
 use runtime::ports::store::StoredRecord;
 use runtime::replay::rows::{MemoryRows, Rows};
 use runtime::verify::{Completeness, Verify};
+use values::sealed::Sealed;
 
 fn verified(records: &[StoredRecord], rows: Box<dyn Rows>) -> Result<Completeness, Damage> {
     let mut verify = Verify::new(rows).unwrap();
@@ -51,7 +51,7 @@ fn a_verdict_that_was_changed_together_with_its_digest_is_found_by_deciding_agai
     assert!(body.contains(r#""verdict":"REJECT""#), "{body}");
     let forged = body.replace(r#""verdict":"REJECT""#, r#""verdict":"ACCEPT""#);
     let digest = Sealed::digest(&salt, &forged);
-    let leaf = records[index].leaf.replace(&Sealed::digest(&salt, &body), &digest);
+    let leaf = records[index].leaf.replace(&Sealed::digest(&salt, &body).to_string(), &digest.to_string());
     assert_ne!(leaf, records[index].leaf);
     records[index] = StoredRecord { index: index as u64, leaf, body: Some((forged, salt)) };
     let damage = verified(&records, Box::new(MemoryRows::default())).unwrap_err();

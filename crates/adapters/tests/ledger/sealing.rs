@@ -2,15 +2,14 @@
 
 use crate::site::{Desk, Folder};
 use adapters::signer_file::FileSigner;
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::discontinuity::Discontinuity;
-use kernel::ledger::keyring::Keyring;
-use kernel::ledger::merkle::TreeHash;
-use kernel::ledger::note::Note;
-use kernel::ledger::publish::SignRefusal;
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Key, Row};
+use ledger::checkpoint::Checkpoint;
+use ledger::discontinuity::Discontinuity;
+use ledger::keyring::Keyring;
+use ledger::merkle::TreeHash;
+use ledger::note::Note;
+use ledger::publish::SignRefusal;
 use runtime::ports::signer::{Signer, SignerFault, Stated};
 use runtime::ports::store::{Reader, StoreFault, StoredRecord};
 use runtime::seal::{Seal, SealFault, append_declaration, demand_whole, tiles};
@@ -18,6 +17,7 @@ use runtime::sealing::{Sealing, Turn};
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
+use values::time::Instant;
 
 const LOG: &str = "log.example/default/0";
 const WAIT: Duration = Duration::from_secs(60);

@@ -2,16 +2,16 @@
 
 use crate::site::{Desk, Folder, exported};
 use adapters::signer_file::FileSigner;
-use kernel::bugs::{self, Bug};
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::discontinuity::Discontinuity;
-use kernel::ledger::publish::SignRefusal;
+use ledger::checkpoint::Checkpoint;
+use ledger::discontinuity::Discontinuity;
+use ledger::publish::SignRefusal;
 use runtime::ports::signer::{Signer, SignerFault};
 use runtime::ports::store::{Store, StoreFault};
 use runtime::seal::{Seal, SealFault, append_declaration, demand_whole, receipts, tiles};
 use runtime::sealing::Sealing;
 use runtime::verify::LineAudit;
 use std::os::unix::fs::PermissionsExt;
+use values::bugs::{self, Bug};
 
 fn created(folder: &Folder) -> FileSigner {
     FileSigner::create(&folder.join("keys"), "log.example/default/0").unwrap()
@@ -22,7 +22,7 @@ fn sealed(desk: &Desk, signer: &mut FileSigner) -> Result<Checkpoint, SealFault>
     Ok(Checkpoint::parse(note.text()).unwrap())
 }
 
-fn audited(bytes: &[u8]) -> Result<kernel::ledger::audit::Audited, kernel::ledger::audit::Damage> {
+fn audited(bytes: &[u8]) -> Result<ledger::audit::Audited, ledger::audit::Damage> {
     let mut audit = LineAudit::Start;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         audit = audit.line(line)?;
@@ -137,10 +137,10 @@ fn a_declared_discontinuity_is_the_only_way_on() {
 }
 
 fn lose_tail(desk: &Desk, keep: u64) -> Desk {
-    use kernel::record::Sealed;
     use runtime::memory::{ManualClock, MemoryStore};
     use runtime::ports::store::BatchId;
-    let at = kernel::time::Instant::parse("2026-03-01T09:00:00Z").unwrap();
+    use values::sealed::Sealed;
+    let at = values::time::Instant::parse("2026-03-01T09:00:00Z").unwrap();
     let mut store = MemoryStore::new(std::sync::Arc::new(ManualClock::at(at)));
     let records = desk.reader().records(0, keep as usize).unwrap();
     let sealed = |record: &runtime::ports::store::StoredRecord| {
@@ -190,7 +190,7 @@ fn a_ledger_shorter_than_what_anyone_holds_is_not_whole() {
     assert_eq!(demand_whole(&signer, &[], 0), Ok(()));
     desk.fill(5);
     sealed(&desk, &mut signer).unwrap();
-    let seven = Checkpoint::new("log.example/default/0", 7, kernel::ledger::merkle::TreeHash::of_leaf(b"")).unwrap();
+    let seven = Checkpoint::new("log.example/default/0", 7, ledger::merkle::TreeHash::of_leaf(b"")).unwrap();
     for (published, committed, lost) in
         [(vec![], 5, None), (vec![], 4, Some((5, 4))), (vec![&seven], 7, None), (vec![&seven], 6, Some((7, 6)))]
     {

@@ -3,7 +3,7 @@
 use adapters::signer_file::FileSigner;
 use kernel::agent::Actor;
 use kernel::command::Door;
-use kernel::ledger::export::{Header, LogHead};
+use ledger::export::{Header, LogHead};
 use runtime::export::{lines, stated_size};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::signer::Signer;
@@ -56,7 +56,7 @@ pub struct Desk {
 
 impl Desk {
     pub fn new() -> Desk {
-        let at = kernel::time::Instant::parse("2026-03-01T09:00:00Z").unwrap();
+        let at = values::time::Instant::parse("2026-03-01T09:00:00Z").unwrap();
         let store = MemoryStore::new(Arc::new(ManualClock::at(at)));
         let runtime = Runtime::start(Box::new(store.clone()), Options::default()).unwrap();
         let contract = Arc::new(engines::load::load(CONTRACT).unwrap().compiled);

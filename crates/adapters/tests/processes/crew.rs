@@ -2,9 +2,9 @@
 
 use crate::site::Site;
 use crate::worker::{BUG, FILE, JOB, MARK, NUMBER, WORDS};
-use kernel::bugs::Bug;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use values::bugs::Bug;
 
 /// Processes that do the same job on one store. Whoever is still at work when they are dropped is killed.
 pub struct Crew(Vec<Hand>);

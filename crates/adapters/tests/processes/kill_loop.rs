@@ -4,10 +4,10 @@ use crate::crew::{Crew, Hand, Report};
 use crate::ledger::Ledger;
 use crate::site::{Site, propose};
 use crate::worker::{Desk, Dice, report, scale, together};
-use kernel::bugs::Bug;
-use kernel::json::Json;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use values::bugs::Bug;
+use values::json::Json;
 
 const CONTRACT: &str = r#"
 agent: refunds

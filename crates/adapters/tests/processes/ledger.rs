@@ -1,9 +1,9 @@
 //! Reads the ledger and insists on what must always hold of it.
 
-use kernel::json::{Bounds, Json};
-use kernel::record::Sealed;
 use runtime::ports::store::Reader;
 use std::collections::BTreeMap;
+use values::json::{Bounds, Json};
+use values::sealed::Sealed;
 
 /// Records read in one go.
 const PAGE: usize = 1_000;

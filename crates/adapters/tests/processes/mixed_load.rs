@@ -7,19 +7,19 @@ use crate::site::{Site, TENANT, door, enroll, operator, said};
 use crate::worker::{Desk, Dice, FILE, report, scale, together};
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
-use kernel::bugs::Bug;
 use kernel::change::Act;
 use kernel::command::{Door, Performer};
 use kernel::contract::ResourceKind;
-use kernel::decimal::Decimal;
 use kernel::intent::IntentEvent;
-use kernel::json::Json;
 use kernel::stored::Kind;
 use kernel::world::Row;
 use runtime::ports::store::{Reader, Store};
 use runtime::{Answered, Arrival};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use values::bugs::Bug;
+use values::decimal::Decimal;
+use values::json::Json;
 
 const PROCESSES: usize = 2;
 const TASKS: usize = 64;
@@ -132,7 +132,7 @@ fn counters_equal_sums_at_every_moment_and_no_capacity_is_exceeded() {
 #[test]
 #[cfg(feature = "bugs")]
 fn a_capacity_that_is_exceeded_is_noticed() {
-    let bug = kernel::bugs::Bug::W02HeldIgnored;
+    let bug = values::bugs::Bug::W02HeldIgnored;
     assert!(std::panic::catch_unwind(|| run(20, Some(bug))).is_err(), "{} came back and nobody noticed", bug.name());
 }
 

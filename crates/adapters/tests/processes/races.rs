@@ -8,7 +8,7 @@ pub mod leases;
 pub mod people;
 pub mod registry;
 
-use kernel::bugs::Bug;
+use values::bugs::Bug;
 
 /// Processes in every race; each has threads besides.
 const PROCESSES: usize = 2;

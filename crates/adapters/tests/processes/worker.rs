@@ -2,11 +2,11 @@
 
 use crate::site::start;
 use crate::{kill_loop, mixed_load, paused_store, races};
-use kernel::bugs::Bug;
 use runtime::Runtime;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Barrier;
+use values::bugs::Bug;
 
 /// Which job a process was started for.
 pub const JOB: &str = "WRITKEEPER_TEST_JOB";
@@ -113,7 +113,7 @@ impl Dice {
 fn switch_on(name: &str) {
     let Some(bug) = Bug::ALL.iter().find(|bug| bug.name() == name) else { return };
     #[cfg(feature = "bugs")]
-    kernel::bugs::everywhere(*bug);
+    values::bugs::everywhere(*bug);
     #[cfg(not(feature = "bugs"))]
     panic!("`{}` cannot be switched on in this build", bug.name());
 }

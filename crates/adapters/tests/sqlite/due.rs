@@ -3,14 +3,14 @@
 use crate::folder::Folder;
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
-use kernel::decimal::Decimal;
 use kernel::intent::{IntentFacts, IntentRow, IntentState, KeptIntent, Taken};
-use kernel::record::Sealed;
-use kernel::time::Instant;
 use kernel::world::{EffectRow, Entity, Key, KeySet, Loaded, Row, World};
 use runtime::memory::MemoryStore;
 use runtime::ports::store::{BatchId, Store};
 use std::sync::Arc;
+use values::decimal::Decimal;
+use values::sealed::Sealed;
+use values::time::Instant;
 
 fn key(entity: Entity) -> Key {
     Key { tenant: Arc::from("t"), entity }

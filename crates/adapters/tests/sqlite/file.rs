@@ -5,12 +5,12 @@ use adapters::measure::RawSqlite;
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
 use kernel::agent::AgentRow;
-use kernel::record::Sealed;
 use kernel::world::{Entity, Key, KeySet, Loaded, Row};
 use runtime::ports::store::{BatchId, Store, StoreFault};
 use rusqlite::Connection;
 use std::path::Path;
 use std::sync::Arc;
+use values::sealed::Sealed;
 
 fn open(path: &Path) -> Result<SqliteStore, StoreFault> {
     SqliteStore::open(path, Arc::new(SystemClock))

@@ -3,8 +3,6 @@
 use crate::folder::Folder;
 use adapters::store_sqlite::{LogKeeper, SqliteStore, SqliteView};
 use adapters::system_clock::SystemClock;
-use kernel::record::Sealed;
-use kernel::time::Instant;
 use kernel::world::KeySet;
 use runtime::memory::ManualClock;
 use runtime::ports::store::{BatchId, Committed, Store, StoreFault};
@@ -12,6 +10,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use values::sealed::Sealed;
+use values::time::Instant;
 
 fn open(path: &Path, wait: Duration) -> Result<SqliteStore, StoreFault> {
     SqliteStore::open_waiting(path, Arc::new(SystemClock), wait, LogKeeper::USUAL)

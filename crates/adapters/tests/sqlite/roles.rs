@@ -3,15 +3,15 @@
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
 use kernel::agent::{AgentRow, AgentStatus, Restriction};
-use kernel::json::Json;
-use kernel::record::Sealed;
-use kernel::time::Instant;
 use kernel::world::{Entity, Key, KeySet, Loaded, Row, StateRow, World};
 use runtime::ports::store::{BatchId, Store, StoreFault, StoredRecord};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use values::json::Json;
+use values::sealed::Sealed;
+use values::time::Instant;
 
 /// Names the role.
 pub const ROLE: &str = "WRITKEEPER_TEST_ROLE";

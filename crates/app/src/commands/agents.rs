@@ -9,10 +9,10 @@ use crate::store;
 use crate::terminal::{FAINT, STRONG, paint, say};
 use kernel::agent::{AgentRow, AgentStatus};
 use kernel::finding::visible;
-use kernel::json::Json;
 use kernel::stored::Kind;
 use kernel::world::Row;
 use runtime::Runtime;
+use values::json::Json;
 
 /// Agents read at once; names go on after the last one.
 const PAGE: usize = 256;

@@ -11,9 +11,9 @@ use crate::store;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, paint, say};
 use anyhow::Context;
 use clap::ValueEnum;
-use kernel::json::Json;
-use kernel::time::{Duration, Instant};
 use std::path::Path;
+use values::json::Json;
+use values::time::{Duration, Instant};
 
 /// The longest a rule may count.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -13,16 +13,16 @@ use kernel::apply::apply;
 use kernel::command::{Command, MintedIds, Submission};
 use kernel::context::Context;
 use kernel::evaluator::{AgentView, Compiled, Scope, StateView};
-use kernel::ids::{Digest, TENANT_DEFAULT};
-use kernel::json::Json;
 use kernel::outcome::{Outcome, Verdict};
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
-use kernel::time::Instant as At;
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use values::ids::{Digest, TENANT_DEFAULT};
+use values::json::Json;
+use values::time::Instant as At;
 
 pub use durable::write_until_killed;
 

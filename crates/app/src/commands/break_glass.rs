@@ -7,8 +7,8 @@ use crate::store;
 use crate::terminal::{BAD, paint, say};
 use kernel::agent::Actor;
 use kernel::change::{Act, Write};
-use kernel::json::Json;
-use kernel::time::{Duration, Instant};
+use values::json::Json;
+use values::time::{Duration, Instant};
 
 /// The longest that nobody is asked.
 const LONGEST: Duration = Duration::from_secs(4 * 60 * 60);

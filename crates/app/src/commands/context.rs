@@ -6,13 +6,13 @@ use crate::store;
 use crate::terminal::{FAINT, STRONG, echo, paint, say};
 use kernel::change::{Act, Write};
 use kernel::finding::{Finding, Gate, visible};
-use kernel::json::{Json, Problem, Refusal};
 use kernel::nearest::suggestion;
 use kernel::reasons::Reason;
 use kernel::snapshot::Snapshot;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::Runtime;
+use values::json::{Json, Problem, Refusal};
 
 /// Keys looked through for a mistyped one.
 const KEYS_MAX: usize = 1_000;
@@ -55,7 +55,7 @@ fn get(runtime: &Runtime, key: &str, json: bool) -> anyhow::Result<()> {
 }
 
 fn set(runtime: &Runtime, key: &str, value: &str, expect: Option<u64>, json: bool) -> anyhow::Result<()> {
-    if let Some(problem) = kernel::ids::identifier_problem(key) {
+    if let Some(problem) = values::ids::identifier_problem(key) {
         return Err(UsageError(format!("the key `{}` {problem}", echo(key))).into());
     }
     let parsed = Json::parse(value.as_bytes());

@@ -21,7 +21,7 @@ pub fn run(command: &ContractCommand) -> anyhow::Result<Exit> {
         ContractCommand::Expand(args) => expand::run(args),
         ContractCommand::Diff(args) => diff::run(args),
         ContractCommand::Schema => {
-            terminal::write_data(kernel::contract::SCHEMA)?;
+            terminal::write_data(contract::SCHEMA)?;
             Ok(Exit::Fine)
         }
     }

@@ -18,19 +18,19 @@ use kernel::context::Context;
 use kernel::contract::Mode;
 use kernel::evaluator::Compiled;
 use kernel::finding::{Finding, Gate};
-use kernel::ids::Digest;
-use kernel::json::{Bounds, Json};
 use kernel::outcome::{Answer, Verdict};
 use kernel::pure::PureRun;
 use kernel::reasons::Reason;
 use kernel::record::Record;
-use kernel::time::Instant;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use stored::StoredRun;
+use values::ids::Digest;
+use values::json::{Bounds, Json};
+use values::time::Instant;
 
 /// Receipts written in one run; more are had from `ledger receipt` or an export.
 const RECEIPTS_MAX: usize = 10_000;

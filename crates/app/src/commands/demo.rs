@@ -12,9 +12,9 @@ use crate::terminal::say;
 use crate::terminal::{FAINT, STRONG, paint, verdict_style};
 use bank::Bank;
 use desk::Desk;
-use kernel::json::Json;
 use kernel::outcome::Answer;
 use scenes::{SCENES, Scene};
+use values::json::Json;
 
 const CONTRACT: &str = include_str!("demo/refunds.yaml");
 

@@ -3,11 +3,11 @@
 use crate::cli::DemoBankArgs;
 use crate::exit::Exit;
 use anyhow::Context;
-use kernel::json::Json;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::Duration;
+use values::json::Json;
 
 /// Longest request body it reads.
 const BODY_BYTES_MAX: usize = 64 * 1024;

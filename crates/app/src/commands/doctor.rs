@@ -13,7 +13,6 @@ use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
 use kernel::contract::{Contract, Mode};
-use kernel::json::{Bounds, Json};
 use kernel::outcome::Verdict;
 use kernel::world::{Entity, Row};
 use std::io::Write;
@@ -21,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
+use values::json::{Bounds, Json};
 
 /// Times a harmless call is sent to see how long one takes.
 const SAMPLES: usize = 5;

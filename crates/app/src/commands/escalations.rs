@@ -13,12 +13,12 @@ use kernel::contract::Impact;
 use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::finding::visible;
 use kernel::flow::FlowState;
-use kernel::ids::Digest;
-use kernel::json::{Bounds, Json};
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Entity, Row};
 use runtime::{PersonAnswer, Runtime};
+use values::ids::Digest;
+use values::json::{Bounds, Json};
+use values::time::Instant;
 
 /// Questions listed; whoever has more open ones needs another answer than a longer list.
 const LISTED_MAX: usize = 1_000;
@@ -177,7 +177,7 @@ fn instead(args: &AnswerArgs) -> anyhow::Result<Option<Json>> {
 }
 
 fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: bool) -> anyhow::Result<()> {
-    if let Some(problem) = kernel::ids::identifier_problem(&args.person) {
+    if let Some(problem) = values::ids::identifier_problem(&args.person) {
         return Err(UsageError(format!("--as `{}` is no name: it {problem}", echo(&args.person))).into());
     }
     let (name, row) = question(runtime, &args.id)?;

@@ -6,9 +6,9 @@ use crate::cli::ExplainArgs;
 use crate::exit::{Exit, UsageError};
 use crate::terminal::say;
 use crate::terminal::{FAINT, STRONG, paint};
-use kernel::json::Json;
 use kernel::nearest::suggestion;
 use kernel::reasons::{Entry, Reason};
+use values::json::Json;
 
 /// Explains one code or one shell command, or lists all codes.
 pub fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {

@@ -4,16 +4,16 @@ mod timeline;
 
 use crate::cli::kept::{FlowsArgs, FlowsCommand, ListedFlows};
 use crate::exit::Exit;
-use crate::store::{self, Ledger};
+use crate::store::{self, History};
 use crate::terminal::{self, ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use kernel::change::Act;
 use kernel::flow::{FlowEvent, FlowState};
-use kernel::json::Json;
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Entity, FlowRow, Row};
 use runtime::{Minted, Runtime};
 use std::collections::{BTreeMap, BTreeSet};
+use values::json::Json;
+use values::time::Instant;
 
 /// Flows that are looked for after the first that fits; more need not be told.
 const FOUND_MAX: usize = 5;
@@ -133,7 +133,7 @@ fn flow(runtime: &Runtime, text: &str) -> anyhow::Result<(String, FlowRow)> {
 fn flow_of_proposal(runtime: &Runtime, text: &str) -> anyhow::Result<Option<String>> {
     let (text, is_whole) = store::typed(text)?;
     let mut found: BTreeMap<String, String> = BTreeMap::new();
-    let mut ledger = Ledger::since(runtime, None)?;
+    let mut ledger = History::since(runtime, None)?;
     while let Some(body) = ledger.next_body()? {
         let said = |key: &str| body.get(key).and_then(Json::as_text);
         let Some((id, flow)) = said("proposal_id").zip(said("flow")) else { continue };

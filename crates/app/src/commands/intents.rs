@@ -5,18 +5,18 @@ mod told;
 
 use crate::cli::performing::{IntentsArgs, IntentsCommand, Reported, ResolveArgs, Resolved};
 use crate::exit::{Exit, Failure, InvalidData, UsageError};
-use crate::store::{self, Ledger};
+use crate::store::{self, History};
 use crate::terminal::{self, FAINT, STRONG, paint, say};
 use kernel::agent::Actor;
 use kernel::change::{Act, DoubtAnswer};
 use kernel::finding::{Finding, Gate};
-use kernel::ids::Digest;
 use kernel::intent::{IntentEvent, IntentRow, IntentState, Observed};
-use kernel::json::Json;
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::{Minted, Runtime};
+use values::ids::Digest;
+use values::json::Json;
 
 /// Intents read at once.
 const PAGE: usize = 512;
@@ -136,7 +136,7 @@ fn show(runtime: &Runtime, id: &str, json: bool) -> anyhow::Result<()> {
         },
         None => None,
     };
-    let mut ledger = Ledger::since(runtime, Some(row.accepted_at))?;
+    let mut ledger = History::since(runtime, Some(row.accepted_at))?;
     let mut events = Vec::new();
     while let Some(body) = ledger.next_body()? {
         events.extend(told::event(&body, &name));

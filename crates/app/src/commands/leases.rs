@@ -8,17 +8,17 @@ use crate::terminal::{ATTENTION, FAINT, STRONG, echo, paint, say};
 use kernel::change::Act;
 use kernel::change::leasing::Leasing;
 use kernel::finding::visible;
-use kernel::json::Json;
 use kernel::lease::book::LeaseBook;
 use kernel::lease::fence::Fence;
 use kernel::lease::kept::BOOK;
 use kernel::lease::region::Region;
 use kernel::lease::{Lease, Mode, TTL_MAX, TTL_MIN};
 use kernel::reasons::Reason;
-use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, Row};
 use runtime::Runtime;
 use std::path::Path;
+use values::json::Json;
+use values::time::{Duration, Instant};
 
 /// Lists and changes.
 pub fn run(args: &LeasesArgs) -> anyhow::Result<Exit> {

@@ -16,17 +16,17 @@ use crate::store;
 use crate::terminal::{self, GOOD, STRONG, paint, say};
 use adapters::export_files::{ExportPath, write_part};
 use adapters::signer_file::FileSigner;
-use kernel::json::Json;
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::export::{CHECKPOINTS_MAX, Header, LogHead};
-use kernel::ledger::note::Note;
-use kernel::ledger::publish::SignRefusal;
 use kernel::reasons::Reason;
+use ledger::checkpoint::Checkpoint;
+use ledger::export::{CHECKPOINTS_MAX, Header, LogHead};
+use ledger::note::Note;
+use ledger::publish::SignRefusal;
 use runtime::crash::around;
 use runtime::export::stated_size;
 use runtime::ports::signer::{Signer, SignerFault, Stated};
 use runtime::seal::{SealFault, tiles};
 use std::path::Path;
+use values::json::Json;
 
 /// Does what was asked of the ledger.
 pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
@@ -118,7 +118,7 @@ fn publish_tiles(site: &Site, out: &Path) -> anyhow::Result<()> {
     output::demand_apart(site, out)?;
     let (signer, note) = site.sealed()?;
     let mut written = 0_u64;
-    let mut publish = |tile: &kernel::ledger::edge::Tile| {
+    let mut publish = |tile: &ledger::edge::Tile| {
         written += 1;
         write_part(out, &tile.path.to_string(), &tile.bytes).map_err(|error| format!("`{}`: {error}", tile.path))
     };

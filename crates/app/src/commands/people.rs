@@ -9,12 +9,12 @@ use crate::store;
 use crate::terminal::{STRONG, paint, say};
 use kernel::change::{Act, Write};
 use kernel::escalation::PEOPLE;
-use kernel::json::Json;
 use kernel::stored::Kind;
 use kernel::world::Row;
 use runtime::Runtime;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use values::json::Json;
 
 /// People read at a time.
 const PAGE: usize = 512;

@@ -2,17 +2,17 @@
 
 use crate::cli::kept::ReportArgs;
 use crate::exit::{Exit, UsageError};
-use crate::store::{self, Ledger};
+use crate::store::{self, History};
 use crate::terminal::{self, ATTENTION, FAINT, STRONG, paint, say, verdict_style};
 use kernel::contract::Mode;
 use kernel::escalation::EscalationState;
 use kernel::finding::visible;
 use kernel::intent::Contradiction;
-use kernel::json::Json;
 use kernel::outcome::{Answer, Verdict};
 use kernel::stored::Kind;
-use kernel::time::{Duration, Instant};
 use std::collections::BTreeMap;
+use values::json::Json;
+use values::time::{Duration, Instant};
 
 /// Reasons and examples shown to a person.
 const TOP: usize = 8;
@@ -63,7 +63,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let since = args.since.as_deref().map(ago).transpose()?;
     let runtime = store::view(&args.kept.store)?;
     let mut report = Report::default();
-    let mut ledger = Ledger::since(&runtime, since)?;
+    let mut ledger = History::since(&runtime, since)?;
     while let Some(body) = ledger.next_body()? {
         report.take(&body);
     }

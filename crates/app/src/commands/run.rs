@@ -10,13 +10,13 @@ use adapters::addresses::Range;
 use adapters::executor_command::CommandExecutor;
 use adapters::executor_http::HttpExecutor;
 use adapters::system_clock::SystemClock;
-use kernel::json::{Json, Object};
-use kernel::time::{Duration, Instant};
 use runtime::execute::{self, Options, Performers, Tally};
 use runtime::ports::clock::Clock;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use values::json::{Json, Object};
+use values::time::{Duration, Instant};
 
 /// Performs until a signal, or with `--once` until nothing is due.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {

@@ -7,12 +7,13 @@ use crate::exit::{Exit, InvalidData, UsageError};
 use crate::terminal::{self, say};
 use adapters::durable_file::{random_seed, replace};
 use anyhow::Context as _;
-use kernel::envelope::{key_text, statement};
-use kernel::ids::Digest;
-use kernel::json::Json;
-use kernel::ledger::ed25519::SecretKey;
+use kernel::statement;
+use ledger::ed25519::SecretKey;
+use ledger::envelope::key_text;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use values::ids::Digest;
+use values::json::Json;
 
 /// What the file of a private key starts with.
 const PREFIX: &str = "writkeeper-agent-key ";

@@ -5,10 +5,10 @@ use crate::exit::{Exit, UsageError};
 use crate::store;
 use crate::terminal::say;
 use adapters::system_clock::SystemClock;
-use kernel::json::Json;
-use kernel::time::Duration;
 use runtime::{Ticked, Ticker};
 use std::sync::Arc;
+use values::json::Json;
+use values::time::Duration;
 
 /// A pass, or passes until someone ends the process.
 pub fn run(args: &TickArgs) -> anyhow::Result<Exit> {

@@ -10,7 +10,6 @@ use crate::exit::{Exit, UsageError};
 use crate::store;
 use crate::terminal::echo;
 use kernel::command::Door;
-use kernel::json::Json;
 use keys::{Answer, Asked, Screen};
 use picture::Picture;
 use ratatui::DefaultTerminal;
@@ -20,6 +19,7 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use values::json::Json;
 
 /// How long a key may wait for the picture: short enough to feel at once, long enough to leave the machine alone.
 const WAIT: Duration = Duration::from_millis(200);
@@ -33,7 +33,7 @@ const TYPED_AHEAD_MAX: usize = 10_000;
 /// Shows the screen on a terminal, one picture everywhere else.
 pub fn run(args: &TopArgs) -> anyhow::Result<Exit> {
     if let Some(person) = &args.person
-        && let Some(problem) = kernel::ids::identifier_problem(person)
+        && let Some(problem) = values::ids::identifier_problem(person)
     {
         return Err(UsageError(format!("--as `{}` is no name: it {problem}", echo(person))).into());
     }

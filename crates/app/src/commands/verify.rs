@@ -11,16 +11,16 @@ use crate::exit::{Exit, InvalidData};
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use beside::{Carried, contradicted};
 use export::{Demands, Verified};
-use kernel::json::{Json, Object};
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::keyring::Keyring;
-use kernel::ledger::note::Note;
-use kernel::ledger::receipt::Receipt;
+use ledger::checkpoint::Checkpoint;
+use ledger::keyring::Keyring;
+use ledger::note::Note;
+use ledger::receipt::Receipt;
 use single::Beside;
 use sniff::Kind;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use trust::Trust;
+use values::json::{Json, Object};
 
 /// Verifies every file; the worst of them decides how it ends.
 pub fn run(args: &VerifyArgs) -> anyhow::Result<Exit> {

@@ -6,10 +6,10 @@ use super::place::Guard;
 use super::ticket::Ticket;
 use super::wrapper::FRAME;
 use crate::hooks::{self, Call, Event, Host, Printed, Reply};
-use kernel::json::{Bounds, Json};
 use runtime::Runtime;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use values::json::{Bounds, Json};
 
 /// What a host may send.
 pub const INPUT_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -7,11 +7,11 @@ use super::pushes;
 use super::spread;
 use crate::hooks::Call;
 use crate::hooks::tools::{self, Tool};
-use kernel::ids::Digest;
-use kernel::json::{Json, Object};
 use shell::{Capability, Class, Classification, Links, View, classify};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use values::ids::Digest;
+use values::json::{Json, Object};
 
 /// Settings of shells with which a wildcard meets names that begin with a point. Otherwise it does not, and wildcards in
 /// ordinary commands are not taken for the guard's folder.

@@ -6,10 +6,10 @@
 use super::place::Guard;
 use crate::hooks::Host;
 use kernel::evaluator::Compiled;
-use kernel::ids::Digest;
-use kernel::json::{Bounds, Json};
 use std::path::PathBuf;
 use std::sync::Arc;
+use values::ids::Digest;
+use values::json::{Bounds, Json};
 
 /// A longer file is none of ours.
 const BYTES_MAX: u64 = 4 * 1024 * 1024;

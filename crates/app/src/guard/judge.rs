@@ -23,9 +23,7 @@ use kernel::enforcement::plan::EnforcementPlan;
 use kernel::enforcement::verdict::{binds, decided, enforced};
 use kernel::evaluator::Compiled;
 use kernel::finding::{Finding, Gate};
-use kernel::ids::{Digest, identifier_problem};
 use kernel::intent::{IntentEvent, IntentState};
-use kernel::json::{Json, Object};
 use kernel::lease::book::LeaseBook;
 use kernel::lease::kept::BOOK;
 use kernel::outcome::Verdict;
@@ -37,12 +35,14 @@ use runtime::{Answered, Arrival, Minted, Options, PersonAnswer, Runtime};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
+use values::ids::{Digest, identifier_problem};
+use values::json::{Json, Object};
 
 /// Hosts give a hook ten seconds; a refusal must come before that.
 const STORE_WAIT: Duration = Duration::from_secs(4);
 
 /// How long a handler may take; what was decided holds without it.
-const HANDLER_WAIT: kernel::time::Duration = kernel::time::Duration::from_secs(2);
+const HANDLER_WAIT: values::time::Duration = values::time::Duration::from_secs(2);
 
 /// How long a hook waits for a decision; hosts are impatient, and the wrapper more so.
 const WAIT: Duration = Duration::from_secs(5);

@@ -3,12 +3,12 @@
 use adapters::http_client::HttpClient;
 use adapters::program::{self, Limits, Seen};
 use kernel::contract::{Executor, Run, Witness, WitnessSource};
-use kernel::decimal::Decimal;
 use kernel::detectors::effect_witness::{Accountability, Claim, Evidence, Reading, Source, State, Testimony, judge};
-use kernel::json::{Json, Object};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
+use values::decimal::Decimal;
+use values::json::{Json, Object};
 
 /// Most of a command's output that is told.
 const OUTPUT_BYTES_MAX: usize = 2_000;
@@ -40,7 +40,7 @@ pub fn check(run: &Run, workspace: &Path) -> Option<Checked> {
     })
 }
 
-fn length(timeout: kernel::time::Duration) -> Duration {
+fn length(timeout: values::time::Duration) -> Duration {
     Duration::from_micros(u64::try_from(timeout.micros()).unwrap_or(0))
 }
 

@@ -7,12 +7,12 @@ use super::session_line::Line;
 use kernel::detectors::{
     Signal, Thresholds, breaker, dangling_intent, efficiency, noop_streak, precursor, productivity, stall,
 };
-use kernel::ids::Digest;
-use kernel::json::Json;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
+use values::ids::Digest;
+use values::json::Json;
 
 /// How much of the end of a session is looked at.
 const LOOKED_AT_BYTES: u64 = 64 * 1024;
@@ -45,7 +45,7 @@ impl Session {
     }
 
     /// Digest of a call's arguments.
-    pub fn arguments(input: &kernel::json::Object) -> String {
+    pub fn arguments(input: &values::json::Object) -> String {
         Digest::of(Json::Object(input.clone()).to_canonical()).to_string()
     }
 

@@ -1,9 +1,9 @@
 //! A line of a session's file: canonical JSON that we wrote, one flat object. Hundreds are looked at for each call and few
 //! of their members, so members are found in the text; only what is written with escapes is read as JSON.
 
-use kernel::json::Json;
 use std::borrow::Cow;
 use std::ops::Range;
+use values::json::Json;
 
 /// One line, with where its ticket and its kind stand: these are asked for again and again.
 #[derive(Clone, PartialEq, Eq, Debug)]

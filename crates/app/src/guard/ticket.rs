@@ -1,7 +1,7 @@
 //! One call of a hook, whoever judges it: a daemon, the hook itself, or the hook after a daemon did not answer.
 
-use kernel::time::Instant;
 use runtime::Minted;
+use values::time::Instant;
 
 /// Names a call. Judged twice under one ticket, it is decided once.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! Claude Code.
 
 use super::{Call, Event, Printed, Reply, nested};
-use kernel::json::Json;
+use values::json::Json;
 
 pub(super) fn read(event: Event, sent: &Json) -> Result<Call, String> {
     nested::read(event, sent)

@@ -2,7 +2,7 @@
 //! count as failed, and the call runs. So a question is a refusal that says how to approve.
 
 use super::{Call, Event, Printed, Reply, nested};
-use kernel::json::Json;
+use values::json::Json;
 
 pub(super) fn read(event: Event, sent: &Json) -> Result<Call, String> {
     let mut call = nested::read(event, sent)?;

@@ -3,8 +3,8 @@
 use super::cursor::argument_text;
 use super::tools::{self, Tool};
 use super::{Call, Event, Printed, Reply, nested, required, text};
-use kernel::json::{Json, Object};
 use serde_json::json;
+use values::json::{Json, Object};
 
 pub(super) fn read(event: Event, sent: &Json) -> Result<Call, String> {
     let known: &[&str] = match event {

@@ -2,8 +2,8 @@
 
 use super::tools::{self, Tool};
 use super::{Call, Event, Printed, Reply, moment, required, text};
-use kernel::json::{Json, Object};
 use serde_json::json;
+use values::json::{Json, Object};
 
 /// Moments at which the host shows our question to a person; elsewhere `ask` is not acted on.
 const ASKS: &[&str] = &["beforeShellExecution", "beforeMCPExecution"];
@@ -83,7 +83,7 @@ pub(super) fn argument_text(sent: &Json, key: &str) -> Result<Object, String> {
     match sent.get(key) {
         Some(Json::Object(input)) => Ok(input.clone()),
         Some(Json::Text(text)) if text.trim().is_empty() => Ok(Object::new()),
-        Some(Json::Text(text)) => match Json::parse_within(text.as_bytes(), &kernel::json::Bounds::FILE) {
+        Some(Json::Text(text)) => match Json::parse_within(text.as_bytes(), &values::json::Bounds::FILE) {
             Ok(Json::Object(input)) => Ok(input),
             Ok(other) => Err(format!("`{key}` holds {}, not an object", other.kind())),
             Err(refusal) => Err(format!("`{key}` is not strict JSON: {refusal}")),

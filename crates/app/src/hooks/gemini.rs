@@ -2,8 +2,8 @@
 
 use super::tools::Tool;
 use super::{Call, Event, Printed, Reply, moment, nested, required, text};
-use kernel::json::{Json, Object};
 use serde_json::json;
+use values::json::{Json, Object};
 
 pub(super) fn read(event: Event, sent: &Json) -> Result<Call, String> {
     let known: &[&str] = match event {

@@ -2,8 +2,8 @@
 
 use super::tools::{self, Tool};
 use super::{Call, Event, Printed, Reply, moment, required, text};
-use kernel::json::{Json, Object};
 use serde_json::json;
+use values::json::{Json, Object};
 
 /// Modes in which the host asks nobody, so that a question would be an approval.
 const NOBODY_IS_ASKED: &[&str] = &["bypassPermissions", "dontAsk", "yolo"];
@@ -75,7 +75,7 @@ pub fn failed(result: Option<&Json>) -> bool {
     flag("is_error") == Some(true)
         || flag("success") == Some(false)
         || error
-        || exit.is_some_and(|code| code != kernel::decimal::Decimal::ZERO)
+        || exit.is_some_and(|code| code != values::decimal::Decimal::ZERO)
 }
 
 /// Writes a reply. `asks` says whether the host shows our question to a person.

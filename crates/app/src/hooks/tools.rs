@@ -1,6 +1,6 @@
 //! Tools by the names hosts give them: what kind each is, and which members of its input say what it touches.
 
-use kernel::json::{Json, Object};
+use values::json::{Json, Object};
 
 /// What kind of tool a call is for.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,9 +3,9 @@
 use crate::history::Broken;
 use crate::paused::until_stopped;
 use crate::site::{Site, now, proposal};
-use kernel::bugs::Bug;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Output};
+use values::bugs::Bug;
 
 struct Stage {
     site: Site,

@@ -224,7 +224,7 @@ impl Site {
     fn counters(&self) -> std::collections::BTreeMap<String, (i64, i64)> {
         let store = SqliteStore::open(self.path("db"), Arc::new(SystemClock)).unwrap();
         let mut reader = store.reader().unwrap();
-        let whole = |number: &kernel::decimal::Decimal| number.to_string().parse().unwrap();
+        let whole = |number: &values::decimal::Decimal| number.to_string().parse().unwrap();
         let mut counters = std::collections::BTreeMap::new();
         for name in ["pool", "few"] {
             let key = Key { tenant: Arc::from("default"), entity: Entity::Resource(name.to_owned()) };

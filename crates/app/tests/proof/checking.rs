@@ -112,9 +112,9 @@ fn a_key_that_was_not_given_is_no_damage_and_a_wrong_signature_is() {
 fn with_header(export: &str, change: impl Fn(&mut Value)) -> String {
     let mut header: Value = serde_json::from_str(export.lines().next().unwrap()).unwrap();
     change(&mut header);
-    let header = kernel::json::Json::parse(header.to_string().as_bytes()).unwrap().to_canonical();
+    let header = values::json::Json::parse(header.to_string().as_bytes()).unwrap().to_canonical();
     let rest: String = export.split_inclusive('\n').skip(2).collect();
-    format!("{header}\n{}\n{rest}", kernel::ids::Digest::of(&header))
+    format!("{header}\n{}\n{rest}", values::ids::Digest::of(&header))
 }
 
 #[test]

@@ -150,9 +150,9 @@ fn an_export_under_another_name_than_the_ledger_records_is_damaged() {
     let mut header: Value = serde_json::from_str(export.lines().next().unwrap()).unwrap();
     header["logs"][0]["keyring"] = Value::from(ring(&other));
     header["logs"][0]["checkpoints"] = Value::Array(Vec::new());
-    let header = kernel::json::Json::parse(header.to_string().as_bytes()).unwrap().to_canonical();
+    let header = values::json::Json::parse(header.to_string().as_bytes()).unwrap().to_canonical();
     let rest: Vec<&str> = export.lines().skip(2).collect();
-    let forged = format!("{header}\n{}\n{}\n", kernel::ids::Digest::of(&header), rest.join("\n"));
+    let forged = format!("{header}\n{}\n{}\n", values::ids::Digest::of(&header), rest.join("\n"));
     std::fs::write(desk.path("forged"), forged).unwrap();
     let said = desk.says("verify forged", 1);
     assert!(said.contains("records"), "{said}");

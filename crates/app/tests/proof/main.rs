@@ -74,8 +74,8 @@ fn a_stranger_with_another_key_is_not_convinced() {
     let mut header: Value = serde_json::from_str(export.lines().next().unwrap()).unwrap();
     header["size"] = Value::from("0");
     header["logs"][0]["checkpoints"] = Value::Array(Vec::new());
-    let header = kernel::json::Json::parse(header.to_string().as_bytes()).unwrap().to_canonical();
-    std::fs::write(desk.path("hollow"), format!("{header}\n{}\n", kernel::ids::Digest::of(&header))).unwrap();
+    let header = values::json::Json::parse(header.to_string().as_bytes()).unwrap().to_canonical();
+    std::fs::write(desk.path("hollow"), format!("{header}\n{}\n", values::ids::Digest::of(&header))).unwrap();
     let said = desk.says(&format!("verify hollow --key {}", key(&desk)), 2);
     assert!(said.contains("nothing here is signed"), "{said}");
     std::fs::write(desk.path("something"), "else").unwrap();

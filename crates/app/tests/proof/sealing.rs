@@ -1,8 +1,8 @@
 //! Checkpoints that nobody types: a process that stays seals what others decide.
 
 use crate::desk::{Desk, text};
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::note::Note;
+use ledger::checkpoint::Checkpoint;
+use ledger::note::Note;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 

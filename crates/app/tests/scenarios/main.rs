@@ -27,7 +27,7 @@ use stored::{through_the_runtime, without_ids};
 /// Answers of one step, one line each, judged in this process.
 fn in_process(step: &Step) -> Vec<String> {
     let loaded = engines::load::load(&step.contract).unwrap_or_else(|errors| panic!("{errors:#?}"));
-    let context = kernel::json::Json::parse(step.context.as_bytes()).unwrap();
+    let context = values::json::Json::parse(step.context.as_bytes()).unwrap();
     let context = kernel::context::Context::from_json(&context).unwrap();
     let mut run = kernel::pure::PureRun::new(Arc::new(loaded.compiled), context, None, true);
     let judge = |(index, case): (usize, &file::Case)| {

@@ -5,13 +5,14 @@ use crate::stored::operator;
 use kernel::change::upkeep::Upkeep;
 use kernel::change::{Act, Write};
 use kernel::command::Door;
-use kernel::envelope::{Envelope, statement};
 use kernel::evaluator::Compiled;
-use kernel::json::Json;
-use kernel::ledger::ed25519::SecretKey;
 use kernel::outcome::Verdict;
+use kernel::statement;
 use kernel::world::{Entity, Row};
+use ledger::ed25519::SecretKey;
+use ledger::envelope::Envelope;
 use runtime::{Arrival, Runtime};
+use values::json::Json;
 
 /// Registers a key, then sends every case as the agent, or as someone who is not.
 pub(crate) fn check(runtime: &Runtime, contract: &Compiled, cases: &[Case]) {

@@ -6,16 +6,16 @@ use kernel::agent::{Actor, AgentStatus};
 use kernel::change::{Act, Write};
 use kernel::command::Door;
 use kernel::context::Context;
-use kernel::json::Json;
 use kernel::outcome::Verdict;
 use kernel::proposal::Proposal;
-use kernel::time::Instant;
 use kernel::world::{Entity, Row};
 use runtime::memory::ManualClock;
 use runtime::ports::advisor::Advisor;
 use runtime::ports::store::Store;
 use runtime::{Answered, Arrival, Options, Runtime};
 use std::sync::Arc;
+use values::json::Json;
+use values::time::Instant;
 
 /// Answers of one step, one line each, judged by the runtime on a store that is opened again at every restart.
 pub(crate) fn through_the_runtime(step: &Step, open: impl Fn(Arc<ManualClock>) -> Box<dyn Store>) -> Vec<String> {

@@ -7,12 +7,12 @@ use super::plan::Plan;
 use crate::declared::Shape;
 use cedar_policy::Context;
 use cedar_policy_core::ast::{Context as Record, Value, ValueKind};
-use kernel::bugs::{self, Bug};
-use kernel::decimal::Decimal;
 use kernel::evaluator::Scope;
-use kernel::json::{Json, Object};
 use kernel::template::Template;
 use std::fmt;
+use values::bugs::{self, Bug};
+use values::decimal::Decimal;
+use values::json::{Json, Object};
 
 type Pairs<'a> = Vec<(&'a str, Value)>;
 

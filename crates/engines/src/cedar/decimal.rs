@@ -3,8 +3,8 @@
 use crate::fault::CompileFault;
 use cedar_policy_core::ast::{Name, PartialValue, Value};
 use cedar_policy_core::extensions::Extensions;
-use kernel::decimal::Decimal;
 use std::fmt::Display;
+use values::decimal::Decimal;
 
 /// Digits behind the point that Cedar's decimal holds.
 const FRACTION_DIGITS_MAX: u32 = 4;

@@ -3,9 +3,9 @@
 use super::compile;
 use crate::testing::{action, json};
 use kernel::contract::{Action, Role};
-use kernel::decimal::Decimal;
 use kernel::evaluator::{AgentView, PolicyAnswer, PolicyEvaluator, Scope, StateView};
 use std::collections::BTreeMap;
+use values::decimal::Decimal;
 
 fn actions() -> BTreeMap<String, Action> {
     let refund = r#"{"type": "object", "properties": {"amount": {"type": "number"}, "count": {"type": "integer"},
@@ -249,7 +249,7 @@ fn cedar_injection_entity_in_params() {
 #[test]
 fn cedar_injection_works_when_the_fault_is_back() {
     let forged = r#"{"approver": {"__entity": {"type": "Agent", "id": "boss"}}}"#;
-    let answer = kernel::bugs::with(kernel::bugs::Bug::CedarEntityInjection, || {
+    let answer = values::bugs::with(values::bugs::Bug::CedarEntityInjection, || {
         judged(&format!("forbid(principal, action, resource) when {{ {APPROVED} }};"), forged)
     });
     assert_eq!(answer, "permit");

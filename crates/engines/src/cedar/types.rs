@@ -1,7 +1,7 @@
 //! The types policies see: what the schema of an action's params proves about the context, and nothing beyond it.
 
-use kernel::json::{Json, Object};
 use std::collections::BTreeMap;
+use values::json::{Json, Object};
 
 /// What is known about a value before any proposal is seen.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -5,8 +5,8 @@ use super::types::Type;
 use crate::fault::CompileFault;
 use cedar_policy_core::ast::{BinaryOp, Expr, ExprKind, Literal};
 use cedar_policy_core::parser::Loc;
-use kernel::decimal::Decimal;
 use std::ops::Range;
+use values::decimal::Decimal;
 
 /// Parts of policies longer than this are not repeated in a sentence.
 const SHOWN_CHARS_MAX: usize = 60;

@@ -5,8 +5,8 @@
 use super::{TWO_MEANINGS, compile, quickly};
 use kernel::contract::Role;
 use kernel::evaluator::{AgentView, ExpressionEvaluator, Scope, StateView};
-use kernel::json::Json;
 use proptest::prelude::*;
+use values::json::Json;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sort {

@@ -3,10 +3,10 @@
 use super::functions;
 use super::tree::{Arithmetic, Comparison, Loop, LoopKind, Tree, state_name};
 use super::value::{Fuel, List, Outcome, Value, compare, equal, fault};
-use kernel::decimal::Decimal;
 use kernel::evaluator::Scope;
-use kernel::json::{Json, Object};
 use std::borrow::Cow;
+use values::decimal::Decimal;
+use values::json::{Json, Object};
 
 /// True or false, or why neither.
 pub(super) fn holds(root: &Tree, scope: &Scope<'_>) -> Outcome<bool> {

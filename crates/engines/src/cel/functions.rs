@@ -2,8 +2,8 @@
 
 use super::tree::Function;
 use super::value::{Fuel, List, Outcome, Value, fault};
-use kernel::decimal::Decimal;
 use std::borrow::Cow;
+use values::decimal::Decimal;
 
 /// Applies a function. The number of arguments was checked when the expression was compiled.
 pub(super) fn call<'a>(function: Function, arguments: &[Value<'a>], fuel: &mut Fuel) -> Outcome<Value<'a>> {

@@ -2,9 +2,9 @@
 
 use super::tree::Tree;
 use cel::common::ast::{Expr, IdedExpr, LiteralValue, SourceInfo};
-use kernel::decimal::Decimal;
-use kernel::json::Json;
 use std::ops::Range;
+use values::decimal::Decimal;
+use values::json::Json;
 
 /// The constant a literal denotes, or why it denotes none.
 pub(super) fn constant(value: &LiteralValue, source: &str) -> Result<Tree, String> {

@@ -7,8 +7,8 @@ use super::{When, literal, macros};
 use crate::fault::CompileFault;
 use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, SelectExpr, SourceInfo, operators};
 use kernel::evaluator::Reads;
-use kernel::json::Json;
 use kernel::template::Template;
+use values::json::Json;
 
 /// Deeper expressions are refused, so that evaluation cannot exhaust the stack.
 const DEPTH_MAX: usize = 96;

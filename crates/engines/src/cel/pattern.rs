@@ -70,9 +70,10 @@ fn compiled(source: &str) -> Result<Regex, &'static str> {
 mod tests {
     use super::SET_UP;
     use crate::cel::compile_known;
-    use kernel::contract::{Role, templates};
+    use contract::templates;
+    use kernel::contract::Role;
     use kernel::evaluator::{AgentView, ExpressionEvaluator, Scope, StateView};
-    use kernel::json::Json;
+    use values::json::Json;
 
     /// Whether the template for coding agents lets the line pass unasked, and how many patterns that took.
     fn check(line: &str, expected: (bool, usize)) {

@@ -2,10 +2,10 @@
 
 use super::compile;
 use kernel::contract::Role;
-use kernel::decimal::Decimal;
 use kernel::evaluator::{AgentView, ExpressionEvaluator, Scope, StateView};
-use kernel::json::Json;
 use proptest::prelude::*;
+use values::decimal::Decimal;
+use values::json::Json;
 
 const PARAMS: &str = r#"{"amount": 12.5, "count": 3, "iban": "DE89", "tags": ["a", "b"], "note": null,
     "items": [{"price": 0.1}, {"price": 0.2}], "address": {"city": "Köln"}, "flag": true}"#;

@@ -1,7 +1,7 @@
 //! The expression as we evaluate it: names resolved, macros recognised, patterns and templates compiled.
 
 use super::pattern::Pattern;
-use kernel::json::Json;
+use values::json::Json;
 
 /// One node of a compiled expression.
 #[derive(Debug)]

@@ -1,12 +1,12 @@
 //! Values during evaluation: borrowed from the proposal and the state wherever possible.
 
 use super::tree::Comparison;
-use kernel::decimal::Decimal;
 use kernel::evaluator::ExpressionFault;
-use kernel::json::{Json, Object};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::rc::Rc;
+use values::decimal::Decimal;
+use values::json::{Json, Object};
 
 pub(super) type Outcome<T> = Result<T, ExpressionFault>;
 

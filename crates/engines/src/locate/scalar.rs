@@ -1,6 +1,6 @@
 //! Where the characters of a scalar's value stand in the file, for each way YAML and JSON have to write one.
 
-use kernel::contract::source::Place;
+use contract::source::Place;
 use std::ops::Range;
 
 /// The bytes in the file that wrote these bytes of the value; none where that is not certain.

@@ -1,7 +1,7 @@
 //! Rows: a contract in, `line:column` and the underlined text out.
 
 use crate::load::load;
-use kernel::contract::source::Diagnostic;
+use contract::source::Diagnostic;
 
 fn shown(text: &str, diagnostic: &Diagnostic) -> String {
     let place = diagnostic.place;

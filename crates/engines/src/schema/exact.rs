@@ -2,10 +2,10 @@
 
 use super::view::{self, KernelJson, View};
 use jsonschema::{Keyword, Retrieve, ValidationError, ValidationOptions};
-use kernel::decimal::Decimal;
-use kernel::json::Json;
 use serde_json::Value;
 use std::sync::Arc;
+use values::decimal::Decimal;
+use values::json::Json;
 
 type Options<'i> = ValidationOptions<'i, Arc<dyn Retrieve>, KernelJson>;
 

@@ -1,8 +1,8 @@
 //! What a schema may contain. A mistyped keyword would check nothing, so it is refused.
 
 use crate::fault::CompileFault;
-use kernel::json::{Json, Object, is_exact};
 use kernel::nearest::{nearest, suggestion};
+use values::json::{Json, Object, is_exact};
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 

@@ -4,7 +4,7 @@
 //! more than which fields there are, and most params are what they should be. Only that can be said here: what does not
 //! surely conform, and what uses any other keyword, is for the compiled schema.
 
-use kernel::json::{Json, Object};
+use values::json::{Json, Object};
 
 /// Deeper schemas are compiled.
 const DEPTH_MAX: usize = 32;

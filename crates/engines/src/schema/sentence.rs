@@ -3,9 +3,9 @@
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError};
 use kernel::evaluator::{SchemaFault, SchemaFaultKind};
-use kernel::json::Json;
 use kernel::nearest::suggestion;
 use serde_json::Value;
+use values::json::Json;
 
 /// Longer values are cut in messages.
 const QUOTED_CHARS_MAX: usize = 60;

@@ -6,8 +6,8 @@
 use super::lint::{MANY, NAMED, ONE};
 use crate::declared;
 use crate::fault::CompileFault;
-use kernel::json::Json;
 use std::collections::{BTreeMap, BTreeSet};
+use values::json::Json;
 
 /// Subschemas in all.
 const PARTS_MAX: usize = 5_000;

@@ -1,10 +1,10 @@
 //! Rows: schema and params in, faults out.
 
 use super::compile;
-use kernel::decimal::Decimal;
 use kernel::evaluator::SchemaEvaluator;
-use kernel::json::Json;
 use proptest::prelude::*;
+use values::decimal::Decimal;
+use values::json::Json;
 
 fn json(text: &str) -> Json {
     Json::parse(text.as_bytes()).unwrap()

@@ -2,11 +2,11 @@
 
 use jsonschema::JsonType;
 use jsonschema::json::{self, JsonNumber, Node, NodeIdentity};
-use kernel::decimal::Decimal;
-use kernel::json::{Json, Object};
 use serde_json::{Number, Value};
 use std::borrow::Cow;
 use std::collections::btree_map;
+use values::decimal::Decimal;
+use values::json::{Json, Object};
 
 /// Names our representation.
 pub(super) struct KernelJson;

@@ -2,11 +2,11 @@
 
 use engines::load::load;
 use kernel::evaluator::Compiled;
-use kernel::json::{Bounds, Json};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
+use values::json::{Bounds, Json};
 
 /// Amounts contracts and proposals share, so that bounds are met exactly as often as missed.
 pub const AMOUNTS: &[&str] = &["0", "0.01", "1", "5", "9.99", "10", "10.01", "49.5", "50", "99", "100", "1000"];

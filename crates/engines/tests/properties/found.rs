@@ -2,7 +2,7 @@
 
 use crate::contracts::{Made, made};
 use engines::load::load;
-use kernel::json::Json;
+use values::json::Json;
 
 fn contract(text: &str) -> Made {
     let loaded = load(text).unwrap_or_else(|errors| panic!("{errors:#?}"));

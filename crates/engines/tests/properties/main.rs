@@ -18,12 +18,10 @@ use contracts::{Made, contracts};
 use kernel::context::Context;
 use kernel::evaluator::Compiled;
 use kernel::finding::{Code, Effect, Finding};
-use kernel::json::Json;
 use kernel::outcome::{Answer, Done, Verdict};
 use kernel::proposal::Proposal;
 use kernel::pure::PureRun;
 use kernel::reasons::Reason;
-use kernel::time::Instant;
 use proposals::{Bytes, CONTEXT, Line, SECRET, disordered, lines, runs};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -31,6 +29,8 @@ use proptest::test_runner::TestRunner;
 use second_judge::{Case, Past, SHAPE, may_ask, violations};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use values::json::Json;
+use values::time::Instant;
 
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
@@ -301,7 +301,7 @@ fn check_intent(contract: &Made, answer: &Answer, proposal: &Json) -> Result<(),
     prop_assert_eq!(answer.intent.is_none(), reads);
     let Some(intent) = &answer.intent else { return Ok(()) };
     // Beside a secret, what the schema does not name is withheld too: it may be the secret under a wrong name.
-    let hidden = |params: &kernel::json::Object| {
+    let hidden = |params: &values::json::Object| {
         let mut params = params.clone();
         let had = ["pin", "unknown"].map(|name| params.remove(name).is_some());
         (params, had)

@@ -1,10 +1,10 @@
 //! Random proposals: valid, nearly valid, hostile JSON and plain bytes.
 
 use crate::contracts::AMOUNTS;
-use kernel::json::Json;
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::fmt;
+use values::json::Json;
 
 /// The text every secret holds; it must never come out again.
 pub const SECRET: &str = "s3cret-pin-4711";
@@ -95,8 +95,8 @@ fn stamped(proposal: Json, seconds: i64) -> Json {
 
 /// So many seconds into the first of January.
 pub fn instant(seconds: i64) -> String {
-    let micros = kernel::time::Instant::PURE_DEFAULT.micros() + seconds * 1_000_000;
-    kernel::time::Instant::from_micros(micros).to_string()
+    let micros = values::time::Instant::PURE_DEFAULT.micros() + seconds * 1_000_000;
+    values::time::Instant::from_micros(micros).to_string()
 }
 
 fn parsed(text: &str) -> Json {

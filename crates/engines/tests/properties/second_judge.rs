@@ -1,10 +1,10 @@
 //! A second judge, written to be obviously right: it reads the contract's JSON and the proposal's JSON, keeps no state,
 //! and adds everything up again from the whole history. It shares no code with the gates.
 
-use kernel::decimal::Decimal;
-use kernel::json::{Json, Object};
-use kernel::time::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
+use values::decimal::Decimal;
+use values::json::{Json, Object};
+use values::time::{Duration, Instant};
 
 /// A line that was judged before and counts.
 #[derive(Clone, Debug)]

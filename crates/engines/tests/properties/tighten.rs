@@ -5,16 +5,16 @@ use crate::proposals::{CONTEXT, Line};
 use kernel::apply::apply;
 use kernel::command::{Command, MintedIds, Submission};
 use kernel::context::Context;
-use kernel::decimal::Decimal;
-use kernel::ids::{Digest, TENANT_DEFAULT};
-use kernel::json::{Json, Object};
 use kernel::outcome::{Answer, Done, Outcome, Verdict};
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
-use kernel::time::Instant;
 use kernel::world::World;
 use proptest::test_runner::TestCaseError;
 use std::sync::Arc;
+use values::decimal::Decimal;
+use values::ids::{Digest, TENANT_DEFAULT};
+use values::json::{Json, Object};
+use values::time::Instant;
 
 /// A way to make a contract tighter; the number chooses among its variants. `None` if there is nothing to tighten.
 type Way = fn(&mut Object, u64) -> Option<()>;

@@ -1,6 +1,6 @@
 //! The same JSON in other words: keys turned round, blanks, escapes, numbers with exponents.
 
-use kernel::json::Json;
+use values::json::Json;
 
 /// Other bytes that mean the same value; the seed chooses which.
 pub fn otherwise(json: &Json, seed: u64) -> Vec<u8> {

@@ -7,12 +7,12 @@ mod rows;
 mod watching;
 mod witness;
 
-use kernel::contract::keys;
-use kernel::contract::read::read;
-use kernel::contract::source::Severity;
-use kernel::json::Json;
+use contract::keys;
+use contract::read::read;
+use contract::source::Severity;
 use published::Published;
 use std::collections::{BTreeMap, BTreeSet};
+use values::json::Json;
 use witness::{Shows, Witness, loaded};
 
 /// Properties whose other side can only be refused, and why there is no second legal contract to compare with.
@@ -54,7 +54,7 @@ fn witnesses_differ_in_their_property_alone() {
 
 #[test]
 fn witnesses_are_legal() {
-    let schema = serde_json::from_str(kernel::contract::SCHEMA).expect("the schema is JSON");
+    let schema = serde_json::from_str(contract::SCHEMA).expect("the schema is JSON");
     let validator = jsonschema::draft202012::new(&schema).expect("the schema compiles");
     for witness in rows::all() {
         let (left, right) = witness.texts();

@@ -1,8 +1,8 @@
 //! The published schema as a map of named properties, and what two documents differ in by those names.
 
-use kernel::contract::SCHEMA;
-use kernel::json::{Bounds, Json};
+use contract::SCHEMA;
 use std::collections::BTreeSet;
+use values::json::{Bounds, Json};
 
 /// The published schema.
 pub struct Published {

@@ -8,9 +8,9 @@ use kernel::detectors::{
 use kernel::enforcement::gating::Unsupported;
 use kernel::enforcement::handler::Answer;
 use kernel::enforcement::verdict::{decided, enforced};
-use kernel::ids::Digest;
-use kernel::json::Json;
 use kernel::outcome::Verdict;
+use values::ids::Digest;
+use values::json::Json;
 
 /// Everything, as text.
 pub fn outcome(contract: &Contract) -> String {

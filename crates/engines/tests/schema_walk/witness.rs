@@ -8,15 +8,15 @@ use kernel::change::{Act, Change, Registration};
 use kernel::command::Command;
 use kernel::context::Context;
 use kernel::contract::amend::{self, Amendment};
-use kernel::decimal::Decimal;
-use kernel::ids::TENANT_DEFAULT;
-use kernel::json::{Json, Object};
 use kernel::outcome::Outcome;
 use kernel::pure::PureRun;
 use kernel::record::Record;
-use kernel::time::{Duration, Instant};
 use kernel::world::World;
 use std::sync::Arc;
+use values::decimal::Decimal;
+use values::ids::TENANT_DEFAULT;
+use values::json::{Json, Object};
+use values::time::{Duration, Instant};
 
 /// What must come out differently.
 pub enum Shows {
@@ -137,8 +137,10 @@ fn without_digest(json: &Json) -> Json {
 
 fn rehearse(loaded: Loaded) -> String {
     let contract = Arc::new(loaded.compiled);
-    let rows =
-        loaded.tests.map(|tests| kernel::rehearse::rehearse(&contract, &tests, &mut |asked| asked)).unwrap_or_default();
+    let rows = loaded
+        .tests
+        .map(|tests| contract::rehearse::rehearse(&contract, &tests, &mut |asked| asked))
+        .unwrap_or_default();
     let said = rows.iter().map(|row| {
         let result = row.result.as_ref().map(|answer| {
             let answer = Json::parse(answer.to_line().as_bytes()).expect("answers are JSON");

@@ -3,7 +3,7 @@
 use super::*;
 use crate::contract::PluginSource;
 use crate::testing::{Case, case};
-use crate::time::Duration;
+use values::time::Duration;
 
 fn plugin() -> Plugin {
     Plugin {

@@ -14,13 +14,13 @@ use super::{expiry, standing};
 use crate::agent::Actor;
 use crate::change::{Act, Change};
 use crate::finding::{Finding, Gate};
-use crate::json::Json;
 use crate::outcome::{Answer, AnsweredIntent, Done, Outcome, Verdict};
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
-use crate::time::Instant;
 use crate::world::{Entity, Halt, Key, KeySet, Loaded, Row, TenantRow, World};
 use std::sync::Arc;
+use values::json::Json;
+use values::time::Instant;
 
 /// What came of a change.
 pub(super) enum Came {
@@ -169,7 +169,7 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
 /// People and monitors are named as everything else is; a name that looks like another's is nobody's.
 fn misnamed(actor: &Actor) -> Option<Finding> {
     let problem = match actor {
-        Actor::Operator(name) | Actor::Monitor(name) => crate::ids::identifier_problem(name)?,
+        Actor::Operator(name) | Actor::Monitor(name) => values::ids::identifier_problem(name)?,
         Actor::Agent(_) | Actor::Kernel => return None,
     };
     let finding = Finding::reject(Gate::Agent, Reason::ParamInvalid).field("actor");

@@ -1,12 +1,12 @@
 //! Questions whether something happened: asked when no rule may answer them, closed by a person or by evidence.
 
 use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, QuestionKind};
-use crate::ids::Digest;
 use crate::intent::{IntentState, KeptIntent, Running};
-use crate::json::Json;
-use crate::time::{Duration, Instant};
 use crate::world::{Entity, Key, Loaded, Row, World};
 use std::sync::Arc;
+use values::ids::Digest;
+use values::json::Json;
+use values::time::{Duration, Instant};
 
 /// Time does not answer whether something happened; the deadline only keeps the question among the open ones.
 const OPEN_FOR: Duration = Duration::from_secs(3_650 * 86_400);

@@ -2,15 +2,15 @@
 //! it sent. It happens when someone asks for it, and when someone needs what such an intent still holds.
 
 use super::settling;
-use crate::bugs::{self, Bug};
 use crate::finding::{Code, Finding, Gate};
 use crate::intent::{IntentRow, IntentState, Step};
-use crate::json::Json;
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
-use crate::time::Instant;
 use crate::world::{Entity, Key, KeySet, Loaded, Row, World};
 use std::sync::Arc;
+use values::bugs::{self, Bug};
+use values::json::Json;
+use values::time::Instant;
 
 /// Whether something was refused for want of what an expired intent may hold.
 pub(super) fn may_help(findings: &[Finding]) -> bool {

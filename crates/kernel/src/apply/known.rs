@@ -5,18 +5,18 @@ use crate::agent::AgentRow;
 use crate::budget::Window;
 use crate::command::Submission;
 use crate::contract::Budget;
-use crate::decimal::Decimal;
 use crate::evaluator::Compiled;
 use crate::facts::{AncestorFact, BudgetFact, Facts, FlowFact, LeasesFact, SnapshotFact};
-use crate::json::{Json, Object};
 use crate::lease::book::LeaseBook;
 use crate::plan::PlannedBudget;
 use crate::request::{Number, Request};
 use crate::snapshot::Snapshot;
-use crate::time::Instant;
 use crate::world::{EffectRow, FlowRow, Halt, Key, Loaded, ResourceRow, Row, StateRow, World};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use values::decimal::Decimal;
+use values::json::{Json, Object};
+use values::time::Instant;
 
 /// Snapshot of live state compiled at the decision.
 const CURRENT: &str = "current";

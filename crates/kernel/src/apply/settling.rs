@@ -3,10 +3,10 @@
 use super::doubt;
 use crate::contract::{Impact, ResourceKind};
 use crate::intent::{IntentRow, IntentState, Running, Step, transition};
-use crate::json::Json;
-use crate::time::Instant;
 use crate::world::{Entity, Key, KeySet, Loaded, ResourceRow, Row, World};
 use std::sync::Arc;
+use values::json::Json;
+use values::time::Instant;
 
 /// What moving an intent on touches besides the intent.
 pub(super) fn keys(tenant: &Arc<str>, row: &IntentRow) -> KeySet {
@@ -168,7 +168,7 @@ fn settle(world: &mut World, tenant: &Arc<str>, name: &str, row: &IntentRow, hap
     }
 }
 
-fn release(world: &mut World, key: &Key, amount: crate::decimal::Decimal, consume: bool) {
+fn release(world: &mut World, key: &Key, amount: values::decimal::Decimal, consume: bool) {
     let Loaded::Present(Row::Resource(row)) = world.get(key) else { return };
     let held = row.held.checked_sub(amount).unwrap_or(row.held);
     let consumed = if consume { row.consumed.checked_add(amount).unwrap_or(row.consumed) } else { row.consumed };

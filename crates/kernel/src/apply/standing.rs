@@ -8,8 +8,8 @@ use crate::contract::amend::effective_limits;
 use crate::evaluator::Compiled;
 use crate::finding::{Findings, Gate};
 use crate::gates;
-use crate::time::Instant;
 use crate::world::World;
+use values::time::Instant;
 
 /// Whether an agent of the line acts under another contract by now. In a pure run the registry names none.
 pub(super) fn is_stale(world: &World, submission: &Submission, touched: &Touched) -> bool {

@@ -6,23 +6,23 @@ use super::touched::Touched;
 use super::{expiry, standing};
 use crate::advice;
 use crate::budget::Window;
-use crate::bugs::{self, Bug};
 use crate::command::Submission;
 use crate::contract::Resource;
 use crate::decide::{Judgement, decide, fold};
-use crate::decimal::Decimal;
 use crate::facts::{Facts, SnapshotFact};
 use crate::finding::{Code, Finding, Findings, Gate};
 use crate::gates::{reservations, validity};
 use crate::intent::{Hold, Intent, Taken};
-use crate::json::Json;
 use crate::outcome::{Answer, AnsweredIntent, Done, Outcome, Verdict};
 use crate::reasons::Reason;
 use crate::record::{DecisionRecord, Record};
 use crate::snapshot::Snapshot;
-use crate::time::Instant;
 use crate::world::{Loaded, Row, StoredAnswer, World};
 use std::sync::Arc;
+use values::bugs::{self, Bug};
+use values::decimal::Decimal;
+use values::json::Json;
+use values::time::Instant;
 
 pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant) -> Outcome {
     let touched = submission.touched();
@@ -237,9 +237,9 @@ mod tests {
     #[test]
     fn two_budgets_of_one_name_take_once_and_contracts_above_pay_too() {
         use crate::contract::{Budget, EffectClass, Executor};
-        use crate::decimal::Decimal;
         use crate::world::{Entity, Row};
-        let per = crate::time::Duration::from_secs(3600);
+        use values::decimal::Decimal;
+        let per = values::time::Duration::from_secs(3600);
         let sum = || Budget { sum: Some("amount".to_owned()), max: Decimal::from(20), per };
         let count = || Budget { sum: None, max: Decimal::from(9), per };
         let case = case().contract(|contract| contract.actions.get_mut("pay").unwrap().budgets.extend([sum(), sum()]));
@@ -301,7 +301,8 @@ mod tests {
 
     #[test]
     fn secrets_never_enter_answers_and_records() {
-        let secret = crate::json::Json::parse(br#"{"type":"object","properties":{"amount":{},"pin":{"secret":true}}}"#);
+        let secret =
+            values::json::Json::parse(br#"{"type":"object","properties":{"amount":{},"pin":{"secret":true}}}"#);
         let schema = secret.unwrap();
         let case = case().contract(|contract| contract.actions.get_mut("pay").unwrap().params = schema.clone().into());
         let done = case.params(r#"{"amount":5,"pin":"very-secret"}"#).check("ACCEPT").last.unwrap();

@@ -6,23 +6,23 @@ use super::submit::is_known;
 use super::touched::{ESCALATIONS, Touched, is_local, planned_budgets};
 use crate::agent::{Actor, AgentStatus, Restriction};
 use crate::budget::Window;
-use crate::bugs::{self, Bug};
 use crate::command::{Performer, Submission};
 use crate::contract::{Escalation, Executor, Impact, OnExhausted};
 use crate::decide::Judgement;
-use crate::decimal::Decimal;
 use crate::escalation::{EscalationRow, EscalationState, QuestionKind, Reroute};
 use crate::evaluator::Compiled;
 use crate::finding::{Code, Effect, Finding};
 use crate::intent::{Intent, IntentFacts, IntentRow, IntentState, Running, Step};
-use crate::json::Json;
 use crate::outcome::Verdict;
 use crate::reasons::Reason;
 use crate::request::Request;
-use crate::time::Instant;
 use crate::world::{EffectRow, Entity, FlowRow, Key, Loaded, ResourceRow, Row, StateRow, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use values::bugs::{self, Bug};
+use values::decimal::Decimal;
+use values::json::Json;
+use values::time::Instant;
 
 pub(super) fn take(
     world: &mut World,
@@ -241,10 +241,10 @@ mod tests {
     use crate::agent::Actor;
     use crate::change::Act;
     use crate::contract::{EffectClass, Executor, OnExhausted, Rule, Run};
-    use crate::json::Json;
     use crate::testing::{Case, case};
-    use crate::time::Duration;
     use crate::world::{Entity, FlowRow, Row};
+    use values::json::Json;
+    use values::time::Duration;
 
     fn flow(case: &Case, name: &str) -> Option<FlowRow> {
         match case.row(Entity::Flow(name.to_owned())) {

@@ -4,13 +4,13 @@ use crate::command::Submission;
 use crate::contract::EffectClass;
 use crate::evaluator::Compiled;
 use crate::gates::reservations;
-use crate::ids::Digest;
-use crate::json::{Json, Object};
 use crate::lease::kept::BOOK;
 use crate::plan::PlannedBudget;
 use crate::template::Template;
 use crate::world::{Entity, Key, KeySet};
 use std::collections::{BTreeMap, BTreeSet};
+use values::ids::Digest;
+use values::json::{Json, Object};
 
 /// The name under which the budget of questions is kept.
 pub(super) const ESCALATIONS: &str = "escalations";

@@ -1,11 +1,11 @@
 //! Asking for regions, keeping them, giving them back: leases as commands, recorded like any other.
 
-use crate::decimal::Decimal;
-use crate::json::Json;
 use crate::lease::Mode;
 use crate::lease::fence::Fence;
 use crate::stored::{text_of, texts_of};
-use crate::time::Duration;
+use values::decimal::Decimal;
+use values::json::Json;
+use values::time::Duration;
 
 /// What somebody does with a lease.
 #[derive(Clone, PartialEq, Debug)]

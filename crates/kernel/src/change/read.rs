@@ -6,13 +6,13 @@ use super::{Act, DoubtAnswer, Registration, Write};
 use crate::agent::{AgentStatus, Session};
 use crate::evaluator::Compiled;
 use crate::flow::FlowEvent;
-use crate::ids::Digest;
 use crate::intent::{IntentEvent, Observed};
-use crate::json::Json;
 use crate::snapshot::Snapshot;
 use crate::stored::{amendment, instant_of, nullable, optional_text, text_of, texts_of, whole_of};
-use crate::time::{Duration, Instant};
 use std::sync::Arc;
+use values::ids::Digest;
+use values::json::Json;
+use values::time::{Duration, Instant};
 
 /// Where contracts come from: those seen before by digest, new ones by their full text.
 pub trait Contracts {

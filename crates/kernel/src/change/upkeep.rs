@@ -1,10 +1,10 @@
 //! Looking after the ledger: erasing bodies, holding them, changing keys. Each is a command, recorded like any other.
 
-use crate::envelope::{key_text, read_key};
-use crate::json::Json;
-use crate::ledger::ed25519::PublicKey;
-use crate::ledger::keyring::Keyring;
 use crate::stored::{optional_text, text_of, texts_of};
+use ledger::ed25519::PublicKey;
+use ledger::envelope::{key_text, read_key};
+use ledger::keyring::Keyring;
+use values::json::Json;
 
 /// What an operator does to the ledger.
 #[derive(Clone, PartialEq, Debug)]

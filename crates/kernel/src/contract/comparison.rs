@@ -1,17 +1,17 @@
 //! The one kind of expression whose meaning can be read off its text: a param compared with a number.
 
-use crate::decimal::Decimal;
+use values::decimal::Decimal;
 
 /// `params.PARAM OPERATOR NUMBER`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Comparison<'a> {
+pub struct Comparison<'a> {
     pub param: &'a str,
     pub operator: Operator,
     pub number: Decimal,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Operator {
+pub enum Operator {
     Less,
     LessOrEqual,
     Greater,

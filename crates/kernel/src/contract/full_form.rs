@@ -4,9 +4,9 @@ use super::{
     Action, Amendable, Amount, Budget, Contract, Escalation, Executor, Limit, Plugin, ProposalRules, Reserve, Resource,
     Rule, Run, Tolerance, Undo, Witness,
 };
-use crate::ids::Digest;
-use crate::json::{Json, Object};
 use std::collections::BTreeMap;
+use values::ids::Digest;
+use values::json::{Json, Object};
 
 impl Contract {
     /// The full form. Reading it again yields the same contract; `tests` are not part of it.

@@ -1,7 +1,7 @@
 //! What the schema of an action says about its params, as far as the rest of a contract needs to know.
 
 use super::Action;
-use crate::json::{Json, Object};
+use values::json::{Json, Object};
 
 /// The declared params.
 pub fn names(action: &Action) -> impl Iterator<Item = &str> {

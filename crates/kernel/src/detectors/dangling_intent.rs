@@ -4,8 +4,8 @@
 
 use super::Signal;
 use crate::contract::words;
-use crate::json::Json;
 use crate::settings::{Fault, Fields};
+use values::json::Json;
 
 /// One line for people.
 pub const ABOUT: &str = "the last words promise work that was not done";

@@ -6,9 +6,9 @@
 use super::Signal;
 use crate::contract::words;
 use crate::enforcement::corrective::{Evidence as ToolEvidence, WrittenByGuard};
-use crate::json::{Json, Object};
 use crate::settings::{Fault, Fields};
 use std::collections::BTreeSet;
+use values::json::{Json, Object};
 
 /// One line for people.
 pub const ABOUT: &str = "something is said to be done that nobody else can see";

@@ -2,9 +2,9 @@
 
 use super::Signal;
 use crate::contract::words;
-use crate::decimal::Decimal;
-use crate::json::Json;
 use crate::settings::{Fault, Fields};
+use values::decimal::Decimal;
+use values::json::Json;
 
 /// One line for people.
 pub const ABOUT: &str = "tokens are spent for little work, or none";

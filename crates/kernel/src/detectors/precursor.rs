@@ -2,9 +2,9 @@
 
 use super::Signal;
 use crate::contract::words;
-use crate::json::Json;
 use crate::settings::{Fault, Fields};
 use std::collections::{BTreeMap, BTreeSet};
+use values::json::Json;
 
 /// One line for people.
 pub const ABOUT: &str = "a change is about to be made without the lookup that belongs before it";

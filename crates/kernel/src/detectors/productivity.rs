@@ -2,8 +2,8 @@
 
 use super::Signal;
 use crate::contract::words;
-use crate::json::Json;
 use crate::settings::{Fault, Fields};
+use values::json::Json;
 
 /// One line for people.
 pub const ABOUT: &str = "the steps move less and less, or nothing";

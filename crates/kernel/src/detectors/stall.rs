@@ -2,9 +2,9 @@
 
 use super::Signal;
 use crate::contract::words;
-use crate::ids::Digest;
-use crate::json::Json;
 use crate::settings::{Fault, Fields};
+use values::ids::Digest;
+use values::json::Json;
 
 /// One line for people.
 pub const ABOUT: &str = "the same call brought the same result several times in a row";

@@ -4,8 +4,8 @@
 //! So what the guard says has a type of its own and a mark on the wire, and [`Evidence`] takes neither.
 
 use super::gating::Unsupported;
-use crate::json::{Json, Object};
 use std::fmt;
+use values::json::{Json, Object};
 
 /// The member by which a corrective result is known wherever it turns up.
 pub const MARK: &str = "writkeeper_blocked";

@@ -3,9 +3,9 @@
 use super::corrective::Corrective;
 use super::gating::{Confidence, PolicyFault, Unsupported};
 use super::ladder::{Ladder, Rung, UnknownRung};
-use crate::decimal::Decimal;
-use crate::json::Json;
 use std::fmt;
+use values::decimal::Decimal;
+use values::json::Json;
 
 /// Why this rung.
 #[derive(Clone, PartialEq, Eq, Debug)]

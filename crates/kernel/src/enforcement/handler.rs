@@ -8,10 +8,10 @@ use super::corrective::Corrective;
 use super::decision::Decision;
 use super::ladder::{Actuation, Ladder, Rung};
 use crate::contract::words;
-use crate::ids;
-use crate::json::{Json, Object};
 use crate::settings::Fields;
 use std::fmt;
+use values::ids;
+use values::json::{Json, Object};
 
 /// Longest note or reason that is kept; a handler's essay would fill the ledger.
 pub const NOTE_BYTES_MAX: usize = 4_096;
@@ -78,7 +78,7 @@ impl Answer {
     ///
     /// ```
     /// use kernel::enforcement::handler::Answer;
-    /// use kernel::json::Json;
+    /// use values::json::Json;
     /// let read = |text: &str| Answer::read(&Json::parse(text.as_bytes()).unwrap());
     /// assert!(matches!(read(r#"{"rung":"WARN","run":true}"#), Answer::Proposed(_)));
     /// assert!(matches!(read(r#"{"rung":"WARN"}"#), Answer::Nonsense(_)));

@@ -1,8 +1,8 @@
 //! The ladder of interventions: data that a contract may extend and never change.
 
-use crate::decimal::Decimal;
 use crate::nearest::suggestion;
 use std::fmt;
+use values::decimal::Decimal;
 
 /// More rungs than anybody can tell apart are a mistake.
 pub const RUNGS_MAX: usize = 32;

@@ -5,8 +5,8 @@ use super::gating::{GatingPolicy, PolicySpec, Unsupported};
 use super::handler::{Answer, Enforced, HandlerName, settle};
 use super::ladder::{Ladder, RungSpec};
 use super::registry::{BuiltIn, Handler, OBEY, Registry};
-use crate::json::Json;
 use crate::settings::{Fault, Fields};
+use values::json::Json;
 
 /// Settings that were proved together: every rung is on the ladder, the handler is registered.
 ///
@@ -14,7 +14,7 @@ use crate::settings::{Fault, Fields};
 /// use kernel::enforcement::gating::Unsupported;
 /// use kernel::enforcement::plan::EnforcementPlan;
 /// use kernel::enforcement::registry::Registry;
-/// use kernel::json::Json;
+/// use values::json::Json;
 /// let written = Json::parse(br#"{
 ///     "rungs": {"QUARANTINE": {"rank": 25, "runs": false, "answers": true}},
 ///     "binding": ["QUARANTINE"],

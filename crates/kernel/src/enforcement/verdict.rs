@@ -67,7 +67,7 @@ pub fn enforced(plan: &EnforcementPlan, mode: Mode, decision: &Decision, outside
 mod tests {
     use super::*;
     use crate::enforcement::registry::Registry;
-    use crate::json::Json;
+    use values::json::Json;
 
     fn check(written: &str, mode: Mode, verdict: Verdict, answer: Option<&str>, expected: &str) {
         let written = Json::parse(written.as_bytes()).unwrap();

@@ -1,10 +1,10 @@
 //! Agent state: only an agent in good standing acts.
 
 use crate::agent::{AgentStatus, NOBODY};
-use crate::bugs::{self, Bug};
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
 use crate::reasons::Reason;
+use values::bugs::{self, Bug};
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let proposal = facts.request.proposal;

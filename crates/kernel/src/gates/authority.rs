@@ -1,11 +1,11 @@
 //! Authority: the action is in the contract, and the role may propose it.
 
-use crate::bugs::{self, Bug};
 use crate::contract::Role;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
 use crate::nearest::suggestion;
 use crate::reasons::Reason;
+use values::bugs::{self, Bug};
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let proposal = facts.request.proposal;

@@ -1,10 +1,10 @@
 //! Budgets: at most so much in any window. Checked here, taken only if the verdict is ACCEPT.
 
-use crate::decimal::Decimal;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
-use crate::json::Json;
 use crate::reasons::Reason;
+use values::decimal::Decimal;
+use values::json::Json;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     for budget in &facts.budgets {
@@ -30,9 +30,9 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
 #[cfg(test)]
 mod tests {
     use crate::contract::Budget;
-    use crate::decimal::Decimal;
     use crate::testing::{Case, case};
-    use crate::time::Duration;
+    use values::decimal::Decimal;
+    use values::time::Duration;
 
     fn with_budget(sum: Option<&str>, max: i64) -> Case {
         let budget = Budget { sum: sum.map(str::to_owned), max: Decimal::from(max), per: Duration::from_secs(3600) };

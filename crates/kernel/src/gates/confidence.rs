@@ -1,9 +1,9 @@
 //! Confidence: what the agent itself says it is worth.
 
-use crate::bugs::{self, Bug};
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
 use crate::reasons::Reason;
+use values::bugs::{self, Bug};
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let Some(thresholds) = facts.request.compiled.contract.proposal.confidence else { return };
@@ -28,8 +28,8 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
 #[cfg(test)]
 mod tests {
     use crate::contract::Confidence;
-    use crate::decimal::Decimal;
     use crate::testing::{Case, case};
+    use values::decimal::Decimal;
 
     fn thresholds() -> Case {
         let reject_below = Decimal::parse("0.4").unwrap();

@@ -32,7 +32,7 @@ mod tests {
     #[test]
     fn secrets_do_not_name_effects() {
         let schema = br#"{"type":"object","properties":{"amount":{},"pin":{"secret":true}}}"#;
-        let schema = crate::json::Json::parse(schema).unwrap();
+        let schema = values::json::Json::parse(schema).unwrap();
         let case = case().contract(|contract| contract.actions.get_mut("pay").unwrap().params = schema.clone().into());
         let case = case.flow("f").params(r#"{"amount":5,"pin":"1"}"#).check("ACCEPT");
         let case = case.params(r#"{"amount":5,"pin":"2"}"#).check("REJECT IN_PROGRESS");

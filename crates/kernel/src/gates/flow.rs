@@ -1,11 +1,11 @@
 //! Flow: a proposal belongs to an open flow of its own agent.
 
-use crate::bugs::{self, Bug};
 use crate::command::UnseenFlow;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
 use crate::flow::{FlowEvent, transition};
 use crate::reasons::Reason;
+use values::bugs::{self, Bug};
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let named = facts.request.proposal.flow.is_some();

@@ -1,15 +1,15 @@
 //! Freshness: what the agent saw is not too old, and the state it relies on has not moved.
 
-use crate::bugs::{self, Bug};
 use crate::contract::{DriftKey, Tolerance};
-use crate::decimal::Decimal;
 use crate::facts::{Facts, SnapshotFact};
 use crate::finding::{Finding, Findings, Gate};
 use crate::gates::state_match::{is_within, tolerance_text};
 use crate::gates::validity::CLOCK_AHEAD_MAX;
-use crate::json::Json;
 use crate::reasons::Reason;
 use crate::snapshot::Snapshot;
+use values::bugs::{self, Bug};
+use values::decimal::Decimal;
+use values::json::Json;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let Some(action) = facts.request.action() else { return };
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn old_snapshots_are_refused() {
         let case = drifting().contract(|contract| {
-            contract.proposal.context_max_age = crate::time::Duration::parse("60s");
+            contract.proposal.context_max_age = values::time::Duration::parse("60s");
         });
         let case = case.state(LIVE).snapshot_data("seen", "2026-01-01T00:00:00Z", LIVE).snapshot("seen");
         let case = case.at("2026-01-01T00:01:00Z").check("ACCEPT");
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn age_and_drift_cannot_be_skipped_by_silence() {
         let aged = case().contract(|contract| {
-            contract.proposal.context_max_age = crate::time::Duration::parse("60s");
+            contract.proposal.context_max_age = values::time::Duration::parse("60s");
         });
         aged.check("REJECT SNAPSHOT_MISSING");
         // Another action of the contract watches state: this one must say what it saw too.

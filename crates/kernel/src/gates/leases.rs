@@ -1,13 +1,13 @@
 //! Leases: what the action writes must not lie in a region that somebody else holds.
 
-use crate::bugs::{self, Bug};
 use crate::facts::{Facts, LeasesFact};
 use crate::finding::{Finding, Findings, Gate};
-use crate::json::Json;
 use crate::lease::book::{HOLDERS_SHOWN_MAX, LeaseBook, Verdict};
 use crate::lease::region::Region;
 use crate::lease::{Lease, Mode, Party, Request, TTL_MIN};
 use crate::reasons::Reason;
+use values::bugs::{self, Bug};
+use values::json::Json;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let Some(param) = facts.request.action().and_then(|action| action.rules.leases.as_deref()) else { return };

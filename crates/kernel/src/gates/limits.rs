@@ -1,13 +1,13 @@
 //! Limits: bounds of single params, exact to the last digit.
 
-use crate::bugs::{self, Bug};
 use crate::contract::{Limit, Matching};
-use crate::decimal::Decimal;
 use crate::finding::{Finding, Findings, Gate, shown};
-use crate::json::Json;
 use crate::reasons::Reason;
 use crate::request::{ActionFacts, Number, Request};
 use std::collections::BTreeMap;
+use values::bugs::{self, Bug};
+use values::decimal::Decimal;
+use values::json::Json;
 
 pub(super) fn judge(request: &Request<'_>, findings: &mut Findings) {
     let Some(action) = request.action() else { return };
@@ -129,9 +129,9 @@ fn contains(item: &Json, denied: &str, matching: Matching) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::contract::{Limit, Matching};
-    use crate::decimal::Decimal;
-    use crate::json::Json;
     use crate::testing::{Case, case};
+    use values::decimal::Decimal;
+    use values::json::Json;
 
     fn with_limit(name: &'static str, limit: Limit) -> Case {
         case().contract(move |contract| {

@@ -1,13 +1,13 @@
 //! Lineage: every contract above bounds this one at the decision, not only at registration.
 
 use crate::agent::AgentStatus;
-use crate::bugs::{self, Bug};
-use crate::decimal::Decimal;
 use crate::facts::{AncestorFact, Facts};
 use crate::finding::{Finding, Findings, Gate};
 use crate::gates::{limits, policy, rules};
-use crate::json::Json;
 use crate::reasons::Reason;
+use values::bugs::{self, Bug};
+use values::decimal::Decimal;
+use values::json::Json;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     for ancestor in &facts.ancestors {
@@ -80,10 +80,10 @@ fn judge_budgets(facts: &Facts<'_>, ancestor: &AncestorFact<'_>, findings: &mut 
 #[cfg(test)]
 mod tests {
     use crate::contract::{Budget, Rule};
-    use crate::decimal::Decimal;
     use crate::finding::Gate;
     use crate::testing::case;
-    use crate::time::Duration;
+    use values::decimal::Decimal;
+    use values::time::Duration;
 
     #[test]
     fn nobody_acts_below_someone_who_is_stopped() {

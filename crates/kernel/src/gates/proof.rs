@@ -1,10 +1,10 @@
 //! Proof: an agent with a registered key signs what it proposes, and everything it signed is recomputed.
 
-use crate::bugs::{self, Bug};
-use crate::envelope::statement::{Stated, rules_digest};
 use crate::facts::{Facts, SnapshotFact};
 use crate::finding::{Code, Finding, Findings, Gate};
 use crate::reasons::Reason;
+use crate::statement::{Stated, rules_digest};
+use values::bugs::{self, Bug};
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let proposal = &facts.request.proposal;
@@ -70,8 +70,8 @@ fn judge_context(facts: &Facts<'_>, stated: &Stated, findings: &mut Findings) {
 
 #[cfg(test)]
 mod tests {
-    use crate::bugs::{self, Bug};
     use crate::testing::case;
+    use values::bugs::{self, Bug};
 
     #[test]
     fn an_agent_with_a_key_signs_with_it_and_once() {

@@ -1,15 +1,15 @@
 //! Reservations: all or nothing, last of all gates. Checked here, held only if the verdict is ACCEPT.
 
-use crate::bugs::{self, Bug};
 use crate::contract::Amount;
-use crate::decimal::Decimal;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
-use crate::json::Json;
 use crate::reasons::Reason;
 use crate::request::{Number, Request};
 use crate::world::ResourceRow;
 use std::collections::BTreeMap;
+use values::bugs::{self, Bug};
+use values::decimal::Decimal;
+use values::json::Json;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     for (resource, amount) in wanted(&facts.request) {

@@ -1,9 +1,9 @@
 //! Retries and spending of the flow: an agent that keeps failing is stopped.
 
-use crate::decimal::Decimal;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
 use crate::reasons::Reason;
+use values::decimal::Decimal;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let rules = &facts.request.compiled.contract.proposal;

@@ -1,14 +1,14 @@
 //! Shape: the params against their schema, and what must be a number is one.
 
-use crate::bugs::{self, Bug};
 use crate::evaluator::SchemaFaultKind;
 use crate::finding::{Finding, Findings, Gate};
-use crate::ids::naming_problem;
-use crate::json::Json;
 use crate::reasons::Reason;
 use crate::request::{ActionFacts, Number, Provenance, Request};
 use crate::template::RenderFault;
 use std::collections::BTreeSet;
+use values::bugs::{self, Bug};
+use values::ids::naming_problem;
+use values::json::Json;
 
 pub(super) fn judge(request: &Request<'_>, findings: &mut Findings) {
     if *request.provenance == Provenance::ClaimedByAgent {

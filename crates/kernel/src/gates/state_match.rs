@@ -1,11 +1,11 @@
 //! State match: a param must agree with what live state says now.
 
 use crate::contract::Tolerance;
-use crate::decimal::Decimal;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
-use crate::json::Json;
 use crate::reasons::Reason;
+use values::decimal::Decimal;
+use values::json::Json;
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let Some(action) = facts.request.action() else { return };

@@ -1,10 +1,10 @@
 //! Validity: neither stale nor from the future nor valid for too long.
 
-use crate::bugs::{self, Bug};
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
 use crate::reasons::Reason;
-use crate::time::{Duration, Instant};
+use values::bugs::{self, Bug};
+use values::time::{Duration, Instant};
 
 /// How far an agent's clock may run ahead.
 pub const CLOCK_AHEAD_MAX: Duration = Duration::from_secs(5);

@@ -2,8 +2,8 @@
 //! must see them.
 
 use super::{IntentEvent, IntentState, Observed};
-use crate::json::Json;
 use crate::reasons::Reason;
+use values::json::Json;
 
 /// A report that a record keeps beside the end it contradicts.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! The machine of intents: at most one automatic effect, never a silent unknown.
 
-use crate::bugs::{self, Bug};
 use crate::contract::words;
+use values::bugs::{self, Bug};
 
 words! {
     /// Where an intent stands.

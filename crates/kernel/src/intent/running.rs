@@ -1,10 +1,10 @@
 //! How an intent is performed: who has it, how often, and what is known of its attempts.
 
 use crate::contract::{EffectClass, Impact};
-use crate::ids::Digest;
 use crate::intent::Observed;
-use crate::json::{Json, Object};
-use crate::time::{Duration, Instant};
+use values::ids::Digest;
+use values::json::{Json, Object};
+use values::time::{Duration, Instant};
 
 /// For how long an intent in doubt is tried again of its own accord: providers keep keys for a day, and the last attempt
 /// needs time too.
@@ -168,7 +168,7 @@ impl Running {
         let repeatable = match self.class() {
             EffectClass::Keyed | EffectClass::Fenced => true,
             EffectClass::None | EffectClass::Local | EffectClass::Opaque => {
-                crate::bugs::on(crate::bugs::Bug::OpaqueRetried)
+                values::bugs::on(values::bugs::Bug::OpaqueRetried)
             }
         };
         let until = self.retry_until.or(self.first_sent.map(|sent| sent.plus(HORIZON)))?;

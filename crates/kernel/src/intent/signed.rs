@@ -4,10 +4,10 @@
 //! claims the intent and marks it in flight, and its epoch is never given out again.
 
 use crate::intent::IntentRow;
-use crate::json::{Bounds, Json};
-use crate::ledger::keys::{NoteSigner, VerifierKey};
-use crate::ledger::note::Note;
-use crate::time::{Duration, Instant};
+use ledger::keys::{NoteSigner, VerifierKey};
+use ledger::note::Note;
+use values::json::{Bounds, Json};
+use values::time::{Duration, Instant};
 
 /// Permission for one executor to cause one effect once, not after an instant.
 #[derive(Clone, PartialEq, Debug)]

@@ -4,10 +4,10 @@ use super::fence::Fence;
 use super::index::{Entry, Index};
 use super::region::Region;
 use super::{End, Ended, Lease, Mode, Party, Request};
-use crate::bugs::{self, Bug};
-use crate::time::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use values::bugs::{self, Bug};
+use values::time::{Duration, Instant};
 
 /// Leases in one book, the expired included; a book that is full first forgets those.
 pub const LEASES_MAX: usize = 10_000;
@@ -25,7 +25,7 @@ pub const HOLDERS_SHOWN_MAX: usize = 16;
 /// use kernel::lease::book::{Acquired, LeaseBook};
 /// use kernel::lease::region::Region;
 /// use kernel::lease::{Mode, Party, Request};
-/// use kernel::time::{Duration, Instant};
+/// use values::time::{Duration, Instant};
 /// let (ada, bob) = (Party::parse("ada").unwrap(), Party::parse("bob").unwrap());
 /// let request = |holder: &Party, path| {
 ///     let region = Region::path("/ws", path).unwrap();

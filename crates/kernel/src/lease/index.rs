@@ -7,9 +7,9 @@
 use super::Mode;
 use super::fence::Fence;
 use super::region::Region;
-use crate::time::Instant;
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use values::time::Instant;
 
 /// What a decision has to know about a lease; a look into the lease itself would cost as much as all the rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

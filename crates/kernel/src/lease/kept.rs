@@ -4,11 +4,11 @@ use super::book::LeaseBook;
 use super::fence::Fence;
 use super::region::Region;
 use super::{Lease, Mode, Party};
-use crate::decimal::Decimal;
-use crate::json::Json;
 use crate::stored::{instant_json, instant_of, text_of, texts_of};
-use crate::time::Duration;
 use std::collections::BTreeSet;
+use values::decimal::Decimal;
+use values::json::Json;
+use values::time::Duration;
 
 /// Where state keeps the leases. Nobody writes there but leasing itself.
 pub const LEASES: &str = "leases/";
@@ -67,7 +67,7 @@ fn lease(json: &Json) -> Option<Lease> {
 mod tests {
     use super::*;
     use crate::lease::Request;
-    use crate::time::Instant;
+    use values::time::Instant;
 
     #[test]
     fn a_book_is_read_back_as_it_was() {

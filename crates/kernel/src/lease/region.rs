@@ -4,8 +4,8 @@
 //! by the text alone; who wants symbolic links followed resolves them before. **Case does not count**: on some file
 //! systems `SRC` and `src` are the same folder, and a conflict too many costs a moment, one too few costs work.
 
-use crate::ids;
 use std::fmt;
+use values::ids;
 
 /// Longest path; what systems allow.
 pub const PATH_BYTES_MAX: usize = 4_096;

@@ -2,12 +2,12 @@
 
 use super::{decimal_json, instant_json, instant_of, optional_text, text_of, texts_of, whole_of};
 use crate::contract::ResourceKind;
-use crate::decimal::Decimal;
-use crate::ids::Digest;
 use crate::intent::{
     Evidence, Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Observed, Running, Taken, hold_json,
 };
-use crate::json::{Json, Members, Object};
+use values::decimal::Decimal;
+use values::ids::Digest;
+use values::json::{Json, Members, Object};
 
 /// Appends what a store keeps.
 pub(super) fn write(row: &IntentRow, text: &mut String) {
@@ -133,7 +133,7 @@ fn evidence(json: &Json) -> Option<Evidence> {
     Some(Evidence {
         epoch: u64::try_from(epoch.as_number()?.to_i64()?).ok()?,
         observed: Observed::from_word(observed.as_text()?)?,
-        at: crate::time::Instant::from_micros(at.as_number()?.to_i64()?),
+        at: values::time::Instant::from_micros(at.as_number()?.to_i64()?),
     })
 }
 
@@ -175,7 +175,7 @@ fn running(json: &Json) -> Option<Running> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Instant;
+    use values::time::Instant;
 
     const AT: Instant = Instant::from_micros(1_000_000);
 

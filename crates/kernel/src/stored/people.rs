@@ -4,10 +4,10 @@ use super::{instant_json, instant_of, nullable, optional_text, text_of, texts_of
 use crate::advice::Advice;
 use crate::contract::Impact;
 use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, QuestionKind, Reroute, Vote};
-use crate::ids::Digest;
 use crate::intent::DoubtDecision;
-use crate::json::Json;
-use crate::time::Instant;
+use values::ids::Digest;
+use values::json::Json;
+use values::time::Instant;
 
 pub(super) fn to_json(row: &EscalationRow) -> Json {
     let votes = row.votes.iter().map(|vote| {

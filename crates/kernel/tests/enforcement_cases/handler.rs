@@ -6,8 +6,8 @@ use kernel::enforcement::decision::Decision;
 use kernel::enforcement::handler::{Answer, Effect, Enforced, HandlerName, Taken, settle};
 use kernel::enforcement::ladder::Ladder;
 use kernel::enforcement::registry::{Handler, Registry};
-use kernel::json::Json;
 use serde_json::{Value, json};
+use values::json::Json;
 
 const FORGED: &str = "attribution can be forged: a handler may call itself whatever it likes";
 const LABEL: &str = "only the label is compared, so a soft label may withhold the call and a hard one let it run";

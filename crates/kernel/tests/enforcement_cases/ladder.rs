@@ -1,12 +1,12 @@
 //! The ladder, the policy, the choice of a rung and the corrective result.
 
 use super::{check, text};
-use kernel::decimal::Decimal;
 use kernel::enforcement::corrective::{Corrective, MARK};
 use kernel::enforcement::decision::Decision;
 use kernel::enforcement::gating::{GatingPolicy, PolicySpec, Unsupported};
 use kernel::enforcement::ladder::{Ladder, Rung, RungSpec};
 use serde_json::{Value, json};
+use values::decimal::Decimal;
 
 #[test]
 fn given_rows() {

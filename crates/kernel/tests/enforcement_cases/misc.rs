@@ -5,12 +5,12 @@ use kernel::detectors::dangling_intent;
 use kernel::detectors::noop_streak;
 use kernel::detectors::precursor;
 use kernel::detectors::stall;
-use kernel::ids::Digest;
 use kernel::lease::book::{LeaseBook, Verdict};
 use kernel::lease::region::Region;
 use kernel::lease::{Mode, Party, Request};
-use kernel::time::{Duration, Instant};
 use serde_json::{Value, json};
+use values::ids::Digest;
+use values::time::{Duration, Instant};
 
 #[test]
 fn given_rows_of_stall() {

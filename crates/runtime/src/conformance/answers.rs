@@ -9,11 +9,11 @@ use kernel::command::{Command, MintedIds, Submission};
 use kernel::evaluator::Compiled;
 use kernel::outcome::{Answer, Outcome};
 use kernel::proposal::Proposal;
-use kernel::record::Sealed;
 use kernel::request::Provenance;
-use kernel::time::Instant;
 use kernel::world::{Entity, KeySet, Row, World};
 use std::sync::{Arc, Mutex, PoisonError};
+use values::sealed::Sealed;
+use values::time::Instant;
 
 /// Accepts up to 25, asks up to 50, refuses the rest.
 const CONTRACT: &str = "

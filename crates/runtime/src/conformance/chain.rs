@@ -4,10 +4,10 @@ use super::Room;
 use super::samples::{TENANT, batch_id, count, increment, look, must, name_of, refusal, state_key};
 use crate::ports::store::{Batch, Batches, Committed, Pieces, Store};
 use kernel::record::Record;
-use kernel::time::Instant;
 use kernel::world::{Key, Loaded, World};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+use values::time::Instant;
 
 /// Rows of each batch, for several chains: batches of one row and batches that are worth other threads, in every order.
 const CHAINS: &[&[usize]] = &[&[1], &[1, 2, 1], &[200], &[3, 150, 1, 90, 40], &[400, 400], &[5; 30], &[60; 12]];

@@ -2,11 +2,11 @@
 
 use super::Room;
 use super::samples::{agent, batch_id, count, increment, key, look, must, name_of, put, record, state_key, transact};
-use kernel::json::Json;
 use kernel::world::{Entity, KeySet, Row};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
+use values::json::Json;
 
 /// Long enough for all batches of a check; who is not done by then waits for ever.
 const WAIT_MAX: Duration = Duration::from_secs(10);

@@ -3,8 +3,8 @@
 use super::Room;
 use super::samples::{at, batch_id, change, count, counter, look, must, name_of, put, record, state_key, transact};
 use crate::ports::store::{Reader, StoredRecord};
-use kernel::record::Sealed;
 use kernel::world::KeySet;
+use values::sealed::Sealed;
 
 fn read(reader: &mut dyn Reader, from: u64, limit: usize) -> Result<Vec<StoredRecord>, String> {
     reader.records(from, limit).map_err(|fault| fault.to_string())

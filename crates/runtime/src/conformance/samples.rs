@@ -7,22 +7,23 @@ use kernel::apply::apply;
 use kernel::budget::Window;
 use kernel::command::{Command, RefusedInput};
 use kernel::contract::{Impact, ResourceKind};
-use kernel::decimal::Decimal;
 use kernel::escalation::{EscalationRow, EscalationState, QuestionKind, Reroute, Vote};
 use kernel::flow::FlowState;
-use kernel::ids::Digest;
 use kernel::intent::{Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Taken};
-use kernel::json::{Json, Object};
 use kernel::outcome::Outcome;
 use kernel::proposal::Malformed;
-use kernel::record::{Record, Sealed};
+use kernel::record::Record;
 use kernel::snapshot::Snapshot;
-use kernel::time::{Duration, Instant};
 use kernel::world::{
     EffectRow, Entity, FlowRow, Halt, Key, KeySet, Loaded, ResourceRow, Row, StateRow, TenantRow, World,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use values::decimal::Decimal;
+use values::ids::Digest;
+use values::json::{Json, Object};
+use values::sealed::Sealed;
+use values::time::{Duration, Instant};
 
 /// The tenant of most checks.
 pub(super) const TENANT: &str = "shop";
@@ -212,7 +213,7 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
         deadline,
         remind: Some(deadline),
         reroute: Some(Reroute { at: deadline, to: "leads".to_owned(), told: true }),
-        votes: vec![Vote { digest: kernel::ids::Digest::of("shown"), person: "ann".to_owned(), at: at(1) }],
+        votes: vec![Vote { digest: values::ids::Digest::of("shown"), person: "ann".to_owned(), at: at(1) }],
         answer: None,
         provenance: Json::Null,
         intent: "i".to_owned(),

@@ -1,6 +1,6 @@
 //! How long things may take, and how often they are looked at. Only reckoning: nothing here reads a clock.
 
-use kernel::time::Duration;
+use values::time::Duration;
 
 /// Time kept back for recording an outcome before the lease is over.
 const MARGIN: Duration = Duration::from_secs(2);

@@ -1,7 +1,7 @@
 //! Time, as a store reads it after its locks are taken.
 
 use crate::ports::store::StoreFault;
-use kernel::time::Instant;
+use values::time::Instant;
 
 /// Says what time it is.
 pub trait Clock: Send + Sync {

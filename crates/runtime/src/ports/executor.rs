@@ -1,10 +1,10 @@
 //! Executors: whoever causes an effect outside. They are asked once for each mark, and never try again by themselves.
 
 use kernel::contract::EffectClass;
-use kernel::ids::Digest;
-use kernel::json::{Json, Object};
 use std::sync::Arc;
 use std::time::Duration;
+use values::ids::Digest;
+use values::json::{Json, Object};
 
 /// One attempt at an effect, exactly as the ledger permits it.
 #[derive(Clone, Debug)]

@@ -1,11 +1,11 @@
 //! The signer: holds the keys of a log and remembers, apart from the store, what it has stated.
 
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::discontinuity::Discontinuity;
-use kernel::ledger::keyring::Keyring;
-use kernel::ledger::merkle::TreeHash;
-use kernel::ledger::note::Note;
-use kernel::ledger::publish::SignRefusal;
+use ledger::checkpoint::Checkpoint;
+use ledger::discontinuity::Discontinuity;
+use ledger::keyring::Keyring;
+use ledger::merkle::TreeHash;
+use ledger::note::Note;
+use ledger::publish::SignRefusal;
 use std::fmt;
 
 /// Signs checkpoints of one log.

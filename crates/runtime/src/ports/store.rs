@@ -1,11 +1,12 @@
 //! The store: lock and load, save what changed, append records, in one transaction for a whole batch.
 
 use crate::mint::Minted;
-use kernel::record::{Record, Sealed};
+use kernel::record::Record;
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Key, KeySet, Row, World};
 use std::fmt;
+use values::sealed::Sealed;
+use values::time::Instant;
 
 /// Names a batch, so that a commit whose answer was lost can be looked up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -4,10 +4,10 @@ use crate::ports::store::StoreFault;
 use kernel::apply::touched_by_calling_off;
 use kernel::intent::{IntentFacts, IntentRow};
 use kernel::outcome::{Answer, Verdict};
-use kernel::time::Instant;
 use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use values::time::Instant;
 
 /// Rows by key. A replay needs as many as there are flows and effects, so where they are kept is a choice.
 pub trait Rows {
@@ -136,7 +136,7 @@ fn lean(row: Row) -> Row {
 
 /// What a replay keeps of an answered key. An answer that is given again leaves no record, so only whether the same was
 /// asked can matter.
-pub fn stored_answer(fingerprint: kernel::ids::Digest) -> Row {
+pub fn stored_answer(fingerprint: values::ids::Digest) -> Row {
     let answer = Answer { id: String::new(), verdict: Verdict::Reject, findings: Arc::from([]), intent: None };
     Row::Idempotency(Box::new(StoredAnswer { fingerprint, answer }))
 }

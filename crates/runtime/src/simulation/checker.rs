@@ -8,12 +8,12 @@ use super::stage::Call;
 use crate::memory::MemoryStore;
 use crate::ports::store::{Reader, StoredRecord};
 use kernel::intent::provider_key;
-use kernel::json::{Bounds, Json};
-use kernel::time::Instant;
 use kernel::world::{Entity, Key, Row};
 use legal::Via;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use values::json::{Bounds, Json};
+use values::time::Instant;
 
 /// What must hold, by the names tables use.
 pub const INVARIANTS: &[&str] = &[

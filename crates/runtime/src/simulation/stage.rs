@@ -15,12 +15,12 @@ use kernel::agent::Actor;
 use kernel::change::{Act, Change, Registration, Write};
 use kernel::command::Command;
 use kernel::evaluator::Compiled;
-use kernel::ids::TENANT_DEFAULT;
-use kernel::time::Instant;
 use kernel::world::{Entity, Key};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use values::ids::TENANT_DEFAULT;
+use values::time::Instant;
 
 /// Steps a seed may take at most, whatever goes wrong.
 const STEPS_MAX: u64 = 6_000;

@@ -6,15 +6,15 @@ use super::provider::{Asks, Heard, Request, SECOND};
 use super::stage::{Job, Origin, Stage, strikes};
 use crate::ports::store::Reader;
 use kernel::agent::Actor;
-use kernel::bugs::{self, Bug};
 use kernel::change::Act;
 use kernel::contract::EffectClass;
-use kernel::ids::Digest;
 use kernel::intent::{IntentRow, IntentState, Observed, provider_key};
 use kernel::outcome::{Done, Verdict};
 use kernel::stored::Kind;
-use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, Row};
+use values::bugs::{self, Bug};
+use values::ids::Digest;
+use values::time::{Duration, Instant};
 
 /// As in `execute`: kept back for recording, and how often an outcome is offered.
 const MARGIN: i64 = 2 * SECOND;

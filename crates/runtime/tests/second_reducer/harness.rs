@@ -11,19 +11,19 @@ use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlo
 use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::evaluator::Compiled;
 use kernel::flow::FlowEvent;
-use kernel::ids::{Digest, TENANT_DEFAULT};
 use kernel::intent::{IntentEvent, Observed, Running};
-use kernel::json::{Json, Object};
 use kernel::lease::Mode;
 use kernel::lease::fence::Fence;
 use kernel::outcome::Outcome;
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
 use kernel::snapshot::Snapshot;
-use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, Key, Loaded, Row, World};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use values::ids::{Digest, TENANT_DEFAULT};
+use values::json::{Json, Object};
+use values::time::{Duration, Instant};
 
 /// Every contract, compiled once.
 pub struct Library {
@@ -385,5 +385,5 @@ fn write(write: &commands::Write) -> Write {
 }
 
 fn number_json(value: i64) -> Json {
-    Json::Number(kernel::decimal::Decimal::from(value))
+    Json::Number(values::decimal::Decimal::from(value))
 }

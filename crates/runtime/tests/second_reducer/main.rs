@@ -23,11 +23,11 @@ mod store;
 
 use generator::{Wish, runs};
 use harness::{Came, Harness, Library};
-use kernel::time::Instant;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use reducer::{Reducer, Said};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use values::time::Instant;
 
 /// How often what occurred.
 type Tally = BTreeMap<String, usize>;

@@ -3,9 +3,9 @@
 use crate::generator::runs;
 use crate::harness::Library;
 use crate::{CASES, Tally, compare};
-use kernel::bugs::{Bug, with};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
+use values::bugs::{Bug, with};
 
 const FAULTS: [Bug; 19] = [
     Bug::W01KeyForgotten,

@@ -3,9 +3,9 @@
 use crate::contracts::{HOUR, SECOND};
 use crate::harness::{Harness, Library};
 use crate::reducer::Reducer;
-use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, Row};
 use std::collections::{BTreeMap, BTreeSet};
+use values::time::{Duration, Instant};
 
 pub type Shown = BTreeMap<String, String>;
 
@@ -17,7 +17,7 @@ fn window(budget: &str) -> i64 {
 /// The kernel's world at an instant.
 pub fn of_world(harness: &Harness<'_>, library: &Library, at: i64) -> Shown {
     let at = Instant::from_micros(at);
-    let contract = |digest: Option<kernel::ids::Digest>| digest.map(|digest| library.name_of(digest).to_owned());
+    let contract = |digest: Option<values::ids::Digest>| digest.map(|digest| library.name_of(digest).to_owned());
     let show = |(key, row): (&kernel::world::Key, &Row)| {
         let name = key.entity.parts().0;
         let line = match row {

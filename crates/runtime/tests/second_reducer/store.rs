@@ -4,13 +4,13 @@
 use crate::harness::Came;
 use kernel::apply::{apply, touches};
 use kernel::command::Command;
-use kernel::ids::Digest;
-use kernel::json::{Bounds, Json};
 use kernel::outcome::{Answer, Outcome};
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer, World};
 use std::collections::BTreeMap;
+use values::ids::Digest;
+use values::json::{Bounds, Json};
+use values::time::Instant;
 
 /// Looks a command may take before it is decided, as the runtime bounds them.
 const ROUNDS_MAX: usize = 4;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// The page of keys.
 pub fn pages() -> Result<Vec<Page>> {
-    let schema: Value = serde_json::from_str(kernel::contract::SCHEMA).context("the published schema is not JSON")?;
+    let schema: Value = serde_json::from_str(contract::SCHEMA).context("the published schema is not JSON")?;
     let mut text = String::from(
         "# Contract keys\n\nGenerated from the published JSON Schema (`writkeeper contract schema`). Unknown keys are errors.\n",
     );

@@ -4,11 +4,11 @@
 
 use crate::repository;
 use anyhow::{Context, Result, bail};
-use kernel::json::Json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use values::json::Json;
 
 /// Longest input; the door refuses longer ones and the shell answers `unknown`.
 const INPUT_BYTES_MAX: usize = 64 * 1024;

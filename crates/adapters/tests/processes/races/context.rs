@@ -5,12 +5,12 @@ use crate::crew::Crew;
 use crate::ledger::Ledger;
 use crate::site::{Site, operator, propose, said};
 use crate::worker::{Desk, report, together};
-use kernel::bugs::Bug;
 use kernel::change::{Act, Write};
 use kernel::flow::FlowEvent;
-use kernel::json::{Json, Object};
 use kernel::world::{Entity, Row};
 use std::sync::Barrier;
+use values::bugs::Bug;
+use values::json::{Json, Object};
 
 const THREADS: usize = 8;
 const ROUNDS: usize = 10;

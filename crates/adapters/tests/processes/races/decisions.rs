@@ -6,12 +6,12 @@ use crate::ledger::Ledger;
 use crate::site::{Site, operator, propose, said};
 use crate::worker::{Desk, report, together};
 use kernel::agent::Actor;
-use kernel::bugs::Bug;
 use kernel::change::Act;
-use kernel::decimal::Decimal;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use std::collections::BTreeSet;
+use values::bugs::Bug;
+use values::decimal::Decimal;
 
 const KEYS: usize = 10;
 

@@ -4,15 +4,15 @@ use super::{CONTRACT, PROCESSES, caught, demand};
 use crate::crew::Crew;
 use crate::site::{Site, operator, said};
 use crate::worker::{Desk, report, together};
-use kernel::bugs::Bug;
 use kernel::change::Act;
 use kernel::change::leasing::Leasing;
 use kernel::lease::Mode;
 use kernel::lease::book::LeaseBook;
 use kernel::lease::kept::BOOK;
-use kernel::time::Duration;
 use kernel::world::{Entity, Row};
 use std::collections::BTreeMap;
+use values::bugs::Bug;
+use values::time::Duration;
 
 const THREADS: usize = 4;
 const REGIONS: usize = 12;

@@ -4,13 +4,13 @@ use super::{CONTRACT, PROCESSES, caught, demand, refund};
 use crate::crew::{Crew, Report};
 use crate::site::{Site, door, enroll, operator, propose, said};
 use crate::worker::{Desk, report, together};
-use kernel::bugs::Bug;
 use kernel::change::{Act, Write};
 use kernel::escalation::{EscalationRow, EscalationState};
-use kernel::ids::Digest;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::{Answered, PersonAnswer, Runtime};
+use values::bugs::Bug;
+use values::ids::Digest;
 
 const QUESTIONS: usize = 10;
 

@@ -6,14 +6,14 @@ use crate::ledger::Ledger;
 use crate::site::{Site, compiled, operator, propose, said};
 use crate::worker::{Desk, await_word, report, together};
 use kernel::agent::{Actor, AgentStatus};
-use kernel::bugs::Bug;
 use kernel::change::{Act, Write};
 use kernel::contract::amend::Amendment;
-use kernel::decimal::Decimal;
-use kernel::json::Json;
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Key, Row};
+use values::bugs::Bug;
+use values::decimal::Decimal;
+use values::json::Json;
+use values::time::Instant;
 
 fn suspend() -> Act {
     Act::Restrict {

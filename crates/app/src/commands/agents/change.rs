@@ -8,15 +8,15 @@ use crate::terminal::{STRONG, echo, paint, say};
 use kernel::agent::{AgentRow, AgentStatus, Session};
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
-use kernel::envelope::read_key;
 use kernel::finding::{Finding, Gate, visible};
-use kernel::ids::Digest;
-use kernel::json::Json;
 use kernel::reasons::Reason;
-use kernel::time::Duration;
+use ledger::envelope::read_key;
 use runtime::{Answered, Minted, Runtime};
 use std::path::Path;
 use std::sync::Arc;
+use values::ids::Digest;
+use values::json::Json;
+use values::time::Duration;
 
 /// An agent as it comes.
 pub struct Newcomer<'a> {

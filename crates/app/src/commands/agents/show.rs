@@ -1,12 +1,12 @@
 //! One agent, and its history from the records.
 
 use super::{contract_in_force, to_json};
-use crate::store::{self, Ledger};
+use crate::store::{self, History};
 use crate::terminal::{FAINT, STRONG, paint, say};
 use kernel::agent::AgentRow;
 use kernel::finding::visible;
-use kernel::json::Json;
 use runtime::Runtime;
+use values::json::Json;
 
 /// What the registry does to agents; decisions are told by flows and reports.
 const KINDS: [&str; 6] = ["register", "activate", "restrict", "lift", "retire", "amend"];
@@ -65,7 +65,7 @@ fn print_standing(runtime: &Runtime, name: &str, row: &AgentRow) -> anyhow::Resu
 /// Short lines about what was done to an agent, oldest first.
 fn history(runtime: &Runtime, name: &str) -> anyhow::Result<Vec<Json>> {
     let mut history = Vec::new();
-    let mut ledger = Ledger::since(runtime, None)?;
+    let mut ledger = History::since(runtime, None)?;
     while let Some(body) = ledger.next_body()? {
         let text = |key: &str| body.get(key).and_then(Json::as_text).unwrap_or_default();
         let command = body.get("command");

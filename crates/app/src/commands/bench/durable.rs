@@ -268,7 +268,7 @@ fn grown(folder: &Folder, budget: Duration) -> anyhow::Result<Value> {
 /// Flows and effects as so many decisions would have left them; only the records are missing.
 fn fill(path: &Path, flows: u64, keys: Keys) -> anyhow::Result<()> {
     let mut store = SqliteStore::open(path, Arc::new(SystemClock))?;
-    let tenant: Arc<str> = Arc::from(kernel::ids::TENANT_DEFAULT);
+    let tenant: Arc<str> = Arc::from(values::ids::TENANT_DEFAULT);
     let mut left = flows;
     while left > 0 {
         let now = left.min(FILL_ROWS);

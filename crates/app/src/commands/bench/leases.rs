@@ -5,9 +5,9 @@ use anyhow::anyhow;
 use kernel::lease::book::LeaseBook;
 use kernel::lease::region::Region;
 use kernel::lease::{Mode, Party, Request};
-use kernel::time::{Duration, Instant};
 use serde_json::{Value, json};
 use std::hint::black_box;
+use values::time::{Duration, Instant};
 
 /// Leases that are live while one more is asked for.
 const LIVE: usize = 1_000;

@@ -7,7 +7,7 @@ use adapters::spilled_rows::SpilledRows;
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
 use anyhow::anyhow;
-use kernel::ledger::export::{Header, LogHead};
+use ledger::export::{Header, LogHead};
 use runtime::export::stated_size;
 use runtime::ports::signer::Signer;
 use runtime::ports::store::Store;

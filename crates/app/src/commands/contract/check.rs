@@ -7,10 +7,10 @@ use crate::exit::Exit;
 use crate::files;
 use crate::terminal::say;
 use crate::terminal::{FAINT, GOOD, paint};
+use contract::source::{Diagnostic, Severity};
 use engines::load::load;
 use kernel::contract::attenuate::attenuate;
-use kernel::contract::source::{Diagnostic, Severity};
-use kernel::json::Json;
+use values::json::Json;
 
 /// Says everything that is wrong.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
@@ -29,7 +29,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
             }
             if let Some(parent) = &args.parent {
                 let parent = contract_file::open(parent)?;
-                errors.extend(attenuate(&loaded.compiled.contract, &parent.loaded.compiled.contract).err());
+                let widening = attenuate(&loaded.compiled.contract, &parent.loaded.compiled.contract).err();
+                errors.extend(widening.map(Diagnostic::widens_parent));
             }
             errors
         }

@@ -7,7 +7,7 @@ use crate::terminal::say;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, paint};
 use kernel::contract::diff::{Change, Effect, diff};
 use kernel::finding::{shown, visible};
-use kernel::json::Json;
+use values::json::Json;
 
 /// Says what a change widens and narrows. Exit code 1 if anything widens or may.
 pub fn run(args: &DiffArgs) -> anyhow::Result<Exit> {

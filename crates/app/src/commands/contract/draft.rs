@@ -4,8 +4,8 @@ use crate::cli::DraftArgs;
 use crate::exit::{Exit, InvalidData};
 use crate::files;
 use crate::terminal;
-use kernel::contract::draft::draft;
-use kernel::json::{Bounds, Json};
+use contract::draft::draft;
+use values::json::{Bounds, Json};
 
 /// Prints a closed contract for the tools.
 pub fn run(args: &DraftArgs) -> anyhow::Result<Exit> {

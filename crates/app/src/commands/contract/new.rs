@@ -6,7 +6,7 @@ use crate::terminal;
 use crate::terminal::say;
 use crate::terminal::{FAINT, GOOD, STRONG, paint};
 use anyhow::Context;
-use kernel::contract::templates;
+use contract::templates;
 use kernel::nearest::suggestion;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -7,12 +7,12 @@ use crate::exit::Exit;
 use crate::terminal::say;
 use crate::terminal::{self, BAD, FAINT, GOOD, paint, verdict_style};
 use adapters::advisor::PluginAdvisor;
-use kernel::contract::source::Diagnostic;
+use contract::rehearse::{Rehearsed, rehearse};
+use contract::source::Diagnostic;
 use kernel::finding::visible;
-use kernel::json::Json;
-use kernel::rehearse::{Rehearsed, rehearse};
 use std::path::Path;
 use std::sync::Arc;
+use values::json::Json;
 
 /// Runs the tests of every file.
 pub fn run(args: &TestArgs) -> anyhow::Result<Exit> {

@@ -6,14 +6,14 @@ use kernel::agent::{AgentRow, AgentStatus, Restriction};
 use kernel::change::{Act, Write};
 use kernel::context::Context;
 use kernel::evaluator::Compiled;
-use kernel::ids::Digest;
-use kernel::json::Json;
 use kernel::outcome::Verdict;
 use kernel::world::{Entity, Row};
 use runtime::{Pending, Runtime};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use values::ids::Digest;
+use values::json::Json;
 
 /// Looks at an agent that another process may be enrolling; registering and activating are two commits.
 const LOOKS_MAX: u32 = 40;
@@ -66,7 +66,7 @@ pub fn enroll(
 /// agent on purpose gives it a session; what another operator began is theirs to finish.
 fn began(runtime: &Runtime, contract: &Compiled) -> anyhow::Result<bool> {
     let mut registered = None;
-    let mut ledger = store::Ledger::since(runtime, None)?;
+    let mut ledger = store::History::since(runtime, None)?;
     while let Some(body) = ledger.next_body()? {
         let said = |key: &str| body.get(key).and_then(Json::as_text);
         let of = |key: &str| body.get("command").and_then(|command| command.get(key)).and_then(Json::as_text);

@@ -4,10 +4,10 @@ use crate::cli::DecideArgs;
 use crate::exit::UsageError;
 use crate::files;
 use anyhow::Context as _;
-use kernel::json::{Bounds, Json};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _};
 use std::path::{Path, PathBuf};
+use values::json::{Bounds, Json};
 
 /// What a store keeps beside its file.
 const BESIDE: [&str; 5] = ["", "-wal", "-shm", "-queue", "-turn"];

@@ -8,10 +8,10 @@ use adapters::system_clock::SystemClock;
 use kernel::command::{Door, UnseenFlow};
 use kernel::context::Context;
 use kernel::evaluator::Compiled;
-use kernel::time::Instant;
 use runtime::memory::ManualClock;
 use runtime::{Arrival, Runtime, read_input};
 use std::sync::Arc;
+use values::time::Instant;
 
 /// A run whose decisions are kept.
 pub struct StoredRun {

@@ -1,12 +1,12 @@
 //! The bank's front: starts its process, sends it requests, reads its log.
 
 use anyhow::{Context, bail};
-use kernel::json::Json;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use values::json::Json;
 
 /// Far longer than a request on loopback takes.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -10,13 +10,13 @@ use kernel::change::{Act, Write};
 use kernel::command::Door;
 use kernel::escalation::EscalationRow;
 use kernel::intent::IntentEvent;
-use kernel::json::Json;
 use kernel::outcome::Answer;
 use kernel::stored::Kind;
 use kernel::world::Row;
 use runtime::{Answered, Arrival, PersonAnswer, Runtime};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use values::json::Json;
 
 /// Whose contract it is, and who else has one like it.
 const AGENTS: [&str; 2] = ["refund-bot", "helpdesk-bot"];

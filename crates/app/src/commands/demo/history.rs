@@ -5,8 +5,8 @@ use crate::commands::ledger::{Site, export_to};
 use crate::terminal::{BAD, FAINT, GOOD, STRONG, paint, say};
 use adapters::export_files::{ExportPath, Unread};
 use anyhow::{Context, bail};
-use kernel::json::Json;
 use std::path::Path;
+use values::json::Json;
 
 const TITLE: &str = "One byte of history flipped";
 const STORY: &str = "Weeks later an auditor gets the ledger. Someone has made 12.5 EUR look like 92.5 EUR in it.";

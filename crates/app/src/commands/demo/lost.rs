@@ -13,14 +13,14 @@ use engines::load::load;
 use kernel::agent::Actor;
 use kernel::change::{Act, DoubtAnswer};
 use kernel::command::Door;
-use kernel::json::Json;
 use kernel::outcome::Answer;
-use kernel::time::Duration;
 use kernel::world::{Entity, Row};
 use runtime::execute::{self, Options, Performers};
 use runtime::{Arrival, Runtime};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use values::json::Json;
+use values::time::Duration;
 
 const TITLE: &str = "The answer is lost, and the agent tries again";
 const STORY: &str = "The bank pays, and its answer never arrives. The agent asks again, with new ids, as agents do.";
@@ -122,7 +122,7 @@ fn state(runtime: &Runtime, intent: &str) -> anyhow::Result<&'static str> {
 }
 
 /// The question whether it happened, and what is shown to whoever answers.
-fn question(runtime: &Runtime, intent: &str) -> anyhow::Result<(String, kernel::ids::Digest)> {
+fn question(runtime: &Runtime, intent: &str) -> anyhow::Result<(String, values::ids::Digest)> {
     let Some(Row::Intent(row)) = runtime.read(Entity::Intent(intent.to_owned())).map_err(store::unread)? else {
         bail!("the scene lost its intent");
     };

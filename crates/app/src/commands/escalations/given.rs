@@ -1,13 +1,13 @@
 //! What people said to a question, told from the records: a vote alone only holds a digest.
 
-use crate::store::Ledger;
+use crate::store::History;
 use crate::terminal::{param, param_name};
 use kernel::agent::Actor;
 use kernel::escalation::EscalationRow;
-use kernel::ids::Digest;
-use kernel::json::{Json, Object};
 use runtime::Runtime;
 use std::collections::BTreeMap;
+use values::ids::Digest;
+use values::json::{Json, Object};
 
 /// One thing that was said, by everyone who said exactly it.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub fn given(runtime: &Runtime, name: &str, row: &EscalationRow, in_force: Diges
         return Ok(Vec::new());
     }
     let mut said: BTreeMap<String, Json> = BTreeMap::new();
-    let mut ledger = Ledger::since(runtime, Some(row.asked_at))?;
+    let mut ledger = History::since(runtime, Some(row.asked_at))?;
     while let Some(body) = ledger.next_body()? {
         let text = |key: &str| body.get(key).and_then(Json::as_text).unwrap_or_default();
         let of_question = body.get("command").and_then(|command| command.get("question")).and_then(Json::as_text);

@@ -6,11 +6,11 @@ use crate::terminal::{ATTENTION, STRONG, paint, say};
 use kernel::command::Submission;
 use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::finding::visible;
-use kernel::ids::Digest;
-use kernel::json::Json;
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
 use runtime::{Minted, Runtime};
+use values::ids::Digest;
+use values::json::Json;
 
 /// Prints the question.
 pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> anyhow::Result<()> {

@@ -1,14 +1,14 @@
 //! What happened in a flow, told from the records.
 
 use super::{state, to_json};
-use crate::store::Ledger;
+use crate::store::History;
 use crate::terminal::{self, FAINT, STRONG, echo, paint, say, verdict_style};
 use kernel::finding::{Finding, visible};
-use kernel::json::Json;
 use kernel::outcome::Answer;
 use kernel::world::FlowRow;
 use runtime::Runtime;
 use std::collections::BTreeSet;
+use values::json::Json;
 
 /// One thing that happened.
 struct Entry {
@@ -32,7 +32,7 @@ struct Seen {
 pub fn run(runtime: &Runtime, name: &str, row: &FlowRow, json: bool) -> anyhow::Result<()> {
     let mut seen = Seen::default();
     let mut entries = Vec::new();
-    let mut ledger = Ledger::since(runtime, row.opened_at)?;
+    let mut ledger = History::since(runtime, row.opened_at)?;
     while let Some(body) = ledger.next_body()? {
         entries.extend(seen.entry(&body, name));
     }

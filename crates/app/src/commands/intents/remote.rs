@@ -8,11 +8,11 @@ use crate::store;
 use crate::terminal::{self, GOOD, paint, say};
 use kernel::change::Act;
 use kernel::intent::{SignedIntent, provider_key};
-use kernel::json::Json;
-use kernel::ledger::keys::{NoteSigner, VerifierKey};
-use kernel::time::Duration;
+use ledger::keys::{NoteSigner, VerifierKey};
 use runtime::Runtime;
 use std::path::Path;
+use values::json::Json;
+use values::time::Duration;
 
 /// Claims, marks and signs: from now on it may happen, and only a report says whether it did.
 pub fn sign(runtime: &Runtime, id: &str, executor: &str, key: &Path, within: &str, json: bool) -> anyhow::Result<()> {

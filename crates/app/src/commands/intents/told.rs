@@ -1,12 +1,12 @@
 //! Intents in words.
 
-use crate::store::Ledger;
+use crate::store::History;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use kernel::finding::{Finding, visible};
 use kernel::flow::ProposalState;
 use kernel::intent::{IntentRow, IntentState, proposal_state};
-use kernel::json::Json;
 use runtime::Runtime;
+use values::json::Json;
 
 /// A state in its colour.
 pub fn state(state: IntentState) -> String {
@@ -69,7 +69,7 @@ pub fn row(name: &str, row: &IntentRow, undo: Option<&IntentRow>) -> anyhow::Res
 
 /// When an intent ended that keeps nothing about its performing: as the ledger tells it.
 pub fn ended(runtime: &Runtime, name: &str, row: &IntentRow) -> anyhow::Result<String> {
-    let mut ledger = Ledger::since(runtime, Some(row.accepted_at))?;
+    let mut ledger = History::since(runtime, Some(row.accepted_at))?;
     let mut since = String::new();
     while let Some(body) = ledger.next_body()? {
         let text = |key: &str| body.get("result").and_then(|result| result.get(key)).and_then(Json::as_text);

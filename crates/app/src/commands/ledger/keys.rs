@@ -7,16 +7,16 @@ use crate::exit::{InvalidData, Refused};
 use crate::store;
 use crate::terminal::{ATTENTION, FAINT, GOOD, STRONG, paint, say};
 use adapters::signer_file::FileSigner;
-use kernel::ids::TENANT_DEFAULT;
-use kernel::json::Json;
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::discontinuity::Discontinuity;
-use kernel::ledger::merkle::{Frontier, TreeHash};
-use kernel::ledger::note::Note;
+use ledger::checkpoint::Checkpoint;
+use ledger::discontinuity::Discontinuity;
+use ledger::merkle::{Frontier, TreeHash};
+use ledger::note::Note;
 use runtime::Minted;
 use runtime::ports::signer::{Signer, Stated};
 use runtime::ports::store::Reader;
 use runtime::seal::{Seal, append_declaration};
+use values::ids::TENANT_DEFAULT;
+use values::json::Json;
 
 /// Records read at once.
 const PAGE: usize = 512;

@@ -7,16 +7,16 @@ use crate::exit::{InvalidData, Refused};
 use crate::store;
 use crate::terminal::{ATTENTION, paint, say};
 use adapters::signer_file::FileSigner;
-use kernel::ids::TENANT_DEFAULT;
-use kernel::json::{Bounds, Json};
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::discontinuity::Discontinuity;
-use kernel::ledger::keyring::Keyring;
-use kernel::ledger::merkle::{Frontier, TreeHash};
+use ledger::checkpoint::Checkpoint;
+use ledger::discontinuity::Discontinuity;
+use ledger::keyring::Keyring;
+use ledger::merkle::{Frontier, TreeHash};
 use runtime::ports::signer::Signer;
 use runtime::ports::store::{Reader, StoredRecord};
 use runtime::seal::append_declaration;
 use std::collections::BTreeMap;
+use values::ids::TENANT_DEFAULT;
+use values::json::{Bounds, Json};
 
 /// Records read at once.
 const PAGE: usize = 512;

@@ -4,13 +4,13 @@ use super::{Site, output, unsealed};
 use crate::exit::{InvalidData, StoreUnavailable};
 use crate::store;
 use crate::terminal::{self, GOOD, paint, say};
-use kernel::json::{Bounds, Json};
-use kernel::ledger::receipt::Receipt;
+use ledger::receipt::Receipt;
 use runtime::ports::signer::Signer;
 use runtime::ports::store::Reader;
 use runtime::seal::receipts;
 use std::io::ErrorKind;
 use std::path::Path;
+use values::json::{Bounds, Json};
 
 /// Records read at once, from the end.
 const PAGE: u64 = 512;

@@ -7,17 +7,17 @@ use crate::terminal;
 use adapters::signer_file::FileSigner;
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
-use kernel::ids::TENANT_DEFAULT;
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::keyring::Keyring;
-use kernel::ledger::note::Note;
-use kernel::ledger::publish::may_speak_for;
 use kernel::world::{Entity, Key};
+use ledger::checkpoint::Checkpoint;
+use ledger::keyring::Keyring;
+use ledger::note::Note;
+use ledger::publish::may_speak_for;
 use runtime::ports::signer::{Signer, SignerFault, Stated};
 use runtime::ports::store::{Reader, StoreFault};
 use runtime::seal::{Seal, SealFault, demand_whole};
 use std::path::PathBuf;
 use std::sync::Arc;
+use values::ids::TENANT_DEFAULT;
 
 /// A store and the keys that belong to it.
 #[derive(Clone, Debug)]

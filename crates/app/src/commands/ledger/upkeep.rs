@@ -7,10 +7,10 @@ use crate::store;
 use crate::terminal::{GOOD, paint, say};
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
-use kernel::json::{Bounds, Json};
 use runtime::Answered;
 use runtime::crash::around;
 use runtime::ports::store::Reader;
+use values::json::{Bounds, Json};
 
 /// Records read at once.
 const PAGE: usize = 1_000;

@@ -3,8 +3,8 @@
 use super::picture::{Opened, Picture};
 use kernel::escalation::HumanDecision;
 use kernel::finding::visible;
-use kernel::ids::Digest;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use values::ids::Digest;
 
 /// Longest reason, as on the command line.
 const REASON_CHARS_MAX: usize = 1_000;
@@ -263,7 +263,7 @@ impl Screen {
             }
             Press::Backspace => _ = reason.pop(),
             Press::Letter(letter) => {
-                if reason.chars().count() < REASON_CHARS_MAX && !kernel::ids::is_deceptive(letter) {
+                if reason.chars().count() < REASON_CHARS_MAX && !values::ids::is_deceptive(letter) {
                     reason.push(letter);
                 }
             }

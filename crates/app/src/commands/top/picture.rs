@@ -7,14 +7,14 @@ use kernel::agent::AgentStatus;
 use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::finding::visible;
 use kernel::flow::FlowState;
-use kernel::ids::Digest;
-use kernel::json::{Bounds, Json};
 use kernel::outcome::{Answer, Verdict};
 use kernel::stored::Kind;
-use kernel::time::Instant;
 use kernel::world::{Entity, Row};
 use runtime::Runtime;
 use runtime::ports::store::StoredRecord;
+use values::ids::Digest;
+use values::json::{Bounds, Json};
+use values::time::Instant;
 
 /// Agents on the screen; whoever has more looks at `agents`.
 const AGENTS_MAX: usize = 64;

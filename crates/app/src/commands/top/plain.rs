@@ -3,8 +3,8 @@
 use super::super::escalations::{question, show};
 use super::picture::Picture;
 use crate::terminal::{ATTENTION, BAD, FAINT, STRONG, paint, say, verdict_style};
-use kernel::json::Json;
 use runtime::Runtime;
+use values::json::Json;
 
 /// Lines of each list that a person is shown.
 const LINES: usize = 10;

@@ -1,11 +1,11 @@
 //! Checkpoints that someone kept elsewhere, compared with an exported ledger: of its log, or of one that it follows.
 
 use adapters::export_files::{ExportPath, Seen, Unread};
-use kernel::ledger::audit::{Damage, Place};
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::discontinuity::Discontinuity;
-use kernel::ledger::merkle::{Frontier, TreeHash};
-use kernel::ledger::note::Note;
+use ledger::audit::{Damage, Place};
+use ledger::checkpoint::Checkpoint;
+use ledger::discontinuity::Discontinuity;
+use ledger::merkle::{Frontier, TreeHash};
+use ledger::note::Note;
 use runtime::export::stated_size;
 use std::collections::BTreeMap;
 

@@ -7,16 +7,16 @@ use crate::store;
 use adapters::export_files::{ExportPath, Seen, Unread};
 use adapters::spilled_rows::SpilledRows;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use kernel::json::Json;
-use kernel::ledger::audit::{Damage, Place};
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::keyring::Keyring;
-use kernel::ledger::note::Note;
+use ledger::audit::{Damage, Place};
+use ledger::checkpoint::Checkpoint;
+use ledger::keyring::Keyring;
+use ledger::note::Note;
 use runtime::ports::store::StoreFault;
 use runtime::verify::{Completeness, Verify};
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Instant;
+use values::json::Json;
 
 /// Entries between two looks at the progress bar.
 const STEP: u64 = 256;

@@ -2,15 +2,16 @@
 
 use super::trust::{Trust, Unbelieved};
 use super::{Outcome, Report};
-use kernel::envelope::statement::Proof;
-use kernel::envelope::{Envelope, INTENT_TYPE, PROOF_TYPE, key_text};
 use kernel::intent::SignedIntent;
-use kernel::json::{Bounds, Json};
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::keyring::Keyring;
-use kernel::ledger::note::Note;
-use kernel::ledger::receipt::Receipt;
+use kernel::statement::PROOF_TYPE;
+use kernel::statement::Proof;
+use ledger::checkpoint::Checkpoint;
+use ledger::envelope::{Envelope, key_text};
+use ledger::keyring::Keyring;
+use ledger::note::Note;
+use ledger::receipt::Receipt;
 use runtime::export::stated_size;
+use values::json::{Bounds, Json};
 
 /// One decision and the proof that it is in the ledger.
 pub fn receipt(bytes: &[u8], trust: &Trust) -> Report {
@@ -121,7 +122,6 @@ pub fn envelope(json: &Json, trust: &Trust) -> Report {
         Err(problem) => return report.damaged(problem.to_string()),
     };
     let mut report = match envelope.payload_type() {
-        INTENT_TYPE => Report::of("signed intent"),
         PROOF_TYPE => Report::of("signed proposal"),
         other => return report.damaged(format!("`{other}` is no type that is known here")),
     };

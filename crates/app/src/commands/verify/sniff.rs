@@ -3,15 +3,15 @@
 use super::unreadable;
 use crate::files;
 use anyhow::Context as _;
-use kernel::envelope::Envelope;
 use kernel::intent::SignedIntent;
-use kernel::json::{Bounds, Json};
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::note::Note;
-use kernel::ledger::receipt::RECEIPT_FIRST_LINE;
+use ledger::checkpoint::Checkpoint;
+use ledger::envelope::Envelope;
+use ledger::note::Note;
+use ledger::receipt::RECEIPT_FIRST_LINE;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use values::json::{Bounds, Json};
 
 /// Bytes looked at.
 const HEAD_BYTES: u64 = 8 * 1024;

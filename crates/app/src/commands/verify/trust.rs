@@ -3,13 +3,13 @@
 use crate::cli::proof::VerifyArgs;
 use crate::exit::{InvalidData, UsageError};
 use crate::files;
-use kernel::envelope::read_key;
-use kernel::ledger::checkpoint::Checkpoint;
-use kernel::ledger::ed25519::PublicKey;
-use kernel::ledger::keyring::Keyring;
-use kernel::ledger::keys::{KeyKind, VerifierKey};
-use kernel::ledger::note::{Note, NoteProblem};
-use kernel::ledger::policy::{Policy, TrustProblem};
+use ledger::checkpoint::Checkpoint;
+use ledger::ed25519::PublicKey;
+use ledger::envelope::read_key;
+use ledger::keyring::Keyring;
+use ledger::keys::{KeyKind, VerifierKey};
+use ledger::note::{Note, NoteProblem};
+use ledger::policy::{Policy, TrustProblem};
 
 /// Whom the reader believes.
 #[derive(Default)]

@@ -8,7 +8,6 @@ use crate::guard::place::{self, Guard};
 use crate::guard::ticket::Ticket;
 use crate::hooks::{Event, Host, Printed};
 use clap::ValueEnum;
-use kernel::time::Instant as Moment;
 use runtime::Runtime;
 use std::ffi::OsStr;
 use std::fs::{File, Permissions, TryLockError};
@@ -21,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use values::time::Instant as Moment;
 
 /// Hooks served at the same time; more wait in the system's line, and judge by themselves if they wait too long.
 const SERVED_AT_ONCE: usize = 32;

@@ -2,10 +2,10 @@
 
 use super::Place;
 use crate::guard::place::{self, Guard};
-use kernel::time::Duration;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
+use values::time::Duration;
 
 /// How long a daemon that a hook started stays without work.
 pub const IDLE: &str = "30m";

@@ -7,11 +7,11 @@ use kernel::agent::Actor;
 use kernel::change::Act;
 use kernel::escalation::{EscalationRow, EscalationState};
 use kernel::intent::IntentEvent;
-use kernel::json::{Json, Object};
 use kernel::outcome::Verdict;
 use kernel::stored::Kind;
-use kernel::time::{Duration, Instant};
 use kernel::world::{Entity, Row};
+use values::json::{Json, Object};
+use values::time::{Duration, Instant};
 
 /// How long an approval counts for a call that is made again.
 const COUNTS_FOR: Duration = Duration::from_secs(60 * 60);

@@ -3,7 +3,7 @@
 use super::check as looked_through;
 use crate::testing::{action, contract};
 use kernel::contract::Confidence;
-use kernel::decimal::Decimal;
+use values::decimal::Decimal;
 
 const REFUND: &str = r#"{"type": "object", "additionalProperties": false,
     "required": ["amount", "count", "name", "tags", "address", "any", "maybe"], "properties": {

@@ -3,17 +3,17 @@
 use super::flows::{flow_row, may, unknown};
 use super::{Came, key, not_authorized, step_refused};
 use crate::agent::Actor;
-use crate::bugs::{self, Bug};
 use crate::change::{Change, Write};
 use crate::escalation::PEOPLE;
 use crate::finding::{Finding, Gate};
-use crate::ids::identifier_problem;
-use crate::json::{Json, Object};
 use crate::lease::kept::LEASES;
 use crate::reasons::Reason;
 use crate::snapshot::Snapshot;
-use crate::time::Instant;
 use crate::world::{Entity, Loaded, Row, StateRow, World};
+use values::bugs::{self, Bug};
+use values::ids::identifier_problem;
+use values::json::{Json, Object};
+use values::time::Instant;
 
 /// Values one session keeps.
 const SESSION_VALUES_MAX: usize = 1_024;

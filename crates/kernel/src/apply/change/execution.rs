@@ -5,17 +5,17 @@ use crate::agent::{Actor, AgentStatus};
 use crate::apply::expiry::moved_body;
 use crate::apply::known::agent_row;
 use crate::apply::settling::{self, Moved, intent_row};
-use crate::bugs::{self, Bug};
 use crate::change::{Act, Change};
 use crate::finding::{Code, Finding, Gate};
-use crate::ids::Digest;
 use crate::intent::{Evidence, IntentEvent, IntentRow, IntentState, LEASE_MAX, Observed, Step};
-use crate::json::Json;
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
-use crate::time::{Duration, Instant};
 use crate::world::{Entity, Key, KeySet, Loaded, Row, TenantRow, World};
 use std::sync::Arc;
+use values::bugs::{self, Bug};
+use values::ids::Digest;
+use values::json::Json;
+use values::time::{Duration, Instant};
 
 #[cfg(test)]
 mod tests;

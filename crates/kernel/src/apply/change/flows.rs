@@ -6,10 +6,10 @@ use crate::apply::known::agent_row;
 use crate::change::Change;
 use crate::finding::{Finding, Gate};
 use crate::flow::{DEPTH_MAX, FlowEvent, FlowState, transition};
-use crate::json::Json;
 use crate::reasons::Reason;
-use crate::time::Instant;
 use crate::world::{Entity, FlowRow, Loaded, Row, World};
+use values::json::Json;
+use values::time::Instant;
 
 pub(super) fn flow_row<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a FlowRow> {
     let Loaded::Present(Row::Flow(row)) = world.get(&key(change, Entity::Flow(name.to_owned()))) else { return None };

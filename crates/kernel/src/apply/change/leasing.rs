@@ -5,15 +5,15 @@ use crate::agent::Actor;
 use crate::change::Change;
 use crate::change::leasing::Leasing;
 use crate::finding::{Finding, Gate};
-use crate::json::Json;
 use crate::lease::book::{Acquired, LeaseBook, Lost, Refusal};
 use crate::lease::fence::Fence;
 use crate::lease::kept::{BOOK, BOOK_BYTES_MAX};
 use crate::lease::region::Region;
 use crate::lease::{Ended, Lease, Party, Request};
 use crate::reasons::Reason;
-use crate::time::Instant;
 use crate::world::{Entity, Loaded, Row, StateRow, World};
+use values::json::Json;
+use values::time::Instant;
 
 /// Leases that ended for another and are told by their numbers; a record need not tell all of them.
 const ENDED_TOLD_MAX: usize = 16;

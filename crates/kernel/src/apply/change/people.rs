@@ -6,7 +6,6 @@ use crate::apply::known::{self, agent_row};
 use crate::apply::submit;
 use crate::apply::taking;
 use crate::apply::touched::Touched;
-use crate::bugs::{self, Bug};
 use crate::change::{Change, HumanAnswer};
 use crate::command::Submission;
 use crate::decide::decide;
@@ -14,17 +13,18 @@ use crate::escalation::{
     EscalationRow, EscalationState, GivenAnswer, HumanDecision, PEOPLE, QuestionKind, Vote, transition,
 };
 use crate::finding::{Code, Effect, Finding, Gate};
-use crate::ids::{Digest, folded, is_same_person};
 use crate::intent::Intent;
-use crate::json::Json;
 use crate::outcome::AnsweredIntent;
 use crate::proposal::Proposal;
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::stored::answer_json;
-use crate::time::Instant;
 use crate::world::{Entity, Key, KeySet, Loaded, Row, World};
 use std::sync::Arc;
+use values::bugs::{self, Bug};
+use values::ids::{Digest, folded, is_same_person};
+use values::json::Json;
+use values::time::Instant;
 
 pub(super) fn keys_of_answer(actor: &Actor, answer: &HumanAnswer, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
     let question = key(Entity::Escalation(answer.escalation.clone()));

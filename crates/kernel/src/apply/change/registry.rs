@@ -3,20 +3,20 @@
 use super::{Came, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentEvent, AgentRefusal, AgentRow, AgentStatus, Restriction, transition};
 use crate::apply::known::agent_row;
-use crate::bugs::{self, Bug};
 use crate::change::{Change, Registration};
 use crate::contract::Resource;
 use crate::contract::amend::{self, Amendment};
 use crate::contract::attenuate::attenuate;
 use crate::evaluator::Compiled;
 use crate::finding::{Finding, Gate};
-use crate::ids::Digest;
-use crate::json::Json;
 use crate::reasons::Reason;
-use crate::time::Instant;
 use crate::version::supports;
 use crate::world::{Entity, Key, Loaded, ResourceRow, Row, World};
 use std::sync::Arc;
+use values::bugs::{self, Bug};
+use values::ids::Digest;
+use values::json::Json;
+use values::time::Instant;
 
 /// Versions of agents this runtime speaks with.
 pub const SUPPORTED_VERSIONS: &str = ">=0.1.0, <2.0.0";

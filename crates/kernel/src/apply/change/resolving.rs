@@ -8,12 +8,12 @@ use crate::apply::settling::{self, intent_row};
 use crate::change::{Change, DoubtAnswer};
 use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, QuestionKind, Vote};
 use crate::finding::{Finding, Gate};
-use crate::ids::Digest;
 use crate::intent::{DoubtDecision, Step};
-use crate::json::Json;
 use crate::reasons::Reason;
-use crate::time::Instant;
 use crate::world::{Loaded, Row, World};
+use values::ids::Digest;
+use values::json::Json;
+use values::time::Instant;
 
 pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, at: Instant) -> Came {
     let (name, question) = (&answer.intent, &answer.question);

@@ -8,10 +8,10 @@ use crate::change::Change;
 use crate::contract::UndoKind;
 use crate::finding::{Finding, Gate};
 use crate::intent::{IntentFacts, IntentRow, IntentState, KeptIntent, Running};
-use crate::json::{Json, Object};
 use crate::reasons::Reason;
-use crate::time::{Duration, Instant};
 use crate::world::{EffectRow, Entity, Loaded, Row, World};
+use values::json::{Json, Object};
+use values::time::{Duration, Instant};
 
 /// How long undoing may wait where the contract names no deadline.
 const WITHIN_DEFAULT: Duration = Duration::from_secs(86_400);

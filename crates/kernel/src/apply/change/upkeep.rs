@@ -8,10 +8,10 @@ use crate::change::upkeep::Upkeep;
 use crate::escalation::EscalationState;
 use crate::finding::{Finding, Gate};
 use crate::intent::IntentState;
-use crate::json::{Json, Object};
 use crate::reasons::Reason;
-use crate::time::Instant;
 use crate::world::{Entity, Key, LegalHold, Loaded, Row, TenantRow, World};
+use values::json::{Json, Object};
+use values::time::Instant;
 
 /// Legal holds at once.
 const HOLDS_MAX: usize = 64;
@@ -64,7 +64,7 @@ pub(super) fn carry_out(world: &mut World, change: &Change, upkeep: &Upkeep, at:
             }
             row.key = Some(public.clone());
             world.put(agent_key, Row::Agent(Box::new(row)));
-            let shown = crate::envelope::key_text(public);
+            let shown = ledger::envelope::key_text(public);
             Came::done(Json::object([("agent", Json::text(agent.as_str())), ("key", Json::text(shown))]))
         }
     }

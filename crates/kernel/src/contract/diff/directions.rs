@@ -1,8 +1,8 @@
 //! Which way each key of the full form points, as a table.
 
-use crate::decimal::Decimal;
-use crate::json::Json;
-use crate::time::Duration;
+use values::decimal::Decimal;
+use values::json::Json;
+use values::time::Duration;
 
 /// What more, or another value, means for what the agent may do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,14 +7,14 @@
 use crate::agent::{Actor, AgentStatus};
 use crate::change::{Act, DoubtAnswer, Write};
 use crate::contract::{Budget, EffectClass, Executor, Impact, ResourceKind, UndoKind};
-use crate::decimal::Decimal;
-use crate::ids::Digest;
 use crate::intent::{IntentEvent, IntentFacts, IntentRow, Observed};
-use crate::json::Json;
 use crate::outcome::Done;
 use crate::testing::{Case, case};
-use crate::time::Duration;
 use crate::world::{Entity, Row};
+use values::decimal::Decimal;
+use values::ids::Digest;
+use values::json::Json;
+use values::time::Duration;
 
 const DAY: Duration = Duration::from_secs(86_400);
 

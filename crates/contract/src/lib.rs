@@ -1,0 +1,25 @@
+//! How a rule is written: the text of a contract in both forms, read into [`kernel::contract::Contract`].
+//!
+//! | to | use |
+//! |---|---|
+//! | read a contract, with every error at its place | [`read`] |
+//! | know what is probably not meant | [`lint`] |
+//! | start from a template, or from schemas of tools | [`templates`], [`draft`] |
+//! | judge the tests a contract carries | [`rehearse`] |
+//! | know every key, for editors and documentation | [`keys`], [`SCHEMA`] |
+
+mod cursor;
+pub mod defaults;
+pub mod draft;
+pub mod keys;
+pub mod lint;
+mod plugins;
+mod published;
+pub mod read;
+pub mod rehearse;
+mod short_form;
+pub mod source;
+pub mod tests;
+mod witnesses;
+
+pub use published::{SCHEMA, templates};

@@ -1,0 +1,105 @@
+//! What contracts publish about themselves: the schema for editors and the templates to start from.
+
+/// JSON Schema 2020-12 of a contract, both forms.
+pub const SCHEMA: &str = include_str!("schema.json");
+
+/// Name, summary and text of each template; every text carries tests.
+pub fn templates() -> &'static [(&'static str, &'static str, &'static str)] {
+    &[
+        (
+            "refunds",
+            "refunds up to a limit, larger ones asked, account numbers only from the user",
+            include_str!("templates/refunds.yaml"),
+        ),
+        (
+            "coding-agent",
+            "behind the hooks of its host: read and write the project freely, ask before losing things",
+            include_str!("templates/coding-agent.yaml"),
+        ),
+        (
+            "finops",
+            "stop and resize cloud machines, never in production, never without a fresh look",
+            include_str!("templates/finops.yaml"),
+        ),
+        (
+            "trading",
+            "orders within size, symbols and price, against a capital pool",
+            include_str!("templates/trading.yaml"),
+        ),
+        (
+            "support",
+            "answer customers, give small credits, close accounts only with a person",
+            include_str!("templates/support.yaml"),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys;
+    use kernel::contract::{
+        EffectClass, Impact, Matching, Mode, OnExhausted, Origin, ResourceKind, Role, TimeoutAnswer, UndoKind,
+    };
+    use std::collections::BTreeSet;
+    use values::json::{Bounds, Json};
+
+    fn schema() -> Json {
+        Json::parse_within(SCHEMA.as_bytes(), &Bounds::FILE).unwrap()
+    }
+
+    fn at(path: &[&str]) -> Json {
+        let root = schema();
+        path.iter().fold(root, |json, key| json.get(key).unwrap_or_else(|| panic!("{path:?} has no {key}")).clone())
+    }
+
+    #[test]
+    fn the_schema_knows_the_keys_the_reader_knows() {
+        for shape in keys::SHAPES {
+            let properties = at(&["$defs", shape.name, "properties"]);
+            let published: BTreeSet<&str> = properties.as_object().unwrap().keys().map(String::as_str).collect();
+            assert_eq!(published, shape.all().collect(), "{}", shape.name);
+            assert_eq!(at(&["$defs", shape.name, "additionalProperties"]), Json::Bool(false), "{}", shape.name);
+            for (key, property) in properties.as_object().unwrap() {
+                let described = property.get("description").and_then(Json::as_text).unwrap_or_default();
+                assert!(described.ends_with('.'), "{}.{key} is described", shape.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_schema_knows_the_words_the_reader_knows() {
+        let check = |shape: &str, key: &str, words: &[&str]| {
+            let published = at(&["$defs", shape, "properties", key, "enum"]);
+            assert_eq!(published, Json::texts(words.iter().copied()), "{shape}.{key}");
+        };
+        check("contract", "role", Role::WORDS);
+        check("contract", "mode", Mode::WORDS);
+        check("action", "impact", Impact::WORDS);
+        check("run", "class", EffectClass::WORDS);
+        check("undo", "kind", UndoKind::WORDS);
+        check("limit", "match", Matching::WORDS);
+        check("resource", "kind", ResourceKind::WORDS);
+        check("escalation", "on_exhausted", OnExhausted::WORDS);
+        check("escalation_timeout", "then", TimeoutAnswer::WORDS);
+        let origins = at(&["$defs", "test_case", "properties", "provenance", "additionalProperties", "enum"]);
+        assert_eq!(origins, Json::texts(Origin::WORDS.iter().copied()));
+    }
+
+    #[test]
+    fn inert_keys_say_so() {
+        for key in keys::INERT {
+            let description = at(&["$defs", "contract", "properties", key, "description"]);
+            assert!(description.as_text().unwrap().contains("Not enforced yet"), "{key}");
+        }
+    }
+
+    #[test]
+    fn templates_start_with_the_editor_line() {
+        for (name, summary, text) in templates() {
+            let line = "# yaml-language-server: $schema=https://writkeeper.dev/contract/v1.json";
+            assert_eq!(text.lines().next(), Some(line), "{name}");
+            assert!(!summary.is_empty() && text.contains("\ntests:"), "{name}");
+        }
+    }
+}

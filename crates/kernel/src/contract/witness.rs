@@ -1,0 +1,66 @@
+//! A witness as a contract names it, and what a contract says about detectors and enforcement.
+
+use super::Contract;
+use crate::detectors::Thresholds;
+use crate::enforcement::plan::EnforcementPlan;
+use crate::enforcement::registry::Registry;
+use crate::settings::Fault;
+use values::json::{Json, Object};
+use values::time::Duration;
+
+/// Somebody else than the agent who is asked whether something is so.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Witness {
+    /// Who is asked.
+    pub source: WitnessSource,
+    /// What must be seen, by name.
+    pub expect: Object,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+/// Who is asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WitnessSource {
+    /// A program and its arguments; never a shell. Seen: `exit`, `output`, and the members of a JSON object it prints.
+    Command(Vec<String>),
+    /// The repository of the workspace. Seen: `head`, `branch`, `clean`, `pushed`.
+    Git,
+    /// An address that is fetched. Seen: `status`, `body`, and the members of a JSON object it answers with.
+    Http(String),
+}
+
+impl Witness {
+    /// The full form.
+    pub fn to_json(&self) -> Json {
+        let source = match &self.source {
+            WitnessSource::Command(words) => ("command", Json::texts(words.iter().map(String::as_str))),
+            WitnessSource::Git => ("git", Json::Bool(true)),
+            WitnessSource::Http(address) => ("http", Json::text(address.as_str())),
+        };
+        Json::object([
+            source,
+            ("expect", Json::Object(self.expect.clone())),
+            ("timeout", Json::text(self.timeout.to_string())),
+        ])
+    }
+}
+
+impl Contract {
+    /// The handlers that can be named: built-in ones and those the contract declares.
+    pub fn handler_names(&self) -> Result<Registry, Fault> {
+        let names = self.handlers.keys().map(String::as_str);
+        Registry::with(names).map_err(|problem| Fault::new("handlers", format!("cannot be used: {problem}")))
+    }
+
+    /// How verdicts are enforced. What cannot be read was refused with the contract; the standard plan stands for it.
+    pub fn enforcement_plan(&self) -> EnforcementPlan {
+        let registry = self.handler_names().unwrap_or_default();
+        EnforcementPlan::read(self.enforcement.as_ref(), &registry).unwrap_or_default()
+    }
+
+    /// The settings of every detector.
+    pub fn thresholds(&self) -> Thresholds {
+        Thresholds::read(self.detectors.as_ref()).unwrap_or_default()
+    }
+}

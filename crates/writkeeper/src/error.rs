@@ -1,0 +1,168 @@
+//! The one error of the library, sorted by what the caller does next.
+
+use crate::restored::Loss;
+use kernel::finding::{Code, Finding};
+use kernel::reasons::Reason;
+use kernel::stored::Kind;
+use runtime::Answered;
+use runtime::ports::store::StoreFault;
+use std::fmt;
+
+/// Why something was not done.
+#[derive(Debug)]
+pub enum Error {
+    /// The kernel refused. The findings say why, and what to do about it.
+    Refused(Vec<Finding>),
+    /// What was given cannot be used: a location, a contract, a file, a value.
+    Invalid(String),
+    /// There is no store at a location.
+    StoreMissing(String),
+    /// The store cannot be reached. Nothing was decided.
+    Unavailable(String),
+    /// The store holds something that cannot be right.
+    Damaged(String),
+    /// The store lost entries that were published.
+    Restored(Box<Loss>),
+    /// Nothing has an id that starts like this.
+    NotFound {
+        /// What was looked for.
+        kind: Kind,
+        /// The id, or its beginning.
+        id: String,
+    },
+    /// Several ids start like this.
+    Ambiguous {
+        /// The beginning of an id.
+        id: String,
+        /// Whole ids that start with it; not all of them, if there are many.
+        candidates: Vec<String>,
+    },
+    /// No agent has this name.
+    AgentUnknown {
+        /// The name.
+        agent: String,
+        /// A name that is nearly the same.
+        nearest: Option<String>,
+    },
+}
+
+/// What kind of error it is: exit codes and HTTP statuses are functions of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// The kernel said no.
+    Refused,
+    /// The caller's data is wrong; the same call fails again.
+    Invalid,
+    /// The same call may succeed later.
+    Unavailable,
+}
+
+impl Error {
+    /// What kind of error it is.
+    pub fn class(&self) -> Class {
+        match self {
+            Error::Refused(_) => Class::Refused,
+            Error::Unavailable(_) => Class::Unavailable,
+            Error::Invalid(_)
+            | Error::StoreMissing(_)
+            | Error::Damaged(_)
+            | Error::Restored(_)
+            | Error::NotFound { .. }
+            | Error::Ambiguous { .. }
+            | Error::AgentUnknown { .. } => Class::Invalid,
+        }
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> &str {
+        match self {
+            Error::Refused(findings) => {
+                findings.first().map_or(Reason::Unavailable.code(), |found| found.code.as_str())
+            }
+            Error::Invalid(_) | Error::StoreMissing(_) => Reason::InvalidData.code(),
+            Error::Unavailable(_) => Reason::Unavailable.code(),
+            Error::Damaged(_) => Reason::StoreDamaged.code(),
+            Error::Restored(_) => Reason::StoreBehind.code(),
+            Error::NotFound { kind, .. } => unknown(*kind).code(),
+            Error::Ambiguous { .. } => Reason::IdAmbiguous.code(),
+            Error::AgentUnknown { .. } => Reason::AgentNotRegistered.code(),
+        }
+    }
+
+    /// What an answer that is no acceptance amounts to.
+    pub fn of_answer(answered: &Answered) -> Error {
+        let findings = answered.answer.findings.to_vec();
+        let message = || findings.iter().map(Finding::message).collect::<Vec<_>>().join("; ");
+        let is_damaged = findings.iter().any(|finding| finding.code == Code::Known(Reason::StoreDamaged));
+        match answered.at {
+            Some(_) => Error::Refused(findings),
+            None if is_damaged => Error::Damaged(message()),
+            None => Error::Unavailable(message()),
+        }
+    }
+
+    /// A store that cannot be opened.
+    pub(crate) fn unopened(location: &str, fault: &StoreFault) -> Error {
+        match fault {
+            StoreFault::Refused(problem) => Error::Invalid(format!("cannot use the store `{location}`: {problem}")),
+            StoreFault::Corrupt(problem) => Error::Damaged(format!("cannot use the store `{location}`: {problem}")),
+            StoreFault::Unavailable(problem) | StoreFault::Conflict(problem) | StoreFault::Ambiguous(problem) => {
+                Error::Unavailable(format!("cannot open the store `{location}`: {problem}"))
+            }
+        }
+    }
+}
+
+/// The reason that says something is not there.
+fn unknown(kind: Kind) -> Reason {
+    const REASONS: [(Kind, Reason); 4] = [
+        (Kind::Escalation, Reason::ApprovalUnknown),
+        (Kind::Flow, Reason::FlowUnknown),
+        (Kind::Intent, Reason::IntentUnknown),
+        (Kind::Snapshot, Reason::SnapshotUnknown),
+    ];
+    REASONS.into_iter().find(|(known, _)| *known == kind).map_or(Reason::InvalidData, |(_, reason)| reason)
+}
+
+/// A store that failed while it was read or written.
+impl From<StoreFault> for Error {
+    fn from(fault: StoreFault) -> Error {
+        match fault {
+            StoreFault::Refused(_) => Error::Invalid(fault.to_string()),
+            StoreFault::Corrupt(_) => Error::Damaged(fault.to_string()),
+            StoreFault::Unavailable(_) | StoreFault::Conflict(_) | StoreFault::Ambiguous(_) => {
+                Error::Unavailable(fault.to_string())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused(findings) => {
+                let sentences: Vec<String> = findings.iter().map(Finding::message).collect();
+                formatter.write_str(&sentences.join("; "))
+            }
+            Error::Invalid(message) | Error::Unavailable(message) | Error::Damaged(message) => {
+                formatter.write_str(message)
+            }
+            Error::StoreMissing(location) => write!(formatter, "there is no store at `{location}`"),
+            Error::Restored(loss) => loss.fmt(formatter),
+            Error::NotFound { kind, id } => {
+                write!(formatter, "no {} has an id that starts with `{id}`", noun(*kind))
+            }
+            Error::Ambiguous { id, candidates } => {
+                write!(formatter, "`{id}` could mean several: {}", candidates.join(", "))
+            }
+            Error::AgentUnknown { agent, .. } => write!(formatter, "agent `{agent}` is not registered"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// What people call an entity of a kind.
+fn noun(kind: Kind) -> &'static str {
+    if kind == Kind::Escalation { "question" } else { kind.word() }
+}

@@ -1,0 +1,60 @@
+//! The records of a store in order, page by page; memory stays bounded however long the ledger is.
+
+use crate::error::Error;
+use runtime::Runtime;
+use runtime::ports::store::StoredRecord;
+use std::collections::VecDeque;
+use values::json::{Bounds, Json};
+use values::time::Instant;
+
+/// Records read at once.
+const PAGE: usize = 512;
+
+/// Records of a store, oldest first.
+pub struct History<'r> {
+    runtime: &'r Runtime,
+    next: u64,
+    page: VecDeque<StoredRecord>,
+}
+
+impl<'r> History<'r> {
+    /// From the first record at or after an instant; instants never decrease along a ledger.
+    pub fn since(runtime: &'r Runtime, since: Option<Instant>) -> Result<History<'r>, Error> {
+        let (mut low, mut high) = (0, runtime.size()?);
+        let Some(since) = since else { return Ok(History { runtime, next: 0, page: VecDeque::new() }) };
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let record = runtime.records(middle, 1)?.pop();
+            if record.and_then(|record| instant_of(&record.leaf)).is_some_and(|at| at < since) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(History { runtime, next: low, page: VecDeque::new() })
+    }
+
+    /// The body of the next record of this tenant that was not erased.
+    pub fn next_body(&mut self) -> Result<Option<Json>, Error> {
+        loop {
+            let Some(record) = self.page.pop_front() else {
+                self.page = self.runtime.records(self.next, PAGE)?.into();
+                match self.page.back() {
+                    Some(last) => self.next = last.index + 1,
+                    None => return Ok(None),
+                }
+                continue;
+            };
+            let body = record.body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
+            let own = |body: &Json| body.get("tenant").and_then(Json::as_text) == Some(self.runtime.tenant());
+            if let Some(body) = body.filter(own) {
+                return Ok(Some(body));
+            }
+        }
+    }
+}
+
+/// When the record of a leaf was made.
+pub fn instant_of(leaf: &str) -> Option<Instant> {
+    Instant::parse(Json::parse(leaf.as_bytes()).ok()?.get("at")?.as_text()?)
+}

@@ -1,0 +1,189 @@
+//! The handle: a store with all its checks, and a runtime in front of it.
+
+use crate::error::Error;
+use crate::history::instant_of;
+use crate::restored::{self, Notice as KeysNotice};
+use adapters::advisor::PluginAdvisor;
+use adapters::open::{open_store, view_store};
+use adapters::system_clock::SystemClock;
+use kernel::evaluator::Compiled;
+use kernel::outcome::Verdict;
+use runtime::ports::clock::Clock;
+use runtime::ports::store::Store;
+use runtime::{Answered, Options, Pending, Runtime};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use values::time::{Duration, Instant};
+
+/// A clock further ahead of the last decision than this is worth a word.
+const JUMP: Duration = Duration::from_secs(24 * 3_600);
+
+/// How a store is opened.
+#[derive(Clone)]
+pub struct OpenOptions {
+    /// Which clock the embedded store reads.
+    pub clock: Arc<dyn Clock>,
+    /// How long a writer stands in line behind other processes before it says that the store is unavailable.
+    pub wait: Option<std::time::Duration>,
+    /// The contract that strangers are refused under; see [`Options::strangers`].
+    pub strangers: Option<Arc<Compiled>>,
+    /// Where the signing keys are looked for besides the folder beside the store.
+    pub keys: Option<PathBuf>,
+    /// Whether a store is made where there is none.
+    pub create: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions { clock: Arc::new(SystemClock), wait: None, strangers: None, keys: None, create: true }
+    }
+}
+
+impl OpenOptions {
+    fn adapted(&self) -> adapters::open::OpenOptions {
+        let usual = adapters::open::OpenOptions::default();
+        adapters::open::OpenOptions { wait: self.wait.unwrap_or(usual.wait), ..usual }
+    }
+}
+
+/// Something a person should hear about a store that was opened all the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Notice {
+    /// Whether published entries are missing cannot be told, or they are and the store is only looked at.
+    Keys(KeysNotice),
+    /// The clock is far ahead of the last decision. Instants never decrease along a ledger, so a clock that is ahead for
+    /// a moment is ahead for ever.
+    ClockAhead {
+        /// What the clock says.
+        now: Instant,
+        /// When the last decision was made.
+        last: Instant,
+    },
+}
+
+impl Notice {
+    /// Of a clock, if it is far ahead of the last decision.
+    pub fn of_clock(runtime: &Runtime, now: Instant) -> Result<Option<Notice>, Error> {
+        let Some(last) = runtime.size()?.checked_sub(1) else { return Ok(None) };
+        let last = runtime.records(last, 1)?.pop().and_then(|record| instant_of(&record.leaf));
+        Ok(last.filter(|last| now.since(*last) > JUMP).map(|last| Notice::ClockAhead { now, last }))
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Notice::Keys(notice) => notice.fmt(formatter),
+            Notice::ClockAhead { now, last } => {
+                write!(formatter, "the clock says {now}, more than a day after the last decision at {last}")
+            }
+        }
+    }
+}
+
+/// A store that is open for deciding.
+///
+/// Handles may be shared between threads. Dropping the last one serves what waits and closes the store.
+pub struct Keeper {
+    runtime: Runtime,
+    location: String,
+    notices: Vec<Notice>,
+}
+
+/// Opens a store: a path, `sqlite:PATH`, or `memory:` for one that is forgotten. A file is made where there is none.
+///
+/// ```
+/// let keeper = writkeeper::open("memory:")?;
+/// assert_eq!(keeper.runtime().size()?, 0);
+/// # Ok::<(), writkeeper::Error>(())
+/// ```
+pub fn open(location: &str) -> Result<Keeper, Error> {
+    Keeper::open(location, &OpenOptions::default())
+}
+
+impl Keeper {
+    /// Opens a store for deciding. A store that lost published entries is refused: what it forgot would be done again.
+    pub fn open(location: &str, options: &OpenOptions) -> Result<Keeper, Error> {
+        if !options.create {
+            demand_store(location)?;
+        }
+        let store = Keeper::store(location, options)?;
+        let mut keeper = Keeper::start(location, store, options)?;
+        if location != "memory:" {
+            let noticed = restored::demand_whole(location, options.keys.as_deref(), &keeper.runtime)?;
+            keeper.notices.extend(noticed.into_iter().map(Notice::Keys));
+        }
+        Ok(keeper)
+    }
+
+    /// Opens a store that must be there for looking at it: makes nothing, waits for no writer, and refuses nothing.
+    pub fn view(location: &str, options: &OpenOptions) -> Result<Keeper, Error> {
+        demand_store(location)?;
+        let store = view_store(location, options.clock.clone(), options.adapted());
+        let store = store.map_err(|fault| Error::unopened(location, &fault))?;
+        let mut keeper = Keeper::start(location, store, options)?;
+        match restored::demand_whole(location, options.keys.as_deref(), &keeper.runtime) {
+            Ok(noticed) => keeper.notices.extend(noticed.into_iter().map(Notice::Keys)),
+            // Looking does no harm.
+            Err(Error::Restored(loss)) => keeper.notices.push(Notice::Keys(KeysNotice::Lost(loss))),
+            Err(error) => return Err(error),
+        }
+        Ok(keeper)
+    }
+
+    /// The store itself, without a runtime in front of it.
+    pub fn store(location: &str, options: &OpenOptions) -> Result<Box<dyn Store>, Error> {
+        let store = open_store(location, options.clock.clone(), options.adapted());
+        store.map_err(|fault| Error::unopened(location, &fault))
+    }
+
+    fn start(location: &str, store: Box<dyn Store>, options: &OpenOptions) -> Result<Keeper, Error> {
+        let advisor = Some(Arc::new(PluginAdvisor) as _);
+        let options = Options { strangers: options.strangers.clone(), advisor, ..Options::default() };
+        let runtime = Runtime::start(store, options).map_err(|fault| Error::unopened(location, &fault))?;
+        Ok(Keeper { runtime, location: location.to_owned(), notices: Vec::new() })
+    }
+
+    /// Notes a clock that is far ahead of the last decision.
+    pub fn check_clock(&mut self, now: Instant) -> Result<(), Error> {
+        self.notices.extend(Notice::of_clock(&self.runtime, now)?);
+        Ok(())
+    }
+
+    /// The runtime, which every door calls.
+    pub fn runtime(&self) -> &Runtime {
+        &self.runtime
+    }
+
+    /// The runtime alone.
+    pub fn into_runtime(self) -> Runtime {
+        self.runtime
+    }
+
+    /// Where the store lies.
+    pub fn location(&self) -> &str {
+        &self.location
+    }
+
+    /// What a person should hear about the store.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+}
+
+/// Whether there is a store.
+pub fn demand_store(location: &str) -> Result<(), Error> {
+    let path = location.strip_prefix("sqlite:").unwrap_or(location);
+    let is_missing = location != "memory:" && !path.is_empty() && !path.contains("://") && !Path::new(path).exists();
+    if is_missing { Err(Error::StoreMissing(location.to_owned())) } else { Ok(()) }
+}
+
+/// Waits until a change is carried out; a refusal is an error.
+pub fn carried_out(pending: Pending) -> Result<Answered, Error> {
+    let answered = pending.wait();
+    match answered.answer.verdict {
+        Verdict::Accept => Ok(answered),
+        Verdict::Reject | Verdict::Escalate => Err(Error::of_answer(&answered)),
+    }
+}

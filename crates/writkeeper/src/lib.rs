@@ -1,0 +1,17 @@
+//! Writkeeper as a library: what every door can do, and what a Rust program embeds.
+//!
+//! [`open`] gives a [`Keeper`]: the store with all its checks, and a runtime in front of it. Through it agents are
+//! enrolled, proposals are judged, people answer, effects are performed, and history is signed and verified. What a door
+//! shows is read as values from the same handle. Nothing here prints, and nothing here knows a command line.
+//!
+//! There is one error type, [`Error`]. What a program ends with, and what an HTTP response says, are functions of its
+//! [`Class`].
+
+mod error;
+pub mod history;
+mod keeper;
+pub mod lookup;
+pub mod restored;
+
+pub use error::{Class, Error};
+pub use keeper::{Keeper, Notice, OpenOptions, carried_out, demand_store, open};
