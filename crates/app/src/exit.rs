@@ -105,7 +105,7 @@ pub struct Failure {
 impl Failure {
     /// What a finding says, for the operator who reads it.
     pub fn of(exit: Exit, finding: &Finding) -> Failure {
-        let (code, message, fix) = (finding.code.as_str().to_owned(), finding.message(), finding.fix_operator());
+        let (code, message, fix) = (finding.code.as_str().to_owned(), finding.message(), hint::operator(finding));
         Failure { exit, code, message, fix }
     }
 
@@ -125,7 +125,7 @@ impl Failure {
             Exit::Internal => Reason::KernelFault,
             Exit::Fine | Exit::Rejected | Exit::Escalated | Exit::Invalid => Reason::InvalidData,
         };
-        let (code, fix) = (reason.code().to_owned(), reason.entry().fix_operator.to_owned());
+        let (code, fix) = (reason.code().to_owned(), hint::about(reason));
         Failure { exit, code, message: format!("{error:#}"), fix }
     }
 

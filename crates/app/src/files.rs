@@ -1,9 +1,9 @@
-//! Reading files with a bound and an error that names the file, writing them whole, and whether two names are one file.
+//! Reading files with a bound and an error that names the file, and whether two names are one file.
 
 use crate::exit::InvalidData;
 use anyhow::Context;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Largest file a command reads whole.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -30,28 +30,6 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// Reads a whole text file.
 pub fn read_text(path: &Path) -> anyhow::Result<String> {
     String::from_utf8(read(path)?).map_err(|_| InvalidData(format!("`{}` is not UTF-8", path.display())).into())
-}
-
-/// Writes beside the file and moves it there, so that nobody reads half of it.
-pub fn write_whole(file: &Path, text: &str) -> anyhow::Result<()> {
-    let failed = || format!("cannot write `{}`", file.display());
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder).with_context(failed)?;
-    }
-    // A link stays a link: what it leads to is replaced.
-    let target = file.canonicalize().unwrap_or_else(|_| led_to(file));
-    let beside = target.with_extension("writkeeper-new");
-    std::fs::write(&beside, text).with_context(failed)?;
-    if let Ok(old) = std::fs::metadata(&target) {
-        let _ = std::fs::set_permissions(&beside, old.permissions());
-    }
-    std::fs::rename(&beside, &target).with_context(failed)
-}
-
-/// Where a link leads that leads to nothing yet; another path is itself.
-fn led_to(file: &Path) -> PathBuf {
-    let target = std::fs::read_link(file).unwrap_or_else(|_| file.to_path_buf());
-    file.parent().map_or_else(|| target.clone(), |folder| folder.join(&target))
 }
 
 /// Whether two paths lead to one file, by whatever names.

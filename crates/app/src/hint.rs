@@ -1,41 +1,85 @@
 //! What to type about an error of the library: the library knows codes and values, the command line knows its verbs.
 
+use kernel::finding::{Code, Finding};
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use writkeeper::Error;
 use writkeeper::restored::Loss;
+
+/// What to type about a reason, where a verb or a flag helps. Names in braces stand for values of the finding.
+pub fn command(reason: Reason) -> Option<&'static str> {
+    const COMMANDS: &[(Reason, &str)] = &[
+        (Reason::AgentNotRegistered, "writkeeper agents register --contract FILE"),
+        (Reason::ProvenanceClaimed, "--trust-provenance"),
+        (Reason::ContractInvalid, "writkeeper contract check FILE"),
+        (Reason::NotEnforcedYet, "--allow-inert"),
+        (Reason::ApprovalMismatch, "writkeeper escalations show ID"),
+        (Reason::StoreBehind, "writkeeper ledger discontinue --because TEXT"),
+        (Reason::SignerUnknown, "--keys DIR, or writkeeper ledger discontinue --because TEXT"),
+        (Reason::Usage, "writkeeper help COMMAND"),
+        (Reason::StateUnknown, "writkeeper context set KEY JSON"),
+        (Reason::Halted, "writkeeper resume"),
+        (Reason::ApprovalUnknown, "writkeeper escalations"),
+        (Reason::RegionLeased, "writkeeper leases evict {fence}"),
+        (Reason::LeaseLost, "writkeeper leases"),
+        (Reason::Destructive, "writkeeper always ID"),
+        (Reason::EffectUnknown, "writkeeper always ID"),
+        (Reason::NeedsPrivilege, "writkeeper always ID"),
+        (Reason::InstallsSoftware, "writkeeper always ID"),
+    ];
+    COMMANDS.iter().find(|(known, _)| *known == reason).map(|(_, command)| *command)
+}
+
+/// What an operator can do about a finding, with what to type.
+pub fn operator(finding: &Finding) -> String {
+    let command = match finding.code {
+        Code::Known(reason) => command(reason).map(|command| finding.fill(command)),
+        Code::Custom { .. } => None,
+    };
+    with_command(finding.fix_operator(), command)
+}
+
+/// The same about a reason alone.
+pub fn about(reason: Reason) -> String {
+    with_command(reason.entry().fix_operator.to_owned(), command(reason).map(str::to_owned))
+}
+
+fn with_command(fix: String, command: Option<String>) -> String {
+    match command {
+        None => fix,
+        Some(command) if fix.is_empty() => format!("`{command}`"),
+        Some(command) => format!("{fix} (`{command}`)"),
+    }
+}
 
 /// What an operator at this command line can do about an error.
 pub fn fix(error: &Error) -> String {
     match error {
         Error::Refused(findings) => {
             let mut fixes = findings.iter();
-            let first = fixes.next().map(kernel::finding::Finding::fix_operator).unwrap_or_default();
+            let first = fixes.next().map(operator).unwrap_or_default();
             // More than one thing was found: the first names the code, all are told.
             fixes.fold(first, |told, finding| format!("{told}\n       {}", crate::store::sentence(finding)))
         }
-        Error::Invalid(_) => Reason::InvalidData.entry().fix_operator.to_owned(),
+        Error::Invalid(_) => about(Reason::InvalidData),
         Error::StoreMissing(_) => "name one with --store or WRITKEEPER_STORE, or start one with `writkeeper agents \
                                    register --contract FILE`"
             .to_owned(),
-        Error::Unavailable(_) => Reason::Unavailable.entry().fix_operator.to_owned(),
+        Error::Unavailable(_) => about(Reason::Unavailable),
         Error::Damaged(_) => {
-            format!(
-                "{}; if it is some other file, name the store with --store",
-                Reason::StoreDamaged.entry().fix_operator
-            )
+            format!("{}; if it is some other file, name the store with --store", about(Reason::StoreDamaged))
         }
         Error::Restored(loss) => restored(loss),
         Error::NotFound { kind, .. } => format!("run `writkeeper {}` to see what there is", listing(*kind)),
-        Error::Ambiguous { .. } => Reason::IdAmbiguous.entry().fix_operator.to_owned(),
+        Error::Ambiguous { .. } => about(Reason::IdAmbiguous),
         Error::AgentUnknown { nearest: Some(near), .. } => format!("did you mean `{near}`?"),
-        Error::AgentUnknown { nearest: None, .. } => Reason::AgentNotRegistered.entry().fix_operator.to_owned(),
+        Error::AgentUnknown { nearest: None, .. } => about(Reason::AgentNotRegistered),
     }
 }
 
 fn restored(loss: &Loss) -> String {
     match loss {
-        Loss::Behind { .. } | Loss::AnotherHistory { .. } => Reason::StoreBehind.entry().fix_operator.to_owned(),
+        Loss::Behind { .. } | Loss::AnotherHistory { .. } => about(Reason::StoreBehind),
         Loss::Forgotten { .. } => {
             "put the whole folder of keys back; if it is lost, move it away, and `writkeeper ledger \
                                    discontinue --because TEXT` goes on with another log"

@@ -6,9 +6,7 @@ mod contract_file;
 mod diagnostics;
 mod exit;
 mod files;
-mod guard;
 mod hint;
-mod hooks;
 mod store;
 mod terminal;
 

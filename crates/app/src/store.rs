@@ -21,7 +21,7 @@ use writkeeper::{Keeper, Notice, OpenOptions, lookup};
 
 pub use writkeeper::history::History;
 pub use writkeeper::lookup::{agent_like, agent_named, find, look_up, short_ids, typed};
-pub use writkeeper::restored::{Unstarted, log_of as log_in};
+pub use writkeeper::restored::log_of as log_in;
 
 /// The store of the name nobody typed.
 const UNNAMED: &str = "writkeeper.db";
@@ -50,7 +50,7 @@ pub fn location(named: &str) -> String {
     if named != UNNAMED {
         return named.to_owned();
     }
-    let guard = std::env::current_dir().ok().and_then(|here| crate::guard::place::Guard::find(&here));
+    let guard = std::env::current_dir().ok().and_then(|here| guard::place::Guard::find(&here));
     let store = guard.map(|guard| guard.store()).filter(|store| store.is_file());
     store.map_or_else(|| named.to_owned(), |store| store.to_string_lossy().into_owned())
 }
@@ -154,14 +154,7 @@ pub fn keys_of(location: &str) -> PathBuf {
     named.map_or_else(|| FileSigner::folder_of(location), PathBuf::from)
 }
 
-/// Refuses to decide on a store that lost entries which were published.
-pub fn demand_whole(location: &str, store: &dyn Examined) -> anyhow::Result<()> {
-    let noticed = restored::demand_whole(location, Some(&keys_of(location)), store)?;
-    noticed.into_iter().for_each(|notice| note_all(&[Notice::Keys(notice)]));
-    Ok(())
-}
-
-/// The same by one folder; whether it is this store's although the store does not say so.
+/// Refuses to decide on a store that lost entries which the keys of a folder published; whether it is this store's although the store does not say so.
 pub fn demand_covered(location: &str, folder: &Path, store: &dyn Examined, is_own: bool) -> anyhow::Result<()> {
     let noticed = restored::demand_covered(location, folder, store, is_own)?;
     noticed.into_iter().for_each(|notice| note_all(&[Notice::Keys(notice)]));
@@ -195,7 +188,7 @@ pub fn sentences(answer: &Answer) -> String {
 
 /// One finding in words, with what the operator can do about it.
 pub fn sentence(finding: &Finding) -> String {
-    match finding.fix_operator() {
+    match crate::hint::operator(finding) {
         fix if fix.is_empty() => format!("{}: {}", finding.code.as_str(), finding.message()),
         fix => format!("{}: {}; {fix}", finding.code.as_str(), finding.message()),
     }

@@ -213,7 +213,8 @@ impl Finding {
         Some(Finding { gate, code, effect, field: text("field").map(str::to_owned), values })
     }
 
-    fn fill(&self, sentence: &str) -> String {
+    /// A sentence with the values of this finding for the names in braces.
+    pub fn fill(&self, sentence: &str) -> String {
         let mut text = String::with_capacity(sentence.len() + 32);
         let mut rest = sentence;
         while let Some((before, behind)) = rest.split_once('{') {

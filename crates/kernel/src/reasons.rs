@@ -121,7 +121,7 @@ reasons! {
     AgentNotRegistered "AGENT_NOT_REGISTERED" Agent:
         "there is no agent `{agent}`{nearest}"
         | "register first"
-        | "register it with `writkeeper agents register --contract FILE`; `writkeeper agents` lists those there are";
+        | "register it with its contract, or use the name of one that is registered";
     AgentSuspended "AGENT_SUSPENDED" Agent:
         "agent `{agent}` is suspended{because}"
         | "stop; only an operator lifts a suspension"
@@ -213,11 +213,11 @@ reasons! {
     ProvenanceClaimed "PROVENANCE_CLAIMED" Evidence:
         "the proposal states its own provenance, which only the door may do"
         | "leave `provenance` out"
-        | "use `--trust-provenance` for tests and trusted recordings only";
+        | "trust a proposal's own statement for tests and trusted recordings only";
     ContractInvalid "CONTRACT_INVALID" Contract:
         "the contract is invalid: {problem}"
         | "tell the operator"
-        | "run `writkeeper contract check` and correct what it names";
+        | "check the contract and correct what is named";
     ContractInactive "CONTRACT_INACTIVE" Contract:
         "agent `{agent}` has no active contract"
         | "register with a contract"
@@ -229,11 +229,11 @@ reasons! {
     NotEnforcedYet "NOT_ENFORCED_YET" Contract:
         "`{field}` has no effect in this version"
         | "tell the operator"
-        | "remove the key, or accept that it does nothing with `--allow-inert`";
+        | "remove the key, or accept that it does nothing";
     ApprovalMismatch "APPROVAL_MISMATCH" Escalation:
         "the approval was given for other bytes than these{because}"
         | "propose exactly what was approved"
-        | "look at the question again with `writkeeper escalations show` and answer with the digest it prints";
+        | "look at the question again and answer with the digest that is shown";
     KernelFault "KERNEL_FAULT" Runtime:
         "the runtime could not judge this proposal: {problem}"
         | "do not repeat it"
@@ -249,15 +249,15 @@ reasons! {
     StoreBehind "STORE_BEHIND" Runtime:
         "no decision: {problem}"
         | "stop; nothing was decided"
-        | "put the whole store back; if its entries are lost for ever, `writkeeper ledger discontinue --because TEXT` says so and goes on";
+        | "put the whole store back; if its entries are lost for ever, declare the loss and go on";
     SignerUnknown "SIGNER_UNKNOWN" Runtime:
         "nothing was signed: {problem}"
         | "tell the operator"
-        | "name the folder with the keys of that log by --keys; if they are lost, `writkeeper ledger discontinue --because TEXT` ends it and starts another";
+        | "name the folder with the keys of that log; if they are lost, end that log and start another";
     Usage "USAGE" Input:
         "{problem}"
         | "look at how the command is called"
-        | "`writkeeper help COMMAND` says how it is called";
+        | "look at how it is called";
     InvalidData "INVALID_DATA" Input:
         "{problem}"
         | "correct what it names"
@@ -269,7 +269,7 @@ reasons! {
     StateUnknown "STATE_UNKNOWN" Input:
         "state has no key `{key}`{nearest}"
         | "look at where the key came from"
-        | "write it with `writkeeper context set KEY JSON`";
+        | "write the key first";
     SnapshotMissing "SNAPSHOT_MISSING" Evidence:
         "`{action}` needs a snapshot, because the contract watches state for drift or age"
         | "read the context and name the snapshot you decided on"
@@ -361,7 +361,7 @@ reasons! {
     Halted "HALTED" Runtime:
         "everything is stopped by {by}: {because}"
         | "wait until it is lifted"
-        | "run `writkeeper resume` when it is safe";
+        | "resume when it is safe";
     SessionInvalid "SESSION_INVALID" Agent:
         "the session token of agent `{agent}` is wrong or over"
         | "register again and use the new token"
@@ -389,7 +389,7 @@ reasons! {
     ApprovalUnknown "APPROVAL_UNKNOWN" Escalation:
         "there is no question `{question}`"
         | "look at the open questions"
-        | "run `writkeeper escalations` to see them";
+        | "look at the questions that are open";
     AlreadyAnswered "ALREADY_ANSWERED" Escalation:
         "question `{question}` is over: {answer}"
         | "nothing to do; a question is answered once"
@@ -425,11 +425,11 @@ reasons! {
     RegionLeased "REGION_LEASED" Execution:
         "`{region}` is held by {holder} under lease {fence} until {until}{others}"
         | "work elsewhere, or wait until it is given back"
-        | "wait, or take it away with `writkeeper leases evict {fence}`";
+        | "wait, or evict lease {fence}";
     LeaseLost "LEASE_LOST" Execution:
         "lease {fence} gives {holder} no right: {problem}"
         | "stop; ask for the region again before touching it"
-        | "look at what is held with `writkeeper leases`";
+        | "look at what is held";
     LegalHold "LEGAL_HOLD" Runtime:
         "legal hold `{hold}` of {by} keeps these entries: {because}"
         | "nothing to do"
@@ -449,11 +449,11 @@ reasons! {
     Destructive "DESTRUCTIVE" Escalation:
         "this loses what nobody can bring back: {problem}"
         | "wait for the answer, or keep what would be lost"
-        | "answer it, or allow exactly this command with `writkeeper always`";
+        | "answer it, or always allow exactly this command";
     EffectUnknown "EFFECT_UNKNOWN" Escalation:
         "what this does is known only when it runs: {problem}"
         | "write the command out, without variables and generated code"
-        | "answer it, or allow exactly this command with `writkeeper always`";
+        | "answer it, or always allow exactly this command";
     OutsideWorkspace "OUTSIDE_WORKSPACE" Escalation:
         "this writes outside of the workspace: {problem}"
         | "write inside of the workspace"
@@ -461,7 +461,7 @@ reasons! {
     NeedsPrivilege "NEEDS_PRIVILEGE" Escalation:
         "this acts with more rights than the agent has, or stays after it: {problem}"
         | "do without it, or wait for the answer"
-        | "answer it, or allow exactly this command with `writkeeper always`";
+        | "answer it, or always allow exactly this command";
     TalksToStrangers "TALKS_TO_STRANGERS" Escalation:
         "this talks to the network with a program the contract does not name: {problem}"
         | "use the tools of the project, or wait for the answer"
@@ -469,7 +469,7 @@ reasons! {
     InstallsSoftware "INSTALLS_SOFTWARE" Escalation:
         "this installs software that no lock file pins: {problem}"
         | "wait for the answer"
-        | "answer it, or allow exactly this command with `writkeeper always`";
+        | "answer it, or always allow exactly this command";
     ToolUnknown "TOOL_UNKNOWN" Escalation:
         "nobody here knows what this tool does: {problem}"
         | "use a tool the contract names, or wait for the answer"

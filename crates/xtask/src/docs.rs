@@ -2,6 +2,8 @@
 
 mod command_line;
 mod contract;
+
+mod picture;
 mod reasons;
 mod shell;
 
@@ -20,7 +22,8 @@ pub struct Page {
 }
 
 /// Every generator. To add one: write a file with a function that yields its pages, and a line here.
-const GENERATORS: &[fn() -> Result<Vec<Page>>] = &[reasons::pages, contract::pages, command_line::pages, shell::pages];
+const GENERATORS: &[fn() -> Result<Vec<Page>>] =
+    &[reasons::pages, contract::pages, command_line::pages, shell::pages, picture::pages];
 
 /// Whether pages are written or only compared.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,23 @@
 
 use super::kept::Kept;
 use super::proof::SealArgs;
-use crate::hooks::{Event, Host};
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use guard::hooks::{Event, Host};
 use std::path::PathBuf;
+
+/// The hosts there are, by their words.
+fn hosts() -> impl TypedValueParser<Value = Host> {
+    let parser = PossibleValuesParser::new(Host::ALL.map(Host::word));
+    parser.try_map(|word| Host::from_word(&word).ok_or("no such host"))
+}
+
+/// The moments there are, by their words.
+fn moments() -> impl TypedValueParser<Value = Event> {
+    let parser =
+        PossibleValuesParser::new(Event::ALL.map(|event| PossibleValue::new(event.word()).help(event.summary())));
+    parser.try_map(|word| Event::from_word(&word).ok_or("no such moment"))
+}
 
 /// `writkeeper hook`
 #[derive(Args, Debug)]
@@ -14,10 +28,10 @@ line that `writkeeper init` writes into their configuration. What cannot be judg
 proven to read pass without a decision.")]
 pub struct HookArgs {
     /// The moment
-    #[arg(value_enum, value_name = "EVENT")]
+    #[arg(value_parser = moments(), value_name = "EVENT")]
     pub event: Event,
     /// The host that calls
-    #[arg(long, value_enum, value_name = "HOST")]
+    #[arg(long, value_parser = hosts(), value_name = "HOST")]
     pub host: Host,
     /// The guard's folder; without it the nearest `.writkeeper` above where the agent works, then the one at home
     #[arg(long, value_name = "DIR")]
@@ -67,7 +81,7 @@ Writes `.writkeeper/HOST.yaml` (the contract), `.writkeeper/guard.db` (the store
 Running it again changes nothing; after editing the contract it puts the new one in force. Hooks of others stay.")]
 pub struct InitArgs {
     /// The host to guard; may be given several times
-    #[arg(long = "host", value_enum, value_name = "HOST", required = true)]
+    #[arg(long = "host", value_parser = hosts(), value_name = "HOST", required = true)]
     pub hosts: Vec<Host>,
     /// Decide and record, stop nothing; `writkeeper report` says what would have been stopped
     #[arg(long)]

@@ -4,13 +4,12 @@ use super::escalations::question;
 use super::init;
 use crate::cli::guard::AlwaysArgs;
 use crate::exit::{Exit, InvalidData, UsageError};
-use crate::guard::place::Guard;
-use crate::guard::text_diff::diff;
-use crate::hooks::Host;
 use crate::store;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, paint, say};
 use anyhow::Context;
-use clap::ValueEnum;
+use guard::hooks::Host;
+use guard::place::Guard;
+use guard::text_diff::diff;
 use std::path::Path;
 use values::json::Json;
 use values::time::{Duration, Instant};
@@ -28,8 +27,8 @@ pub fn run(args: &AlwaysArgs) -> anyhow::Result<Exit> {
         let (_, row) = question(&runtime, &args.id)?;
         (row.agent, row.proposal)
     };
-    let host = Host::from_str(&agent, false)
-        .map_err(|_| InvalidData(format!("agent `{agent}` is no host that `writkeeper init` guards")))?;
+    let host = Host::from_word(&agent)
+        .ok_or_else(|| InvalidData(format!("agent `{agent}` is no host that `writkeeper init` guards")))?;
     let location = store::location(&args.kept.store);
     let folder = Path::new(&location).parent().context("the store lies in no folder")?;
     let guard = Guard::at(folder);
@@ -56,7 +55,7 @@ pub fn run(args: &AlwaysArgs) -> anyhow::Result<Exit> {
         }
     }
     if args.yes {
-        crate::files::write_whole(&path, &new)?;
+        guard::whole_file::write_whole(&path, &new)?;
         init::put_in_force(host, &guard, &path)?;
     }
     if !args.kept.json {

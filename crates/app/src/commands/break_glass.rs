@@ -2,9 +2,9 @@
 
 use crate::cli::guard::BreakGlassArgs;
 use crate::exit::{Exit, UsageError};
-use crate::guard::judge::BREAK_GLASS;
 use crate::store;
 use crate::terminal::{BAD, paint, say};
+use guard::judge::BREAK_GLASS;
 use kernel::agent::Actor;
 use kernel::change::{Act, Write};
 use values::json::Json;

@@ -4,11 +4,11 @@ use crate::cli::guard::DaemonArgs;
 use crate::commands::ledger::sealer;
 use crate::commands::run::duration;
 use crate::exit::{Exit, InvalidData, Refused, StoreUnavailable};
-use crate::guard::daemon::server::{Daemon, End, Refusal};
-use crate::guard::daemon::{Place, client};
-use crate::guard::place::{self, Guard};
 use crate::terminal::{note, say};
 use anyhow::Context;
+use guard::daemon::server::{Daemon, End, Refusal};
+use guard::daemon::{Place, client};
+use guard::place::{self, Guard};
 use std::time::Duration;
 
 /// Serves, or tells the daemon that serves to end.

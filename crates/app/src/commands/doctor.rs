@@ -2,16 +2,16 @@
 
 use crate::cli::guard::DoctorArgs;
 use crate::exit::Exit;
-use crate::guard::before;
-use crate::guard::daemon::{Place, client, start};
-use crate::guard::place::{self, FOLDER, Guard};
-use crate::guard::switched_off;
-use crate::guard::wiring::{self, Source};
-use crate::hooks::{Event, Host};
 use crate::store;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
+use guard::before;
+use guard::daemon::{Place, client, start};
+use guard::hooks::{Event, Host};
+use guard::place::{self, FOLDER, Guard};
+use guard::switched_off;
+use guard::wiring::{self, Source};
 use kernel::contract::{Contract, Mode};
 use kernel::outcome::Verdict;
 use kernel::world::{Entity, Row};

@@ -4,6 +4,7 @@ mod shell_command;
 
 use crate::cli::ExplainArgs;
 use crate::exit::{Exit, UsageError};
+use crate::hint;
 use crate::terminal::say;
 use crate::terminal::{FAINT, STRONG, paint};
 use kernel::nearest::suggestion;
@@ -33,7 +34,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Exit> {
     say!("{}  {}", paint(STRONG, entry.code), paint(FAINT, entry.category.word()));
     say!("\n  {}", with_blanks(entry.sentence));
     say!("\n  The agent    {}", with_blanks(entry.fix_agent));
-    say!("  The operator {}", with_blanks(entry.fix_operator));
+    say!("  The operator {}", with_blanks(&hint::about(reason)));
     Ok(Exit::Fine)
 }
 

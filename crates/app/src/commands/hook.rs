@@ -2,14 +2,13 @@
 
 use crate::cli::guard::HookArgs;
 use crate::exit::Exit;
-use crate::guard::answer::{INPUT_BYTES_MAX, Known, Question, lock};
-use crate::guard::daemon::client::{self, Asked};
-use crate::guard::daemon::start;
-use crate::guard::place::Guard;
-use crate::guard::ticket::Ticket;
-use crate::guard::{foreseen, judge};
-use crate::hooks::{Event, Host, Printed, Reply};
-use clap::ValueEnum;
+use guard::answer::{INPUT_BYTES_MAX, Known, Question, lock};
+use guard::daemon::client::{self, Asked};
+use guard::daemon::start;
+use guard::hooks::{Event, Host, Printed, Reply};
+use guard::place::Guard;
+use guard::ticket::Ticket;
+use guard::{foreseen, judge};
 use kernel::evaluator::Compiled;
 use runtime::Runtime;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -43,12 +42,12 @@ pub fn typed(words: &[OsString]) -> Option<HookArgs> {
         } else if word == "--observe" && !observe {
             observe = true;
         } else if word == "--host" && host.is_none() {
-            host = Some(Host::from_str(value(rest.next()?)?, false).ok()?);
+            host = Some(Host::from_word(value(rest.next()?)?)?);
         } else if word == "--guard" && guard.is_none() {
             guard = Some(PathBuf::from(rest.next()?)).filter(|folder| !folder.as_os_str().is_empty());
             guard.as_ref()?;
         } else if event.is_none() {
-            event = Some(Event::from_str(value(word)?, false).ok()?);
+            event = Some(Event::from_word(value(word)?)?);
         } else {
             return None;
         }

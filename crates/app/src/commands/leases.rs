@@ -2,9 +2,9 @@
 
 use crate::cli::leases::{HeldArgs, LeasesArgs, LeasesCommand};
 use crate::exit::{Exit, Failure, UsageError};
-use crate::guard::{place, second_names};
 use crate::store;
 use crate::terminal::{ATTENTION, FAINT, STRONG, echo, paint, say};
+use guard::{place, second_names};
 use kernel::change::Act;
 use kernel::change::leasing::Leasing;
 use kernel::finding::visible;

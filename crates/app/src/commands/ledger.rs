@@ -170,7 +170,7 @@ pub fn unsigned(fault: SignerFault) -> anyhow::Error {
 /// Someone else signs for this ledger, or did.
 fn unknown_signer(message: String) -> anyhow::Error {
     let entry = Reason::SignerUnknown.entry();
-    let (code, fix) = (entry.code.to_owned(), entry.fix_operator.to_owned());
+    let (code, fix) = (entry.code.to_owned(), crate::hint::about(Reason::SignerUnknown));
     Failure { exit: Exit::Rejected, code, message: format!("nothing was signed: {message}"), fix }.into()
 }
 

@@ -3,10 +3,10 @@
 use crate::cli::kept::{PeopleArgs, PeopleCommand};
 use crate::exit::{Exit, InvalidData};
 use crate::files;
-use crate::guard::judge::at_host;
-use crate::hooks::Host;
 use crate::store;
 use crate::terminal::{STRONG, paint, say};
+use guard::hooks::Host;
+use guard::judge::at_host;
 use kernel::change::{Act, Write};
 use kernel::escalation::PEOPLE;
 use kernel::stored::Kind;

@@ -1,9 +1,9 @@
 //! Asking a daemon. Nobody there costs one failed call of the system; a daemon that does not answer costs a bounded wait.
 
 use super::{Address, Place, frame, peer};
-use crate::guard::answer::Question;
-use crate::guard::place::Guard;
+use crate::answer::Question;
 use crate::hooks::Printed;
+use crate::place::Guard;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;

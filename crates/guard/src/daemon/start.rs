@@ -1,7 +1,7 @@
 //! Starting a daemon from a hook, where a person said that hooks may.
 
 use super::Place;
-use crate::guard::place::{self, Guard};
+use crate::place::{self, Guard};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::SystemTime;

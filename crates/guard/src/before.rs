@@ -3,8 +3,8 @@
 
 use super::place::Guard;
 use super::wiring::{self, Source};
-use crate::files::{read_text, write_whole};
 use crate::hooks::Host;
+use crate::whole_file::{read_text, write_whole};
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};

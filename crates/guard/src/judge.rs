@@ -9,7 +9,6 @@ use super::second_names;
 use super::session::{Open, Session};
 use super::ticket::Ticket;
 use crate::hooks::{Call, Event, Host, Reply};
-use crate::store::{Unstarted, demand_whole};
 use adapters::advisor::PluginAdvisor;
 use adapters::open::{OpenOptions, open_store};
 use adapters::store_sqlite::LogKeeper;
@@ -33,10 +32,12 @@ use runtime::ports::advisor::Advisor as _;
 use runtime::ports::store::Store;
 use runtime::{Answered, Arrival, Minted, Options, PersonAnswer, Runtime};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use values::ids::{Digest, identifier_problem};
 use values::json::{Json, Object};
+use writkeeper::restored::{Unstarted, demand_whole};
 
 /// Hosts give a hook ten seconds; a refusal must come before that.
 const STORE_WAIT: Duration = Duration::from_secs(4);
@@ -109,7 +110,9 @@ fn start_with(
     known: Option<Arc<Compiled>>,
 ) -> Result<Arc<Runtime>, String> {
     let seen = Unstarted::of(store.as_mut());
-    demand_whole(&guard.store().to_string_lossy(), &seen).map_err(|refused| refused.to_string())?;
+    // What cannot be told about the keys is `doctor`'s to say; a hook has nobody to say it to.
+    let keys = std::env::var_os("WRITKEEPER_KEYS").filter(|named| !named.is_empty()).map(PathBuf::from);
+    demand_whole(&guard.store().to_string_lossy(), keys.as_deref(), &seen).map_err(|refused| refused.to_string())?;
     let (advisor, known) = (Some(Arc::new(PluginAdvisor) as _), known.into_iter().collect());
     let options = Options { wait: WAIT, first, known, advisor, ..Options::default() };
     Runtime::start(store, options).map(Arc::new).map_err(|fault| fault.to_string())
@@ -206,7 +209,7 @@ impl<'a> Desk<'a> {
     fn enforced(&self, call: &Call, facts: &Facts, answered: &Answered, signals: &[Signal]) -> Result<Reply, String> {
         let answer = &answered.answer;
         if answered.at.is_none() {
-            return Err(crate::store::sentences(answer));
+            return Err(crate::undecided::sentences(answer));
         }
         let concerns: Vec<&str> =
             signals.iter().filter(|signal| signal.is_concern).map(|signal| signal.reason.as_str()).collect();
@@ -408,7 +411,7 @@ impl<'a> Desk<'a> {
         let params = object([("host", Json::text(self.host.word())), ("session", Json::text(self.flow(call)))]);
         let answered = self.submit(call, VERIFY, params)?;
         if answered.answer.verdict != Verdict::Accept {
-            let said = crate::store::sentences(&answered.answer);
+            let said = crate::undecided::sentences(&answered.answer);
             return Ok(Some(oracle::Checked { passed: false, said }));
         }
         let checked = oracle::check(&run, &facts.workspace);
@@ -501,7 +504,7 @@ impl<'a> Desk<'a> {
             .map_err(|malformed| malformed.findings.iter().map(Finding::message).collect::<Vec<_>>().join("; "))?;
         let answered = self.runtime.submit_here(proposal, Arrival::through(door()));
         if answered.at.is_none() {
-            return Err(crate::store::sentences(&answered.answer));
+            return Err(crate::undecided::sentences(&answered.answer));
         }
         Ok(answered)
     }

@@ -1,4 +1,6 @@
 //! One call of a hook, whoever judges it: a daemon, the hook itself, or the hook after a daemon did not answer.
+use adapters::system_clock::SystemClock;
+use runtime::ports::clock::Clock;
 
 use runtime::Minted;
 use values::time::Instant;
@@ -18,6 +20,6 @@ impl Ticket {
     /// For a call that came in just now; `id` where the caller has a name for it.
     pub fn new(id: Option<&str>) -> Ticket {
         let is_repeated = id.is_some();
-        Ticket { id: id.map_or_else(Minted::id, str::to_owned), at: crate::store::now(), is_repeated }
+        Ticket { id: id.map_or_else(Minted::id, str::to_owned), at: SystemClock.now(), is_repeated }
     }
 }

@@ -1,13 +1,14 @@
 //! The daemon: one runtime for all hooks of a guard, so that calls at the same time share a commit.
+use adapters::system_clock::SystemClock;
+use runtime::ports::clock::Clock;
 
 use super::client::Surroundings;
 use super::{Address, Place, frame, peer};
-use crate::guard::answer::{Known, Question, lock};
-use crate::guard::judge::start_resident;
-use crate::guard::place::{self, Guard};
-use crate::guard::ticket::Ticket;
+use crate::answer::{Known, Question, lock};
 use crate::hooks::{Event, Host, Printed};
-use clap::ValueEnum;
+use crate::judge::start_resident;
+use crate::place::{self, Guard};
+use crate::ticket::Ticket;
 use runtime::Runtime;
 use std::ffi::OsStr;
 use std::fs::{File, Permissions, TryLockError};
@@ -209,7 +210,7 @@ fn held(place: &Place) -> Result<File, Refusal> {
         }
         Err(TryLockError::Error(error)) => return Err(failed(error)),
     }
-    let own = format!("{} {} {}\n", std::process::id(), env!("CARGO_PKG_VERSION"), crate::store::now());
+    let own = format!("{} {} {}\n", std::process::id(), env!("CARGO_PKG_VERSION"), SystemClock.now());
     file.set_len(0).and_then(|()| file.write_all(own.as_bytes())).map_err(failed)?;
     Ok(file)
 }
@@ -321,8 +322,9 @@ impl Shared {
         }
         let ticket = ticket(id, at)?;
         let word = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| "the question is none".to_owned());
-        let host = Host::from_str(&word(host)?, false)?;
-        let event = Event::from_str(&word(event)?, false)?;
+        let unknown = || "the host or the moment is none that is known here".to_owned();
+        let host = Host::from_word(&word(host)?).ok_or_else(unknown)?;
+        let event = Event::from_word(&word(event)?).ok_or_else(unknown)?;
         if event == Event::Stop {
             return Err("a check runs where the hook runs".to_owned());
         }
@@ -374,7 +376,7 @@ fn ticket(id: &[u8], at: &[u8]) -> Result<Ticket, String> {
     let nonsense = || "the ticket is none".to_owned();
     let id = String::from_utf8(id.to_vec()).map_err(|_| nonsense())?;
     let at = Moment::from_micros(i64::from_be_bytes(at.try_into().map_err(|_| nonsense())?));
-    let (now, at_micros) = (crate::store::now().micros(), at.micros());
+    let (now, at_micros) = (SystemClock.now().micros(), at.micros());
     let within = |span: Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
     if now.saturating_sub(at_micros) > within(CALL_AGE_MAX) || at_micros.saturating_sub(now) > within(CALL_AHEAD_MAX) {
         return Err("the call is not of now".to_owned());

@@ -1,8 +1,8 @@
 //! A call that was refused because its host cannot ask, and that a person approved elsewhere: made again, it runs once.
 
 use super::{Desk, QUESTIONS_MAX};
-use crate::guard::session::Session;
 use crate::hooks::Call;
+use crate::session::Session;
 use kernel::agent::Actor;
 use kernel::change::Act;
 use kernel::escalation::{EscalationRow, EscalationState};

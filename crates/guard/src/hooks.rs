@@ -11,12 +11,11 @@ mod nested;
 mod qwen;
 pub mod tools;
 
-use clap::ValueEnum;
 use tools::Tool;
 use values::json::{Json, Object};
 
 /// Hosts whose hooks are understood.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Host {
     ClaudeCode,
     Codex,
@@ -42,6 +41,11 @@ impl Host {
         }
     }
 
+    /// The host of a word.
+    pub fn from_word(word: &str) -> Option<Host> {
+        Host::ALL.into_iter().find(|host| host.word() == word)
+    }
+
     /// What people call it.
     pub fn title(self) -> &'static str {
         match self {
@@ -64,21 +68,35 @@ impl Host {
 }
 
 /// Moments at which a host calls.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Event {
-    /// A tool is about to run; the only moment at which it can be stopped
     PreTool,
-    /// A tool has run
     PostTool,
-    /// The agent says it is done
     Stop,
-    /// A session begins
     SessionStart,
-    /// A person typed something
     Prompt,
 }
 
 impl Event {
+    /// Every moment.
+    pub const ALL: [Event; 5] = [Event::PreTool, Event::PostTool, Event::Stop, Event::SessionStart, Event::Prompt];
+
+    /// The moment of a word.
+    pub fn from_word(word: &str) -> Option<Event> {
+        Event::ALL.into_iter().find(|event| event.word() == word)
+    }
+
+    /// What happens then.
+    pub fn summary(self) -> &'static str {
+        match self {
+            Event::PreTool => "A tool is about to run; the only moment at which it can be stopped",
+            Event::PostTool => "A tool has run",
+            Event::Stop => "The agent says it is done",
+            Event::SessionStart => "A session begins",
+            Event::Prompt => "A person typed something",
+        }
+    }
+
     /// The word on the command line.
     pub fn word(self) -> &'static str {
         match self {
