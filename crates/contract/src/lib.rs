@@ -4,7 +4,7 @@
 //! |---|---|
 //! | read a contract, with every error at its place | [`read`] |
 //! | know what is probably not meant | [`lint`] |
-//! | start from a template, or from schemas of tools | [`templates`], [`draft`] |
+//! | start from a template, or from schemas of tools | [`TEMPLATES`], [`draft`] |
 //! | judge the tests a contract carries | [`rehearse`] |
 //! | know every key, for editors and documentation | [`keys`], [`SCHEMA`] |
 
@@ -22,4 +22,4 @@ pub mod source;
 pub mod tests;
 mod witnesses;
 
-pub use published::{SCHEMA, templates};
+pub use published::{SCHEMA, TEMPLATES, Template, template};

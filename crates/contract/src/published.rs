@@ -3,35 +3,54 @@
 /// JSON Schema 2020-12 of a contract, both forms.
 pub const SCHEMA: &str = include_str!("schema.json");
 
-/// Name, summary and text of each template; every text carries tests.
-pub fn templates() -> &'static [(&'static str, &'static str, &'static str)] {
-    &[
-        (
-            "refunds",
-            "refunds up to a limit, larger ones asked, account numbers only from the user",
-            include_str!("templates/refunds.yaml"),
-        ),
-        (
-            "coding-agent",
-            "behind the hooks of its host: read and write the project freely, ask before losing things",
-            include_str!("templates/coding-agent.yaml"),
-        ),
-        (
-            "finops",
-            "stop and resize cloud machines, never in production, never without a fresh look",
-            include_str!("templates/finops.yaml"),
-        ),
-        (
-            "trading",
-            "orders within size, symbols and price, against a capital pool",
-            include_str!("templates/trading.yaml"),
-        ),
-        (
-            "support",
-            "answer customers, give small credits, close accounts only with a person",
-            include_str!("templates/support.yaml"),
-        ),
-    ]
+/// A contract to start from. Its text carries tests.
+#[derive(Clone, Copy, Debug)]
+pub struct Template {
+    pub name: &'static str,
+    pub summary: &'static str,
+    /// The text of the contract.
+    pub text: &'static str,
+    /// Proposals to try it with, one JSON object a line.
+    pub proposals: Option<&'static str>,
+}
+
+/// Every template.
+pub const TEMPLATES: &[Template] = &[
+    Template {
+        name: "refunds",
+        summary: "refunds up to a limit, larger ones asked, account numbers only from the user",
+        text: include_str!("templates/refunds.yaml"),
+        proposals: Some(include_str!("templates/refunds.jsonl")),
+    },
+    Template {
+        name: "coding-agent",
+        summary: "behind the hooks of its host: read and write the project freely, ask before losing things",
+        text: include_str!("templates/coding-agent.yaml"),
+        proposals: None,
+    },
+    Template {
+        name: "finops",
+        summary: "stop and resize cloud machines, never in production, never without a fresh look",
+        text: include_str!("templates/finops.yaml"),
+        proposals: None,
+    },
+    Template {
+        name: "trading",
+        summary: "orders within size, symbols and price, against a capital pool",
+        text: include_str!("templates/trading.yaml"),
+        proposals: None,
+    },
+    Template {
+        name: "support",
+        summary: "answer customers, give small credits, close accounts only with a person",
+        text: include_str!("templates/support.yaml"),
+        proposals: None,
+    },
+];
+
+/// A template by its name.
+pub fn template(name: &str) -> Option<&'static Template> {
+    TEMPLATES.iter().find(|template| template.name == name)
 }
 
 #[cfg(test)]
@@ -96,7 +115,7 @@ mod tests {
 
     #[test]
     fn templates_start_with_the_editor_line() {
-        for (name, summary, text) in templates() {
+        for Template { name, summary, text, .. } in TEMPLATES {
             let line = "# yaml-language-server: $schema=https://writkeeper.dev/contract/v1.json";
             assert_eq!(text.lines().next(), Some(line), "{name}");
             assert!(!summary.is_empty() && text.contains("\ntests:"), "{name}");

@@ -73,7 +73,6 @@ impl SchemaEvaluator for LaterSchema {
 mod tests {
     use super::*;
     use crate::load::{load, load_known};
-    use contract::templates;
     use kernel::contract::Role;
     use kernel::evaluator::AgentView;
 
@@ -95,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_known_contract_is_the_same_contract() {
-        for (name, _, text) in templates() {
+        for contract::Template { name, text, .. } in contract::TEMPLATES {
             let whole = load(text).unwrap().compiled;
             let known = load_known(whole.contract.to_json(), whole.digest).unwrap();
             assert_eq!(known.contract.digest(), whole.digest, "{name}");

@@ -58,6 +58,18 @@ any other name becomes one file. A store that was never sealed gets a key first.
         #[arg(long, value_name = "FILE_OR_DIR")]
         out: Option<PathBuf>,
     },
+    /// Every entry that names something, out of an export or the store
+    #[command(after_help = "\
+The hashes of an export are checked before anything of it is shown; `writkeeper verify` checks signatures and decides \
+again. The beginning of an id will do.")]
+    Find {
+        /// The id of a flow, proposal, intent or question, or the name of an agent
+        #[arg(value_name = "ID")]
+        id: String,
+        /// The export; the store if not given
+        #[arg(value_name = "FILE_OR_DIR")]
+        export: Option<PathBuf>,
+    },
     /// The keys that sign checkpoints
     Keys {
         /// What to do; the list if nothing is said.

@@ -6,7 +6,6 @@ use crate::exit::{Exit, InvalidData};
 use crate::store;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use anyhow::Context;
-use contract::templates;
 use guard::before;
 use guard::daemon::start::IDLE;
 use guard::daemon::{Place, client};
@@ -148,7 +147,7 @@ fn changed(host: Host, file: &Path, old: &str, source: Option<&Source>) -> anyho
 /// The contract as it is, or from the template, in the mode that was asked for.
 fn with_mode(old: &str, host: Host, observe: bool) -> String {
     let mode = if observe { "mode: observe" } else { "mode: enforce" };
-    let template = templates().iter().find(|(name, _, _)| *name == "coding-agent").map_or("", |(_, _, text)| text);
+    let template = contract::template("coding-agent").map_or("", |template| template.text);
     let text = if old.trim().is_empty() { template } else { old };
     let own = format!("agent: {}", host.word());
     let lines = text.lines().map(|line| match line {

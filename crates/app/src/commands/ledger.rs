@@ -1,5 +1,6 @@
 //! `writkeeper ledger …`: seal, hand out, keep keys, erase.
 
+mod find;
 mod keys;
 mod lost_keys;
 mod output;
@@ -43,6 +44,7 @@ pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
         }
         LedgerCommand::Tiles { out } => publish_tiles(&site, out)?,
         LedgerCommand::Receipt { ids, out } => receipts::run(&site, ids, out.as_deref())?,
+        LedgerCommand::Find { id, export } => return find::run(&site, id, export.as_deref()),
         LedgerCommand::Keys { command } => keys::run(&site, command.as_ref())?,
         LedgerCommand::Erase { id, from, to, because } => {
             upkeep::erase(&site, id.as_deref(), from.zip(*to), because)?;

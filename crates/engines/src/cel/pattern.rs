@@ -70,14 +70,13 @@ fn compiled(source: &str) -> Result<Regex, &'static str> {
 mod tests {
     use super::SET_UP;
     use crate::cel::compile_known;
-    use contract::templates;
     use kernel::contract::Role;
     use kernel::evaluator::{AgentView, ExpressionEvaluator, Scope, StateView};
     use values::json::Json;
 
     /// Whether the template for coding agents lets the line pass unasked, and how many patterns that took.
     fn check(line: &str, expected: (bool, usize)) {
-        let (_, _, text) = templates().iter().find(|(name, _, _)| *name == "coding-agent").unwrap();
+        let text = contract::template("coding-agent").unwrap().text;
         let contract = crate::load::load(text).unwrap().compiled.contract;
         let allow = compile_known(contract.actions["tool.shell"].allow.as_ref().unwrap()).unwrap();
         let nothing = || Json::List(Vec::new());

@@ -14,7 +14,7 @@ const COMMAND_SECONDS_MAX: u64 = 60;
 /// Two sessions of one process must not share a folder.
 static SESSIONS: AtomicUsize = AtomicUsize::new(0);
 
-/// A fresh folder with a copy of `examples/`; removed when dropped.
+/// A fresh folder, with a copy of `examples/` where it is wanted; removed when dropped.
 pub struct Session {
     folder: PathBuf,
     path: OsString,
@@ -22,14 +22,14 @@ pub struct Session {
 
 impl Session {
     /// `programs` comes first on the `PATH` of the commands.
-    pub fn open(programs: &Path, examples: &Path) -> Result<Session> {
+    pub fn open(programs: &Path, examples: Option<&Path>) -> Result<Session> {
         let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("writkeeper-console-{}-{number}", std::process::id()));
         fs::create_dir_all(folder.join("page")).with_context(|| format!("creating `{}`", folder.display()))?;
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths([programs.to_path_buf()].into_iter().chain(std::env::split_paths(&inherited)))?;
         let session = Session { folder, path };
-        if examples.is_dir() {
+        if let Some(examples) = examples.filter(|examples| examples.is_dir()) {
             copy_folder(examples, &session.folder.join("page/examples"))?;
         }
         Ok(session)
