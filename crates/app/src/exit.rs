@@ -183,8 +183,10 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
 pub fn sentence(error: &anyhow::Error) -> String {
     use writkeeper::Error;
     match error.downcast_ref::<Error>() {
-        None | Some(Error::Invalid(_) | Error::Unavailable(_)) => format!("{error:#}"),
-        Some(missing @ Error::StoreMissing(_)) => format!("{missing}; {}", hint::fix(missing)),
+        None | Some(Error::Invalid(_) | Error::Contract(_) | Error::Unavailable(_)) => format!("{error:#}"),
+        Some(error @ (Error::StoreMissing(_) | Error::OtherContract { .. })) => {
+            format!("{error}; {}", hint::fix(error))
+        }
         Some(
             Error::Refused(_)
             | Error::Damaged(_)

@@ -62,6 +62,10 @@ pub fn fix(error: &Error) -> String {
             fixes.fold(first, |told, finding| format!("{told}\n       {}", crate::store::sentence(finding)))
         }
         Error::Invalid(_) => about(Reason::InvalidData),
+        Error::Contract(_) => about(Reason::ContractInvalid),
+        Error::OtherContract { .. } => {
+            "to put that in force: `writkeeper agents activate --contract FILE --store STORE`".to_owned()
+        }
         Error::StoreMissing(_) => "name one with --store or WRITKEEPER_STORE, or start one with `writkeeper agents \
                                    register --contract FILE`"
             .to_owned(),

@@ -28,7 +28,12 @@ const UNNAMED: &str = "writkeeper.db";
 
 /// Starts a runtime on a store, making the file first where there is none.
 pub fn start(location: &str, clock: Arc<dyn Clock>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {
-    Ok(keeper(location, OpenOptions { clock, strangers, ..options()? })?.into_runtime())
+    Ok(keeper(location, clock, strangers)?.into_runtime())
+}
+
+/// The library's handle on a store, which is made first where there is none.
+pub fn keeper(location: &str, clock: Arc<dyn Clock>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Keeper> {
+    opened(location, OpenOptions { clock, strangers, ..options()? })
 }
 
 /// The store itself, without a runtime in front of it.
@@ -63,7 +68,7 @@ pub fn open(named: &str) -> anyhow::Result<Runtime> {
 /// The same, by another clock.
 pub fn open_with(named: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Runtime> {
     let location = location(named);
-    Ok(keeper(&location, OpenOptions { clock, create: false, ..options()? })?.into_runtime())
+    Ok(opened(&location, OpenOptions { clock, create: false, ..options()? })?.into_runtime())
 }
 
 /// A runtime on a store that must be there and is only looked at: it makes nothing and waits for nobody.
@@ -74,7 +79,7 @@ pub fn view(named: &str) -> anyhow::Result<Runtime> {
     Ok(keeper.into_runtime())
 }
 
-fn keeper(location: &str, options: OpenOptions) -> anyhow::Result<Keeper> {
+fn opened(location: &str, options: OpenOptions) -> anyhow::Result<Keeper> {
     let keeper = Keeper::open(location, &with_keys(location, options))?;
     note_all(keeper.notices());
     Ok(keeper)

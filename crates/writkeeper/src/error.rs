@@ -1,12 +1,14 @@
 //! The one error of the library, sorted by what the caller does next.
 
 use crate::restored::Loss;
+use contract::source::Diagnostic;
 use kernel::finding::{Code, Finding};
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use runtime::Answered;
 use runtime::ports::store::StoreFault;
 use std::fmt;
+use values::ids::Digest;
 
 /// Why something was not done.
 #[derive(Debug)]
@@ -15,6 +17,17 @@ pub enum Error {
     Refused(Vec<Finding>),
     /// What was given cannot be used: a location, a contract, a file, a value.
     Invalid(String),
+    /// The text is no contract that can be used; every diagnostic has its place.
+    Contract(Vec<Diagnostic>),
+    /// The agent acts under another contract than the one that was offered.
+    OtherContract {
+        /// The agent.
+        agent: String,
+        /// Digest of the contract that was offered.
+        offered: Digest,
+        /// The contract that counts, if one does.
+        in_force: Option<ContractInForce>,
+    },
     /// There is no store at a location.
     StoreMissing(String),
     /// The store cannot be reached. Nothing was decided.
@@ -46,6 +59,17 @@ pub enum Error {
     },
 }
 
+/// The contract that counts for an agent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ContractInForce {
+    /// Its id.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// Its digest.
+    pub digest: Digest,
+}
+
 /// What kind of error it is: exit codes and HTTP statuses are functions of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
@@ -64,6 +88,8 @@ impl Error {
             Error::Refused(_) => Class::Refused,
             Error::Unavailable(_) => Class::Unavailable,
             Error::Invalid(_)
+            | Error::Contract(_)
+            | Error::OtherContract { .. }
             | Error::StoreMissing(_)
             | Error::Damaged(_)
             | Error::Restored(_)
@@ -79,7 +105,8 @@ impl Error {
             Error::Refused(findings) => {
                 findings.first().map_or(Reason::Unavailable.code(), |found| found.code.as_str())
             }
-            Error::Invalid(_) | Error::StoreMissing(_) => Reason::InvalidData.code(),
+            Error::Invalid(_) | Error::StoreMissing(_) | Error::OtherContract { .. } => Reason::InvalidData.code(),
+            Error::Contract(_) => Reason::ContractInvalid.code(),
             Error::Unavailable(_) => Reason::Unavailable.code(),
             Error::Damaged(_) => Reason::StoreDamaged.code(),
             Error::Restored(_) => Reason::StoreBehind.code(),
@@ -147,6 +174,18 @@ impl fmt::Display for Error {
             Error::Invalid(message) | Error::Unavailable(message) | Error::Damaged(message) => {
                 formatter.write_str(message)
             }
+            Error::Contract(diagnostics) => {
+                let told: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+                formatter.write_str(&told.join("; "))
+            }
+            Error::OtherContract { agent, offered, in_force: None } => {
+                write!(formatter, "agent `{agent}` acts under no contract yet, not under sha256 {offered}")
+            }
+            Error::OtherContract { agent, offered, in_force: Some(ContractInForce { id, version, digest }) } => write!(
+                formatter,
+                "agent `{agent}` acts under version {version} of contract `{id}`, sha256 {digest}, not under sha256 \
+                 {offered}"
+            ),
             Error::StoreMissing(location) => write!(formatter, "there is no store at `{location}`"),
             Error::Restored(loss) => loss.fmt(formatter),
             Error::NotFound { kind, id } => {

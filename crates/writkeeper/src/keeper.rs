@@ -1,5 +1,11 @@
 //! The handle: a store with all its checks, and a runtime in front of it.
 
+mod context;
+mod deciding;
+mod enrolment;
+
+pub use enrolment::Enrolment;
+
 use crate::error::Error;
 use crate::history::instant_of;
 use crate::restored::{self, Notice as KeysNotice};

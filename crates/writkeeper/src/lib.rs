@@ -13,5 +13,5 @@ mod keeper;
 pub mod lookup;
 pub mod restored;
 
-pub use error::{Class, Error};
-pub use keeper::{Keeper, Notice, OpenOptions, carried_out, demand_store, open};
+pub use error::{Class, ContractInForce, Error};
+pub use keeper::{Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, open};

@@ -11,19 +11,11 @@ use kernel::world::{Entity, Row};
 use runtime::{Pending, Runtime};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
-use values::ids::Digest;
-use values::json::Json;
-
-/// Looks at an agent that another process may be enrolling; registering and activating are two commits.
-const LOOKS_MAX: u32 = 40;
-
-/// Between two looks.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+use writkeeper::{Enrolment, Error, Keeper};
 
 /// Registers and activates an agent the store does not know; refuses a contract that is not the one in force.
 pub fn enroll(
-    runtime: &Runtime,
+    keeper: &Keeper,
     contract: &Arc<Compiled>,
     path: &Path,
     location: &str,
@@ -31,77 +23,24 @@ pub fn enroll(
 ) -> anyhow::Result<()> {
     let name = &contract.contract.agent;
     let stays_registered = context.agents.get(name).is_some_and(|row| row.base == AgentStatus::Registered);
-    let is_new = agent(runtime, name)?.is_none();
-    if is_new {
-        carried_out(runtime.register(store::operator(), contract.clone(), None, None), path)?;
-    }
-    let mut row = agent(runtime, name)?;
-    if stays_registered && row.as_ref().is_some_and(|row| row.contract.is_none()) {
-        return Ok(());
-    }
-    if is_new && row.as_ref().is_some_and(|row| row.contract.is_none()) {
-        return carried_out(runtime.activate(store::operator(), contract.clone()), path);
-    }
-    // Who is only registered may be on the way to this contract. Waiting puts nothing in force that an operator left.
-    let on_the_way = |row: &AgentRow| row.contract.is_none() && row.offered == Some(contract.digest);
-    for _ in 0..LOOKS_MAX {
-        if !row.as_deref().is_some_and(on_the_way) {
-            break;
+    let operator = store::operator();
+    let enrolled =
+        if stays_registered { keeper.register_only(&operator, contract) } else { keeper.enrol(&operator, contract) };
+    match enrolled {
+        Ok(Enrolment::InForce | Enrolment::Registered) => Ok(()),
+        Err(other @ Error::OtherContract { .. }) => {
+            let file = path.display();
+            let fix =
+                format!("to put `{file}` in force: writkeeper agents activate --contract {file} --store {location}");
+            Err(InvalidData(format!("{other}; {fix}")).into())
         }
-        std::thread::sleep(LOOK_AGAIN);
-        row = agent(runtime, name)?;
-    }
-    if row.as_deref().is_some_and(|row| on_the_way(row) && row.session.is_none()) && began(runtime, contract)? {
-        return carried_out(runtime.activate(store::operator(), contract.clone()), path);
-    }
-    let active = row.and_then(|row| row.contract);
-    if active == Some(contract.digest) {
-        Ok(())
-    } else {
-        Err(other_contract(runtime, contract, path, location, active)?)
-    }
-}
-
-/// Whether this operator began to enroll the agent with this contract and died before it was in force. Who registers an
-/// agent on purpose gives it a session; what another operator began is theirs to finish.
-fn began(runtime: &Runtime, contract: &Compiled) -> anyhow::Result<bool> {
-    let mut registered = None;
-    let mut ledger = store::History::since(runtime, None)?;
-    while let Some(body) = ledger.next_body()? {
-        let said = |key: &str| body.get(key).and_then(Json::as_text);
-        let of = |key: &str| body.get("command").and_then(|command| command.get(key)).and_then(Json::as_text);
-        let about = of("agent") == Some(contract.contract.agent.as_str());
-        if about && said("kind") == Some("register") && said("verdict") == Some(Verdict::Accept.word()) {
-            registered = Some((said("actor").map(str::to_owned), of("digest").map(str::to_owned)));
+        // A refusal here is a fault of the file it came from.
+        Err(Error::Refused(findings)) => {
+            let said: Vec<String> = findings.iter().map(store::sentence).collect();
+            Err(InvalidData(format!("`{}`: {}", path.display(), said.join("\n       "))).into())
         }
+        Err(error) => Err(error.into()),
     }
-    Ok(registered == Some((Some(store::operator().text()), Some(contract.digest.to_string()))))
-}
-
-/// Says which contract is in force and how to put this one in force.
-fn other_contract(
-    runtime: &Runtime,
-    contract: &Compiled,
-    path: &Path,
-    location: &str,
-    active: Option<Digest>,
-) -> anyhow::Result<anyhow::Error> {
-    let in_force = match active {
-        Some(digest) => {
-            let active = runtime.contract(digest).map_err(store::unread)?;
-            format!("version {} of contract `{}`, sha256 {digest}", active.contract.version, active.contract.id)
-        }
-        None => "no contract yet".to_owned(),
-    };
-    let problem = format!(
-        "agent `{}` acts under {in_force}, not under `{}`, sha256 {}; to put that in force: \
-         writkeeper agents activate --contract {} --store {location}",
-        contract.contract.agent,
-        path.display(),
-        contract.digest,
-        path.display()
-    );
-    Ok(InvalidData(problem).into())
 }
 
 /// Writes what the context says and the store does not hold yet.

@@ -9,13 +9,14 @@ use kernel::command::{Door, UnseenFlow};
 use kernel::context::Context;
 use kernel::evaluator::Compiled;
 use runtime::memory::ManualClock;
-use runtime::{Arrival, Runtime, read_input};
+use runtime::{Arrival, read_input};
 use std::sync::Arc;
 use values::time::Instant;
+use writkeeper::Keeper;
 
 /// A run whose decisions are kept.
 pub struct StoredRun {
-    runtime: Runtime,
+    keeper: Keeper,
     /// Where it stands is set before every line; without it the machine's clock counts.
     clock: Option<Arc<ManualClock>>,
     at: Option<Instant>,
@@ -33,23 +34,23 @@ impl StoredRun {
     ) -> anyhow::Result<StoredRun> {
         let manual = at.is_some() || args.clock_of_lines;
         let clock = manual.then(|| Arc::new(ManualClock::at(at.unwrap_or(Instant::PURE_DEFAULT))));
-        let runtime = match &clock {
-            Some(clock) => store::start(location, clock.clone(), contract.clone())?,
-            None => store::start(location, Arc::new(SystemClock), contract.clone())?,
+        let keeper = match &clock {
+            Some(clock) => store::keeper(location, clock.clone(), contract.clone())?,
+            None => store::keeper(location, Arc::new(SystemClock), contract.clone())?,
         };
         // Lines that are their own clock say nothing about this machine's.
         if !args.quiet && !args.clock_of_lines {
-            store::note_jump(&runtime, at.unwrap_or_else(store::now))?;
+            store::note_jump(keeper.runtime(), at.unwrap_or_else(store::now))?;
         }
         if let (Some(contract), Some(path)) = (contract, &args.contract) {
-            enroll(&runtime, &contract, path, location, context)?;
+            enroll(&keeper, &contract, path, location, context)?;
         }
-        take_over(&runtime, context)?;
+        take_over(keeper.runtime(), context)?;
         let flows = if args.open_flows { UnseenFlow::Opens } else { UnseenFlow::Refused };
         // Lines with instants of their own are a rehearsal: nobody performs them later.
         let door = Door { flows, ..if args.clock_of_lines { Door::PURE } else { Door::STORED } };
         let arrival = Arrival { trust_provenance: args.trust_provenance, ..Arrival::through(door) };
-        Ok(StoredRun { runtime, clock, at, arrival })
+        Ok(StoredRun { keeper, clock, at, arrival })
     }
 
     /// Judges one line; when it returns, the decision is durable.
@@ -57,11 +58,11 @@ impl StoredRun {
         let pending = match read_input(line) {
             Ok((proposal, proof)) => {
                 self.set_clock(proposal.created_at);
-                self.runtime.submit(proposal, Arrival { proof, ..self.arrival.clone() })
+                self.keeper.runtime().submit(proposal, Arrival { proof, ..self.arrival.clone() })
             }
             Err(_) => {
                 self.set_clock(None);
-                self.runtime.judge(line, self.arrival.clone())
+                self.keeper.runtime().judge(line, self.arrival.clone())
             }
         };
         let answered = pending.wait();

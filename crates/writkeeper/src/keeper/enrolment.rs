@@ -1,0 +1,123 @@
+//! Enrolling an agent: registered and put in force in two commits, either of which another process may be making.
+
+use super::{Keeper, carried_out};
+use crate::error::{ContractInForce, Error};
+use crate::history::History;
+use engines::load::load;
+use kernel::agent::{Actor, AgentRow};
+use kernel::evaluator::Compiled;
+use kernel::outcome::Verdict;
+use kernel::world::{Entity, Row};
+use std::sync::Arc;
+use std::time::Duration;
+use values::ids::Digest;
+use values::json::Json;
+
+/// Looks at an agent that another process may be enrolling.
+const LOOKS_MAX: u32 = 40;
+
+/// Between two looks.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// What enrolling left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Enrolment {
+    /// The contract is in force.
+    InForce,
+    /// The agent is registered, and an operator puts its contract in force.
+    Registered,
+}
+
+impl Keeper {
+    /// Reads and compiles a contract in either form; every error has its place.
+    pub fn contract(text: &str) -> Result<Arc<Compiled>, Error> {
+        let loaded = load(text).map_err(Error::Contract)?;
+        if loaded.inert.is_empty() { Ok(Arc::new(loaded.compiled)) } else { Err(Error::Contract(loaded.inert)) }
+    }
+
+    /// Makes the agent of a contract known, and puts the contract in force if the agent is new.
+    ///
+    /// An agent that acts under another contract keeps it, and that is an error.
+    pub fn enrol(&self, operator: &Actor, contract: &Arc<Compiled>) -> Result<Enrolment, Error> {
+        self.register_new(operator, contract, true)
+    }
+
+    /// The same; a new agent stays registered only.
+    pub fn register_only(&self, operator: &Actor, contract: &Arc<Compiled>) -> Result<Enrolment, Error> {
+        self.register_new(operator, contract, false)
+    }
+
+    fn register_new(&self, operator: &Actor, contract: &Arc<Compiled>, activates: bool) -> Result<Enrolment, Error> {
+        let name = &contract.contract.agent;
+        let is_new = self.agent_row(name)?.is_none();
+        if is_new {
+            carried_out(self.runtime().register(operator.clone(), contract.clone(), None, None))?;
+        }
+        let mut row = self.agent_row(name)?;
+        if !activates && row.as_ref().is_some_and(|row| row.contract.is_none()) {
+            return Ok(Enrolment::Registered);
+        }
+        if is_new && row.as_ref().is_some_and(|row| row.contract.is_none()) {
+            return self.activate(operator, contract);
+        }
+        // An agent that is only registered may be on the way to this contract. Waiting puts nothing in force that an
+        // operator left.
+        let on_the_way = |row: &AgentRow| row.contract.is_none() && row.offered == Some(contract.digest);
+        for _ in 0..LOOKS_MAX {
+            if !row.as_deref().is_some_and(on_the_way) {
+                break;
+            }
+            std::thread::sleep(LOOK_AGAIN);
+            row = self.agent_row(name)?;
+        }
+        let is_stuck = row.as_deref().is_some_and(|row| on_the_way(row) && row.session.is_none());
+        if is_stuck && self.began(operator, contract)? {
+            return self.activate(operator, contract);
+        }
+        match row.and_then(|row| row.contract) {
+            Some(active) if active == contract.digest => Ok(Enrolment::InForce),
+            active => Err(self.other_contract(contract, active)?),
+        }
+    }
+
+    fn activate(&self, operator: &Actor, contract: &Arc<Compiled>) -> Result<Enrolment, Error> {
+        carried_out(self.runtime().activate(operator.clone(), contract.clone()))?;
+        Ok(Enrolment::InForce)
+    }
+
+    /// Whether this operator began to enrol the agent with this contract and died before it was in force. An operator who
+    /// registers an agent on purpose gives it a session; what another operator began is theirs to finish.
+    fn began(&self, operator: &Actor, contract: &Compiled) -> Result<bool, Error> {
+        let mut registered = None;
+        let mut history = History::since(self.runtime(), None)?;
+        while let Some(body) = history.next_body()? {
+            let said = |key: &str| body.get(key).and_then(Json::as_text);
+            let of = |key: &str| body.get("command").and_then(|command| command.get(key)).and_then(Json::as_text);
+            let about = of("agent") == Some(contract.contract.agent.as_str());
+            if about && said("kind") == Some("register") && said("verdict") == Some(Verdict::Accept.word()) {
+                registered = Some((said("actor").map(str::to_owned), of("digest").map(str::to_owned)));
+            }
+        }
+        Ok(registered == Some((Some(operator.text()), Some(contract.digest.to_string()))))
+    }
+
+    fn other_contract(&self, contract: &Compiled, active: Option<Digest>) -> Result<Error, Error> {
+        let in_force = match active {
+            Some(digest) => {
+                let active = self.runtime().contract(digest)?;
+                let (id, version) = (active.contract.id.clone(), active.contract.version.to_string());
+                Some(ContractInForce { id, version, digest })
+            }
+            None => None,
+        };
+        Ok(Error::OtherContract { agent: contract.contract.agent.clone(), offered: contract.digest, in_force })
+    }
+
+    /// The registry's row of an agent.
+    pub fn agent_row(&self, name: &str) -> Result<Option<Box<AgentRow>>, Error> {
+        match self.runtime().read(Entity::Agent(name.to_owned()))? {
+            Some(Row::Agent(row)) => Ok(Some(row)),
+            Some(_) | None => Ok(None),
+        }
+    }
+}
