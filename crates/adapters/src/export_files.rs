@@ -50,7 +50,7 @@ impl From<Damage> for Unread {
 }
 
 /// What an audit knows in the end.
-pub struct Seen {
+pub struct AuditedExport {
     /// What stands before the entries.
     pub header: Header,
     /// What was found.
@@ -83,7 +83,7 @@ impl ExportPath {
     }
 
     /// The first pass: everything that is hashed and signed. `passed` is told how many entries were read.
-    pub fn audit(&self, passed: &mut dyn FnMut(u64)) -> Result<Seen, Unread> {
+    pub fn audit(&self, passed: &mut dyn FnMut(u64)) -> Result<AuditedExport, Unread> {
         match self {
             ExportPath::File(path) => audit_file(path, passed),
             ExportPath::Folder(path) => audit_folder(path, passed),
@@ -180,7 +180,7 @@ impl Lines {
     }
 }
 
-fn audit_file(path: &Path, passed: &mut dyn FnMut(u64)) -> Result<Seen, Unread> {
+fn audit_file(path: &Path, passed: &mut dyn FnMut(u64)) -> Result<AuditedExport, Unread> {
     let mut lines = Lines::open(path)?;
     let mut audit = LineAudit::Start;
     while let Some(line) = lines.next_line()? {
@@ -189,12 +189,12 @@ fn audit_file(path: &Path, passed: &mut dyn FnMut(u64)) -> Result<Seen, Unread> 
     }
     let audited = audit.finish()?;
     match audit.audit() {
-        Some(audit) => Ok(Seen { header: audit.header().clone(), audited }),
+        Some(audit) => Ok(AuditedExport { header: audit.header().clone(), audited }),
         None => Err(Damage { place: Place::Header, problem: "it is cut off".to_owned() }.into()),
     }
 }
 
-fn audit_folder(path: &Path, passed: &mut dyn FnMut(u64)) -> Result<Seen, Unread> {
+fn audit_folder(path: &Path, passed: &mut dyn FnMut(u64)) -> Result<AuditedExport, Unread> {
     let header = header_of(path)?;
     let mut audit = Audit::begin(header.clone())?;
     let last = header.logs.len().saturating_sub(1);
@@ -235,7 +235,7 @@ fn audit_folder(path: &Path, passed: &mut dyn FnMut(u64)) -> Result<Seen, Unread
         }
     }
     let audited = audit.finish()?;
-    Ok(Seen { header, audited })
+    Ok(AuditedExport { header, audited })
 }
 
 fn place_of(path: &Path, log: usize, last: usize) -> PathBuf {

@@ -181,9 +181,17 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
 
 /// An error as a person reads it: what the library says gets its code and what to type, where it has them.
 pub fn sentence(error: &anyhow::Error) -> String {
+    use runtime::ports::signer::SignerFault;
     use writkeeper::Error;
     match error.downcast_ref::<Error>() {
-        None | Some(Error::Invalid(_) | Error::Contract(_) | Error::Unavailable(_)) => format!("{error:#}"),
+        None
+        | Some(
+            Error::Invalid(_)
+            | Error::Contract(_)
+            | Error::Unavailable(_)
+            | Error::EntryMissing(_)
+            | Error::Signing(SignerFault::Unavailable(_)),
+        ) => format!("{error:#}"),
         Some(error @ (Error::StoreMissing(_) | Error::OtherContract { .. })) => {
             format!("{error}; {}", hint::fix(error))
         }
@@ -191,6 +199,8 @@ pub fn sentence(error: &anyhow::Error) -> String {
             Error::Refused(_)
             | Error::Damaged(_)
             | Error::Restored(_)
+            | Error::SignerUnknown(_)
+            | Error::Signing(_)
             | Error::NotFound { .. }
             | Error::Ambiguous { .. }
             | Error::AgentUnknown { .. },

@@ -3,6 +3,8 @@
 use kernel::finding::{Code, Finding};
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
+use ledger::publish::SignRefusal;
+use runtime::ports::signer::SignerFault;
 use writkeeper::Error;
 use writkeeper::restored::Loss;
 
@@ -74,6 +76,14 @@ pub fn fix(error: &Error) -> String {
             format!("{}; if it is some other file, name the store with --store", about(Reason::StoreDamaged))
         }
         Error::Restored(loss) => restored(loss),
+        Error::SignerUnknown(_) | Error::Signing(SignerFault::Refused(SignRefusal::OtherSigner { .. })) => {
+            about(Reason::SignerUnknown)
+        }
+        Error::Signing(SignerFault::Refused(_)) => {
+            "if entries are really lost, `writkeeper ledger discontinue --because TEXT` says so and goes on".to_owned()
+        }
+        Error::Signing(SignerFault::NoRoom(_)) => "make room on the disk".to_owned(),
+        Error::Signing(SignerFault::Unavailable(_)) | Error::EntryMissing(_) => about(Reason::InvalidData),
         Error::NotFound { kind, .. } => format!("run `writkeeper {}` to see what there is", listing(*kind)),
         Error::Ambiguous { .. } => about(Reason::IdAmbiguous),
         Error::AgentUnknown { nearest: Some(near), .. } => format!("did you mean `{near}`?"),

@@ -21,7 +21,6 @@ use writkeeper::{Keeper, Notice, OpenOptions, lookup};
 
 pub use writkeeper::history::History;
 pub use writkeeper::lookup::{agent_like, agent_named, find, look_up, short_ids, typed};
-pub use writkeeper::restored::log_of as log_in;
 
 /// The store of the name nobody typed.
 const UNNAMED: &str = "writkeeper.db";
@@ -83,6 +82,11 @@ fn opened(location: &str, options: OpenOptions) -> anyhow::Result<Keeper> {
     let keeper = Keeper::open(location, &with_keys(location, options))?;
     note_all(keeper.notices());
     Ok(keeper)
+}
+
+/// How a store is opened, with the keys where they are looked for.
+pub fn options_of(location: &str) -> anyhow::Result<OpenOptions> {
+    Ok(with_keys(location, options()?))
 }
 
 fn with_keys(location: &str, options: OpenOptions) -> OpenOptions {

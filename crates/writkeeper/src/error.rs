@@ -5,8 +5,11 @@ use contract::source::Diagnostic;
 use kernel::finding::{Code, Finding};
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
+use ledger::publish::SignRefusal;
 use runtime::Answered;
+use runtime::ports::signer::SignerFault;
 use runtime::ports::store::StoreFault;
+use runtime::seal::SealFault;
 use std::fmt;
 use values::ids::Digest;
 
@@ -36,6 +39,12 @@ pub enum Error {
     Damaged(String),
     /// The store lost entries that were published.
     Restored(Box<Loss>),
+    /// Nothing was signed.
+    Signing(SignerFault),
+    /// Another log signs for this ledger, and its keys are not at hand.
+    SignerUnknown(String),
+    /// The sealed ledger has no such entry.
+    EntryMissing(u64),
     /// Nothing has an id that starts like this.
     NotFound {
         /// What was looked for.
@@ -85,14 +94,16 @@ impl Error {
     /// What kind of error it is.
     pub fn class(&self) -> Class {
         match self {
-            Error::Refused(_) => Class::Refused,
-            Error::Unavailable(_) => Class::Unavailable,
+            Error::Refused(_) | Error::SignerUnknown(_) | Error::Signing(SignerFault::Refused(_)) => Class::Refused,
+            Error::Unavailable(_) | Error::Signing(SignerFault::NoRoom(_)) => Class::Unavailable,
             Error::Invalid(_)
             | Error::Contract(_)
             | Error::OtherContract { .. }
             | Error::StoreMissing(_)
             | Error::Damaged(_)
             | Error::Restored(_)
+            | Error::Signing(SignerFault::Unavailable(_))
+            | Error::EntryMissing(_)
             | Error::NotFound { .. }
             | Error::Ambiguous { .. }
             | Error::AgentUnknown { .. } => Class::Invalid,
@@ -110,6 +121,13 @@ impl Error {
             Error::Unavailable(_) => Reason::Unavailable.code(),
             Error::Damaged(_) => Reason::StoreDamaged.code(),
             Error::Restored(_) => Reason::StoreBehind.code(),
+            Error::SignerUnknown(_) | Error::Signing(SignerFault::Refused(SignRefusal::OtherSigner { .. })) => {
+                Reason::SignerUnknown.code()
+            }
+            Error::Signing(SignerFault::NoRoom(_)) => Reason::Unavailable.code(),
+            Error::Signing(SignerFault::Refused(_) | SignerFault::Unavailable(_)) | Error::EntryMissing(_) => {
+                Reason::InvalidData.code()
+            }
             Error::NotFound { kind, .. } => unknown(*kind).code(),
             Error::Ambiguous { .. } => Reason::IdAmbiguous.code(),
             Error::AgentUnknown { .. } => Reason::AgentNotRegistered.code(),
@@ -164,6 +182,22 @@ impl From<StoreFault> for Error {
     }
 }
 
+impl From<SignerFault> for Error {
+    fn from(fault: SignerFault) -> Error {
+        Error::Signing(fault)
+    }
+}
+
+impl From<SealFault> for Error {
+    fn from(fault: SealFault) -> Error {
+        match fault {
+            SealFault::Store(fault) => Error::from(fault),
+            SealFault::Signer(fault) => Error::Signing(fault),
+            SealFault::NoEntry(index) => Error::EntryMissing(index),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -188,6 +222,17 @@ impl fmt::Display for Error {
             ),
             Error::StoreMissing(location) => write!(formatter, "there is no store at `{location}`"),
             Error::Restored(loss) => loss.fmt(formatter),
+            Error::Signing(SignerFault::Refused(refusal @ SignRefusal::OtherSigner { .. })) => {
+                write!(formatter, "nothing was signed: {refusal}")
+            }
+            Error::Signing(SignerFault::Refused(refusal)) => {
+                write!(formatter, "the checkpoint must not be signed: {refusal}")
+            }
+            Error::Signing(SignerFault::Unavailable(problem) | SignerFault::NoRoom(problem)) => {
+                formatter.write_str(problem)
+            }
+            Error::SignerUnknown(problem) => write!(formatter, "nothing was signed: {problem}"),
+            Error::EntryMissing(index) => write!(formatter, "the sealed ledger has no entry {index}"),
             Error::NotFound { kind, id } => {
                 write!(formatter, "no {} has an id that starts with `{id}`", noun(*kind))
             }

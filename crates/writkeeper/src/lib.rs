@@ -12,6 +12,9 @@ pub mod history;
 mod keeper;
 pub mod lookup;
 pub mod restored;
+pub mod signing;
+pub mod verification;
 
 pub use error::{Class, ContractInForce, Error};
 pub use keeper::{Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, open};
+pub use verification::{Verification, verify};

@@ -12,26 +12,23 @@ mod upkeep;
 pub use site::Site;
 
 use crate::cli::proof::{LedgerArgs, LedgerCommand};
-use crate::exit::{Exit, Failure, InvalidData, Refused, StoreUnavailable};
-use crate::store;
+use crate::exit::{Exit, StoreUnavailable};
 use crate::terminal::{self, GOOD, STRONG, paint, say};
 use adapters::export_files::{ExportPath, write_part};
 use adapters::signer_file::FileSigner;
-use kernel::reasons::Reason;
 use ledger::checkpoint::Checkpoint;
-use ledger::export::{CHECKPOINTS_MAX, Header, LogHead};
 use ledger::note::Note;
-use ledger::publish::SignRefusal;
 use runtime::crash::around;
 use runtime::export::stated_size;
-use runtime::ports::signer::{Signer, SignerFault, Stated};
-use runtime::seal::{SealFault, tiles};
+use runtime::ports::signer::{Signer, Stated};
+use runtime::seal::tiles;
 use std::path::Path;
 use values::json::Json;
+use writkeeper::signing::SealedLedger;
 
 /// Does what was asked of the ledger.
 pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
-    let site = Site::of(args);
+    let site = Site::of(args)?;
     match &args.command {
         LedgerCommand::Export { out } => export(&site, out)?,
         LedgerCommand::Checkpoint => {
@@ -58,14 +55,12 @@ pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
 
 /// Receipts for decisions that were just made, as files named after them.
 pub fn write_receipts(location: &str, ids: &[String], folder: &Path) -> anyhow::Result<()> {
-    receipts::write_all(&Site::beside(location), ids, folder)
+    receipts::write_all(&Site::beside(location)?, ids, folder)
 }
 
 /// Exports everything into a file; how many entries there are.
 pub fn export_to(site: &Site, out: &Path) -> anyhow::Result<u64> {
-    let (signer, note) = site.sealed()?;
-    let header = header(&signer, &note)?;
-    ExportPath::File(out.to_path_buf()).write(site.reader()?.as_mut(), &header).map_err(unsealed)?;
+    let (header, _) = site.export(&ExportPath::File(out.to_path_buf()))?;
     Ok(header.size)
 }
 
@@ -78,9 +73,8 @@ fn export(site: &Site, out: &Path) -> anyhow::Result<()> {
         output::demand_free_file(site, out)?;
         ExportPath::File(out.to_path_buf())
     };
-    let (signer, note) = site.sealed()?;
-    let header = header(&signer, &note)?;
-    path.write(site.reader()?.as_mut(), &header).map_err(unsealed)?;
+    let (header, SealedLedger { signer, note, first_key }) = site.export(&path)?;
+    site.announce(first_key.as_deref());
     let key = signer.keyring().periods().last().map(|period| period.key.to_string()).unwrap_or_default();
     if site.json {
         let members = [
@@ -98,24 +92,6 @@ fn export(site: &Site, out: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What an export says about itself: every log there was, and the latest checkpoints of each.
-fn header(signer: &FileSigner, note: &Note) -> anyhow::Result<Header> {
-    let latest = |mut notes: Vec<Note>, upto: Option<u64>| {
-        notes.retain(|note| upto.is_none_or(|upto| stated_size(note) <= upto));
-        let surplus = notes.len().saturating_sub(CHECKPOINTS_MAX);
-        notes.split_off(surplus)
-    };
-    let earlier = signer.earlier_logs().map_err(unsigned)?;
-    let mut logs: Vec<LogHead> = earlier
-        .into_iter()
-        .map(|(from, keyring, notes)| LogHead { keyring, from, checkpoints: latest(notes, None) })
-        .collect();
-    let size = stated_size(note);
-    let checkpoints = latest(signer.published().map_err(unsigned)?, Some(size));
-    logs.push(LogHead { keyring: signer.keyring().clone(), from: signer.from(), checkpoints });
-    Ok(Header { logs, size: signer.from() + size })
-}
-
 fn publish_tiles(site: &Site, out: &Path) -> anyhow::Result<()> {
     output::demand_apart(site, out)?;
     let (signer, note) = site.sealed()?;
@@ -124,7 +100,7 @@ fn publish_tiles(site: &Site, out: &Path) -> anyhow::Result<()> {
         written += 1;
         write_part(out, &tile.path.to_string(), &tile.bytes).map_err(|error| format!("`{}`: {error}", tile.path))
     };
-    tiles(site.reader()?.as_mut(), signer.from(), stated_size(&note), &mut publish).map_err(unsealed)?;
+    tiles(site.reader()?.as_mut(), signer.from(), stated_size(&note), &mut publish)?;
     // The checkpoint comes last: whoever reads it finds every tile it speaks of.
     around("publish.checkpoint", || write_part(out, "checkpoint", note.to_string().as_bytes()))
         .map_err(|error| StoreUnavailable(format!("cannot write into `{}`: {error}", out.display())))?;
@@ -153,33 +129,5 @@ fn last_checkpoint(signer: &FileSigner) -> Option<Checkpoint> {
     match signer.stated() {
         Stated::Signed(note) => Checkpoint::parse(note.text()).ok(),
         Stated::Nothing | Stated::Declared(_) => None,
-    }
-}
-
-pub fn unsigned(fault: SignerFault) -> anyhow::Error {
-    match fault {
-        SignerFault::Refused(refusal @ SignRefusal::OtherSigner { .. }) => unknown_signer(refusal.to_string()),
-        SignerFault::Refused(refusal) => Refused(format!(
-            "the checkpoint must not be signed: {refusal}; if entries are really lost, \
-             `writkeeper ledger discontinue --because TEXT` says so and goes on"
-        ))
-        .into(),
-        SignerFault::Unavailable(problem) => InvalidData(problem).into(),
-        SignerFault::NoRoom(problem) => StoreUnavailable(format!("{problem}; make room on the disk")).into(),
-    }
-}
-
-/// Someone else signs for this ledger, or did.
-fn unknown_signer(message: String) -> anyhow::Error {
-    let entry = Reason::SignerUnknown.entry();
-    let (code, fix) = (entry.code.to_owned(), crate::hint::about(Reason::SignerUnknown));
-    Failure { exit: Exit::Rejected, code, message: format!("nothing was signed: {message}"), fix }.into()
-}
-
-pub fn unsealed(fault: SealFault) -> anyhow::Error {
-    match fault {
-        SealFault::Store(fault) => store::unread(fault),
-        SealFault::Signer(fault) => unsigned(fault),
-        SealFault::NoEntry(_) => InvalidData(fault.to_string()).into(),
     }
 }

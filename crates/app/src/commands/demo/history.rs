@@ -13,7 +13,7 @@ const STORY: &str = "Weeks later an auditor gets the ledger. Someone has made 12
 
 /// Exports the ledger of the scenes before, verifies it, changes one byte, verifies it again.
 pub fn play(number: usize, store: &Path, bank: &Bank, json: bool) -> anyhow::Result<()> {
-    let site = Site::quiet(&store.to_string_lossy());
+    let site = Site::quiet(&store.to_string_lossy())?;
     let path = bank.folder().join("ledger.export");
     let entries = export_to(&site, &path)?;
     let before = verdict(&path)?;

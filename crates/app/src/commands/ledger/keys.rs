@@ -1,7 +1,6 @@
 //! Keys: the first one, the next one, the last of an old one; and what to do when entries are lost.
 
-use super::site::demand_own;
-use super::{Site, last_checkpoint, lost_keys, unsealed, unsigned};
+use super::{Site, last_checkpoint, lost_keys};
 use crate::cli::proof::KeysCommand;
 use crate::exit::{InvalidData, Refused};
 use crate::store;
@@ -11,12 +10,13 @@ use ledger::checkpoint::Checkpoint;
 use ledger::discontinuity::Discontinuity;
 use ledger::merkle::{Frontier, TreeHash};
 use ledger::note::Note;
-use runtime::Minted;
 use runtime::ports::signer::{Signer, Stated};
 use runtime::ports::store::Reader;
 use runtime::seal::{Seal, append_declaration};
 use values::ids::TENANT_DEFAULT;
 use values::json::Json;
+use writkeeper::signing::demand_own;
+use writkeeper::signing::random_origin;
 
 /// Records read at once.
 const PAGE: usize = 512;
@@ -29,19 +29,13 @@ pub fn run(site: &Site, command: Option<&KeysCommand>) -> anyhow::Result<()> {
     }
 }
 
-/// A name that no other log has.
-pub fn random_origin() -> String {
-    let random: String = Minted::random_id().chars().filter(|letter| *letter != '-').take(12).collect();
-    format!("writkeeper.local/{random}/0")
-}
-
 fn list(site: &Site) -> anyhow::Result<()> {
     if !FileSigner::is_at(&site.folder) {
         let problem =
             format!("there are no keys in `{}`; `writkeeper ledger keys new` makes one", site.folder.display());
         return Err(InvalidData(problem).into());
     }
-    let signer = FileSigner::open(&site.folder).map_err(unsigned)?;
+    let signer = FileSigner::open(&site.folder)?;
     for period in signer.keyring().periods() {
         let last = period.last.map_or_else(|| "-".to_owned(), |last| last.to_string());
         if site.json {
@@ -66,7 +60,7 @@ fn new(site: &Site, origin: Option<&str>) -> anyhow::Result<()> {
             site.demand_unsigned(site.reader()?.as_mut())?;
         }
         let origin = origin.map_or_else(random_origin, str::to_owned);
-        let signer = FileSigner::create(&site.folder, &origin).map_err(unsigned)?;
+        let signer = FileSigner::create(&site.folder, &origin)?;
         let key = signer.keyring().periods().first().map(|period| period.key.to_string()).unwrap_or_default();
         return told(site, "made", &key);
     }
@@ -76,7 +70,7 @@ fn new(site: &Site, origin: Option<&str>) -> anyhow::Result<()> {
     }
     // The new key counts from the size behind the last checkpoint, so there must be one.
     let (mut signer, _) = site.sealed()?;
-    let key = signer.introduce_key().map_err(unsigned)?;
+    let key = signer.introduce_key()?;
     site.record(&signer, &format!("key {} joins", key.id()))?;
     told(site, "joins from the next checkpoint on", &key.to_string())
 }
@@ -85,7 +79,7 @@ fn retire(site: &Site, id: &str) -> anyhow::Result<()> {
     let (mut signer, _) = site.sealed()?;
     let known = signer.keyring().periods().iter().map(|period| period.key.id()).find(|known| known.to_string() == id);
     let known = known.ok_or_else(|| InvalidData(format!("the log has no key `{id}`; `ledger keys` lists them")))?;
-    signer.retire_key(known).map_err(unsigned)?;
+    signer.retire_key(known)?;
     site.record(&signer, &format!("key {id} retires"))?;
     told(site, "retired", id)
 }
@@ -106,8 +100,8 @@ pub fn discontinue(site: &Site, because: &str) -> anyhow::Result<()> {
     if !FileSigner::is_at(&site.folder) {
         return lost_keys::discontinue(site, reader.as_mut(), because);
     }
-    let signer = FileSigner::open(&site.folder).map_err(unsigned)?;
-    demand_own(reader.as_mut(), &signer).map_err(unsealed)?;
+    let signer = FileSigner::open(&site.folder)?;
+    demand_own(reader.as_mut(), &signer)?;
     if let Stated::Declared(declared) = signer.stated() {
         let started = declared.origin();
         return Err(Refused(format!("log {started} was started already; `ledger checkpoint` signs it")).into());
@@ -127,7 +121,7 @@ pub fn discontinue(site: &Site, because: &str) -> anyhow::Result<()> {
     let mut store = store::open_file(&site.location)?;
     let from = append_declaration(store.as_mut(), &declared).map_err(store::unread)?;
     debug_assert!(from >= committed, "a ledger only grows");
-    let signer = signer.follow(&declared, from).map_err(unsigned)?;
+    let signer = signer.follow(&declared, from)?;
     let note = begin(site, reader.as_mut(), signer)?;
     let lost = declared.lost();
     say!("{} log {next} starts at entry {from}", paint(ATTENTION, "discontinued:"));
@@ -139,8 +133,8 @@ pub fn discontinue(site: &Site, because: &str) -> anyhow::Result<()> {
 /// The first checkpoint of a log that follows another, after the ledger has said who signs it.
 pub fn begin(site: &Site, reader: &mut dyn Reader, mut signer: FileSigner) -> anyhow::Result<Note> {
     site.record(&signer, "this log follows")?;
-    let note = Seal::of(signer.from()).checkpoint(reader, &mut signer).map_err(unsealed)?;
-    signer.publish().map_err(unsigned)?;
+    let note = Seal::of(signer.from()).checkpoint(reader, &mut signer)?;
+    signer.publish()?;
     Ok(note)
 }
 
@@ -156,7 +150,7 @@ pub fn next_origin(origin: &str) -> String {
 /// are left than were signed.
 fn kept(reader: &mut dyn Reader, signer: &FileSigner, published: &Checkpoint) -> anyhow::Result<Checkpoint> {
     let size = reader.size().map_err(store::unread)?.saturating_sub(signer.from());
-    let notes = signer.published().map_err(unsigned)?;
+    let notes = signer.published()?;
     let known: Vec<Checkpoint> = notes.iter().filter_map(|note| Checkpoint::parse(note.text()).ok()).collect();
     let mut frontier = Frontier::default();
     let mut proved = Checkpoint::new(published.origin(), 0, TreeHash::of_nothing()).ok();

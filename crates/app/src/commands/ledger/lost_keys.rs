@@ -1,8 +1,7 @@
 //! A log whose keys are lost: what the ledger itself knows of it, and how another one follows.
 
+use super::Site;
 use super::keys::{begin, next_origin};
-use super::site::recorded;
-use super::{Site, unsigned};
 use crate::exit::{InvalidData, Refused};
 use crate::store;
 use crate::terminal::{ATTENTION, paint, say};
@@ -17,6 +16,7 @@ use runtime::seal::append_declaration;
 use std::collections::BTreeMap;
 use values::ids::TENANT_DEFAULT;
 use values::json::{Bounds, Json};
+use writkeeper::signing::recorded;
 
 /// Records read at once.
 const PAGE: usize = 512;
@@ -35,7 +35,7 @@ pub fn discontinue(site: &Site, reader: &mut dyn Reader, because: &str) -> anyho
     let mut store = store::open_file(&site.location)?;
     let from = append_declaration(store.as_mut(), &declared).map_err(store::unread)?;
     drop(store);
-    let signer = FileSigner::create_after(&site.folder, &declared, from, &logs).map_err(unsigned)?;
+    let signer = FileSigner::create_after(&site.folder, &declared, from, &logs)?;
     let key = signer.keyring().periods().first().map(|period| period.key.to_string()).unwrap_or_default();
     let note = begin(site, reader, signer)?;
     say!("{} log {next} starts at entry {from}", paint(ATTENTION, "discontinued:"));

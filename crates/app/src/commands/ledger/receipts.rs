@@ -1,6 +1,6 @@
 //! Receipts: one text per decision that a stranger can check.
 
-use super::{Site, output, unsealed};
+use super::{Site, output};
 use crate::exit::{InvalidData, StoreUnavailable};
 use crate::store;
 use crate::terminal::{self, GOOD, paint, say};
@@ -66,7 +66,7 @@ pub fn make(site: &Site, ids: &[String]) -> anyhow::Result<Vec<Receipt>> {
         );
     }
     let made = receipts(reader.as_mut(), signer.from(), signer.keyring(), &note, &indices);
-    made.map_err(unsealed)
+    Ok(made?)
 }
 
 /// The entry that tells of an id, or that has this index. Looks from the end, where ids are asked for.

@@ -1,7 +1,6 @@
 //! Sealing in the background of a command that stays: off the path of decisions, which never wait for it.
 
 use super::Site;
-use super::site::demand_own;
 use crate::cli::proof::SealArgs;
 use crate::commands::run::duration;
 use crate::exit::UsageError;
@@ -14,6 +13,7 @@ use runtime::ports::store::{Reader, StoreFault};
 use runtime::seal::{Seal, SealFault, demand_whole};
 use runtime::sealing::Sealing;
 use std::time::Duration;
+use writkeeper::signing::demand_own;
 
 /// The shortest time between two checkpoints: each reaches the disk by itself, where the writer waits for its own.
 const EVERY_MIN: Duration = Duration::from_millis(100);
@@ -30,7 +30,7 @@ pub fn start(args: &SealArgs, location: &str, runtime: &Runtime) -> anyhow::Resu
     if !(EVERY_MIN..=EVERY_MAX).contains(&every) {
         return Err(UsageError(format!("--seal-every `{}` is not between 100ms and 1h", args.seal_every)).into());
     }
-    let site = Site::with(location, args.keys.clone());
+    let site = Site::with(location, args.keys.clone())?;
     if location == "memory:" {
         return Ok(Sealer(None));
     }

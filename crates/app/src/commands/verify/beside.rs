@@ -1,6 +1,6 @@
 //! Checkpoints that someone kept elsewhere, compared with an exported ledger: of its log, or of one that it follows.
 
-use adapters::export_files::{ExportPath, Seen, Unread};
+use adapters::export_files::{AuditedExport, ExportPath, Unread};
 use ledger::audit::{Damage, Place};
 use ledger::checkpoint::Checkpoint;
 use ledger::discontinuity::Discontinuity;
@@ -49,7 +49,7 @@ fn tree(checkpoint: Checkpoint) -> ((String, u64), TreeHash) {
 
 /// The same for checkpoints inside of other files. Of another log, or signed by a key this ledger does not know, they
 /// may be about something else.
-pub fn compare_carried(export: &ExportPath, seen: &Seen, carried: &[Carried]) -> Result<Compared, Damage> {
+pub fn compare_carried(export: &ExportPath, seen: &AuditedExport, carried: &[Carried]) -> Result<Compared, Damage> {
     let (mut known, mut compared) = (Vec::new(), Compared::default());
     for one in carried {
         let Ok(kept) = verified(seen, &one.name, &one.note) else { continue };
@@ -85,7 +85,7 @@ struct Rebuilt {
 }
 
 /// Each must be a root of this very ledger, or be what a declaration says was lost.
-pub fn compare(export: &ExportPath, seen: &Seen, beside: &[(String, Note)]) -> Result<Compared, Damage> {
+pub fn compare(export: &ExportPath, seen: &AuditedExport, beside: &[(String, Note)]) -> Result<Compared, Damage> {
     let mut kept = Vec::with_capacity(beside.len());
     for (name, note) in beside {
         kept.push(verified(seen, name, note)?);
@@ -101,7 +101,7 @@ pub fn compare(export: &ExportPath, seen: &Seen, beside: &[(String, Note)]) -> R
     Ok(compared)
 }
 
-fn verified<'a>(seen: &Seen, name: &'a str, note: &Note) -> Result<Kept<'a>, Damage> {
+fn verified<'a>(seen: &AuditedExport, name: &'a str, note: &Note) -> Result<Kept<'a>, Damage> {
     let damaged = |problem: String| Damage { place: Place::Checkpoint(stated_size(note)), problem };
     let stated = Checkpoint::parse(note.text()).map_err(|problem| damaged(format!("`{name}`: {problem}")))?;
     let mut logs = seen.header.logs.iter().enumerate();
@@ -113,7 +113,7 @@ fn verified<'a>(seen: &Seen, name: &'a str, note: &Note) -> Result<Kept<'a>, Dam
 }
 
 /// Goes over the entries once.
-fn rebuilt(export: &ExportPath, seen: &Seen, kept: &[Kept<'_>]) -> Result<Rebuilt, Damage> {
+fn rebuilt(export: &ExportPath, seen: &AuditedExport, kept: &[Kept<'_>]) -> Result<Rebuilt, Damage> {
     let wanted: Vec<(usize, u64)> = kept.iter().map(|one| (one.log, one.checkpoint.size())).collect();
     let mut rebuilt = Rebuilt { roots: BTreeMap::new(), ends: BTreeMap::new() };
     let (mut log, mut index) = (0, 0);
@@ -141,7 +141,7 @@ fn rebuilt(export: &ExportPath, seen: &Seen, kept: &[Kept<'_>]) -> Result<Rebuil
     }
 }
 
-fn judge(one: &Kept<'_>, seen: &Seen, rebuilt: &Rebuilt, compared: &mut Compared) -> Result<(), Damage> {
+fn judge(one: &Kept<'_>, seen: &AuditedExport, rebuilt: &Rebuilt, compared: &mut Compared) -> Result<(), Damage> {
     let Kept { name, checkpoint, log } = one;
     let size = checkpoint.size();
     let damaged = |problem: String| Err(Damage { place: Place::Checkpoint(size), problem });

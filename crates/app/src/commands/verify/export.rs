@@ -3,20 +3,18 @@
 use super::beside::{Carried, Compared};
 use super::trust::{Trust, Unbelieved};
 use super::{Outcome, Report, beside, unreadable};
-use crate::store;
-use adapters::export_files::{ExportPath, Seen, Unread};
-use adapters::spilled_rows::SpilledRows;
+use adapters::export_files::{AuditedExport, ExportPath, Unread};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ledger::audit::{Damage, Place};
 use ledger::checkpoint::Checkpoint;
 use ledger::keyring::Keyring;
 use ledger::note::Note;
-use runtime::ports::store::StoreFault;
-use runtime::verify::{Completeness, Verify};
+use runtime::verify::Completeness;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Instant;
 use values::json::Json;
+use writkeeper::verification::replay;
 
 /// Entries between two looks at the progress bar.
 const STEP: u64 = 256;
@@ -38,7 +36,7 @@ pub struct Verified {
     /// What is said about it.
     pub report: Report,
     /// What it holds, as far as its hashes and signatures fit.
-    pub seen: Option<(ExportPath, Seen)>,
+    pub seen: Option<(ExportPath, AuditedExport)>,
 }
 
 impl Verified {
@@ -80,7 +78,7 @@ pub fn verify(path: &Path, trust: &Trust, beside: &[(String, Note)], demands: De
 
 fn judged(
     export: &ExportPath,
-    seen: &Seen,
+    seen: &AuditedExport,
     trust: &Trust,
     beside: &[(String, Note)],
     demands: Demands,
@@ -153,8 +151,8 @@ fn damaged(mut report: Report, damage: &Damage) -> Report {
     report.damaged(damage.to_string())
 }
 
-fn describe(report: &mut Report, seen: &Seen, trust: &Trust) {
-    let Seen { header, audited } = seen;
+fn describe(report: &mut Report, seen: &AuditedExport, trust: &Trust) {
+    let AuditedExport { header, audited } = seen;
     if let Some(log) = header.logs.last() {
         report.line("log", log.keyring.origin());
         report.put("origin", log.keyring.origin());
@@ -185,7 +183,7 @@ fn describe(report: &mut Report, seen: &Seen, trust: &Trust) {
 }
 
 /// The newest checkpoint is signed by someone the reader believes.
-fn believed(report: &mut Report, seen: &Seen, trust: &Trust) -> Result<(), Damage> {
+fn believed(report: &mut Report, seen: &AuditedExport, trust: &Trust) -> Result<(), Damage> {
     let Some((log, ended)) = seen.header.logs.split_last() else { return Ok(()) };
     let Some(note) = log.checkpoints.last() else { return Ok(()) };
     let size = seen.audited.last.as_ref().map_or(0, Checkpoint::size);
@@ -207,33 +205,13 @@ fn believed(report: &mut Report, seen: &Seen, trust: &Trust) -> Result<(), Damag
 }
 
 /// Makes every decision again.
-fn again(export: &ExportPath, seen: &Seen, bar: &ProgressBar) -> anyhow::Result<Result<Completeness, Damage>> {
-    let mut verify = Verify::new(Box::new(SpilledRows::default())).map_err(store::unread)?;
-    let mut found: Result<Option<Damage>, StoreFault> = Ok(None);
-    let mut passed = 0_u64;
-    let read = export.each(&seen.header, &mut |entry| {
-        passed += 1;
+fn again(export: &ExportPath, seen: &AuditedExport, bar: &ProgressBar) -> anyhow::Result<Result<Completeness, Damage>> {
+    let replayed = replay(export, seen, &mut |passed| {
         if passed.is_multiple_of(STEP) {
             bar.set_position(passed);
         }
-        found = verify.entry(entry);
-        matches!(found, Ok(None))
     });
-    if let Err(Unread::Io(path, error)) = read {
-        return Err(unreadable(&path, &format!("cannot be read: {error}")));
-    }
-    if let Some(damage) = found.map_err(store::unread)? {
-        return Ok(Err(damage));
-    }
-    if let Some((ring, log)) = verify.keyring().zip(seen.header.logs.last()) {
-        let is_told = seen.header.logs.iter().any(|log| log.keyring.origin() == ring.origin());
-        if !is_told || ring.origin() == log.keyring.origin() && *ring != log.keyring {
-            let origin = ring.origin();
-            let problem = format!("its keys are not those that the ledger records for log `{origin}`");
-            return Ok(Err(Damage { place: Place::Header, problem }));
-        }
-    }
-    Ok(Ok(verify.finish().map_err(store::unread)?))
+    Ok(replayed?)
 }
 
 fn tell(report: &mut Report, found: &Completeness, reports: bool) {
