@@ -1,10 +1,8 @@
 //! What the classifier answers: a class, capabilities, a footprint and the reasons.
 
-use std::collections::BTreeSet;
-
-use serde::{Serialize, Serializer};
-
 use crate::path::Path;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeSet;
 
 /// How much harm a command can do. The order is the order of caution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -15,7 +15,6 @@ use crate::sensitive;
 use crate::stream::Stream;
 use crate::touch::How;
 use crate::walk::{Arg, Walker};
-
 use calls::lookup;
 use places::{Argument, Bound, Place};
 use token::Token;

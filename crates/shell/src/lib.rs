@@ -12,6 +12,8 @@
 //! assert_eq!(classify("echo 'rm -rf /'", &View::default()).class, Class::Read);
 //! ```
 
+#![deny(clippy::string_slice)]
+
 mod act;
 mod answer;
 mod arithmetic;
@@ -23,14 +25,12 @@ mod decode;
 mod environment;
 mod glob;
 mod grammar_trap;
-pub mod jsonl;
 mod limits;
 mod mark;
 mod names;
 mod outputs;
 mod path;
 mod quote;
-mod reference;
 pub mod rules;
 mod run;
 mod secrets;
@@ -43,15 +43,9 @@ mod view;
 mod walk;
 mod zone;
 
-#[cfg(feature = "disguise")]
-pub mod disguise;
-#[cfg(feature = "disguise")]
-pub mod measure;
-
 pub use answer::{Capability, Class, Classification, Reason, Span};
 pub use glob::matches as wildcard_matches;
-pub use path::{Footprint, Path};
-pub use reference::reference_markdown;
+pub use path::Path;
 pub use view::{Links, View};
 
 /// Says what a command would do.
@@ -74,12 +68,4 @@ pub fn is_secret(path: &str, view: &View<'_>) -> bool {
 #[must_use]
 pub fn is_caught_panic(fault: &std::panic::PanicHookInfo<'_>) -> bool {
     fault.location().is_some_and(|location| location.file().contains("brush-parser"))
-}
-
-impl Classification {
-    /// The paths alone, in the form file tools use too.
-    #[must_use]
-    pub fn footprint(&self) -> Footprint {
-        Footprint { reads: self.reads.clone(), writes: self.writes.clone() }
-    }
 }

@@ -1,9 +1,8 @@
 //! Paths without prefix traps: resolved against cwd and home, compared by component.
 
-use serde::Serialize;
-
 use crate::mark;
 use crate::view::View;
+use serde::Serialize;
 
 /// How many links are followed before giving up; the kernel gives up at 40.
 const LINK_HOPS_MAX: usize = 40;
@@ -51,29 +50,6 @@ impl Path {
 impl std::fmt::Display for Path {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-/// What a tool call reads and writes; shared by the shell and by file tools.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Footprint {
-    /// Paths read.
-    pub reads: Vec<Path>,
-    /// Paths written, created, moved or removed.
-    pub writes: Vec<Path>,
-}
-
-impl Footprint {
-    /// Whether everything written lies under one of `roots`.
-    #[must_use]
-    pub fn writes_under(&self, roots: &[Path]) -> bool {
-        self.writes.iter().all(|path| roots.iter().any(|root| path.is_under(root)))
-    }
-
-    /// The first written path that lies under none of `roots`.
-    #[must_use]
-    pub fn first_outside<'a>(&'a self, roots: &[Path]) -> Option<&'a Path> {
-        self.writes.iter().find(|path| !roots.iter().any(|root| path.is_under(root)))
     }
 }
 

@@ -192,6 +192,12 @@ impl Program {
         self
     }
 
+    /// Whether code looks at its operands and options, because a table cannot say what they do.
+    #[must_use]
+    pub const fn is_judged_by_operands(&self) -> bool {
+        self.act.is_some()
+    }
+
     pub(crate) const fn act(mut self, act: Act) -> Self {
         self.act = Some(act);
         self

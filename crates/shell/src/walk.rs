@@ -15,16 +15,14 @@ mod script;
 mod simple;
 mod trap;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
-
-use brush_parser::ast;
-
 use crate::answer::{Classification, Span};
 use crate::limits;
 use crate::mark;
 use crate::stream::Stream;
 use crate::view::View;
+use brush_parser::ast;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 pub(crate) use made::Made;
 pub(crate) use report::Report;

@@ -1,17 +1,14 @@
 //! Generated reference pages: written from the code, so that they cannot disagree with it.
 
 mod command_line;
-mod contract;
 
-mod picture;
-mod reasons;
-mod shell;
-
-use crate::repository;
-use anyhow::{Context, Result};
+use crate::{process, repository};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 /// A page under `docs/reference`.
 pub struct Page {
@@ -21,9 +18,8 @@ pub struct Page {
     pub text: String,
 }
 
-/// Every generator. To add one: write a file with a function that yields its pages, and a line here.
-const GENERATORS: &[fn() -> Result<Vec<Page>>] =
-    &[reasons::pages, contract::pages, command_line::pages, shell::pages, picture::pages];
+/// Where the pages of single reasons are.
+const REASONS: &str = "reasons";
 
 /// Whether pages are written or only compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,16 +36,31 @@ pub fn run(mode: Mode) -> Result<bool> {
     let mut current = true;
     let mut count = 0;
     let mut known = BTreeSet::new();
-    for generator in GENERATORS {
-        for page in generator()? {
-            count += 1;
-            current &= settle(&folder, &page, mode)?;
-            known.insert(page.file);
-        }
+    for page in generated()?.into_iter().chain(command_line::pages()?) {
+        count += 1;
+        current &= settle(&folder, &page, mode)?;
+        known.insert(page.file);
     }
     current &= settle_leftovers(&folder, &known, mode)?;
     println!("docs: {count} generated pages");
     Ok(current)
+}
+
+/// What the code says about itself: one page a line.
+fn generated() -> Result<Vec<Page>> {
+    let mut command = process::workbench_command(&repository::root()?)?;
+    let output = command.arg("pages").stderr(Stdio::inherit()).output().context("starting the workbench")?;
+    ensure!(output.status.success(), "the workbench failed");
+    String::from_utf8(output.stdout)?.lines().map(page).collect()
+}
+
+fn page(line: &str) -> Result<Page> {
+    let line: Value = serde_json::from_str(line).context("reading a page")?;
+    let text = |key: &str| line.get(key).and_then(Value::as_str).map(str::to_owned);
+    Ok(Page {
+        file: text("file").context("a page without `file`")?,
+        text: text("text").context("a page without `text`")?,
+    })
 }
 
 fn settle(folder: &Path, page: &Page, mode: Mode) -> Result<bool> {
@@ -76,11 +87,11 @@ fn settle(folder: &Path, page: &Page, mode: Mode) -> Result<bool> {
 /// A reason that is gone must not keep its page.
 fn settle_leftovers(folder: &Path, known: &BTreeSet<String>, mode: Mode) -> Result<bool> {
     let mut current = true;
-    let Ok(entries) = fs::read_dir(folder.join(reasons::FOLDER)) else { return Ok(true) };
+    let Ok(entries) = fs::read_dir(folder.join(REASONS)) else { return Ok(true) };
     for entry in entries {
         let path = entry?.path();
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let file = format!("{}/{name}", reasons::FOLDER);
+        let file = format!("{}/{name}", REASONS);
         if known.contains(&file) {
             continue;
         }

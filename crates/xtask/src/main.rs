@@ -3,10 +3,8 @@
 mod bench_hook;
 mod console;
 mod deps;
-mod disguise;
 mod docs;
 mod fuzz;
-mod measure;
 mod process;
 mod repository;
 mod seeded;
@@ -30,7 +28,7 @@ cargo xtask <task>
   fuzz [--seconds N] [target]    fuzzes, guided by coverage where cargo-fuzz is installed
   measure [--json] [--seed N]    figures of the shell classifier on labelled cases
   dist [--out FILE]              builds the one binary that needs nothing else
-  bench-hook [--json]            how long a hook takes, with a daemon and without (builds the release binary)
+  bench-hook [--json]            how long a hook takes, with a daemon and without (builds the binary of `dist`)
   soak [--minutes N] [--seeds N] [--from SEED]
                                  simulates fresh seeds and prints what that proves
   disguise --seed N [COMMAND]    disguises of a dangerous command, with their class
@@ -65,11 +63,10 @@ fn run(words: &[&str]) -> Result<bool> {
         ["docs"] => docs::run(docs::Mode::Write),
         ["docs", "--check"] => docs::run(docs::Mode::Check),
         ["fuzz", options @ ..] => fuzz::run(options),
-        ["measure", options @ ..] => measure::run(options),
+        ["measure" | "disguise", ..] => process::workbench(words),
         ["soak", options @ ..] => soak::run(options),
         ["dist", options @ ..] => static_binary::run(options),
         ["bench-hook", options @ ..] => bench_hook::run(options),
-        ["disguise", options @ ..] => disguise::run(options),
         [task, ..] => bail!("`{task}` with these options is not a task\n\n{HELP}"),
     }
 }

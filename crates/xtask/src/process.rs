@@ -1,5 +1,6 @@
 //! Running other programs.
 
+use crate::repository;
 use anyhow::{Context, Result};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -59,13 +60,25 @@ pub fn metadata(root: &Path) -> Result<serde_json::Value> {
     serde_json::from_slice(&output.stdout).context("reading cargo metadata")
 }
 
-/// Builds the binary as the test run does, and yields the folder that holds it. Built for its package alone, cargo would
-/// choose other features of what it depends on, and compile all of that again.
+/// Builds every program as the test run does, and yields the folder that holds them.
 pub fn built(root: &Path) -> Result<PathBuf> {
     let mut command = cargo(root);
-    command.args(["build", "--quiet", "--locked", "--workspace", "--all-targets", "--features", FEATURES]);
+    command.args(["build", "--quiet", "--locked", "--workspace", "--bins", "--features", FEATURES]);
     anyhow::ensure!(succeeds(&mut command)?, "the workspace does not build");
     Ok(target_folder(root)?.join("debug"))
+}
+
+/// The tool that knows the product's own code, in the repository.
+pub fn workbench_command(root: &Path) -> Result<Command> {
+    let mut command = Command::new(built(root)?.join("workbench"));
+    command.current_dir(root).stdin(Stdio::null());
+    Ok(command)
+}
+
+/// Runs that tool to the end with its output passed on; whether it found nothing.
+pub fn workbench(words: &[&str]) -> Result<bool> {
+    let root = repository::root()?;
+    succeeds(workbench_command(&root)?.args(words))
 }
 
 /// Where cargo puts what it builds.

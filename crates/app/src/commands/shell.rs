@@ -3,8 +3,9 @@
 use crate::cli::{ClassifyArgs, ShellCommand};
 use crate::commands::lines::Lines;
 use crate::exit::Exit;
-use shell::View;
-use shell::jsonl::classify_line;
+use serde::Serialize;
+use serde_json::{Value, json};
+use shell::{Classification, View};
 use std::io::Write;
 
 /// Runs one of the shell tools.
@@ -43,5 +44,50 @@ impl Place {
     /// As the classifier takes it.
     pub fn view(&self) -> View<'_> {
         View::new(&self.cwd, &self.home)
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    id: &'a Value,
+    #[serde(flatten)]
+    answer: &'a Classification,
+}
+
+/// Answers one line `{"id": …, "command": "…"}`.
+///
+/// A line that is no such object is answered with `"error"`, so that lines out match lines in.
+fn classify_line(line: &str, view: &View<'_>) -> String {
+    let parsed: Result<Value, _> = serde_json::from_str(line);
+    let null = Value::Null;
+    let Ok(value) = parsed else {
+        return error(&null, "the line is not JSON");
+    };
+    let id = value.get("id").unwrap_or(&null);
+    let Some(command) = value.get("command").and_then(Value::as_str) else {
+        return error(id, "the line has no text in `command`");
+    };
+    let answer = shell::classify(command, view);
+    serde_json::to_string(&Line { id, answer: &answer })
+        .unwrap_or_else(|_| error(id, "the answer could not be written"))
+}
+
+fn error(id: &Value, message: &str) -> String {
+    json!({ "id": id, "class": "unknown", "capabilities": [], "reasons": [], "reads": [], "writes": [], "error": message }).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line() {
+        let out = classify_line(r#"{"id":7,"command":"cat ../x > y"}"#, &View::new("/w/app", "/home/user"));
+        assert_eq!(
+            out,
+            r#"{"id":7,"class":"write","capabilities":[],"reasons":["WRITES: changes `y`"],"reads":["/w/x"],"writes":["/w/app/y"]}"#
+        );
+        assert!(classify_line("nonsense", &View::default()).contains("error"));
+        assert!(classify_line(r#"{"id":1}"#, &View::default()).contains("error"));
     }
 }

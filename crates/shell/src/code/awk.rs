@@ -1,13 +1,12 @@
 //! Awk programs: `system()`, pipes, and files that are written or read.
 
-use std::collections::BTreeMap;
-
 use crate::answer::{Capability, Span};
 use crate::mark;
 use crate::quote;
 use crate::stream::Stream;
 use crate::touch::How;
 use crate::walk::Walker;
+use std::collections::BTreeMap;
 
 /// Tokens of one program that are looked at.
 const TOKENS_MAX: usize = 4096;

@@ -1,12 +1,10 @@
 //! What the arguments of a call in another language say about paths. What is put together when the code runs is unknown,
 //! and a call that writes there writes nobody knows where.
 
-use std::collections::BTreeMap;
-
-use crate::mark;
-
 use super::Language;
 use super::token::Token;
+use crate::mark;
+use std::collections::BTreeMap;
 
 /// Where an argument points.
 #[derive(Clone, Debug, PartialEq, Eq)]

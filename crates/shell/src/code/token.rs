@@ -1,9 +1,8 @@
 //! Tokens of code: literals, names and marks, with literals folded.
 
+use super::Language;
 use crate::decode;
 use crate::quote;
-
-use super::Language;
 
 /// Tokens looked at in one piece of code; more would only be data.
 const TOKENS_MAX: usize = 8192;

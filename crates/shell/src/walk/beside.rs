@@ -1,10 +1,8 @@
 //! Commands that run beside their shell: they meet what is written after they began.
 
-use brush_parser::ast;
-
-use crate::answer::Span;
-
 use super::{Job, Walker};
+use crate::answer::Span;
+use brush_parser::ast;
 
 /// Commands beside the shell that are looked at once more.
 const JOBS_MAX: usize = 16;

@@ -1,16 +1,13 @@
 //! Lists, pipelines and compound commands.
 
-use std::rc::Rc;
-
-use brush_parser::ast::{self, AndOr, Command, CompoundCommand, ExtendedTestExpr, SeparatorOperator};
-
+use super::merge::either;
+use super::{ANY_WORDS, State, Variable, Walker};
 use crate::answer::{Class, Span};
 use crate::limits::{CHAIN_MAX, LOOP_ROUNDS_MAX};
 use crate::mark;
 use crate::stream::Stream;
-
-use super::merge::either;
-use super::{ANY_WORDS, State, Variable, Walker};
+use brush_parser::ast::{self, AndOr, Command, CompoundCommand, ExtendedTestExpr, SeparatorOperator};
+use std::rc::Rc;
 
 /// `time -o FILE command` where `time` was taken for a word of the grammar: many shells run the program of that name.
 fn as_program_time(command: &Command) -> Option<Command> {

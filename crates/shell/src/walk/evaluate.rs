@@ -1,14 +1,13 @@
 //! Texts that a shell evaluates although no program is called: arithmetic, subscripts, prompts, and what variables with
 //! attributes do to the values they are given.
 
+use super::expand::Fields;
+use super::{Arg, Variable, Walker};
 use crate::answer::{Capability, Span};
 use crate::mark;
 use crate::quote;
 use crate::stream::Stream;
 use crate::touch::How;
-
-use super::expand::Fields;
-use super::{Arg, Variable, Walker};
 
 /// Variables whose value a shell expands before it shows or opens it, substitutions included.
 const EXPANDED: &[&str] = &["PS0", "PS1", "PS2", "PS4", "BASH_ENV", "ENV", "MAILPATH"];

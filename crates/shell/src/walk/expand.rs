@@ -1,15 +1,13 @@
 //! Expands words: braces, tildes, quotes, parameters, substitutions, splitting, wildcards.
 
-use brush_parser::ast;
-
+use super::{Arg, Walker};
 use crate::answer::Span;
 use crate::brace;
 use crate::limits::{FIELDS_MAX, VALUE_BYTES_MAX};
 use crate::mark;
-use crate::stream::Stream;
-
-use super::{Arg, Walker};
 use crate::quote;
+use crate::stream::Stream;
+use brush_parser::ast;
 
 /// Fields under construction.
 #[derive(Default)]

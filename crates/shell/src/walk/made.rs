@@ -1,9 +1,8 @@
 //! Second names that a text makes before it uses them: links, and folders that were copied or moved with links inside.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::mark;
 use crate::view::View;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Names one text may make; who makes more generates them.
 const MADE_MAX: usize = 64;

@@ -1,13 +1,11 @@
 //! Two states of which either may be the one the shell is in.
 
-use std::rc::Rc;
-
+use super::{ANY_WORDS, Arg, STAYED_MAX, State, Variable, Walker};
 use crate::answer::Span;
 use crate::limits::LOOP_ROUNDS_MAX;
 use crate::mark;
 use crate::stream::Stream;
-
-use super::{ANY_WORDS, Arg, STAYED_MAX, State, Variable, Walker};
+use std::rc::Rc;
 
 impl Walker<'_> {
     /// Keeps what two possible states agree on; where they differ the value is unknown.

@@ -1,14 +1,13 @@
 //! Parameter, arithmetic and command expansion after a dollar sign.
 
+use super::expand::Fields;
+use super::{ANY_WORDS, Variable, Walker};
 use crate::answer::{Capability, Span};
 use crate::glob;
 use crate::mark;
 use crate::quote;
 use crate::sensitive;
 use crate::zone;
-
-use super::expand::Fields;
-use super::{ANY_WORDS, Variable, Walker};
 
 /// A parameter's value: nothing, one text, or a list.
 enum Value {

@@ -1,12 +1,10 @@
 //! Redirections: where a command's bytes come from and where they go.
 
-use brush_parser::ast::{self, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, ProcessSubstitutionKind};
-
+use super::Walker;
 use crate::answer::Span;
 use crate::stream::Stream;
 use crate::touch::How;
-
-use super::Walker;
+use brush_parser::ast::{self, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, ProcessSubstitutionKind};
 
 /// The redirections of one command, with words already expanded.
 pub(crate) struct Plan {

@@ -1,10 +1,9 @@
 //! Collects findings while the tree is walked.
 
-use std::collections::BTreeSet;
-
 use crate::answer::{Capability, Class, Classification, Reason, Span};
 use crate::limits::{KEPT_MAX, NAMED_MAX, REASONS_MAX};
 use crate::path::Path;
+use std::collections::BTreeSet;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Report {

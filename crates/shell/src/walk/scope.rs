@@ -1,14 +1,12 @@
 //! What a function keeps to itself: `local`, and `declare` inside of it, end with the call. Scopes are dynamic: what is
 //! called sees what its caller hides.
 
-use std::collections::BTreeMap;
-
+use super::{Arg, State, Variable, Walker};
 use crate::answer::Span;
 use crate::mark;
 use crate::sensitive;
 use crate::zone;
-
-use super::{Arg, State, Variable, Walker};
+use std::collections::BTreeMap;
 
 /// What a local variable hides until its function returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,13 +1,11 @@
 //! From text to tree, with every refusal that keeps the grammar safe.
 
-use brush_parser::{ParserOptions, Token, ast, parse_tokens, uncached_tokenize_str};
-
+use super::Walker;
 use crate::answer::Span;
+use crate::grammar_trap;
 use crate::limits::{self, Refusal};
 use crate::stream::Stream;
-
-use super::Walker;
-use crate::grammar_trap;
+use brush_parser::{ParserOptions, Token, ast, parse_tokens, uncached_tokenize_str};
 
 /// What any text costs besides its length.
 const SCRIPT_COST: usize = 64;

@@ -1,18 +1,16 @@
 //! Simple commands: assignments, words, redirections, then the program.
 
-use brush_parser::ast::{
-    self, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem, IoRedirect, ProcessSubstitutionKind,
-};
-
+use super::redirect::Plan;
+use super::{Arg, State, Variable, Walker, evaluate};
 use crate::answer::{Capability, Span};
 use crate::limits::{FIELDS_MAX, VALUE_BYTES_MAX, WORDS_MAX};
 use crate::mark;
 use crate::rules::environment::{self, Use};
 use crate::stream::Stream;
 use crate::touch::How;
-
-use super::redirect::Plan;
-use super::{Arg, State, Variable, Walker, evaluate};
+use brush_parser::ast::{
+    self, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem, IoRedirect, ProcessSubstitutionKind,
+};
 
 /// Programs whose `name=value` operands are assignments.
 const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];

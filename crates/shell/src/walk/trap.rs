@@ -1,14 +1,11 @@
 //! Texts that run later: `trap`. They meet whatever state the shell is in by then, so they are walked again whenever
 //! that has changed.
 
-use std::rc::Rc;
-
-use brush_parser::ast;
-
+use super::{Arg, State, Walker, script};
 use crate::answer::Span;
 use crate::stream::Stream;
-
-use super::{Arg, State, Walker, script};
+use brush_parser::ast;
+use std::rc::Rc;
 
 /// Traps in force at one time that are followed.
 const TRAPS_MAX: usize = 8;

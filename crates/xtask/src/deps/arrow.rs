@@ -60,10 +60,6 @@ const OUTSIDE: &[&str] = &[
     "ureq",
 ];
 
-/// What talks to other machines. The bash grammar brings a snapshot library with it that knows temporary files.
-const NETWORKED: &[&str] =
-    &["async-std", "hyper", "mio", "reqwest", "rusqlite", "rustls", "socket2", "tokio", "tokio-postgres", "ureq"];
-
 /// A database, HTTP or broker library below the runtime would become its judgement.
 const ADAPTED: &[&str] = &["async-nats", "axum", "hyper", "rdkafka", "reqwest", "rusqlite", "tokio-postgres"];
 
@@ -77,10 +73,12 @@ const ROWS: &[Row] = &[
     Row { member: "writkeeper-runtime", stands_on: &["writkeeper-engines"], forbidden: ADAPTED },
     Row { member: "writkeeper-adapters", stands_on: &["writkeeper-runtime"], forbidden: &[] },
     Row { member: "writkeeper", stands_on: &["writkeeper-adapters"], forbidden: &["clap"] },
-    Row { member: "writkeeper-shell", stands_on: &[], forbidden: NETWORKED },
+    Row { member: "writkeeper-shell", stands_on: &[], forbidden: OUTSIDE },
     Row { member: "writkeeper-guard", stands_on: &["writkeeper", "writkeeper-shell"], forbidden: &["clap"] },
     Row { member: "writkeeper-cli", stands_on: &["writkeeper", "writkeeper-guard"], forbidden: &[] },
-    Row { member: "xtask", stands_on: &["writkeeper-runtime", "writkeeper-shell"], forbidden: &[] },
+    Row { member: "workbench", stands_on: &["writkeeper-contract", "writkeeper-shell"], forbidden: &[] },
+    // Everybody waits for it before anything else begins.
+    Row { member: "xtask", stands_on: &[], forbidden: &[] },
 ];
 
 /// Whether a member may link another: it stands on it, or on something that does.

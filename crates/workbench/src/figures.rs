@@ -1,8 +1,8 @@
 //! Figures that are judged: how often the shell classifier is wrong on labelled cases, and how fast it is.
 
+use crate::labelled::{self, Case};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long speed is measured.
@@ -15,8 +15,8 @@ pub fn run(options: &[&str]) -> Result<bool> {
     let cases = cases()?;
     let figures = json!({
         "shell": {
-            "sources": shell::measure::figures(&cases, &view),
-            "disguise": shell::measure::disguise_figures(seed, &view),
+            "sources": labelled::figures(&cases, &view),
+            "disguise": labelled::disguise_figures(seed, &view),
             "seed": seed,
             "commands_per_second": speed(&cases, &view),
         }
@@ -41,22 +41,20 @@ fn number(text: &str) -> Result<u64> {
 }
 
 /// The labelled cases that lie beside the repository, if they do.
-fn cases() -> Result<Vec<shell::measure::Case>> {
-    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let folder: Option<PathBuf> = above.map(|above| above.join("shared/cases/shell")).find(|folder| folder.is_dir());
-    let Some(folder) = folder else {
+fn cases() -> Result<Vec<Case>> {
+    let Some(folder) = labelled::folder() else {
         eprintln!("skipped: shared cases not present");
         return Ok(Vec::new());
     };
     let mut cases = Vec::new();
     for name in ["commands_labelled.jsonl", "commands_public.jsonl"] {
         let lines = std::fs::read_to_string(folder.join(name)).with_context(|| format!("reading {name}"))?;
-        cases.extend(shell::measure::cases(&lines));
+        cases.extend(labelled::cases(&lines));
     }
     Ok(cases)
 }
 
-fn speed(cases: &[shell::measure::Case], view: &shell::View<'_>) -> Value {
+fn speed(cases: &[Case], view: &shell::View<'_>) -> Value {
     if cases.is_empty() {
         return Value::Null;
     }

@@ -1,11 +1,10 @@
 //! Figures computed from labelled cases: how often the classifier is wrong, by source.
 
-use std::collections::BTreeMap;
-
+use crate::disguise;
 use serde_json::{Value, json};
-
-use crate::answer::{Capability, Class};
-use crate::view::View;
+use shell::{Capability, Class, View, classify};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// A labelled command.
 #[derive(Clone, Debug)]
@@ -40,10 +39,15 @@ struct Tally {
     review_unknown: usize,
 }
 
+/// Where labelled cases lie, beside the repository, if they do.
+pub fn folder() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    here.ancestors().map(|above| above.join("shared/cases/shell")).find(|folder| folder.is_dir())
+}
+
 /// Reads labelled lines: `{"args":{"command"},"should":{"class"}}` or `{"command","label","source"}`.
 ///
 /// Lines about tools that run no shell are left out.
-#[must_use]
 pub fn cases(lines: &str) -> Vec<Case> {
     lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).filter_map(|row| case(&row)).collect()
 }
@@ -72,11 +76,10 @@ fn text_of(value: &Value) -> Option<String> {
 }
 
 /// The figures of all cases, by source and together.
-#[must_use]
 pub fn figures(cases: &[Case], view: &View<'_>) -> Value {
     let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
     for case in cases {
-        let answer = crate::classify(&case.command, view);
+        let answer = classify(&case.command, view);
         let has = |capability: Capability| answer.capabilities.contains(&capability);
         for source in [case.source.as_str(), "all"] {
             let tally = tallies.entry(source).or_default();
@@ -152,18 +155,33 @@ fn shown(tally: &Tally) -> Value {
 }
 
 /// Disguises missed and look-alikes flagged for one seed.
-#[must_use]
 pub fn disguise_figures(seed: u64, view: &View<'_>) -> Value {
     let (mut made, mut missed) = (0usize, 0usize);
-    for command in crate::disguise::CATASTROPHES {
-        for text in crate::disguise::disguises(command, 200, seed) {
+    for command in disguise::CATASTROPHES {
+        for text in disguise::disguises(command, 200, seed) {
             made += 1;
-            missed += usize::from(crate::classify(&text, view).class != Class::Catastrophic);
+            missed += usize::from(classify(&text, view).class != Class::Catastrophic);
         }
     }
-    let flagged = crate::disguise::lookalikes(200, seed)
-        .iter()
-        .filter(|text| crate::classify(text, view).class > Class::Write)
-        .count();
+    let flagged =
+        disguise::lookalikes(200, seed).iter().filter(|text| classify(text, view).class > Class::Write).count();
     json!({ "seed": seed, "disguises": made, "missed": missed, "look_alikes": 200, "flagged": flagged })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_vital_row_is_missed() {
+        let Some(folder) = folder() else {
+            println!("skipped: shared cases not present");
+            return;
+        };
+        let lines = std::fs::read_to_string(folder.join("commands_labelled.jsonl")).unwrap_or_default();
+        let figures = figures(&cases(&lines), &View::default());
+        for kind in ["catastrophic", "credential", "privilege", "remote_exec", "destructive"] {
+            assert_eq!(figures.pointer(&format!("/all/{kind}/missed")), Some(&json!(0)), "{kind}\n{figures:#}");
+        }
+    }
 }

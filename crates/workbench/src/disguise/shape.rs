@@ -168,8 +168,15 @@ fn hex(text: &str) -> String {
     text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// Of ASCII; other texts are not encoded.
 fn rot13(text: &str) -> String {
-    crate::decode::rot13(text)
+    let turned = |byte: u8, first: u8| char::from((byte - first + 13) % 26 + first);
+    let letter = |byte: u8| match byte {
+        b'a'..=b'z' => turned(byte, b'a'),
+        b'A'..=b'Z' => turned(byte, b'A'),
+        other => char::from(other),
+    };
+    text.bytes().map(letter).collect()
 }
 
 fn encoded(text: &str, dice: &mut Dice) -> String {

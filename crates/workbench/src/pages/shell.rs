@@ -1,13 +1,18 @@
-//! The reference page, generated from the tables.
+//! The programs and rules the shell classifier knows, from its own tables.
 
+use super::Page;
+use ::shell::rules::{self, git};
+use ::shell::{Capability, Class};
+use anyhow::Result;
 use std::fmt::Write as _;
 
-use crate::answer::{Capability, Class};
-use crate::rules::{self, git};
+/// The page of programs.
+pub fn pages() -> Result<Vec<Page>> {
+    Ok(vec![Page { file: "shell.md".to_owned(), text: reference() }])
+}
 
 /// Markdown that lists every program and rule.
-#[must_use]
-pub fn reference_markdown() -> String {
+fn reference() -> String {
     let mut out = String::from(
         "# Programs the shell understands\n\nGenerated from the rule tables; edit those, not this page.\n",
     );
@@ -21,7 +26,7 @@ pub fn reference_markdown() -> String {
                 program.class.name(),
                 capabilities(program.capabilities),
                 program.about,
-                if program.act.is_some() { "; operands and options decide" } else { "" }
+                if program.is_judged_by_operands() { "; operands and options decide" } else { "" }
             );
             for verb in program.verbs {
                 row(&mut out, &format!("… `{}`", escaped(verb.pattern)), verb.class, verb.capabilities, verb.about);
@@ -73,7 +78,7 @@ fn capabilities(list: &[Capability]) -> String {
 mod tests {
     #[test]
     fn lists_families_and_programs() {
-        let page = super::reference_markdown();
+        let page = super::reference();
         assert!(page.contains("## coreutils") && page.contains("`rm`") && page.contains("`terraform`"));
     }
 }

@@ -4,8 +4,8 @@ use super::Page;
 use anyhow::Result;
 use kernel::reasons::{Entry, Reason};
 
-/// Where the pages of single reasons are.
-pub const FOLDER: &str = "reasons";
+/// Where the pages of single reasons are; `cargo xtask docs` removes from it what describes nothing.
+const FOLDER: &str = "reasons";
 
 /// The index and one page per code.
 pub fn pages() -> Result<Vec<Page>> {

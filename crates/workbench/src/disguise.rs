@@ -8,13 +8,15 @@ mod words;
 
 pub use lookalike::lookalikes;
 
+use anyhow::{Context, Result, bail};
+use shell::{Class, View, classify};
+
 /// A small generator of pseudo-random numbers (splitmix64), so that a seed gives the same texts everywhere.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
     /// Starts from a seed.
-    #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -59,7 +61,6 @@ pub const CATASTROPHES: &[&str] = &[
 ];
 
 /// `count` texts that do what `command` does.
-#[must_use]
 pub fn disguises(command: &str, count: usize, seed: u64) -> Vec<String> {
     let mut dice = Dice::new(seed ^ 0x5EED);
     (0..count).map(|_| disguise(command, &mut dice)).collect()
@@ -75,10 +76,41 @@ fn disguise(command: &str, dice: &mut Dice) -> String {
     text
 }
 
+/// `disguise --seed N [--count N] [COMMAND]`: prints each disguise with its class; fails if one is missed.
+pub fn run(options: &[&str]) -> Result<bool> {
+    let (seed, count, command) = read_options(options)?;
+    let view = View::default();
+    let mut missed = 0;
+    for disguise in disguises(command, count, seed) {
+        let class = classify(&disguise, &view).class;
+        missed += usize::from(class != Class::Catastrophic);
+        println!("{}", serde_json::json!({ "command": disguise, "class": class.name() }));
+    }
+    println!("disguise: {count} of `{command}` with seed {seed}, {missed} missed");
+    Ok(missed == 0)
+}
+
+fn read_options<'a>(options: &[&'a str]) -> Result<(u64, usize, &'a str)> {
+    let (mut seed, mut count, mut command) = (1, 200, "rm -rf /");
+    let mut rest = options.iter();
+    while let Some(option) = rest.next() {
+        match *option {
+            "--seed" => {
+                seed = rest.next().context("`--seed` needs a number")?.parse().context("`--seed` needs a number")?
+            }
+            "--count" => {
+                count = rest.next().context("`--count` needs a number")?.parse().context("`--count` needs a number")?
+            }
+            text if text.starts_with("--") => bail!("disguise takes --seed N, --count N and a command"),
+            text => command = text,
+        }
+    }
+    Ok((seed, count, command))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, View, classify};
 
     /// Seeds tried here; the judging seed is another one.
     const SEEDS: u64 = 4;
