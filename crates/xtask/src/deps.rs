@@ -1,8 +1,9 @@
-//! The dependency arrow, and the licences of everything that is linked.
+//! The dependency arrow, the licences of everything that is linked, and that it is compiled once.
 
 mod arrow;
 mod graph;
 mod licences;
+mod once;
 mod tree;
 
 use crate::{process, repository};
@@ -19,6 +20,7 @@ pub fn run() -> Result<bool> {
         findings.extend(arrow::findings(member, &members, &tree::below(&root, member)?));
     }
     findings.extend(licences::findings(&graph, &std::fs::read_to_string(root.join("deny.toml"))?));
+    findings.extend(once::findings(&root)?);
     for finding in &findings {
         println!("deps: {finding}");
     }

@@ -34,7 +34,8 @@ pub fn run(options: &[&str]) -> Result<bool> {
         None => built,
     };
     let mebibytes = std::fs::metadata(&binary)?.len() >> 20;
-    println!("{} ({mebibytes} MiB)", binary.display());
+    let said = Command::new(&binary).arg("--version").output().context("starting the binary")?;
+    println!("{}: {mebibytes} MiB, {}", binary.display(), String::from_utf8_lossy(&said.stdout).trim_end());
     Ok(true)
 }
 
@@ -43,17 +44,17 @@ pub fn build(root: &Path) -> Result<PathBuf> {
     let host = host()?;
     let target = musl_of(&host).filter(|musl| can_build_for(musl)).unwrap_or(host);
     let mut command = process::cargo(root);
-    command.args(["rustc", "--release", "--locked", "--package", "writkeeper-cli", "--bin", "writkeeper"]);
+    command.args(["build", "--profile", "dist", "--locked", "--package", "writkeeper-cli", "--bin", "writkeeper"]);
     // With a target named, what runs at build time is built without the flags; procedural macros cannot have them.
-    command.args(["--target", &target, "--", "-C", "strip=debuginfo"]);
+    command.args(["--target", &target]);
     if target.contains("linux") {
         command.env("RUSTFLAGS", FLAGS).env("CFLAGS", C_FLAGS);
     }
     if target.ends_with("musl") {
         command.env(format!("CC_{}", target.replace('-', "_")), MUSL_COMPILER);
     }
-    ensure!(process::succeeds(&mut command)?, "the release binary does not build");
-    Ok(process::target_folder(root)?.join(target).join("release/writkeeper"))
+    ensure!(process::succeeds(&mut command)?, "the binary does not build");
+    Ok(process::target_folder(root)?.join(target).join("dist/writkeeper"))
 }
 
 /// The same machine with musl, whose programs start without asking the processor some seventy questions.

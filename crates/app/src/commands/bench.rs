@@ -268,7 +268,9 @@ fn print(figures: &Value) -> anyhow::Result<()> {
         say!("  {piece:<15} {:>8.3}", number(&format!("/cost_us/{piece}")));
     }
     if build() == "debug" {
-        crate::terminal::note("this is a debug build; build with --release for figures that mean something");
+        crate::terminal::note(
+            "this is a development build; `cargo run --profile dist -- bench` gives figures that mean something",
+        );
     }
     Ok(())
 }
