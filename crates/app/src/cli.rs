@@ -63,11 +63,14 @@ Options:
 Exit codes: 0 accepted, 1 rejected, 2 escalated, 64 usage, 65 invalid contract or data, 70 internal fault,
 75 store unavailable. With --json an error is one line {\"code\",\"message\",\"fix\"} on standard error.";
 
+/// The release and the source it was built from.
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WRITKEEPER_SOURCE"), ")");
+
 /// Everything that can be typed.
 #[derive(Parser, Debug)]
 #[command(
     name = "writkeeper",
-    version,
+    version = VERSION,
     about = "Decides what AI agents may do",
     override_help = OVERVIEW,
     disable_help_subcommand = true,

