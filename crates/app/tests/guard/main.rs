@@ -1,6 +1,7 @@
 //! Guarding coding agents: real payloads through the command line each host was given, with the real binary and store.
 #![expect(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that cannot go on should stop loudly"

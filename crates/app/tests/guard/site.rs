@@ -24,7 +24,7 @@ impl Site {
 
     /// The same, but not among temporary files, where losing things counts for less.
     pub fn guarding_real_work(hosts: &[&str]) -> Site {
-        let site = Site::within(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
+        let site = Site::within(folder_that_lasts());
         site.init(hosts, &[]);
         site
     }
@@ -163,6 +163,26 @@ impl Site {
     pub fn shell(&self, command: &str) -> Told {
         self.judge("Bash", &serde_json::json!({ "command": command }))
     }
+}
+
+/// A fresh folder that no system counts among temporary files: under the build's own, or under a person's home if the clone
+/// lies among temporary files.
+fn folder_that_lasts() -> tempfile::TempDir {
+    let temporary = ["/tmp", "/var/tmp", "/private/tmp", "/var/folders", "/private/var/folders", "/dev/shm"];
+    let temporary: Vec<PathBuf> = temporary.into_iter().map(PathBuf::from).chain([std::env::temp_dir()]).collect();
+    let cache = std::env::home_dir().map(|home| home.join(".cache/writkeeper-tests"));
+    let candidates = [Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR"))), cache];
+    let fresh = |above: PathBuf| {
+        std::fs::create_dir_all(&above).ok()?;
+        let above = above.canonicalize().ok()?;
+        let lasts = !temporary.iter().any(|folder| above.starts_with(folder));
+        lasts.then(|| tempfile::tempdir_in(above).ok()).flatten()
+    };
+    candidates
+        .into_iter()
+        .flatten()
+        .find_map(fresh)
+        .expect("neither the target folder nor the home holds files that last")
 }
 
 /// What a host makes of an answer.
