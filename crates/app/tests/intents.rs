@@ -307,7 +307,7 @@ fn what_nobody_reported_in_time_is_counted_as_a_doubt() {
 #[test]
 fn an_enrolment_that_died_half_way_is_finished_by_whoever_began_it() {
     if !runtime::crash::FAULTS {
-        println!("skipped: faults are not built in");
+        println!("missing: the feature `bugs`");
         return;
     }
     let half_way = || {

@@ -43,7 +43,7 @@ fn slept(class: &str) -> (usize, usize, String) {
 #[test]
 fn a_worker_that_slept_before_it_sent_leaves_one_effect() {
     if !runtime::crash::FAULTS {
-        println!("skipped: built without faults");
+        println!("missing: the feature `bugs`");
         return;
     }
     // Nobody else may send what is opaque, so its effect is the late one.

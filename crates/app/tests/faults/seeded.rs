@@ -184,7 +184,7 @@ fn play(scene: Scene, bug: Option<Bug>) -> Vec<Broken> {
 #[test]
 fn every_seeded_fault_is_seen_in_the_history() {
     if !runtime::crash::FAULTS {
-        println!("skipped: built without faults");
+        println!("missing: the feature `bugs`");
         return;
     }
     let mut missed = Vec::new();

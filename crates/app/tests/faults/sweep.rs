@@ -189,7 +189,7 @@ fn visit(way: Way, point: &str, nth: u32) -> String {
 #[test]
 fn a_discontinuation_that_died_anywhere_is_done_again() {
     if !runtime::crash::FAULTS {
-        println!("skipped: built without faults");
+        println!("missing: the feature `bugs`");
         return;
     }
     // From the old log's place to the new log's first checkpoint.
@@ -202,7 +202,7 @@ fn a_discontinuation_that_died_anywhere_is_done_again() {
 #[test]
 fn whoever_dies_anywhere_is_carried_on() {
     if !runtime::crash::FAULTS {
-        println!("skipped: built without faults");
+        println!("missing: the feature `bugs`");
         return;
     }
     let points = runtime::crash::CRASH_POINTS;

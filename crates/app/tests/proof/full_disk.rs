@@ -26,7 +26,7 @@ fn a_full_disk_is_said_to_be_one_and_leaves_no_part_of_a_key() {
         .env_remove("WRITKEEPER_KEYS")
         .stdin(Stdio::null())
         .output();
-    let Ok(output) = output else { return println!("skipped: there is no unshare") };
+    let Ok(output) = output else { return println!("missing: unshare, of the package util-linux") };
     let (said, errors) = (text(&output.stdout), text(&output.stderr));
     if output.status.code() == Some(77) || said.is_empty() {
         return println!("skipped: no mount is possible here: {errors}");

@@ -1,6 +1,6 @@
 //! Reads the output of `cargo test`: the documentation examples, and all tests where nextest is not installed.
 
-use super::tally::{Outcome, Tally};
+use super::tally::{Notice, Outcome, Tally};
 
 /// What is known while lines arrive.
 #[derive(Default)]
@@ -40,11 +40,10 @@ impl Reader {
         }
         if let Some(name) = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----")) {
             self.current = Some(name.to_owned());
-        } else if let Some(reason) = line.strip_prefix("skipped: ")
+        } else if let Some(notice) = Notice::read(line)
             && let Some(name) = self.current.take()
         {
-            tally.passed_was_skipped(&self.family);
-            return Some(format!("SKIPPED {} {name}: {reason}", self.family));
+            return Some(tally.passed_without_testing(&self.family, &name, notice));
         }
         (!is_noise(line)).then(|| line.to_owned())
     }

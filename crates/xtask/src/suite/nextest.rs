@@ -1,6 +1,6 @@
 //! Reads the status lines of cargo-nextest.
 
-use super::tally::{Outcome, Tally};
+use super::tally::{Notice, Outcome, Tally};
 
 /// What is known while lines arrive.
 #[derive(Default)]
@@ -43,11 +43,10 @@ impl Reader {
             };
         }
         let Some(test) = &mut self.current else { return Some(line.to_owned()) };
-        match (test.outcome, line.trim_start().strip_prefix("skipped: ")) {
-            (Outcome::Passed, Some(reason)) => {
-                tally.passed_was_skipped(&test.family);
+        match (test.outcome, Notice::read(line)) {
+            (Outcome::Passed, Some(notice)) => {
                 test.outcome = Outcome::Skipped;
-                Some(format!("SKIPPED {} {}: {reason}", test.family, test.name))
+                Some(tally.passed_without_testing(&test.family, &test.name, notice))
             }
             (Outcome::Passed | Outcome::Skipped, _) => None,
             (Outcome::Failed, _) => Some(line.to_owned()),

@@ -13,6 +13,24 @@ pub enum Outcome {
     Skipped,
 }
 
+/// What a test that passed says about what it did not test.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Notice<'l> {
+    /// `skipped: …`: it cannot be tested on this machine.
+    Skipped(&'l str),
+    /// `missing: …`: it could be tested here if something were installed or switched on.
+    Missing(&'l str),
+}
+
+impl<'l> Notice<'l> {
+    /// Reads a line that a test printed.
+    pub fn read(line: &'l str) -> Option<Notice<'l>> {
+        let line = line.trim_start();
+        let skipped = line.strip_prefix("skipped: ").map(Notice::Skipped);
+        skipped.or_else(|| line.strip_prefix("missing: ").map(Notice::Missing))
+    }
+}
+
 /// Counts by family, in the order in which families appeared.
 #[derive(Default, Debug)]
 pub struct Tally {
@@ -39,11 +57,22 @@ impl Tally {
         }
     }
 
-    /// A test that passed turns out to have tested nothing.
-    pub fn passed_was_skipped(&mut self, family: &str) {
-        let family = self.family(family);
-        family.passed = family.passed.saturating_sub(1);
-        family.skipped += 1;
+    /// A test that passed turns out to have tested nothing; yields what a person needs to see. What is missing is a failure,
+    /// because whoever runs the tests can change it.
+    pub fn passed_without_testing(&mut self, family: &str, test: &str, notice: Notice<'_>) -> String {
+        let counts = self.family(family);
+        counts.passed = counts.passed.saturating_sub(1);
+        match notice {
+            Notice::Skipped(reason) => {
+                counts.skipped += 1;
+                format!("SKIPPED {family} {test}: {reason}")
+            }
+            Notice::Missing(what) => {
+                counts.failed += 1;
+                self.name_failure(format!("{family} {test}: this machine lacks {what}"));
+                format!("MISSING {family} {test}: {what}")
+            }
+        }
     }
 
     /// Remembers the name of a failed test for the end.
@@ -115,10 +144,23 @@ mod tests {
         tally.count("kernel", Outcome::Passed);
         tally.count("kernel", Outcome::Passed);
         tally.count("kernel", Outcome::Skipped);
-        tally.passed_was_skipped("kernel");
+        tally.passed_without_testing("kernel", "a", Notice::Skipped("no case"));
         assert!(tally.is_clean());
         let expected = "family  passed  failed  skipped\nformat       1       0        0\nkernel       1       0        2\n2 passed, 0 failed, 2 skipped";
         assert_eq!(tally.to_string(), expected);
+    }
+
+    #[test]
+    fn what_could_be_installed_is_a_failure() {
+        let mut tally = Tally::default();
+        tally.count("kernel", Outcome::Passed);
+        tally.count("kernel", Outcome::Passed);
+        tally.passed_without_testing("kernel", "a", Notice::read("    missing: python3").unwrap());
+        assert!(!tally.is_clean());
+        assert!(
+            tally.to_string().ends_with("failed: kernel a: this machine lacks python3\n1 passed, 1 failed, 0 skipped"),
+            "{tally}"
+        );
     }
 
     #[test]
