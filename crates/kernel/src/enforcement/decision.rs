@@ -24,7 +24,6 @@ pub enum Why {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
     pub(super) tool: String,
-    pub(super) read_tool: Option<String>,
     pub(super) rung: Rung,
     pub(super) confidence: Confidence,
     pub(super) unsupported: Vec<Unsupported>,
@@ -49,7 +48,6 @@ impl Decision {
     pub(super) fn on(ladder: &Ladder, rung: Rung, tool: &str, unsupported: &[Unsupported], why: Why) -> Decision {
         Decision {
             tool: tool.to_owned(),
-            read_tool: None,
             confidence: Confidence::of(unsupported),
             disruption_cost: four_decimals(ladder.cost_of(&rung)),
             unsupported: unsupported.to_vec(),
@@ -57,13 +55,6 @@ impl Decision {
             why,
             bound: false,
         }
-    }
-
-    /// Names a tool that reads what the agent should have looked up.
-    #[must_use]
-    pub fn with_read_tool(mut self, read_tool: &str) -> Decision {
-        self.read_tool = Some(read_tool.to_owned());
-        self
     }
 
     /// Makes this one decision binding, whatever the ladder says about its rung. There is no way back.
@@ -118,7 +109,7 @@ impl Decision {
         if self.unsupported.is_empty() {
             Corrective::refused(&self.tool, &self.reason())
         } else {
-            Corrective::unresolved(&self.tool, &self.unsupported, self.read_tool.as_deref())
+            Corrective::unresolved(&self.tool, &self.unsupported, None)
         }
     }
 
