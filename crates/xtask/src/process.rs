@@ -60,10 +60,10 @@ pub fn metadata(root: &Path) -> Result<serde_json::Value> {
     serde_json::from_slice(&output.stdout).context("reading cargo metadata")
 }
 
-/// Builds every program as the test run does, and yields the folder that holds them.
+/// Builds every program and example as the test run does, and yields the folder that holds them. Tests start examples.
 pub fn built(root: &Path) -> Result<PathBuf> {
     let mut command = cargo(root);
-    command.args(["build", "--quiet", "--locked", "--workspace", "--bins", "--features", FEATURES]);
+    command.args(["build", "--quiet", "--locked", "--workspace", "--bins", "--examples", "--features", FEATURES]);
     anyhow::ensure!(succeeds(&mut command)?, "the workspace does not build");
     Ok(target_folder(root)?.join("debug"))
 }

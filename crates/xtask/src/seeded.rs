@@ -112,6 +112,8 @@ pub fn run() -> Result<bool> {
         command.args(["nextest", "run"]).args(workspace).args(["-E", &filter.join(" + ")]);
         command.args(["--status-level", "all", "--final-status-level", "none"]);
     } else {
+        // With targets named, cargo builds no examples.
+        process::built(&root)?;
         command.args(["test", "--lib", "--bins", "--tests"]).args(workspace).args(["--", "--exact"]).args(&tests);
     }
     let mut table = Table::default();

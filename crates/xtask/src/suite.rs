@@ -77,6 +77,8 @@ fn run_tests(root: &Path, tally: &mut Tally) -> Result<seeded::Table> {
         })?;
         tally.settle("tests", succeeded, reader.is_complete());
     } else {
+        // With targets named, cargo builds no examples.
+        process::built(root)?;
         command.args(["test", "--lib", "--bins", "--tests"]).args(workspace).args(["--", "--show-output"]);
         read_libtest(&mut command, "tests", tally, &mut seeded)?;
     }
