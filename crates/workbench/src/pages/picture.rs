@@ -81,8 +81,14 @@ const STATIONS: &[Station] = &[
     },
 ];
 
+/// What is written beside an arrow, and where.
+type Label = (&'static str, u32, u32);
+
+/// A line through these points.
+type Arrow = (&'static [(u32, u32)], Option<Label>);
+
 /// Arrows: the points they pass, and what stands beside them.
-const ARROWS: &[(&[(u32, u32)], Option<(&str, u32, u32)>)] = &[
+const ARROWS: &[Arrow] = &[
     (&[(170, 196), (230, 196)], None),
     (&[(420, 180), (455, 180), (455, 66), (490, 66)], None),
     (&[(420, 196), (490, 196)], None),
