@@ -8,6 +8,7 @@
 
 mod border;
 mod byways;
+mod contract_keys;
 mod daemon;
 mod failures;
 mod hosts;
