@@ -33,10 +33,19 @@ fn render(name: &str, text: &str, diagnostic: &Diagnostic) -> String {
         let place = visible(&format!("{name}: {}", diagnostic.path));
         title.element(Level::NOTE.message(place))
     };
-    if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(visible(help)));
+    if let Some(help) = help(diagnostic) {
+        group = group.element(Level::HELP.message(visible(&help)));
     }
     Renderer::styled().render(&[group])
+}
+
+/// What to do; which flag accepts a key that does nothing is the command line's own business.
+fn help(diagnostic: &Diagnostic) -> Option<String> {
+    let help = diagnostic.help.as_ref()?;
+    Some(match diagnostic.code {
+        "NOT_ENFORCED_YET" => format!("{help}: `--allow-inert`"),
+        _ => help.clone(),
+    })
 }
 
 /// A value may span many lines; pointing at its first is enough.
@@ -66,6 +75,6 @@ fn one(diagnostic: &Diagnostic) -> Json {
         ("line", Json::from(diagnostic.place.line as u64)),
         ("column", Json::from(diagnostic.place.column as u64)),
         ("message", Json::text(diagnostic.message.as_str())),
-        ("help", Json::from(diagnostic.help.clone())),
+        ("help", Json::from(help(diagnostic))),
     ])
 }

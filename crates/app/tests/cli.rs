@@ -224,6 +224,86 @@ fn the_full_form_is_the_same_contract() {
     assert_eq!(output.status.code(), Some(0));
 }
 
+/// What `CONTRACT` comes to.
+const SAID: [&str; 2] = [
+    "look: only reads; passes",
+    "pay: passes when amount <= 25; a person is asked when amount <= 50; otherwise refused; once per order",
+];
+
+#[test]
+fn a_contract_is_told_in_sentences() {
+    let folder = folder();
+    let output = writkeeper(&["contract", "check", "contract.yaml"], folder.path(), "");
+    let lines: Vec<String> = text(&output.stdout).lines().map(str::to_owned).collect();
+    assert!(lines[0].starts_with("valid contract.yaml sha256 "), "{lines:?}");
+    assert_eq!(lines[1..], SAID);
+    let output = writkeeper(&["contract", "check", "contract.yaml", "--json"], folder.path(), "");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["sentences"][1]["action"], "pay", "{report}");
+    assert_eq!(report["sentences"][1]["sentence"], SAID[1], "{report}");
+    assert_eq!(report["sentences"][1]["clauses"].as_array().unwrap().len(), 4, "{report}");
+    let output = writkeeper(&["contract", "expand", "contract.yaml"], folder.path(), "");
+    let comments: Vec<String> =
+        text(&output.stdout).lines().filter_map(|line| Some(line.strip_prefix("# ")?.to_owned())).collect();
+    assert_eq!(comments[1..], SAID);
+    let output = writkeeper(&["contract", "expand", "contract.yaml", "--json"], folder.path(), "");
+    serde_json::from_slice::<Value>(&output.stdout).unwrap();
+    assert!(text(&output.stderr).contains(SAID[1]), "{}", text(&output.stderr));
+}
+
+/// `ask: n > 2` and `ask: [{ when: n > 2 }]` mean different things, and no rule at all means a third.
+#[test]
+fn what_is_easily_misread_is_warned_about() {
+    let folder = folder();
+    let check = |rule: &str, sentence: &str, warning: &str| {
+        let contract =
+            format!("agent: bot\napprovers: [desk]\nactions: {{ pay: {{ params: {{ n: number }}, {rule} }} }}\n");
+        std::fs::write(folder.path().join("rule.yaml"), contract).unwrap();
+        let output = writkeeper(&["contract", "check", "rule.yaml"], folder.path(), "");
+        assert_eq!(output.status.code(), Some(0), "{rule}: {}", text(&output.stderr));
+        assert!(text(&output.stdout).contains(&format!("pay: {sentence}\n")), "{rule}: {}", text(&output.stdout));
+        assert_eq!(text(&output.stderr).contains("warning["), !warning.is_empty(), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(warning), "{rule}: {}", text(&output.stderr));
+    };
+    check("ask: n > 2", "a person is asked when n > 2; otherwise refused", "ONLY_WITH_A_PERSON");
+    check("ask: [ { when: n > 2 } ]", "a person is asked when n > 2; otherwise passes", "");
+    check("impact: LOW", "passes with any params that fit", "EVERYTHING_PASSES");
+    check("allow: n < 9", "passes when n < 9; otherwise refused", "");
+}
+
+/// A key over a list would be refused by every proposal, so the contract is.
+#[test]
+fn a_key_over_a_list_is_refused_where_it_stands() {
+    let folder = folder();
+    let contract = "agent: bot\nactions:\n  pay:\n    params: { ids: list of text }\n    once: 'pay:{ids}'\n";
+    std::fs::write(folder.path().join("list.yaml"), contract).unwrap();
+    let output = writkeeper(&["contract", "check", "list.yaml"], folder.path(), "");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(65), "{said}");
+    assert!(said.contains("list.yaml:5:11") && said.contains("`ids` is a list"), "{said}");
+    assert!(said.contains("help: name a param that is text, a number or a boolean"), "{said}");
+}
+
+/// Keys that nobody reads are no part of a contract that counts, unless somebody says so.
+#[test]
+fn keys_that_do_nothing_are_named() {
+    let folder = folder();
+    for (key, path) in [
+        ("enforcement: { confidence: { high: WARN } }", "enforcement.confidence"),
+        ("detectors: { breaker: { on_trip: HUMAN } }", "detectors.breaker.on_trip"),
+        ("escalation: { timeout: { reroute: 1m, to: agent } }", "escalation.timeout.to: agent"),
+    ] {
+        std::fs::write(folder.path().join("inert.yaml"), format!("{CONTRACT}{key}\n")).unwrap();
+        let output = writkeeper(&["contract", "check", "inert.yaml"], folder.path(), "");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(65), "{key}: {said}");
+        assert!(said.contains("NOT_ENFORCED_YET") && said.contains(&format!("`{path}`")), "{key}: {said}");
+        assert!(said.contains("accept that it does nothing: `--allow-inert`"), "{key}: {said}");
+        let output = writkeeper(&["contract", "check", "inert.yaml", "--allow-inert"], folder.path(), "");
+        assert_eq!(output.status.code(), Some(0), "{key}: {}", text(&output.stderr));
+    }
+}
+
 #[test]
 fn a_widening_change_is_named_and_refused() {
     let folder = folder();

@@ -181,6 +181,37 @@ fn agents_are_restricted_and_freed_by_name() {
 }
 
 #[test]
+fn a_bound_is_amended_for_a_while_and_inside_what_the_contract_marks() {
+    let desk = Desk::new();
+    let amendable = "    limits: { amount: { max: 20 } }\n    \
+                     amendable: { amount: { max: { floor: 10, ceiling: 24 }, ttl: 8h } }\n  look:";
+    desk.write("contract.yaml", &CONTRACT.replacen("  look:", amendable, 1));
+    desk.says("agents register --contract contract.yaml", 0);
+    desk.says("agents activate --contract contract.yaml", 0);
+    assert_eq!(desk.pay("a", "23"), "REJECT LIMIT_EXCEEDED");
+    let amend = |rest: &str| desk.says(&format!("agents amend bot pay amount {rest}"), 0);
+    let said = amend("--max 23 --for 2h --because rush");
+    assert!(said.contains("before  max 20") && said.contains("after   max 23"), "{said}");
+    assert!(said.contains("until   2") && said.contains("because rush"), "{said}");
+    assert_eq!(desk.pay("b", "23"), "ACCEPT VALIDATION_PASSED");
+    assert_eq!(desk.pay("c", "24"), "REJECT LIMIT_EXCEEDED");
+    let told = desk.json("agents amend bot pay amount --max 24 --because rush");
+    assert_eq!((told["before"]["max"].as_str(), told["after"]["max"].as_str()), (Some("23"), Some("24")), "{told}");
+    let refused = |rest: &str, expected: &str| {
+        let said = desk.says(&format!("agents amend bot pay amount {rest}"), 1);
+        assert!(said.contains("AMENDMENT_REFUSED") && said.contains(expected), "{rest}: {said}");
+    };
+    refused("--max 25 --because rush", "ABOVE_CEILING: the contract keeps `max` between 10 and 24 of `amount`");
+    refused("--max 23 --for 9h --because rush", "EXPIRY_TOO_LATE: it may last 8h at most");
+    refused("--min 1 --because rush", "NOT_AMENDABLE");
+    desk.says("agents amend bot pay amount --max 23", 64);
+    desk.says("agents amend bot pay amount --because rush", 64);
+    desk.says("agents amend bot pay amount --max many --because rush", 64);
+    let shown = desk.says("agents show bot", 0);
+    assert!(shown.contains("amend     pay amount max 23: rush"), "{shown}");
+}
+
+#[test]
 fn a_list_of_questions_says_where_it_ends() {
     let desk = Desk::new();
     desk.write("contract.yaml", &format!("{CONTRACT}escalation: {{ budget: {{ max: 2000, per: 1h }} }}\n"));

@@ -89,9 +89,11 @@ shapes! {
         "from", "impact", "reads", "run", "undo", "amendable"
     ] ["budget"];
     /// Bounds of one param.
-    LIMIT = "limit" ["min", "max", "unit", "signed", "allowed", "denied", "match", "state"] [];
+    LIMIT = "limit" ["min", "max", "unit", "signed", "allowed", "denied", "match", "script", "state"] [];
     /// A param that must agree with state.
     STATE_MATCH = "state_match" ["key", "tolerance"] [];
+    /// Questions about what `allow` does not name.
+    ASK_ZONE = "ask_zone" ["zone"] [];
     /// An expression with its reason.
     RULE = "rule" ["when", "reason"] [];
     /// What an action takes.
@@ -124,8 +126,26 @@ shapes! {
     ] [];
 }
 
-/// Keys of the document that are read and kept but act nowhere yet.
-pub const INERT: &[&str] = &["priority", "wake_when", "monitors"];
+/// A key that is read and kept but acts nowhere yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InertKey {
+    /// Path of keys from the document.
+    pub path: &'static str,
+    /// The name of its property: the definition that holds it, and the key.
+    pub property: (&'static str, &'static str),
+    /// The only value that does nothing; `None` where no value does anything.
+    pub value: Option<&'static str>,
+}
+
+/// Every key that does nothing yet.
+pub const INERT: &[InertKey] = &[
+    InertKey { path: "priority", property: ("contract", "priority"), value: None },
+    InertKey { path: "wake_when", property: ("contract", "wake_when"), value: None },
+    InertKey { path: "monitors", property: ("contract", "monitors"), value: None },
+    InertKey { path: "detectors.breaker.on_trip", property: ("breaker", "on_trip"), value: None },
+    InertKey { path: "enforcement.confidence", property: ("enforcement", "confidence"), value: None },
+    InertKey { path: "escalation.timeout.to", property: ("escalation_timeout", "to"), value: Some("agent") },
+];
 
 /// Built-in reasons a rule may give: what `ask` and `refuse` mean anyway, and what the facts of a tool call mean.
 const REASONS_OF_RULES: &[Reason] = &[
@@ -172,6 +192,11 @@ mod tests {
 
     #[test]
     fn inert_keys_are_keys() {
-        assert!(INERT.iter().all(|key| CONTRACT.knows(key)));
+        for key in INERT {
+            let (definition, name) = key.property;
+            let shape = SHAPES.iter().find(|shape| shape.name == definition);
+            assert!(shape.is_some_and(|shape| shape.knows(name)), "{}", key.path);
+            assert_eq!(key.path.rsplit('.').next(), Some(name));
+        }
     }
 }

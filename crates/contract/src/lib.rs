@@ -4,6 +4,7 @@
 //! |---|---|
 //! | read a contract, with every error at its place | [`read`] |
 //! | know what is probably not meant | [`lint`] |
+//! | say in plain sentences what it comes to | [`sentence`] |
 //! | start from a template, or from schemas of tools | [`TEMPLATES`], [`draft`] |
 //! | judge the tests a contract carries | [`rehearse`] |
 //! | know every key, for editors and documentation | [`keys`], [`SCHEMA`] |
@@ -17,9 +18,11 @@ mod plugins;
 mod published;
 pub mod read;
 pub mod rehearse;
+pub mod sentence;
 mod short_form;
 pub mod source;
 pub mod tests;
 mod witnesses;
 
 pub use published::{SCHEMA, TEMPLATES, Template, template};
+pub use short_form::types::{SHORT_TYPES, ShortType};

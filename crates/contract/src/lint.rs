@@ -3,7 +3,8 @@
 use crate::cursor::join;
 use crate::source::{Diagnostic, Place, Severity};
 use kernel::contract::comparison::Comparison;
-use kernel::contract::{Action, Amount, Contract, Limit, Matching, Role, params};
+use kernel::contract::{Action, Amount, Ask, Contract, Limit, Matching, Role, params};
+use kernel::look_alike::Look;
 use std::collections::BTreeSet;
 use values::json::Json;
 
@@ -17,6 +18,8 @@ pub fn lint(contract: &Contract) -> Vec<Diagnostic> {
         let path = join("actions", name);
         lint_reachable(&path, action, contract.role, &mut found);
         lint_ask(&path, action, &mut found);
+        lint_person(&path, action, &mut found);
+        lint_unbounded(&path, action, contract, &mut found);
         lint_params(&path, action, &mut found);
         lint_from(&path, action, &mut found);
         lint_headers(&path, action, &mut found);
@@ -102,18 +105,59 @@ fn lint_reachable(path: &str, action: &Action, role: Role, found: &mut Found) {
 /// A question nobody can ever be asked reads like a safeguard and is none.
 fn lint_ask(path: &str, action: &Action, found: &mut Found) {
     let allow = action.allow.as_deref().and_then(Comparison::parse);
-    for (index, rule) in action.ask.iter().enumerate() {
-        let path = format!("{path}.ask.{index}");
+    let is_zone = matches!(action.ask, Ask::Zone(_));
+    for (index, rule) in action.ask.rules().iter().enumerate() {
+        let path = format!("{path}.{}.{index}", action.ask.path());
         let Some(asked) = Comparison::parse(&rule.when) else { continue };
         let limit = action.limits.get(asked.param);
         let (min, max) = (limit.and_then(|limit| limit.min), limit.and_then(|limit| limit.max));
         if asked.never_within(min, max) {
             let message = format!("the limit of `{}` refuses first, so nobody is ever asked", asked.param);
             found.at("UNREACHABLE_ASK", &path, message, "raise the limit, or remove the question");
-        } else if allow.as_ref().is_some_and(|allow| allow.covers(&asked)) {
+        } else if is_zone && allow.as_ref().is_some_and(|allow| allow.covers(&asked)) {
             let message = "`allow` already lets all of this pass, so nobody is ever asked";
             found.at("UNREACHABLE_ASK", &path, message, "ask for more than `allow` lets pass");
         }
+    }
+}
+
+/// Often `ask: n > 2` is written where `ask: [{ when: n > 2 }]` was meant.
+fn lint_person(path: &str, action: &Action, found: &mut Found) {
+    let names_nothing = action.allow.as_deref().is_some_and(|allow| allow.trim() == "false");
+    let asks_always = action.ask.rules().iter().any(|rule| rule.when.trim() == "true");
+    // `ask: true` alone says outright that a person is always asked.
+    let is_overruled = match &action.ask {
+        Ask::Triggers(_) => asks_always && action.allow.is_some() && !names_nothing,
+        Ask::Zone(_) => false,
+    };
+    if is_overruled || (names_nothing && !action.ask.is_empty() && !asks_always) {
+        let message = "nothing ever passes without a person";
+        let help = "to let the rest pass, write `allow`, or `ask` as a list: `ask: [{ when: … }]`";
+        found.at("ONLY_WITH_A_PERSON", &join(path, "ask"), message, help);
+    }
+}
+
+/// An effect that nothing but the shape of its params stands before.
+fn lint_unbounded(path: &str, action: &Action, contract: &Contract, found: &mut Found) {
+    let bounds = |limit: &Limit| {
+        let number = limit.min.is_some() || limit.max.is_some();
+        number || limit.allowed.is_some() || !limit.denied.is_empty() || limit.state.is_some()
+    };
+    let is_open = action.allow.as_deref().is_none_or(|allow| allow.trim() == "true");
+    let is_ruled = !is_open || !action.ask.is_empty() || !action.refuse.is_empty() || !action.from.is_empty();
+    let is_bounded = action.limits.values().any(bounds)
+        || !action.budgets.is_empty()
+        || !action.reserves.is_empty()
+        || !contract.budgets.is_empty();
+    let is_judged = !action.validators.is_empty()
+        || !action.judges.is_empty()
+        || action.leases.is_some()
+        || contract.policies.is_some()
+        || contract.proposal.confidence.is_some();
+    let may_act = matches!(contract.role, Role::Executor | Role::Strategist);
+    if may_act && !(action.reads || is_ruled || is_bounded || is_judged) {
+        let message = "everything that fits its params passes";
+        found.at("EVERYTHING_PASSES", path, message, "add `allow`, `ask`, `limits` or a `budget`");
     }
 }
 
@@ -173,10 +217,10 @@ fn lint_limit(path: &str, limit: &Limit, found: &mut Found) {
 }
 
 fn is_denied(limit: &Limit, text: &str) -> bool {
-    let text = text.to_lowercase();
+    let look = Look::of(text);
     limit.denied.iter().any(|denied| match limit.matching {
-        Some(Matching::Substring) => text.contains(&denied.to_lowercase()),
-        Some(Matching::Exact) | None => text == denied.to_lowercase(),
+        Some(Matching::Substring) => look.contains(&Look::of(denied)),
+        Some(Matching::Exact) | None => look.is_like(&Look::of(denied)),
     })
 }
 
@@ -220,7 +264,8 @@ mod tests {
     fn questions_nobody_is_asked() {
         let ask = "UNREACHABLE_ASK actions.pay.ask.0";
         check_action(r#""allow": "a <= 25", "ask": "a <= 50""#, &[]);
-        check_action(r#""allow": "a <= 50", "ask": "a <= 25""#, &[ask]);
+        check_action(r#""allow": "a <= 50", "ask": "a <= 25""#, &["UNREACHABLE_ASK actions.pay.ask.zone.0"]);
+        check_action(r#""allow": "a <= 50", "ask": [{"when": "a <= 25"}]"#, &[]);
         check_action(r#""limits": {"a": {"max": 50}}, "ask": [{"when": "a > 50"}]"#, &[ask]);
         check_action(r#""limits": {"a": {"max": 50}}, "ask": [{"when": "a >= 50"}]"#, &[]);
         check_action(r#""limits": {"a": {"min": 5}}, "ask": [{"when": "a < 5"}]"#, &[ask]);
@@ -238,6 +283,45 @@ mod tests {
     }
 
     #[test]
+    fn actions_that_never_pass_without_a_person() {
+        let alone = "ONLY_WITH_A_PERSON actions.pay.ask";
+        check_action(r#""ask": "a > 2""#, &[alone]);
+        check_action(r#""ask": "true""#, &[]);
+        check_action(r#""ask": [{"when": "a > 2"}]"#, &[]);
+        check_action(r#""ask": [{"when": "true"}]"#, &[]);
+        check_action(r#""allow": "a < 9", "ask": [{"when": "true"}]"#, &[alone]);
+        check_action(r#""allow": "false", "ask": [{"when": "a > 2"}]"#, &[alone]);
+        check_action(r#""allow": "a < 2", "ask": "true""#, &[]);
+    }
+
+    #[test]
+    fn actions_that_pass_whatever_is_proposed() {
+        let open = "EVERYTHING_PASSES actions.pay";
+        check_action(r#""impact": "LOW""#, &[open]);
+        check_action(r#""allow": "true""#, &[open]);
+        check(r#"{"params": {"a": "money EUR"}}"#, "", &[open]);
+        check(r#"{"params": {"a": "money EUR"}, "limits": {"a": {"max": 5}}}"#, "", &[]);
+        check_action(r#""reads": true"#, &[]);
+        for bound in [
+            r#""allow": "a < 2""#,
+            r#""refuse": "a > 2""#,
+            r#""ask": [{"when": "a > 2"}]"#,
+            r#""limits": {"t": {"denied": ["x"]}}"#,
+            r#""budget": {"sum": "a", "max": 5, "per": "1h"}"#,
+            r#""from": {"t": "user"}"#,
+        ] {
+            check_action(bound, &[]);
+        }
+        for top in [
+            r#", "budget": {"count": true, "max": 5, "per": "1h"}"#,
+            r#", "proposal": {"confidence": {"reject_below": 0.5}}"#,
+            r#", "policies": "forbid (principal, action, resource);""#,
+        ] {
+            check("{}", top, &[]);
+        }
+    }
+
+    #[test]
     fn limits_against_themselves() {
         let code = "CONTRADICTORY_LIMIT actions.pay.limits.t.allowed";
         check_action(r#""limits": {"t": {"allowed": ["x", "y"], "denied": ["X"]}}"#, &[code]);
@@ -250,21 +334,27 @@ mod tests {
     #[test]
     fn things_that_guard_nothing() {
         check_action(r#""limits": {"o": {"max": 5}}"#, &["OPTIONAL_BUT_MANDATORY actions.pay.params"]);
-        check_action(r#""limits": {"o": {"unit": "EUR"}}"#, &["OPTIONAL_BUT_MANDATORY actions.pay.params"]);
-        check_action(r#""limits": {"o": {"signed": true}}"#, &[]);
-        check(r#"{"params": {"o": "optional signed number"}}"#, "", &[]);
+        let both = ["EVERYTHING_PASSES actions.pay", "OPTIONAL_BUT_MANDATORY actions.pay.params"];
+        check_action(r#""limits": {"o": {"unit": "EUR"}}"#, &both);
+        check_action(r#""allow": "a < 2", "limits": {"o": {"signed": true}}"#, &[]);
+        check(r#"{"params": {"o": "optional signed number"}, "refuse": "o < 2"}"#, "", &[]);
         check_action(r#""from": {"o": "user"}"#, &["FROM_ONLY_OPTIONAL actions.pay.from"]);
         check_action(r#""from": {"o": "user", "t": "user"}"#, &[]);
-        check(r#"{"params": {"type": "object", "properties": {}}}"#, "", &["OPEN_PARAMS actions.pay.params"]);
+        check(
+            r#"{"params": {"type": "object", "properties": {}}, "reads": true}"#,
+            "",
+            &["OPEN_PARAMS actions.pay.params"],
+        );
         let resources = r#", "resources": {"pool": {"kind": "stock", "capacity": 1}}"#;
-        check("{}", resources, &["UNUSED_RESOURCE resources.pool"]);
+        check(r#"{"reads": true}"#, resources, &["UNUSED_RESOURCE resources.pool"]);
         check(r#"{"ask": "true"}"#, r#", "escalation": {"quorum": 1}"#, &[]);
     }
 
     #[test]
     fn secrets_in_the_text() {
-        let run =
-            |value: &str| format!(r#""run": {{"http": "GET http://h", "headers": {{"Authorization": "{value}"}}}}"#);
+        let run = |value: &str| {
+            format!(r#""reads": true, "run": {{"http": "GET http://h", "headers": {{"Authorization": "{value}"}}}}"#)
+        };
         check_action(&run("Bearer abc"), &["SECRET_IN_CONTRACT actions.pay.run.headers.Authorization"]);
         check_action(&run("secret://env/TOKEN"), &[]);
     }

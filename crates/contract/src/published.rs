@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::keys;
     use kernel::contract::{
-        EffectClass, Impact, Matching, Mode, OnExhausted, Origin, ResourceKind, Role, TimeoutAnswer, UndoKind,
+        EffectClass, Impact, Matching, Mode, OnExhausted, Origin, ResourceKind, Role, Script, TimeoutAnswer, UndoKind,
     };
     use std::collections::BTreeSet;
     use values::json::{Bounds, Json};
@@ -98,6 +98,7 @@ mod tests {
         check("run", "class", EffectClass::WORDS);
         check("undo", "kind", UndoKind::WORDS);
         check("limit", "match", Matching::WORDS);
+        check("limit", "script", Script::WORDS);
         check("resource", "kind", ResourceKind::WORDS);
         check("escalation", "on_exhausted", OnExhausted::WORDS);
         check("escalation_timeout", "then", TimeoutAnswer::WORDS);
@@ -108,8 +109,9 @@ mod tests {
     #[test]
     fn inert_keys_say_so() {
         for key in keys::INERT {
-            let description = at(&["$defs", "contract", "properties", key, "description"]);
-            assert!(description.as_text().unwrap().contains("Not enforced yet"), "{key}");
+            let (definition, name) = key.property;
+            let description = at(&["$defs", definition, "properties", name, "description"]);
+            assert!(description.as_text().unwrap().contains("Not enforced yet"), "{}", key.path);
         }
     }
 

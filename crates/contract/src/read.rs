@@ -124,14 +124,20 @@ pub fn written<'n, 'p>(root: &'n Node, path: &'p str) -> (&'n Node, &'p str) {
 
 fn report_inert(fields: &Fields<'_>, report: &mut Report) {
     for key in keys::INERT {
-        let Some(spot) = fields.get(key) else { continue };
+        let root = fields.spot.node;
+        let Some(node) = key.path.split('.').try_fold(root, |node, part| node.get(part)) else { continue };
+        let what = match key.value {
+            None => key.path.to_owned(),
+            Some(value) if node.to_json() == Json::text(value) => format!("{}: {value}", key.path),
+            Some(_) => continue,
+        };
         report.inert.push(Diagnostic {
             code: "NOT_ENFORCED_YET",
             severity: Severity::Inert,
-            path: (*key).to_owned(),
-            place: place_of(fields.spot.node, &spot.path),
-            message: format!("`{key}` is read but does nothing yet"),
-            help: Some("remove it, or accept that with `--allow-inert`".to_owned()),
+            path: key.path.to_owned(),
+            place: place_of(root, key.path),
+            message: format!("`{what}` is read but does nothing yet"),
+            help: Some("remove it, or accept that it does nothing".to_owned()),
         });
     }
 }

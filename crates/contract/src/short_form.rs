@@ -1,7 +1,7 @@
 //! The short form people write, turned into the full form key by key. Places stay, so errors point at what was written.
 
-mod bare_names;
-mod types;
+pub(super) mod bare_names;
+pub(super) mod types;
 
 use crate::cursor::{Report, Spot, join};
 use crate::source::{Member, Node, Place, Value};
@@ -85,9 +85,10 @@ fn action(spot: &Spot<'_>, report: &mut Report) -> Node {
             "budget" => push_unless_both(spot, member, "budgets", list_of(node), &mut expanded, report),
             "allow" => expanded.push(with_key(member, "allow", expression(node, short.as_ref()))),
             "ask" => {
-                expanded.push(with_key(member, "ask", rules(node, NEEDS_APPROVAL, short.as_ref())));
-                if is_expression(node) && spot.node.get("allow").is_none() {
-                    // `ask: EXPRESSION` alone names all that may happen; everything else is refused.
+                let (is_zone, asked) = ask(node, short.as_ref());
+                expanded.push(with_key(member, "ask", asked));
+                if is_zone && spot.node.get("allow").is_none() {
+                    // A zone alone names all that may happen; everything else is refused.
                     expanded.push(with_key(member, "allow", text("false", node.place)));
                 }
             }
@@ -178,6 +179,16 @@ fn expression(node: &Node, short: Option<&ShortParams>) -> Node {
 
 fn is_expression(node: &Node) -> bool {
     matches!(&node.value, Value::Scalar(Json::Text(_) | Json::Bool(_)))
+}
+
+/// `ask: EXPRESSION` is a zone beside `allow`; a list asks inside `allow` too.
+fn ask(node: &Node, short: Option<&ShortParams>) -> (bool, Node) {
+    let zone = if is_expression(node) { Some(node) } else { node.get("zone") };
+    let asked = rules(zone.unwrap_or(node), NEEDS_APPROVAL, short);
+    match zone {
+        Some(zone) => (true, map(vec![member("zone", zone.place, asked)], node.place)),
+        None => (false, asked),
+    }
 }
 
 fn rules(node: &Node, reason: &str, short: Option<&ShortParams>) -> Node {

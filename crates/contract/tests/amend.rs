@@ -25,6 +25,7 @@ fn to(max: i64) -> Amendment {
         min: None,
         max: Some(Decimal::from(max)),
         actor: "ann".to_owned(),
+        because: "a rush".to_owned(),
         at: START,
         expires: None,
     }
@@ -46,7 +47,19 @@ fn amendments_are_bounded() {
     refused(Amendment { param: "b".to_owned(), ..to(60) }, AmendRefusal::NotAmendable);
     refused(Amendment { action: "x".to_owned(), ..to(60) }, AmendRefusal::ActionUnknown);
     refused(Amendment { actor: " ".to_owned(), ..to(60) }, AmendRefusal::ActorMissing);
+    refused(Amendment { because: " ".to_owned(), ..to(60) }, AmendRefusal::ReasonMissing);
     refused(Amendment { min: Some(Decimal::from(55)), max: None, ..to(0) }, AmendRefusal::BoundsCross);
+}
+
+#[test]
+fn a_refusal_names_the_bounds() {
+    let said = |amendment: Amendment| {
+        let refusal = kernel::contract::amend::check(&written(), &amendment).unwrap_err();
+        explain(&written(), &amendment, refusal)
+    };
+    let bounds = "ABOVE_CEILING: the contract keeps `min` between 1 and 60 and `max` between 10 and 80 of `a`";
+    assert_eq!(said(to(81)), bounds);
+    assert_eq!(said(Amendment { expires: Some(hours(9)), ..to(60) }), "EXPIRY_TOO_LATE: it may last 8h at most");
 }
 
 #[test]

@@ -62,7 +62,10 @@ fn rules() {
     let ask = r#", "ask": [{"when": "a > 5"}]"#;
     check_action("", ask, "narrows actions.pay.ask.NEEDS_APPROVAL when params.a > 5");
     let both = format!(r#"{}{ask}"#, allow("a <= 1"));
-    check_action(&allow("a <= 1"), &both, "widens actions.pay.ask.NEEDS_APPROVAL when params.a > 5");
+    check_action(&allow("a <= 1"), &both, "unclear actions.pay.ask.NEEDS_APPROVAL when params.a > 5");
+    let zone = |allow: &str| format!(r#", "allow": "{allow}", "ask": "a > 5""#);
+    check_action(&allow("a <= 1"), &zone("a <= 1"), "widens actions.pay.ask.zone");
+    check_action(&zone("a <= 1"), &zone("a <= 2"), "widens actions.pay.allow");
 }
 
 #[test]
@@ -78,10 +81,17 @@ fn allow_and_ask_are_judged_together() {
     let with = |allow: &str, ask: &str| format!(r#", "allow": "{allow}"{ask}"#);
     let (first, second) =
         ("actions.pay.ask.NEEDS_APPROVAL when params.a > 5", "actions.pay.ask.NEEDS_APPROVAL when params.a > 9");
-    // What was asked about passes now.
-    check(&ask(one), &with("true", &ask(one)), &["widens actions.pay.allow"]);
-    check(&ask(one), &with("a < 1", &ask(one)), &["widens actions.pay.allow"]);
-    check(&ask(one), &with("true", ""), &["widens actions.pay.allow", &format!("unclear {first}")]);
+    // The question is asked inside `allow` too.
+    check(&ask(one), &with("true", &ask(one)), &["narrows actions.pay.allow"]);
+    check(&ask(one), &with("a < 1", &ask(one)), &["narrows actions.pay.allow"]);
+    check(&ask(one), &with("true", ""), &["narrows actions.pay.allow", &format!("unclear {first}")]);
+    // A zone is not: what was asked about may pass now.
+    let zone = r#", "ask": "a > 5""#;
+    let becomes = ["widens actions.pay.allow", &format!("unclear {first}"), "unclear actions.pay.ask.zone"];
+    check(&ask(one), &with("a < 1", zone), &becomes);
+    check("", zone, &["narrows actions.pay.allow", "narrows actions.pay.ask.zone"]);
+    check(&with("a < 1", ""), &with("a < 1", &ask(one)), &[&format!("unclear {first}")]);
+    check(&with("false", ""), &with("false", &ask(one)), &[&format!("widens {first}")]);
     // Everything passed before.
     check("", &with("a < 1", &ask(one)), &["narrows actions.pay.allow", &format!("narrows {first}")]);
     check(&with("a < 1", &ask(one)), &ask(one), &["widens actions.pay.allow"]);

@@ -1,7 +1,7 @@
 //! What one call of each engine costs, apart: `cargo run --release -p writkeeper-engines --example cost`.
 
 use engines::{cedar, cel, schema};
-use kernel::contract::{Action, Impact, Role, Undo, UndoKind};
+use kernel::contract::{Action, Ask, Impact, Role, Undo, UndoKind};
 use kernel::evaluator::{
     AgentView, ExpressionEvaluator, PolicyAnswer, PolicyEvaluator, SchemaEvaluator, Scope, StateView,
 };
@@ -76,7 +76,7 @@ fn action(params: Json) -> Action {
         limits: BTreeMap::new(),
         refuse: Vec::new(),
         allow: None,
-        ask: Vec::new(),
+        ask: Ask::default(),
         budgets: Vec::new(),
         reserves: Vec::new(),
         validators: BTreeSet::new(),

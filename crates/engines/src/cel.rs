@@ -10,6 +10,7 @@ mod lower;
 mod macros;
 mod names;
 mod pattern;
+pub mod reference;
 mod tree;
 mod value;
 

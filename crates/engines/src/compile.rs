@@ -117,7 +117,7 @@ impl ActionCompiler<'_> {
         let mut state_keys = BTreeSet::new();
         let schema = self.schema(&action.params);
         let refuse = self.rules("refuse", &action.refuse, &mut state_keys);
-        let ask = self.rules("ask", &action.ask, &mut state_keys);
+        let ask = self.rules(action.ask.path(), action.ask.rules(), &mut state_keys);
         let allow = action.allow.as_ref().and_then(|text| self.expression("allow", text, &mut state_keys));
         self.state_limits(&mut state_keys);
         state_keys.extend(plan.drift.iter().map(|drift| drift.key.clone()));
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::testing::{action, contract};
     use kernel::contract::DriftKey;
-    use kernel::contract::{Limit, StateMatch, Tolerance};
+    use kernel::contract::{Ask, Limit, StateMatch, Tolerance};
 
     const PARAMS: &str = r#"{"type": "object", "additionalProperties": false, "properties": {
         "order_id": {"type": "string"}, "amount": {"type": "number"}}}"#;
@@ -289,7 +289,7 @@ mod tests {
                     Some("forbid(principal, action, resource) when { context.state.policy == 1 };".to_owned());
                 refund.refuse = vec![rule("state.refuse > 1")];
                 refund.allow = Some("state['allow/{order_id}'] > params.amount".to_owned());
-                refund.ask = vec![rule("has(state.ask)")];
+                refund.ask = Ask::Zone(vec![rule("has(state.ask)")]);
                 let state = Some(StateMatch { key: template("limit/{order_id}"), tolerance: exact });
                 refund.limits.insert("amount".to_owned(), Limit { state, ..Limit::default() });
             },
@@ -304,7 +304,7 @@ mod tests {
                 contract.policies = Some("forbid".to_owned());
                 refund.refuse = vec![rule("params.amount > 1"), rule("params.amont > 1")];
                 refund.allow = Some("amount > 1".to_owned());
-                refund.ask = vec![rule("state['a/{order}'] > 1")];
+                refund.ask = Ask::Triggers(vec![rule("state['a/{order}'] > 1")]);
                 let state = Some(StateMatch { key: template("limit/{nope}"), tolerance: Tolerance::Exact });
                 refund.limits.insert("amount".to_owned(), Limit { state, ..Limit::default() });
             },

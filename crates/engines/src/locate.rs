@@ -21,11 +21,11 @@ pub(crate) fn locate(problem: Problem, root: &Node, source: &str) -> Diagnostic 
     Diagnostic { place: place.unwrap_or(whole), ..diagnostic }
 }
 
-/// The text behind a path. In the short form `ask: EXPRESSION` stands for `ask.0.when`.
+/// The text behind a path. In the short form `refuse: EXPRESSION` stands for `refuse.0.when`.
 fn written_text<'n>(root: &'n Node, path: &str) -> Option<(&'n Node, &'n str)> {
     let (node, rest) = written(root, path);
     let Value::Scalar(Json::Text(text)) = &node.value else { return None };
-    matches!(rest, "" | "0.when").then_some((node, text.as_str()))
+    matches!(rest, "" | "0.when" | "zone.0.when").then_some((node, text.as_str()))
 }
 
 /// The whole value; of a block its first line, because a bar says nothing.

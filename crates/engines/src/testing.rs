@@ -1,8 +1,8 @@
 //! Fixtures of the module tests.
 
 use kernel::contract::{
-    Action, Contract, Escalation, EscalationTimeout, Impact, Mode, OnExhausted, ProposalRules, Role, TimeoutAnswer,
-    Undo, UndoKind,
+    Action, Ask, Contract, Escalation, EscalationTimeout, Impact, Mode, OnExhausted, ProposalRules, Role,
+    TimeoutAnswer, Undo, UndoKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use values::json::Json;
@@ -16,7 +16,7 @@ pub(crate) fn action(params: &str) -> Action {
         limits: BTreeMap::new(),
         refuse: Vec::new(),
         allow: None,
-        ask: Vec::new(),
+        ask: Ask::default(),
         budgets: Vec::new(),
         reserves: Vec::new(),
         validators: BTreeSet::new(),

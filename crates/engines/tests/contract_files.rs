@@ -48,7 +48,7 @@ fn the_small_contract_loads() {
     assert_eq!(reading.inert, []);
     let refund = &reading.contract.actions["issue_refund"];
     assert_eq!(refund.allow.as_deref(), Some("params.amount <= 25"));
-    assert_eq!(refund.ask[0].when, "params.amount <= 50");
+    assert_eq!(refund.ask.rules()[0].when, "params.amount <= 50");
     assert_eq!(refund.limits["amount"].unit.as_deref(), Some("EUR"));
     assert_eq!(reading.contract.escalation.approvers, ["refund-desk"]);
     let tests = reading.tests.expect("it carries tests");
@@ -256,12 +256,34 @@ fn rehearse_rows(name: &str, text: &str, inert: &[&str]) {
 
 #[test]
 fn the_rows_of_the_normative_contracts_pass() {
-    let rows = [("contract-small.yaml", &[][..]), ("contract-example.yaml", contract::keys::INERT)];
+    let inert = ["priority", "wake_when", "monitors"];
+    let rows = [("contract-small.yaml", &[][..]), ("contract-example.yaml", &inert[..])];
     for (name, inert) in rows {
         match shared(name) {
             Some(text) => rehearse_rows(name, &text, inert),
             None => report_skipped(),
         }
+    }
+}
+
+#[test]
+fn every_short_type_takes_what_fits_and_nothing_else() {
+    for short in contract::SHORT_TYPES {
+        let contract = format!("agent: bot\nactions: {{ pay: {{ params: {{ x: \"{}\" }} }} }}\n", short.example);
+        let loaded = engines::load::load(&contract).unwrap_or_else(|errors| panic!("{}: {errors:#?}", short.written));
+        let contract = std::sync::Arc::new(loaded.compiled);
+        let verdict = |value: &str| {
+            let context =
+                kernel::context::Context::from_json(&Json::parse(b"{}").expect("it is JSON")).expect("it reads");
+            let line = format!(r#"{{"agent":"bot","action":"pay","params":{{"x":{value}}}}}"#);
+            kernel::pure::PureRun::new(contract.clone(), context, None, true)
+                .judge(1, line.as_bytes())
+                .answer
+                .verdict
+                .word()
+        };
+        assert_eq!(verdict(short.fits), "ACCEPT", "{}", short.written);
+        assert_eq!(verdict(short.refused), "REJECT", "{}", short.written);
     }
 }
 

@@ -64,6 +64,30 @@ fn w09_text_and_booleans_are_not_numbers() {
 }
 
 #[test]
+fn a_list_of_questions_asks_inside_allow_too() {
+    const ASKING: &str = "agent: bot\nactions:\n  pay:\n    params: { amount: number }\n    allow: amount < 60\n    \
+                          ask: [ { when: amount > 9, reason: LARGE } ]\n";
+    caught(Bug::TriggersOutsideOnly, || {
+        expect(ASKING, "{}", &pay("9"), "ACCEPT")?;
+        expect(ASKING, "{}", &pay("10"), "ESCALATE LARGE")?;
+        expect(ASKING, "{}", &pay("60"), "ESCALATE LARGE")
+    });
+}
+
+#[test]
+fn what_looks_like_a_denied_value_is_denied() {
+    const DENYING: &str = "agent: bot\nactions:\n  pay:\n    params: { to: text }\n    \
+                           limits: { to: { denied: [ mallory ] } }\n";
+    caught(Bug::LookAlikesPass, || {
+        for to in ["Mallory", "m\u{0430}llory", "\u{FF4D}allory", "mal\u{200B}lory"] {
+            let proposal = format!(r#"{{"agent":"bot","action":"pay","params":{{"to":"{to}"}}}}"#);
+            expect(DENYING, "{}", &proposal, "REJECT VALUE_DENIED")?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn w09_nan_never_reaches_a_gate() {
     for amount in ["NaN", "Infinity", "-Infinity", "1e400"] {
         let said = judge(OPEN, "{}", &pay(amount)).unwrap();

@@ -163,6 +163,14 @@ words! {
     }
 }
 
+words! {
+    /// Which letters an identifier may mix.
+    Script {
+        /// Those of one script.
+        Single = "single",
+    }
+}
+
 /// A contract in its full form.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Contract {
@@ -297,8 +305,8 @@ pub struct Action {
     pub refuse: Vec<Rule>,
     /// With it, what neither this nor `ask` names is refused.
     pub allow: Option<String>,
-    /// A person is asked when true.
-    pub ask: Vec<Rule>,
+    /// When a person is asked.
+    pub ask: Ask,
     /// Windowed budgets of this action.
     pub budgets: Vec<Budget>,
     /// What it takes from resources.
@@ -321,6 +329,43 @@ pub struct Action {
     pub undo: Undo,
     /// Which bounds may be changed for a while.
     pub amendable: BTreeMap<String, Amendable>,
+}
+
+/// When a person is asked.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Ask {
+    /// Asks about whatever a rule matches, also inside `allow`; the rest goes on.
+    Triggers(Vec<Rule>),
+    /// Asks about what a rule matches outside `allow`; what neither matches is refused.
+    Zone(Vec<Rule>),
+}
+
+impl Default for Ask {
+    fn default() -> Ask {
+        Ask::Triggers(Vec::new())
+    }
+}
+
+impl Ask {
+    /// The questions, in the order they are written.
+    pub fn rules(&self) -> &[Rule] {
+        match self {
+            Ask::Triggers(rules) | Ask::Zone(rules) => rules,
+        }
+    }
+
+    /// Whether nobody is ever asked.
+    pub fn is_empty(&self) -> bool {
+        self.rules().is_empty()
+    }
+
+    /// Where the rules stand in the full form, below the action.
+    pub fn path(&self) -> &'static str {
+        match self {
+            Ask::Triggers(_) => "ask",
+            Ask::Zone(_) => "ask.zone",
+        }
+    }
 }
 
 /// An expression and the reason code it gives.
@@ -349,6 +394,8 @@ pub struct Limit {
     pub denied: Vec<String>,
     /// How denied text is looked for.
     pub matching: Option<Matching>,
+    /// Which letters it may mix; absent means any.
+    pub script: Option<Script>,
     /// Must agree with this state.
     pub state: Option<StateMatch>,
 }

@@ -23,6 +23,7 @@ pub mod flow;
 pub mod gates;
 pub mod intent;
 pub mod lease;
+pub mod look_alike;
 pub mod nearest;
 pub mod outcome;
 pub mod plan;

@@ -175,7 +175,7 @@ reasons! {
         | "use one of the allowed values"
         | "add the value to `allowed` if it is right";
     ValueDenied "VALUE_DENIED" Contract:
-        "`{field}` contains the denied value {denied}"
+        "`{field}` contains the denied value {denied}{looks}"
         | "leave it out"
         | "remove it from `denied` if it is harmless";
     StateMismatch "STATE_MISMATCH" Contract:

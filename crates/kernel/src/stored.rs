@@ -391,6 +391,7 @@ pub(crate) fn amendment_json(amendment: &Amendment) -> Json {
         ("min", number(amendment.min)),
         ("max", number(amendment.max)),
         ("actor", Json::text(amendment.actor.as_str())),
+        ("because", Json::text(amendment.because.as_str())),
         ("at", instant_json(amendment.at)),
         ("expires", amendment.expires.map_or(Json::Null, instant_json)),
     ])
@@ -403,6 +404,7 @@ pub(crate) fn amendment(json: &Json) -> Option<Amendment> {
         min: decimal_of(json, "min"),
         max: decimal_of(json, "max"),
         actor: text_of(json, "actor")?,
+        because: text_of(json, "because")?,
         at: instant_of(json, "at")?,
         expires: instant_of(json, "expires"),
     })

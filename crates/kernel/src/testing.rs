@@ -8,7 +8,7 @@ use crate::apply::apply;
 use crate::change::{Act, Change};
 use crate::command::{Command, Door, MintedIds, Performer, Submission};
 use crate::contract::{
-    Action, Amount, Contract, DriftKey, EffectClass, Escalation, EscalationTimeout, Executor, Impact, Limit, Mode,
+    Action, Amount, Ask, Contract, DriftKey, EffectClass, Escalation, EscalationTimeout, Executor, Impact, Limit, Mode,
     OnExhausted, Origin, ProposalRules, Reserve, Resource, ResourceKind, Role, Rule, Run, TimeoutAnswer, Tolerance,
     Undo, UndoKind,
 };
@@ -16,6 +16,7 @@ use crate::evaluator::{
     Compiled, CompiledAction, ExpressionEvaluator, ExpressionFault, PolicyAnswer, PolicyEvaluator, Reads,
     SchemaEvaluator, SchemaFault, Scope,
 };
+use crate::finding::Finding;
 use crate::outcome::{Done, Outcome};
 use crate::plan::Plan;
 use crate::proposal::Proposal;
@@ -291,7 +292,14 @@ impl Case {
     }
 
     pub fn ask(self, when: &str, reason: &str) -> Case {
-        self.pay(|pay| pay.ask.push(Rule { when: when.to_owned(), reason: reason.to_owned() }))
+        let rule = Rule { when: when.to_owned(), reason: reason.to_owned() };
+        self.pay(|pay| pay.ask = Ask::Triggers([pay.ask.rules(), std::slice::from_ref(&rule)].concat()))
+    }
+
+    /// Asks about what `allow` does not name.
+    pub fn zone(self, when: &str, reason: &str) -> Case {
+        let rule = Rule { when: when.to_owned(), reason: reason.to_owned() };
+        self.pay(|pay| pay.ask = Ask::Zone(vec![rule.clone()]))
     }
 
     pub fn refuse(self, when: &str, reason: &str) -> Case {
@@ -359,6 +367,11 @@ impl Case {
         self
     }
 
+    /// What the findings about the next proposal say.
+    pub fn messages(mut self) -> Vec<String> {
+        self.judge().answer.findings.iter().map(Finding::message).collect()
+    }
+
     /// The next proposal, as a command.
     pub fn command(&mut self) -> Command {
         let agent_key = self.key(Entity::Agent("bot".to_owned()));
@@ -413,7 +426,7 @@ fn contract() -> Contract {
         limits: BTreeMap::from([("amount".to_owned(), limit)]),
         refuse: Vec::new(),
         allow: None,
-        ask: Vec::new(),
+        ask: Ask::default(),
         budgets: Vec::new(),
         reserves: Vec::new(),
         validators: BTreeSet::new(),
@@ -484,7 +497,7 @@ fn compile(contract: Contract, policies: Option<PolicyAnswer>) -> Compiled {
             schema: Box::new(AnySchema),
             refuse: action.refuse.iter().map(|rule| stub(&rule.when)).collect(),
             allow: action.allow.as_deref().map(stub),
-            ask: action.ask.iter().map(|rule| stub(&rule.when)).collect(),
+            ask: action.ask.rules().iter().map(|rule| stub(&rule.when)).collect(),
             state_keys: drift.clone(),
             plan: Plan::of(&contract, name, action),
             performed: Default::default(),

@@ -85,6 +85,12 @@ bugs! {
     W15NamesUnfolded = "w15_names_unfolded",
     /// What a contract above allows, asks and refuses does not bind those below it.
     LineageLinesIgnored = "lineage_lines_ignored",
+    /// What a contract says of detectors and of enforcement is read, and nobody looks at it.
+    SettingsUnread = "settings_unread",
+    /// Letters that only look like those of a denied value pass.
+    LookAlikesPass = "look_alikes_pass",
+    /// A list of questions is skipped for what `allow` names.
+    TriggersOutsideOnly = "triggers_outside_only",
     /// A question that was answered is answered again.
     W15AnsweredTwice = "w15_answered_twice",
     /// A suspension is not looked at.

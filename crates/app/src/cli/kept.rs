@@ -89,6 +89,8 @@ pub enum AgentsCommand {
         #[arg(long, value_name = "SHA256")]
         over: Option<String>,
     },
+    /// Change a bound for a while, inside what the contract marks `amendable`
+    Amend(AmendArgs),
     /// Let an agent do nothing
     Suspend(RestrictArgs),
     /// Revoke actions; without --action all of them
@@ -122,6 +124,29 @@ pub struct RestrictArgs {
     /// Why; the agent and the records will say it
     #[arg(long, value_name = "TEXT", value_parser = reason)]
     pub because: String,
+}
+
+/// Which bound, for how long and why.
+#[derive(Args, Debug)]
+pub struct AmendArgs {
+    /// Whom and why.
+    #[command(flatten)]
+    pub whom: RestrictArgs,
+    /// The action
+    #[arg(value_name = "ACTION", value_parser = id)]
+    pub action: String,
+    /// The param whose limit changes
+    #[arg(value_name = "PARAM", value_parser = id)]
+    pub param: String,
+    /// The minimum for that while
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true, required_unless_present = "max")]
+    pub min: Option<String>,
+    /// The maximum for that while
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub max: Option<String>,
+    /// For how long; without it, as long as the contract lets it last
+    #[arg(long = "for", value_name = "DURATION")]
+    pub length: Option<String>,
 }
 
 /// Whom, what and why.

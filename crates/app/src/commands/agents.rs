@@ -1,5 +1,6 @@
 //! `writkeeper agents …`
 
+mod amend;
 mod change;
 mod show;
 
@@ -34,6 +35,7 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
         AgentsCommand::Activate { contract, allow_inert, over } => {
             change::activate(location, json, contract, *allow_inert, over.as_deref())?;
         }
+        AgentsCommand::Amend(args) => amend::run(location, json, args)?,
         AgentsCommand::Suspend(whom) => restricted(whom, AgentStatus::Suspended, &[])?,
         AgentsCommand::Degrade(args) => restricted(&args.whom, AgentStatus::Degraded, &args.actions)?,
         AgentsCommand::Passive(whom) => restricted(whom, AgentStatus::Passive, &[])?,

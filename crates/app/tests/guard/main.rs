@@ -9,6 +9,7 @@
 
 mod border;
 mod byways;
+mod contract_keys;
 mod daemon;
 mod failures;
 mod hosts;

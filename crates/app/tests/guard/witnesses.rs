@@ -9,20 +9,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Adds lines at the top of the host's contract and puts it in force.
-fn with(site: &Site, lines: &str) {
+pub fn with(site: &Site, lines: &str) {
     let file = site.guard().join("claude-code.yaml");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replacen("\nactions:\n", &format!("\n{lines}\nactions:\n"), 1)).unwrap();
     site.init(&["claude-code"], &[]);
 }
 
-fn stop(site: &Site) -> Value {
+pub fn stop(site: &Site) -> Value {
     let output = site.run(&["hook", "stop", "--host", "claude-code"], &site.payload("claude-code", "stop", ""));
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// A page that says another status when it is told to.
-fn page(well: Arc<AtomicBool>) -> String {
+pub fn page(well: Arc<AtomicBool>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -110,7 +110,12 @@ fn thresholds_come_from_the_contract() {
 
 /// A program that answers every question with this.
 fn handler(site: &Site, answer: &str) -> String {
-    let path = site.path().join("bin/handler");
+    handler_named(site, "handler", answer)
+}
+
+/// The same, by a name of its own.
+pub fn handler_named(site: &Site, name: &str, answer: &str) -> String {
+    let path = site.path().join("bin").join(name);
     std::fs::write(&path, format!("#!/bin/sh\ncat > {}\nprintf '%s' '{answer}'\n", asked(site).display())).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     path.to_string_lossy().into_owned()

@@ -3,10 +3,11 @@
 use super::{budgets, expression, tolerance};
 use crate::cursor::{Fields, Report, Spot};
 use crate::short_form::{NEEDS_APPROVAL, NOT_ALLOWED};
+use crate::source::Value;
 use crate::{defaults, keys};
 use kernel::contract::{
-    Action, AmendBounds, Amendable, Amount, EffectClass, Executor, Impact, Limit, Matching, Origin, Reserve, Rule, Run,
-    StateMatch, Tolerance, Undo, UndoKind,
+    Action, AmendBounds, Amendable, Amount, Ask, EffectClass, Executor, Impact, Limit, Matching, Origin, Reserve, Rule,
+    Run, Script, StateMatch, Tolerance, Undo, UndoKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -36,9 +37,9 @@ fn read(spot: &Spot<'_>, report: &mut Report) -> Option<Action> {
         once: fields.get("once").and_then(|spot| spot.template(report)),
         params: Arc::new(fields.get("params").map_or_else(closed_and_empty, |spot| spot.node.to_json())),
         limits: limits(&fields, report),
-        refuse: rules(&fields, "refuse", NOT_ALLOWED, report),
+        refuse: fields.get("refuse").map(|spot| rules(&spot, NOT_ALLOWED, report)).unwrap_or_default(),
         allow: fields.get("allow").and_then(|spot| expression(&spot, report)),
-        ask: rules(&fields, "ask", NEEDS_APPROVAL, report),
+        ask: fields.get("ask").map(|spot| ask(&spot, report)).unwrap_or_default(),
         budgets: budgets(&fields, report),
         reserves: reserves(&fields, report),
         validators: asked(&fields, "validators", report),
@@ -83,6 +84,7 @@ fn limit(spot: &Spot<'_>, report: &mut Report) -> Option<Limit> {
         allowed: fields.get("allowed").map(|spot| allowed(&spot, report)),
         denied: denied.iter().filter_map(|item| item.some_text(report)).map(str::to_owned).collect(),
         matching: matching.or_else(|| fields.get("denied").map(|_| Matching::Exact)),
+        script: fields.get("script").and_then(|spot| spot.word(Script::WORDS, Script::from_word, report)),
         state: fields.get("state").and_then(|spot| state_match(&spot, report)),
     })
 }
@@ -115,9 +117,20 @@ fn state_match(spot: &Spot<'_>, report: &mut Report) -> Option<StateMatch> {
     Some(StateMatch { key: key?, tolerance: tolerance? })
 }
 
-fn rules(fields: &Fields<'_>, key: &str, reason: &str, report: &mut Report) -> Vec<Rule> {
-    let items = fields.get(key).map(|spot| spot.items(report)).unwrap_or_default();
-    items.iter().filter_map(|item| rule(item, reason, report)).collect()
+/// A list is a list of triggers; `{ zone: [...] }` asks only about what `allow` does not name.
+fn ask(spot: &Spot<'_>, report: &mut Report) -> Ask {
+    let Value::Map(_) = &spot.node.value else { return Ask::Triggers(rules(spot, NEEDS_APPROVAL, report)) };
+    let Some(fields) = spot.fields(&keys::ASK_ZONE, report) else { return Ask::default() };
+    let Some(zone) = fields.require("zone", report) else { return Ask::default() };
+    let rules = rules(&zone, NEEDS_APPROVAL, report);
+    if rules.is_empty() {
+        zone.fail(report, format!("`{}` asks about nothing", zone.path), Some("add a question, or leave `ask` out"));
+    }
+    Ask::Zone(rules)
+}
+
+fn rules(spot: &Spot<'_>, reason: &str, report: &mut Report) -> Vec<Rule> {
+    spot.items(report).iter().filter_map(|item| rule(item, reason, report)).collect()
 }
 
 fn rule(spot: &Spot<'_>, reason_default: &str, report: &mut Report) -> Option<Rule> {

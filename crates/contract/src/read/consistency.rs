@@ -172,11 +172,12 @@ fn check_monitors(contract: &Contract, found: &mut Found) {
 fn check_action(path: &str, action: &Action, contract: &Contract, found: &mut Found) {
     check_schema(path, action, found);
     check_names(path, action, found);
+    check_keys(path, action, found);
     for (param, limit) in &action.limits {
         check_limit(&format!("{path}.limits.{param}"), limit, found);
     }
     check_rules(&join(path, "refuse"), &action.refuse, found);
-    check_rules(&join(path, "ask"), &action.ask, found);
+    check_rules(&join(path, action.ask.path()), action.ask.rules(), found);
     check_budgets(&join(path, "budgets"), &action.budgets, found);
     check_reserves(path, action, contract, found);
     check_run(path, action, found);
@@ -195,6 +196,28 @@ fn check_schema(path: &str, action: &Action, found: &mut Found) {
     for param in params::names(action).filter(|param| param.starts_with("__")) {
         let message = format!("a param cannot start with `__`: `{param}`");
         found.at(&format!("{path}.properties.{param}"), message, Some("such keys have a meaning in policies"));
+    }
+}
+
+/// A key is put together from single values: a list or an object would have every proposal refused.
+fn check_keys(path: &str, action: &Action, found: &mut Found) {
+    let once = action.once.iter().map(|once| (join(path, "once"), once));
+    let states = action.limits.iter().filter_map(|(param, limit)| {
+        let state = limit.state.as_ref()?;
+        Some((format!("{path}.limits.{param}.state"), &state.key))
+    });
+    for (path, key) in once.chain(states) {
+        for param in key.params() {
+            let kinds = params::kinds(action, param);
+            let Some(kind) = kinds.first().filter(|_| kinds.iter().all(|kind| matches!(*kind, "array" | "object")))
+            else {
+                continue;
+            };
+            let what = if *kind == "array" { "a list" } else { "an object" };
+            let message = format!("`{param}` is {what}, and a key is made of single values");
+            let help = "name a param that is text, a number or a boolean, such as an id";
+            found.at(&path, message, Some(help));
+        }
     }
 }
 

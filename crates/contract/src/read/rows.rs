@@ -60,6 +60,39 @@ fn defaults_are_explicit_in_the_full_form() {
     );
 }
 
+/// A key that a later release adds must not turn up here: it stays out of the full form where a contract does not have
+/// it, or every digest would move.
+#[test]
+fn the_full_form_holds_the_keys_of_0_2_0_and_what_was_written() {
+    let budget = r#""budget": {"count": true, "max": 1, "per": "1h"}"#;
+    let action = format!(
+        r#"{{"params": {{"n": "number"}}, "limits": {{"n": {{"max": 5}}}}, "refuse": "n > 1", "ask": [{{"when": "n > 1"}}],
+            "reserves": [{{"resource": "r", "amount": 1}}], "from": {{"n": "user"}}, "run": "host", {budget},
+            "amendable": {{"n": {{"max": {{"floor": 1, "ceiling": 9}}, "ttl": "1h"}}}}}}"#
+    );
+    let top =
+        format!(r#""drift": {{"k": "exact"}}, "resources": {{"r": {{"kind": "slots", "capacity": 1}}}}, {budget}"#);
+    let reading = read(&node(&format!(r#"{{"agent": "bot", {top}, "actions": {{"pay": {action}}}}}"#))).unwrap();
+    let json = reading.contract.to_json();
+    let part = |key: &str| json.get(key).map(Json::to_canonical).unwrap_or_default();
+    assert_eq!(
+        part("actions"),
+        concat!(
+            r#"{"pay":{"amendable":{"n":{"max":{"ceiling":9,"floor":1},"ttl":"1h"}},"#,
+            r#""ask":[{"reason":"NEEDS_APPROVAL","when":"params.n > 1"}],"#,
+            r#""budgets":[{"count":true,"max":1,"per":"1h"}],"from":{"n":["user"]},"impact":"HIGH","#,
+            r#""limits":{"n":{"max":5,"signed":false}},"#,
+            r#""params":{"additionalProperties":false,"properties":{"n":{"type":"number"}},"required":["n"],"type":"object"},"#,
+            r#""reads":false,"refuse":[{"reason":"NOT_ALLOWED","when":"params.n > 1"}],"#,
+            r#""reserves":[{"amount":1,"resource":"r"}],"run":{"class":"opaque","host":true,"timeout":"10m"},"#,
+            r#""undo":{"kind":"ALERT_HUMAN"}}}"#
+        )
+    );
+    assert_eq!(part("budgets"), r#"[{"count":true,"max":1,"per":"1h"}]"#);
+    assert_eq!(part("drift"), r#"{"k":"exact"}"#);
+    assert_eq!(part("resources"), r#"{"r":{"capacity":1,"kind":"slots"}}"#);
+}
+
 #[test]
 fn short_forms_expand() {
     let amount = r#""params": {"amount": "money EUR"}"#;
@@ -68,7 +101,11 @@ fn short_forms_expand() {
     check_expanded(&row(r#""allow": true"#), "allow", r#""true""#);
     check_expanded(&row(r#""ask": "amount <= 50""#), "allow", r#""false""#);
     let asked = r#"[{"reason":"NEEDS_APPROVAL","when":"params.amount <= 50"}]"#;
-    check_expanded(&row(r#""ask": "amount <= 50""#), "ask", asked);
+    let zone = format!(r#"{{"zone":{asked}}}"#);
+    check_expanded(&row(r#""ask": "amount <= 50""#), "ask", &zone);
+    check_expanded(&row(r#""ask": {"zone": "amount <= 50"}"#), "ask", &zone);
+    check_expanded(&row(r#""ask": {"zone": [{"when": "amount <= 50"}]}"#), "ask", &zone);
+    check_expanded(&row(r#""ask": {"zone": [{"when": "amount <= 50"}]}"#), "allow", r#""false""#);
     check_expanded(&row(r#""ask": [{"when": "amount <= 50"}]"#), "ask", asked);
     check_expanded(&row(r#""ask": [{"when": "amount <= 50"}]"#), "allow", "absent");
     let refused = r#"[{"reason":"NOT_ALLOWED","when":"params.amount > 9"}]"#;
@@ -426,6 +463,25 @@ fn amendable_bounds_must_make_sense() {
 }
 
 #[test]
+fn a_key_is_made_of_single_values() {
+    let list = |kind: &str| format!(r#"{{"params": {{"ids": "{kind}", "id": "text"}}, "once": "pay:{{ids}}"}}"#);
+    let advice = "[name a param that is text, a number or a boolean, such as an id]";
+    let said = |what: &str| format!("actions.pay.once: `ids` is {what}, and a key is made of single values {advice}");
+    check(&pay(&list("list of text")), &[&said("a list")]);
+    check(&pay(&list("optional list of integer")), &[&said("a list")]);
+    check(&pay(&list("object")), &[&said("an object")]);
+    for kind in ["text", "integer", "boolean", "date", "one of a, b", "decimal", "id"] {
+        check(&pay(&list(kind)), &[]);
+    }
+    let state = r#"{"params": {"ids": "list of text", "n": "number"}, "limits": {"n": {"state": "price/{ids}"}}}"#;
+    let place = "actions.pay.limits.n.state: `ids` is a list, and a key is made of single values";
+    check(&pay(state), &[&format!("{place} {advice}")]);
+    let either = r#"{"params": {"type": "object", "additionalProperties": false,
+        "properties": {"ids": {"type": ["string", "array"]}}}, "once": "pay:{ids}"}"#;
+    check(&pay(either), &[]);
+}
+
+#[test]
 fn inert_keys_are_listed() {
     let text =
         with_top(r#""parent": "p", "priority": 5, "wake_when": "true", "monitors": [{"id": "m", "kind": "rate"}]"#);
@@ -433,6 +489,18 @@ fn inert_keys_are_listed() {
     let found: Vec<&str> = reading.inert.iter().map(|inert| inert.path.as_str()).collect();
     assert_eq!(found, ["priority", "wake_when", "monitors"]);
     assert!(reading.inert.iter().all(|inert| inert.code == "NOT_ENFORCED_YET"));
+    let inert = |members: &str| -> Vec<String> {
+        let reading = read(&node(&with_top(members))).unwrap();
+        reading.inert.iter().map(|inert| inert.message.clone()).collect()
+    };
+    let nothing = |what: &str| vec![format!("`{what}` is read but does nothing yet")];
+    assert_eq!(inert(r#""detectors": {"breaker": {"on_trip": "HUMAN"}}"#), nothing("detectors.breaker.on_trip"));
+    assert_eq!(inert(r#""detectors": {"breaker": {"max_total": 9}}"#), Vec::<String>::new());
+    assert_eq!(inert(r#""enforcement": {"confidence": {"high": "WARN"}}"#), nothing("enforcement.confidence"));
+    assert_eq!(inert(r#""enforcement": {"handler": "observe"}"#), Vec::<String>::new());
+    let to = |whom: &str| format!(r#""escalation": {{"timeout": {{"reroute": "1m", "to": "{whom}"}}}}"#);
+    assert_eq!(inert(&to("agent")), nothing("escalation.timeout.to: agent"));
+    assert_eq!(inert(&to("group:leads")), Vec::<String>::new());
     check(&with_top(r#""monitors": [{"id": "m"}]"#), &["monitors.0: `monitors.0` has no `kind` [add `kind:`]"]);
 }
 
@@ -469,7 +537,15 @@ fn documents() -> impl Strategy<Value = String> {
         ),
         ("refuse", &[r#""a > 5""#, r#"[{"when": "a > 5", "reason": "TOO_BIG"}]"#]),
         ("allow", &[r#""a <= 25""#, "true"]),
-        ("ask", &[r#""a <= 50""#, r#"[{"when": "b == 'x'"}]"#, r#"{"when": "true", "reason": "ALWAYS"}"#]),
+        (
+            "ask",
+            &[
+                r#""a <= 50""#,
+                r#"[{"when": "b == 'x'"}]"#,
+                r#"{"when": "true", "reason": "ALWAYS"}"#,
+                r#"{"zone": [{"when": "a < 5"}, {"when": "b == 'x'", "reason": "ODD"}]}"#,
+            ],
+        ),
         ("budget", &[r#"{"sum": "a", "max": 500, "per": "24h"}"#, r#"[{"count": true, "max": 2, "per": "90s"}]"#]),
         ("reserves", &[r#"[{"resource": "pool", "amount": "a"}]"#, r#"[{"resource": "pool", "amount": 2.5}]"#]),
         ("from", &[r#"{"b": "user"}"#, r#"{"b": ["tool", "none", "state"]}"#]),

@@ -13,15 +13,7 @@ pub(super) fn qualify(expression: &str, names: &BTreeSet<String>) -> String {
     let mut qualified = String::with_capacity(expression.len() + 16);
     let mut rest = expression;
     let mut behind_dot = false;
-    while let Some(first) = rest.chars().next() {
-        let length = match first {
-            '"' | '\'' => quoted_length(rest, first),
-            _ if starts_name(first) => rest.find(|next| !continues_name(next)).unwrap_or(rest.len()),
-            // The letters of `1e3` and `0x1F` are no names.
-            _ if first.is_ascii_digit() => rest.find(|next| !continues_name(next)).unwrap_or(rest.len()),
-            _ => first.len_utf8(),
-        };
-        let (token, behind) = rest.split_at_checked(length).unwrap_or((rest, ""));
+    while let Some((first, token, behind)) = next_token(rest) {
         let called = behind.trim_start().starts_with('(');
         if starts_name(first) && !behind_dot && !called && names.contains(token) && !opens_text(token, behind) {
             qualified.push_str("params.");
@@ -33,6 +25,46 @@ pub(super) fn qualify(expression: &str, names: &BTreeSet<String>) -> String {
         rest = behind;
     }
     qualified
+}
+
+/// The expression as the short form writes it: without `params.` before names of params.
+pub(crate) fn shorten(expression: &str) -> String {
+    let mut short = String::with_capacity(expression.len());
+    let mut rest = expression;
+    let mut behind_dot = false;
+    while let Some((first, token, behind)) = next_token(rest) {
+        let param = behind.strip_prefix('.').filter(|_| token == "params" && !behind_dot);
+        if let Some(param) = param.filter(|param| is_bare(param)) {
+            rest = param;
+            continue;
+        }
+        short.push_str(token);
+        if !first.is_whitespace() {
+            behind_dot = first == '.';
+        }
+        rest = behind;
+    }
+    short
+}
+
+/// Whether the text begins with a name that needs no `params.` before it.
+fn is_bare(text: &str) -> bool {
+    let Some((first, name, behind)) = next_token(text) else { return false };
+    starts_name(first) && !RESERVED.contains(&name) && !behind.trim_start().starts_with('(')
+}
+
+/// The first character, the token it begins, and the rest.
+fn next_token(text: &str) -> Option<(char, &str, &str)> {
+    let first = text.chars().next()?;
+    let length = match first {
+        '"' | '\'' => quoted_length(text, first),
+        _ if starts_name(first) => text.find(|next| !continues_name(next)).unwrap_or(text.len()),
+        // The letters of `1e3` and `0x1F` are no names.
+        _ if first.is_ascii_digit() => text.find(|next| !continues_name(next)).unwrap_or(text.len()),
+        _ => first.len_utf8(),
+    };
+    let (token, behind) = text.split_at_checked(length).unwrap_or((text, ""));
+    Some((first, token, behind))
 }
 
 fn starts_name(character: char) -> bool {
@@ -89,6 +121,20 @@ mod tests {
         check("[amount, -amount]", "[params.amount, -params.amount]");
         check("iban.size() > 2", "params.iban.size() > 2");
         check("amount == 1e3", "params.amount == 1e3");
+    }
+
+    #[test]
+    fn names_are_shown_bare() {
+        let check = |expression: &str, expected: &str| assert_eq!(shorten(expression), expected);
+        check("params.amount <= 25", "amount <= 25");
+        check("params.iban.size() > 2 && size(params.iban) > 1", "iban.size() > 2 && size(iban) > 1");
+        check("state.params.amount == params.amount", "state.params.amount == amount");
+        check(
+            "params.size() > 1 && params['odd name'] == params.state",
+            "params.size() > 1 && params['odd name'] == params.state",
+        );
+        check("'params.amount' == params.iban", "'params.amount' == iban");
+        check("has(params.iban) || params . amount > 1", "has(iban) || params . amount > 1");
     }
 
     #[test]

@@ -4,24 +4,70 @@ use super::bare_names;
 use super::{list, map, member, text};
 use crate::cursor::{Report, Spot};
 use crate::source::{Member, Node, Place, Value};
+use kernel::contract::Script;
 use kernel::nearest::nearest;
 use std::collections::BTreeSet;
+use values::ids;
 use values::json::Json;
 
-/// Every short type, as it is shown to people.
-pub const TYPES: &[&str] = &[
-    "text",
-    "integer",
-    "number",
-    "decimal",
-    "boolean",
-    "money CUR",
-    "date",
-    "url",
-    "path",
-    "object",
-    "list of TYPE",
-    "one of A, B",
+/// A type that `params` may name in one word or two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ShortType {
+    /// How it is written.
+    pub written: &'static str,
+    /// What it stands for.
+    pub meaning: &'static str,
+    /// One that can be used as it stands.
+    pub example: &'static str,
+    /// A value, as JSON, that fits the example.
+    pub fits: &'static str,
+    /// A value, as JSON, that does not.
+    pub refused: &'static str,
+}
+
+const fn short(
+    written: &'static str,
+    meaning: &'static str,
+    example: &'static str,
+    fits: &'static str,
+    refused: &'static str,
+) -> ShortType {
+    ShortType { written, meaning, example, fits, refused }
+}
+
+/// Every short type. `optional` and `signed` may stand before one.
+pub const SHORT_TYPES: &[ShortType] = &[
+    short("text", "any text", "text", r#""hello""#, "5"),
+    short(
+        "id",
+        "a name without blanks, at most 128 letters of one script: no look-alikes, full-width forms or invisible characters",
+        "id",
+        r#""AB-123456""#,
+        r#""AB 123456""#,
+    ),
+    short("integer", "a whole number", "integer", "3", "3.5"),
+    short("number", "a number", "number", "3.5", r#""3.5""#),
+    short(
+        "decimal",
+        "a number as text, for more digits than JSON numbers keep",
+        "decimal",
+        r#""0.10000000000000000001""#,
+        "0.1",
+    ),
+    short("boolean", "true or false", "boolean", "true", r#""true""#),
+    short(
+        "money CUR",
+        "an amount in a currency or coin of 3 to 8 capital letters or digits",
+        "money EUR",
+        "12.5",
+        r#"{"value":12.5,"unit":"USD"}"#,
+    ),
+    short("date", "a day", "date", r#""2026-01-31""#, r#""31.01.2026""#),
+    short("url", "an address", "url", r#""https://pay.example/refunds""#, r#""pay""#),
+    short("path", "a path, not empty", "path", r#""src/main.rs""#, r#""""#),
+    short("object", "an object whose shape somebody else decides", "object", r#"{"any":"thing"}"#, r#""thing""#),
+    short("list of TYPE", "a list of any of these", "list of text", r#"["a","b"]"#, r#""a""#),
+    short("one of A, B", "one of these words", "one of late, lost", r#""late""#, r#""stolen""#),
 ];
 
 /// Words other languages use for the same thing.
@@ -37,6 +83,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("array", "list of text"),
     ("uri", "url"),
     ("datetime", "text"),
+    ("uuid", "id"),
+    ("identifier", "id"),
 ];
 
 /// What `params: { name: type }` stands for.
@@ -129,6 +177,9 @@ fn parse(written: &str, spot: &Spot<'_>, report: &mut Report) -> Option<Parsed> 
     if let Some(currency) = rest.strip_prefix("money ").map(str::trim).filter(|currency| is_currency(currency)) {
         limit.push(member("unit", place, text(currency, place)));
     }
+    if matches!(rest, "id" | "list of id") {
+        limit.push(member("script", place, text(Script::Single.word(), place)));
+    }
     let Some(schema) = schema_of(rest) else {
         spot.fail(report, format!("`{rest}` is no type of a param"), Some(&suggestion(rest)));
         return None;
@@ -141,6 +192,11 @@ fn schema_of(kind: &str) -> Option<Json> {
     let with = |name: &str, key: &str, value: Json| Json::object([("type", Json::text(name)), (key, value)]);
     match kind {
         "text" => Some(typed("string")),
+        "id" => Some(Json::object([
+            ("type", Json::text("string")),
+            ("maxLength", Json::from(ids::IDENTIFIER_BYTES_MAX as u64)),
+            ("pattern", Json::text(r"^\S+$")),
+        ])),
         "integer" => Some(typed("integer")),
         "number" => Some(typed("number")),
         "boolean" => Some(typed("boolean")),
@@ -182,9 +238,10 @@ fn is_currency(text: &str) -> bool {
 
 fn suggestion(kind: &str) -> String {
     let alias = ALIASES.iter().find(|(other, _)| other.eq_ignore_ascii_case(kind)).map(|(_, ours)| *ours);
-    match alias.or_else(|| nearest(kind, TYPES.iter().copied())) {
+    let known: Vec<&str> = SHORT_TYPES.iter().map(|short| short.written).collect();
+    match alias.or_else(|| nearest(kind, known.iter().copied())) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("types: {}; before them `optional` or `signed`", TYPES.join(" · ")),
+        None => format!("types: {}; before them `optional` or `signed`", known.join(" · ")),
     }
 }
 
@@ -232,6 +289,9 @@ mod tests {
     fn short_types_stand_for_schemas() {
         check("text", r#"{"type":"string"} {}"#);
         check("optional text", r#"optional {"type":"string"} {}"#);
+        let id = r#"{"maxLength":128,"pattern":"^\\S+$","type":"string"}"#;
+        check("id", &format!(r#"{id} {{"script":"single"}}"#));
+        check("list of id", &format!(r#"{{"items":{id},"type":"array"}} {{"script":"single"}}"#));
         check("money EUR", r#"{"type":"number"} {"unit":"EUR"}"#);
         check("signed optional money USDC", r#"optional {"type":"number"} {"signed":true,"unit":"USDC"}"#);
         check("signed integer", r#"{"type":"integer"} {"signed":true}"#);

@@ -11,11 +11,15 @@ const PARAMS: &str = r#"{"amount": 12.5, "count": 3, "iban": "DE89", "tags": ["a
     "items": [{"price": 0.1}, {"price": 0.2}], "address": {"city": "Köln"}, "flag": true}"#;
 
 fn answer(text: &str) -> String {
+    answer_over(PARAMS, text)
+}
+
+fn answer_over(params: &str, text: &str) -> String {
     let expression = match compile(text) {
         Ok(expression) => expression,
         Err(fault) => return format!("{}: {}", fault.offset(), fault.problem),
     };
-    let params = Json::parse(PARAMS.as_bytes()).unwrap();
+    let params = Json::parse(params.as_bytes()).unwrap();
     let mut state = StateView::new();
     state.insert("risk".to_owned(), Json::Number(Decimal::parse("0.3").unwrap()));
     state.insert("accounts/{iban}/balance".to_owned(), Json::Number(Decimal::from(100)));
@@ -41,6 +45,20 @@ fn all_true(rows: &[&str]) {
     for row in rows {
         check(row, "true");
     }
+}
+
+#[test]
+fn everything_the_reference_shows_holds() {
+    use super::reference::{EXAMPLE_PARAMS, FUNCTIONS, MACROS, NAMES, OPERATORS};
+    for entry in [NAMES, OPERATORS, MACROS, FUNCTIONS].into_iter().flatten() {
+        assert_eq!(answer_over(EXAMPLE_PARAMS, entry.example), "true", "{}: {}", entry.name, entry.example);
+        let words: Vec<&str> = entry.name.split(' ').collect();
+        assert!(words.iter().all(|word| entry.example.contains(word) || words.len() > 2), "{}", entry.example);
+    }
+    // Patterns are compiled with the expression, so `matches` is no ordinary function.
+    let shown: std::collections::BTreeSet<&str> = FUNCTIONS.iter().map(|entry| entry.name).collect();
+    let known = super::tree::Function::WORDS.iter().copied().chain(["matches"]).collect();
+    assert_eq!(shown, known);
 }
 
 #[test]

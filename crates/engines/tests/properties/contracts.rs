@@ -164,7 +164,8 @@ fn sets() -> BoxedStrategy<String> {
     let denying = (denied, matching).prop_map(|(denied, matching)| format!(r#""denied":{denied},"match":{matching}"#));
     let allowed = word(&[r#"["late","lost"]"#, r#"["late",5,true,"ann","bob","cy"]"#]);
     let allowing = allowed.prop_map(|allowed| format!("\"allowed\":{allowed}"));
-    prop_oneof![3 => denying, 2 => allowing].prop_map(|set| format!("{{{set}}}")).boxed()
+    let single = Just(r#""script":"single""#.to_owned());
+    prop_oneof![3 => denying, 2 => allowing, 1 => single].prop_map(|set| format!("{{{set}}}")).boxed()
 }
 
 fn rules() -> BoxedStrategy<String> {

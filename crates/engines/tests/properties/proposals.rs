@@ -152,8 +152,29 @@ fn object(members: Vec<BoxedStrategy<(String, Option<Json>)>>) -> BoxedStrategy<
 
 fn params() -> BoxedStrategy<Json> {
     let amounts = &["0", "0.01", "1", "2", "3", "5", "7", "9.99", "10", "10.01", "20", "49.5", "50"];
-    let kinds = text(&["late", "lost", "odd", "Lost", "mallory", "late/x", "late%2Fx"]);
-    let payees = text(&["mallory", "Mallory & co", "a:b", "a", "b", "a%3Ab"]);
+    let kinds = text(&[
+        "late",
+        "lost",
+        "odd",
+        "Lost",
+        "mallory",
+        "late/x",
+        "late%2Fx",
+        "l\u{043E}st",
+        "\u{FF2C}OST",
+        "lo\u{200B}st",
+    ]);
+    let payees = text(&[
+        "mallory",
+        "Mallory & co",
+        "a:b",
+        "a",
+        "b",
+        "a%3Ab",
+        "m\u{0430}llory",
+        "mal\u{200B}lory & co",
+        "\u{FF45}d",
+    ]);
     let prices = text(&["5", "10", "10.01", "49.5", "100", "-1", "1e1", "many"]);
     object(vec![
         maybe("amount", 0.98, value(amounts, amount())),

@@ -239,7 +239,7 @@ fn judge_shape(case: &Case<'_>, action: &Json, found: &mut BTreeSet<&'static str
         None | Some(Json::Null | Json::List(_) | Json::Object(_)) => true,
         Some(Json::Bool(_) | Json::Number(_)) => false,
         // Of what makes two names look the same, proposals here hold nothing else.
-        Some(Json::Text(text)) => text.is_empty() || text.contains('\u{202E}'),
+        Some(Json::Text(text)) => text.is_empty() || text.contains(['\u{202E}', '\u{200B}']),
     });
     if missing || params.iter().any(wrong) || no_number || unnamed {
         found.insert(SHAPE);
@@ -291,10 +291,13 @@ fn judge_sets(case: &Case<'_>, action: &Json, found: &mut BTreeSet<&'static str>
         if allowed.is_some_and(|allowed| values.iter().any(|value| !allowed.contains(value))) {
             found.insert("VALUE_NOT_ALLOWED");
         }
+        if limit.get("script").is_some() && values.iter().filter_map(Json::as_text).any(deceives) {
+            found.insert("PARAM_INVALID");
+        }
         let anywhere = limit.get("match") == Some(&Json::text("substring"));
-        for denied in items(limit, "denied").iter().map(|denied| plain(denied).to_lowercase()) {
+        for denied in items(limit, "denied").iter().map(|denied| as_seen(&plain(denied))) {
             let hit = |value: &Json| {
-                let value = plain(value).to_lowercase();
+                let value = as_seen(&plain(value));
                 value == denied || (anywhere && value.contains(&denied))
             };
             if scalars(value).iter().any(hit) {
@@ -302,6 +305,29 @@ fn judge_sets(case: &Case<'_>, action: &Json, found: &mut BTreeSet<&'static str>
             }
         }
     }
+}
+
+/// Text as a person sees it, as far as the words of these tests go.
+fn as_seen(text: &str) -> String {
+    let seen = text.chars().filter(|letter| !is_hidden(*letter)).map(|letter| match letter {
+        '\u{0430}' => 'a',
+        '\u{043E}' | '0' => 'o',
+        '1' | '|' => 'l',
+        '\u{FF01}'..='\u{FF5E}' => char::from_u32(u32::from(letter) - 0xFEE0).unwrap_or(letter),
+        other => other,
+    });
+    seen.collect::<String>().to_lowercase().replace('m', "rn")
+}
+
+fn is_hidden(letter: char) -> bool {
+    matches!(letter, '\u{200B}' | '\u{202E}')
+}
+
+/// Whether an identifier mixes scripts, or holds what nobody sees or expects.
+fn deceives(text: &str) -> bool {
+    let has = |of: fn(char) -> bool| text.chars().any(of);
+    let mixed = has(|letter| letter.is_ascii_alphabetic()) && has(|letter| ('\u{0400}'..='\u{04FF}').contains(&letter));
+    mixed || has(is_hidden) || has(|letter| ('\u{FF01}'..='\u{FF5E}').contains(&letter))
 }
 
 /// Everything plain inside a value, the names of members too.

@@ -22,6 +22,17 @@ const REFUSED: &[(&str, &str)] = &[
     ("escalation_timeout.then", "there is one answer to silence"),
 ];
 
+/// Properties that only the process beside a host looks at; `crates/app/tests/guard/contract_keys.rs` has their rows.
+const BY_HOSTS: &[&str] = &[
+    "contract.handlers",
+    "contract.witnesses",
+    "witness.command",
+    "witness.expect",
+    "witness.git",
+    "witness.http",
+    "witness.timeout",
+];
+
 #[test]
 fn every_property_has_a_witness() {
     let known = Published::read().properties();
@@ -72,19 +83,49 @@ fn every_property_acts() {
         let (left, right) = witness.texts();
         match &witness.shows {
             Shows::Refusal => check_refused(&witness, &left, &right),
-            Shows::Inert => check_inert(&witness, &left, &right),
+            Shows::Inert { key, .. } => check_inert(&witness, key, &left, &right),
+            Shows::Hosts => assert!(BY_HOSTS.contains(&witness.property), "`{}` is shown nowhere", witness.property),
             Shows::Run { .. } | Shows::Rehearsal | Shows::Registration | Shows::Amendment(..) | Shows::Watching => {
-                let (left, right) = (witness.outcome(&left), witness.outcome(&right));
-                // A rule that cannot be evaluated would differ from its absence without ever having acted.
-                assert!(!format!("{left}{right}").contains("POLICY_ERROR"), "`{}`: {left}{right}", witness.property);
-                assert_ne!(left, right, "`{}` acts nowhere:\n{}", witness.property, witness.contract);
+                assert!(acts(&witness), "`{}` acts nowhere:\n{}", witness.property, witness.contract);
             }
         }
     }
-    let inert: Vec<&str> = rows::all().iter().filter(|row| matches!(row.shows, Shows::Inert)).map(name).collect();
+    let inert: BTreeSet<&str> = rows::all()
+        .iter()
+        .filter_map(|row| match row.shows {
+            Shows::Inert { key, .. } => Some(key),
+            _ => None,
+        })
+        .collect();
     report(&inert);
-    let expected: Vec<String> = keys::INERT.iter().map(|key| format!("contract.{key}")).collect();
-    assert_eq!(inert, expected, "inert keys");
+    // A single word that does nothing has its own row in the reader's tests; the key itself acts.
+    let expected = keys::INERT.iter().filter(|key| key.value.is_none()).map(|key| key.path);
+    assert_eq!(inert, expected.collect(), "inert keys");
+    let shown: BTreeSet<&str> = rows::all().iter().filter(|row| matches!(row.shows, Shows::Hosts)).map(name).collect();
+    assert_eq!(shown, BY_HOSTS.iter().copied().collect(), "what hosts show");
+}
+
+/// Whether the two contracts come to different verdicts, records or answers.
+fn acts(witness: &Witness) -> bool {
+    let (left, right) = witness.texts();
+    let (left, right) = (witness.outcome(&left), witness.outcome(&right));
+    // A rule that cannot be evaluated would differ from its absence without ever having acted.
+    let judged = format!("{left}{right}");
+    assert!(!judged.contains("POLICY_ERROR"), "`{}`: {judged}", witness.property);
+    left != right
+}
+
+/// Keys that are read, proved and kept, and that nobody looks at: the walk must say so.
+#[cfg(feature = "bugs")]
+#[test]
+fn a_key_that_nobody_reads_is_seen() {
+    use values::bugs::{Bug, with};
+    let watched: Vec<Witness> = rows::all().into_iter().filter(|row| matches!(row.shows, Shows::Watching)).collect();
+    assert!(watched.len() > 20, "{}", watched.len());
+    for witness in &watched {
+        assert!(acts(witness), "`{}` acts nowhere", witness.property);
+        assert!(!with(Bug::SettingsUnread, || acts(witness)), "`{}` acts unread", witness.property);
+    }
 }
 
 /// The short form and what it expands to are one contract: same digest, same outcomes.
@@ -139,16 +180,17 @@ fn check_refused(witness: &Witness, left: &str, right: &str) {
     assert!(reason.is_some(), "`{}` has more than one legal value and needs a better witness", witness.property);
 }
 
-fn check_inert(witness: &Witness, left: &str, right: &str) {
+fn check_inert(witness: &Witness, key: &str, left: &str, right: &str) {
     let said = |text: &str| {
         let node = engines::yaml::parse(text).expect("it is YAML");
         let inert = read(&node).expect("it reads").inert;
         let kinds = inert.iter().map(|found| (found.path.clone(), found.code, found.severity == Severity::Inert));
         kinds.collect::<Vec<_>>()
     };
-    let key = witness.property.rsplit('.').next().unwrap_or_default().to_owned();
-    assert_eq!(said(left), [(key, "NOT_ENFORCED_YET", true)], "{left}");
-    assert_eq!(said(right), [], "{right}");
+    assert_eq!(said(left), [(key.to_owned(), "NOT_ENFORCED_YET", true)], "{left}");
+    // A key inside of one that does nothing leaves that one behind when it goes.
+    let holder = if key.ends_with(witness.property.rsplit('.').next().unwrap_or_default()) { 0 } else { 1 };
+    assert_eq!(said(right).len(), holder, "{right}");
     assert_eq!(witness.outcome(left), witness.outcome(right), "`{}` acts by now", witness.property);
 }
 
@@ -161,6 +203,6 @@ fn name(witness: &Witness) -> &'static str {
 }
 
 #[expect(clippy::disallowed_macros, reason = "the list of what does nothing yet is part of the answer")]
-fn report(inert: &[&str]) {
-    println!("inert: {}", inert.join(", "));
+fn report(inert: &BTreeSet<&str>) {
+    println!("inert: {}", inert.iter().copied().collect::<Vec<_>>().join(", "));
 }

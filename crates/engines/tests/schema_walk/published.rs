@@ -57,7 +57,7 @@ impl Published {
         }
         for (definition, form) in self.forms(schema, property) {
             match (left, right) {
-                (Json::Object(left), Json::Object(right)) if form.get("properties").is_some() => {
+                (Json::Object(left), Json::Object(right)) if knows_any(form, left.keys().chain(right.keys())) => {
                     let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
                     for key in keys {
                         let name = format!("{definition}.{key}");
@@ -92,6 +92,11 @@ impl Published {
         }
         names.insert(property.to_owned());
     }
+}
+
+/// Of several maps a value may be, the one it is meant to be.
+fn knows_any<'k>(form: &Json, mut keys: impl Iterator<Item = &'k String>) -> bool {
+    form.get("properties").is_some_and(|known| keys.any(|key| known.get(key).is_some()))
 }
 
 fn collect(name: &str, schema: &Json, names: &mut BTreeSet<String>) {

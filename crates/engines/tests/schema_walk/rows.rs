@@ -104,11 +104,37 @@ fn contract() -> Vec<Witness> {
 }
 
 fn inert() -> Vec<Witness> {
-    let row = |property, written: &str| Witness { shows: Shows::Inert, ..top(property, written, &[]) };
+    let row = |property, key, written: &str| {
+        let seen = Box::new(Shows::Run { lines: vec![line(FIFTY)], context: "{}" });
+        Witness { shows: Shows::Inert { key, seen }, ..top(property, written, &[]) }
+    };
+    let watched = |property, key, written: &str| Witness {
+        shows: Shows::Inert { key, seen: Box::new(Shows::Watching) },
+        ..top(property, written, &[])
+    };
+    let rated = |property, written: &str| {
+        let written = format!("enforcement: {{ confidence: {{ {written} }} }}");
+        watched(property, "enforcement.confidence", &written)
+    };
     vec![
-        row("contract.priority", "«priority: 3¦»"),
-        row("contract.wake_when", "«wake_when: \"true\"¦»"),
-        row("contract.monitors", "«monitors: [ { id: watch, kind: rate } ]¦»"),
+        row("contract.priority", "priority", "«priority: 3¦»"),
+        row("contract.wake_when", "wake_when", "«wake_when: \"true\"¦»"),
+        row("contract.monitors", "monitors", "«monitors: [ { id: watch, kind: rate } ]¦»"),
+        watched(
+            "breaker.on_trip",
+            "detectors.breaker.on_trip",
+            "detectors: { breaker: { max_total: 9, «on_trip: HUMAN¦» } }",
+        ),
+        watched(
+            "enforcement.confidence",
+            "enforcement.confidence",
+            "enforcement: { handler: observe, «confidence: { high: WARN }¦» }",
+        ),
+        rated("rungs_by_confidence.high", "«high: WARN¦»"),
+        rated("rungs_by_confidence.low", "«low: BLOCK¦»"),
+        rated("rungs_by_confidence.none", "«none: WARN¦»"),
+        rated("rungs_by_confidence.floor", "«floor: WARN¦»"),
+        rated("rungs_by_confidence.ceiling", "«ceiling: DEFER¦»"),
     ]
 }
 
@@ -144,6 +170,9 @@ fn action() -> Vec<Witness> {
         pay("action.refuse", "«refuse: amount > 9¦»", &[FIFTY]),
         pay("action.allow", "«allow: amount <= 9¦»", &[FIFTY]),
         pay("action.ask", "«ask: [ { when: amount > 9 } ]¦»", &[FIFTY]),
+        // Inside `allow` a trigger asks and a zone does not.
+        pay("action.ask", "allow: amount < 60\n    ask: «[ { when: amount > 9 } ]¦amount > 9»", &[FIFTY]),
+        pay("ask_zone.zone", "allow: amount < 9\n    ask: { zone: «amount < 60¦amount < 40» }", &[FIFTY]),
         pay("action.budgets", "«budgets: [ { sum: amount, max: 60, per: 1h } ]¦»", &[FIFTY, FIFTY]),
         pay("action.budget", "«budget: { sum: amount, max: 60, per: 1h }¦»", &[FIFTY, FIFTY]),
         pay("action.reserves", "«reserves: [ { resource: pool, amount: amount } ]¦»", &[FIFTY, FIFTY]),
@@ -220,35 +249,36 @@ fn watched() -> Vec<Witness> {
     let set = |property, written: &str| Witness { shows: Shows::Watching, ..top(property, written, &[]) };
     let detector =
         |property, name: &str, written: &str| set(property, &format!("detectors: {{ {name}: {{ {written} }} }}"));
-    let witness = |property, written: &str| set(property, &format!("witnesses: {{ seen: {{ {written} }} }}"));
+    let witness = |property, written: &str| Witness {
+        shows: Shows::Hosts,
+        ..top(property, &format!("witnesses: {{ seen: {{ {written} }} }}"), &[])
+    };
     let enforced = |property, written: &str| set(property, &format!("enforcement: {{ {written} }}"));
-    let rung = |property, written: &str| enforced(property, &format!("rungs: {{ HUSH: {{ {written} }} }}"));
-    let rated = |property, written: &str| enforced(property, &format!("confidence: {{ {written} }}"));
+    // A rung of the contract's own is reached by a handler outside alone.
+    let outside = |property, written: &str| {
+        set(property, &format!("handlers: {{ pager: [ page ] }}\nenforcement: {{ handler: pager, {written} }}"))
+    };
+    let rung = |property, written: &str| outside(property, &format!("rungs: {{ HUSH: {{ {written} }} }}"));
+    let by_hosts = |property, written: &str| Witness { shows: Shows::Hosts, ..top(property, written, &[]) };
     let book = r#"{"state":{"leases/book":{"last":"1","leases":[{"fence":"1","holder":"other","mode":"exclusive","regions":["/ws"],"ttl_us":60000000,"acquired":1767225600000000,"expires":1767225660000000}]}}}"#;
     let mut rows = vec![
         pay("action.leases", "«leases: note¦»", &[r#""params":{"amount":50,"note":"/ws/a.rs"}"#]).context(book),
         set("contract.detectors", "«detectors: { stall: { repeat: 2 } }¦»"),
         set("contract.enforcement", "«enforcement: { handler: observe }¦»"),
-        set("contract.handlers", "handlers: { pager: [ page ]«, other: [ page ]¦» }"),
-        set("contract.witnesses", "«witnesses: { seen: { git: true, expect: { clean: true } } }¦»"),
+        by_hosts("contract.handlers", "handlers: { desk: [ «page¦call» ] }\nenforcement: { handler: desk }"),
+        by_hosts("contract.witnesses", "«witnesses: { seen: { git: true, expect: { clean: true } } }¦»"),
         witness("witness.command", "command: [ test, -e, «a¦b» ], expect: { exit: 0 }"),
         witness("witness.git", "«git: true¦http: https://a.example», expect: { clean: true }"),
         witness("witness.http", "http: https://«a¦b».example/, expect: { status: 200 }"),
         witness("witness.expect", "git: true, expect: { clean: «true¦false» }"),
         witness("witness.timeout", "git: true, expect: { clean: true }, timeout: «1s¦2s»"),
-        enforced("enforcement.rungs", "«rungs: { HUSH: { rank: 15, runs: true } }¦»"),
-        enforced("enforcement.binding", "binding: [ «BLOCK¦DEFER» ]"),
-        enforced("enforcement.confidence", "«confidence: { high: WARN }¦»"),
+        outside("enforcement.rungs", "«rungs: { HUSH: { rank: 5, runs: true } }¦»"),
+        outside("enforcement.binding", "binding: [ «WARN¦BLOCK» ]"),
         enforced("enforcement.handler", "handler: «observe¦obey»"),
-        rung("rung.rank", "rank: «15¦16», runs: true"),
-        rung("rung.summary", "rank: 15, runs: true, summary: «one¦two»"),
-        rung("rung.runs", "rank: 25, runs: «true¦false»"),
-        rung("rung.answers", "rank: 25, runs: false, answers: «true¦false»"),
-        rated("rungs_by_confidence.high", "high: «BLOCK¦WARN»"),
-        rated("rungs_by_confidence.low", "low: «BLOCK¦WARN»"),
-        rated("rungs_by_confidence.none", "none: «OBSERVE¦WARN»"),
-        rated("rungs_by_confidence.floor", "floor: «OBSERVE¦WARN»"),
-        rated("rungs_by_confidence.ceiling", "ceiling: «BLOCK¦DEFER»"),
+        rung("rung.rank", "rank: «5¦15», runs: true"),
+        rung("rung.summary", "rank: 5, runs: true, summary: «one¦two»"),
+        rung("rung.runs", "rank: 15, runs: «true¦false»"),
+        rung("rung.answers", "rank: 15, runs: false, answers: «true¦false»"),
     ];
     for (property, name, written) in [
         ("stall.repeat", "stall", "repeat: «2¦3»"),
@@ -257,7 +287,6 @@ fn watched() -> Vec<Witness> {
         ("noop_streak.max", "noop_streak", "max: «3¦4»"),
         ("breaker.max_consecutive", "breaker", "max_consecutive: «3¦4»"),
         ("breaker.max_total", "breaker", "max_total: «30¦40»"),
-        ("breaker.on_trip", "breaker", "on_trip: «NONE¦HUMAN»"),
         ("productivity.min_steps", "productivity", "min_steps: «3¦4»"),
         ("productivity.floor", "productivity", "floor: «1¦2»"),
         ("efficiency.min_tokens", "efficiency", "floor: 1, min_tokens: «3¦4»"),
@@ -302,6 +331,16 @@ fn limit() -> Vec<Witness> {
         pay("limit.allowed", "limits: { amount: { allowed: [ 5, «50¦60» ] } }", &[FIFTY]),
         pay("limit.denied", "limits: { note: { denied: [ «a threat¦a promise» ] } }", &[note]),
         pay("limit.match", "limits: { note: { denied: [ threat ], match: «exact¦substring» } }", &[note]),
+        pay(
+            "limit.script",
+            "limits: { note: { «script: single¦» } }",
+            &["\"params\":{\"amount\":5,\"note\":\"\u{0440}aypal\"}"],
+        ),
+        pay(
+            "limit.denied",
+            "limits: { note: { denied: [ «paypal¦payee» ] } }",
+            &["\"params\":{\"amount\":5,\"note\":\"\u{0440}aypal\"}"],
+        ),
         pay("limit.state", "limits: { amount: { «state: cost¦» } }", &[FIFTY]).context(price),
         pay("state_match.key", "limits: { amount: { state: { key: «price¦cost» } } }", &[FIFTY]).context(price),
         pay(

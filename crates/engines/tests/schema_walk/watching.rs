@@ -1,45 +1,38 @@
-//! What a contract's settings make of runs of every kind: many sights for each detector, every verdict for handlers.
+//! What a contract's settings make of runs of every kind: the facts that detectors state about many sights, and what
+//! becomes of every verdict, as records and hosts are told it.
 
 use kernel::contract::{Contract, Mode};
 use kernel::detectors::precursor::{Ended, Prior};
 use kernel::detectors::{
     Seen, breaker, dangling_intent, efficiency, judge_all, noop_streak, precursor, productivity, stall,
 };
-use kernel::enforcement::gating::Unsupported;
 use kernel::enforcement::handler::Answer;
 use kernel::enforcement::verdict::{decided, enforced};
 use kernel::outcome::Verdict;
 use values::ids::Digest;
 use values::json::Json;
 
-/// Everything, as text.
+/// Everything that is told, one line each.
 pub fn outcome(contract: &Contract) -> String {
     let thresholds = contract.thresholds();
-    let mut said = String::new();
+    let mut told = Vec::new();
     for seen in sights() {
-        let signals = judge_all(&seen, &thresholds);
-        let words = signals
-            .iter()
-            .map(|signal| format!("{} {} {}; ", signal.state, signal.is_concern, signal.details.to_canonical()));
-        said.extend(words);
-        said.push('\n');
+        // A signal reaches the proposal as its state, and the host as its reason where it is a concern.
+        told.extend(judge_all(&seen, &thresholds).iter().map(|signal| {
+            let reason = if signal.is_concern { signal.reason.as_str() } else { "" };
+            format!("{} {} {reason}", signal.detector, signal.state)
+        }));
     }
     let plan = contract.enforcement_plan();
-    for (verdict, rung) in [(Verdict::Accept, "OBSERVE"), (Verdict::Accept, "HUSH"), (Verdict::Reject, "HUSH")] {
-        for run in [true, false] {
+    for (verdict, noticed) in [(Verdict::Accept, true), (Verdict::Reject, true), (Verdict::Escalate, false)] {
+        for (rung, run) in [("OBSERVE", true), ("HUSH", true), ("HUSH", false), ("WARN", true)] {
             let proposed = Json::object([("rung", Json::text(rung)), ("run", Json::Bool(run))]);
-            let decision = decided(plan.ladder(), Mode::Enforce, verdict, true, "pay", "because");
+            let decision = decided(plan.ladder(), Mode::Enforce, verdict, noticed, "pay", "because");
             let enforced = enforced(&plan, Mode::Enforce, &decision, Some(&Answer::read(&proposed)));
-            said.push_str(&format!("{} {}\n", decision.to_json().to_canonical(), enforced.to_json().to_canonical()));
+            told.push(enforced.to_json().to_canonical());
         }
     }
-    for unsupported in [vec![], vec![Unsupported::new("to", 1, ["x"])], vec![Unsupported::new("to", 2, ["x"])]] {
-        let decision = plan.choose("pay", &unsupported);
-        let enforced = plan.enforce(&decision, None);
-        said.push_str(&format!("{} {}\n", decision.to_json().to_canonical(), enforced.to_json().to_canonical()));
-    }
-    said.push_str(&format!("{plan:?}\n{:?}\n{:?}", contract.handlers, contract.witnesses));
-    said
+    told.join("\n")
 }
 
 fn sights() -> Vec<Seen> {

@@ -5,16 +5,19 @@ use engines::load::{Loaded, load};
 use kernel::agent::Actor;
 use kernel::apply::apply;
 use kernel::change::{Act, Change, Registration};
-use kernel::command::Command;
+use kernel::command::{Command, MintedIds, Submission};
 use kernel::context::Context;
-use kernel::contract::amend::{self, Amendment};
-use kernel::outcome::Outcome;
+use kernel::contract::amend::Amendment;
+use kernel::evaluator::Compiled;
+use kernel::outcome::{Done, Outcome};
+use kernel::proposal::Proposal;
 use kernel::pure::PureRun;
 use kernel::record::Record;
+use kernel::request::Provenance;
 use kernel::world::World;
 use std::sync::Arc;
 use values::decimal::Decimal;
-use values::ids::TENANT_DEFAULT;
+use values::ids::{Digest, TENANT_DEFAULT};
 use values::json::{Json, Object};
 use values::time::{Duration, Instant};
 
@@ -32,8 +35,10 @@ pub enum Shows {
     Registration,
     /// What detectors, handlers and witnesses make of a run, as the hooks of a host ask them.
     Watching,
-    /// Nothing at all, and the reader says so.
-    Inert,
+    /// What a real host is told; the hooks' own tests hold the rows, and a list says which.
+    Hosts,
+    /// Nothing at all where it would be seen, and the reader says so at this key.
+    Inert { key: &'static str, seen: Box<Shows> },
 }
 
 /// One property and its proof.
@@ -66,15 +71,20 @@ impl Witness {
 
     /// Everything a contract makes of the case, without the contract's own digest.
     pub fn outcome(&self, contract: &str) -> String {
-        let loaded = loaded(self.property, contract);
-        match &self.shows {
+        self.shows.outcome(loaded(self.property, contract))
+    }
+}
+
+impl Shows {
+    fn outcome(&self, loaded: Loaded) -> String {
+        match self {
             Shows::Run { lines, context } => run(loaded, lines, context),
             Shows::Rehearsal => rehearse(loaded),
-            Shows::Amendment(min, max, hours) => amend(&loaded, *min, *max, *hours),
+            Shows::Amendment(min, max, hours) => amend(loaded, *min, *max, *hours),
             Shows::Registration => register(loaded),
             Shows::Watching => watching::outcome(&loaded.compiled.contract),
-            Shows::Inert => run(loaded, &[line(r#""params":{"amount":50}"#)], "{}"),
-            Shows::Refusal => String::new(),
+            Shows::Inert { seen, .. } => seen.outcome(loaded),
+            Shows::Refusal | Shows::Hosts => String::new(),
         }
     }
 }
@@ -110,15 +120,16 @@ fn run(loaded: Loaded, lines: &[String], context: &str) -> String {
 
 fn register(loaded: Loaded) -> String {
     let registration = Registration { contract: Arc::new(loaded.compiled), parent: None, version: None, session: None };
-    let change = Change {
-        tenant: Arc::from(TENANT_DEFAULT),
-        id: "c".to_owned(),
-        actor: Actor::Operator("ann".to_owned()),
-        act: Act::Register(Box::new(registration)),
-    };
-    let outcome = apply(&mut World::complete(), &Command::Change(Arc::new(change)), Instant::PURE_DEFAULT);
+    changed(&mut World::complete(), "c", Act::Register(Box::new(registration))).answer.to_line()
+}
+
+/// A change of the operator's, as the registry answers it.
+fn changed(world: &mut World, id: &str, act: Act) -> Done {
+    let actor = Actor::Operator("ann".to_owned());
+    let change = Change { tenant: Arc::from(TENANT_DEFAULT), id: id.to_owned(), actor, act };
+    let outcome = apply(world, &Command::Change(Arc::new(change)), Instant::PURE_DEFAULT);
     let Outcome::Done(done) = outcome else { panic!("a complete world needs nothing") };
-    done.answer.to_line()
+    *done
 }
 
 /// A contract's digest differs whenever anything does, so it proves nothing.
@@ -142,27 +153,61 @@ fn rehearse(loaded: Loaded) -> String {
         .map(|tests| contract::rehearse::rehearse(&contract, &tests, &mut |asked| asked))
         .unwrap_or_default();
     let said = rows.iter().map(|row| {
-        let result = row.result.as_ref().map(|answer| {
-            let answer = Json::parse(answer.to_line().as_bytes()).expect("answers are JSON");
-            without_digest(&answer).to_canonical()
-        });
-        format!("{}: {} {result:?}\n", row.name, row.passed())
+        let answer = match &row.result {
+            Ok(answer) => {
+                let answer = Json::parse(answer.to_line().as_bytes()).expect("answers are JSON");
+                without_digest(&answer).to_canonical()
+            }
+            Err(problem) => problem.clone(),
+        };
+        format!("{}: {} {answer}\n", row.name, row.passed())
     });
     said.collect()
 }
 
-fn amend(loaded: &Loaded, min: Option<i64>, max: Option<i64>, hours: Option<i64>) -> String {
-    let at = Instant::PURE_DEFAULT;
+/// Amounts that tell bounds apart.
+const AMOUNTS: [u64; 9] = [1, 5, 6, 7, 15, 50, 51, 70, 81];
+
+/// What the registry says to an amendment, and what becomes of proposals after it.
+fn amend(loaded: Loaded, min: Option<i64>, max: Option<i64>, hours: Option<i64>) -> String {
+    let (at, contract) = (Instant::PURE_DEFAULT, Arc::new(loaded.compiled));
     let amendment = Amendment {
         action: "pay".to_owned(),
         param: "amount".to_owned(),
         min: min.map(Decimal::from),
         max: max.map(Decimal::from),
-        actor: "ann".to_owned(),
+        actor: String::new(),
+        because: "a rush".to_owned(),
         at,
         expires: hours.map(|hours| at.plus(Duration::from_secs(hours * 3600))),
     };
-    let contract = &loaded.compiled.contract;
-    let limits = amend::effective_limits(contract, std::slice::from_ref(&amendment), at);
-    format!("{:?} {limits:?}", amend::check(contract, &amendment))
+    let mut world = World::complete();
+    let registration = Registration { contract: contract.clone(), parent: None, version: None, session: None };
+    changed(&mut world, "register", Act::Register(Box::new(registration)));
+    changed(&mut world, "activate", Act::Activate { contract: contract.clone(), expected: None });
+    let mut said = changed(&mut world, "amend", Act::Amend { contract: contract.clone(), amendment }).answer.to_line();
+    for amount in AMOUNTS {
+        let proposal = line(&format!(r#""params":{{"amount":{amount}}},"flow":"f{amount}""#));
+        let proposal = Json::parse(proposal.as_bytes()).expect("it is JSON");
+        let answer = submitted(&mut world, &contract, proposal, amount).answer;
+        said.push_str(&format!("\n{amount}: {}", answer.verdict.word()));
+    }
+    said
+}
+
+fn submitted(world: &mut World, contract: &Arc<Compiled>, proposal: Json, number: u64) -> Done {
+    let proposal = Proposal::from_json(proposal).expect("it is a proposal");
+    let provenance = Provenance::of(&proposal, true);
+    let minted = |kind: &str| Digest::of(format!("{kind} {number}")).to_uuid_text();
+    let ids = MintedIds {
+        proposal: minted("proposal"),
+        flow: minted("flow"),
+        intent: minted("intent"),
+        escalation: minted("escalation"),
+    };
+    let submission = Submission::new(Arc::from(TENANT_DEFAULT), proposal, contract.clone(), provenance, ids);
+    match apply(world, &Command::Submit(Arc::new(submission)), Instant::PURE_DEFAULT) {
+        Outcome::Done(done) => *done,
+        Outcome::Prepare | Outcome::Need(_) => panic!("a complete world needs nothing"),
+    }
 }

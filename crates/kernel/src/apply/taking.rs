@@ -240,7 +240,7 @@ fn take_budgets(
 mod tests {
     use crate::agent::Actor;
     use crate::change::Act;
-    use crate::contract::{EffectClass, Executor, OnExhausted, Rule, Run};
+    use crate::contract::{Ask, EffectClass, Executor, OnExhausted, Rule, Run};
     use crate::testing::{Case, case};
     use crate::world::{Entity, FlowRow, Row};
     use values::json::Json;
@@ -303,7 +303,7 @@ mod tests {
                 (contract.escalation.budget_max, contract.escalation.on_exhausted) = (0, then);
                 let look = contract.actions.get_mut("look").unwrap();
                 look.params = Json::parse(br#"{"type":"object","properties":{"amount":{}}}"#).unwrap().into();
-                look.ask.push(Rule { when: "amount<=50".to_owned(), reason: "BIG".to_owned() });
+                look.ask = Ask::Triggers(vec![Rule { when: "amount<=50".to_owned(), reason: "BIG".to_owned() }]);
             })
         };
         let restrictions = |case: &Case| match case.row(Entity::Agent("bot".to_owned())) {

@@ -1,6 +1,7 @@
 //! Bounded, expiring changes of limits marked amendable. Pure: an amendment ends by the clock of the decision.
 
 use super::{AmendBounds, Contract, Limit};
+use crate::finding::visible;
 use std::collections::BTreeMap;
 use values::decimal::Decimal;
 use values::time::Instant;
@@ -18,6 +19,8 @@ pub struct Amendment {
     pub max: Option<Decimal>,
     /// Who.
     pub actor: String,
+    /// Why.
+    pub because: String,
     /// Since when.
     pub at: Instant,
     /// Until when; absent means as long as the contract lets it last.
@@ -35,6 +38,8 @@ super::words! {
         EmptyPatch = "EMPTY_PATCH",
         /// Nobody answers for it.
         ActorMissing = "ACTOR_MISSING",
+        /// Nobody says why.
+        ReasonMissing = "REASON_MISSING",
         /// Above the ceiling.
         AboveCeiling = "ABOVE_CEILING",
         /// Below the floor.
@@ -61,6 +66,9 @@ pub fn check(contract: &Contract, amendment: &Amendment) -> Result<Instant, Amen
     if amendment.actor.trim().is_empty() {
         return Err(AmendRefusal::ActorMissing);
     }
+    if amendment.because.trim().is_empty() {
+        return Err(AmendRefusal::ReasonMissing);
+    }
     within(amendment.min, amendable.min, limit.min)?;
     within(amendment.max, amendable.max, limit.max)?;
     let amended = apply(limit, amendment);
@@ -78,6 +86,34 @@ pub fn check(contract: &Contract, amendment: &Amendment) -> Result<Instant, Amen
         Some(expires) if expires > latest => Err(AmendRefusal::ExpiryTooLate),
         Some(expires) => Ok(expires),
     }
+}
+
+/// What is wrong with a refused amendment, with the bounds it had to stay inside.
+pub fn explain(contract: &Contract, amendment: &Amendment, refusal: AmendRefusal) -> String {
+    let (action, param) = (visible(&amendment.action), visible(&amendment.param));
+    let amendable = contract.actions.get(&amendment.action).and_then(|action| action.amendable.get(&amendment.param));
+    let sentence = match refusal {
+        AmendRefusal::ActionUnknown => format!("the contract has no action `{action}`"),
+        AmendRefusal::NotAmendable => format!("the contract does not mark that bound of `{param}` as amendable"),
+        AmendRefusal::EmptyPatch => "it names neither a minimum nor a maximum".to_owned(),
+        AmendRefusal::ActorMissing => "nobody answers for it".to_owned(),
+        AmendRefusal::ReasonMissing => "it gives no reason".to_owned(),
+        AmendRefusal::AboveCeiling | AmendRefusal::BelowFloor => {
+            let bounds = amendable.into_iter().flat_map(|amendable| [("min", amendable.min), ("max", amendable.max)]);
+            let words = bounds.filter_map(|(key, bounds)| {
+                bounds.map(|bounds| format!("`{key}` between {} and {}", bounds.floor, bounds.ceiling))
+            });
+            format!("the contract keeps {} of `{param}`", words.collect::<Vec<_>>().join(" and "))
+        }
+        AmendRefusal::BoundsCross => format!("the minimum of `{param}` would lie above its maximum"),
+        AmendRefusal::Negative => format!("`{param}` is never negative"),
+        AmendRefusal::ExpiryPast => "it would end before it begins".to_owned(),
+        AmendRefusal::ExpiryTooLate => match amendable {
+            Some(amendable) => format!("it may last {} at most", amendable.ttl),
+            None => "it would last too long".to_owned(),
+        },
+    };
+    format!("{}: {sentence}", refusal.word())
 }
 
 /// The limits of every action at an instant. Of several amendments in force the last one given counts;

@@ -5,7 +5,7 @@
 mod directions;
 
 use super::comparison::Comparison;
-use super::{Action, Contract, params};
+use super::{Action, Ask, Contract, params};
 use directions::{Direction, direction_of};
 use values::json::{Json, Object};
 
@@ -107,7 +107,7 @@ fn in_context(difference: &Difference, old: &Contract, new: &Contract) -> Option
     let (old, new) = (old.actions.get(action)?, new.actions.get(action)?);
     match keys {
         [key] if key == "allow" => allowing(old, new),
-        [key, _] if key == "ask" => Some(asking(&difference.change, old, new)),
+        [key, ..] if key == "ask" => Some(asking(&difference.change, old, new)),
         // A limit that admits negative numbers can let more pass than no limit.
         [key, _] if key == "limits" => {
             let limit = difference.change.old.as_ref().or(difference.change.new.as_ref());
@@ -122,13 +122,15 @@ fn in_context(difference: &Difference, old: &Contract, new: &Contract) -> Option
     }
 }
 
-/// What `allow` names passes before anyone is asked, and what is not named is refused unless someone is asked.
+/// What `allow` does not name is refused unless someone is asked; triggers ask about what it names, a zone does not.
 fn allowing(old: &Action, new: &Action) -> Option<Effect> {
     match (&old.allow, &new.allow) {
-        // What only a person could let pass may pass without one now.
-        (None, Some(_)) if !old.ask.is_empty() => Some(Effect::Widens),
-        // Without questions everything passed before.
-        (None, Some(_)) => Some(Effect::Narrows),
+        (None, Some(_)) => match new.ask {
+            // What only a person could let pass may pass without one now.
+            Ask::Zone(_) if !old.ask.is_empty() => Some(Effect::Widens),
+            // Everything that nobody was asked about passed before.
+            Ask::Zone(_) | Ask::Triggers(_) => Some(Effect::Narrows),
+        },
         // What could not be evaluated was refused; a plain `false` leads on to the questions.
         (Some(before), Some(now)) if now.trim() == "false" && before.trim() != "true" && !new.ask.is_empty() => {
             Some(Effect::Unclear)
@@ -137,18 +139,30 @@ fn allowing(old: &Action, new: &Action) -> Option<Effect> {
     }
 }
 
-/// With `allow`, a question opens what would be refused; without it, a question stops what would pass.
+/// Outside `allow` a question opens what would be refused; inside it, or without it, a question stops what would pass.
 fn asking(change: &Change, old: &Action, new: &Action) -> Effect {
     let is_added = change.old.is_none();
+    // Everything passed before, so whatever is asked or refused now is less.
+    if old.allow.is_none() && old.ask.is_empty() {
+        return Effect::Narrows;
+    }
+    let are_outside = asks_outside_only(old) && asks_outside_only(new);
     match (old.allow.is_some(), new.allow.is_some()) {
-        // Everything passed before, so whatever is asked or refused now is less.
-        (false, _) if old.ask.is_empty() => Effect::Narrows,
         (false, false) if is_added => Effect::Narrows,
         (false, false) => Effect::Widens,
-        (true, true) if is_added => Effect::Widens,
-        (true, true) if new.ask.is_empty() => Effect::Narrows,
+        (true, true) if are_outside && is_added => Effect::Widens,
+        (true, true) if are_outside && new.ask.is_empty() => Effect::Narrows,
         // A question that cannot be evaluated refuses; without it another one may be asked.
         (true, true) | (true, false) | (false, true) => Effect::Unclear,
+    }
+}
+
+/// Whether no question is about anything that `allow` names.
+fn asks_outside_only(action: &Action) -> bool {
+    let names_nothing = action.allow.as_deref().map(str::trim) == Some("false");
+    match &action.ask {
+        Ask::Zone(_) => true,
+        Ask::Triggers(rules) => rules.is_empty() || names_nothing,
     }
 }
 
@@ -163,6 +177,9 @@ fn comparable(contract: &Contract) -> Json {
                 rekey(action, "budgets", budget_key);
                 rekey(action, "refuse", rule_key);
                 rekey(action, "ask", rule_key);
+                if let Some(Json::Object(ask)) = action.get_mut("ask") {
+                    rekey(ask, "zone", rule_key);
+                }
                 rekey(action, "reserves", |item| text(item, "resource"));
             }
         }

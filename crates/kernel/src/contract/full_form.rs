@@ -1,8 +1,11 @@
 //! The full form as JSON with every default written out: what the digest counts and what `expand` prints.
+//!
+//! Keys of release 0.2.0 are written with their defaults. A key that came later is written only where the contract has
+//! it (`put_some`, or a test for emptiness): a contract that does not use it keeps its digest through every release.
 
 use super::{
-    Action, Amendable, Amount, Budget, Contract, Escalation, Executor, Limit, Plugin, ProposalRules, Reserve, Resource,
-    Rule, Run, Tolerance, Undo, Witness,
+    Action, Amendable, Amount, Ask, Budget, Contract, Escalation, Executor, Limit, Plugin, ProposalRules, Reserve,
+    Resource, Rule, Run, Tolerance, Undo, Witness,
 };
 use std::collections::BTreeMap;
 use values::ids::Digest;
@@ -149,7 +152,7 @@ fn action(action: &Action) -> Json {
     object.put("limits", map(&action.limits, limit));
     object.put("refuse", list(&action.refuse, rule));
     object.put_some("allow", action.allow.as_deref());
-    object.put("ask", list(&action.ask, rule));
+    object.put("ask", ask(&action.ask));
     object.put("budgets", list(&action.budgets, budget));
     object.put("reserves", list(&action.reserves, reserve));
     for (key, asked) in [("validators", &action.validators), ("judges", &action.judges)] {
@@ -181,6 +184,7 @@ fn limit(limit: &Limit) -> Json {
         object.put("denied", Json::texts(limit.denied.iter().map(String::as_str)));
     }
     object.put_some("match", limit.matching.map(|matching| matching.word()));
+    object.put_some("script", limit.script.map(|script| script.word()));
     object.put_some(
         "state",
         limit.state.as_ref().map(|state| {
@@ -188,6 +192,13 @@ fn limit(limit: &Limit) -> Json {
         }),
     );
     object.done()
+}
+
+fn ask(ask: &Ask) -> Json {
+    match ask {
+        Ask::Triggers(rules) => list(rules, rule),
+        Ask::Zone(rules) => Json::object([("zone", list(rules, rule))]),
+    }
 }
 
 fn rule(rule: &Rule) -> Json {

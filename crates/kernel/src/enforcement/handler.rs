@@ -168,6 +168,7 @@ impl Enforced {
         };
         Json::object([
             ("rung", Json::text(self.rung.token())),
+            ("summary", Json::text(self.rung.summary())),
             ("run", Json::Bool(!self.withholds_call())),
             ("result", result),
             ("note", Json::text(self.note.as_str())),

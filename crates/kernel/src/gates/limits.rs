@@ -1,7 +1,8 @@
 //! Limits: bounds of single params, exact to the last digit.
 
-use crate::contract::{Limit, Matching};
+use crate::contract::{Limit, Matching, Script};
 use crate::finding::{Finding, Findings, Gate, shown};
+use crate::look_alike::{Look, plain, script_problem};
 use crate::reasons::Reason;
 use crate::request::{ActionFacts, Number, Request};
 use std::collections::BTreeMap;
@@ -101,28 +102,46 @@ fn judge_set(request: &Request<'_>, name: &str, limit: &Limit, value: &Json, fin
         let words: Vec<String> = allowed.iter().map(shown).collect();
         findings.push(finding(Reason::ValueNotAllowed).with("allowed", words.join(", ")));
     }
+    judge_script(request, name, limit, items, findings);
     let matching = limit.matching.unwrap_or(Matching::Exact);
     for denied in &limit.denied {
-        if items.iter().any(|item| contains(item, denied, matching)) {
-            findings.push(finding(Reason::ValueDenied).with("denied", denied.as_str()));
+        let small = denied.to_lowercase();
+        let as_written = |text: &str| match matching {
+            Matching::Exact => text.to_lowercase() == small,
+            Matching::Substring => text.to_lowercase().contains(&small),
+        };
+        let look = Look::of(denied);
+        let as_seen = |text: &str| match matching {
+            Matching::Exact => Look::of(text).is_like(&look),
+            Matching::Substring => Look::of(text).contains(&look),
+        };
+        let finding = |looks: &str| finding(Reason::ValueDenied).with("denied", denied.as_str()).with("looks", looks);
+        if items.iter().any(|item| contains(item, &as_written)) {
+            findings.push(finding(""));
+        } else if !bugs::on(Bug::LookAlikesPass) && items.iter().any(|item| contains(item, &as_seen)) {
+            findings.push(finding(": what it holds looks like that"));
         }
     }
 }
 
-/// Whether a denied text stands anywhere in a value, however deep, as a value or as a key.
-fn contains(item: &Json, denied: &str, matching: Matching) -> bool {
-    let hit = |text: &str| {
-        let (text, denied) = (text.to_lowercase(), denied.to_lowercase());
-        match matching {
-            Matching::Exact => text == denied,
-            Matching::Substring => text.contains(&denied),
-        }
-    };
+/// Letters of several scripts, full-width forms and invisible characters make two identifiers look the same.
+fn judge_script(request: &Request<'_>, name: &str, limit: &Limit, items: &[Json], findings: &mut Findings) {
+    let Some(Script::Single) = limit.script else { return };
+    let mut texts = items.iter().filter_map(Json::as_text);
+    let Some((text, problem)) = texts.find_map(|text| Some((text, script_problem(text)?))) else { return };
+    let secret = request.action().is_some_and(|action| action.compiled.plan.secret.contains(name));
+    let looks = if secret { String::new() } else { format!(", and looks like `{}`", shown(&Json::text(plain(text)))) };
+    let finding = Finding::reject(Gate::Limits, Reason::ParamInvalid).field(name);
+    findings.push(finding.with("problem", format!("{problem}{looks}")));
+}
+
+/// Whether a text is hit anywhere in a value, however deep, as a value or as a key.
+fn contains(item: &Json, hit: &dyn Fn(&str) -> bool) -> bool {
     match item {
         Json::Text(text) => hit(text),
         Json::Null | Json::Bool(_) | Json::Number(_) => hit(&item.to_canonical()),
-        Json::List(items) => items.iter().any(|item| contains(item, denied, matching)),
-        Json::Object(members) => members.iter().any(|(key, value)| hit(key) || contains(value, denied, matching)),
+        Json::List(items) => items.iter().any(|item| contains(item, hit)),
+        Json::Object(members) => members.iter().any(|(key, value)| hit(key) || contains(value, hit)),
     }
 }
 
@@ -132,6 +151,49 @@ mod tests {
     use crate::testing::{Case, case};
     use values::decimal::Decimal;
     use values::json::Json;
+
+    #[test]
+    fn allowed_values_are_not_what_only_looks_like_them() {
+        let allowed = Limit { allowed: Some(vec![Json::text("late")]), ..Limit::default() };
+        let check = |value: &str, expected: &str| {
+            with_limit("kind", allowed.clone()).params(&format!(r#"{{"amount":5,"kind":"{value}"}}"#)).check(expected);
+        };
+        check("late", "ACCEPT");
+        for like in ["l\u{0430}te", "\u{FF4C}ate", "la\u{200B}te"] {
+            check(like, "REJECT VALUE_NOT_ALLOWED");
+        }
+    }
+
+    #[test]
+    fn identifiers_of_one_script() {
+        let single = Limit { script: Some(Script::Single), ..Limit::default() };
+        let check = |value: &str, expected: &str| {
+            with_limit("kind", single.clone()).params(&format!(r#"{{"amount":5,"kind":{value}}}"#)).check(expected);
+        };
+        check(r#""ann-7""#, "ACCEPT");
+        check("\"\u{0430}\u{043D}\u{043D}\u{0430}\"", "ACCEPT");
+        check("7", "ACCEPT");
+        for deceptive in ["\u{0430}nn", "\u{FF41}nn", "an\u{200B}n"] {
+            check(&format!("\"{deceptive}\""), "REJECT PARAM_INVALID");
+            check(&format!("[\"ann\", \"{deceptive}\"]"), "REJECT PARAM_INVALID");
+        }
+    }
+
+    #[test]
+    fn a_finding_says_what_it_looked_like() {
+        let said = |limit: Limit, value: &str| {
+            let case = with_limit("note", limit).params(&format!(r#"{{"amount":5,"note":"{value}"}}"#));
+            case.messages()
+        };
+        let denied = Limit { denied: vec!["mallory".to_owned()], ..Limit::default() };
+        let written = ["`note` contains the denied value mallory"];
+        assert_eq!(said(denied.clone(), "Mallory"), written);
+        let looks = ["`note` contains the denied value mallory: what it holds looks like that"];
+        assert_eq!(said(denied, "m\u{0430}llory"), looks);
+        let single = Limit { script: Some(Script::Single), ..Limit::default() };
+        let mixed = ["`note` mixes letters of several scripts, and looks like `paypal`"];
+        assert_eq!(said(single, "\u{0440}aypal"), mixed);
+    }
 
     fn with_limit(name: &'static str, limit: Limit) -> Case {
         case().contract(move |contract| {
@@ -203,6 +265,11 @@ mod tests {
         check(Matching::Substring, "a THREAT!", "REJECT VALUE_DENIED");
         check(Matching::Exact, "a threat", "ACCEPT");
         check(Matching::Exact, "Threat", "REJECT VALUE_DENIED");
+        for like in ["thre\u{0430}t", "th\u{FF52}eat", "thr\u{200B}eat", "\u{0422}HREAT"] {
+            check(Matching::Exact, like, "REJECT VALUE_DENIED");
+            check(Matching::Substring, &format!("a {like}!"), "REJECT VALUE_DENIED");
+        }
+        check(Matching::Exact, "treat", "ACCEPT");
         let nested = r#"{"amount":5,"note":[{"a":["a \"threat\""]}]}"#;
         with_limit("note", denied(Matching::Substring)).params(nested).check("REJECT VALUE_DENIED");
     }

@@ -1,11 +1,12 @@
 //! Rules: the contract's own expressions. `refuse` refuses first; `allow` is what passes, `ask` what escalates.
 
-use crate::contract::Rule;
+use crate::contract::{Ask, Rule};
 use crate::evaluator::{ExpressionEvaluator, ExpressionFault, Scope};
 use crate::facts::{AncestorFact, Facts};
 use crate::finding::{Code, Effect, Finding, Findings, Gate};
 use crate::reasons::Reason;
 use crate::request::ActionFacts;
+use values::bugs::{self, Bug};
 
 pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     let Some(action) = facts.request.action() else { return };
@@ -30,6 +31,17 @@ struct Lines<'a> {
     above: Option<&'a str>,
 }
 
+/// What `allow` says of a proposal.
+enum Allowed<'a> {
+    Inside,
+    /// The expression that does not hold.
+    Outside(&'a str),
+    /// The action has no `allow`.
+    Unsaid,
+    /// It could not be told; a rejecting finding says why.
+    Untold,
+}
+
 impl Lines<'_> {
     fn judge(&self, findings: &mut Findings) {
         for (rule, expression) in self.action.rules.refuse.iter().zip(&self.action.compiled.refuse) {
@@ -51,16 +63,14 @@ impl Lines<'_> {
 
     fn allow_and_ask(&self, findings: &mut Findings) {
         let action = &self.action;
-        let allowed = match (&action.rules.allow, &action.compiled.allow) {
-            (Some(when), Some(expression)) => match self.holds(expression.as_ref(), "allow", when, findings) {
-                Some(true) => return,
-                Some(false) => Some(when),
-                None => return,
-            },
-            _ => None,
+        let outside = match self.allowed(findings) {
+            Allowed::Untold => return,
+            Allowed::Inside if self.skips_questions() => return,
+            Allowed::Inside | Allowed::Unsaid => None,
+            Allowed::Outside(when) => Some(when),
         };
         let mut asked = false;
-        for (rule, expression) in action.rules.ask.iter().zip(&action.compiled.ask) {
+        for (rule, expression) in action.rules.ask.rules().iter().zip(&action.compiled.ask) {
             match self.holds(expression.as_ref(), "ask", &rule.when, findings) {
                 Some(true) => {
                     asked = true;
@@ -71,12 +81,36 @@ impl Lines<'_> {
                 None => asked = true,
             }
         }
-        if let (Some(allow), false) = (allowed, asked) {
-            let ask: Vec<&str> = action.rules.ask.iter().map(|rule| rule.when.as_str()).collect();
+        if let (Some(allow), false) = (outside, asked) {
+            let ask: Vec<&str> = action.rules.ask.rules().iter().map(|rule| rule.when.as_str()).collect();
             let ask =
                 if ask.is_empty() { String::new() } else { format!(" or asks a person about ({})", ask.join("; ")) };
             let finding = Finding::reject(self.gate(), Reason::NotAllowed);
             findings.push(finding.with("allow", self.named(allow)).with("ask", ask));
+        }
+    }
+
+    /// What `allow` says. A zone without it names all that may happen.
+    fn allowed(&self, findings: &mut Findings) -> Allowed<'_> {
+        let action = &self.action;
+        match (&action.rules.allow, &action.compiled.allow) {
+            (Some(when), Some(expression)) => match self.holds(expression.as_ref(), "allow", when, findings) {
+                Some(true) => Allowed::Inside,
+                Some(false) => Allowed::Outside(when),
+                None => Allowed::Untold,
+            },
+            (None, _) | (_, None) => match action.rules.ask {
+                Ask::Zone(_) => Allowed::Outside("false"),
+                Ask::Triggers(_) => Allowed::Unsaid,
+            },
+        }
+    }
+
+    /// Whether what `allow` names passes unasked: a zone lies outside, triggers also inside.
+    fn skips_questions(&self) -> bool {
+        match self.action.rules.ask {
+            Ask::Zone(_) => true,
+            Ask::Triggers(_) => bugs::on(Bug::TriggersOutsideOnly),
         }
     }
 
@@ -127,11 +161,31 @@ mod tests {
     #[test]
     fn allow_passes_ask_escalates_the_rest_is_refused() {
         let check = |amount: u64, expected: &str| {
-            case().allow("amount<=25").ask("amount<=50", "NEEDS_APPROVAL").amount(amount).check(expected);
+            case().allow("amount<=25").zone("amount<=50", "NEEDS_APPROVAL").amount(amount).check(expected);
         };
         check(25, "ACCEPT");
         check(26, "ESCALATE NEEDS_APPROVAL");
         check(51, "REJECT NOT_ALLOWED");
+    }
+
+    #[test]
+    fn a_trigger_asks_inside_allow_too() {
+        let check = |allow: &str, amount: u64, expected: &str| {
+            case().allow(allow).ask("amount<=10", "SMALL").amount(amount).check(expected);
+        };
+        check("amount<=25", 10, "ESCALATE SMALL");
+        check("amount<=25", 11, "ACCEPT");
+        check("amount<=25", 25, "ACCEPT");
+        check("amount<=25", 26, "REJECT NOT_ALLOWED");
+        check("amount<=5", 5, "ESCALATE SMALL");
+        check("amount<=5", 6, "ESCALATE SMALL");
+        check("amount<=5", 11, "REJECT NOT_ALLOWED");
+    }
+
+    #[test]
+    fn a_zone_without_allow_names_all_that_may_happen() {
+        case().zone("amount<=50", "NEEDS_APPROVAL").amount(50).check("ESCALATE NEEDS_APPROVAL");
+        case().zone("amount<=50", "NEEDS_APPROVAL").amount(51).check("REJECT NOT_ALLOWED");
     }
 
     #[test]
@@ -152,6 +206,9 @@ mod tests {
         case().refuse("broken", "RISKY").check("REJECT POLICY_ERROR");
         case().ask("broken", "BIG").check("REJECT POLICY_ERROR");
         case().allow("amount<=1").ask("broken", "BIG").check("REJECT POLICY_ERROR");
+        case().allow("amount<=100").ask("broken", "BIG").check("REJECT POLICY_ERROR");
+        case().allow("amount<=1").zone("broken", "BIG").check("REJECT POLICY_ERROR");
+        case().allow("amount<=100").zone("broken", "BIG").check("ACCEPT");
     }
 
     #[test]

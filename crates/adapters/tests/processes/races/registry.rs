@@ -148,6 +148,7 @@ pub fn amendment_work(desk: &Desk) {
             min: min.map(Decimal::from),
             max: max.map(Decimal::from),
             actor: String::new(),
+            because: "a rush".to_owned(),
             at: Instant::PURE_DEFAULT,
             expires: None,
         };

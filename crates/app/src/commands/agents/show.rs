@@ -62,6 +62,16 @@ fn print_standing(runtime: &Runtime, name: &str, row: &AgentRow) -> anyhow::Resu
     Ok(())
 }
 
+/// `issue_refund amount max 70: a rush`.
+fn amended(command: Option<&Json>) -> String {
+    let Some(amendment) = command.and_then(|command| command.get("amendment")) else { return String::new() };
+    let text = |key: &str| amendment.get(key).and_then(Json::as_text).map(visible);
+    let bound = |key: &str| Some(format!(" {key} {}", text(key)?));
+    let bounds: String = ["min", "max"].into_iter().filter_map(bound).collect();
+    let said = |key: &str| text(key).unwrap_or_default();
+    format!("{} {}{bounds}: {}", said("action"), said("param"), said("because"))
+}
+
 /// Short lines about what was done to an agent, oldest first.
 fn history(runtime: &Runtime, name: &str) -> anyhow::Result<Vec<Json>> {
     let mut history = Vec::new();
@@ -80,6 +90,7 @@ fn history(runtime: &Runtime, name: &str) -> anyhow::Result<Vec<Json>> {
             "restrict" => format!("{}: {}", of("status"), visible(of("because"))),
             "lift" => of("status").to_owned(),
             "retire" => visible(of("because")),
+            "amend" => amended(command),
             _ => String::new(),
         };
         history.push(Json::object([

@@ -4,9 +4,9 @@ use super::{Came, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentEvent, AgentRefusal, AgentRow, AgentStatus, Restriction, transition};
 use crate::apply::known::agent_row;
 use crate::change::{Change, Registration};
-use crate::contract::Resource;
 use crate::contract::amend::{self, Amendment};
 use crate::contract::attenuate::attenuate;
+use crate::contract::{Limit, Resource};
 use crate::evaluator::Compiled;
 use crate::finding::{Finding, Gate};
 use crate::reasons::Reason;
@@ -14,6 +14,7 @@ use crate::version::supports;
 use crate::world::{Entity, Key, Loaded, ResourceRow, Row, World};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
+use values::decimal::Decimal;
 use values::ids::Digest;
 use values::json::Json;
 use values::time::Instant;
@@ -243,15 +244,33 @@ pub(super) fn amend(
     let expires = match amend::check(&contract.contract, &amendment) {
         Ok(expires) => expires,
         Err(_) if bugs::on(Bug::AmendmentUnbounded) => at,
-        Err(refusal) => return refused(refusal.word()),
+        Err(refusal) => return refused(&amend::explain(&contract.contract, &amendment, refusal)),
     };
     row.amendments.retain(|known| amend::check(&contract.contract, known).is_ok_and(|expires| at < expires));
     if row.amendments.len() >= AMENDMENTS_MAX {
         return refused("TOO_MANY");
     }
-    row.amendments.push(amendment);
+    let before = in_force(contract, &row, &amendment, at);
+    row.amendments.push(amendment.clone());
+    let after = in_force(contract, &row, &amendment, at);
     world.put(agent_key, Row::Agent(Box::new(row)));
-    Came::done(Json::object([("agent", Json::text(name.as_str())), ("expires", Json::text(expires.to_string()))]))
+    Came::done(Json::object([
+        ("agent", Json::text(name.as_str())),
+        ("action", Json::text(amendment.action.as_str())),
+        ("param", Json::text(amendment.param.as_str())),
+        ("before", before),
+        ("after", after),
+        ("because", Json::text(amendment.because.as_str())),
+        ("expires", Json::text(expires.to_string())),
+    ]))
+}
+
+/// The bounds that hold for the param of an amendment.
+fn in_force(contract: &Compiled, row: &AgentRow, amendment: &Amendment, at: Instant) -> Json {
+    let limits = amend::effective_limits(&contract.contract, &row.amendments, at);
+    let limit = limits.get(&amendment.action).and_then(|limits| limits.get(&amendment.param));
+    let bound = |of: fn(&Limit) -> Option<Decimal>| Json::from(limit.and_then(of).map(|bound| bound.to_string()));
+    Json::object([("min", bound(|limit| limit.min)), ("max", bound(|limit| limit.max))])
 }
 
 /// Someone compared before changing, and what was to be there is not.

@@ -51,6 +51,7 @@ const TABLE: &[(&str, Direction)] = &[
     ("actions * limits * allowed", SetWidens),
     ("actions * limits * denied", SetNarrows),
     ("actions * limits * match", Words(&["substring", "exact"])),
+    ("actions * limits * script", Presence),
     ("actions * limits * state", Presence),
     ("actions * limits * state tolerance", Tolerance),
     ("actions * limits * state tolerance *", MoreWidens),
