@@ -240,6 +240,56 @@ fn a_worker_killed_before_it_heard_leaves_one_effect() {
     check("opaque", &["25h", "26h"], "IN_DOUBT");
 }
 
+/// What was accepted is called off with its flow: the worker finds nothing to do, and the provider hears nothing.
+#[test]
+fn a_flow_that_was_aborted_is_not_performed() {
+    let site = Site::new();
+    let id = site.accept("keyed", "good");
+    let flow = site.intent(&id)["flow"].as_str().unwrap().to_owned();
+    let aborted = site.writkeeper(&["flows", "abort", &flow]).output().unwrap();
+    let said = String::from_utf8_lossy(&aborted.stdout).into_owned();
+    assert!(aborted.status.success() && said.contains("1 intent was called off, 0 questions ended"), "{said}");
+    let worked = site.worker(&["--once"]).output().unwrap();
+    assert_eq!(worked.status.code(), Some(0), "{worked:?}");
+    assert_eq!((site.effects(), site.state(&id).as_str()), (0, "CANCELLED"));
+    // The flow is over; the effect is free for another one.
+    let again = site.accept("keyed", "good");
+    let flow = site.intent(&again)["flow"].as_str().unwrap().to_owned();
+    let closed = site.writkeeper(&["flows", "close", &flow]).output().unwrap();
+    let said = String::from_utf8_lossy(&closed.stdout).into_owned();
+    assert!(said.contains("takes no more proposals; 1 accepted intent goes on"), "{said}");
+    site.perform("1s");
+    assert_eq!((site.effects(), site.state(&again).as_str()), (1, "SUCCEEDED"));
+    let shown = |more: &[&str]| {
+        let output = site.writkeeper(more).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let shown_flow = shown(&["flows", "show", &flow, "--json"]);
+    assert_eq!((&shown_flow["state"], &shown_flow["status"]), (&"CLOSED".into(), &"DONE".into()), "{shown_flow}");
+    let report = shown(&["report", "--json"]);
+    assert_eq!(report["performed"], serde_json::json!({"CANCELLED": 1, "SUCCEEDED": 1}), "{report}");
+}
+
+/// A worker that dies leaves its intent for as long as the lease it was given, and a doubt has no date.
+#[test]
+fn recovery_follows_the_lease_that_was_given() {
+    let site = Site::new();
+    let id = site.accept("opaque", "hang");
+    let mut worker = site.worker(&["--lease", "3s"]).spawn().unwrap();
+    site.until("the effect", || site.effects() == 1);
+    signal(&worker, "-KILL");
+    worker.wait().unwrap();
+    site.perform("4s");
+    assert_eq!(site.state(&id), "IN_DOUBT");
+    for more in [&["escalations"][..], &["escalations", "show", &id], &["top", "--once"]] {
+        let output = site.writkeeper(more).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(!said.contains("year") && !said.contains("deadline"), "{more:?}: {said}");
+    }
+    let listed = site.writkeeper(&["escalations"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("open until someone answers"));
+}
+
 #[test]
 fn a_worker_that_slept_past_its_lease_does_no_harm() {
     for class in ["keyed", "opaque"] {

@@ -539,12 +539,18 @@ fn ids_are_typed_and_names_are_whole_where_something_changes() {
 fn an_id_that_several_have_is_nobodys() {
     let desk = Desk::new();
     desk.enroll();
-    for flow in ["left", "right"] {
-        let line = format!(r#"{{"agent":"bot","action":"look","params":{{}},"id":"mine","flow":"{flow}"}}"#);
-        desk.run("decide --store writkeeper.db --open-flows", &line);
-    }
+    let look = |id: &str, flow: &str| {
+        let line = format!(r#"{{"agent":"bot","action":"look","params":{{}},"id":"{id}","flow":"{flow}"}}"#);
+        text(&desk.run("decide --store writkeeper.db --open-flows", &line).stdout)
+    };
+    look("mine", "left");
+    // Another proposal under the same id is refused, so that an id names one.
+    assert!(look("mine", "right").contains("PROPOSAL_ID_REUSED"));
+    assert_eq!(desk.json("flows show =mine")["flow"], "left");
+    // A prefix may still fit several.
+    look("mine-too", "right");
     for verb in ["show", "close", "abort"] {
-        let said = desk.says(&format!("flows {verb} mine"), 65);
+        let said = desk.says(&format!("flows {verb} min"), 65);
         assert!(said.contains("in flow left") && said.contains("in flow right"), "{said}");
     }
     assert_eq!(desk.json("flows show left")["state"], "OPEN");
@@ -651,7 +657,29 @@ fn people_see_what_others_want_instead_and_no_value_poses_as_another() {
     let agreed = desk.json("escalations show f-1")["agreed"].clone();
     assert_eq!(agreed[0]["instead"]["params"]["amount"], 10, "{agreed}");
     desk.says("flows close f-1", 0);
-    assert!(desk.says("escalations", 0).contains("its flow is CLOSED"));
+    assert!(!desk.says("escalations", 0).contains("its flow is"), "an answer still counts");
+}
+
+/// Closing lets people answer what was asked; aborting ends it.
+#[test]
+fn a_question_outlives_the_close_of_its_flow_and_ends_with_its_abort() {
+    let desk = Desk::new();
+    desk.enroll();
+    desk.write("people.yaml", "desk: [bob]\n");
+    desk.says("people set people.yaml", 0);
+    desk.pay("1", "40");
+    assert!(desk.says("flows close flow-1", 0).contains("0 accepted intents go on, 1 question may still be answered"));
+    desk.says("escalations answer flow-1 override --as bob --because yes", 0);
+    let report = desk.json("report");
+    assert_eq!((&report["approved"], &report["agents"]["bot"]["APPROVED"]), (&1.into(), &1.into()), "{report}");
+    assert!(desk.says("report", 0).contains("1 accepted by a person"));
+    desk.pay("2", "40");
+    assert!(desk.says("flows abort flow-2", 0).contains("0 intents were called off, 1 question ended"));
+    assert!(desk.says("escalations", 0).contains("nothing waits"));
+    assert!(desk.says("flows show flow-2", 0).contains("ended with its flow"));
+    let late = desk.says("escalations answer flow-2 override --as bob --because yes", 1);
+    assert!(late.contains("its flow was aborted"), "{late}");
+    assert_eq!(desk.json("flows show flow-2")["status"], "ABORTED");
 }
 
 #[test]

@@ -13,6 +13,9 @@ pub const OPERATORS: &str = "operators";
 /// Where state keeps the groups of people; only operators write it.
 pub const PEOPLE: &str = "people/";
 
+/// When a question without a deadline is due: after everything else, at the end of the year 9999. Nobody is told so.
+const NEVER: Instant = Instant::from_micros(253_402_300_799_000_000);
+
 words! {
     /// Where a question stands.
     EscalationState {
@@ -82,8 +85,8 @@ pub struct EscalationRow {
     pub quorum: u64,
     /// When it was asked.
     pub asked_at: Instant,
-    /// After this the safe default counts.
-    pub deadline: Instant,
+    /// After this the safe default counts. Time does not answer whether something happened: such a question has none.
+    pub deadline: Option<Instant>,
     /// When people are to be reminded; nothing once they were.
     pub remind: Option<Instant>,
     /// Who else may answer, and from when on.
@@ -106,10 +109,16 @@ impl EscalationRow {
         Digest::of_parts(&[b"writkeeper/question/v1", contract.bytes(), proposal.to_canonical().as_bytes()])
     }
 
-    /// When time does something to it next: a reminder, another group, the end. Nothing is due once it is over.
+    /// Whether time has answered it.
+    pub fn is_late(&self, at: Instant) -> bool {
+        self.deadline.is_some_and(|deadline| at > deadline)
+    }
+
+    /// When time does something to it next: a reminder, another group, the end. Nothing is due once it is over; what has
+    /// no end is due last of all, so that it is listed among the open ones.
     pub fn due(&self) -> Option<Instant> {
         let reroute = self.reroute.as_ref().filter(|reroute| !reroute.told).map(|reroute| reroute.at);
-        let next = [self.remind, reroute, Some(self.deadline)].into_iter().flatten().min();
+        let next = [self.remind, reroute, Some(self.deadline.unwrap_or(NEVER))].into_iter().flatten().min();
         next.filter(|_| self.state == EscalationState::Open)
     }
 

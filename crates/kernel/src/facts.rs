@@ -7,6 +7,7 @@ use crate::contract::{Budget, Role};
 use crate::evaluator::{AgentView, Reads, Scope, StateView};
 use crate::lease::book::LeaseBook;
 use crate::request::Request;
+use crate::semantics::Semantics;
 use crate::snapshot::Snapshot;
 use crate::statement::Proof;
 use crate::world::{EffectRow, FlowRow, Halt, ResourceRow};
@@ -23,6 +24,8 @@ pub struct Facts<'a> {
     pub request: Request<'a>,
     /// The decision instant.
     pub at: Instant,
+    /// The rules it is judged under.
+    pub semantics: Semantics,
     /// The params as expressions and policies see them: decimal text is a number.
     pub params: Cow<'a, Object>,
     /// Params and fields refused already; no gate judges such a value again.
@@ -79,6 +82,8 @@ pub struct FlowFact {
     pub row: FlowRow,
     /// Whether anyone opened it.
     pub seen: bool,
+    /// Itself or the nearest flow above it that was aborted.
+    pub aborted: Option<String>,
 }
 
 /// A contract above, seen by the same proposal.

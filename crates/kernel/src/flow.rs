@@ -1,9 +1,11 @@
 //! Flows: one decision life cycle each. A flow is open, closed or aborted, and holds any number of proposals.
 
 use crate::contract::words;
+use crate::escalation::EscalationState;
+use crate::intent::{IntentState, proposal_state};
 
 /// Flows above a flow; deeper lineages are refused.
-pub const DEPTH_MAX: u64 = 8;
+pub const DEPTH_MAX: usize = 8;
 
 words! {
     /// Whether a flow takes proposals.
@@ -21,6 +23,13 @@ words! {
 impl Default for FlowState {
     fn default() -> FlowState {
         FlowState::Open
+    }
+}
+
+impl FlowState {
+    /// Whether proposals are taken.
+    pub fn is_open(self) -> bool {
+        self == FlowState::Open
     }
 }
 
@@ -78,20 +87,40 @@ words! {
     }
 }
 
-/// Which state of a proposal may follow which. Illegal steps are refused, also on replay.
-pub fn proposal_may(from: ProposalState, to: ProposalState) -> bool {
-    use ProposalState::{
-        Aborted, Accepted, Cancelled, Compensated, Compensating, Dirty, Done, Escalated, Executing, Failed, Received,
-        Rejected, Superseded,
-    };
-    match from {
-        Received => matches!(to, Accepted | Rejected | Escalated),
-        Escalated => matches!(to, Accepted | Superseded | Aborted),
-        Accepted => matches!(to, Executing | Cancelled),
-        Executing => matches!(to, Done | Failed | Dirty),
-        Dirty => matches!(to, Compensating),
-        Compensating => matches!(to, Compensated | Aborted),
-        Rejected | Superseded | Aborted | Cancelled | Done | Failed | Compensated => false,
+/// Names one list of a flow's open work holds; what does not fit is stopped when someone starts it, or by its time.
+pub const OPEN_WORK_MAX: usize = 64;
+
+/// What the latest proposal of a flow came to: where to look for how it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Latest {
+    /// It was refused.
+    Rejected,
+    /// It was accepted and causes nothing.
+    Done,
+    /// This intent.
+    Intent(String),
+    /// This question.
+    Question(String),
+}
+
+/// Where the latest proposal of a flow stands, given what it came to: the question, the intent, and the intent that
+/// undoes it, each where there is one.
+pub fn status(
+    latest: &Latest,
+    question: Option<EscalationState>,
+    intent: Option<IntentState>,
+    undo: Option<IntentState>,
+) -> ProposalState {
+    let performed = || intent.map_or(ProposalState::Done, |intent| proposal_state(intent, undo));
+    match latest {
+        Latest::Rejected => ProposalState::Rejected,
+        Latest::Done => ProposalState::Done,
+        Latest::Intent(_) => performed(),
+        Latest::Question(_) => match question {
+            None | Some(EscalationState::Open) => ProposalState::Escalated,
+            Some(EscalationState::Overridden | EscalationState::Modified | EscalationState::Resolved) => performed(),
+            Some(EscalationState::Aborted | EscalationState::Expired) => ProposalState::Aborted,
+        },
     }
 }
 
@@ -108,10 +137,28 @@ mod tests {
     }
 
     #[test]
-    fn w08_closed_to_executing_is_refused() {
-        assert!(!proposal_may(ProposalState::Done, ProposalState::Executing));
-        assert!(!proposal_may(ProposalState::Rejected, ProposalState::Executing));
-        assert!(!proposal_may(ProposalState::Escalated, ProposalState::Executing));
-        assert!(proposal_may(ProposalState::Accepted, ProposalState::Executing));
+    fn a_flow_stands_where_its_latest_proposal_stands() {
+        let intent = Latest::Intent("i".to_owned());
+        let question = Latest::Question("q".to_owned());
+        let (done, ready) = (Some(IntentState::Succeeded), Some(IntentState::Ready));
+        let (open, overridden) = (Some(EscalationState::Open), Some(EscalationState::Overridden));
+        for (latest, asked, performed, undone, expected) in [
+            (&Latest::Rejected, None, None, None, "REJECTED"),
+            (&Latest::Done, None, None, None, "DONE"),
+            (&intent, None, ready, None, "ACCEPTED"),
+            (&intent, None, Some(IntentState::InDoubt), None, "EXECUTING"),
+            (&intent, None, Some(IntentState::Cancelled), None, "CANCELLED"),
+            (&intent, None, done, None, "DONE"),
+            (&intent, None, done, ready, "DIRTY"),
+            (&intent, None, done, done, "COMPENSATED"),
+            (&question, open, None, None, "ESCALATED"),
+            (&question, overridden, ready, None, "ACCEPTED"),
+            (&question, overridden, done, None, "DONE"),
+            (&question, overridden, None, None, "DONE"),
+            (&question, Some(EscalationState::Expired), None, None, "ABORTED"),
+            (&question, Some(EscalationState::Aborted), None, None, "ABORTED"),
+        ] {
+            assert_eq!(status(latest, asked, performed, undone).word(), expected, "{latest:?} {asked:?} {performed:?}");
+        }
     }
 }

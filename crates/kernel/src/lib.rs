@@ -32,6 +32,7 @@ pub mod pure;
 pub mod reasons;
 pub mod record;
 pub mod request;
+pub mod semantics;
 pub mod settings;
 pub mod snapshot;
 pub mod statement;

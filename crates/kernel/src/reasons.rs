@@ -322,12 +322,20 @@ reasons! {
         "idempotency key `{key}` was used before for another proposal"
         | "use a new key for a new proposal"
         | "look for a client that repeats keys";
+    ProposalIdReused "PROPOSAL_ID_REUSED" Input:
+        "proposal id `{id}` was used before by agent `{agent}` for another proposal"
+        | "give a new proposal a new id, or leave the id out"
+        | "look for a client that repeats ids";
+    StoreNewer "STORE_NEWER" Runtime:
+        "a newer program has judged in this store under rules {found}, and this program knows {known}"
+        | "nothing to do; the operator must act"
+        | "update this program";
     FlowUnknown "FLOW_UNKNOWN" Execution:
         "flow `{flow}` does not exist"
         | "open a flow first"
         | "flows are opened by the runtime; look at where the id came from";
     FlowClosed "FLOW_CLOSED" Execution:
-        "flow `{flow}` is closed"
+        "flow `{flow}` is {state} and takes nothing more"
         | "open a new flow"
         | "nothing to do";
     ArbitrationLost "ARBITRATION_LOST" Execution:

@@ -8,10 +8,11 @@ use crate::command::{Door, RefusedInput, Submission};
 use crate::finding::Finding;
 use crate::outcome::{Answer, AnsweredIntent, Verdict};
 use crate::request::Provenance;
+use crate::semantics::Semantics;
 use crate::snapshot::Snapshot;
 use std::sync::Arc;
 use values::json::{Json, Members, Object};
-use values::sealed::{SEMANTICS, Sealed, VERSION};
+use values::sealed::{Sealed, VERSION};
 use values::time::{Duration, Instant};
 
 /// One entry for the ledger.
@@ -38,6 +39,7 @@ pub struct EventRecord {
     intent: Json,
     body: Json,
     at: Instant,
+    semantics: Semantics,
 }
 
 impl EventRecord {
@@ -52,6 +54,7 @@ impl EventRecord {
             intent: answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json()),
             body,
             at,
+            semantics: Semantics::CURRENT,
         }
     }
 
@@ -67,8 +70,9 @@ impl EventRecord {
 
     /// Of something that followed from another command.
     pub fn consequence(tenant: &Arc<str>, kind: &'static str, body: Json, at: Instant) -> EventRecord {
+        let (tenant, semantics) = (tenant.clone(), Semantics::CURRENT);
         let (findings, intent) = (Vec::new(), Json::Null);
-        EventRecord { tenant: tenant.clone(), kind, asked: None, verdict: None, findings, intent, body, at }
+        EventRecord { tenant, kind, asked: None, verdict: None, findings, intent, body, at, semantics }
     }
 
     fn body(&self) -> Json {
@@ -77,7 +81,7 @@ impl EventRecord {
             None => (Json::Null, Json::Null, Json::Null),
         };
         headed(
-            self.kind,
+            (self.kind, self.semantics),
             &self.tenant,
             [
                 ("at", Json::text(self.at.to_string())),
@@ -104,6 +108,8 @@ pub struct DecisionRecord {
     pub snapshot: Option<Snapshot>,
     /// The decision instant.
     pub at: Instant,
+    /// The rules it was judged under.
+    pub semantics: Semantics,
 }
 
 /// Something that was no proposal was refused.
@@ -115,27 +121,41 @@ pub struct RefusalRecord {
     pub id: String,
     /// When.
     pub at: Instant,
+    /// The rules it was refused under.
+    pub semantics: Semantics,
 }
 
 impl Record {
     /// Its bytes, under a salt drawn outside.
     pub fn seal(&self, salt: [u8; 16]) -> Sealed {
         let body = self.to_canonical();
-        let (tenant, kind, at) = match self {
-            Record::Decision(record) => (&record.submission.tenant, "decision", record.at),
-            Record::Refusal(record) => (&record.refused.tenant, "refusal", record.at),
-            Record::Event(record) => (&record.tenant, record.kind, record.at),
+        let (tenant, kind, at, semantics) = match self {
+            Record::Decision(record) => (&record.submission.tenant, "decision", record.at, record.semantics),
+            Record::Refusal(record) => (&record.refused.tenant, "refusal", record.at, record.semantics),
+            Record::Event(record) => (&record.tenant, record.kind, record.at, record.semantics),
         };
         let mut leaf = String::with_capacity(256);
         Members::object(&mut leaf, |members| {
             members.instant("at", at);
             members.digest("body", &Sealed::digest(&salt, &body));
             members.text("kind", kind);
-            members.count("semantics", SEMANTICS);
+            members.count("semantics", semantics.number());
             members.text("tenant", tenant);
             members.count("version", VERSION);
         });
         Sealed { leaf, body, salt }
+    }
+
+    /// Says which rules it came of; mostly it says so already.
+    pub(crate) fn judged_under(&mut self, semantics: Semantics) {
+        if semantics == Semantics::CURRENT {
+            return;
+        }
+        match self {
+            Record::Decision(record) => Arc::make_mut(record).semantics = semantics,
+            Record::Refusal(record) => Arc::make_mut(record).semantics = semantics,
+            Record::Event(record) => Arc::make_mut(record).semantics = semantics,
+        }
     }
 
     /// The canonical text of the record in full.
@@ -160,20 +180,25 @@ impl Record {
 }
 
 /// Puts the header in front of the members.
-fn headed<const N: usize>(kind: &str, tenant: &str, members: [(&str, Json); N]) -> Json {
+fn headed<const N: usize>((kind, semantics): (&str, Semantics), tenant: &str, members: [(&str, Json); N]) -> Json {
     let mut body: Object = members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     body.insert("version".to_owned(), Json::from(VERSION));
-    body.insert("semantics".to_owned(), Json::from(SEMANTICS));
+    body.insert("semantics".to_owned(), Json::from(semantics.number()));
     body.insert("tenant".to_owned(), Json::text(tenant));
     body.insert("kind".to_owned(), Json::text(kind));
     Json::Object(body)
 }
 
 impl RefusalRecord {
+    /// Of what was refused, under the rules of this program.
+    pub(crate) fn new(refused: RefusedInput, id: String, at: Instant) -> RefusalRecord {
+        RefusalRecord { refused, id, at, semantics: Semantics::CURRENT }
+    }
+
     fn body(&self) -> Json {
         let findings = self.refused.malformed.findings.iter().map(Finding::to_record).collect();
         headed(
-            "refusal",
+            ("refusal", self.semantics),
             &self.refused.tenant,
             [
                 ("at", Json::text(self.at.to_string())),
@@ -189,7 +214,7 @@ impl RefusalRecord {
 impl DecisionRecord {
     /// What the judgement depended on stands here where it is not what it mostly is: a replay needs it.
     fn write(&self, text: &mut String) {
-        let DecisionRecord { submission, answer, snapshot, at } = self;
+        let DecisionRecord { submission, answer, snapshot, at, semantics } = self;
         let contract = &submission.contract.contract;
         Members::object(text, |members| {
             if !submission.advice.is_empty() {
@@ -237,7 +262,7 @@ impl DecisionRecord {
             if submission.provenance != Provenance::Unknown {
                 members.json("provenance", &submission.provenance.to_json());
             }
-            members.count("semantics", SEMANTICS);
+            members.count("semantics", semantics.number());
             members.text_if_any("snapshot", snapshot.as_ref().map(Snapshot::id).as_deref());
             members.text("tenant", &submission.tenant);
             members.text("verdict", answer.verdict.word());

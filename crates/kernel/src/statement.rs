@@ -5,11 +5,11 @@
 
 use crate::contract::Contract;
 use crate::proposal::{Malformed, Proposal};
+use crate::semantics::Semantics;
 use ledger::ed25519::{PublicKey, SecretKey};
 use ledger::envelope::Envelope;
 use values::ids::Digest;
 use values::json::Json;
-use values::sealed::SEMANTICS;
 
 /// A proposal and what it was based on, signed by the agent.
 pub const PROOF_TYPE: &str = "application/vnd.writkeeper.proof+json";
@@ -99,12 +99,13 @@ fn stated(envelope: &Envelope, json: &Json) -> Option<Stated> {
 
 /// The digest of what judges: the version of the judging rules, the actions with their limits and expressions, budgets,
 /// drift keys and policies of the contract. Its name, mission and priorities are not rules.
-pub fn rules_digest(contract: &Contract) -> Digest {
+pub fn rules_digest(contract: &Contract, semantics: Semantics) -> Digest {
     let json = contract.to_json();
     let part = |key: &str| json.get(key).cloned().unwrap_or_default();
     let names = ["actions", "budgets", "drift", "policies", "proposal"];
     let rules = Json::Object(names.iter().map(|name| ((*name).to_owned(), part(name))).collect());
-    Digest::of_parts(&[b"writkeeper/rules/v1", SEMANTICS.to_string().as_bytes(), rules.to_canonical().as_bytes()])
+    let number = semantics.number().to_string();
+    Digest::of_parts(&[b"writkeeper/rules/v1", number.as_bytes(), rules.to_canonical().as_bytes()])
 }
 
 /// Signs a proposal under a contract, on the agent's side.
@@ -135,7 +136,7 @@ pub fn sign(
                 ("proposal", proposal.clone()),
                 ("snapshot", Json::from(snapshot.map(str::to_owned))),
                 ("contract", Json::text(contract_digest.to_string())),
-                ("rules", Json::text(rules_digest(contract).to_string())),
+                ("rules", Json::text(rules_digest(contract, Semantics::CURRENT).to_string())),
             ]),
         ),
     ]);

@@ -11,7 +11,7 @@ use crate::agent::{AgentRow, AgentStatus, Restriction, Session};
 use crate::budget::Window;
 use crate::contract::Role;
 use crate::contract::amend::Amendment;
-use crate::flow::FlowState;
+use crate::flow::{FlowState, Latest, ProposalState};
 use crate::snapshot::Snapshot;
 use crate::world::{EffectRow, Entity, FlowRow, Halt, LegalHold, ResourceRow, Row, StateRow, TenantRow};
 use ledger::envelope::{key_text, read_key};
@@ -315,6 +315,9 @@ fn tenant_json(row: &TenantRow) -> Json {
     if let Some(log) = &row.log {
         members.insert("log".to_owned(), Json::text(log.as_str()));
     }
+    if row.semantics > 0 {
+        members.insert("semantics".to_owned(), Json::from(row.semantics));
+    }
     Json::Object(members)
 }
 
@@ -333,7 +336,8 @@ fn tenant(json: &Json) -> Option<TenantRow> {
         Some(log) => Some(log.as_text()?.to_owned()),
         None => None,
     };
-    Some(TenantRow { halted, holds, log })
+    let semantics = json.get("semantics").map_or(Some(0), |_| whole_of(json, "semantics"))?;
+    Some(TenantRow { halted, holds, log, semantics })
 }
 
 fn hold_row_json(hold: &LegalHold) -> Json {
@@ -470,19 +474,27 @@ fn agent(json: &Json) -> Option<AgentRow> {
 /// Flows are many and mostly young: what says nothing is left out.
 fn write_flow(row: &FlowRow, text: &mut String) {
     let some = |count: u64| Some(count).filter(|count| *count > 0);
+    let names = |names: &[String]| Json::texts(names.iter().map(String::as_str));
     Members::object(text, |members| {
+        if !row.above.is_empty() {
+            members.json("above", &names(&row.above));
+        }
         members.text("agent", &row.agent);
         if let Some(at) = row.opened_at {
             members.whole("at", at.micros());
         }
-        if let Some(depth) = some(row.depth) {
-            members.count("depth", depth);
+        if !row.intents.is_empty() {
+            members.json("intents", &names(&row.intents));
         }
-        members.text_if_any("parent", row.parent.as_deref());
+        if let Some(latest) = &row.latest {
+            members.json("latest", &latest_json(latest));
+        }
+        if !row.questions.is_empty() {
+            members.json("questions", &names(&row.questions));
+        }
         if let Some(rejected) = some(row.rejected) {
             members.count("rejected", rejected);
         }
-        members.text_if_any("root", row.root.as_deref());
         if row.state != FlowState::Open {
             members.text("state", row.state.word());
         }
@@ -490,7 +502,30 @@ fn write_flow(row: &FlowRow, text: &mut String) {
         if let Some(tokens) = some(row.tokens) {
             members.count("tokens", tokens);
         }
+        if row.unlisted {
+            members.truth("unlisted", true);
+        }
     });
+}
+
+fn latest_json(latest: &Latest) -> Json {
+    match latest {
+        Latest::Rejected => Json::text(ProposalState::Rejected.word()),
+        Latest::Done => Json::text(ProposalState::Done.word()),
+        Latest::Intent(name) => Json::object([("intent", Json::text(name.as_str()))]),
+        Latest::Question(name) => Json::object([("question", Json::text(name.as_str()))]),
+    }
+}
+
+fn latest(json: &Json) -> Option<Latest> {
+    if let Some(word) = json.as_text() {
+        let known = [Latest::Rejected, Latest::Done];
+        return known.into_iter().find(|latest| latest_json(latest).as_text() == Some(word));
+    }
+    match optional_text(json, "intent") {
+        Some(name) => Some(Latest::Intent(name)),
+        None => text_of(json, "question").map(Latest::Question),
+    }
 }
 
 fn flow(json: &Json) -> Option<FlowRow> {
@@ -499,16 +534,22 @@ fn flow(json: &Json) -> Option<FlowRow> {
         Some(word) => FlowState::from_word(word.as_text()?)?,
     };
     let count = |key: &str| json.get(key).map_or(Some(0), |_| whole_of(json, key));
+    let names = |key: &str| json.get(key).map_or(Some(Vec::new()), |_| texts_of(json, key));
     Some(FlowRow {
         state,
         agent: text_of(json, "agent")?,
         opened_at: instant_of(json, "at"),
-        parent: optional_text(json, "parent"),
-        root: optional_text(json, "root"),
-        depth: count("depth")?,
+        above: names("above")?,
         steps: count("steps")?,
         rejected: count("rejected")?,
         tokens: count("tokens")?,
+        intents: names("intents")?,
+        questions: names("questions")?,
+        unlisted: json.get("unlisted").is_some(),
+        latest: match json.get("latest") {
+            None => None,
+            Some(json) => Some(latest(json)?),
+        },
     })
 }
 

@@ -152,6 +152,10 @@ impl Case {
         self.set("snapshot", Json::text(name))
     }
 
+    pub fn id(self, id: &str) -> Case {
+        self.set("id", Json::text(id))
+    }
+
     pub fn idempotency_key(self, key: &str) -> Case {
         self.set("idempotency_key", Json::text(key))
     }

@@ -3,9 +3,10 @@
 use crate::agent::AgentRow;
 use crate::budget::Window;
 use crate::escalation::EscalationRow;
-use crate::flow::FlowState;
+use crate::flow::{FlowState, Latest};
 use crate::intent::IntentRow;
 use crate::outcome::Answer;
+use crate::semantics::Semantics;
 use crate::snapshot::Snapshot;
 use crate::stored::Kind;
 use indexmap::IndexMap;
@@ -141,6 +142,8 @@ pub struct TenantRow {
     pub holds: Vec<LegalHold>,
     /// The log that signs for this ledger: its keyring as text, once one was recorded. Read only by those who sign.
     pub log: Option<String>,
+    /// The latest version of the judging rules that judged here; 0 where only the first did.
+    pub semantics: u64,
 }
 
 /// Bodies that may not be erased.
@@ -205,18 +208,34 @@ pub struct FlowRow {
     pub agent: String,
     /// When.
     pub opened_at: Option<Instant>,
-    /// The flow it came out of.
-    pub parent: Option<String>,
-    /// The first of its line; itself if it has no parent.
-    pub root: Option<String>,
-    /// How many flows stand above it.
-    pub depth: u64,
+    /// The flows it came out of, nearest first.
+    pub above: Vec<String>,
     /// Proposals judged in it.
     pub steps: u64,
     /// Of those, rejected ones that count as retries.
     pub rejected: u64,
     /// Tokens its proposals reported.
     pub tokens: u64,
+    /// Intents that are not over, oldest first: those the runtime performs and those a host owes a report of.
+    pub intents: Vec<String>,
+    /// Questions about its proposals that nobody answered yet, oldest first.
+    pub questions: Vec<String>,
+    /// Whether something did not fit into these lists.
+    pub unlisted: bool,
+    /// What its latest proposal came to.
+    pub latest: Option<Latest>,
+}
+
+impl FlowRow {
+    /// The flow it came out of.
+    pub fn parent(&self) -> Option<&str> {
+        self.above.first().map(String::as_str)
+    }
+
+    /// The first of its line; nothing if that is itself.
+    pub fn root(&self) -> Option<&str> {
+        self.above.last().map(String::as_str)
+    }
 }
 
 /// Who performs or performed a business effect.
@@ -279,6 +298,8 @@ pub struct World {
     /// Places of the rows that were changed and not handed over since, each once.
     changed: Vec<usize>,
     complete: bool,
+    /// The rules the command at hand is judged under.
+    semantics: Option<Semantics>,
     record: usize,
     /// When the waiting intents of a complete world are due; a slice is told by its store.
     due: BTreeSet<(Instant, Key)>,
@@ -359,6 +380,16 @@ impl World {
             None if self.complete => Loaded::Absent,
             None => Loaded::NotLoaded,
         }
+    }
+
+    /// The rules the command at hand is judged under.
+    pub fn semantics(&self) -> Semantics {
+        self.semantics.unwrap_or(Semantics::CURRENT)
+    }
+
+    /// The next command is judged under these rules.
+    pub(crate) fn judge_under(&mut self, semantics: Semantics) {
+        self.semantics = Some(semantics);
     }
 
     /// Whether it holds everything there is.

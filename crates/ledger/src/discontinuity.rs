@@ -11,7 +11,7 @@ use std::fmt;
 use std::ops::Range;
 use values::ids::identifier_problem;
 use values::json::Json;
-use values::sealed::{SEMANTICS, VERSION};
+use values::sealed::{FIRST_SEMANTICS, VERSION};
 
 /// Longest reason a person may give.
 pub const REASON_BYTES_MAX: usize = 1024;
@@ -119,7 +119,8 @@ impl Discontinuity {
             ("origin", Json::text(self.origin.as_str())),
             ("published", head(&self.published)),
             ("reason", Json::text(self.reason.as_str())),
-            ("semantics", Json::from(SEMANTICS)),
+            // What a declaration says has not changed since the first version.
+            ("semantics", Json::from(FIRST_SEMANTICS)),
             ("tenant", Json::text(self.tenant.as_str())),
             ("version", Json::from(VERSION)),
         ];

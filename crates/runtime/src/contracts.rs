@@ -126,7 +126,7 @@ impl Contracts {
         let mut ancestors = Vec::new();
         let mut parent = contract.contract.parent.clone();
         while let Some(name) = parent.take() {
-            if ancestors.len() as u64 >= DEPTH_MAX {
+            if ancestors.len() >= DEPTH_MAX {
                 return Err(StoreFault::Refused(format!("more than {DEPTH_MAX} contracts stand above `{agent}`")));
             }
             let Some(digest) = agent_row(tenant, &name, look)?.and_then(|row| row.contract) else { break };

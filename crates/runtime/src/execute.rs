@@ -77,8 +77,8 @@ pub struct Options {
     pub worker: String,
     /// The time, as the store sees it.
     pub clock: Arc<dyn Clock>,
-    /// The shortest lease; a call with a longer timeout gets a longer one.
-    pub lease: Duration,
+    /// How long a claim counts, and no call takes longer; without one it outlives the call's timeout.
+    pub lease: Option<Duration>,
     /// Calls at once.
     pub threads: usize,
     /// How long to wait when nothing is ready.

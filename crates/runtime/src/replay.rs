@@ -5,7 +5,7 @@ pub mod rows;
 use crate::ports::store::{Reader, StoreFault};
 use kernel::advice::Advice;
 use kernel::agent::Actor;
-use kernel::apply::{apply, touches};
+use kernel::apply::{apply_under, touches};
 use kernel::change::read::{self, Contracts};
 use kernel::change::{Act, Change, HumanAnswer};
 use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
@@ -15,6 +15,7 @@ use kernel::outcome::Outcome;
 use kernel::proposal::{Malformed, Proposal};
 use kernel::record::Record;
 use kernel::request::Provenance;
+use kernel::semantics::Semantics;
 use kernel::statement::Proof;
 use kernel::world::{Entity, Key, Row};
 use ledger::envelope::Envelope;
@@ -23,7 +24,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use values::ids::Digest;
 use values::json::{Bounds, Json};
-use values::sealed::SEMANTICS;
 use values::time::Instant;
 
 /// Records read at a time.
@@ -33,8 +33,14 @@ const PAGE: usize = 512;
 const ROUNDS_MAX: usize = 8;
 
 /// Records of what followed from a command; the command's own record comes after them.
-const CONSEQUENCES: &[&str] =
-    &["intent_expired", "intent_moved", "question_expired", "question_reminded", "question_rerouted"];
+const CONSEQUENCES: &[&str] = &[
+    "intent_expired",
+    "intent_moved",
+    "question_aborted",
+    "question_expired",
+    "question_reminded",
+    "question_rerouted",
+];
 
 /// What a replay found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -47,6 +53,8 @@ pub struct Replayed {
     pub withheld: u64,
     /// Of those, records whose bodies are gone.
     pub erased: u64,
+    /// Of those, records of rules that this program does not know.
+    pub newer: u64,
     /// The first record whose outcome differs, and how.
     pub differs: Option<(u64, String)>,
 }
@@ -138,16 +146,18 @@ impl Replay {
             self.consequences.push(body.to_owned());
             return Ok(Some(json));
         }
-        let semantics = json.get("semantics").and_then(Json::as_number);
-        if semantics != Some(values::decimal::Decimal::from(SEMANTICS)) || holds_secrets(&json) {
+        let number = json.get("semantics").and_then(|number| u64::try_from(number.as_number()?.to_i64()?).ok());
+        let known = number.and_then(Semantics::of);
+        self.found.newer += u64::from(known.is_none());
+        let Some(semantics) = known.filter(|_| !holds_secrets(&json)) else {
             self.found.withheld += 1;
             return Ok(Some(json));
-        }
-        self.fold(index, body, &json)?;
+        };
+        self.fold(index, body, &json, semantics)?;
         Ok(Some(json))
     }
 
-    fn fold(&mut self, index: u64, body: &str, json: &Json) -> Result<(), StoreFault> {
+    fn fold(&mut self, index: u64, body: &str, json: &Json, semantics: Semantics) -> Result<(), StoreFault> {
         let at = text(json, "at").and_then(Instant::parse);
         let command = self.command(json)?;
         let Some((command, at)) = command.zip(at) else {
@@ -159,7 +169,7 @@ impl Replay {
             }
             return Ok(());
         };
-        let produced = self.produced(&command, at)?;
+        let produced = self.produced(&command, at, semantics)?;
         let mut recorded = std::mem::take(&mut self.consequences);
         recorded.push(body.to_owned());
         if produced == recorded {
@@ -173,12 +183,12 @@ impl Replay {
         Ok(())
     }
 
-    /// What the kernel makes of a command now.
-    fn produced(&mut self, command: &Command, at: Instant) -> Result<Vec<String>, StoreFault> {
+    /// What the kernel makes of a command now, under the rules of then.
+    fn produced(&mut self, command: &Command, at: Instant, semantics: Semantics) -> Result<Vec<String>, StoreFault> {
         let mut keys = touches(command);
         for _ in 0..ROUNDS_MAX {
             let mut world = self.kept.slice(&keys)?;
-            match apply(&mut world, command, at) {
+            match apply_under(&mut world, command, at, semantics) {
                 Outcome::Done(done) => {
                     self.kept.save(world)?;
                     return Ok(done.records.iter().map(Record::to_canonical).collect());

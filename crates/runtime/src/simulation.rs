@@ -54,6 +54,14 @@ pub fn simulate(options: &Options) -> Result<Report, Box<Failure>> {
     stage.run().map_err(|(step, broken)| failure(step, broken))
 }
 
+/// The bodies of all records that a simulation leaves behind: history of many kinds, the same for the same options.
+pub fn recorded(options: &Options) -> Result<Vec<String>, Box<Failure>> {
+    let failure = |step, broken| Box::new(Failure { options: options.clone(), step, broken });
+    let stage = stage::Stage::new(options.clone())
+        .map_err(|said| failure(0, Broken { invariant: "the contract does not load", said }))?;
+    stage.run_recorded().map_err(|(step, broken)| failure(step, broken))
+}
+
 /// The smallest simulation found that breaks the same promise: fewer processes, fewer faults, fewer commands.
 pub fn shrink(failure: Failure) -> Failure {
     let mut best = failure;

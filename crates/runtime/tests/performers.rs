@@ -200,7 +200,7 @@ impl Bench {
         let options = execute::Options {
             worker: "w".to_owned(),
             clock: self.clock.clone(),
-            lease: Duration::from_secs(20),
+            lease: Some(Duration::from_secs(20)),
             threads,
             pause: std::time::Duration::from_millis(1),
             once,
@@ -544,10 +544,13 @@ fn nobody_ends_while_another_has_something_in_hand() {
 #[test]
 fn a_lease_outlives_its_call_and_a_deadline_lies_below_its_lease() {
     let seconds = Duration::from_secs;
-    for (shortest, timeout, expected) in [(30, 5, 30), (30, 17, 30), (30, 20, 34), (1, 0, 4), (1, 600, 904)] {
-        assert_eq!(timing::lease(seconds(shortest), seconds(timeout)), seconds(expected), "{shortest} {timeout}");
+    for (given, timeout, expected) in
+        [(None, 5, 30), (None, 17, 30), (None, 20, 34), (None, 600, 904), (Some(1), 600, 1), (Some(60), 5, 60)]
+    {
+        let lease = timing::lease(given.map(seconds), seconds(timeout));
+        assert_eq!(lease, seconds(expected), "{given:?} {timeout}");
     }
-    assert_eq!(timing::lease(seconds(1), Duration::from_micros(i64::MAX)).micros(), i64::MAX);
+    assert_eq!(timing::lease(None, Duration::from_micros(i64::MAX)).micros(), i64::MAX);
     let millis = std::time::Duration::from_millis;
     for (lease, elapsed, timeout, expected) in [
         (30, 0, 5, Some(5_000)),
@@ -556,7 +559,8 @@ fn a_lease_outlives_its_call_and_a_deadline_lies_below_its_lease() {
         (30, 27_999, 5, Some(1)),
         (30, 28_000, 5, None),
         (30, 90_000, 5, None),
-        (1, 0, 5, None),
+        (1, 0, 5, Some(750)),
+        (1, 750, 5, None),
     ] {
         let left = timing::deadline(seconds(lease), millis(elapsed), seconds(timeout));
         assert_eq!(left, expected.map(millis), "{lease} {elapsed} {timeout}");
@@ -566,7 +570,7 @@ fn a_lease_outlives_its_call_and_a_deadline_lies_below_its_lease() {
 
 #[test]
 fn one_thread_sees_what_time_does_three_times_in_a_lease_and_always_while_nothing_is_in_hand() {
-    let every = timing::looks_every(Duration::from_secs(30));
+    let every = timing::looks_every(None);
     assert_eq!(every, std::time::Duration::from_secs(10));
     let seconds = std::time::Duration::from_secs;
     for (thread, last, idle, expected) in [

@@ -78,12 +78,13 @@ fn tell_hashes() {
 }
 
 /// The faults of performing, and those of deciding that it depends on.
-const SWITCHES: [Bug; 10] = [
+const SWITCHES: [Bug; 11] = [
     Bug::NoFence,
     Bug::NoInFlightMark,
     Bug::NegativeAfterDoubtFinal,
     Bug::ExpiryFreesInFlight,
     Bug::StartUnchecked,
+    Bug::AbortedFlowStarts,
     Bug::OpaqueRetried,
     Bug::ProbeBelieved,
     Bug::SuspensionIgnored,

@@ -65,6 +65,8 @@ bugs! {
     W13MajorOnly = "w13_major_only",
     /// A repeated key is judged again instead of getting its stored answer.
     W01KeyForgotten = "w01_key_forgotten",
+    /// A caller's id may name several proposals.
+    IdForgotten = "id_forgotten",
     /// What others hold of a resource is not counted.
     W02HeldIgnored = "w02_held_ignored",
     /// The budget of questions is not counted.
@@ -79,6 +81,8 @@ bugs! {
     W06SessionBlind = "w06_session_blind",
     /// A flow that is over takes proposals.
     W08ClosedFlowActs = "w08_closed_flow_acts",
+    /// Aborting a flow calls nothing off, and what was accepted in it is still started.
+    AbortedFlowStarts = "aborted_flow_starts",
     /// An answer is taken from anyone, also the proposer.
     W15AnswerFromAnyone = "w15_answer_from_anyone",
     /// Two spellings of a name are two people.

@@ -6,8 +6,8 @@ use crate::json::Json;
 /// Version of the record format.
 pub const VERSION: u64 = 1;
 
-/// Version of the judging rules: two decisions under the same number and inputs are equal.
-pub const SEMANTICS: u64 = 1;
+/// Version of the judging rules of the first release. Under the same version the same inputs are judged alike.
+pub const FIRST_SEMANTICS: u64 = 1;
 
 /// A record ready for the ledger: what is hashed into the tree, and what may be erased from beside it.
 #[derive(Clone, PartialEq, Eq, Debug)]

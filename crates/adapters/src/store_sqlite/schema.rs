@@ -5,11 +5,14 @@ use runtime::crash::around;
 use runtime::ports::store::StoreFault;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-/// Version n of the schema is reached from n - 1 by the n-th step. A released step never changes.
-const STEPS: &[&str] = &[FIRST, SECOND];
+/// The schema of the first release, 0.2.0. Programs that wrote lower numbers were never released.
+const FIRST_RELEASED: usize = 3;
 
-/// Tables stay as they are. Leaves are packed from here on, which a program of the first version would take for damage.
-const SECOND: &str = "";
+/// The first step makes a new file, each further one the next version. A released step never changes.
+const STEPS: &[&str] = &[FIRST];
+
+/// The schema this program writes.
+const KNOWN: usize = FIRST_RELEASED + STEPS.len() - 1;
 
 /// Narrow tables are kept in their index alone; wide rows would make that index deep. `REPLACE` deletes without asking
 /// the trigger for deletions, so a record that is there is also defended against being inserted again.
@@ -59,8 +62,8 @@ BEGIN SELECT RAISE(ABORT, 'a record can only be erased'); END;
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
     let transaction = Transaction::new(connection, TransactionBehavior::Immediate).map_err(fault)?;
     let found = version(&transaction)?;
-    let known = STEPS.len();
-    let Some(steps) = STEPS.get(found..) else {
+    let done = if found == 0 { 0 } else { found.saturating_sub(FIRST_RELEASED) + 1 };
+    let Some(steps) = STEPS.get(done..) else {
         return Err(newer(found));
     };
     if steps.is_empty() {
@@ -71,7 +74,7 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
     for step in steps {
         transaction.execute_batch(step).map_err(fault)?;
     }
-    let known = i64::try_from(known).unwrap_or(i64::MAX);
+    let known = i64::try_from(KNOWN).unwrap_or(i64::MAX);
     transaction.execute("UPDATE meta SET value = ?1 WHERE name = 'schema'", [known]).map_err(fault)?;
     is_whole(&transaction)?;
     around("store.migrate", || transaction.commit()).map_err(fault)
@@ -80,10 +83,10 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
 /// Whether the file is of this version already; one of a newer version is refused.
 pub(super) fn is_current(connection: &Connection) -> Result<bool, StoreFault> {
     let found = version(connection)?;
-    if found > STEPS.len() {
+    if found > KNOWN {
         return Err(newer(found));
     }
-    if found < STEPS.len() {
+    if found < KNOWN {
         return Ok(false);
     }
     is_whole(connection)?;
@@ -92,8 +95,14 @@ pub(super) fn is_current(connection: &Connection) -> Result<bool, StoreFault> {
 
 fn newer(found: usize) -> StoreFault {
     StoreFault::Refused(format!(
-        "the file was written by a newer version (schema {found}, this program knows {}); update this program",
-        STEPS.len()
+        "the file was written by a newer version (schema {found}, this program knows {KNOWN}); update this program"
+    ))
+}
+
+fn unreleased(found: usize) -> StoreFault {
+    StoreFault::Refused(format!(
+        "the file was written by 0.1, which was never released (schema {found}); keep it for what it tells, and start \
+         another one"
     ))
 }
 
@@ -110,7 +119,11 @@ fn version(transaction: &Connection) -> Result<usize, StoreFault> {
         .query_row("SELECT value FROM meta WHERE name = 'schema'", [], |row| row.get(0))
         .optional()
         .map_err(fault)?;
-    value.and_then(|value| usize::try_from(value).ok()).filter(|value| *value > 0).ok_or_else(foreign)
+    let value = value.and_then(|value| usize::try_from(value).ok()).filter(|value| *value > 0);
+    match value.ok_or_else(foreign)? {
+        found @ ..FIRST_RELEASED => Err(unreleased(found)),
+        found => Ok(found),
+    }
 }
 
 /// The head must say what the ledger holds, or a record would be written over another or leave a gap.

@@ -42,32 +42,23 @@ fn a_file_of_a_newer_version_is_left_alone() {
 }
 
 #[test]
-fn a_file_of_the_first_version_goes_on_and_its_leaves_are_read_beside_packed_ones() {
+fn a_file_of_a_program_that_was_never_released_is_refused_and_left_alone() {
     let folder = Folder::new();
     let path = folder.path("store");
-    let digest = "3ca7b1bde584978f5054fac8d1785a228228b7024ce6e002cb1c22b8ed9144cd";
-    let leaf = |at: &str| {
-        format!(r#"{{"at":"{at}","body":"{digest}","kind":"decision","semantics":1,"tenant":"t","version":1}}"#)
-    };
-    let leaves = [leaf("2026-01-01T00:00:00Z"), leaf("2026-01-01T00:00:01Z")];
-    drop(open(&path).unwrap());
-    let file = Connection::open(&path).unwrap();
-    file.execute("UPDATE meta SET value = 1 WHERE name = 'schema'", []).unwrap();
-    file.execute("INSERT INTO ledger(idx, leaf) VALUES(0, ?1)", [&leaves[0]]).unwrap();
-    file.execute("UPDATE head SET size = 1", []).unwrap();
     let mut store = open(&path).unwrap();
-    let second = Sealed { leaf: leaves[1].clone(), body: "b".to_owned(), salt: [7; 16] };
-    store.transact(BatchId(1), &KeySet::new(), &mut |_, _| vec![second.clone()]).unwrap();
-    let read = store.reader().unwrap().records(0, 9).unwrap();
-    assert_eq!(read.iter().map(|record| record.leaf.clone()).collect::<Vec<_>>(), leaves);
-    let stored = |index: i64| -> (String, i64) {
-        let sql = "SELECT typeof(leaf), length(leaf) FROM ledger WHERE idx = ?1";
-        file.query_row(sql, [index], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
-    };
-    assert_eq!(stored(0), ("text".to_owned(), leaves[0].len() as i64));
-    assert_eq!((stored(1).0.as_str(), stored(1).1 * 2 < stored(0).1), ("blob", true));
-    let version: i64 = file.query_row("SELECT value FROM meta WHERE name = 'schema'", [], |row| row.get(0)).unwrap();
-    assert_eq!(version, 2);
+    append(&mut store, 1, "a");
+    drop(store);
+    for schema in [1, 2] {
+        let file = Connection::open(&path).unwrap();
+        file.execute("UPDATE meta SET value = ?1 WHERE name = 'schema'", [schema]).unwrap();
+        let fault = open(&path).err().unwrap();
+        assert!(
+            matches!(&fault, StoreFault::Refused(text) if text.contains("0.1, which was never released")),
+            "{fault}"
+        );
+        let kept: i64 = file.query_row("SELECT value FROM meta WHERE name = 'schema'", [], |row| row.get(0)).unwrap();
+        assert_eq!(kept, schema);
+    }
 }
 
 #[test]

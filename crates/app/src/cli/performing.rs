@@ -40,9 +40,9 @@ pub struct RunArgs {
     /// Calls at once
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=256))]
     pub threads: u64,
-    /// How long a claim counts at least; a longer call gets a longer one
-    #[arg(long, value_name = "DURATION", default_value = "30s")]
-    pub lease: String,
+    /// How long a claim counts; a call is cut off before that. Otherwise it outlives the timeout of the call, 30s at least
+    #[arg(long, value_name = "DURATION")]
+    pub lease: Option<String>,
     /// Who signs checkpoints meanwhile.
     #[command(flatten)]
     pub seal: SealArgs,

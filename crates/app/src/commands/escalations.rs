@@ -98,20 +98,30 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How the flow of a question ended, if it did: nothing can be accepted in it any more.
+/// How the flow of a question ended, if nothing can be accepted in it any more: it was aborted, or one above it was. In
+/// one that was closed an answer still counts.
 fn ended_flow(runtime: &Runtime, row: &EscalationRow) -> anyhow::Result<Option<&'static str>> {
-    match runtime.read(Entity::Flow(row.flow.clone())).map_err(store::unread)? {
-        Some(Row::Flow(flow)) if flow.state != FlowState::Open => Ok(Some(flow.state.word())),
-        Some(_) | None => Ok(None),
+    let mut line = vec![row.flow.clone()];
+    while let Some(name) = line.pop() {
+        let Some(Row::Flow(flow)) = runtime.read(Entity::Flow(name.clone())).map_err(store::unread)? else { continue };
+        if flow.state == FlowState::Aborted {
+            return Ok(Some(flow.state.word()));
+        }
+        // The flow of the question knows all above it.
+        if name == row.flow {
+            line.extend(flow.above);
+        }
     }
+    Ok(None)
 }
 
 /// How long people have, in a unit that reads well.
 pub(super) fn left(row: &EscalationRow, now: Instant) -> String {
-    if now > row.deadline {
-        return format!("over since {}", row.deadline);
+    let Some(deadline) = row.deadline else { return "open until someone answers".to_owned() };
+    if now > deadline {
+        return format!("over since {deadline}");
     }
-    match row.deadline.since(now).micros() / 1_000_000 {
+    match deadline.since(now).micros() / 1_000_000 {
         ..60 => "less than a minute left".to_owned(),
         seconds => format!("{} left", terminal::span(seconds)),
     }

@@ -1,5 +1,6 @@
 //! `writkeeper flows …`
 
+mod status;
 mod timeline;
 
 use crate::cli::kept::{FlowsArgs, FlowsCommand, ListedFlows};
@@ -7,7 +8,8 @@ use crate::exit::Exit;
 use crate::store::{self, History};
 use crate::terminal::{self, ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use kernel::change::Act;
-use kernel::flow::{FlowEvent, FlowState};
+use kernel::flow::{FlowEvent, FlowState, ProposalState};
+use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use kernel::world::{Entity, FlowRow, Row};
 use runtime::{Minted, Runtime};
@@ -73,35 +75,43 @@ fn list(runtime: &Runtime, listed: &ListedFlows, json: bool) -> anyhow::Result<(
     let names: Vec<String> = latest.into_iter().rev().map(|(_, name)| name).collect();
     for (short, name) in store::short_ids(runtime, Kind::Flow, &names)?.iter().zip(&names) {
         let Some(Row::Flow(row)) = runtime.read(Entity::Flow(name.clone())).map_err(store::unread)? else { continue };
+        let status = status::of(runtime, &row)?;
         if json {
-            say!("{}", to_json(name, &row).to_canonical());
+            say!("{}", to_json(name, &row, status).to_canonical());
             continue;
         }
         let opened = row.opened_at.map(|at| at.to_string()).unwrap_or_default();
         let steps = if row.steps == 1 { "1 proposal".to_owned() } else { format!("{} proposals", row.steps) };
         let rejected = if row.rejected > 0 { format!(", {} rejected", row.rejected) } else { String::new() };
-        say!("{}  {}  {}  {steps}{rejected}  {}", paint(STRONG, short), state(&row), row.agent, paint(FAINT, opened));
+        let stands = state(&row, status);
+        say!("{}  {stands}  {}  {steps}{rejected}  {}", paint(STRONG, short), row.agent, paint(FAINT, opened));
     }
     terminal::cut_short(names.len(), all, json)
 }
 
-fn state(row: &FlowRow) -> String {
+/// Whether it takes proposals, and where the latest stands.
+fn state(row: &FlowRow, status: Option<ProposalState>) -> String {
     let style = match row.state {
         FlowState::Open => GOOD,
         FlowState::Closed => FAINT,
         FlowState::Aborted => BAD,
     };
-    paint(style, format!("{:<7}", row.state.word()))
+    let status = status.map_or("", ProposalState::word);
+    format!("{} {status:<9}", paint(style, format!("{:<7}", row.state.word())))
 }
 
-fn to_json(name: &str, row: &FlowRow) -> Json {
+fn to_json(name: &str, row: &FlowRow, status: Option<ProposalState>) -> Json {
+    let names = |names: &[String]| Json::texts(names.iter().map(String::as_str));
     Json::object([
         ("flow", Json::text(name)),
         ("state", Json::text(row.state.word())),
+        ("status", Json::from(status.map(|status| status.word().to_owned()))),
         ("agent", Json::text(row.agent.as_str())),
         ("opened_at", Json::from(row.opened_at.map(|at| at.to_string()))),
-        ("parent", Json::from(row.parent.clone())),
-        ("root", Json::from(row.root.clone())),
+        ("parent", Json::from(row.parent().map(str::to_owned))),
+        ("root", Json::from(row.root().map(str::to_owned))),
+        ("open_intents", names(&row.intents)),
+        ("open_questions", names(&row.questions)),
         ("proposals", Json::from(row.steps)),
         ("rejected", Json::from(row.rejected)),
         ("tokens", Json::from(row.tokens)),
@@ -137,6 +147,10 @@ fn flow_of_proposal(runtime: &Runtime, text: &str) -> anyhow::Result<Option<Stri
     while let Some(body) = ledger.next_body()? {
         let said = |key: &str| body.get(key).and_then(Json::as_text);
         let Some((id, flow)) = said("proposal_id").zip(said("flow")) else { continue };
+        // Refused because the id was another's already: it is not what the id means.
+        if refused_as(&body, Reason::ProposalIdReused) {
+            continue;
+        }
         if id == text || !is_whole && id.starts_with(text) {
             found.entry(flow.to_owned()).or_insert_with(|| id.to_owned());
         }
@@ -149,6 +163,11 @@ fn flow_of_proposal(runtime: &Runtime, text: &str) -> anyhow::Result<Option<Stri
         return Err(store::ambiguous(text, names.iter().map(String::as_str)));
     }
     Ok(found.into_keys().next())
+}
+
+fn refused_as(body: &Json, reason: Reason) -> bool {
+    let findings = body.get("findings").and_then(Json::as_list).unwrap_or_default();
+    findings.iter().any(|finding| finding.get("code").and_then(Json::as_text) == Some(reason.code()))
 }
 
 fn open(runtime: &Runtime, agent: &str, parent: Option<&str>, json: bool) -> anyhow::Result<()> {
@@ -176,6 +195,37 @@ fn end(runtime: &Runtime, text: &str, event: FlowEvent, json: bool) -> anyhow::R
         return Ok(());
     }
     let state = answered.body.get("state").and_then(Json::as_text).unwrap_or_default();
-    say!("flow {} is {}", paint(STRONG, name), paint(ATTENTION, state));
+    say!("flow {} is {}: {}", paint(STRONG, name), paint(ATTENTION, state), ended(&answered.body, event));
+    let unsettled = listed(&answered.body, "to_settle");
+    for intent in &unsettled {
+        say!("  intent {intent} may have been sent; it stays, and its worker or a person says what became of it");
+    }
+    if let [first, ..] = unsettled.as_slice() {
+        say!("\nnext: writkeeper intents show {first}");
+    }
     Ok(())
+}
+
+fn listed<'a>(body: &'a Json, key: &str) -> Vec<&'a str> {
+    body.get(key).and_then(Json::as_list).unwrap_or_default().iter().filter_map(Json::as_text).collect()
+}
+
+/// What ending a flow did to what was open in it.
+fn ended(body: &Json, event: FlowEvent) -> String {
+    let count = |key: &str, one: &str, many: &str| match listed(body, key).len() {
+        1 => format!("1 {one}"),
+        number => format!("{number} {many}"),
+    };
+    if event == FlowEvent::Abort {
+        let intents = count("called_off", "intent was called off", "intents were called off");
+        let questions = count("questions", "question ended", "questions ended");
+        let unlisted = match body.get("unlisted") {
+            Some(_) => "; what is open beyond these is called off when a worker takes it, or by its time",
+            None => "",
+        };
+        return format!("{intents}, {questions}{unlisted}");
+    }
+    let intents = count("going_on", "accepted intent goes on", "accepted intents go on");
+    let questions = count("questions", "question may still be answered", "questions may still be answered");
+    format!("it takes no more proposals; {intents}, {questions}")
 }

@@ -4,13 +4,13 @@ use crate::cli::kept::ReportArgs;
 use crate::exit::{Exit, UsageError};
 use crate::store::{self, History};
 use crate::terminal::{self, ATTENTION, FAINT, STRONG, paint, say, verdict_style};
-use kernel::contract::Mode;
+use kernel::contract::{EffectClass, Mode};
 use kernel::escalation::EscalationState;
 use kernel::finding::visible;
-use kernel::intent::Contradiction;
+use kernel::intent::{Contradiction, IntentState};
 use kernel::outcome::{Answer, Verdict};
 use kernel::stored::Kind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use values::json::Json;
 use values::time::{Duration, Instant};
 
@@ -51,6 +51,14 @@ struct Report {
     refused_input: u64,
     /// How questions ended, by state.
     answers: BTreeMap<String, u64>,
+    /// Accepted by the answer of a person, by agent.
+    approved: BTreeMap<String, u64>,
+    /// Who asked which question.
+    asked: BTreeMap<String, String>,
+    /// How intents ended, by state.
+    performed: BTreeMap<String, u64>,
+    /// Intents that undo others.
+    undoing: BTreeSet<String>,
     /// Reports that say the opposite of how their intent had ended.
     contradicted: u64,
     /// What observing contracts would have stopped: how many, and why.
@@ -91,18 +99,10 @@ impl Report {
                 self.refused_input += 1;
                 return;
             }
-            "answer" | "question_expired" => {
-                let state = body.get("result").and_then(|result| result.get("state")).and_then(Json::as_text);
-                let ended = state.and_then(EscalationState::from_word).filter(|state| *state != EscalationState::Open);
-                // A refused answer tells how the question ended before.
-                if let Some(state) = ended.filter(|_| text("verdict") != Verdict::Reject.word()) {
-                    *self.answers.entry(state.word().to_owned()).or_default() += 1;
-                }
-                return;
-            }
-            "settle" | "outcome" => {
+            "answer" | "question_expired" | "question_aborted" => return self.answered(body),
+            "undo" | "settle" | "outcome" | "resolve" | "intent_moved" | "intent_expired" => {
                 self.contradicted += u64::from(Contradiction::in_record(body).is_some());
-                return;
+                return self.moved(body);
             }
             _ => return,
         }
@@ -111,7 +111,16 @@ impl Report {
         self.all.add(verdict);
         self.agents.entry(text("agent").to_owned()).or_default().add(verdict);
         if verdict == Verdict::Accept {
+            // What is written to our own store happens with its decision.
+            let class = body.get("intent").and_then(|intent| intent.get("class")).and_then(Json::as_text);
+            if class == Some(EffectClass::Local.word()) {
+                self.ended(IntentState::Succeeded.word());
+            }
             return;
+        }
+        let question = body.get("escalation").and_then(|escalation| escalation.get("id")).and_then(Json::as_text);
+        if let Some(question) = question {
+            self.asked.insert(question.to_owned(), text("agent").to_owned());
         }
         let observed = text("mode") == Mode::Observe.word();
         if observed {
@@ -125,11 +134,57 @@ impl Report {
         }
     }
 
+    fn answered(&mut self, body: &Json) {
+        let said = |key: &str| body.get("result").and_then(|result| result.get(key)).and_then(Json::as_text);
+        // A refused answer tells how the question ended before.
+        if body.get("verdict").and_then(Json::as_text) == Some(Verdict::Reject.word()) {
+            return;
+        }
+        let ended = said("state").and_then(EscalationState::from_word).filter(|state| *state != EscalationState::Open);
+        let Some(state) = ended else { return };
+        *self.answers.entry(state.word().to_owned()).or_default() += 1;
+        if matches!(state, EscalationState::Overridden | EscalationState::Modified) {
+            let agent = said("question").and_then(|question| self.asked.get(question)).cloned();
+            *self.approved.entry(agent.unwrap_or_default()).or_default() += 1;
+        }
+    }
+
+    /// A record that moved an intent; what ends, ends once.
+    fn moved(&mut self, body: &Json) {
+        let text = |json: &Json, key: &str| json.get(key).and_then(Json::as_text).map(str::to_owned);
+        let (kind, result) = (text(body, "kind"), body.get("result").unwrap_or(&Json::Null));
+        if text(body, "verdict").as_deref() == Some(Verdict::Reject.word()) {
+            return;
+        }
+        if kind.as_deref() == Some("undo") {
+            self.undoing.extend(text(result, "undo"));
+            return;
+        }
+        let expired = (kind.as_deref() == Some("intent_expired")).then_some(IntentState::Cancelled);
+        let state = expired.or_else(|| IntentState::from_word(&text(result, "state")?));
+        let stays = text(result, "from").is_some() && text(result, "from") == text(result, "state");
+        let Some(state) = state.filter(|state| state.over().is_some() && !stays) else { return };
+        let undoes = text(result, "intent").is_some_and(|intent| self.undoing.contains(&intent));
+        self.ended(if undoes && state == IntentState::Succeeded { "UNDONE" } else { state.word() });
+    }
+
+    fn ended(&mut self, word: &str) {
+        *self.performed.entry(word.to_owned()).or_default() += 1;
+    }
+
     fn to_json(&self, since: Option<Instant>, open: u64) -> Json {
         let counted = |counts: &BTreeMap<String, u64>| {
             Json::Object(counts.iter().map(|(code, count)| (code.clone(), Json::from(*count))).collect())
         };
-        let agents = self.agents.iter().map(|(agent, counts)| (agent.clone(), counts.to_json())).collect();
+        let agent = |(agent, counts): (&String, &Counts)| {
+            let mut counts = counts.to_json();
+            if let Json::Object(members) = &mut counts {
+                members
+                    .insert("APPROVED".to_owned(), Json::from(self.approved.get(agent).copied().unwrap_or_default()));
+            }
+            (agent.clone(), counts)
+        };
+        let agents = self.agents.iter().map(agent).collect();
         Json::object([
             ("since", Json::from(since.map(|since| since.to_string()))),
             ("verdicts", self.all.to_json()),
@@ -137,6 +192,8 @@ impl Report {
             ("agents", Json::Object(agents)),
             ("not_proposals", Json::from(self.refused_input)),
             ("answers", counted(&self.answers)),
+            ("approved", Json::from(self.approved.values().sum::<u64>())),
+            ("performed", counted(&self.performed)),
             ("contradicted", Json::from(self.contradicted)),
             ("open_questions", Json::from(open)),
             (
@@ -152,8 +209,13 @@ impl Report {
         let total = accepted + rejected + escalated;
         let decisions = if total == 1 { "decision" } else { "decisions" };
         say!("{}{when}", paint(STRONG, format!("{total} {decisions}")));
+        let approved: u64 = self.approved.values().sum();
         for (verdict, count) in [("ACCEPT", accepted), ("REJECT", rejected), ("ESCALATE", escalated)] {
-            say!("  {} {count:>6}", paint(verdict_style(verdict), format!("{verdict:<9}")));
+            let note = match (verdict, approved) {
+                ("ESCALATE", 1..) => format!(", {approved} of them accepted by a person"),
+                _ => String::new(),
+            };
+            say!("  {} {count:>6}{note}", paint(verdict_style(verdict), format!("{verdict:<9}")));
         }
         if self.refused_input > 0 {
             say!("  {:<9} {:>6}", "no proposal", self.refused_input);
@@ -164,7 +226,17 @@ impl Report {
         }
         for (agent, counts) in &self.agents {
             let [accepted, rejected, escalated] = counts.0;
-            say!("  {:<24} {accepted:>6} accepted {rejected:>6} rejected {escalated:>6} escalated", visible(agent));
+            let approved = self.approved.get(agent).copied().unwrap_or_default();
+            let accepted = accepted + approved;
+            let note = if approved > 0 { format!(", {approved} accepted by a person") } else { String::new() };
+            let agent = visible(agent);
+            say!("  {agent:<24} {accepted:>6} accepted {rejected:>6} rejected {escalated:>6} escalated{note}");
+        }
+        if !self.performed.is_empty() {
+            say!("\n{}", paint(STRONG, "performed"));
+        }
+        for (state, count) in &self.performed {
+            say!("  {count:>6}  {state}");
         }
         if !self.answers.is_empty() {
             say!("\n{}", paint(STRONG, "answers"));

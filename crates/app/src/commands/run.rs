@@ -29,7 +29,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     let options = Options {
         worker: format!("{}@{}", std::process::id(), runtime::Minted::id()),
         clock: clock.clone(),
-        lease: duration("--lease", &args.lease)?,
+        lease: args.lease.as_deref().map(|text| duration("--lease", text)).transpose()?,
         threads: usize::try_from(args.threads).unwrap_or(1),
         pause: std::time::Duration::from_millis(100),
         once: args.once,

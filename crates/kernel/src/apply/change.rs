@@ -82,12 +82,9 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
             keys.insert(agent(&contract.contract.agent));
         }
         Act::OpenFlow { flow: name, agent: whose, parent } => {
-            keys.extend([agent(whose), flow(name)]);
-            keys.extend(parent.as_ref().map(flow));
+            keys.extend(flows::keys_of_open(world, change, name, whose, parent.as_deref()));
         }
-        Act::EndFlow { flow: name, .. } => {
-            keys.insert(flow(name));
-        }
+        Act::EndFlow { flow: name, event } => keys.extend(flows::keys_of_end(world, change, name, *event)),
         Act::Merge(writes) => keys.extend(writes.iter().map(|write| key(Entity::State(write.key.clone())))),
         Act::Remember { flow: name, .. } => keys.extend([flow(name), key(Entity::Session(name.clone()))]),
         Act::Freeze { flow: name, keys: names } => {
@@ -97,8 +94,13 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
         Act::Import { name, .. } => {
             keys.insert(key(Entity::Snapshot(name.clone())));
         }
-        Act::Answer(answer) => keys.extend(people::keys_of_answer(&change.actor, answer, &key)),
-        Act::ExpireQuestions(names) => keys.extend(names.iter().map(|name| key(Entity::Escalation(name.clone())))),
+        Act::Answer(answer) => {
+            keys.extend(people::keys_of_answer(&change.actor, answer, &key));
+            keys.extend(people::keys_of_question(world, change, &answer.escalation));
+        }
+        Act::ExpireQuestions(names) => {
+            keys.extend(names.iter().flat_map(|name| people::keys_of_question(world, change, name)));
+        }
         Act::Settle { intent, .. }
         | Act::Claim { intent, .. }
         | Act::Start { intent, .. }
@@ -137,7 +139,7 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
         Act::Retire { agent, .. } => registry::retire(world, change, agent),
         Act::Amend { contract, amendment } => registry::amend(world, change, contract, amendment, at),
         Act::OpenFlow { flow, agent, parent } => flows::open(world, change, flow, agent, parent.as_ref(), at),
-        Act::EndFlow { flow, event } => flows::end(world, change, flow, *event),
+        Act::EndFlow { flow, event } => flows::end(world, change, flow, *event, at),
         Act::Merge(writes) => context::merge(world, change, writes),
         Act::Remember { flow, values } => context::remember(world, change, flow, values),
         Act::Freeze { flow, keys } => context::freeze(world, change, flow.as_deref(), keys, at),

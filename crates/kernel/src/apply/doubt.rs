@@ -6,10 +6,7 @@ use crate::world::{Entity, Key, Loaded, Row, World};
 use std::sync::Arc;
 use values::ids::Digest;
 use values::json::Json;
-use values::time::{Duration, Instant};
-
-/// Time does not answer whether something happened; the deadline only keeps the question among the open ones.
-const OPEN_FOR: Duration = Duration::from_secs(3_650 * 86_400);
+use values::time::Instant;
 
 /// The name of the question about an intent's latest doubt: nothing random is drawn here.
 pub(super) fn name(intent: &str, running: &Running) -> String {
@@ -45,7 +42,7 @@ pub(super) fn ask(
         approvers: running.approvers.clone(),
         quorum: running.quorum,
         asked_at: at,
-        deadline: at.plus(OPEN_FOR),
+        deadline: None,
         votes: Vec::new(),
         answer: None,
         provenance: Json::Null,

@@ -1,5 +1,6 @@
 //! From the world to the facts a judgement depends on.
 
+use super::flow_work;
 use super::touched::{Touched, planned_budgets};
 use crate::agent::AgentRow;
 use crate::budget::Window;
@@ -34,13 +35,18 @@ pub(super) fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &
     let snapshot = snapshot_fact(world, submission, touched, &live, at);
     let effect = touched.effect.as_ref().and_then(|(_, key)| effect_row(world, key));
     let flow = match world.get(&touched.flow) {
-        Loaded::Present(Row::Flow(row)) => FlowFact { row: row.clone(), seen: true },
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => FlowFact { row: FlowRow::default(), seen: false },
+        Loaded::Present(Row::Flow(row)) => {
+            FlowFact { row: row.clone(), seen: true, aborted: flow_work::aborted(world, &touched.flow) }
+        }
+        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => {
+            FlowFact { row: FlowRow::default(), seen: false, aborted: None }
+        }
     };
     Facts {
         request,
         params: seen_params(&request),
         at,
+        semantics: world.semantics(),
         refused: submission.prepared.refused_fields(),
         halted: halt(world, &touched.tenant),
         agent: agent_row(world, &touched.agent),

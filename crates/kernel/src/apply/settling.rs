@@ -1,6 +1,6 @@
 //! Moving an intent on: what its new state does to what it took, and whom doubt asks.
 
-use super::doubt;
+use super::{doubt, flow_work};
 use crate::contract::{Impact, ResourceKind};
 use crate::intent::{IntentRow, IntentState, Running, Step, transition};
 use crate::world::{Entity, Key, KeySet, Loaded, ResourceRow, Row, World};
@@ -16,7 +16,8 @@ pub(super) fn keys(tenant: &Arc<str>, row: &IntentRow) -> KeySet {
     let budgets = row.facts.taken().iter().map(|taken| key(Entity::Budget(taken.agent.clone(), taken.budget.clone())));
     let question = row.running.as_ref().and_then(|running| running.question.clone());
     let question = question.map(|name| key(Entity::Escalation(name)));
-    std::iter::once(effect).chain(resources).chain(budgets).chain(question).collect()
+    let flow = key(Entity::Flow(row.facts.flow().to_owned()));
+    [effect, flow].into_iter().chain(resources).chain(budgets).chain(question).collect()
 }
 
 /// A step an intent took.
@@ -79,6 +80,9 @@ pub(super) fn step(
     let (epoch, retry_at) = running.map_or((0, None), |running| (running.epoch, running.retry_at));
     if let (Some(question), Some(running)) = (&asked, running) {
         doubt::ask(world, tenant, (name, question), &row.facts.to_kept(), running, at);
+    }
+    if to.over().is_some() || to == IntentState::Unreported {
+        flow_work::end_intent(world, &flow_work::key(tenant, row.facts.flow()), name);
     }
     let key = Key { tenant: tenant.clone(), entity: Entity::Intent(name.to_owned()) };
     world.put(key, Row::Intent(Box::new(row)));

@@ -3,7 +3,7 @@
 use super::known::{self, agent_row, window};
 use super::taking;
 use super::touched::Touched;
-use super::{expiry, standing};
+use super::{expiry, flow_work, standing};
 use crate::advice;
 use crate::budget::Window;
 use crate::command::Submission;
@@ -16,6 +16,7 @@ use crate::intent::{Hold, Intent, Taken};
 use crate::outcome::{Answer, AnsweredIntent, Done, Outcome, Verdict};
 use crate::reasons::Reason;
 use crate::record::{DecisionRecord, Record};
+use crate::semantics::Semantics;
 use crate::snapshot::Snapshot;
 use crate::world::{Loaded, Row, StoredAnswer, World};
 use std::sync::Arc;
@@ -31,8 +32,15 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
         if !missing.is_empty() {
             return Outcome::Need(missing);
         }
+        let missing = world.missing(&flow_work::above(world, &touched.flow));
+        if !missing.is_empty() {
+            return Outcome::Need(missing);
+        }
     }
     if let Some(outcome) = answered_before(world, submission, touched, at) {
+        return outcome;
+    }
+    if let Some(outcome) = id_of_another(world, submission, touched, at) {
         return outcome;
     }
     if standing::is_stale(world, submission, touched) {
@@ -63,7 +71,9 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
     let key = agent_row(world, &touched.agent).and_then(|agent| agent.key.as_ref());
     let own = key.zip(submission.proof.as_ref()).is_some_and(|(key, proof)| proof.is_signed_by(key));
     let proof = touched.proof.clone().filter(|key| own && !matches!(world.get(key), Loaded::Present(_)));
-    for key in [touched.idempotency.clone(), proof].into_iter().flatten() {
+    // The first proposal of an id keeps it.
+    let named = touched.named.clone().filter(|key| !matches!(world.get(key), Loaded::Present(_)));
+    for key in [touched.idempotency.clone(), named, proof].into_iter().flatten() {
         let stored = StoredAnswer { fingerprint: submission.proposal.fingerprint, answer: answer.clone() };
         world.put_for_record(key, Row::Idempotency(Box::new(stored)), records.len());
     }
@@ -91,8 +101,8 @@ fn judged(world: &World, submission: &Arc<Submission>, touched: &Touched, at: In
 }
 
 fn record(submission: &Arc<Submission>, answer: &Answer, snapshot: Option<Snapshot>, at: Instant) -> Record {
-    let answer = answer.clone();
-    Record::Decision(Arc::new(DecisionRecord { submission: submission.clone(), answer, snapshot, at }))
+    let (submission, answer, semantics) = (submission.clone(), answer.clone(), Semantics::CURRENT);
+    Record::Decision(Arc::new(DecisionRecord { submission, answer, snapshot, at, semantics }))
 }
 
 /// The stored answer for an idempotency key, or the refusal of a key used for something else.
@@ -107,6 +117,23 @@ fn answered_before(world: &World, submission: &Arc<Submission>, touched: &Touche
     }
     let key = submission.proposal.idempotency_key.clone().unwrap_or_default();
     let finding = Finding::reject(Gate::Shape, Reason::IdempotencyKeyReused).field("idempotency_key").with("key", key);
+    Some(refused(submission, finding, at))
+}
+
+/// An id names one proposal of an agent. The same proposal may come again; another one under its id is refused, or
+/// nobody could tell later which of them an id means.
+fn id_of_another(world: &World, submission: &Arc<Submission>, touched: &Touched, at: Instant) -> Option<Outcome> {
+    let Loaded::Present(Row::Idempotency(first)) = world.get(touched.named.as_ref()?) else { return None };
+    if first.fingerprint == submission.proposal.fingerprint || bugs::on(Bug::IdForgotten) {
+        return None;
+    }
+    let id = submission.proposal_id();
+    let finding = Finding::reject(Gate::Shape, Reason::ProposalIdReused).field("id").with("id", id);
+    Some(refused(submission, finding.with("agent", submission.proposal.agent.as_str()), at))
+}
+
+/// Refused before anything is judged; it uses nothing up.
+fn refused(submission: &Arc<Submission>, finding: Finding, at: Instant) -> Outcome {
     let answer = Answer {
         id: submission.proposal_id().to_owned(),
         verdict: Verdict::Reject,
@@ -114,7 +141,7 @@ fn answered_before(world: &World, submission: &Arc<Submission>, touched: &Touche
         intent: None,
     };
     let record = record(submission, &answer, None, at);
-    Some(Outcome::Done(Box::new(Done { answer, body: Json::Null, records: vec![record] })))
+    Outcome::Done(Box::new(Done { answer, body: Json::Null, records: vec![record] }))
 }
 
 /// What was found outside the lock, with amended limits where someone amended them.
@@ -214,6 +241,23 @@ mod tests {
         assert_eq!(first.answer.to_line(), second.answer.to_line());
         assert!(second.records.is_empty(), "an answer given again is not a new decision");
         case.amount(6).check("REJECT IDEMPOTENCY_KEY_REUSED");
+    }
+
+    #[test]
+    fn an_id_names_one_proposal_of_an_agent() {
+        let case = case().once("pay:{amount}").id("mine").amount(5).check("ACCEPT");
+        let case = case.amount(6).flow("f").check("REJECT PROPOSAL_ID_REUSED");
+        let line = case.last.as_ref().unwrap().answer.to_line();
+        assert!(line.contains("proposal id `mine` was used before by agent `bot` for another proposal"), "{line}");
+        let Some(crate::world::Row::Flow(_)) = case.row(crate::world::Entity::Flow("f-1".to_owned())) else {
+            panic!("the first has its flow")
+        };
+        assert_eq!(case.row(crate::world::Entity::Flow("f".to_owned())), None, "it uses nothing up");
+        // The same proposal is judged again, and a key still gets its stored answer first.
+        let again = self::case().once("pay:{amount}").id("mine").amount(5).check("ACCEPT");
+        let again = again.check("REJECT IN_PROGRESS").id("other").amount(6).check("ACCEPT");
+        // Another agent's ids are its own.
+        again.id("mine").agent("eve").amount(7).check("REJECT AGENT_UNKNOWN");
     }
 
     #[test]

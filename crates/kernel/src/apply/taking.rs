@@ -1,9 +1,9 @@
 //! What a verdict takes: retries on REJECT, questions on ESCALATE, budgets and reservations on ACCEPT.
 
 use super::known::{agent_row, amount, resource_row, window};
-use super::settling;
 use super::submit::is_known;
 use super::touched::{ESCALATIONS, Touched, is_local, planned_budgets};
+use super::{flow_work, settling};
 use crate::agent::{Actor, AgentStatus, Restriction};
 use crate::budget::Window;
 use crate::command::{Performer, Submission};
@@ -12,10 +12,12 @@ use crate::decide::Judgement;
 use crate::escalation::{EscalationRow, EscalationState, QuestionKind, Reroute};
 use crate::evaluator::Compiled;
 use crate::finding::{Code, Effect, Finding};
+use crate::flow::Latest;
 use crate::intent::{Intent, IntentFacts, IntentRow, IntentState, Running, Step};
 use crate::outcome::Verdict;
 use crate::reasons::Reason;
 use crate::request::Request;
+use crate::semantics::Semantics;
 use crate::world::{EffectRow, Entity, FlowRow, Key, Loaded, ResourceRow, Row, StateRow, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,7 +34,13 @@ pub(super) fn take(
     intent: Option<&Arc<Intent>>,
     at: Instant,
 ) {
-    count_step(world, submission, touched, judgement, at);
+    let latest = match (judgement.verdict, intent) {
+        (Verdict::Reject, _) => Latest::Rejected,
+        (Verdict::Escalate, _) => Latest::Question(submission.ids.escalation.clone()),
+        (Verdict::Accept, Some(intent)) => Latest::Intent(intent.id.clone()),
+        (Verdict::Accept, None) => Latest::Done,
+    };
+    count_step(world, submission, touched, judgement, latest, at);
     match judgement.verdict {
         Verdict::Reject => exhaust(world, submission, touched, &judgement.findings, at),
         Verdict::Escalate => ask(world, submission, touched, judgement, at),
@@ -41,7 +49,14 @@ pub(super) fn take(
 }
 
 /// A stranger, and an agent in a flow that is not its own, uses nothing of it up.
-fn count_step(world: &mut World, submission: &Submission, touched: &Touched, judgement: &Judgement, at: Instant) {
+fn count_step(
+    world: &mut World,
+    submission: &Submission,
+    touched: &Touched,
+    judgement: &Judgement,
+    latest: Latest,
+    at: Instant,
+) {
     let mut flow = match world.get(&touched.flow) {
         Loaded::Present(Row::Flow(flow)) => flow.clone(),
         Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => {
@@ -55,8 +70,9 @@ fn count_step(world: &mut World, submission: &Submission, touched: &Touched, jud
     }
     flow.steps = flow.steps.saturating_add(1);
     flow.tokens = flow.tokens.saturating_add(submission.proposal.tokens);
+    flow.latest = Some(latest);
     if judgement.verdict == Verdict::Reject
-        && counts_as_retry(&judgement.findings)
+        && counts_as_retry(&judgement.findings, world.semantics())
         && !bugs::on(Bug::W05RetriesUncounted)
     {
         flow.rejected = flow.rejected.saturating_add(1);
@@ -65,8 +81,12 @@ fn count_step(world: &mut World, submission: &Submission, touched: &Touched, jud
 }
 
 /// A duplicate is not a failed attempt at reasoning, and neither is a switch that someone else pulled.
-fn counts_as_retry(findings: &[Finding]) -> bool {
-    let excused = |code: &Code| matches!(code, Code::Known(Reason::AlreadyDone | Reason::InProgress | Reason::Halted));
+fn counts_as_retry(findings: &[Finding], semantics: Semantics) -> bool {
+    let excused = |code: &Code| match code {
+        Code::Known(Reason::AlreadyDone | Reason::InProgress) => !semantics.counts_duplicates(),
+        Code::Known(reason) => *reason == Reason::Halted,
+        Code::Custom { .. } => false,
+    };
     findings.iter().any(|finding| finding.effect == Effect::Reject && !excused(&finding.code))
 }
 
@@ -114,7 +134,7 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
         approvers: rules.approvers.clone(),
         quorum: rules.quorum,
         asked_at: at,
-        deadline: at.plus(rules.timeout.after),
+        deadline: Some(at.plus(rules.timeout.after)),
         remind: rules.timeout.remind.map(|after| at.plus(after)),
         reroute: reroute(rules, at),
         votes: Vec::new(),
@@ -125,6 +145,7 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
     };
     let entity = Entity::Escalation(submission.ids.escalation.clone());
     world.put(Key { tenant: submission.tenant.clone(), entity }, Row::Escalation(Box::new(row)));
+    flow_work::open_question(world, &touched.flow, &submission.ids.escalation);
 }
 
 /// Whom the contract passes the question on to; a group may be written `group:NAME`.
@@ -165,6 +186,10 @@ pub(super) fn accept(
     let handed_out = !local && (by_caller || is_hosts(submission));
     let state = if handed_out { IntentState::HandedOut } else { IntentState::Ready };
     let running = (!local && !by_caller).then(|| Box::new(Running { epoch: fence, ..running(submission, intent) }));
+    // Whoever asked and performs it owes no report; nothing of it can be called off.
+    if running.is_some() {
+        flow_work::open_intent(world, &touched.flow, &intent.id);
+    }
     let row = IntentRow { state, accepted_at: at, facts: IntentFacts::Made(intent.clone()), running };
     let entity = Entity::Intent(intent.id.clone());
     world.put(Key { tenant: submission.tenant.clone(), entity }, Row::Intent(Box::new(row)));
@@ -290,7 +315,7 @@ mod tests {
             (row.reasons.as_slice(), row.approvers.as_slice()),
             (&["BIG".to_owned()][..], &["desk".to_owned()][..])
         );
-        assert_eq!((row.deadline, row.remind), (after(900), Some(after(60))));
+        assert_eq!((row.deadline, row.remind), (Some(after(900)), Some(after(60))));
         let reroute = row.reroute.as_ref().map(|reroute| (reroute.at, reroute.to.as_str(), reroute.told));
         assert_eq!(reroute, Some((after(300), "bosses", false)));
     }

@@ -25,6 +25,8 @@ pub(crate) struct Touched {
     pub tenant: Key,
     /// The stored answer, where the proposal has an idempotency key.
     pub idempotency: Option<Key>,
+    /// Where it is kept what the caller's id was used for.
+    pub named: Option<Key>,
     /// Where it is kept that a proof was used.
     pub proof: Option<Key>,
     /// The agent.
@@ -76,8 +78,9 @@ impl Touched {
         Touched {
             tenant: key(Entity::Tenant),
             idempotency: idempotency.map(|name| key(Entity::Idempotency(agent.clone(), name.clone()))),
+            // No caller can choose a key that starts with a blank.
+            named: proposal.id.as_ref().map(|id| key(Entity::Idempotency(agent.clone(), format!(" id:{id}")))),
             proof: submission.proof.as_ref().map(|proof| {
-                // No caller can choose a key that starts with a blank.
                 let name = format!(" proof:{}", proof.envelope().digest());
                 key(Entity::Idempotency(agent.clone(), name))
             }),
@@ -109,11 +112,12 @@ impl Touched {
         let single = [&self.tenant, &self.agent, &self.escalations].into_iter();
         let flow = Some(&self.flow).filter(|_| self.flow_named);
         let effect = self.effect.as_ref().map(|(_, key)| key);
-        let optional = [flow, self.idempotency.as_ref(), self.proof.as_ref(), effect, self.snapshot.as_ref()];
+        let answered = [self.idempotency.as_ref(), self.named.as_ref(), self.proof.as_ref()];
+        let optional = [flow, effect, self.snapshot.as_ref()];
         let many = self.resources.values().chain(self.budgets.values()).chain(&self.local).chain(&self.leases);
         let above = self.ancestors.iter().flat_map(|(agent, budgets)| std::iter::once(agent).chain(budgets.values()));
         single
-            .chain(optional.into_iter().flatten())
+            .chain(answered.into_iter().chain(optional).flatten())
             .chain(many)
             .chain(above)
             .chain(self.state.iter().map(|(_, _, key)| key))

@@ -3,7 +3,7 @@
 use crate::command::UnseenFlow;
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Gate};
-use crate::flow::{FlowEvent, transition};
+use crate::flow::{FlowEvent, FlowState, transition};
 use crate::reasons::Reason;
 use values::bugs::{self, Bug};
 
@@ -19,7 +19,10 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
     // To an agent another's flow does not exist.
     if facts.flow.row.agent != facts.request.proposal.agent {
         findings.push(refuse(Reason::FlowUnknown));
+    } else if let Some(aborted) = &facts.flow.aborted {
+        let finding = Finding::reject(Gate::Retry, Reason::FlowClosed).field("flow").with("flow", aborted.as_str());
+        findings.push(finding.with("state", FlowState::Aborted.word()));
     } else if transition(facts.flow.row.state, FlowEvent::Propose).is_none() && !bugs::on(Bug::W08ClosedFlowActs) {
-        findings.push(refuse(Reason::FlowClosed));
+        findings.push(refuse(Reason::FlowClosed).with("state", facts.flow.row.state.word()));
     }
 }

@@ -43,7 +43,7 @@ fn judge_digests(facts: &Facts<'_>, stated: &Stated, findings: &mut Findings) {
     let parts = [
         ("the proposal", stated.proposal == facts.request.proposal.fingerprint),
         ("the contract", stated.contract == compiled.digest),
-        ("the rules", stated.rules == rules_digest(&compiled.contract)),
+        ("the rules", stated.rules == rules_digest(&compiled.contract, facts.semantics)),
     ];
     for (part, fits) in parts {
         if !fits {

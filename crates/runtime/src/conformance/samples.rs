@@ -210,7 +210,7 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
         approvers: vec!["desk".to_owned()],
         quorum: 2,
         asked_at: at(0),
-        deadline,
+        deadline: Some(deadline),
         remind: Some(deadline),
         reroute: Some(Reroute { at: deadline, to: "leads".to_owned(), told: true }),
         votes: vec![Vote { digest: values::ids::Digest::of("shown"), person: "ann".to_owned(), at: at(1) }],

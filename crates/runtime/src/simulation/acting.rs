@@ -11,6 +11,7 @@ use kernel::apply::{apply, touches};
 use kernel::change::{Act, DoubtAnswer};
 use kernel::command::{Command, Door, MintedIds, Submission};
 use kernel::escalation::{EscalationState, QuestionKind};
+use kernel::flow::FlowEvent;
 use kernel::intent::{IntentState, provider_key};
 use kernel::outcome::{Done, Outcome};
 use kernel::proposal::Proposal;
@@ -22,6 +23,9 @@ use std::sync::Arc;
 /// Bounds of the sequencer.
 const ROUNDS_MAX: u32 = 3;
 const CONFLICTS_MAX: u32 = 5;
+
+/// Calls after which another flow is used.
+const CALLS_OF_A_FLOW: usize = 12;
 
 /// Times the store is asked whether a commit is durable.
 const SETTLING_MAX: u32 = 2;
@@ -35,6 +39,7 @@ impl Stage {
             21..=25 => self.resolve(jobs),
             26..=28 => self.operate(jobs),
             29..=31 => self.undo(jobs),
+            40..=42 => self.end_flow(jobs),
             32..=39 => self.recover(place, jobs),
             slot => return self.work(place, usize::from(slot % 2 == 0), jobs),
         }
@@ -48,12 +53,36 @@ impl Stage {
         let (order, amount) = (self.random.below(200), self.random.between(1, 11));
         let key = self.random.chance(600).then(|| format!("k-{id}"));
         let keyed = key.as_ref().map(|key| format!(r#","idempotency_key":"{key}""#)).unwrap_or_default();
+        let flow = self.random.chance(500).then(|| self.flow_of(agent));
+        let flow = flow.map(|flow| format!(r#","flow":"{flow}""#)).unwrap_or_default();
         let text = format!(
-            r#"{{"agent":"a{agent}","action":"{action}","params":{{"order":"o{order}","amount":{amount}}},"id":"{id}"{keyed}}}"#
+            r#"{{"agent":"a{agent}","action":"{action}","params":{{"order":"o{order}","amount":{amount}}},"id":"{id}"{keyed}{flow}}}"#
         );
         self.calls.push(Call { id, key, text, unknown: false });
         let number = self.calls.len() - 1;
         self.submit(number, jobs);
+    }
+
+    /// A flow that several calls share, or one below it; after some calls another one takes its place.
+    fn flow_of(&mut self, agent: u64) -> String {
+        let name = format!("w{agent}-{}", self.calls.len() / CALLS_OF_A_FLOW);
+        if self.random.chance(300) { format!("{name}-below") } else { name }
+    }
+
+    /// One of the flows in use is opened below another, closed or aborted.
+    fn end_flow(&mut self, jobs: &mut Vec<Job>) {
+        let agent = self.random.below(self.options.agents as u64);
+        let flow = self.flow_of(agent);
+        let act = match (flow.strip_suffix("-below"), self.random.below(10)) {
+            (Some(parent), 0..=4) => {
+                let parent = Some(parent.to_owned());
+                Act::OpenFlow { flow, agent: format!("a{agent}"), parent }
+            }
+            (_, 5) => Act::EndFlow { flow, event: FlowEvent::Close },
+            (_, _) => Act::EndFlow { flow, event: FlowEvent::Abort },
+        };
+        let job = self.change(person(), act, Origin::Other);
+        jobs.push(job);
     }
 
     /// Whoever heard nothing asks again with the same key; some ask again anyway.

@@ -25,6 +25,7 @@ pub const INVARIANTS: &[&str] = &[
     "capacity",
     "counters_are_sums",
     "no_start_after_stop",
+    "no_start_after_abort",
     "no_accept_after_stop",
     "no_start_after_time",
     "legal_transitions",
@@ -53,6 +54,7 @@ type Checked = Result<(), Broken>;
 #[derive(Clone, Debug)]
 struct Seen {
     agent: String,
+    flow: String,
     class: String,
     key: String,
     effect_key: String,
@@ -80,6 +82,9 @@ pub struct Checker {
     intents: BTreeMap<String, Seen>,
     suspended: BTreeMap<String, BTreeSet<String>>,
     halted: bool,
+    /// The flow each child flow came out of.
+    parents: BTreeMap<String, String>,
+    aborted: BTreeSet<String>,
     last: i64,
     size: u64,
     decisions: BTreeMap<String, u64>,
@@ -149,6 +154,8 @@ impl Checker {
             intents: BTreeMap::new(),
             suspended: BTreeMap::new(),
             halted: false,
+            parents: BTreeMap::new(),
+            aborted: BTreeSet::new(),
             last: i64::MIN,
             size: 0,
             decisions: BTreeMap::new(),
@@ -243,6 +250,7 @@ impl Checker {
         let command = json.get("command").unwrap_or(&Json::Null);
         let Some(seen) = self.intents.get(text(command, "intent")) else { return };
         let (mut stopped, mut late, mut foreign) = (false, false, false);
+        let aborted = matches!(kind, "claim" | "start") && !seen.undoes && self.is_aborted(&seen.flow);
         if kind == "start" {
             stopped = self.halted || !seen.undoes && self.is_suspended(&seen.agent);
             late = seen.doubts == 0 && (at > seen.valid_until || at > seen.lease_until);
@@ -250,7 +258,12 @@ impl Checker {
         if matches!(kind, "start" | "outcome") {
             foreign = count(command, "epoch") != seen.epoch;
         }
-        let stakes = [("no_start_after_stop", stopped), ("no_start_after_time", late), ("single_owner", foreign)];
+        let stakes = [
+            ("no_start_after_stop", stopped),
+            ("no_start_after_abort", aborted),
+            ("no_start_after_time", late),
+            ("single_owner", foreign),
+        ];
         for (invariant, at_stake) in stakes {
             self.checked.entry(invariant).or_default().at_stake += u64::from(at_stake);
         }
@@ -262,7 +275,7 @@ impl Checker {
         let twice = self.decisions.get(&id).is_some_and(|times| *times > 1);
         self.holds("acknowledged_is_logged_once", false, !twice, |_| format!("{id} was decided twice"))?;
         let agent = text(json, "agent");
-        let stopped = self.halted || self.is_suspended(agent);
+        let stopped = self.halted || self.is_suspended(agent) || self.is_aborted(text(json, "flow"));
         self.holds("no_accept_after_stop", stopped, !(accepted && stopped), |_| {
             format!("{id} of {agent} was accepted")
         })?;
@@ -271,11 +284,11 @@ impl Checker {
         }
         let Some(intent) = json.get("intent").filter(|intent| intent.get("id").is_some()) else { return Ok(()) };
         let params = json.get("proposal").and_then(|proposal| proposal.get("params")).unwrap_or(&Json::Null);
-        self.learn(intent, agent, number(params, "amount"));
+        self.learn(intent, (agent, text(json, "flow")), number(params, "amount"));
         Ok(())
     }
 
-    fn learn(&mut self, intent: &Json, agent: &str, amount: i64) {
+    fn learn(&mut self, intent: &Json, (agent, flow): (&str, &str), amount: i64) {
         let holds = intent.get("holds").and_then(Json::as_list).unwrap_or_default();
         let class = text(intent, "class").to_owned();
         let effect_key = text(intent, "effect_key").to_owned();
@@ -285,6 +298,7 @@ impl Checker {
         let epoch = before.map(|other| other.epoch).max().unwrap_or_default();
         let seen = Seen {
             agent: agent.to_owned(),
+            flow: flow.to_owned(),
             key: provider_key(&self.tenant, &effect_key),
             holds: holds
                 .iter()
@@ -323,6 +337,10 @@ impl Checker {
             "lift" => {
                 self.suspended.remove(text(command, "agent"));
             }
+            "open_flow" if !text(command, "parent").is_empty() => {
+                self.parents.insert(text(command, "flow").to_owned(), text(command, "parent").to_owned());
+            }
+            "end_flow" if text(result, "state") == "ABORTED" => self.flow_aborted(text(command, "flow"))?,
             "halt" => self.halted = true,
             "resume" => self.halted = false,
             "claim" => self.claimed(name, result, touched)?,
@@ -349,12 +367,26 @@ impl Checker {
             "answer" => {
                 if let Some(intent) = json.get("intent").filter(|intent| intent.get("id").is_some()) {
                     let amount = intent.get("params").map_or(0, |params| number(params, "amount"));
-                    self.learn(intent, text(intent, "agent"), amount);
+                    self.learn(intent, (text(intent, "agent"), text(intent, "flow")), amount);
                 }
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether a flow or one above it was aborted.
+    fn is_aborted(&self, flow: &str) -> bool {
+        self.aborted.contains(flow) || self.parents.get(flow).is_some_and(|parent| self.is_aborted(parent))
+    }
+
+    /// The records before this one have called everything off that was not started.
+    fn flow_aborted(&mut self, flow: &str) -> Checked {
+        self.aborted.insert(flow.to_owned());
+        let waits = |seen: &&Seen| !seen.undoes && matches!(seen.state.as_str(), "READY" | "CLAIMED");
+        let own = self.intents.values().filter(|seen| seen.flow == flow);
+        let (had, left) = (own.clone().count() > 0, own.filter(waits).count());
+        self.holds("no_start_after_abort", had, left == 0, |_| format!("{left} intents of {flow} still wait"))
     }
 
     fn undone(&mut self, name: &str, result: &Json) {
@@ -397,12 +429,14 @@ impl Checker {
         let claimed = seen.epoch;
         let first = !seen.started.contains(&epoch);
         let stopped = self.halted || !seen.undoes && self.is_suspended(&seen.agent);
+        let aborted = !seen.undoes && self.is_aborted(&seen.flow);
         let fresh = seen.doubts == 0;
         let in_time = at <= seen.valid_until && at <= seen.lease_until;
         self.holds("single_owner", claimed > 1, first && epoch == claimed, |_| {
             format!("{name} started under epoch {epoch}, claimed under {claimed}")
         })?;
         self.holds("no_start_after_stop", false, !stopped, |_| format!("{name} was started by someone stopped"))?;
+        self.holds("no_start_after_abort", false, !aborted, |_| format!("{name} was started in an aborted flow"))?;
         if fresh {
             self.holds("no_start_after_time", false, in_time, |_| format!("{name} started at {at}"))?;
         }

@@ -170,6 +170,16 @@ impl Stage {
         Ok(Report { hash: self.hash.0, tally: self.tally, records, steps: step, simulated })
     }
 
+    /// The bodies of the records it leaves behind.
+    pub fn run_recorded(mut self) -> Result<Vec<String>, (u64, Broken)> {
+        let ended = self.act_out();
+        let step = self.step;
+        ended.map_err(|broken| (step, broken))?;
+        let records = self.store.durable().records(0, usize::MAX);
+        let records = records.map_err(|fault| (step, Broken { invariant: "replayed", said: fault.to_string() }))?;
+        Ok(records.into_iter().filter_map(|record| record.body.map(|(body, _)| body)).collect())
+    }
+
     fn act_out(&mut self) -> Result<(), Broken> {
         self.open()?;
         self.steady = false;

@@ -61,6 +61,8 @@ pub struct Write {
 /// What an agent wants to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proposal {
+    /// The caller's own id.
+    pub id: Option<String>,
     pub agent: String,
     pub action: String,
     pub order: String,

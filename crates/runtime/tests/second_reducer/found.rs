@@ -33,6 +33,7 @@ fn enroll(contract: &str) -> Vec<Wish> {
 
 fn proposal(agent: &str, action: &str, order: &str, amount: i64) -> Proposal {
     Proposal {
+        id: None,
         agent: agent.to_owned(),
         action: action.to_owned(),
         order: order.to_owned(),

@@ -149,6 +149,7 @@ impl What {
 /// In place of an answer that has no question yet, and of a report without an intent.
 fn paying(amount: i64, number: usize) -> Proposal {
     Proposal {
+        id: None,
         agent: "lead".to_owned(),
         action: "pay".to_owned(),
         order: format!("P{number}"),
@@ -247,9 +248,10 @@ fn proposals() -> BoxedStrategy<What> {
         maybe(0.1, select(vec![-1, 0, 40, 240, 299, 300, 301])),
         maybe(0.1, select(vec![-200, -1, 0, 5, 6])),
     );
-    let door = (prop::bool::weighted(0.85), prop::bool::weighted(0.8), maybe(0.05, contract()));
+    let ids = maybe(0.1, words(&["p0", "p1", "p2", "p3"]));
+    let door = (prop::bool::weighted(0.85), prop::bool::weighted(0.8), maybe(0.05, contract()), ids);
     (what, with, door)
-        .prop_map(|(what, with, (opens, by_runtime, under))| {
+        .prop_map(|(what, with, (opens, by_runtime, under, id))| {
             let (agent, action, order, amount, flow) = what;
             let (snapshot, key, tokens, valid_for, created) = with;
             // Only a junior needs a snapshot.
@@ -257,6 +259,7 @@ fn proposals() -> BoxedStrategy<What> {
             let under = under.filter(|under| under.starts_with(&agent));
             let (valid_until, created_at) = (None, None);
             let proposal = Proposal {
+                id,
                 agent,
                 action,
                 order,
@@ -442,7 +445,7 @@ fn story() -> BoxedStrategy<Vec<Wish>> {
                 proposal.action = "pay".to_owned();
                 proposal.amount = 12;
                 proposal.order = ["A", "B", "C", "D"][turn].to_owned();
-                proposal.key = None;
+                (proposal.key, proposal.id) = (None, None);
             }
             wish
         };
@@ -457,6 +460,34 @@ fn story() -> BoxedStrategy<Vec<Wish>> {
         }
         vec![first, second]
     });
+    // Something is accepted in a flow, perhaps out of another, begun or not, and a flow ends under it.
+    let ended = (flow(), maybe(0.4, flow()), any::<bool>(), prop::bool::weighted(0.8), 0..60_usize, 0..4_usize)
+        .prop_map(|(name, parent, child_ends, abort, order, steps)| {
+            let at_once = |what: What| Wish { after: 0, joins: false, what };
+            let kernel = |what: Performing| at_once(What::Perform { back: 0, who: Who::Kernel, what });
+            let mut wishes = Vec::new();
+            let open = |flow: &str, parent: Option<String>| {
+                let (who, flow, agent) = (operator(), flow.to_owned(), "lead".to_owned());
+                at_once(What::Plain(Command::OpenFlow { who, flow, agent, parent }))
+            };
+            if let Some(parent) = &parent {
+                wishes.extend([open(parent, None), open(&name, Some(parent.clone()))]);
+            }
+            for (turn, amount) in [3, 12].into_iter().enumerate() {
+                let flow = Some(name.clone());
+                let proposal = Proposal { flow, ..paying(amount, 100 + 2 * order + turn) };
+                wishes.push(at_once(What::Plain(Command::Propose(proposal))));
+            }
+            let begun = [kernel(Performing::Claim(30)), kernel(Performing::Start(0, true))];
+            wishes.extend(begun.into_iter().take(steps));
+            let flow = parent.filter(|_| !child_ends).unwrap_or(name);
+            wishes.push(at_once(What::Plain(Command::EndFlow { who: operator(), flow, abort })));
+            wishes.extend([kernel(Performing::Claim(30)), kernel(Performing::Start(0, true))]);
+            wishes.push(kernel(Performing::Outcome(0, "UNKNOWN".to_owned())));
+            wishes.push(Wish { after: 2, ..at_once(What::Plain(Command::ExpireIntents { who: Who::Kernel })) });
+            wishes.push(kernel(Performing::Claim(30)));
+            wishes
+        });
     // One intent from its claim on: sent, answered or not, recovered, resolved, tried again, undone.
     let attempt = || {
         let observed = words(&["POSITIVE", "NEGATIVE", "NEGATIVE", "UNKNOWN", "UNKNOWN"]);
@@ -495,6 +526,7 @@ fn story() -> BoxedStrategy<Vec<Wish>> {
         });
     prop_oneof![
         5 => performed,
+        4 => ended,
         60 => wish(what()).prop_map(|wish| vec![wish]),
         1 => ladder,
         3 => pesters,

@@ -190,6 +190,7 @@ impl<'a> Harness<'a> {
         }
         let snapshot = proposal.snapshot.as_ref().map(|name| self.slots.get(name).unwrap_or(name));
         let instant = |micros: i64| Json::text(Instant::from_micros(micros).to_string());
+        put("id", proposal.id.as_deref().map(Json::from));
         put("agent", Some(Json::text(proposal.agent.as_str())));
         put("action", Some(Json::text(proposal.action.as_str())));
         put("params", Some(Json::Object(params)));

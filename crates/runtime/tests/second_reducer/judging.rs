@@ -59,6 +59,10 @@ impl Reducer {
         if let Some((first, said)) = name.as_ref().and_then(|name| self.answered.get(name)) {
             return if *first == print { said.clone() } else { Said::reject("IDEMPOTENCY_KEY_REUSED") };
         }
+        let own = proposal.id.clone().map(|id| (proposal.agent.clone(), id));
+        if own.as_ref().and_then(|own| self.ids.get(own)).is_some_and(|first| *first != print) {
+            return Said::reject("PROPOSAL_ID_REUSED");
+        }
         let in_force = self.agents.get(&proposal.agent).and_then(|agent| agent.contract.clone());
         let contract = proposal.under.clone().unwrap_or_else(|| self.contract_of(&proposal.agent));
         if in_force.is_some_and(|in_force| in_force != contract) {
@@ -78,7 +82,13 @@ impl Reducer {
         });
         let exhausted = found.reject.is_empty() && !found.ask.is_empty() && asked.count() >= QUESTIONS_MAX;
         found.reject(exhausted, "ESCALATION_BUDGET_EXHAUSTED");
-        self.count(&case, &found);
+        let latest = match (found.reject.is_empty(), found.ask.is_empty(), effect(&case)) {
+            (false, _, _) => "rejected".to_owned(),
+            (true, false, _) => format!("e-{number}"),
+            (true, true, Some(_)) => format!("i-{number}"),
+            (true, true, None) => "done".to_owned(),
+        };
+        self.count(&case, &found, latest);
         let said = if !found.reject.is_empty() {
             if exhausted && let Some(agent) = self.agents.get_mut(&proposal.agent) {
                 agent.hold_against("PASSIVE", "Kernel", &[]);
@@ -92,6 +102,9 @@ impl Reducer {
             self.take(&case, format!("i-{number}"), valid_until, proposal.by_runtime);
             Said::accept()
         };
+        if let Some(own) = own {
+            self.ids.entry(own).or_insert_with(|| print.clone());
+        }
         if let Some(name) = name {
             self.answered.insert(name, (print, said.clone()));
         }
@@ -104,6 +117,7 @@ impl Reducer {
         let frozen = snapshot.filter(|snapshot| !snapshot.imported).cloned();
         let name = if frozen.is_some() { None } else { proposal.snapshot.clone() };
         let plain = Proposal {
+            id: None,
             key: None,
             created_at: None,
             opens: false,
@@ -209,11 +223,12 @@ impl Reducer {
         if foreign {
             return;
         }
-        found.reject(flow.is_some_and(|flow| flow.state != "OPEN"), "FLOW_CLOSED");
-        // What a person answers to was counted when it was asked.
+        found.reject(self.is_aborted(case.flow), "FLOW_CLOSED");
+        // What a person answers to was asked before the flow was closed, and was counted when it was asked.
         if case.answered {
             return;
         }
+        found.reject(flow.is_some_and(|flow| flow.state == "CLOSED"), "FLOW_CLOSED");
         let (steps, failed, tokens) = self.spent(case.flow);
         found.reject(failed >= RETRIES, "REASONING_EXHAUSTION");
         let spends = steps + 1 > STEPS_MAX || tokens + case.proposal.tokens > TOKENS_MAX;
@@ -273,14 +288,15 @@ impl Reducer {
     }
 
     /// A step counts in an open flow of the agent's own; duplicates and the kill switch are no failed attempts.
-    fn count(&mut self, case: &Case<'_>, found: &Found) {
+    fn count(&mut self, case: &Case<'_>, found: &Found, latest: String) {
         let known = self.agents.contains_key(&case.proposal.agent) && case.rules.agent == case.proposal.agent;
         let shut = found.reject.contains("FLOW_UNKNOWN") || found.reject.contains("FLOW_CLOSED");
         if !known || shut {
             return;
         }
-        let fresh = Flow { agent: case.proposal.agent.clone(), state: "OPEN", parent: None, depth: 0 };
-        self.flows.entry(case.flow.to_owned()).or_insert(fresh);
+        let (agent, fresh) = (case.proposal.agent.clone(), String::new());
+        let fresh = Flow { agent, state: "OPEN", parent: None, depth: 0, latest: fresh };
+        self.flows.entry(case.flow.to_owned()).or_insert(fresh).latest = latest;
         let excused = ["ALREADY_DONE", "IN_PROGRESS", "HALTED"];
         let failed = found.reject.iter().any(|code| !excused.contains(&code.as_str()));
         self.steps.push(Step { flow: case.flow.to_owned(), tokens: case.proposal.tokens, failed });
@@ -316,6 +332,7 @@ impl Reducer {
         self.intents.push(Intent {
             name: intent,
             agent: case.proposal.agent.clone(),
+            flow: case.flow.to_owned(),
             effect,
             holds,
             valid_until,

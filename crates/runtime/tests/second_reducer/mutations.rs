@@ -7,14 +7,16 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
 use values::bugs::{Bug, with};
 
-const FAULTS: [Bug; 19] = [
+const FAULTS: [Bug; 21] = [
     Bug::W01KeyForgotten,
+    Bug::IdForgotten,
     Bug::W02HeldIgnored,
     Bug::W03QuestionsUncounted,
     Bug::W04HandshakeResets,
     Bug::W05RetriesUncounted,
     Bug::W06MergeBlind,
     Bug::W08ClosedFlowActs,
+    Bug::AbortedFlowStarts,
     Bug::W15AnswerFromAnyone,
     Bug::W15NamesUnfolded,
     Bug::LineageLinesIgnored,

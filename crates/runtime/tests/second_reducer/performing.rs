@@ -33,6 +33,9 @@ impl Reducer {
         if intent.undoes.is_some() {
             return None;
         }
+        if self.is_aborted(&intent.flow) {
+            return Some("FLOW_CLOSED");
+        }
         let own = &self.agents[&intent.agent];
         let standing = match own.status() {
             "SUSPENDED" => Some("AGENT_SUSPENDED"),
@@ -61,7 +64,7 @@ impl Reducer {
         Said::reject(code)
     }
 
-    fn call_off(&mut self, place: usize, at: i64) {
+    pub fn call_off(&mut self, place: usize, at: i64) {
         if self.intents[place].doubts > 0 {
             self.doubt(place, at, false);
         } else {

@@ -41,6 +41,8 @@ pub struct Flow {
     pub state: &'static str,
     pub parent: Option<String>,
     pub depth: usize,
+    /// What its latest proposal came to.
+    pub latest: String,
 }
 
 /// A proposal that was judged in a flow of its own agent.
@@ -67,6 +69,7 @@ pub struct Taking {
 pub struct Intent {
     pub name: String,
     pub agent: String,
+    pub flow: String,
     pub effect: String,
     /// Resource, amount, whether it is stock.
     pub holds: Vec<(String, i64, bool)>,
@@ -155,6 +158,8 @@ pub struct Reducer {
     pub leases_said: u64,
     pub snapshots: BTreeMap<String, Snapshot>,
     pub answered: BTreeMap<(String, String), (Print, Said)>,
+    /// What ids of agents were used for.
+    pub ids: BTreeMap<(String, String), Print>,
     /// Proposals as they were sent, for a generator that repeats one.
     pub sent: Vec<Proposal>,
 }
@@ -169,7 +174,7 @@ impl Reducer {
             Command::Lift { who, agent, status } => self.lift(who, agent, status),
             Command::Retire { who, agent } => self.retire(who, agent),
             Command::OpenFlow { who, flow, agent, parent } => self.open(who, flow, agent, parent.as_ref()),
-            Command::EndFlow { who, flow, abort } => self.end(who, flow, *abort),
+            Command::EndFlow { who, flow, abort } => self.end(who, flow, *abort, at),
             Command::Write { who, writes } => self.write(who, writes),
             Command::Enlist { who, person, groups } => {
                 if !matches!(who, Who::Operator(_) | Who::Kernel) {
@@ -347,7 +352,7 @@ impl Reducer {
                 return Said::reject("FLOW_UNKNOWN");
             }
             let above = &self.flows[parent];
-            if above.state != "OPEN" {
+            if above.state != "OPEN" || self.is_aborted(parent) {
                 return Said::reject("FLOW_CLOSED");
             }
             depth = above.depth + 1;
@@ -357,22 +362,41 @@ impl Reducer {
         } else if !speaks_for(who, agent) {
             return Said::reject("NOT_AUTHORIZED");
         }
-        let flow = Flow { agent: agent.to_owned(), state: "OPEN", parent: parent.cloned(), depth };
+        let (parent, latest) = (parent.cloned(), String::new());
+        let flow = Flow { agent: agent.to_owned(), state: "OPEN", parent, depth, latest };
         self.flows.insert(name.to_owned(), flow);
         Said::accept()
     }
 
-    fn end(&mut self, who: &Who, name: &str, abort: bool) -> Said {
+    /// Whether a flow or one above it was aborted.
+    pub fn is_aborted(&self, name: &str) -> bool {
+        let Some(flow) = self.flows.get(name) else { return false };
+        flow.state == "ABORTED" || flow.parent.as_ref().is_some_and(|parent| self.is_aborted(parent))
+    }
+
+    fn end(&mut self, who: &Who, name: &str, abort: bool, at: i64) -> Said {
         if !self.speaks_for(who, name) {
             return Said::reject("FLOW_UNKNOWN");
         }
         match self.flows.get_mut(name) {
-            Some(flow) if flow.state == "OPEN" => {
-                flow.state = if abort { "ABORTED" } else { "CLOSED" };
-                Said::accept()
-            }
-            Some(_) | None => Said::reject("STEP_REFUSED"),
+            Some(flow) if flow.state == "OPEN" => flow.state = if abort { "ABORTED" } else { "CLOSED" },
+            Some(_) | None => return Said::reject("STEP_REFUSED"),
         }
+        if abort {
+            for place in 0..self.intents.len() {
+                let intent = &self.intents[place];
+                let waits = ["READY", "CLAIMED"].contains(&intent.state) && intent.undoes.is_none();
+                if waits && intent.flow == name {
+                    self.call_off(place, at);
+                }
+            }
+            for question in self.questions.iter_mut().filter(|question| question.flow == name) {
+                if question.state == "OPEN" {
+                    question.state = "ABORTED";
+                }
+            }
+        }
+        Said::accept()
     }
 
     /// All values or none.

@@ -3,6 +3,7 @@
 use crate::contracts::{HOUR, SECOND};
 use crate::harness::{Harness, Library};
 use crate::reducer::Reducer;
+use kernel::flow::Latest;
 use kernel::world::{Entity, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use values::time::{Duration, Instant};
@@ -28,9 +29,16 @@ pub fn of_world(harness: &Harness<'_>, library: &Library, at: i64) -> Shown {
             }
             Row::Flow(row) => {
                 let state = row.state.word();
-                let lineage = format!("{} {:?} {}", row.agent, row.parent, row.depth);
+                let lineage = format!("{} {:?} {}", row.agent, row.parent(), row.above.len());
                 let spent = format!("{} {} {}", row.steps, row.rejected, row.tokens);
-                (format!("flow {name}"), format!("{state} {lineage} {spent}"))
+                let latest = match &row.latest {
+                    None => "",
+                    Some(Latest::Rejected) => "rejected",
+                    Some(Latest::Done) => "done",
+                    Some(Latest::Intent(name) | Latest::Question(name)) => name,
+                };
+                let open = format!("{:?} {:?} {latest}", row.intents, row.questions);
+                (format!("flow {name}"), format!("{state} {lineage} {spent} {open}"))
             }
             Row::Escalation(row) if row.kind == kernel::escalation::QuestionKind::Doubt => return None,
             Row::Escalation(row) => {
@@ -85,7 +93,13 @@ pub fn of_reducer(reducer: &Reducer, at: i64) -> Shown {
     for (name, flow) in &reducer.flows {
         let (steps, failed, tokens) = reducer.spent(name);
         let text = format!("{} {} {:?} {} {steps} {failed} {tokens}", flow.state, flow.agent, flow.parent, flow.depth);
-        shown.insert(format!("flow {name}"), text);
+        let waits = ["READY", "CLAIMED", "IN_FLIGHT", "IN_DOUBT", "HANDED_OUT"];
+        let intents = reducer.intents.iter().filter(|intent| intent.flow == *name && intent.owed);
+        let intents = intents.filter(|intent| intent.undoes.is_none() && waits.contains(&intent.state));
+        let intents: Vec<&String> = intents.map(|intent| &intent.name).collect();
+        let questions = reducer.questions.iter().filter(|asked| asked.flow == *name && asked.state == "OPEN");
+        let questions: Vec<&String> = questions.map(|question| &question.name).collect();
+        shown.insert(format!("flow {name}"), format!("{text} {intents:?} {questions:?} {}", flow.latest));
     }
     for question in &reducer.questions {
         let votes: BTreeSet<&String> = question.votes.keys().collect();

@@ -104,7 +104,7 @@ fn perform(runtime: &Runtime, bank: &Bank) -> anyhow::Result<()> {
     let options = Options {
         worker: "demo".to_owned(),
         clock: Arc::new(SystemClock),
-        lease: Duration::from_secs(30),
+        lease: Some(Duration::from_secs(30)),
         threads: 1,
         pause: std::time::Duration::from_millis(10),
         once: true,

@@ -26,7 +26,9 @@ pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> an
     let who = if row.approvers.is_empty() { "anyone".to_owned() } else { row.approvers.join(", ") };
     let people = if row.quorum == 1 { "person".to_owned() } else { "people who say the same".to_owned() };
     say!("  answered  by {}; it takes {} {people}", visible(&who), row.quorum);
-    say!("  deadline  {}", row.deadline);
+    if let Some(deadline) = row.deadline {
+        say!("  deadline  {deadline}");
+    }
     if let Ok(contract) = runtime.contract(in_force) {
         say!("  contract  {} {} sha256 {in_force}", visible(&contract.contract.id), contract.contract.version);
     }
@@ -138,7 +140,7 @@ pub fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> anyhow::Re
         ("votes", Json::texts(row.votes.iter().map(|vote| vote.person.as_str()))),
         ("agreed", Json::List(agreed.collect())),
         ("asked_at", Json::text(row.asked_at.to_string())),
-        ("deadline", Json::text(row.deadline.to_string())),
+        ("deadline", Json::from(row.deadline.map(|deadline| deadline.to_string()))),
         ("answer", answer),
     ]))
 }

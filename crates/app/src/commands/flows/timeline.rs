@@ -1,6 +1,6 @@
 //! What happened in a flow, told from the records.
 
-use super::{state, to_json};
+use super::{state, status, to_json};
 use crate::store::History;
 use crate::terminal::{self, FAINT, STRONG, echo, paint, say, verdict_style};
 use kernel::finding::{Finding, visible};
@@ -36,8 +36,9 @@ pub fn run(runtime: &Runtime, name: &str, row: &FlowRow, json: bool) -> anyhow::
     while let Some(body) = ledger.next_body()? {
         entries.extend(seen.entry(&body, name));
     }
+    let status = status::of(runtime, row)?;
     if json {
-        let mut body = to_json(name, row);
+        let mut body = to_json(name, row, status);
         if let Json::Object(members) = &mut body {
             let timeline = entries.into_iter().map(|entry| entry.json).collect();
             members.insert("timeline".to_owned(), Json::List(timeline));
@@ -45,8 +46,8 @@ pub fn run(runtime: &Runtime, name: &str, row: &FlowRow, json: bool) -> anyhow::
         say!("{}", body.to_canonical());
         return Ok(());
     }
-    say!("flow {}  {} {}", paint(STRONG, visible(name)), state(row), visible(&row.agent));
-    if let Some(parent) = &row.parent {
+    say!("flow {}  {} {}", paint(STRONG, visible(name)), state(row, status), visible(&row.agent));
+    if let Some(parent) = row.parent() {
         say!("  out of flow {}", visible(parent));
     }
     for Entry { at, what, details, .. } in entries {
@@ -83,6 +84,9 @@ impl Seen {
             "answer" if self.questions.contains(text(body, &["command", "question"])) => self.answer(body),
             "question_expired" if self.questions.contains(text(body, &["result", "question"])) => {
                 (format!("nobody answered question {} in time", text(body, &["result", "question"])), Vec::new())
+            }
+            "question_aborted" if self.questions.contains(text(body, &["result", "question"])) => {
+                (format!("question {} ended with its flow", text(body, &["result", "question"])), Vec::new())
             }
             "settle" if self.intents.contains(text(body, &["command", "intent"])) => {
                 let (intent, state) = (text(body, &["command", "intent"]), text(body, &["result", "state"]));

@@ -148,8 +148,8 @@ pub fn opened(runtime: &Runtime, name: &str) -> anyhow::Result<Opened> {
         format!("because   {}", visible(&row.reasons.join(", "))),
         format!("impact    {}", row.impact.word()),
         format!("answered  by {}; it takes {}", approvers.join(", "), row.quorum),
-        format!("deadline  {}", row.deadline),
     ];
+    facts.extend(row.deadline.map(|deadline| format!("deadline  {deadline}")));
     if in_force != row.contract {
         facts.push("changed   another contract is in force since it was asked".to_owned());
     }

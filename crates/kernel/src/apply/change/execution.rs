@@ -3,10 +3,12 @@
 use super::{Came, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentStatus};
 use crate::apply::expiry::moved_body;
+use crate::apply::flow_work;
 use crate::apply::known::agent_row;
 use crate::apply::settling::{self, Moved, intent_row};
 use crate::change::{Act, Change};
 use crate::finding::{Code, Finding, Gate};
+use crate::flow::FlowState;
 use crate::intent::{Evidence, IntentEvent, IntentRow, IntentState, LEASE_MAX, Observed, Step};
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
@@ -34,6 +36,7 @@ pub(super) fn keys(world: &World, change: &Change, name: &str) -> KeySet {
     {
         let agent = row.facts.to_kept().agent;
         keys.extend(running.above.iter().cloned().chain([agent]).map(|name| key(Entity::Agent(name))));
+        keys.extend(flow_work::above(world, &flow_work::key(&change.tenant, row.facts.flow())));
     }
     if let Act::Undo { undo, .. } = &change.act {
         keys.extend([key(Entity::Intent(undo.clone())), key(Entity::Effect(super::undoing::effect_key(row)))]);
@@ -235,7 +238,8 @@ pub(super) fn with(mut body: Json, key: &str, value: Json) -> Json {
     body
 }
 
-/// What stands against starting now: the kill switch, the agent's standing and that of everyone above it, its time.
+/// What stands against starting now: the kill switch, its time, a flow that was aborted, the agent's standing and that
+/// of everyone above it.
 fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant) -> Option<Finding> {
     if let Loaded::Present(Row::Tenant(TenantRow { halted: Some(halt), .. })) = world.get(&key(change, Entity::Tenant))
     {
@@ -253,6 +257,10 @@ fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant
         return None;
     }
     let kept = row.facts.to_kept();
+    if let Some(flow) = flow_work::aborted(world, &flow_work::key(&change.tenant, &kept.flow)) {
+        let finding = Finding::reject(Gate::Retry, Reason::FlowClosed).with("flow", flow);
+        return Some(finding.with("state", FlowState::Aborted.word()));
+    }
     let action = running.order.get("action").and_then(Json::as_text).unwrap_or_default();
     let own = std::iter::once((kept.agent.as_str(), true));
     let mut line = own.chain(running.above.iter().map(|name| (name.as_str(), false)));

@@ -1,15 +1,25 @@
 //! Flows: opened for an agent, perhaps out of another, and ended once.
 
-use super::{Came, key, not_authorized, step_refused};
+use super::{Came, key, not_authorized, people, step_refused};
 use crate::agent::Actor;
+use crate::apply::expiry::moved_body;
+use crate::apply::flow_work;
 use crate::apply::known::agent_row;
+use crate::apply::settling::{self, intent_row};
 use crate::change::Change;
 use crate::finding::{Finding, Gate};
 use crate::flow::{DEPTH_MAX, FlowEvent, FlowState, transition};
+use crate::intent::Step;
 use crate::reasons::Reason;
-use crate::world::{Entity, FlowRow, Loaded, Row, World};
+use crate::record::{EventRecord, Record};
+use crate::world::{Entity, FlowRow, KeySet, Loaded, Row, World};
+use std::sync::Arc;
+use values::bugs::{self, Bug};
 use values::json::Json;
 use values::time::Instant;
+
+#[cfg(test)]
+mod tests;
 
 pub(super) fn flow_row<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a FlowRow> {
     let Loaded::Present(Row::Flow(row)) = world.get(&key(change, Entity::Flow(name.to_owned()))) else { return None };
@@ -27,6 +37,33 @@ pub(super) fn may(change: &Change, row: &FlowRow) -> bool {
 
 pub(super) fn unknown(name: &str) -> Came {
     Came::refused(Finding::reject(Gate::Retry, Reason::FlowUnknown).field("flow").with("flow", name))
+}
+
+/// What ending a flow touches, as far as the flow is known: closing leaves its work alone, aborting calls it off.
+pub(super) fn keys_of_end(world: &World, change: &Change, name: &str, event: FlowEvent) -> KeySet {
+    let mut keys = KeySet::from([key(change, Entity::Flow(name.to_owned()))]);
+    let Some(row) = flow_row(world, change, name).filter(|row| event == FlowEvent::Abort && row.state.is_open()) else {
+        return keys;
+    };
+    keys.extend(row.questions.iter().map(|name| key(change, Entity::Escalation(name.clone()))));
+    for intent in &row.intents {
+        keys.insert(key(change, Entity::Intent(intent.clone())));
+        let known = intent_row(world, &change.tenant, intent);
+        keys.extend(known.map(|row| settling::keys(&change.tenant, row)).unwrap_or_default());
+    }
+    keys
+}
+
+/// What opening a flow touches.
+pub(super) fn keys_of_open(world: &World, change: &Change, name: &str, agent: &str, parent: Option<&str>) -> KeySet {
+    let mut keys =
+        KeySet::from([key(change, Entity::Agent(agent.to_owned())), key(change, Entity::Flow(name.to_owned()))]);
+    if let Some(parent) = parent {
+        let parent = key(change, Entity::Flow(parent.to_owned()));
+        keys.extend(flow_work::above(world, &parent));
+        keys.insert(parent);
+    }
+    keys
 }
 
 pub(super) fn open(
@@ -49,13 +86,15 @@ pub(super) fn open(
         if !may(change, above) {
             return unknown(parent);
         }
-        if above.state != FlowState::Open {
-            return Came::refused(Finding::reject(Gate::Retry, Reason::FlowClosed).with("flow", parent.as_str()));
+        let aborted = flow_work::aborted(world, &key(change, Entity::Flow(parent.clone())));
+        if let Some(aborted) = aborted.filter(|_| above.state.is_open()) {
+            return closed(&aborted, FlowState::Aborted);
         }
-        row.depth = above.depth.saturating_add(1);
-        row.root = above.root.clone().or_else(|| Some(parent.clone()));
-        row.parent = Some(parent.clone());
-        if row.depth > DEPTH_MAX {
+        if !above.state.is_open() {
+            return closed(parent, above.state);
+        }
+        row.above = std::iter::once(parent).chain(&above.above).cloned().collect();
+        if row.above.len() > DEPTH_MAX {
             let problem = format!("{DEPTH_MAX} flows stand above it already");
             return Came::refused(step_refused(format!("flow `{parent}`"), "too deep", problem));
         }
@@ -65,14 +104,21 @@ pub(super) fn open(
     let body = Json::object([
         ("flow", Json::text(name)),
         ("agent", Json::text(agent)),
-        ("parent", Json::from(row.parent.clone())),
-        ("root", Json::from(row.root.clone())),
+        ("parent", Json::from(row.parent().map(str::to_owned))),
+        ("root", Json::from(row.root().map(str::to_owned))),
     ]);
     world.put(key(change, Entity::Flow(name.to_owned())), Row::Flow(row));
     Came::done(body)
 }
 
-pub(super) fn end(world: &mut World, change: &Change, name: &str, event: FlowEvent) -> Came {
+fn closed(flow: &str, state: FlowState) -> Came {
+    let finding = Finding::reject(Gate::Retry, Reason::FlowClosed).with("flow", flow);
+    Came::refused(finding.with("state", state.word()))
+}
+
+/// Closing takes no more proposals and lets what was accepted, and what people are asked, come to its end. Aborting
+/// calls off what was not started and ends the questions; what may have been sent stays, and must be settled.
+pub(super) fn end(world: &mut World, change: &Change, name: &str, event: FlowEvent, at: Instant) -> Came {
     let Some(row) = flow_row(world, change, name).filter(|row| may(change, row)) else { return unknown(name) };
     let mut row = row.clone();
     let next = if event == FlowEvent::Propose { None } else { transition(row.state, event) };
@@ -80,7 +126,48 @@ pub(super) fn end(world: &mut World, change: &Change, name: &str, event: FlowEve
         let problem = format!("it cannot {}", event.word());
         return Came::refused(step_refused(format!("flow `{name}`"), row.state.word(), problem));
     };
+    let (intents, questions, unlisted) = (row.intents.clone(), row.questions.clone(), row.unlisted);
     row.state = state;
     world.put(key(change, Entity::Flow(name.to_owned())), Row::Flow(row));
-    Came::done(Json::object([("flow", Json::text(name)), ("state", Json::text(state.word()))]))
+    let mut members = vec![("flow", Json::text(name)), ("state", Json::text(state.word()))];
+    let names = |names: &[String]| Json::texts(names.iter().map(String::as_str));
+    let mut records = Vec::new();
+    if state == FlowState::Aborted && !bugs::on(Bug::AbortedFlowStarts) {
+        let (called_off, to_settle) = call_off(world, change, &intents, &mut records, at);
+        let ended = questions.into_iter().filter(|question| people::abort(world, change, question, &mut records, at));
+        let ended: Vec<String> = ended.collect();
+        members.push(("called_off", names(&called_off)));
+        members.push(("to_settle", names(&to_settle)));
+        members.push(("questions", names(&ended)));
+    } else {
+        members.push(("going_on", names(&intents)));
+        members.push(("questions", names(&questions)));
+    }
+    if unlisted {
+        members.push(("unlisted", Json::Bool(true)));
+    }
+    Came::Done(Json::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()), None, records)
+}
+
+/// Calls off what was not started; the rest may have happened.
+fn call_off(
+    world: &mut World,
+    change: &Change,
+    intents: &[String],
+    records: &mut Vec<Record>,
+    at: Instant,
+) -> (Vec<String>, Vec<String>) {
+    let (mut called_off, mut to_settle) = (Vec::new(), Vec::new());
+    for name in intents {
+        let Some(kept) = intent_row(world, &change.tenant, name).map(|row| row.facts.to_kept()) else { continue };
+        let Ok(moved) = settling::step(world, &change.tenant, name, Step::CallOff, at, |_| {}) else {
+            to_settle.push(name.clone());
+            continue;
+        };
+        let body = moved_body(&moved, name, &kept.flow, &kept.agent);
+        records.push(Record::Event(Arc::new(EventRecord::consequence(&change.tenant, "intent_moved", body, at))));
+        let is_over = moved.to.over().is_some();
+        if is_over { &mut called_off } else { &mut to_settle }.push(name.clone());
+    }
+    (called_off, to_settle)
 }

@@ -2,6 +2,7 @@
 
 use super::{Came, expiry, is_stale, key, not_authorized};
 use crate::agent::Actor;
+use crate::apply::flow_work;
 use crate::apply::known::{self, agent_row};
 use crate::apply::submit;
 use crate::apply::taking;
@@ -13,6 +14,7 @@ use crate::escalation::{
     EscalationRow, EscalationState, GivenAnswer, HumanDecision, PEOPLE, QuestionKind, Vote, transition,
 };
 use crate::finding::{Code, Effect, Finding, Gate};
+use crate::flow::FlowState;
 use crate::intent::Intent;
 use crate::outcome::AnsweredIntent;
 use crate::proposal::Proposal;
@@ -34,6 +36,12 @@ pub(super) fn keys_of_answer(actor: &Actor, answer: &HumanAnswer, key: &impl Fn(
     };
     let judged = [answer.original.as_ref(), answer.modified.as_ref()].into_iter().flatten();
     std::iter::once(question).chain(person).chain(judged.flat_map(|submission| submission.touched().keys())).collect()
+}
+
+/// A question and the flow it was asked in, as far as it is known.
+pub(super) fn keys_of_question(world: &World, change: &Change, name: &str) -> KeySet {
+    let flow = question(world, change, name).map(|row| flow_work::key(&change.tenant, &row.flow));
+    flow.into_iter().chain([key(change, Entity::Escalation(name.to_owned()))]).collect()
 }
 
 /// Where state keeps someone's groups.
@@ -63,7 +71,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     if row.state != EscalationState::Open && !bugs::on(Bug::W15AnsweredTwice) {
         return already(name, &row, Vec::new());
     }
-    if at > row.deadline {
+    if row.is_late(at) {
         let (row, record) = expired(world, change, name, row, at);
         // Time answered first, and that is a change, though the answer is refused.
         return already(name, &row, vec![record]);
@@ -119,6 +127,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
         doubt: None,
     });
     let body = shown(name, &row);
+    flow_work::end_question(world, &flow_work::key(&change.tenant, &row.flow), name);
     world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
     Came::Done(body, intent.map(AnsweredIntent::Made), called_off)
 }
@@ -189,7 +198,7 @@ fn already(name: &str, row: &EscalationRow, records: Vec<Record>) -> Came {
     let said = row.answer.as_ref().map(|answer| match (&answer.decision, &answer.person) {
         (Some(decision), Some(person)) => format!("{} by {person}", decision.word()),
         (Some(decision), None) => decision.word().to_owned(),
-        (None, _) => "nobody answered in time".to_owned(),
+        (None, _) => answer.reason.clone(),
     });
     let finding = Finding::reject(Gate::Escalation, Reason::AlreadyAnswered).with("question", name);
     Came::Refused(vec![finding.with("answer", said.unwrap_or_default())], shown(name, row), records)
@@ -272,6 +281,10 @@ fn accept(
     at: Instant,
 ) -> Accepted {
     let touched = submission.touched();
+    let missing = world.missing(&flow_work::above(world, &touched.flow));
+    if !missing.is_empty() {
+        return Accepted::Need(missing);
+    }
     if is_stale(world, submission, touched) {
         return Accepted::Stale;
     }
@@ -304,7 +317,11 @@ fn judged(
 ) -> (Vec<Finding>, Option<Arc<Intent>>) {
     let facts = known::facts(world, submission, touched, at);
     let judgement = decide(&facts, submit::prepared(&facts, submission));
-    let against: Vec<Finding> = judgement.findings.into_iter().filter(stands).collect();
+    // The proposal came before the flow was closed; only what was aborted stays refused.
+    let finishing = facts.flow.row.state == FlowState::Closed && facts.flow.aborted.is_none();
+    let asked_before = |finding: &Finding| finishing && finding.code == Code::Known(Reason::FlowClosed);
+    let against = judgement.findings.into_iter().filter(|finding| stands(finding) && !asked_before(finding));
+    let against: Vec<Finding> = against.collect();
     let valid_until = at.plus(submission.contract.contract.proposal.ttl_default);
     let intent = against.is_empty().then(|| submit::intent(&facts, submission, intent, valid_until)).flatten();
     (against, intent)
@@ -335,7 +352,7 @@ pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: I
         let asked = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal);
         let due = asked.filter(|row| row.due().is_some_and(|due| at >= due)).cloned();
         let Some(mut row) = due else { continue };
-        if at > row.deadline {
+        if row.is_late(at) {
             records.push(expired(world, change, name, row, at).1);
             *over += 1;
             continue;
@@ -363,7 +380,7 @@ fn told(change: &Change, kind: &'static str, name: &str, row: &EscalationRow, at
         ("question", Json::text(name)),
         ("proposal", Json::text(row.proposal_id.as_str())),
         ("approvers", Json::texts(row.entitled(at))),
-        ("deadline", Json::text(row.deadline.to_string())),
+        ("deadline", Json::from(row.deadline.map(|deadline| deadline.to_string()))),
     ]);
     Record::Event(Arc::new(EventRecord::consequence(&change.tenant, kind, body, at)))
 }
@@ -379,7 +396,23 @@ fn expired(
     let reason = "nobody answered in time".to_owned();
     row.answer = Some(GivenAnswer { decision: None, person: None, reason, at, intent: None, doubt: None });
     let body = shown(name, &row);
+    flow_work::end_question(world, &flow_work::key(&change.tenant, &row.flow), name);
     world.put(key(change, Entity::Escalation(name.to_owned())), Row::Escalation(Box::new(row.clone())));
     let record = EventRecord::consequence(&change.tenant, "question_expired", body, at);
     (row, Record::Event(Arc::new(record)))
+}
+
+/// Ends a question with its flow; whether it was open.
+pub(super) fn abort(world: &mut World, change: &Change, name: &str, records: &mut Vec<Record>, at: Instant) -> bool {
+    let open = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal);
+    let Some(mut row) = open.cloned() else { return false };
+    let Some(state) = transition(row.state, Some(HumanDecision::Abort)) else { return false };
+    row.state = state;
+    let reason = format!("its flow was aborted by {}", change.actor.text());
+    row.answer = Some(GivenAnswer { decision: None, person: None, reason, at, intent: None, doubt: None });
+    let body = shown(name, &row);
+    flow_work::end_question(world, &flow_work::key(&change.tenant, &row.flow), name);
+    world.put(key(change, Entity::Escalation(name.to_owned())), Row::Escalation(Box::new(row)));
+    records.push(Record::Event(Arc::new(EventRecord::consequence(&change.tenant, "question_aborted", body, at))));
+    true
 }
