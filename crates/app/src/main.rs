@@ -7,6 +7,8 @@ mod diagnostics;
 mod exit;
 mod files;
 mod hint;
+mod key_file;
+mod matter;
 mod store;
 mod terminal;
 

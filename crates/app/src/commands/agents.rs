@@ -32,7 +32,7 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
             change::register(location, json, &newcomer)?;
         }
         AgentsCommand::Activate { contract, allow_inert, over } => {
-            change::activate(location, json, contract, *allow_inert, over.as_deref())?;
+            return change::activate(location, json, contract, *allow_inert, over.as_deref());
         }
         AgentsCommand::Suspend(whom) => restricted(whom, AgentStatus::Suspended, &[])?,
         AgentsCommand::Degrade(args) => restricted(&args.whom, AgentStatus::Degraded, &args.actions)?,

@@ -7,7 +7,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
 use values::bugs::{Bug, with};
 
-const FAULTS: [Bug; 19] = [
+const FAULTS: [Bug; 20] = [
     Bug::W01KeyForgotten,
     Bug::W02HeldIgnored,
     Bug::W03QuestionsUncounted,
@@ -20,6 +20,7 @@ const FAULTS: [Bug; 19] = [
     Bug::LineageLinesIgnored,
     Bug::SuspensionIgnored,
     Bug::AnswerUnbound,
+    Bug::AnswerStoppedByPassive,
     Bug::NoFence,
     Bug::NoInFlightMark,
     Bug::NegativeAfterDoubtFinal,
