@@ -8,7 +8,6 @@ mod exit;
 mod files;
 mod hint;
 mod key_file;
-mod matter;
 mod store;
 mod terminal;
 

@@ -251,8 +251,8 @@ mod tests {
             r#""running":{"above":["boss"],"approved":true,"approvers":["desk","till"],"by_host":true,"doubts":5,"epoch":3,"#,
             r#""evidence":[[1,"UNKNOWN",1000000]],"first_sent":6,"lease_until":4,"order":{"id":"i"},"#,
             r#""outcome":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","over_at":9,"owner":"w","#,
-            r#""question":"q","quorum":2,"retry_at":7,"retry_until":8,"secrets":{"pin":"1234"},"undoes":"u","#,
-            r#""undone_by":"v"},"#,
+            r#""question":"q","quorum":2,"retry_at":7,"retry_until":8,"secrets":{"pin":"1234"},"signed":true,"#,
+            r#""undoes":"u","undone_by":"v"},"#,
         ];
         check(Some(full), &text.concat());
     }

@@ -2,7 +2,6 @@
 
 use super::{Site, output, unsealed};
 use crate::exit::{InvalidData, StoreUnavailable};
-use crate::matter::{Matter, Part};
 use crate::store;
 use crate::terminal::{self, GOOD, paint, say};
 use ledger::receipt::{COMPANIONS_MAX, Receipt};
@@ -12,6 +11,7 @@ use runtime::seal::{Wanted, receipts};
 use std::io::ErrorKind;
 use std::path::Path;
 use values::json::{Bounds, Json};
+use writkeeper::matter::{Matter, Part};
 
 /// Records read at once, from the end.
 const PAGE: u64 = 512;

@@ -2,7 +2,6 @@
 
 use super::trust::{Trust, Unbelieved};
 use super::{Outcome, Report};
-use crate::matter::{Matter, Part, Signature, answer_lines, signature};
 use kernel::finding::visible;
 use kernel::intent::SignedIntent;
 use kernel::signed_answer::ANSWER_TYPE;
@@ -15,6 +14,7 @@ use ledger::note::Note;
 use ledger::receipt::Receipt;
 use runtime::export::stated_size;
 use values::json::{Bounds, Json};
+use writkeeper::matter::{Matter, Part, Signature, person, signature};
 
 /// One decision and the proof that it is in the ledger.
 pub fn receipt(bytes: &[u8], trust: &Trust) -> Report {
@@ -88,13 +88,21 @@ fn tell_matter(report: &mut Report, records: &[Json], origin: &str) -> Option<St
     for record in records {
         match matter.part(record) {
             Some(Part::Answer) => {
-                let [told, vouched] = answer_lines(record, origin);
-                report.line("answer", told);
+                let command = record.get("command");
+                let vouched = match signature(record, origin) {
+                    Signature::Holds(key) => format!("signed with {key}"),
+                    Signature::Wrong => "the signature under an answer does not fit what was said".to_owned(),
+                    Signature::None => match text(command, "os_user") {
+                        Some(os_user) => format!("unsigned; typed by the system's user {}", visible(os_user)),
+                        None => "unsigned".to_owned(),
+                    },
+                };
+                report.line("answer", answer_line(record));
                 report.line("", vouched.clone());
                 if signature(record, origin) == Signature::Wrong {
                     wrong = Some(vouched);
                 }
-                answers.push(record.get("command").cloned().unwrap_or_default());
+                answers.push(command.cloned().unwrap_or_default());
             }
             Some(Part::Outcome) => ended = Some(record),
             Some(Part::Decision) | None => {}
@@ -118,6 +126,13 @@ fn tell_matter(report: &mut Report, records: &[Json], origin: &str) -> Option<St
     }
     report.put("answers", Json::List(answers));
     wrong
+}
+
+fn answer_line(record: &Json) -> String {
+    let said = |key: &str| visible(text(record.get("command"), key).unwrap_or("-"));
+    let who = person(record).unwrap_or_else(|| "nobody".to_owned());
+    let at = text(Some(record), "at").unwrap_or("-");
+    format!("{} by {} at {at}: {}", said("decision"), visible(&who), said("reason"))
 }
 
 fn text<'j>(json: Option<&'j Json>, key: &str) -> Option<&'j str> {

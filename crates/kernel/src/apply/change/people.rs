@@ -117,12 +117,10 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     row.answer = Some(GivenAnswer {
         decision: Some(decision),
         person: Some(person),
-        reason: answer.reason.clone(),
-        at,
         intent: intent.as_ref().map(|intent| intent.id.clone()),
-        doubt: None,
         os_user: answer.identity.os_user.clone(),
         key: key_of_person,
+        ..GivenAnswer::by_nobody(answer.reason.clone(), at)
     });
     let body = shown(name, &row);
     world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));

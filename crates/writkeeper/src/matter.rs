@@ -1,7 +1,6 @@
 //! One matter as records tell it: the decision about a proposal, the answers of people, and what became of the intent.
 
 use kernel::agent::Actor;
-use kernel::finding::visible;
 use kernel::person::person_key_text;
 use kernel::proposal::Proposal;
 use kernel::signed_answer::{AnswerStatement, instead_digest};
@@ -12,16 +11,22 @@ use values::json::Json;
 /// The ids that tie records together.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Matter {
+    /// The proposal's id.
     pub proposal: Option<String>,
+    /// The question to people.
     pub question: Option<String>,
+    /// The intent, or the one a question may become.
     pub intent: Option<String>,
 }
 
 /// What a record says about a matter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
+    /// The proposal was judged.
     Decision,
+    /// A person answered.
     Answer,
+    /// What became of the intent.
     Outcome,
 }
 
@@ -75,30 +80,15 @@ impl Matter {
     }
 }
 
-/// An answer in one line; the second line says who vouches for it.
-pub fn answer_lines(body: &Json, origin: &str) -> [String; 2] {
-    let command = body.get("command").unwrap_or(&Json::Null);
-    let said = |key: &str| visible(text(command, key).unwrap_or("-"));
-    let who = person(body).unwrap_or_else(|| "nobody".to_owned());
-    let told =
-        format!("{} by {} at {}: {}", said("decision"), visible(&who), text(body, "at").unwrap_or("-"), said("reason"));
-    let vouched = match signature(body, origin) {
-        Signature::Holds(key) => format!("signed with {key}"),
-        Signature::Wrong => "its signature does not fit what was said".to_owned(),
-        Signature::None => match text(command, "os_user") {
-            Some(os_user) => format!("unsigned; typed by the system's user {}", visible(os_user)),
-            None => "unsigned".to_owned(),
-        },
-    };
-    [told, vouched]
-}
-
 /// What can be said of a signature under a recorded answer from the record alone. Whether the key was the person's at
 /// that time is known only to someone who has the ledger.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Signature {
+    /// The answer is not signed.
     None,
+    /// It fits what was said; the key as people files write it.
     Holds(String),
+    /// It does not fit what was said.
     Wrong,
 }
 
@@ -138,7 +128,8 @@ fn statement(body: &Json, origin: Option<String>) -> Option<AnswerStatement> {
     })
 }
 
-fn person(body: &Json) -> Option<String> {
+/// Who answered, as the record names them.
+pub fn person(body: &Json) -> Option<String> {
     match Actor::parse(text(body, "actor")?)? {
         Actor::Operator(name) => Some(name),
         Actor::Monitor(_) | Actor::Agent(_) | Actor::Kernel => None,
