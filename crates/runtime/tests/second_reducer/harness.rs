@@ -344,7 +344,7 @@ impl<'a> Harness<'a> {
 }
 
 /// Everyone's key follows from their name, however it is written.
-fn key_of(person: &str) -> SecretKey {
+pub fn key_of(person: &str) -> SecretKey {
     SecretKey::from_seed(Digest::of(person.to_lowercase()).bytes())
 }
 
