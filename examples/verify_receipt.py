@@ -149,8 +149,6 @@ def verify_receipt(text, known):
     signed, signatures = note.rsplit("\n\n", 1)
     signed += "\n"
     origin, size, root = signed.split("\n")[:3]
-    if index >= int(size):
-        raise Wrong("the tree has no such entry")
     ring = [line.split(" ", 2) for line in carried["keyring"].strip("\n").split("\n")]
     if ring[0] != [origin] or ring[1][0] != "0":
         raise Wrong("the keys beside it are not those of the log")
@@ -169,16 +167,40 @@ def verify_receipt(text, known):
                 held += 1
     if not held:
         raise Wrong("no key that is believed has signed the checkpoint")
-    leaf = carried["leaf"]
-    if climb(index, int(size), leaf_hash(leaf.encode()), path) != strict_base64(root):
+    record = record_of(carried, index, path, int(size), strict_base64(root))
+    said = f"entry {index} of {size} in {origin}"
+    said += f": {told(record)}" if record else "; the record was erased"
+    for other in carried.get("companions", []):
+        path = [strict_base64(line) for line in other["proof"]]
+        record = record_of(other, int(other["index"]), path, int(size), strict_base64(root))
+        said += f"; entry {other['index']}: {told(record) if record else 'erased'}"
+    return said
+
+
+def record_of(carried, index, path, size, root):
+    """The record of an entry that leads to the root; None if it was erased."""
+    if index >= size:
+        raise Wrong("the tree has no such entry")
+    if climb(index, size, leaf_hash(carried["leaf"].encode()), path) != root:
         raise Wrong("the entry does not lead to the signed root")
-    stated = json.loads(leaf)
     if carried["body"] is None:
-        return f"entry {index} of {size} in {origin}; the record was erased"
-    if body_digest(bytes.fromhex(carried["salt"]), carried["body"].encode()) != stated["body"]:
+        return None
+    if body_digest(bytes.fromhex(carried["salt"]), carried["body"].encode()) != json.loads(carried["leaf"])["body"]:
         raise Wrong("the record is not the one of the entry")
-    record = json.loads(carried["body"])
-    return f"entry {index} of {size} in {origin}: {record['kind']} {record.get('verdict')} at {record['at']}"
+    return json.loads(carried["body"])
+
+
+def told(record):
+    """One record in a few words; the signature under an answer must fit what it says."""
+    said = f"{record['kind']} {record.get('verdict')} at {record['at']}"
+    command = record.get("command") or {}
+    if "signature" not in command:
+        return said
+    verify_envelope(command["signature"], None)
+    signed = json.loads(strict_base64(command["signature"]["payload"]))
+    if any(signed[part] != command[part] for part in ("question", "digest", "decision", "reason")):
+        raise Wrong("the signature under an answer is over another answer")
+    return f"{said} by {signed['person']}, signed with {command['signature']['signatures'][0]['keyid']}"
 
 
 def verify_envelope(document, known):

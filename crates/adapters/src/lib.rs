@@ -10,6 +10,7 @@ pub mod host_names;
 pub mod http_client;
 pub mod measure;
 pub mod open;
+pub mod os_user;
 pub mod program;
 pub mod secrets;
 pub mod signer_file;

@@ -234,6 +234,7 @@ approvers: [leads]
             reason: String::new(),
             instead: instead.map(|text| Json::parse(text.as_bytes()).unwrap()),
             door: Door::PURE,
+            identity: kernel::person::Identity::default(),
         };
         self.runtime.answer(answer).wait()
     }

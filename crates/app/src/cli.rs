@@ -183,6 +183,10 @@ pub struct DecideArgs {
     /// Keep the decisions in this SQLite file; without it nothing is kept
     #[arg(long, value_name = "PATH")]
     pub store: Option<String>,
+    /// With --store: the session token of the agent, as `writkeeper agents register` printed it; one that is shown must
+    /// be right. A token in the environment is seen by fewer than one that is typed
+    #[arg(long, value_name = "TOKEN", env = "WRITKEEPER_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
     /// Put a contract in force although it has keys that do nothing yet
     #[arg(long, requires = "store")]
     pub allow_inert: bool,

@@ -27,6 +27,7 @@ pub mod report;
 pub mod run;
 pub mod shell;
 pub mod sign;
+pub mod signature;
 pub mod switch;
 pub mod tick;
 pub mod top;

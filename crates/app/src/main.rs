@@ -7,6 +7,7 @@ mod diagnostics;
 mod exit;
 mod files;
 mod hint;
+mod key_file;
 mod store;
 mod terminal;
 

@@ -2,6 +2,7 @@
 
 use crate::exit::UsageError;
 use crate::terminal::{self, echo};
+use adapters::os_user::os_user;
 use adapters::signer_file::FileSigner;
 use adapters::system_clock::SystemClock;
 use kernel::agent::Actor;
@@ -23,7 +24,7 @@ pub use writkeeper::history::History;
 pub use writkeeper::lookup::{agent_like, agent_named, find, look_up, short_ids, typed};
 
 /// The store of the name nobody typed.
-const UNNAMED: &str = "writkeeper.db";
+pub const UNNAMED: &str = "writkeeper.db";
 
 /// Starts a runtime on a store, making the file first where there is none.
 pub fn start(location: &str, clock: Arc<dyn Clock>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {
@@ -51,12 +52,17 @@ pub fn create(location: &str) -> anyhow::Result<Runtime> {
 /// Where a store lies: what was named; where nothing was, the store of the guard around us. A file that happens to lie
 /// here, perhaps because an agent put it there, must not make an operator halt something else.
 pub fn location(named: &str) -> String {
-    if named != UNNAMED {
+    if is_named(named) {
         return named.to_owned();
     }
     let guard = std::env::current_dir().ok().and_then(|here| guard::place::Guard::find(&here));
     let store = guard.map(|guard| guard.store()).filter(|store| store.is_file());
     store.map_or_else(|| named.to_owned(), |store| store.to_string_lossy().into_owned())
+}
+
+/// Whether somebody named a store, on the command line or in the environment.
+pub fn is_named(location: &str) -> bool {
+    location != UNNAMED
 }
 
 /// Starts a runtime on a store that must be there.
@@ -133,28 +139,9 @@ pub fn now() -> Instant {
 /// Who types the commands.
 pub fn operator() -> Actor {
     let typed = ["USER", "LOGNAME"].into_iter().filter_map(|name| std::env::var(name).ok());
-    let mut names = typed.chain(owner_of_process());
+    let mut names = typed.chain([os_user()]);
     let name = names.find(|name| values::ids::identifier_problem(name).is_none());
     Actor::Operator(name.unwrap_or_else(|| "operator".to_owned()))
-}
-
-/// Where no variable says it, as in many containers: whom the system takes this process for.
-#[cfg(unix)]
-fn owner_of_process() -> Option<String> {
-    use std::os::unix::fs::MetadataExt;
-    let number = std::fs::metadata("/proc/self").ok()?.uid().to_string();
-    let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let name = known.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1) == Some(number.as_str())).then(|| name.to_owned())
-    });
-    Some(name.unwrap_or_else(|| format!("user-{number}")))
-}
-
-#[cfg(not(unix))]
-fn owner_of_process() -> Option<String> {
-    None
 }
 
 /// Where the keys of a store are looked for when nobody says where.

@@ -11,11 +11,13 @@ pub const TTL_MAX: Duration = Duration::from_secs(5 * 60);
 /// Rejected proposals per flow.
 pub const RETRIES: u64 = 3;
 /// Questions to people per window.
-pub const ESCALATION_MAX: u64 = 3;
+pub const ESCALATION_MAX: u64 = 20;
 /// That window.
 pub const ESCALATION_PER: Duration = Duration::from_secs(3600);
 /// An unanswered question is over after this.
 pub const ESCALATION_AFTER: Duration = Duration::from_secs(15 * 60);
+/// What a person approved may be started within this.
+pub const VALID_AFTER: Duration = Duration::from_secs(15 * 60);
 /// People who must agree.
 pub const QUORUM: u64 = 1;
 /// An executor of ours answers within this.

@@ -107,7 +107,9 @@ shapes! {
     /// Bounds of a bound.
     AMEND_BOUNDS = "amend_bounds" ["floor", "ceiling"] [];
     /// How people are asked.
-    ESCALATION = "escalation" ["budget", "approvers", "quorum", "timeout", "on_exhausted"] [];
+    ESCALATION = "escalation" [
+        "budget", "approvers", "quorum", "timeout", "on_exhausted", "valid_after", "signed"
+    ] [];
     /// How often people are asked.
     ESCALATION_BUDGET = "escalation_budget" ["max", "per"] [];
     /// What time does to a question.

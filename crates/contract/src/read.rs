@@ -318,7 +318,9 @@ fn escalation(spot: Option<Spot<'_>>, report: &mut Report) -> Escalation {
         timeout: escalation_timeout(get("timeout"), report),
         on_exhausted: get("on_exhausted")
             .and_then(|spot| spot.word(OnExhausted::WORDS, OnExhausted::from_word, report))
-            .unwrap_or(OnExhausted::Passive),
+            .unwrap_or(OnExhausted::Abort),
+        valid_after: get("valid_after").and_then(|spot| spot.duration(report)).unwrap_or(defaults::VALID_AFTER),
+        signed: get("signed").and_then(|spot| spot.flag(report)).unwrap_or(false),
     }
 }
 

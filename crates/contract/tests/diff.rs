@@ -135,6 +135,9 @@ fn the_contract_itself() {
     let both = ["widens escalation.timeout.reroute", "widens escalation.timeout.to"];
     check(("", &timeout("")), ("", &rerouted), &both);
     check_top("", r#", "escalation": {"quorum": 2}"#, "narrows escalation.quorum");
+    check_top("", r#", "escalation": {"signed": true}"#, "narrows escalation.signed");
+    check_top(r#", "escalation": {"signed": true}"#, "", "widens escalation.signed");
+    check_top("", r#", "escalation": {"valid_after": "1h"}"#, "widens escalation.valid_after");
     check_top(r#", "approvers": ["a"]"#, r#", "approvers": ["a", "b"]"#, "widens escalation.approvers");
     check_top("", r#", "drift": {"k/{t}": "exact"}"#, "narrows drift.k/{t}");
     check_top(r#", "drift": {"k/{t}": "exact"}"#, r#", "drift": {"k/{t}": {"percent": 2}}"#, "widens drift.k/{t}");

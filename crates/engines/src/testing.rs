@@ -81,6 +81,8 @@ pub(crate) fn contract() -> Contract {
                 then: TimeoutAnswer::Abort,
             },
             on_exhausted: OnExhausted::Passive,
+            valid_after: span("15m"),
+            signed: false,
         },
         monitors: Vec::new(),
         policies: None,

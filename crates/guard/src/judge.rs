@@ -11,6 +11,7 @@ use super::ticket::Ticket;
 use crate::hooks::{Call, Event, Host, Reply};
 use adapters::advisor::PluginAdvisor;
 use adapters::open::{OpenOptions, open_store};
+use adapters::os_user::os_user;
 use adapters::store_sqlite::LogKeeper;
 use adapters::system_clock::SystemClock;
 use kernel::command::{Door, Performer, UnseenFlow};
@@ -26,6 +27,7 @@ use kernel::intent::{IntentEvent, IntentState};
 use kernel::lease::book::LeaseBook;
 use kernel::lease::kept::BOOK;
 use kernel::outcome::Verdict;
+use kernel::person::Identity;
 use kernel::proposal::Proposal;
 use kernel::world::{Entity, Row};
 use runtime::ports::advisor::Advisor as _;
@@ -236,7 +238,8 @@ impl<'a> Desk<'a> {
             Effect::Run => Reply::Pass,
             // The mark keeps what we say out of what counts as evidence.
             Effect::Answer(corrective) => Reply::Deny(format!("{why}\n{}", marked(&corrective.to_json()))),
-            Effect::Wait if call.can_ask => Reply::Ask(why),
+            // The host's own dialog cannot sign.
+            Effect::Wait if call.can_ask && !self.contract.contract.escalation.signed => Reply::Ask(why),
             Effect::Wait => Reply::Deny(format!("{why}\n{}", self.how_to_approve(&answer.id))),
         })
     }
@@ -280,10 +283,14 @@ impl<'a> Desk<'a> {
     }
 
     fn how_to_approve(&self, id: &str) -> String {
+        let (key, why) = match self.contract.contract.escalation.signed {
+            true => (" --key FILE", "The contract counts only signed answers."),
+            false => ("", "This host cannot ask."),
+        };
         format!(
-            "This host cannot ask. A person allows this call once with `writkeeper escalations answer {id} override --as \
-             NAME --because WHY --store {0}`, after which it is made again, or exactly this command for a while with \
-             `writkeeper always {id} --store {0}`",
+            "{why} A person allows this call once with `writkeeper escalations answer {id} override --as NAME --because \
+             WHY{key} --store {0}`, after which it is made again, or exactly this command for a while with `writkeeper \
+             always {id} --store {0}`",
             self.guard.store().display()
         )
     }
@@ -360,6 +367,7 @@ impl<'a> Desk<'a> {
             reason: "approved in the host's own dialog; the call ran".to_owned(),
             instead: None,
             door: door(),
+            identity: Identity { os_user: Some(os_user()), signature: None },
         });
         answered.wait().answer.intent.map(|intent| intent.id().to_owned())
     }

@@ -8,6 +8,7 @@ use crate::escalation::PEOPLE;
 use crate::evaluator::Compiled;
 use crate::flow::FlowEvent;
 use crate::intent::{IntentEvent, Observed};
+use crate::person::{Identity, Person};
 use crate::snapshot::Snapshot;
 use crate::stored::{amendment_json, instant_json};
 use leasing::Leasing;
@@ -229,6 +230,8 @@ pub struct HumanAnswer {
     pub original: Option<Arc<Submission>>,
     /// What is to happen instead.
     pub modified: Option<Arc<Submission>>,
+    /// How the door knows who answers.
+    pub identity: Identity,
 }
 
 /// A person's answer to the question whether something happened.
@@ -244,6 +247,8 @@ pub struct DoubtAnswer {
     pub digest: Digest,
     /// Why.
     pub reason: String,
+    /// How the door knows who answers.
+    pub identity: Identity,
 }
 
 impl Act {
@@ -363,13 +368,14 @@ fn outcome_json(intent: &str, epoch: u64, observed: Observed, digest: Option<Dig
 
 impl DoubtAnswer {
     fn to_json(&self) -> Json {
-        Json::object([
+        let answer = Json::object([
             ("intent", Json::text(self.intent.as_str())),
             ("question", Json::text(self.question.as_str())),
             ("decision", Json::text(self.decision.as_str())),
             ("digest", Json::text(self.digest.to_string())),
             ("reason", Json::text(self.reason.as_str())),
-        ])
+        ]);
+        with_identity(answer, &self.identity)
     }
 }
 
@@ -404,10 +410,14 @@ impl Registration {
 }
 
 impl Write {
-    /// Says which groups someone is in, in place of what was said before.
-    pub fn groups(person: &str, groups: impl IntoIterator<Item = impl Into<String>>) -> Write {
-        let groups = Json::List(groups.into_iter().map(|group| Json::Text(group.into())).collect());
-        Write { key: format!("{PEOPLE}{}", values::ids::folded(person)), value: groups, expect: None }
+    /// Says who someone is, in place of what was said before.
+    pub fn person(name: &str, person: &Person) -> Write {
+        Write { key: format!("{PEOPLE}{}", values::ids::folded(name)), value: person.to_json(), expect: None }
+    }
+
+    /// Says which groups someone without a key is in, in place of what was said before.
+    pub fn groups(name: &str, groups: impl IntoIterator<Item = impl Into<String>>) -> Write {
+        Write::person(name, &Person { groups: groups.into_iter().map(Into::into).collect(), key: None })
     }
 
     fn to_json(&self) -> Json {
@@ -441,11 +451,20 @@ impl HumanAnswer {
             ("door", contract.map_or(Json::Null, |submission| submission.door.to_json())),
             ("modified", instead),
         ]);
+        let answer = with_identity(answer, &self.identity);
         match &self.original {
             Some(original) => with_advice(answer, original),
             None => answer,
         }
     }
+}
+
+/// Who typed it and who signed it stands beside what was said.
+fn with_identity(mut answer: Json, identity: &Identity) -> Json {
+    if let Json::Object(members) = &mut answer {
+        identity.put_into(members);
+    }
+    answer
 }
 
 /// Where validators or judges were asked, what they said is part of the command.

@@ -513,6 +513,10 @@ pub struct Escalation {
     pub timeout: EscalationTimeout,
     /// What an empty budget does.
     pub on_exhausted: OnExhausted,
+    /// For how long what a person approved may be started.
+    pub valid_after: Duration,
+    /// Whether an answer counts only with the signature of whoever gives it.
+    pub signed: bool,
 }
 
 /// What time does to a question.

@@ -3,6 +3,7 @@
 use crate::advice::Advice;
 use crate::contract::{Impact, words};
 use crate::intent::DoubtDecision;
+use ledger::ed25519::PublicKey;
 use values::ids::Digest;
 use values::json::Json;
 use values::time::Instant;
@@ -83,6 +84,8 @@ pub struct EscalationRow {
     pub approvers: Vec<String>,
     /// How many must agree.
     pub quorum: u64,
+    /// Whether only signed answers count.
+    pub signed: bool,
     /// When it was asked.
     pub asked_at: Instant,
     /// After this the safe default counts. Time does not answer whether something happened: such a question has none.
@@ -168,6 +171,17 @@ pub struct GivenAnswer {
     pub intent: Option<String>,
     /// What was said about a doubt.
     pub doubt: Option<DoubtDecision>,
+    /// The user of the operating system who typed it, where the door checked nothing itself.
+    pub os_user: Option<String>,
+    /// The key it was signed with.
+    pub key: Option<PublicKey>,
+}
+
+impl GivenAnswer {
+    /// Time or evidence ended it; nobody said anything.
+    pub fn by_nobody(reason: String, at: Instant) -> GivenAnswer {
+        GivenAnswer { decision: None, person: None, reason, at, intent: None, doubt: None, os_user: None, key: None }
+    }
 }
 
 /// The machine; `None` is refused: a question is answered once.

@@ -125,7 +125,7 @@ reasons! {
     AgentSuspended "AGENT_SUSPENDED" Agent:
         "agent `{agent}` is suspended{because}"
         | "stop; only an operator lifts a suspension"
-        | "find out why it was suspended, then resume it if it may go on";
+        | "find out why, then lift the restriction `suspended` if it may go on; putting a contract in force does not";
     AgentRetired "AGENT_RETIRED" Agent:
         "agent `{agent}` is retired"
         | "stop; a retired agent never acts again"
@@ -133,15 +133,15 @@ reasons! {
     AgentPassive "AGENT_PASSIVE" Agent:
         "agent `{agent}` is passive: it may read and do nothing else{because}"
         | "only read until an operator makes you active again"
-        | "answer or cancel its open questions, then activate it";
+        | "find out why, then lift the restriction `passive`; putting a contract in force does not, and its open questions can be answered meanwhile";
     AgentDegraded "AGENT_DEGRADED" Agent:
         "action `{action}` is revoked for agent `{agent}`{because}"
         | "use another action"
-        | "restore the action when the cause is gone";
+        | "lift the restriction `degraded` when the cause is gone";
     AgentEscalationOnly "AGENT_ESCALATION_ONLY" Agent:
         "agent `{agent}` may act only with a person's approval"
         | "wait for the answer"
-        | "answer the question, or make the agent active again";
+        | "answer the question, or lift the restriction `escalation-only`";
     ActionNotAllowed "ACTION_NOT_ALLOWED" Contract:
         "action `{action}` is not in the contract of `{agent}`{nearest}"
         | "propose one of the contract's actions"
@@ -406,6 +406,18 @@ reasons! {
         "{person} may not answer this: {problem}"
         | "wait for someone entitled"
         | "let a member of {approvers} answer, never the proposer";
+    AnswerUnsigned "ANSWER_UNSIGNED" Escalation:
+        "the answer of {person} to question `{question}` is not signed, and the contract counts only signed answers"
+        | "wait for a signed answer"
+        | "sign the answer with the key of {person}";
+    AnswerKeyWrong "ANSWER_KEY_WRONG" Escalation:
+        "the signature does not belong to {person}: {problem}"
+        | "wait for an answer that {person} signed"
+        | "sign with the key that was enrolled for {person}, or enrol the key";
+    AnswerSignatureWrong "ANSWER_SIGNATURE_WRONG" Escalation:
+        "the signature of {person} is not over this answer to question `{question}`"
+        | "wait for an answer that {person} signed"
+        | "sign anew: a signature is for one store, one question, what was shown, one decision and one reason";
     AmendmentRefused "AMENDMENT_REFUSED" Contract:
         "the amendment is refused: {problem}"
         | "nothing to do"

@@ -288,6 +288,8 @@ impl DecisionRecord {
             ("deadline", Json::text(self.at.plus(rules.timeout.after).to_string())),
             ("then", Json::text(rules.timeout.then.word())),
             ("undo", Json::text(request.action().map_or("NOOP", |action| action.rules.undo.kind.word()))),
+            ("valid_after", Json::text(rules.valid_after.to_string())),
+            ("signed", Json::Bool(rules.signed)),
         ])
     }
 }

@@ -487,6 +487,8 @@ fn contract() -> Contract {
                 then: TimeoutAnswer::Abort,
             },
             on_exhausted: OnExhausted::Passive,
+            valid_after: Duration::from_secs(900),
+            signed: false,
         },
         monitors: Vec::new(),
         policies: None,

@@ -146,6 +146,13 @@ pub struct TenantRow {
     pub semantics: u64,
 }
 
+impl TenantRow {
+    /// The name of the log that signs for this ledger: the first line of its keyring.
+    pub fn origin(&self) -> Option<&str> {
+        self.log.as_deref().and_then(|ring| ring.lines().next())
+    }
+}
+
 /// Bodies that may not be erased.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LegalHold {

@@ -8,7 +8,7 @@ use super::policy::{Policy, TrustProblem, Trusted};
 use super::proof::{PROOF_HASHES_MAX, ProofProblem, verify_inclusion};
 use super::text::{decimal, from_base64, to_base64};
 use std::fmt;
-use values::json::{Bounds, Json};
+use values::json::{Bounds, Json, Object};
 use values::sealed::Sealed;
 
 /// The first line.
@@ -16,6 +16,9 @@ pub const RECEIPT_FIRST_LINE: &str = "c2sp.org/tlog-proof@v1";
 
 /// Longest receipt: a note, a proof, and beside it the record in full.
 pub const RECEIPT_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Most entries beside the one a receipt is for.
+pub const COMPANIONS_MAX: usize = 32;
 
 /// Why text is no receipt.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,6 +88,38 @@ pub struct Carried {
     pub body: Option<(String, [u8; 16])>,
     /// The keys of the log as the receipt states them.
     pub keyring: Keyring,
+    /// Entries that belong to the same matter, such as the answer to a question and what became of an intent.
+    pub companions: Vec<Companion>,
+}
+
+/// An entry beside the one a receipt is for, with its own proof under the same checkpoint.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Companion {
+    /// Which entry, from 0.
+    pub index: u64,
+    /// The hashes from the entry up.
+    pub proof: Vec<TreeHash>,
+    /// What is hashed into the tree.
+    pub leaf: String,
+    /// The record in full and its salt, unless it was erased.
+    pub body: Option<(String, [u8; 16])>,
+}
+
+impl Companion {
+    fn to_json(&self) -> Json {
+        let body = self.body.as_ref().map(|(body, salt)| (body.as_str(), *salt));
+        let mut members = entry_members(&self.leaf, body);
+        members.insert("index".to_owned(), Json::text(self.index.to_string()));
+        members.insert("proof".to_owned(), Json::texts(self.proof.iter().map(TreeHash::to_string)));
+        Json::Object(members)
+    }
+
+    fn from_json(json: &Json) -> Option<Companion> {
+        let (leaf, body) = read_entry(json)?;
+        let proof = json.get("proof")?.as_list()?;
+        let proof = proof.iter().map(|hash| TreeHash::parse(hash.as_text()?)).collect::<Option<Vec<_>>>()?;
+        Some(Companion { index: decimal(json.get("index")?.as_text()?)?, proof, leaf, body })
+    }
 }
 
 impl fmt::Display for UnprovenReceipt {
@@ -188,8 +223,14 @@ impl Receipt {
     /// The proof covers the leaf, the leaf covers body and salt, the keys fit the signature or not, and there is one
     /// text for all of them: what is changed here is noticed like everything else. Whose keys they are is another
     /// question, which only someone who knows them already can answer.
-    pub fn carrying(mut self, leaf: &str, body: Option<(&str, [u8; 16])>, keyring: &Keyring) -> Receipt {
-        self.extra = Some(carried_json(leaf, body, keyring).to_canonical().into_bytes());
+    pub fn carrying(
+        mut self,
+        leaf: &str,
+        body: Option<(&str, [u8; 16])>,
+        keyring: &Keyring,
+        companions: &[Companion],
+    ) -> Receipt {
+        self.extra = Some(carried_json(leaf, body, keyring, companions).to_canonical().into_bytes());
         self
     }
 
@@ -197,26 +238,30 @@ impl Receipt {
     pub fn carried(&self) -> Option<Carried> {
         let extra = self.extra.as_deref()?;
         let json = Json::parse_within(extra, &Bounds::OWN).ok()?;
-        let leaf = json.get("leaf")?.as_text()?.to_owned();
-        let body = match (json.get("body")?, json.get("salt")?) {
-            (Json::Text(body), Json::Text(salt)) => Some((body.clone(), read_salt(salt)?)),
-            _ => None,
-        };
+        let (leaf, body) = read_entry(&json)?;
         let shown = body.as_ref().map(|(body, salt)| (body.as_str(), *salt));
         let keyring = Keyring::parse(json.get("keyring")?.as_text()?).ok()?;
-        let same = carried_json(&leaf, shown, &keyring).to_canonical().as_bytes() == extra;
-        same.then_some(Carried { leaf, body, keyring })
+        let companions = match json.get("companions") {
+            None => Vec::new(),
+            Some(list) => {
+                let list = list.as_list().filter(|list| (1..=COMPANIONS_MAX).contains(&list.len()))?;
+                list.iter().map(Companion::from_json).collect::<Option<_>>()?
+            }
+        };
+        let same = carried_json(&leaf, shown, &keyring, &companions).to_canonical().as_bytes() == extra;
+        same.then_some(Carried { leaf, body, keyring, companions })
     }
 
     /// Checks a receipt that carries its entry: the entry is in the log, and the body is the entry's.
     pub fn verify_carried(&self, policy: &Policy) -> Result<(Trusted, Carried), UnprovenReceipt> {
         let carried = self.carried().ok_or(UnprovenReceipt::NoEntry)?;
         let trusted = self.verify(policy, carried.leaf.as_bytes())?;
-        if let Some((body, salt)) = &carried.body {
-            let sealed = Sealed { leaf: carried.leaf.clone(), body: body.clone(), salt: *salt };
-            if !sealed.is_consistent() {
-                return Err(UnprovenReceipt::OtherBody);
-            }
+        demand_own_body(&carried.leaf, carried.body.as_ref())?;
+        let (size, root) = (trusted.checkpoint.size(), trusted.checkpoint.root());
+        for companion in &carried.companions {
+            let leaf = TreeHash::of_leaf(companion.leaf.as_bytes());
+            verify_inclusion(companion.index, size, root, leaf, &companion.proof).map_err(UnprovenReceipt::Entry)?;
+            demand_own_body(&companion.leaf, companion.body.as_ref())?;
         }
         Ok((trusted, carried))
     }
@@ -241,13 +286,40 @@ impl Receipt {
     }
 }
 
-fn carried_json(leaf: &str, body: Option<(&str, [u8; 16])>, keyring: &Keyring) -> Json {
-    Json::object([
-        ("body", Json::from(body.map(|(body, _)| body.to_owned()))),
-        ("keyring", Json::text(keyring.to_string())),
-        ("leaf", Json::text(leaf)),
-        ("salt", Json::from(body.map(|(_, salt)| salt_text(&salt)))),
+fn demand_own_body(leaf: &str, body: Option<&(String, [u8; 16])>) -> Result<(), UnprovenReceipt> {
+    let Some((body, salt)) = body else { return Ok(()) };
+    let sealed = Sealed { leaf: leaf.to_owned(), body: body.clone(), salt: *salt };
+    if sealed.is_consistent() { Ok(()) } else { Err(UnprovenReceipt::OtherBody) }
+}
+
+fn carried_json(leaf: &str, body: Option<(&str, [u8; 16])>, keyring: &Keyring, companions: &[Companion]) -> Json {
+    let mut members = entry_members(leaf, body);
+    members.insert("keyring".to_owned(), Json::text(keyring.to_string()));
+    if !companions.is_empty() {
+        let list = companions.iter().map(Companion::to_json).collect();
+        members.insert("companions".to_owned(), Json::List(list));
+    }
+    Json::Object(members)
+}
+
+fn entry_members(leaf: &str, body: Option<(&str, [u8; 16])>) -> Object {
+    Object::from_iter([
+        ("body".to_owned(), Json::from(body.map(|(body, _)| body.to_owned()))),
+        ("leaf".to_owned(), Json::text(leaf)),
+        ("salt".to_owned(), Json::from(body.map(|(_, salt)| salt_text(&salt)))),
     ])
+}
+
+/// Leaf, and body with its salt.
+type Entry = (String, Option<(String, [u8; 16])>);
+
+fn read_entry(json: &Json) -> Option<Entry> {
+    let leaf = json.get("leaf")?.as_text()?.to_owned();
+    let body = match (json.get("body")?, json.get("salt")?) {
+        (Json::Text(body), Json::Text(salt)) => Some((body.clone(), read_salt(salt)?)),
+        _ => None,
+    };
+    Some((leaf, body))
 }
 
 impl fmt::Display for Receipt {

@@ -12,6 +12,7 @@ use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
 use kernel::evaluator::Compiled;
 use kernel::finding::Finding;
 use kernel::outcome::Outcome;
+use kernel::person::Identity;
 use kernel::proposal::{Malformed, Proposal};
 use kernel::record::Record;
 use kernel::request::Provenance;
@@ -323,6 +324,7 @@ impl Replay {
             reason: text(command, "reason")?.to_owned(),
             original,
             modified,
+            identity: Identity::from_json(command)?,
         })
     }
 }

@@ -20,10 +20,12 @@ use kernel::escalation::{EscalationRow, HumanDecision};
 use kernel::evaluator::Compiled;
 use kernel::finding::{Finding, Gate};
 use kernel::outcome::{Answer, Done, Verdict};
+use kernel::person::Identity;
 use kernel::proposal::Proposal;
 use kernel::reasons::Reason;
 use kernel::record::Record;
 use kernel::request::Provenance;
+use kernel::signed_answer::{AnswerStatement, instead_digest};
 use kernel::statement::Proof;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, KeySet, Row};
@@ -156,6 +158,8 @@ pub struct PersonAnswer {
     pub instead: Option<Json>,
     /// Who performs what is accepted.
     pub door: Door,
+    /// How the door knows who answers.
+    pub identity: Identity,
 }
 
 impl Runtime {
@@ -242,6 +246,33 @@ impl Runtime {
     /// A person answers a question.
     pub fn answer(&self, answer: PersonAnswer) -> Pending {
         self.inner.send(Form::Answer(Box::new(answer)))
+    }
+
+    /// What a person signs to give exactly this answer in this store.
+    pub fn statement(&self, answer: &PersonAnswer) -> Result<AnswerStatement, StoreFault> {
+        let instead = match (&answer.instead, self.read(question(answer))?) {
+            (Some(instead), Some(Row::Escalation(row))) => instead_of(&row, instead),
+            (Some(_) | None, _) => None,
+        };
+        Ok(AnswerStatement {
+            tenant: self.tenant().to_string(),
+            origin: self.origin()?,
+            question: answer.question.clone(),
+            person: answer.person.clone(),
+            digest: answer.digest,
+            decision: answer.decision.clone(),
+            instead: instead.as_ref().map(instead_digest),
+            reason: answer.reason.clone(),
+        })
+    }
+
+    /// The name of the log that signs for this store, once there is one.
+    pub fn origin(&self) -> Result<Option<String>, StoreFault> {
+        let row = self.read(Entity::Tenant)?;
+        Ok(match row {
+            Some(Row::Tenant(row)) => row.origin().map(str::to_owned),
+            Some(_) | None => None,
+        })
     }
 
     /// The contract an agent acts under, with those above it.
@@ -464,6 +495,7 @@ impl Inner {
             reason: answer.reason.clone(),
             original,
             modified,
+            identity: answer.identity.clone(),
         };
         Ok(change(&Actor::Operator(answer.person.clone()), Act::Answer(Box::new(human))))
     }
@@ -474,12 +506,7 @@ impl Inner {
         instead: Option<&Json>,
         answer: &PersonAnswer,
     ) -> Result<Option<Arc<Submission>>, StoreFault> {
-        let Ok(mut proposal) = Proposal::from_json(instead.unwrap_or(&row.proposal).clone()) else { return Ok(None) };
-        // The answer is given for this agent and this flow, whatever the new text says.
-        if proposal.agent != row.agent {
-            return Ok(None);
-        }
-        proposal.flow = Some(row.flow.clone());
+        let Some(proposal) = instead_of(row, instead.unwrap_or(&row.proposal)) else { return Ok(None) };
         let provenance = match instead {
             Some(_) => typed_by_a_person(&proposal),
             None => Provenance::from_json(&row.provenance).unwrap_or(Provenance::Unknown),
@@ -501,6 +528,12 @@ impl Inner {
         };
         Ok(Some(Arc::new(formed)))
     }
+}
+
+/// A proposal in the place of the one in question: for its agent and its flow, whatever the new text says.
+fn instead_of(row: &EscalationRow, instead: &Json) -> Option<Proposal> {
+    let proposal = Proposal::from_json(instead.clone()).ok().filter(|proposal| proposal.agent == row.agent)?;
+    Some(Proposal { flow: Some(row.flow.clone()), ..proposal })
 }
 
 /// Where the values of a proposal come from that a person put in place of another.

@@ -17,7 +17,7 @@ use ledger::merkle::{Frontier, Node, TreeHash};
 use ledger::note::Note;
 use ledger::proof::{ProofProblem, consistency_needs, inclusion_needs, prove_consistency, prove_inclusion, root_needs};
 use ledger::publish::{SignRefusal, latest};
-use ledger::receipt::Receipt;
+use ledger::receipt::{Companion, Receipt};
 use ledger::tile_path::{TILE_WIDTH, TileKind, TilePath};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -149,30 +149,44 @@ impl Seal {
     }
 }
 
+/// What a receipt is to prove, by indices of the log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wanted {
+    /// The entry it is for.
+    pub entry: u64,
+    /// Entries of the same matter that it carries too.
+    pub companions: Vec<u64>,
+}
+
 /// Receipts for entries of a log, under a checkpoint: one pass over the leaves, however many are asked for.
 ///
-/// Indices are those of the log. Each receipt carries leaf, body and salt, so that it can be checked alone.
+/// Each receipt carries leaf, body and salt, so that it can be checked alone.
 pub fn receipts(
     reader: &mut dyn Reader,
     from: u64,
     keyring: &Keyring,
     note: &Note,
-    indices: &[u64],
+    wanted: &[Wanted],
 ) -> Result<Vec<Receipt>, SealFault> {
     let size = Checkpoint::parse(note.text()).map_or(0, |checkpoint| checkpoint.size());
     let mut needs = Vec::new();
-    for index in indices {
+    for index in wanted.iter().flat_map(|wanted| std::iter::once(&wanted.entry).chain(&wanted.companions)) {
         needs.extend(inclusion_needs(*index, size).map_err(|_| SealFault::NoEntry(*index))?);
     }
     let mut seal = Seal::of(from);
     let nodes = seal.extend(reader, size, &needs)?;
-    let mut made = Vec::with_capacity(indices.len());
-    for index in indices {
-        let proof = prove_inclusion(&|node| nodes.get(&node).copied(), *index, size).map_err(unprovable)?;
-        let record = reader.records(from.saturating_add(*index), 1)?.pop().ok_or(SealFault::NoEntry(*index))?;
-        let receipt = Receipt::new(*index, proof, note.clone()).ok_or(SealFault::NoEntry(*index))?;
-        let body = record.body.as_ref().map(|(body, salt)| (body.as_str(), *salt));
-        made.push(receipt.carrying(&record.leaf, body, keyring));
+    let mut proved = |index: u64| {
+        let proof = prove_inclusion(&|node| nodes.get(&node).copied(), index, size).map_err(unprovable)?;
+        let record = reader.records(from.saturating_add(index), 1)?.pop().ok_or(SealFault::NoEntry(index))?;
+        Ok::<Companion, SealFault>(Companion { index, proof, leaf: record.leaf, body: record.body })
+    };
+    let mut made = Vec::with_capacity(wanted.len());
+    for Wanted { entry, companions } in wanted {
+        let own = proved(*entry)?;
+        let companions = companions.iter().map(|index| proved(*index)).collect::<Result<Vec<_>, _>>()?;
+        let receipt = Receipt::new(*entry, own.proof, note.clone()).ok_or(SealFault::NoEntry(*entry))?;
+        let body = own.body.as_ref().map(|(body, salt)| (body.as_str(), *salt));
+        made.push(receipt.carrying(&own.leaf, body, keyring, &companions));
     }
     Ok(made)
 }

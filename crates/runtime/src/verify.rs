@@ -85,6 +85,8 @@ pub struct Verify {
     missing: Vec<(u64, u64)>,
     keyring: Option<Keyring>,
     unknown_reports: u64,
+    answers: u64,
+    signed_answers: u64,
     contradicted: u64,
     /// Where, as ranges, and which intents: the first of them.
     contradicted_at: Vec<(u64, u64)>,
@@ -109,6 +111,10 @@ pub struct Completeness {
     pub unnamed: u64,
     /// In doubt, and nobody settled it.
     pub in_doubt: u64,
+    /// Answers of people that counted.
+    pub answers: u64,
+    /// Of those, the ones their people signed; the replay has checked the signatures.
+    pub signed_answers: u64,
     /// Reports on intents that were never accepted.
     pub never_accepted: u64,
     /// Reports that say the opposite of how their intent had ended, and changed nothing.
@@ -142,6 +148,8 @@ impl Verify {
             missing: Vec::new(),
             keyring: None,
             unknown_reports: 0,
+            answers: 0,
+            signed_answers: 0,
             contradicted: 0,
             contradicted_at: Vec::new(),
             contradicting: Vec::new(),
@@ -181,6 +189,8 @@ impl Verify {
         let mut found = Completeness {
             replayed: self.replay.found().clone(),
             never_accepted: self.unknown_reports,
+            answers: self.answers,
+            signed_answers: self.signed_answers,
             contradicted: self.contradicted,
             contradicted_at: self.contradicted_at,
             unnamed: self.contradicted - self.contradicting.len() as u64,
@@ -203,6 +213,10 @@ impl Verify {
             Some("erase") if accepted && self.erasures.len() < ERASURES_MAX => {
                 let index = |key: &str| text(command, key).and_then(|index| index.parse::<u64>().ok());
                 self.erasures.extend(index("from").zip(index("to")));
+            }
+            Some("answer" | "resolve") if accepted => {
+                self.answers += 1;
+                self.signed_answers += u64::from(command.get("signature").is_some());
             }
             Some("rotate_keys") if accepted => {
                 self.keyring = text(command, "keyring").and_then(|ring| Keyring::parse(&ring).ok());

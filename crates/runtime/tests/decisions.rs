@@ -7,6 +7,7 @@ use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::evaluator::Compiled;
 use kernel::flow::FlowEvent;
 use kernel::intent::IntentEvent;
+use kernel::person::Identity;
 use kernel::world::{Entity, Row};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::store::{Reader, Store};
@@ -71,6 +72,11 @@ impl Bench {
         self.runtime.change(actor, act).wait()
     }
 
+    fn restrict(&self, status: AgentStatus) -> Answered {
+        let (agent, because, actions) = ("refunds".to_owned(), String::new(), Vec::new());
+        self.change(operator(), Act::Restrict { agent, status, because, actions })
+    }
+
     fn refund(&self, order: &str, amount: u32) -> Answered {
         self.propose(&format!(
             r#"{{"agent":"refunds","action":"refund","params":{{"order":"{order}","amount":{amount}}}}}"#
@@ -103,6 +109,7 @@ impl Bench {
                 reason: "because".to_owned(),
                 instead: None,
                 door: Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None },
+                identity: Identity::default(),
             })
             .wait()
     }
@@ -316,6 +323,7 @@ fn a_modified_proposal_is_judged_by_every_gate() {
             reason: "less".to_owned(),
             instead: text.map(|text| Json::parse(text.as_bytes()).unwrap()),
             door,
+            identity: Identity::default(),
         };
         bench.runtime.answer(answer).wait()
     };
@@ -380,13 +388,63 @@ fn time_answers_with_no() {
 }
 
 #[test]
-fn three_questions_an_hour_and_then_passive() {
+fn twenty_questions_an_hour_and_then_everything_else_goes_on() {
     let bench = bench();
-    for order in ["A", "B", "C"] {
-        check(&bench.refund(order, 60), "ESCALATE NEEDS_APPROVAL");
+    for number in 0..20 {
+        check(&bench.refund(&format!("A{number}"), 60), "ESCALATE NEEDS_APPROVAL");
     }
+    check(&bench.refund("B", 60), "REJECT ESCALATION_BUDGET_EXHAUSTED");
+    check(&bench.refund("C", 10), "ACCEPT");
+    check(&bench.answer("bob", "OVERRIDE"), "ACCEPT");
     check(&bench.refund("D", 60), "REJECT ESCALATION_BUDGET_EXHAUSTED");
-    check(&bench.refund("E", 10), "REJECT AGENT_PASSIVE");
+}
+
+/// Where the contract says so, an agent without questions is passive; people still answer what it asked before, and
+/// what they approve is started.
+#[test]
+fn a_passive_agent_keeps_nobody_from_answering() {
+    let bench = bench();
+    let exhausting = "escalation: { approvers: [leads], budget: { max: 2, per: 1h }, on_exhausted: PASSIVE }\n";
+    bench.enroll(&retail(exhausting));
+    check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+    check(&bench.refund("B", 60), "ESCALATE NEEDS_APPROVAL");
+    check(&bench.refund("C", 60), "REJECT ESCALATION_BUDGET_EXHAUSTED");
+    check(&bench.refund("D", 10), "REJECT AGENT_PASSIVE");
+    let approved = bench.answer("bob", "OVERRIDE");
+    check(&approved, "ACCEPT");
+    let intent = approved.answer.intent.unwrap().id().to_owned();
+    let Some(Row::Intent(row)) = bench.runtime.read(Entity::Intent(intent.clone())).unwrap() else { panic!("no row") };
+    let attempt = row.running.unwrap().digest();
+    let lease = values::time::Duration::from_secs(30);
+    check(&bench.change(Actor::Kernel, Act::Claim { intent: intent.clone(), worker: "w".to_owned(), lease }), "ACCEPT");
+    check(&bench.change(Actor::Kernel, Act::Start { intent, epoch: 1, attempt }), "ACCEPT");
+    // What is worse than passive still stands.
+    check(&bench.restrict(AgentStatus::Degraded), "ACCEPT");
+    check(&bench.answer("bob", "OVERRIDE"), "REJECT AGENT_DEGRADED");
+    check(&bench.restrict(AgentStatus::Suspended), "ACCEPT");
+    check(&bench.answer("bob", "OVERRIDE"), "REJECT AGENT_SUSPENDED");
+    check(&bench.change(operator(), Act::Halt { because: "fire".to_owned() }), "ACCEPT");
+    check(&bench.answer("bob", "OVERRIDE"), "REJECT HALTED, AGENT_SUSPENDED");
+}
+
+#[test]
+fn what_a_person_approved_is_valid_as_long_as_the_contract_says() {
+    for (written, seconds) in [("", 900), (", valid_after: 2h", 7_200)] {
+        let bench = bench();
+        bench.enroll(&retail(&format!("escalation: {{ approvers: [leads]{written} }}\n")));
+        check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
+        bench.clock.set(later(600));
+        let intent = bench.answer("bob", "OVERRIDE").answer.intent.unwrap().id().to_owned();
+        let state = || match bench.runtime.read(Entity::Intent(intent.clone())).unwrap() {
+            Some(Row::Intent(row)) => row.state.word(),
+            other => panic!("no intent: {other:?}"),
+        };
+        for (after, expected) in [(seconds, "READY"), (seconds + 1, "CANCELLED")] {
+            bench.clock.set(later(600 + after));
+            bench.runtime.tick(later(600 + after)).unwrap();
+            assert_eq!(state(), expected, "{written} after {after} s");
+        }
+    }
 }
 
 #[test]
@@ -573,6 +631,7 @@ fn an_approval_does_not_carry_another_proposal() {
             reason: String::new(),
             original: Some(original),
             modified: None,
+            identity: Identity::default(),
         };
         done(change(Act::Answer(Box::new(answer)))).answer
     };
@@ -693,9 +752,12 @@ fn time_reminds_passes_on_and_ends() {
     bench.clock.set(later(600));
     check(&bench.answer("zoe", "OVERRIDE"), "ACCEPT");
     assert_eq!(tick(601), (0, 0, 1, 0));
-    // The last moment is in time; what zoe allowed was not started.
-    assert_eq!(tick(900), (0, 0, 0, 1));
+    // The last moment is in time.
+    assert_eq!(tick(900), (0, 0, 0, 0));
     assert_eq!(tick(901), (1, 0, 0, 0));
+    // What zoe allowed was not started within a quarter of an hour.
+    assert_eq!(tick(1_500), (0, 0, 0, 0));
+    assert_eq!(tick(1_501), (0, 0, 0, 1));
     assert_eq!(tick(9_000), (0, 0, 0, 0));
 }
 

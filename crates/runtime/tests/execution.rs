@@ -157,8 +157,14 @@ impl Stage {
             open.then(|| (key.entity.parts().0.to_owned(), row.digest, row.intent.clone()))
         });
         let (question, digest, intent) = asked.unwrap_or(("none".to_owned(), Digest::of(""), "iA".to_owned()));
-        let answer =
-            DoubtAnswer { intent, question, decision: decision.to_owned(), digest, reason: "looked".to_owned() };
+        let answer = DoubtAnswer {
+            intent,
+            question,
+            decision: decision.to_owned(),
+            digest,
+            reason: "looked".to_owned(),
+            identity: kernel::person::Identity::default(),
+        };
         self.change(ann(), Act::Resolve(Box::new(answer)))
     }
 

@@ -101,6 +101,12 @@ bugs! {
     SuspensionIgnored = "suspension_ignored",
     /// An answer is taken for other bytes than were shown.
     AnswerUnbound = "answer_unbound",
+    /// An answer counts without the signature that the contract demands.
+    AnswerUnsigned = "answer_unsigned",
+    /// A signature counts for another answer than the one it was made for.
+    AnswerSignatureUnbound = "answer_signature_unbound",
+    /// A passive agent keeps people from approving what it asked.
+    AnswerStoppedByPassive = "answer_stopped_by_passive",
     /// A bound may be amended beyond its ceiling.
     AmendmentUnbounded = "amendment_unbounded",
     /// What is over is judged by when it was made, not by when it is decided.

@@ -11,6 +11,7 @@ mod error;
 pub mod history;
 mod keeper;
 pub mod lookup;
+pub mod matter;
 pub mod restored;
 pub mod signing;
 pub mod verification;

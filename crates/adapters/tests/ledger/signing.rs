@@ -245,14 +245,14 @@ fn receipts_prove_their_entries() {
     desk.fill(700);
     let note = Seal::of(0).checkpoint(desk.reader().as_mut(), &mut signer).unwrap();
     let indices = [0, 1, 255, 256, 511, 699];
-    let made = receipts(desk.reader().as_mut(), 0, signer.keyring(), &note, &indices).unwrap();
+    let made = receipts(desk.reader().as_mut(), 0, signer.keyring(), &note, &alone(&indices)).unwrap();
     for (receipt, index) in made.iter().zip(indices) {
         assert_eq!(receipt.index(), index);
         let policy = signer.keyring().policy_at(700, Vec::new(), 0).unwrap();
         let (_, carried) = receipt.verify_carried(&policy).unwrap();
         assert_eq!(carried.leaf, desk.reader().records(index, 1).unwrap()[0].leaf);
     }
-    let beyond = receipts(desk.reader().as_mut(), 0, signer.keyring(), &note, &[700]);
+    let beyond = receipts(desk.reader().as_mut(), 0, signer.keyring(), &note, &alone(&[700]));
     assert_eq!(beyond, Err(SealFault::NoEntry(700)));
 }
 
@@ -291,4 +291,8 @@ fn half_a_store_is_never_erased() {
     assert_eq!(desk.store.erase(3, 5).unwrap(), 0, "again there is nothing to erase");
     let bodies: Vec<bool> = desk.reader().records(0, 10).unwrap().iter().map(|record| record.body.is_some()).collect();
     assert_eq!(bodies.iter().filter(|there| !**there).count(), 2);
+}
+
+fn alone(indices: &[u64]) -> Vec<runtime::seal::Wanted> {
+    indices.iter().map(|entry| runtime::seal::Wanted { entry: *entry, companions: Vec::new() }).collect()
 }

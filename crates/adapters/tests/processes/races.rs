@@ -42,6 +42,7 @@ actions:
     ask: amount <= 100
     run: POST http://127.0.0.1:9911/refunds
 approvers: [leads]
+escalation: { budget: { max: 3, per: 1h } }
 "#;
 
 fn refund(order: &str, amount: u32, more: &str) -> String {

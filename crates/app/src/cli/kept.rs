@@ -328,16 +328,21 @@ pub struct AnswerArgs {
     /// With `modify`: the proposal that is to happen instead
     #[arg(long, value_name = "FILE")]
     pub instead: Option<PathBuf>,
+    /// Sign the answer with this private key, which `writkeeper people enrol` made
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
 }
 
 /// What a person can say.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// Accept it as it is
+    /// Accept it as it is; `approve` says the same
+    #[value(alias = "approve")]
     Override,
     /// Accept something else instead
     Modify,
-    /// No
+    /// No; `deny` says the same
+    #[value(alias = "deny")]
     Abort,
 }
 
@@ -359,9 +364,22 @@ pub enum PeopleCommand {
     List,
     /// Put a people file in force: whoever it does not name is in no group afterwards
     Set {
-        /// Groups and their members: `refund-desk: [ann, bob]`
+        /// Groups and their members: `refund-desk: [ann, { name: bob, key: "ed25519:…" }]`
         #[arg(value_name = "FILE")]
         file: PathBuf,
+    },
+    /// Make a key for a person, to sign answers with; with --store it is set there, otherwise the line for the people
+    /// file is printed
+    Enrol {
+        /// The person
+        #[arg(value_name = "PERSON", value_parser = id)]
+        person: String,
+        /// Where to write the private key; PERSON.key if not given
+        #[arg(long, value_name = "FILE")]
+        key: Option<PathBuf>,
+        /// Let the new key take the place of the one the store knows
+        #[arg(long)]
+        replace: bool,
     },
 }
 

@@ -154,6 +154,9 @@ pub struct ResolveArgs {
     /// Digest of what the person was shown; the one `escalations show` prints if not given
     #[arg(long, value_name = "SHA256")]
     pub digest: Option<String>,
+    /// Sign the answer with this private key, which `writkeeper people enrol` made
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
 }
 
 /// What a performer can report.

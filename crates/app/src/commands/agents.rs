@@ -33,7 +33,7 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
             change::register(location, json, &newcomer)?;
         }
         AgentsCommand::Activate { contract, allow_inert, over } => {
-            change::activate(location, json, contract, *allow_inert, over.as_deref())?;
+            return change::activate(location, json, contract, *allow_inert, over.as_deref());
         }
         AgentsCommand::Amend(args) => amend::run(location, json, args)?,
         AgentsCommand::Suspend(whom) => restricted(whom, AgentStatus::Suspended, &[])?,

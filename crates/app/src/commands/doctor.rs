@@ -1,11 +1,14 @@
 //! `writkeeper doctor`: what is wired, what drifted, how long a call takes; and with `--live`, that it really refuses.
 
+mod answers;
+
 use crate::cli::guard::DoctorArgs;
 use crate::exit::Exit;
 use crate::store;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
+use answers::Answers;
 use guard::before;
 use guard::daemon::{Place, client, start};
 use guard::hooks::{Event, Host};
@@ -15,6 +18,7 @@ use guard::wiring::{self, Source};
 use kernel::contract::{Contract, Mode};
 use kernel::outcome::Verdict;
 use kernel::world::{Entity, Row};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -73,7 +77,11 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
         }
     }
     guards.dedup();
-    tell(args, &all, &guards.iter().map(resident).collect::<Vec<_>>())
+    let stores = guards.iter().map(Guard::store).chain(args.store.as_ref().map(PathBuf::from));
+    let stores: BTreeSet<PathBuf> =
+        stores.chain([workspace.join(store::UNNAMED)]).filter(|file| file.is_file()).collect();
+    let answers: Vec<Answers> = stores.iter().filter_map(|store| answers::look(store)).collect();
+    tell(args, &all, &guards.iter().map(resident).collect::<Vec<_>>(), &answers)
 }
 
 /// What is known about a guard's store and its daemon.
@@ -319,13 +327,15 @@ pub fn payload(host: Host, command: &str, workspace: &Path, session: &str) -> St
     sent.to_string()
 }
 
-fn tell(args: &DoctorArgs, all: &[Found], guards: &[Resident]) -> anyhow::Result<Exit> {
+fn tell(args: &DoctorArgs, all: &[Found], guards: &[Resident], answers: &[Answers]) -> anyhow::Result<Exit> {
     let well = |found: &Found| found.problems.is_empty() && !matches!(found.live, Some(Err(_)));
     let exit = if all.iter().all(well) { Exit::Fine } else { Exit::Rejected };
     if args.json {
         let hosts: Vec<serde_json::Value> = all.iter().map(to_json).collect();
         let guards: Vec<serde_json::Value> = guards.iter().map(resident_to_json).collect();
-        let told = serde_json::json!({ "version": env!("CARGO_PKG_VERSION"), "hosts": hosts, "guards": guards });
+        let answers: Vec<serde_json::Value> = answers.iter().map(answers::to_json).collect();
+        let version = env!("CARGO_PKG_VERSION");
+        let told = serde_json::json!({ "version": version, "hosts": hosts, "guards": guards, "answers": answers });
         say!("{told}");
         return Ok(exit);
     }
@@ -373,6 +383,7 @@ fn tell(args: &DoctorArgs, all: &[Found], guards: &[Resident]) -> anyhow::Result
         }
     }
     guards.iter().try_for_each(tell_resident)?;
+    answers.iter().try_for_each(answers::tell)?;
     Ok(exit)
 }
 

@@ -4,6 +4,7 @@ mod given;
 pub(super) mod show;
 
 use crate::cli::kept::{AnswerArgs, Decision, EscalationsArgs, EscalationsCommand};
+use crate::commands::signature;
 use crate::exit::{Exit, InvalidData, UsageError};
 use crate::files;
 use crate::store;
@@ -13,6 +14,7 @@ use kernel::contract::Impact;
 use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::finding::visible;
 use kernel::flow::FlowState;
+use kernel::person::Identity;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::{PersonAnswer, Runtime};
@@ -186,10 +188,17 @@ fn instead(args: &AnswerArgs) -> anyhow::Result<Option<Json>> {
     }
 }
 
-fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: bool) -> anyhow::Result<()> {
-    if let Some(problem) = values::ids::identifier_problem(&args.person) {
-        return Err(UsageError(format!("--as `{}` is no name: it {problem}", echo(&args.person))).into());
+/// The word that was typed.
+fn word(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Override => "override",
+        Decision::Modify => "modify --instead FILE",
+        Decision::Abort => "abort",
     }
+}
+
+fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: bool) -> anyhow::Result<()> {
+    signature::demand_name(&args.person)?;
     let (name, row) = question(runtime, &args.id)?;
     if row.kind == QuestionKind::Doubt {
         let problem = "the question is whether something happened, not whether it may";
@@ -211,15 +220,22 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: boo
         Decision::Modify => "MODIFY",
         Decision::Abort => "ABORT",
     };
-    let answered = store::done(runtime.answer(PersonAnswer {
+    let given = PersonAnswer {
         person: args.person.clone(),
-        question: name,
+        question: name.clone(),
         decision: decision.to_owned(),
         digest,
         reason: args.because.clone(),
         instead,
         door: Door::STORED,
-    }))?;
+        identity: Identity::default(),
+    };
+    let identity = signature::signed(args.key.as_deref(), || runtime.statement(&given).map_err(store::unread))?;
+    let is_signed = identity.signature.is_some();
+    let answered = store::done(runtime.answer(PersonAnswer { identity, ..given }));
+    let again =
+        format!("writkeeper escalations answer {name} {} --as {} --because …", word(args.decision), args.person);
+    let answered = answered.map_err(|error| signature::with_command(error, &again))?;
     if json {
         let intent = answered.answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json());
         say!("{}", Json::object([("result", answered.body), ("intent", intent)]).to_canonical());
@@ -230,7 +246,8 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: boo
         say!("{refused}");
         return Ok(());
     }
-    say!("{}", paint(ATTENTION, said("state").unwrap_or_default()));
+    let signed = if is_signed { ", signed" } else { "" };
+    say!("{}{signed}", paint(ATTENTION, said("state").unwrap_or_default()));
     if let Some(votes) = answered.body.get("votes") {
         let quorum = answered.body.get("quorum").map(Json::to_canonical).unwrap_or_default();
         say!("{} of {quorum} agreed so far", votes.to_canonical());

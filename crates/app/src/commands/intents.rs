@@ -4,6 +4,7 @@ mod remote;
 mod told;
 
 use crate::cli::performing::{IntentsArgs, IntentsCommand, Reported, ResolveArgs, Resolved};
+use crate::commands::signature;
 use crate::exit::{Exit, Failure, InvalidData, UsageError};
 use crate::store::{self, History};
 use crate::terminal::{self, FAINT, STRONG, paint, say};
@@ -12,6 +13,7 @@ use kernel::change::{Act, DoubtAnswer};
 use kernel::finding::{Finding, Gate};
 use kernel::intent::{IntentEvent, IntentRow, IntentState, Observed};
 use kernel::reasons::Reason;
+use kernel::signed_answer::AnswerStatement;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::{Minted, Runtime};
@@ -272,9 +274,25 @@ fn resolve(runtime: &Runtime, args: &ResolveArgs, json: bool) -> anyhow::Result<
         Resolved::DidNot => "DID_NOT",
         Resolved::Retry => "RETRY",
     };
-    let answer = DoubtAnswer { intent, question, decision: decision.to_owned(), digest, reason: args.because.clone() };
+    let statement = || {
+        Ok(AnswerStatement {
+            tenant: runtime.tenant().to_string(),
+            origin: runtime.origin().map_err(store::unread)?,
+            question: question.clone(),
+            person: args.person.clone(),
+            digest,
+            decision: decision.to_owned(),
+            instead: None,
+            reason: args.because.clone(),
+        })
+    };
+    let identity = signature::signed(args.key.as_deref(), statement)?;
+    let (decision, reason) = (decision.to_owned(), args.because.clone());
+    let again = format!("writkeeper intents resolve {intent} … --as {} --because …", args.person);
+    let answer = DoubtAnswer { intent, question, decision, digest, reason, identity };
     let person = Actor::Operator(args.person.clone());
-    tell(&store::done(runtime.change(person, Act::Resolve(Box::new(answer))))?.body, json)
+    let answered = store::done(runtime.change(person, Act::Resolve(Box::new(answer))));
+    tell(&answered.map_err(|error| signature::with_command(error, &again))?.body, json)
 }
 
 fn tell(body: &Json, json: bool) -> anyhow::Result<()> {

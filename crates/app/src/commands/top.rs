@@ -6,6 +6,7 @@ mod plain;
 mod screen;
 
 use crate::cli::top::TopArgs;
+use crate::commands::signature;
 use crate::exit::{Exit, UsageError};
 use crate::store;
 use crate::terminal::echo;
@@ -119,6 +120,7 @@ fn send(location: &str, answer: Answer) -> Vec<String> {
             reason: answer.reason,
             instead: None,
             door: Door::STORED,
+            identity: signature::unsigned(),
         }))
     });
     let answered = match given {

@@ -146,6 +146,10 @@ fn check_escalation(contract: &Contract, found: &mut Found) {
             found.at(&format!("escalation.approvers.{index}"), format!("`{group}` is listed twice"), None);
         }
     }
+    if escalation.valid_after.micros() <= 0 {
+        let message = "`valid_after` of no length would call off everything that people approve";
+        found.at("escalation.valid_after", message, Some("write how long a worker may take to start it: `15m`"));
+    }
     let timeout = &escalation.timeout;
     for (key, step) in [("remind", timeout.remind), ("reroute", timeout.reroute)] {
         if let Some(step) = step.filter(|step| *step >= timeout.after) {

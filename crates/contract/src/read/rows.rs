@@ -52,8 +52,8 @@ fn defaults_are_explicit_in_the_full_form() {
             r#""params":{"additionalProperties":false,"properties":{},"required":[],"type":"object"},"#,
             r#""reads":false,"refuse":[],"reserves":[],"undo":{"kind":"ALERT_HUMAN"}}},"#,
             r#""agent":"bot","budgets":[],"drift":{},"#,
-            r#""escalation":{"approvers":[],"budget":{"max":3,"per":"1h"},"on_exhausted":"PASSIVE","quorum":1,"#,
-            r#""timeout":{"after":"15m","then":"ABORT"}},"id":"bot","mission":"","mode":"enforce","#,
+            r#""escalation":{"approvers":[],"budget":{"max":20,"per":"1h"},"on_exhausted":"ABORT","quorum":1,"#,
+            r#""timeout":{"after":"15m","then":"ABORT"},"valid_after":"15m"},"id":"bot","mission":"","mode":"enforce","#,
             r#""proposal":{"retries":3,"spend":{},"ttl":{"default":"30s","max":"5m"}},"resources":{},"#,
             r#""role":"EXECUTOR","version":"0.0.0-draft","writkeeper":"contract/v1"}"#
         )

@@ -420,6 +420,8 @@ fn escalation() -> Vec<Witness> {
         row("escalation.quorum", "quorum: «1¦2»", &[unsure]),
         row("escalation.timeout", "«timeout: { after: 1h }¦»", &[unsure]),
         row("escalation.on_exhausted", "budget: { max: 0 }, on_exhausted: «PASSIVE¦ABORT»", &[unsure, sure]),
+        row("escalation.valid_after", "valid_after: «15m¦1h»", &[unsure]),
+        row("escalation.signed", "signed: «true¦false»", &[unsure]),
         row("escalation_budget.max", "budget: { max: «0¦1» }", &[unsure]),
         row("escalation_budget.per", "budget: { max: 1, per: «1h¦2h» }", &hour),
         row("escalation_timeout.remind", &ladder("remind: «1m¦2m»"), &[unsure]),

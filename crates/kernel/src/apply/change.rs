@@ -7,6 +7,7 @@ mod leasing;
 mod people;
 mod registry;
 mod resolving;
+mod signing;
 mod undoing;
 mod upkeep;
 

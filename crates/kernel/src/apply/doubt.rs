@@ -41,6 +41,7 @@ pub(super) fn ask(
         impact: running.impact(),
         approvers: running.approvers.clone(),
         quorum: running.quorum,
+        signed: running.signed,
         asked_at: at,
         deadline: None,
         votes: Vec::new(),
@@ -62,6 +63,6 @@ pub(super) fn close(world: &mut World, tenant: &Arc<str>, question: &str, state:
     let mut row = row.clone();
     row.state = EscalationState::Resolved;
     let reason = format!("it became known: the intent is {}", state.word());
-    row.answer = Some(GivenAnswer { decision: None, person: None, reason, at, intent: None, doubt: None });
+    row.answer = Some(GivenAnswer::by_nobody(reason, at));
     world.put(key, Row::Escalation(row));
 }

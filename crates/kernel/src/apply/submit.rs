@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_budget_of_questions_rejects_and_makes_passive() {
+    fn an_empty_budget_of_questions_makes_passive_where_the_contract_says_so() {
         let mut case = case().ask("amount<=50", "BIG").amount(40);
         for _ in 0..3 {
             case = case.check("ESCALATE BIG");

@@ -44,7 +44,7 @@ pub(super) fn take(
     match judgement.verdict {
         Verdict::Reject => exhaust(world, submission, touched, &judgement.findings, at),
         Verdict::Escalate => ask(world, submission, touched, judgement, at),
-        Verdict::Accept => accept(world, submission, touched, intent, at),
+        Verdict::Accept => accept(world, submission, touched, intent, false, at),
     }
 }
 
@@ -133,6 +133,7 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
         impact: submission.request().action().map_or(Impact::High, |action| action.rules.impact),
         approvers: rules.approvers.clone(),
         quorum: rules.quorum,
+        signed: rules.signed,
         asked_at: at,
         deadline: Some(at.plus(rules.timeout.after)),
         remind: rules.timeout.remind.map(|after| at.plus(after)),
@@ -154,12 +155,13 @@ fn reroute(rules: &Escalation, at: Instant) -> Option<Reroute> {
     Some(Reroute { at: at.plus(after), to: to.strip_prefix("group:").unwrap_or(to).to_owned(), told: false })
 }
 
-/// Takes budgets, holds resources, and keeps the intent and its business key.
+/// Takes budgets, holds resources, and keeps the intent and its business key; `approved` if a person said so.
 pub(super) fn accept(
     world: &mut World,
     submission: &Arc<Submission>,
     touched: &Touched,
     intent: Option<&Arc<Intent>>,
+    approved: bool,
     at: Instant,
 ) {
     take_budgets(world, &submission.request(), &submission.contract, &touched.budgets, at);
@@ -185,7 +187,8 @@ pub(super) fn accept(
     let (local, by_caller) = (is_local(submission), submission.door.performer == Performer::Caller);
     let handed_out = !local && (by_caller || is_hosts(submission));
     let state = if handed_out { IntentState::HandedOut } else { IntentState::Ready };
-    let running = (!local && !by_caller).then(|| Box::new(Running { epoch: fence, ..running(submission, intent) }));
+    let running =
+        (!local && !by_caller).then(|| Box::new(Running { epoch: fence, approved, ..running(submission, intent) }));
     // Whoever asked and performs it owes no report; nothing of it can be called off.
     if running.is_some() {
         flow_work::open_intent(world, &touched.flow, &intent.id);
@@ -227,6 +230,7 @@ fn running(submission: &Submission, intent: &Intent) -> Running {
     running.above = submission.ancestors.iter().map(|contract| contract.contract.agent.clone()).collect();
     running.approvers = rules.approvers.clone();
     running.quorum = rules.quorum;
+    running.signed = rules.signed;
     running
 }
 

@@ -7,6 +7,7 @@ use crate::agent::{AgentStatus, Session};
 use crate::evaluator::Compiled;
 use crate::flow::FlowEvent;
 use crate::intent::{IntentEvent, Observed};
+use crate::person::Identity;
 use crate::snapshot::Snapshot;
 use crate::stored::{amendment, instant_of, nullable, optional_text, text_of, texts_of, whole_of};
 use std::sync::Arc;
@@ -109,6 +110,7 @@ fn execution(kind: &str, command: &Json) -> Option<Act> {
             decision: text_of(command, "decision")?,
             digest: digest("digest")?,
             reason: text_of(command, "reason")?,
+            identity: Identity::from_json(command)?,
         })),
         "undo" => Act::Undo { intent, undo: text_of(command, "undo")?, because: text_of(command, "because")? },
         _ => return None,

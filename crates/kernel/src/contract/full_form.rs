@@ -257,11 +257,13 @@ fn escalation(escalation: &Escalation) -> Json {
     ladder.put("after", Json::text(timeout.after.to_string()));
     ladder.put("then", Json::text(timeout.then.word()));
     let budget = [("max", escalation.budget_max.into()), ("per", Json::text(escalation.budget_per.to_string()))];
-    Json::object([
-        ("budget", Json::object(budget)),
-        ("approvers", Json::texts(escalation.approvers.iter().map(String::as_str))),
-        ("quorum", escalation.quorum.into()),
-        ("timeout", ladder.done()),
-        ("on_exhausted", Json::text(escalation.on_exhausted.word())),
-    ])
+    let mut object = Members::default();
+    object.put("budget", Json::object(budget));
+    object.put("approvers", Json::texts(escalation.approvers.iter().map(String::as_str)));
+    object.put("quorum", escalation.quorum.into());
+    object.put("timeout", ladder.done());
+    object.put("on_exhausted", Json::text(escalation.on_exhausted.word()));
+    object.put("valid_after", Json::text(escalation.valid_after.to_string()));
+    object.put_some("signed", escalation.signed.then_some(true));
+    object.done()
 }

@@ -27,11 +27,11 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
             Finding::reject(Gate::Agent, Reason::ContractInactive)
         }
         // A milder state above it does not give a revoked action back.
-        AgentStatus::Degraded | AgentStatus::EscalationOnly | AgentStatus::Active if revoked => {
+        AgentStatus::Degraded | AgentStatus::EscalationOnly | AgentStatus::Passive | AgentStatus::Active if revoked => {
             Finding::reject(Gate::Agent, Reason::AgentDegraded)
         }
         AgentStatus::Active | AgentStatus::Degraded => return,
-        AgentStatus::Passive if reads && !revoked => return,
+        AgentStatus::Passive if reads => return,
         AgentStatus::Registered => Finding::reject(Gate::Agent, Reason::ContractInactive),
         AgentStatus::Passive => Finding::reject(Gate::Agent, Reason::AgentPassive),
         AgentStatus::EscalationOnly => Finding::escalate(Gate::Agent, Reason::AgentEscalationOnly),

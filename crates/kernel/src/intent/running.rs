@@ -48,6 +48,8 @@ pub struct Running {
     pub order: Json,
     /// Params that the ledger withholds; forgotten once it is over.
     pub secrets: Object,
+    /// Whether a person approved it: then it starts although its agent is passive.
+    pub approved: bool,
     /// Whether the agent's host performs it, and owes a report.
     pub by_host: bool,
     /// The agents above its own: none of them may be stopped when it starts.
@@ -56,6 +58,8 @@ pub struct Running {
     pub approvers: Vec<String>,
     /// How many of them must agree.
     pub quorum: u64,
+    /// Whether only signed answers count.
+    pub signed: bool,
     /// Grows with every claim; an outcome under another epoch is late evidence.
     pub epoch: u64,
     /// Who claimed it last.
@@ -101,10 +105,12 @@ impl Running {
         Running {
             order,
             secrets: Object::new(),
+            approved: false,
             by_host: false,
             above: Vec::new(),
             approvers: Vec::new(),
             quorum: 1,
+            signed: false,
             epoch: 0,
             owner: String::new(),
             lease_until: None,

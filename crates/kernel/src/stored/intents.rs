@@ -80,8 +80,10 @@ fn running_json(running: &Running) -> Json {
     if !running.secrets.is_empty() {
         put("secrets", Json::Object(running.secrets.clone()));
     }
-    if running.by_host {
-        put("by_host", Json::Bool(true));
+    for (key, is_so) in [("approved", running.approved), ("by_host", running.by_host), ("signed", running.signed)] {
+        if is_so {
+            put(key, Json::Bool(true));
+        }
     }
     for (key, names) in [("above", &running.above), ("approvers", &running.approvers)] {
         if !names.is_empty() {
@@ -152,6 +154,8 @@ fn running(json: &Json) -> Option<Running> {
     Some(Running {
         order: json.get("order")?.clone(),
         secrets: json.get("secrets").map_or(Some(Object::new()), |secrets| secrets.as_object().cloned())?,
+        approved: json.get("approved").is_some(),
+        signed: json.get("signed").is_some(),
         by_host: json.get("by_host").is_some(),
         above: names("above")?,
         approvers: names("approvers")?,
@@ -223,6 +227,8 @@ mod tests {
         let full = Running {
             order: Json::object([("id", Json::text("i"))]),
             secrets: Object::from([("pin".to_owned(), Json::text("1234"))]),
+            approved: true,
+            signed: true,
             by_host: true,
             above: names(&["boss"]),
             approvers: names(&["desk", "till"]),
@@ -242,11 +248,11 @@ mod tests {
             over_at: at(9),
         };
         let text = [
-            r#""running":{"above":["boss"],"approvers":["desk","till"],"by_host":true,"doubts":5,"epoch":3,"#,
+            r#""running":{"above":["boss"],"approved":true,"approvers":["desk","till"],"by_host":true,"doubts":5,"epoch":3,"#,
             r#""evidence":[[1,"UNKNOWN",1000000]],"first_sent":6,"lease_until":4,"order":{"id":"i"},"#,
             r#""outcome":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","over_at":9,"owner":"w","#,
-            r#""question":"q","quorum":2,"retry_at":7,"retry_until":8,"secrets":{"pin":"1234"},"undoes":"u","#,
-            r#""undone_by":"v"},"#,
+            r#""question":"q","quorum":2,"retry_at":7,"retry_until":8,"secrets":{"pin":"1234"},"signed":true,"#,
+            r#""undoes":"u","undone_by":"v"},"#,
         ];
         check(Some(full), &text.concat());
     }

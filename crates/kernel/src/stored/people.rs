@@ -5,6 +5,7 @@ use crate::advice::Advice;
 use crate::contract::Impact;
 use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, QuestionKind, Reroute, Vote};
 use crate::intent::DoubtDecision;
+use crate::person::{person_key_text, read_person_key};
 use values::ids::Digest;
 use values::json::Json;
 use values::time::Instant;
@@ -38,6 +39,9 @@ pub(super) fn to_json(row: &EscalationRow) -> Json {
     ]);
     if let Json::Object(members) = &mut json {
         let mut put = |key: &str, value: Json| members.insert(key.to_owned(), value);
+        if row.signed {
+            put("signed", Json::Bool(true));
+        }
         if row.kind == QuestionKind::Doubt {
             put("kind", Json::text(row.kind.word()));
         }
@@ -67,8 +71,11 @@ pub(crate) fn answer_json(answer: &GivenAnswer) -> Json {
         ("at", instant_json(answer.at)),
         ("intent", Json::from(answer.intent.clone())),
     ]);
-    if let (Json::Object(members), Some(doubt)) = (&mut json, answer.doubt) {
-        members.insert("doubt".to_owned(), Json::text(doubt.word()));
+    if let Json::Object(members) = &mut json {
+        let mut put = |key: &str, text: String| members.insert(key.to_owned(), Json::Text(text));
+        answer.doubt.map(|doubt| put("doubt", doubt.word().to_owned()));
+        answer.os_user.as_ref().map(|os_user| put("os_user", os_user.clone()));
+        answer.key.as_ref().map(|key| put("key", person_key_text(key)));
     }
     json
 }
@@ -92,9 +99,15 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
                 None => None,
                 Some(word) => Some(DoubtDecision::from_word(word.as_text()?)?),
             };
+            let key = match given.get("key") {
+                None => None,
+                Some(text) => Some(read_person_key(text.as_text()?)?),
+            };
             Some(GivenAnswer {
                 decision,
                 doubt,
+                key,
+                os_user: optional_text(given, "os_user"),
                 person: optional_text(given, "person"),
                 reason: text_of(given, "reason")?,
                 at: instant_of(given, "at")?,
@@ -127,6 +140,7 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
         impact: Impact::from_word(json.get("impact")?.as_text()?)?,
         approvers: texts_of(json, "approvers")?,
         quorum: whole_of(json, "quorum")?,
+        signed: json.get("signed").is_some(),
         asked_at: instant_of(json, "asked_at")?,
         deadline: match nullable(json, "deadline")? {
             None => None,

@@ -209,6 +209,7 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
         impact: Impact::High,
         approvers: vec!["desk".to_owned()],
         quorum: 2,
+        signed: true,
         asked_at: at(0),
         deadline: Some(deadline),
         remind: Some(deadline),

@@ -14,6 +14,7 @@ use kernel::escalation::{EscalationState, QuestionKind};
 use kernel::flow::FlowEvent;
 use kernel::intent::{IntentState, provider_key};
 use kernel::outcome::{Done, Outcome};
+use kernel::person::Identity;
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
 use kernel::stored::Kind;
@@ -133,6 +134,7 @@ impl Stage {
             decision: decision.to_owned(),
             digest: row.digest,
             reason: "looked".to_owned(),
+            identity: Identity::default(),
         };
         let job = self.change(person(), Act::Resolve(Box::new(answer)), Origin::Other);
         jobs.push(job);

@@ -89,7 +89,17 @@ pub struct Answer {
     pub decision: String,
     /// Whether the person saw these bytes.
     pub right: bool,
+    pub signature: Signature,
     pub by_runtime: bool,
+}
+
+/// What stands under an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Signature {
+    None,
+    Right,
+    /// Of the person's key, under an answer to another question.
+    OfAnother,
 }
 
 impl Command {

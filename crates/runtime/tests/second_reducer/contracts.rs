@@ -36,6 +36,7 @@ escalation:
   quorum: 1
   timeout: { after: 15m, then: ABORT }
   on_exhausted: PASSIVE
+  valid_after: 2m
 "#;
 
 /// Every contract by the name these tests give it.
@@ -54,6 +55,7 @@ pub fn text(name: &str) -> String {
         "lead-2" => {
             let keyed = "run: { http: \"POST http://127.0.0.1:9911/pay\", class: keyed, timeout: 5s }";
             let tighter = tighter().replace("amount <= 10", "amount <= 4").replace("amount <= 20", "amount <= 11");
+            let tighter = tighter.replace("  valid_after: 2m", "  valid_after: 2m\n  signed: true");
             tighter.replace("run: POST http://127.0.0.1:9911/pay", keyed)
         }
         // A resource nobody knows, before one that others declare otherwise.
@@ -84,6 +86,8 @@ pub struct Rules {
     pub spends: bool,
     /// Whether paying may be repeated without a person.
     pub keyed: bool,
+    /// Whether only signed answers count.
+    pub signed: bool,
 }
 
 /// What all contracts say alike.
@@ -91,6 +95,7 @@ pub const RETRIES: usize = 3;
 pub const TOKENS_MAX: u64 = 20;
 pub const STEPS_MAX: usize = 7;
 pub const TTL: i64 = 30 * SECOND;
+pub const VALID_AFTER: i64 = 120 * SECOND;
 pub const TTL_MAX: i64 = 300 * SECOND;
 pub const AGE_MAX: i64 = 600 * SECOND;
 pub const QUESTIONS_MAX: usize = 3;
@@ -115,12 +120,13 @@ pub fn rules(name: &str) -> Rules {
         resources: vec![("desk", false, 2), ("pool", true, 25)],
         spends: true,
         keyed: false,
+        signed: false,
     };
     let junior =
         Rules { agent: "junior", parent: Some("lead"), pay_max: 25, needs_snapshot: true, quorum: 2, ..lead.clone() };
     match name {
         "lead-1" => lead,
-        "lead-2" => Rules { limit: 15, allow: 4, ask: 11, pay_max: 20, keyed: true, ..lead },
+        "lead-2" => Rules { limit: 15, allow: 4, ask: 11, pay_max: 20, keyed: true, signed: true, ..lead },
         "lead-odd" => Rules { resources: vec![("attic", false, 1), ("desk", false, 2), ("pool", true, 26)], ..lead },
         "junior-1" => junior,
         "junior-wide" => Rules { limit: 100, ..junior },

@@ -1,7 +1,7 @@
 //! Where the two disagreed, kept as rows: the kernel answered each of these wrongly once. The last answer is written
 //! down too, so that no two wrongs agree.
 
-use crate::commands::{Answer, Command, Proposal, Who};
+use crate::commands::{Answer, Command, Proposal, Signature, Who};
 use crate::generator::{What, Wish};
 use crate::harness::Library;
 use crate::{Tally, compare};
@@ -69,7 +69,7 @@ fn enlist() -> Wish {
 
 fn yes() -> Wish {
     let (question, decision) = (String::new(), "OVERRIDE".to_owned());
-    let answer = Answer { who: ann(), question, decision, right: true, by_runtime: true };
+    let answer = Answer { who: ann(), question, decision, right: true, signature: Signature::Right, by_runtime: true };
     Wish { after: 0, joins: false, what: What::Answer { back: 0, answer } }
 }
 

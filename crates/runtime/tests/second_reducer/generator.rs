@@ -1,6 +1,6 @@
 //! Random commands from small alphabets, so that they get in each other's way.
 
-use crate::commands::{Answer, Command, Leasing, Proposal, Who, Write};
+use crate::commands::{Answer, Command, Leasing, Proposal, Signature, Who, Write};
 use crate::contracts::SECOND;
 use crate::reducer::{Intent, Reducer};
 use proptest::collection::vec;
@@ -286,10 +286,12 @@ fn answers() -> BoxedStrategy<What> {
         1 => anyone(),
     ];
     let decision = words(&["OVERRIDE", "OVERRIDE", "OVERRIDE", "OVERRIDE", "ABORT", "approve"]);
-    (0..4_usize, who, decision, prop::bool::weighted(0.9), any::<bool>())
-        .prop_map(|(back, who, decision, right, by_runtime)| {
+    let signature =
+        prop_oneof![8 => Just(Signature::Right), 3 => Just(Signature::None), 1 => Just(Signature::OfAnother)];
+    (0..4_usize, who, decision, prop::bool::weighted(0.9), signature, any::<bool>())
+        .prop_map(|(back, who, decision, right, signature, by_runtime)| {
             let question = String::new();
-            What::Answer { back, answer: Answer { who, question, decision, right, by_runtime } }
+            What::Answer { back, answer: Answer { who, question, decision, right, signature, by_runtime } }
         })
         .boxed()
 }

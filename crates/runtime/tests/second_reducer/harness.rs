@@ -1,6 +1,6 @@
 //! The kernel twice: over a world that holds everything, and over slices that hold only what was asked for.
 
-use crate::commands::{self, Who};
+use crate::commands::{self, Signature, Who};
 use crate::contracts;
 use crate::store::Store;
 use kernel::agent::{Actor, AgentStatus};
@@ -15,10 +15,13 @@ use kernel::intent::{IntentEvent, Observed, Running};
 use kernel::lease::Mode;
 use kernel::lease::fence::Fence;
 use kernel::outcome::Outcome;
+use kernel::person::{Identity, Person};
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
+use kernel::signed_answer::AnswerStatement;
 use kernel::snapshot::Snapshot;
 use kernel::world::{Entity, Key, Loaded, Row, World};
+use ledger::ed25519::SecretKey;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use values::ids::{Digest, TENANT_DEFAULT};
@@ -235,7 +238,10 @@ impl<'a> Harness<'a> {
                 (who, Act::EndFlow { flow: flow.clone(), event })
             }
             Plain::Write { who, writes } => (who, Act::Merge(writes.iter().map(write).collect())),
-            Plain::Enlist { who, person, groups } => (who, Act::Merge(vec![Write::groups(person, groups.clone())])),
+            Plain::Enlist { who, person, groups } => {
+                let enlisted = Person { groups: groups.iter().cloned().collect(), key: Some(key_of(person).public()) };
+                (who, Act::Merge(vec![Write::person(person, &enlisted)]))
+            }
             Plain::Remember { who, flow, value } => {
                 let values = Object::from([("v".to_owned(), number_json(*value))]);
                 (who, Act::Remember { flow: flow.clone(), values })
@@ -272,13 +278,10 @@ impl<'a> Harness<'a> {
             }
             Plain::Resolve { who, intent, decision, right } => {
                 let (question, digest) = self.doubt(intent);
-                let answer = DoubtAnswer {
-                    intent: intent.clone(),
-                    question,
-                    decision: decision.clone(),
-                    digest: if *right { digest } else { Digest::of("other bytes") },
-                    reason: because(),
-                };
+                let digest = if *right { digest } else { Digest::of("other bytes") };
+                let identity = identity(who, Signature::Right, &question, decision, digest);
+                let (intent, decision, reason) = (intent.clone(), decision.clone(), because());
+                let answer = DoubtAnswer { intent, question, decision, digest, reason, identity };
                 (who, Act::Resolve(Box::new(answer)))
             }
             Plain::Undo { who, intent } => {
@@ -336,8 +339,35 @@ impl<'a> Harness<'a> {
             reason: String::new(),
             original,
             modified: None,
+            identity: identity(&answer.who, answer.signature, &answer.question, &answer.decision, digest),
         }
     }
+}
+
+/// Everyone's key follows from their name, however it is written.
+pub fn key_of(person: &str) -> SecretKey {
+    SecretKey::from_seed(Digest::of(person.to_lowercase()).bytes())
+}
+
+/// What stands under an answer of a person; others have nothing to sign with.
+fn identity(who: &Who, signature: Signature, question: &str, decision: &str, digest: Digest) -> Identity {
+    let Who::Operator(person) = who else { return Identity::default() };
+    let question = match signature {
+        Signature::None => return Identity::default(),
+        Signature::Right => question.to_owned(),
+        Signature::OfAnother => format!("not {question}"),
+    };
+    let statement = AnswerStatement {
+        tenant: TENANT_DEFAULT.to_owned(),
+        origin: None,
+        question,
+        person: person.clone(),
+        digest,
+        decision: decision.to_owned(),
+        instead: None,
+        reason: String::new(),
+    };
+    Identity { os_user: None, signature: Some(statement.sign(&key_of(person))) }
 }
 
 fn ids(number: usize) -> MintedIds {

@@ -1,9 +1,9 @@
 //! How the second reducer judges proposals and answers.
 
-use crate::commands::{Answer, Proposal, Who};
+use crate::commands::{Answer, Proposal, Signature, Who};
 use crate::contracts::{
     AGE_MAX, ALL_MAX, ANSWER_WITHIN, APPROVERS, HOUR, NOTES_MAX, QUESTIONS_MAX, RETRIES, Rules, SECOND, STEPS_MAX,
-    TOKENS_MAX, TTL, TTL_MAX, rules,
+    TOKENS_MAX, TTL, TTL_MAX, VALID_AFTER, rules,
 };
 use crate::performing::is_live;
 use crate::reducer::{Flow, Intent, Print, Question, Reducer, Said, Snapshot, Step, Taking};
@@ -205,10 +205,11 @@ impl Reducer {
             found.reject(true, "AGENT_SUSPENDED");
         } else if agent.base == "REGISTERED" {
             found.reject(true, "CONTRACT_INACTIVE");
-        } else if agent.has("PASSIVE") {
-            found.reject(!reads || revoked, "AGENT_PASSIVE");
         } else if revoked {
             found.reject(true, "AGENT_DEGRADED");
+        } else if agent.has("PASSIVE") {
+            // A person who answers takes it upon themselves.
+            found.reject(!reads && !case.answered, "AGENT_PASSIVE");
         } else if agent.has("ESCALATION_ONLY") {
             found.ask.insert("AGENT_ESCALATION_ONLY".to_owned());
         }
@@ -309,6 +310,7 @@ impl Reducer {
             flow: case.flow.to_owned(),
             contract: self.contract_of(&case.proposal.agent),
             quorum: case.rules.quorum,
+            signed: case.rules.signed,
             asked_at: case.at,
             intent: format!("i-{number}"),
             state: "OPEN",
@@ -340,6 +342,7 @@ impl Reducer {
             state: if by_runtime && pays { "READY" } else { "HANDED_OUT" },
             action: if pays { "pay" } else { "note" },
             owed: by_runtime,
+            approved: case.answered,
             by_host: by_runtime && !pays,
             keyed: pays && case.rules.keyed,
             timeout: if pays { 5 * SECOND } else { 600 * SECOND },
@@ -396,6 +399,11 @@ impl Reducer {
         if !answer.right && !as_asked {
             return Said::reject("APPROVAL_MISMATCH");
         }
+        match answer.signature {
+            Signature::OfAnother => return Said::reject("ANSWER_SIGNATURE_WRONG"),
+            Signature::None if question.signed || rules(&contract).signed => return Said::reject("ANSWER_UNSIGNED"),
+            Signature::None | Signature::Right => {}
+        }
         if answer.decision == "ABORT" {
             self.questions[index].state = "ABORTED";
             return Said::accept();
@@ -417,7 +425,7 @@ impl Reducer {
         if !found.reject.is_empty() {
             return Said::Verdict("REJECT", found.reject);
         }
-        self.take(&case, question.intent.clone(), at + TTL, answer.by_runtime);
+        self.take(&case, question.intent.clone(), at + VALID_AFTER, answer.by_runtime);
         self.questions[index].state = "OVERRIDDEN";
         Said::accept()
     }

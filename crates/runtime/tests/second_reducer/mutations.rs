@@ -7,7 +7,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
 use values::bugs::{Bug, with};
 
-const FAULTS: [Bug; 21] = [
+const FAULTS: [Bug; 22] = [
     Bug::W01KeyForgotten,
     Bug::IdForgotten,
     Bug::W02HeldIgnored,
@@ -22,6 +22,7 @@ const FAULTS: [Bug; 21] = [
     Bug::LineageLinesIgnored,
     Bug::SuspensionIgnored,
     Bug::AnswerUnbound,
+    Bug::AnswerStoppedByPassive,
     Bug::NoFence,
     Bug::NoInFlightMark,
     Bug::NegativeAfterDoubtFinal,

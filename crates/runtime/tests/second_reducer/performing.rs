@@ -40,9 +40,9 @@ impl Reducer {
         let standing = match own.status() {
             "SUSPENDED" => Some("AGENT_SUSPENDED"),
             "RETIRED" => Some("AGENT_RETIRED"),
-            "PASSIVE" => Some("AGENT_PASSIVE"),
             "REGISTERED" => None,
             _ if own.revokes(intent.action) => Some("AGENT_DEGRADED"),
+            "PASSIVE" if !intent.approved => Some("AGENT_PASSIVE"),
             _ => None,
         };
         let above = intent.above.iter().find_map(|name| match self.agents[name].status() {

@@ -78,6 +78,8 @@ pub struct Intent {
     pub action: &'static str,
     /// Whether someone owes a report: the runtime, or the agent's host.
     pub owed: bool,
+    /// Whether a person said yes: then a passive agent does not stop it.
+    pub approved: bool,
     pub by_host: bool,
     /// Whether an attempt may be repeated without a person.
     pub keyed: bool,
@@ -112,6 +114,7 @@ pub struct Question {
     /// The contract it was asked under.
     pub contract: String,
     pub quorum: usize,
+    pub signed: bool,
     pub asked_at: i64,
     pub intent: String,
     pub state: &'static str,

@@ -1,9 +1,10 @@
 //! What is there in the end, in the same plain words for the kernel's world and for the second reducer.
 
 use crate::contracts::{HOUR, SECOND};
-use crate::harness::{Harness, Library};
+use crate::harness::{Harness, Library, key_of};
 use crate::reducer::Reducer;
 use kernel::flow::Latest;
+use kernel::person::person_key_text;
 use kernel::world::{Entity, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use values::time::{Duration, Instant};
@@ -134,8 +135,11 @@ pub fn of_reducer(reducer: &Reducer, at: i64) -> Shown {
         }
     }
     for (person, (groups, said)) in &reducer.people {
-        let groups: Vec<String> = groups.iter().map(|group| format!("\"{group}\"")).collect();
-        shown.insert(format!("state people/{person}"), format!("[{}] {said}", groups.join(",")));
+        let mut groups: Vec<String> = groups.iter().map(|group| format!("\"{group}\"")).collect();
+        groups.sort();
+        let key = person_key_text(&key_of(person).public());
+        let told = format!("{{\"groups\":[{}],\"key\":\"{key}\"}} {said}", groups.join(","));
+        shown.insert(format!("state people/{person}"), told);
     }
     if let Some(book) = reducer.shown_leases() {
         shown.insert("state leases/book".to_owned(), book);

@@ -60,6 +60,7 @@ fn answer(runtime: &Runtime, person: &str, question: &str, decision: &str, diges
         reason: String::new(),
         instead: None,
         door: door(),
+        identity: kernel::person::Identity::default(),
     };
     runtime.answer(answer).wait()
 }

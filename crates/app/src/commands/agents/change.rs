@@ -66,7 +66,13 @@ pub fn register(location: &str, json: bool, newcomer: &Newcomer<'_>) -> anyhow::
 }
 
 /// Puts a contract in force; keys that do nothing yet must be accepted knowingly.
-pub fn activate(location: &str, json: bool, path: &Path, allow_inert: bool, over: Option<&str>) -> anyhow::Result<()> {
+pub fn activate(
+    location: &str,
+    json: bool,
+    path: &Path,
+    allow_inert: bool,
+    over: Option<&str>,
+) -> anyhow::Result<Exit> {
     let problem = |text: &str| UsageError(format!("--over `{text}` is no SHA-256: 64 hexadecimal digits"));
     let over = over.map(|text| Digest::parse(text).ok_or_else(|| problem(text))).transpose()?;
     let file = contract_file::open(path)?;
@@ -78,7 +84,27 @@ pub fn activate(location: &str, json: bool, path: &Path, allow_inert: bool, over
     let contract = Arc::new(file.loaded.compiled);
     let runtime = store::open(location)?;
     let answered = store::done(runtime.activate_over(store::operator(), contract, over))?;
-    told(&answered, json)
+    told(&answered, json)?;
+    let status = answered.body.get("status").and_then(Json::as_text).and_then(AgentStatus::from_word);
+    let Some(liftable) = status.and_then(liftable) else { return Ok(Exit::Fine) };
+    // The contract counts from now on, and still the agent cannot do what it says.
+    if !json {
+        let agent = answered.body.get("agent").and_then(Json::as_text).unwrap_or_default();
+        say!("the contract is in force, but activating lifts no restriction");
+        say!("next: writkeeper agents lift {} {liftable} --store {location}", echo(agent));
+    }
+    Ok(Exit::Rejected)
+}
+
+/// The restriction as `agents lift` names it.
+fn liftable(status: AgentStatus) -> Option<&'static str> {
+    match status {
+        AgentStatus::Registered | AgentStatus::Active | AgentStatus::Retired => None,
+        AgentStatus::Degraded => Some("degraded"),
+        AgentStatus::EscalationOnly => Some("escalation-only"),
+        AgentStatus::Passive => Some("passive"),
+        AgentStatus::Suspended => Some("suspended"),
+    }
 }
 
 /// Places a restriction.

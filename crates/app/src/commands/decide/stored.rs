@@ -11,6 +11,7 @@ use kernel::evaluator::Compiled;
 use runtime::memory::ManualClock;
 use runtime::{Arrival, read_input};
 use std::sync::Arc;
+use values::ids::Digest;
 use values::time::Instant;
 use writkeeper::Keeper;
 
@@ -48,7 +49,8 @@ impl StoredRun {
         take_over(keeper.runtime(), context)?;
         let flows = if args.open_flows { UnseenFlow::Opens } else { UnseenFlow::Refused };
         // Lines with instants of their own are a rehearsal: nobody performs them later.
-        let door = Door { flows, ..if args.clock_of_lines { Door::PURE } else { Door::STORED } };
+        let session = args.token.as_ref().map(Digest::of);
+        let door = Door { flows, session, ..if args.clock_of_lines { Door::PURE } else { Door::STORED } };
         let arrival = Arrival { trust_provenance: args.trust_provenance, ..Arrival::through(door) };
         Ok(StoredRun { keeper, clock, at, arrival })
     }

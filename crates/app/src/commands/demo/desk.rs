@@ -11,6 +11,7 @@ use kernel::command::Door;
 use kernel::escalation::EscalationRow;
 use kernel::intent::IntentEvent;
 use kernel::outcome::Answer;
+use kernel::person::Identity;
 use kernel::stored::Kind;
 use kernel::world::Row;
 use runtime::{Answered, Arrival, PersonAnswer, Runtime};
@@ -72,6 +73,7 @@ impl Desk {
             reason: "the parcel was late".to_owned(),
             instead: None,
             door: Door::PURE,
+            identity: Identity::default(),
         };
         self.0.answer(answer).wait()
     }

@@ -14,6 +14,7 @@ use kernel::agent::Actor;
 use kernel::change::{Act, DoubtAnswer};
 use kernel::command::Door;
 use kernel::outcome::Answer;
+use kernel::person::Identity;
 use kernel::world::{Entity, Row};
 use runtime::execute::{self, Options, Performers};
 use runtime::{Arrival, Runtime};
@@ -55,7 +56,8 @@ pub fn play(number: usize, desk: &Desk, bank: &Bank, json: bool) -> anyhow::Resu
     let (question, digest) = question(runtime, &intent)?;
     let decision = "HAPPENED".to_owned();
     let reason = "it is on the statement".to_owned();
-    let answer = DoubtAnswer { intent: intent.clone(), question, decision, digest, reason };
+    let answer =
+        DoubtAnswer { intent: intent.clone(), question, decision, digest, reason, identity: Identity::default() };
     store::done(runtime.change(Actor::Operator("ann".to_owned()), Act::Resolve(Box::new(answer))))?;
     let known = state(runtime, &intent)?;
     let once_more = proposed(runtime)?;

@@ -6,6 +6,7 @@ use crate::terminal::{ATTENTION, STRONG, paint, say};
 use kernel::command::Submission;
 use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::finding::visible;
+use kernel::person::person_key_text;
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
 use runtime::{Minted, Runtime};
@@ -25,7 +26,8 @@ pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> an
     say!("  impact    {}", row.impact.word());
     let who = if row.approvers.is_empty() { "anyone".to_owned() } else { row.approvers.join(", ") };
     let people = if row.quorum == 1 { "person".to_owned() } else { "people who say the same".to_owned() };
-    say!("  answered  by {}; it takes {} {people}", visible(&who), row.quorum);
+    let signed = if row.signed { ", and only signed answers count" } else { "" };
+    say!("  answered  by {}; it takes {} {people}{signed}", visible(&who), row.quorum);
     if let Some(deadline) = row.deadline {
         say!("  deadline  {deadline}");
     }
@@ -50,14 +52,21 @@ pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> an
             let said = answer.decision.map(|decision| decision.word()).or(doubt).unwrap_or("by nobody in time");
             let by = answer.person.as_deref().map(|person| format!(" by {}", visible(person))).unwrap_or_default();
             say!("answered  {said}{by} at {}: {}", answer.at, visible(&answer.reason));
+            match (&answer.key, &answer.os_user) {
+                (Some(key), _) => say!("          signed with {}", person_key_text(key)),
+                (None, Some(os_user)) => say!("          unsigned; typed by the system's user {}", visible(os_user)),
+                (None, None) => {}
+            }
         }
         None if row.kind == QuestionKind::Doubt => {
             say!("it may have happened; look at the other side, then say what you saw");
             let command = format!("writkeeper intents resolve {} happened|did-not|retry", visible(&row.intent));
-            say!("next: {command} --as YOU --because …");
+            let key = if row.signed { " --key FILE" } else { "" };
+            say!("next: {command} --as YOU --because …{key}");
         }
         None => {
-            say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --because …")
+            let key = if row.signed { " --key FILE" } else { "" };
+            say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --because …{key}")
         }
     }
     Ok(())
@@ -110,6 +119,8 @@ pub fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> anyhow::Re
             ("reason", Json::text(answer.reason.as_str())),
             ("at", Json::text(answer.at.to_string())),
             ("intent", Json::from(answer.intent.clone())),
+            ("os_user", Json::from(answer.os_user.clone())),
+            ("key", Json::from(answer.key.as_ref().map(person_key_text))),
         ])
     });
     let in_force = contract_in_force(runtime, row)?;
@@ -137,6 +148,7 @@ pub fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> anyhow::Re
         ("impact", Json::text(row.impact.word())),
         ("approvers", Json::texts(row.approvers.iter().map(String::as_str))),
         ("quorum", Json::from(row.quorum)),
+        ("signed", Json::Bool(row.signed)),
         ("votes", Json::texts(row.votes.iter().map(|vote| vote.person.as_str()))),
         ("agreed", Json::List(agreed.collect())),
         ("asked_at", Json::text(row.asked_at.to_string())),

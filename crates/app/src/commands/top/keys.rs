@@ -224,8 +224,9 @@ impl Screen {
             Press::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
             Press::End => self.scroll = self.scroll_max,
             Press::Home => self.scroll = 0,
-            Press::Letter('o') => self.begin(HumanDecision::Override),
-            Press::Letter('a') => self.begin(HumanDecision::Abort),
+            // Approve and deny are the same under the words that more people know.
+            Press::Letter('o' | 'p') => self.begin(HumanDecision::Override),
+            Press::Letter('a' | 'd') => self.begin(HumanDecision::Abort),
             Press::Letter('m') => {
                 let name = self.opened.as_ref().map(|opened| visible(&opened.name)).unwrap_or_default();
                 let command = format!("writkeeper escalations answer {name} modify --instead FILE --as YOU");

@@ -163,6 +163,10 @@ pub fn opened(runtime: &Runtime, name: &str) -> anyhow::Result<Opened> {
             Some(format!("it may have happened: say what you saw with `writkeeper intents resolve {intent} …`"))
         }
         (QuestionKind::Proposal, None) => Some(format!("the question is {} already", row.state.word())),
+        (QuestionKind::Proposal, Some(_)) if row.signed => {
+            let command = format!("writkeeper escalations answer {} override|abort", visible(&name));
+            Some(format!("only signed answers count: `{command} --as YOU --because … --key FILE`"))
+        }
         (QuestionKind::Proposal, Some(_)) => None,
     };
     Ok(Opened {

@@ -221,6 +221,11 @@ fn tell(report: &mut Report, found: &Completeness, reports: bool) {
         .line("decided again", format!("{} decisions and {others} other records: the same bytes", replayed.decisions));
     report.put("decisions", replayed.decisions);
     report.put("same", replayed.same);
+    if found.answers > 0 {
+        report.line("answers", format!("{} of people, {} signed", found.answers, found.signed_answers));
+        report.put("answers", found.answers);
+        report.put("signed_answers", found.signed_answers);
+    }
     if !intents.is_empty() {
         let states: Vec<String> = intents.iter().map(|(state, count)| format!("{count} {state}")).collect();
         report.line("intents", states.join(", "));

@@ -2,7 +2,9 @@
 
 use super::trust::{Trust, Unbelieved};
 use super::{Outcome, Report};
+use kernel::finding::visible;
 use kernel::intent::SignedIntent;
+use kernel::signed_answer::ANSWER_TYPE;
 use kernel::statement::PROOF_TYPE;
 use kernel::statement::Proof;
 use ledger::checkpoint::Checkpoint;
@@ -12,6 +14,7 @@ use ledger::note::Note;
 use ledger::receipt::Receipt;
 use runtime::export::stated_size;
 use values::json::{Bounds, Json};
+use writkeeper::matter::{Matter, Part, Signature, person, signature};
 
 /// One decision and the proof that it is in the ledger.
 pub fn receipt(bytes: &[u8], trust: &Trust) -> Report {
@@ -59,11 +62,81 @@ pub fn receipt(bytes: &[u8], trust: &Trust) -> Report {
     };
     report.put("erased", false);
     decided(&mut report, body);
+    let companions = carried.companions.iter().map(|companion| (companion.index, companion.body.as_ref()));
+    let mut entries: Vec<_> = companions.chain([(receipt.index(), carried.body.as_ref())]).collect();
+    entries.sort_by_key(|(index, _)| *index);
+    let read = |body: &str| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok();
+    let records: Vec<Json> = entries.into_iter().filter_map(|(_, body)| read(&body?.0)).collect();
+    if let Some(problem) = tell_matter(&mut report, &records, carried.keyring.origin()) {
+        return report.damaged(problem);
+    }
     report.sum = match report.outcome {
         Outcome::Clean => "the entry is in the ledger, and the record is the entry's".to_owned(),
         Outcome::Incomplete | Outcome::Damaged => "whose ledger it is in was not checked".to_owned(),
     };
     report
+}
+
+/// What the receipt and the entries beside it tell: the intent, who answered, and how it ended. The error says that a
+/// signature under an answer is wrong.
+fn tell_matter(report: &mut Report, records: &[Json], origin: &str) -> Option<String> {
+    let mut matter = records.first().map(Matter::of)?;
+    records.iter().for_each(|record| matter.learn(record));
+    let mut answers = Vec::new();
+    let mut ended = None;
+    let mut wrong = None;
+    for record in records {
+        match matter.part(record) {
+            Some(Part::Answer) => {
+                let command = record.get("command");
+                let vouched = match signature(record, origin) {
+                    Signature::Holds(key) => format!("signed with {key}"),
+                    Signature::Wrong => "the signature under an answer does not fit what was said".to_owned(),
+                    Signature::None => match text(command, "os_user") {
+                        Some(os_user) => format!("unsigned; typed by the system's user {}", visible(os_user)),
+                        None => "unsigned".to_owned(),
+                    },
+                };
+                report.line("answer", answer_line(record));
+                report.line("", vouched.clone());
+                if signature(record, origin) == Signature::Wrong {
+                    wrong = Some(vouched);
+                }
+                answers.push(command.cloned().unwrap_or_default());
+            }
+            Some(Part::Outcome) => ended = Some(record),
+            Some(Part::Decision) | None => {}
+        }
+    }
+    // A question names the intent it may become; there is one only once somebody said yes.
+    let made = records.iter().find_map(|record| record.get("intent")?.get("id")?.as_text());
+    if let Some(intent) = made {
+        report.line("intent", visible(intent));
+        report.put("intent", intent);
+    }
+    if let Some(record) = ended {
+        let state = text(record.get("result"), "state").or_else(|| text(record.get("result"), "to"));
+        let detail = text(record.get("command"), "detail").filter(|detail| !detail.is_empty());
+        let detail = detail.map(|detail| format!(" ({})", visible(detail))).unwrap_or_default();
+        let state = state.or_else(|| text(Some(record), "kind")).unwrap_or("-");
+        report.line("outcome", format!("{state}{detail} at {}", text(Some(record), "at").unwrap_or("-")));
+        report.put("outcome_of_intent", state);
+    } else if made.is_some() {
+        report.line("outcome", "none in this receipt");
+    }
+    report.put("answers", Json::List(answers));
+    wrong
+}
+
+fn answer_line(record: &Json) -> String {
+    let said = |key: &str| visible(text(record.get("command"), key).unwrap_or("-"));
+    let who = person(record).unwrap_or_else(|| "nobody".to_owned());
+    let at = text(Some(record), "at").unwrap_or("-");
+    format!("{} by {} at {at}: {}", said("decision"), visible(&who), said("reason"))
+}
+
+fn text<'j>(json: Option<&'j Json>, key: &str) -> Option<&'j str> {
+    json.and_then(|json| json.get(key)).and_then(Json::as_text)
 }
 
 /// What the record tells, in one line.
@@ -123,6 +196,7 @@ pub fn envelope(json: &Json, trust: &Trust) -> Report {
     };
     let mut report = match envelope.payload_type() {
         PROOF_TYPE => Report::of("signed proposal"),
+        ANSWER_TYPE => Report::of("signed answer"),
         other => return report.damaged(format!("`{other}` is no type that is known here")),
     };
     let signers = envelope.signers();

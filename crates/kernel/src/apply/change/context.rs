@@ -7,6 +7,7 @@ use crate::change::{Change, Write};
 use crate::escalation::PEOPLE;
 use crate::finding::{Finding, Gate};
 use crate::lease::kept::LEASES;
+use crate::person::Person;
 use crate::reasons::Reason;
 use crate::snapshot::Snapshot;
 use crate::world::{Entity, Loaded, Row, StateRow, World};
@@ -58,12 +59,10 @@ pub(super) fn merge(world: &mut World, change: &Change, writes: &[Write]) -> Cam
 /// Under `people/` state says who is in which groups; something else there would let nobody answer.
 fn wrong_groups(write: &Write) -> Option<Finding> {
     let name = write.key.strip_prefix(PEOPLE)?;
-    let is_group = |group: &Json| group.as_text().is_some_and(|text| identifier_problem(text).is_none());
-    let groups = write.value.as_list().is_some_and(|groups| groups.iter().all(is_group));
-    if groups && identifier_problem(name).is_none() {
+    if Person::from_json(&write.value).is_some() && identifier_problem(name).is_none() {
         return None;
     }
-    let problem = "is not a person with a list of groups, such as [\"refund-desk\"]";
+    let problem = "is not a person with a list of groups, such as [\"refund-desk\"], and perhaps a key";
     Some(Finding::reject(Gate::Shape, Reason::ParamInvalid).field(write.key.as_str()).with("problem", problem))
 }
 

@@ -270,10 +270,11 @@ fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant
             None => Reason::AgentUnknown,
             Some((AgentStatus::Suspended, _)) => Reason::AgentSuspended,
             Some((AgentStatus::Retired, _)) => Reason::AgentRetired,
-            Some((AgentStatus::Passive, _)) if own => Reason::AgentPassive,
-            Some((AgentStatus::Degraded | AgentStatus::EscalationOnly | AgentStatus::Active, true)) if own => {
-                Reason::AgentDegraded
-            }
+            Some((
+                AgentStatus::Degraded | AgentStatus::EscalationOnly | AgentStatus::Passive | AgentStatus::Active,
+                true,
+            )) if own => Reason::AgentDegraded,
+            Some((AgentStatus::Passive, _)) if own && !running.approved => Reason::AgentPassive,
             Some((
                 AgentStatus::Registered
                 | AgentStatus::Active

@@ -1,5 +1,6 @@
 //! Answers of people: bound to the exact bytes shown, given once, by someone entitled, judged again.
 
+use super::signing::{self, Given};
 use super::{Came, expiry, is_stale, key, not_authorized};
 use crate::agent::Actor;
 use crate::apply::flow_work;
@@ -17,11 +18,14 @@ use crate::finding::{Code, Effect, Finding, Gate};
 use crate::flow::FlowState;
 use crate::intent::Intent;
 use crate::outcome::AnsweredIntent;
+use crate::person::Person;
 use crate::proposal::Proposal;
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
+use crate::signed_answer::instead_digest;
 use crate::stored::answer_json;
 use crate::world::{Entity, Key, KeySet, Loaded, Row, World};
+use ledger::ed25519::PublicKey;
 use std::sync::Arc;
 use values::bugs::{self, Bug};
 use values::ids::{Digest, folded, is_same_person};
@@ -49,10 +53,10 @@ pub(super) fn person(name: &str) -> Entity {
     Entity::State(format!("{PEOPLE}{}", folded(name)))
 }
 
-/// The groups someone is in, as operators wrote them down; no door's word counts.
-fn groups<'a>(world: &'a World, change: &Change, name: &str) -> Vec<&'a str> {
-    let Loaded::Present(Row::State(row)) = world.get(&key(change, person(name))) else { return Vec::new() };
-    row.value.as_list().into_iter().flatten().filter_map(Json::as_text).collect()
+/// The groups and the key of someone, as operators wrote them down; no door's word counts.
+pub(super) fn person_row(world: &World, change: &Change, name: &str) -> Option<Person> {
+    let Loaded::Present(Row::State(row)) = world.get(&key(change, person(name))) else { return None };
+    Person::from_json(&row.value)
 }
 
 fn question<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a EscalationRow> {
@@ -78,7 +82,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     }
     // What is answered is the proposal under the contract of this moment.
     let Some(shown_now) = shown_now(world, change, answer, &row) else { return Came::Prepare };
-    let (person, decision) = match entitled(world, change, answer, &row, (shown_now, at)) {
+    let (person, decision, key_of_person) = match entitled(world, change, answer, &row, (shown_now, at)) {
         Ok(said) => said,
         Err(finding) => return Came::refused(*finding),
     };
@@ -121,10 +125,10 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     row.answer = Some(GivenAnswer {
         decision: Some(decision),
         person: Some(person),
-        reason: answer.reason.clone(),
-        at,
         intent: intent.as_ref().map(|intent| intent.id.clone()),
-        doubt: None,
+        os_user: answer.identity.os_user.clone(),
+        key: key_of_person,
+        ..GivenAnswer::by_nobody(answer.reason.clone(), at)
     });
     let body = shown(name, &row);
     flow_work::end_question(world, &flow_work::key(&change.tenant, &row.flow), name);
@@ -211,7 +215,7 @@ fn entitled(
     answer: &HumanAnswer,
     row: &EscalationRow,
     (shown_now, at): (Digest, Instant),
-) -> Result<(String, HumanDecision), Box<Finding>> {
+) -> Result<(String, HumanDecision, Option<PublicKey>), Box<Finding>> {
     let Actor::Operator(person) = &change.actor else {
         return Err(Box::new(not_authorized(change, "answer for a person".to_owned())));
     };
@@ -230,7 +234,25 @@ fn entitled(
         let finding = Finding::reject(Gate::Escalation, Reason::ApprovalMismatch);
         return Err(Box::new(finding.with("because", changed)));
     }
-    Ok((person.clone(), decision))
+    let key = signing::signer(world, change, &given(answer, person), is_signature_demanded(answer, row))?;
+    Ok((person.clone(), decision, key))
+}
+
+/// Signatures that were demanded when it was asked, or are demanded now.
+fn is_signature_demanded(answer: &HumanAnswer, row: &EscalationRow) -> bool {
+    row.signed || answer.original.as_ref().is_some_and(|formed| formed.contract.contract.escalation.signed)
+}
+
+fn given<'a>(answer: &'a HumanAnswer, person: &'a str) -> Given<'a> {
+    Given {
+        question: &answer.escalation,
+        person,
+        digest: answer.digest,
+        decision: &answer.decision,
+        instead: answer.modified.as_ref().map(|formed| instead_digest(&formed.proposal)),
+        reason: &answer.reason,
+        identity: &answer.identity,
+    }
 }
 
 /// Someone of the groups that may, and never whoever proposed.
@@ -241,8 +263,8 @@ pub(super) fn may_answer(
     row: &EscalationRow,
     at: Instant,
 ) -> Result<(), Box<Finding>> {
-    let (entitled, own) = (row.entitled(at), groups(world, change, person));
-    let member = own.iter().any(|group| entitled.contains(group));
+    let (entitled, own) = (row.entitled(at), person_row(world, change, person).unwrap_or_default());
+    let member = own.groups.iter().any(|group| entitled.contains(&group.as_str()));
     let problem = if is_same_person(person, &row.agent) {
         Some("nobody approves what they proposed")
     } else if !member {
@@ -303,7 +325,7 @@ fn accept(
     if !against.is_empty() {
         return Accepted::No(against);
     }
-    taking::accept(world, submission, touched, intent.as_ref(), at);
+    taking::accept(world, submission, touched, intent.as_ref(), true, at);
     Accepted::Yes(intent)
 }
 
@@ -322,7 +344,7 @@ fn judged(
     let asked_before = |finding: &Finding| finishing && finding.code == Code::Known(Reason::FlowClosed);
     let against = judgement.findings.into_iter().filter(|finding| stands(finding) && !asked_before(finding));
     let against: Vec<Finding> = against.collect();
-    let valid_until = at.plus(submission.contract.contract.proposal.ttl_default);
+    let valid_until = at.plus(submission.contract.contract.escalation.valid_after);
     let intent = against.is_empty().then(|| submit::intent(&facts, submission, intent, valid_until)).flatten();
     (against, intent)
 }
@@ -330,6 +352,8 @@ fn judged(
 fn stands(finding: &Finding) -> bool {
     let replaced = match finding.code {
         Code::Known(Reason::SnapshotStale | Reason::ReasoningExhaustion) => true,
+        // The person takes responsibility for what a passive agent asked; what is worse than that still stands.
+        Code::Known(Reason::AgentPassive) => !bugs::on(Bug::AnswerStoppedByPassive),
         // The flow paid for its step and its tokens when the question was asked.
         Code::Known(Reason::BudgetExceeded) => finding.gate == Gate::Retry,
         Code::Known(_) | Code::Custom { .. } => false,
@@ -394,7 +418,7 @@ fn expired(
 ) -> (EscalationRow, Record) {
     row.state = transition(row.state, None).unwrap_or(row.state);
     let reason = "nobody answered in time".to_owned();
-    row.answer = Some(GivenAnswer { decision: None, person: None, reason, at, intent: None, doubt: None });
+    row.answer = Some(GivenAnswer::by_nobody(reason, at));
     let body = shown(name, &row);
     flow_work::end_question(world, &flow_work::key(&change.tenant, &row.flow), name);
     world.put(key(change, Entity::Escalation(name.to_owned())), Row::Escalation(Box::new(row.clone())));

@@ -2,6 +2,7 @@
 
 use super::execution::{question_key, refused_in, unknown, with};
 use super::people::vote;
+use super::signing::{self, Given};
 use super::{Came, not_authorized};
 use crate::agent::Actor;
 use crate::apply::settling::{self, intent_row};
@@ -11,6 +12,7 @@ use crate::finding::{Finding, Gate};
 use crate::intent::{DoubtDecision, Step};
 use crate::reasons::Reason;
 use crate::world::{Loaded, Row, World};
+use ledger::ed25519::PublicKey;
 use values::ids::Digest;
 use values::json::Json;
 use values::time::Instant;
@@ -31,7 +33,7 @@ pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, 
     if row.state != EscalationState::Open {
         return already(question, &row);
     }
-    let (person, decision) = match entitled(world, change, answer, &row, at) {
+    let (person, decision, key) = match entitled(world, change, answer, &row, at) {
         Ok(said) => said,
         Err(finding) => return Came::refused(*finding),
     };
@@ -56,7 +58,8 @@ pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, 
         row.state = EscalationState::Resolved;
         let reason = answer.reason.clone();
         let (person, doubt) = (Some(person), Some(decision));
-        row.answer = Some(GivenAnswer { decision: None, person, reason, at, intent: None, doubt });
+        let os_user = answer.identity.os_user.clone();
+        row.answer = Some(GivenAnswer { person, doubt, os_user, key, ..GivenAnswer::by_nobody(reason, at) });
         with(body, "state", Json::text(moved.to.word()))
     } else {
         with(with(body, "votes", Json::from(votes)), "quorum", Json::from(row.quorum))
@@ -71,7 +74,7 @@ fn entitled(
     answer: &DoubtAnswer,
     row: &EscalationRow,
     at: Instant,
-) -> Result<(String, DoubtDecision), Box<Finding>> {
+) -> Result<(String, DoubtDecision, Option<PublicKey>), Box<Finding>> {
     let Actor::Operator(person) = &change.actor else {
         return Err(Box::new(not_authorized(change, "answer for a person".to_owned())));
     };
@@ -84,7 +87,17 @@ fn entitled(
     if answer.digest != row.digest {
         return Err(Box::new(Finding::reject(Gate::Escalation, Reason::ApprovalMismatch)));
     }
-    Ok((person.clone(), decision))
+    let given = Given {
+        question: &answer.question,
+        person,
+        digest: answer.digest,
+        decision: &answer.decision,
+        instead: None,
+        reason: &answer.reason,
+        identity: &answer.identity,
+    };
+    let key = signing::signer(world, change, &given, row.signed)?;
+    Ok((person.clone(), decision, key))
 }
 
 /// The second answer gets the first.

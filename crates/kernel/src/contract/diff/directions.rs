@@ -88,6 +88,8 @@ const TABLE: &[(&str, Direction)] = &[
     ("escalation budget per", MoreNarrows),
     ("escalation quorum", MoreNarrows),
     ("escalation on_exhausted", Words(&["PASSIVE", "ABORT"])),
+    ("escalation valid_after", MoreWidens),
+    ("escalation signed", Presence),
     ("escalation timeout after", MoreWidens),
     ("escalation timeout remind", Neutral),
     // Whom a question is passed on to may answer it.

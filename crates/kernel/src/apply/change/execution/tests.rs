@@ -9,6 +9,7 @@ use crate::change::{Act, DoubtAnswer, Write};
 use crate::contract::{Budget, EffectClass, Executor, Impact, ResourceKind, UndoKind};
 use crate::intent::{IntentEvent, IntentFacts, IntentRow, Observed};
 use crate::outcome::Done;
+use crate::person::Identity;
 use crate::testing::{Case, case};
 use crate::world::{Entity, Row};
 use values::decimal::Decimal;
@@ -66,7 +67,8 @@ fn resolve(case: &mut Case, who: &str, decision: &str, name: &str) -> String {
         _ => Digest::of(""),
     };
     let (decision, reason) = (decision.to_owned(), "looked".to_owned());
-    let answer = DoubtAnswer { intent: name.to_owned(), question, decision, digest, reason };
+    let answer =
+        DoubtAnswer { intent: name.to_owned(), question, decision, digest, reason, identity: Identity::default() };
     said(&case.change(Actor::Operator(who.to_owned()), Act::Resolve(Box::new(answer))))
 }
 
@@ -316,6 +318,7 @@ fn a_doubt_is_settled_by_those_who_may_and_agree() {
         decision: decision.to_owned(),
         digest,
         reason: String::new(),
+        identity: Identity::default(),
     };
     let act = Act::Resolve(Box::new(answer(&question, digest, "HAPPENED")));
     assert_eq!(said(&case.change(ann(), act)), "ALREADY_ANSWERED");
@@ -418,7 +421,8 @@ fn what_happened_is_undone_once_in_time_and_holds_nothing() {
     // The question about one intent is not answered for another.
     let question = intent(&case, "u").running.unwrap().question.unwrap();
     let (decision, digest, reason) = ("HAPPENED".to_owned(), Digest::of(""), String::new());
-    let answer = DoubtAnswer { intent: "i-1".to_owned(), question, decision, digest, reason };
+    let answer =
+        DoubtAnswer { intent: "i-1".to_owned(), question, decision, digest, reason, identity: Identity::default() };
     assert_eq!(said(&case.change(ann(), Act::Resolve(Box::new(answer)))), "APPROVAL_UNKNOWN");
     check(by_hand, steps, "ACCEPT done CLAIMED IN_FLIGHT SUCCEEDED HANDED_OUT SUCCEEDED 0/4/4 ALREADY_DONE");
     let noop =
