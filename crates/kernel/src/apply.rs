@@ -53,6 +53,7 @@ fn refuse(refused: &RefusedInput, at: Instant) -> Outcome {
         verdict: Verdict::Reject,
         findings: refused.malformed.findings.clone().into(),
         intent: None,
+        question: None,
     };
     let record = Record::Refusal(Arc::new(RefusalRecord { refused: refused.clone(), id: answer.id.clone(), at }));
     Outcome::Done(Box::new(Done { answer, body: Json::Null, records: vec![record] }))

@@ -31,6 +31,7 @@ pub mod pure;
 pub mod reasons;
 pub mod record;
 pub mod request;
+pub mod result;
 pub mod settings;
 pub mod snapshot;
 pub mod statement;
