@@ -89,7 +89,13 @@ fn fold(world: &mut World, at: Instant, decisions: &[Decision], tenant: &Arc<str
     for made in decisions {
         world.begin_record(records.len());
         let name = made.intent.entity.parts().0.to_owned();
-        let answer = Answer { id: name.clone(), verdict: Verdict::Accept, findings: Arc::from([]), intent: None };
+        let answer = Answer {
+            id: name.clone(),
+            verdict: Verdict::Accept,
+            findings: Arc::from([]),
+            intent: None,
+            question: None,
+        };
         let stored = StoredAnswer { fingerprint: Digest::of(&name), answer };
         world.put(made.idempotency.clone(), Row::Idempotency(Box::new(stored)));
         world.put(made.flow.clone(), Row::Flow(FlowRow { agent: "bot".to_owned(), steps: 1, ..FlowRow::default() }));

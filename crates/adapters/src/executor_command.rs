@@ -1,17 +1,18 @@
 //! Effects by a program: its arguments as the contract lists them, with params in braces put in, never a shell; all params
 //! on standard input.
 //!
-//! Exit code 0 means that it happened, 3 that it did not and will not; anything else is unknown.
+//! Exit code 0 means that it happened, 3 that it did not and will not; anything else is unknown. What it writes to standard
+//! output is its answer; its standard error is dropped, because diagnostics tend to quote what they were given.
 
 use crate::program::Running;
 use kernel::argument;
+use kernel::result::{Response, ResponseStatus};
 use runtime::crash::around;
 use runtime::ports::executor::{Attempt, Executor, Observation};
 use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
-use values::ids::Digest;
 use values::json::Json;
 
 /// The longest output that is read.
@@ -64,8 +65,9 @@ fn watch(mut child: Child, attempt: &Attempt, begin: std::time::Instant) -> Obse
     let (sender, output) = mpsc::channel();
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        let read = stdout.map(|stdout| stdout.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes));
-        let _ = sender.send((bytes, read.is_some_and(|read| read.is_ok())));
+        let read = stdout.map(|stdout| stdout.take(OUTPUT_BYTES_MAX + 1).read_to_end(&mut bytes));
+        let complete = read.is_some_and(|read| read.is_ok()) && bytes.len() as u64 <= OUTPUT_BYTES_MAX;
+        let _ = sender.send((bytes, complete));
     });
     // Also what it left running is ended: nothing of it may act later.
     let status = match Running::of(child).status(begin + attempt.deadline) {
@@ -73,13 +75,17 @@ fn watch(mut child: Child, attempt: &Attempt, begin: std::time::Instant) -> Obse
         Some(Err(error)) => return Observation::unknown(format!("it cannot be waited for: {}", error.kind())),
         None => return Observation::unknown("it was ended at its deadline"),
     };
-    let (bytes, _) = output.recv_timeout(std::time::Duration::from_secs(1)).unwrap_or_default();
-    match status.code() {
-        Some(0) => Observation::Positive { digest: Digest::of(bytes), detail: "exit code 0".to_owned() },
-        Some(DID_NOT) => Observation::negative("exit code 3"),
-        Some(code) => Observation::unknown(format!("exit code {code}")),
-        None => Observation::unknown("it was ended by a signal"),
-    }
+    let (body, complete) = output.recv_timeout(std::time::Duration::from_secs(1)).unwrap_or_default();
+    let (observation, status) = match status.code() {
+        Some(0) => (Observation::positive("exit code 0"), ResponseStatus::Exit(0)),
+        Some(DID_NOT) => (Observation::negative("exit code 3"), ResponseStatus::Exit(DID_NOT)),
+        Some(code) => (Observation::unknown(format!("exit code {code}")), ResponseStatus::Exit(code)),
+        None => {
+            let signal = ResponseStatus::Signal(status.signal().unwrap_or_default());
+            (Observation::unknown("it was ended by a signal"), signal)
+        }
+    };
+    observation.answered(Response { status, content_type: None, body, complete, secrets: Vec::new() })
 }
 
 fn argv(order: &Json) -> Result<(String, Vec<String>), String> {

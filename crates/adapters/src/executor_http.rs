@@ -6,6 +6,7 @@ use crate::host_names::{HostNames, SystemNames};
 use crate::http_client::{Pinned, settings};
 use crate::secrets;
 use kernel::contract::EffectClass;
+use kernel::result::{Response, ResponseStatus};
 use runtime::crash::around;
 use runtime::ports::executor::{Attempt, Executor, Observation};
 use std::collections::BTreeMap;
@@ -19,11 +20,11 @@ use ureq::tls::{Certificate, PemItem};
 use ureq::unversioned::transport::{ConnectionDetails, Connector, DefaultConnector, Transport};
 use ureq::{Agent, Error};
 use values::bugs::{self, Bug};
-use values::ids::Digest;
 use values::json::{Json, Object};
 
-/// The longest answer that is read; what is longer has been received all the same.
-const ANSWER_BYTES_MAX: u64 = 1_024 * 1_024;
+/// The longest answer that is read to its end, so that its digest is that of the whole; what is longer has been received
+/// all the same.
+const ANSWER_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
 /// Under this name the other side recognises the effect.
 const KEY_HEADER: &str = "Idempotency-Key";
@@ -100,13 +101,15 @@ impl HttpExecutor {
         let (_, address) = request_of(order)?;
         let host = self.allowed_host(address)?;
         let own = headers(order).map(|(name, value)| Ok((name.to_owned(), secrets::resolve(value)?)));
-        let headers = own.collect::<Result<_, String>>()?;
+        let headers: Vec<(String, String)> = own.collect::<Result<_, String>>()?;
+        let by_reference = self::headers(order).zip(&headers).filter(|((_, text), _)| secrets::is_reference(text));
+        let secrets = by_reference.map(|(_, (_, secret))| secret.clone()).collect();
         let found = self.checked_addresses(host, address.starts_with("https://"));
         let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
         match found {
             Ok(addresses) => {
                 problems.remove(host);
-                Ok(Call { addresses, headers, trusted: self.trusted.clone() })
+                Ok(Call { addresses, headers, secrets, trusted: self.trusted.clone() })
             }
             Err(problem) => {
                 problems.insert(host.to_owned(), (Instant::now(), problem.clone()));
@@ -145,6 +148,8 @@ impl HttpExecutor {
 struct Call {
     addresses: Vec<SocketAddr>,
     headers: Vec<(String, String)>,
+    /// Those values of headers that the contract names by reference.
+    secrets: Vec<String>,
     trusted: Option<Arc<Vec<Certificate<'static>>>>,
 }
 
@@ -160,10 +165,13 @@ impl Executor for Call {
             let fence = Json::object([("key", Json::text(attempt.key.as_str())), ("epoch", Json::from(attempt.epoch))]);
             let step = if bugs::on(Bug::ProbeBelieved) { "probe" } else { "fence" };
             match self.send(attempt, Some(step), &fence, attempt.deadline) {
-                Sent::Answered(status, body) => match applied(status, &body) {
-                    Some(true) => return positive(status, &body),
+                Sent::Answered(received) => match applied(received.status, &received.body) {
+                    Some(true) => return self.told(positive(received.status), received),
                     Some(false) => {}
-                    None => return Observation::unknown(format!("HTTP {status} when asked to fence")),
+                    None => {
+                        let detail = format!("HTTP {} when asked to fence", received.status);
+                        return self.told(Observation::unknown(detail), received);
+                    }
                 },
                 Sent::Withheld(problem) | Sent::Broken(problem) => {
                     return Observation::unknown(format!("it could not be fenced: {problem}"));
@@ -172,7 +180,7 @@ impl Executor for Call {
         }
         let left = attempt.deadline.saturating_sub(begin.elapsed());
         match self.send(attempt, None, &Json::Object(attempt.params.clone()), left) {
-            Sent::Answered(status, body) => observed(status, &body),
+            Sent::Answered(received) => self.told(observed(received.status), received),
             Sent::Withheld(problem) => Observation::negative(problem),
             Sent::Broken(problem) => Observation::unknown(problem),
         }
@@ -180,9 +188,9 @@ impl Executor for Call {
 }
 
 /// What is concluded from an answer to the effect itself.
-fn observed(status: u16, body: &[u8]) -> Observation {
+fn observed(status: u16) -> Observation {
     match status {
-        200..=299 => positive(status, body),
+        200..=299 => positive(status),
         // Too early, in progress or too often: another attempt with this key may be what got through.
         408 | 409 | 425 | 429 => Observation::unknown(format!("HTTP {status}")),
         400..=499 => Observation::negative(format!("HTTP {status}")),
@@ -190,8 +198,8 @@ fn observed(status: u16, body: &[u8]) -> Observation {
     }
 }
 
-fn positive(status: u16, body: &[u8]) -> Observation {
-    Observation::Positive { digest: Digest::of(body), detail: format!("HTTP {status}") }
+fn positive(status: u16) -> Observation {
+    Observation::positive(format!("HTTP {status}"))
 }
 
 /// Whether the other side has the effect; only an explicit answer counts.
@@ -205,11 +213,27 @@ enum Sent {
     Withheld(String),
     /// Nobody knows what arrived.
     Broken(String),
-    /// Status and body.
-    Answered(u16, Vec<u8>),
+    /// There is an answer.
+    Answered(Received),
+}
+
+/// An answer as it came.
+struct Received {
+    status: u16,
+    content_type: Option<String>,
+    body: Vec<u8>,
+    /// Whether the body was read to its end.
+    complete: bool,
 }
 
 impl Call {
+    /// An observation with the answer it is drawn from. Values of headers that are secrets must not come back in it.
+    fn told(&self, observation: Observation, received: Received) -> Observation {
+        let Received { status, content_type, body, complete } = received;
+        let (status, secrets) = (ResponseStatus::Http(status), self.secrets.clone());
+        observation.answered(Response { status, content_type, body, complete, secrets })
+    }
+
     fn send(&self, attempt: &Attempt, step: Option<&str>, body: &Json, within: Duration) -> Sent {
         let request = match self.request(attempt, step, body) {
             Ok(request) => request,
@@ -222,10 +246,13 @@ impl Call {
         match around("http.send", || agent.run(request)) {
             Ok(mut response) => {
                 let status = response.status().as_u16();
+                let content_type = response.headers().get("content-type");
+                let content_type = content_type.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
                 let mut body = Vec::new();
                 // The status says what happened; a body that breaks off does not take it back.
-                let _ = response.body_mut().as_reader().take(ANSWER_BYTES_MAX).read_to_end(&mut body);
-                Sent::Answered(status, body)
+                let read = response.body_mut().as_reader().take(ANSWER_BYTES_MAX + 1).read_to_end(&mut body);
+                let complete = read.is_ok() && body.len() as u64 <= ANSWER_BYTES_MAX;
+                Sent::Answered(Received { status, content_type, body, complete })
             }
             Err(error) if connected.load(Ordering::SeqCst) => Sent::Broken(broken(&error)),
             Err(error) => Sent::Withheld(unconnected(&error)),
@@ -397,11 +424,7 @@ mod tests {
 
     #[test]
     fn only_some_answers_are_definitive() {
-        let check = |status: u16| match observed(status, b"") {
-            Observation::Positive { .. } => "positive",
-            Observation::Negative { .. } => "negative",
-            Observation::Unknown { .. } => "unknown",
-        };
+        let check = |status: u16| observed(status).observed.word().to_lowercase();
         for (status, expected) in [
             (200, "positive"),
             (201, "positive"),

@@ -7,6 +7,11 @@ const BYTES_MAX: u64 = 16 * 1_024;
 
 const SCHEME: &str = "secret://";
 
+/// Whether the text refers to a secret.
+pub fn is_reference(text: &str) -> bool {
+    text.starts_with(SCHEME)
+}
+
 /// The text itself, or the secret it refers to. The error names the reference, never the secret.
 pub fn resolve(text: &str) -> Result<String, String> {
     let Some(reference) = text.strip_prefix(SCHEME) else { return Ok(text.to_owned()) };

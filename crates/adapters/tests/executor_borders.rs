@@ -129,11 +129,7 @@ fn executor(host: &str) -> HttpExecutor {
 }
 
 fn word(observation: &Observation) -> String {
-    match observation {
-        Observation::Positive { detail, .. } => format!("positive: {detail}"),
-        Observation::Negative { detail } => format!("negative: {detail}"),
-        Observation::Unknown { detail } => format!("unknown: {detail}"),
-    }
+    format!("{}: {}", observation.observed.word().to_lowercase(), observation.detail)
 }
 
 #[test]
@@ -261,6 +257,7 @@ fn an_intent_whose_certificate_was_refused_is_free_to_be_tried_again() {
             pause: std::time::Duration::from_millis(1),
             once: true,
             waits: Arc::new(|_, _| {}),
+            performed: Arc::new(|_| {}),
         };
         execute::run(&runtime, &performers, &options, &AtomicBool::new(false)).unwrap();
         match runtime.read(Entity::Intent(intent.to_owned())) {

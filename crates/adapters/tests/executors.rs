@@ -1,10 +1,11 @@
 //! Executors against a provider and programs that are processes of their own.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
 
 use adapters::addresses::Range;
 use adapters::executor_command::CommandExecutor;
 use adapters::executor_http::HttpExecutor;
 use kernel::contract::EffectClass;
+use kernel::result::ResponseStatus;
 use runtime::ports::executor::{Attempt, Executor, Observation};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -67,11 +68,7 @@ fn executor(hosts: &[&str], ranges: &[&str]) -> HttpExecutor {
 }
 
 fn word(observation: &Observation) -> String {
-    match observation {
-        Observation::Positive { detail, .. } => format!("positive: {detail}"),
-        Observation::Negative { detail } => format!("negative: {detail}"),
-        Observation::Unknown { detail } => format!("unknown: {detail}"),
-    }
+    format!("{}: {}", observation.observed.word().to_lowercase(), observation.detail)
 }
 
 #[test]
@@ -192,4 +189,41 @@ fn programs_get_params_and_no_shell_and_end_at_their_deadline() {
     check(&["sleep", "60"], "unknown: it was ended at its deadline");
     check(&["/no/such/program"], "negative: `/no/such/program` did not start: entity not found");
     check(&["sh", "-c", "yes | head -c 9000000 >/dev/null; echo done"], "positive: exit code 0");
+}
+
+#[test]
+fn what_a_program_prints_is_its_answer_and_its_diagnostics_are_not() {
+    let check = |script: &str, status: ResponseStatus, body: &str| {
+        let run = Json::object([("command", Json::texts(["sh", "-c", script]))]);
+        let observation = CommandExecutor.perform(&attempt(run, EffectClass::Opaque, 1));
+        let response = observation.response.unwrap_or_else(|| panic!("{script}: {}", observation.detail));
+        assert_eq!((response.status, String::from_utf8(response.body).unwrap().as_str()), (status, body), "{script}");
+        assert!(response.complete && response.secrets.is_empty(), "{script}");
+    };
+    check("echo r-1; echo diagnostics >&2", ResponseStatus::Exit(0), "r-1\n");
+    check("printf no; exit 3", ResponseStatus::Exit(3), "no");
+    check("printf half; exit 9", ResponseStatus::Exit(9), "half");
+    check("kill -9 $$", ResponseStatus::Signal(9), "");
+    // What is longer than the bound is known not to be all of it.
+    let run = Json::object([("command", Json::texts(["sh", "-c", "head -c 1048577 /dev/zero"]))]);
+    let response = CommandExecutor.perform(&attempt(run, EffectClass::Opaque, 1)).response.unwrap();
+    assert!(!response.complete);
+}
+
+#[test]
+fn an_answer_comes_with_its_status_and_the_secrets_that_must_not_stand_in_it() {
+    let provider = Provider::start("bodies");
+    let host = format!("127.0.0.1:{}", provider.port);
+    let path = std::env::temp_dir().join(format!("writkeeper-header-{}", std::process::id()));
+    std::fs::write(&path, "tok-9\n").unwrap();
+    let token = format!("secret://file{}", path.display());
+    let headers = Json::object([("authorization", Json::text(token)), ("x-plain", Json::text("plain"))]);
+    let request = Json::text(format!("POST http://{host}/opaque/refuse"));
+    let run = Json::object([("http", request), ("headers", headers)]);
+    let observation = executor(&[&host], &["127.0.0.0/8"]).perform(&attempt(run, EffectClass::Opaque, 1));
+    std::fs::remove_file(path).unwrap();
+    let response = observation.response.unwrap_or_else(|| panic!("{}", observation.detail));
+    assert_eq!((response.status, response.body.as_slice()), (ResponseStatus::Http(422), b"{}".as_slice()));
+    assert_eq!((response.content_type, response.complete), (None, true));
+    assert_eq!(response.secrets, ["tok-9"], "what is plain may come back");
 }

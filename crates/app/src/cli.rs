@@ -60,8 +60,8 @@ Options:
   -V, --version  Print version
 
 `writkeeper help COMMAND` explains a command, `writkeeper help --all` prints everything.
-Exit codes: 0 accepted, 1 rejected, 2 escalated, 64 usage, 65 invalid contract or data, 70 internal fault,
-75 store unavailable. With --json an error is one line {\"code\",\"message\",\"fix\"} on standard error.";
+Exit codes: 0 accepted, 1 rejected, 2 escalated, 3 still open after --wait, 64 usage, 65 invalid contract or data,
+70 internal fault, 75 store unavailable. With --json an error is one line {\"code\",\"message\",\"fix\"} on standard error.";
 
 /// The release and the source it was built from.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WRITKEEPER_SOURCE"), ")");
@@ -161,6 +161,7 @@ pub enum Command {
 A proposal:  {\"agent\":\"refund-bot\",\"action\":\"issue_refund\",\"params\":{\"order_id\":\"AB-1\",\"amount\":12.5}}
   optional:  id, confidence, justification, flow, step, snapshot, valid_until, created_at, idempotency_key, provenance, tokens
 An answer:   {\"id\",\"verdict\",\"reasons\":[codes],\"findings\":[{\"code\",\"gate\",\"field\",\"message\",\"fix\"}],\"intent\"}
+  ESCALATE:  also \"question\":{\"deadline\",\"id\"};  --wait: also \"answer\", \"outcome\", \"result\"
 
 What is accepted adds up over the lines: budgets, reservations and effect keys are taken.
 A malformed line is answered with REJECT and the run goes on.
@@ -175,7 +176,7 @@ The clock is the machine's, or stands at --at; in one store it never runs backwa
 A proposal without `flow` is a flow of its own; `writkeeper flows open` makes one that several can name.
 
 Exit codes: 0 all accepted, 1 something rejected, 2 something escalated and nothing rejected, \
-65 invalid contract or context, 75 store unavailable.")]
+3 something accepted and still open after --wait, 65 invalid contract or context, 75 store unavailable.")]
 pub struct DecideArgs {
     /// The contract (YAML or JSON); with --store not needed for agents the store knows
     #[arg(long, value_name = "FILE", required_unless_present = "store")]
@@ -208,6 +209,11 @@ pub struct DecideArgs {
     /// With --store: write a receipt for every decision into this folder, see `writkeeper verify`
     #[arg(long, value_name = "DIR", requires = "store")]
     pub receipts: Option<PathBuf>,
+    /// With --store: wait until what was accepted has happened or failed, and until a question is answered, for at most
+    /// this long a line; the answer then also holds `outcome` and `result`
+    #[arg(long, value_name = "DURATION", requires = "store", num_args = 0..=1, require_equals = true,
+        default_missing_value = "30s", conflicts_with_all = ["at", "clock_of_lines"])]
+    pub wait: Option<String>,
     /// Write the decision records to this file, one JSON object a line; records of an earlier run are written over,
     /// any other file is refused
     #[arg(long, value_name = "FILE")]

@@ -17,6 +17,8 @@ pub enum Exit {
     Rejected,
     /// A person must look.
     Escalated,
+    /// What was accepted is not over yet: the time to wait was.
+    StillOpen,
     /// Typed wrongly.
     Usage,
     /// The contract or the data is invalid.
@@ -33,6 +35,7 @@ impl From<Exit> for ExitCode {
             Exit::Fine => 0,
             Exit::Rejected => 1,
             Exit::Escalated => 2,
+            Exit::StillOpen => 3,
             Exit::Usage => 64,
             Exit::Invalid => 65,
             Exit::Internal => 70,
@@ -123,7 +126,7 @@ impl Failure {
             Exit::Usage => Reason::Usage,
             Exit::Unavailable => Reason::Unavailable,
             Exit::Internal => Reason::KernelFault,
-            Exit::Fine | Exit::Rejected | Exit::Escalated | Exit::Invalid => Reason::InvalidData,
+            Exit::Fine | Exit::Rejected | Exit::Escalated | Exit::StillOpen | Exit::Invalid => Reason::InvalidData,
         };
         let (code, fix) = (reason.code().to_owned(), hint::about(reason));
         Failure { exit, code, message: format!("{error:#}"), fix }

@@ -53,7 +53,9 @@ fn decide(lines: &[String]) -> (Vec<String>, i32) {
         let answer: Value = serde_json::from_str(line).unwrap();
         let mut keys: Vec<&str> = answer.as_object().unwrap().keys().map(String::as_str).collect();
         keys.sort_unstable();
+        keys.retain(|key| *key != "question");
         assert_eq!(keys, ["findings", "id", "intent", "reasons", "verdict"]);
+        assert_eq!(answer["question"]["deadline"].is_string(), answer["verdict"] == "ESCALATE", "{line}");
         answer["verdict"].as_str().unwrap().to_owned()
     };
     (text(&output.stdout).lines().map(verdict).collect(), output.status.code().unwrap())

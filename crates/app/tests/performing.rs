@@ -215,6 +215,14 @@ fn killed(class: &str, ahead: &[&str]) -> (usize, String) {
     signal(&worker, "-KILL");
     worker.wait().unwrap();
     assert_eq!(site.state(&id), "IN_FLIGHT", "{class}");
+    // Nobody knows of the death yet; what is in flight is counted all the same.
+    let output = site.worker(&["--once", "--json"]).output().unwrap();
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (output.status.code(), &told["in_doubt"], &told["in_flight"]),
+        (Some(2), &0.into(), &1.into()),
+        "{told}"
+    );
     for ahead in ahead {
         site.perform(ahead);
     }

@@ -342,7 +342,7 @@ impl<'a> Desk<'a> {
         };
         if let Some(intent) = intent.filter(|intent| self.is_open(intent)) {
             // The host performed it; whether the tool liked the outcome stands in the result.
-            let act = kernel::change::Act::Settle { intent, event: IntentEvent::Succeed };
+            let act = kernel::change::Act::Settle { intent, event: IntentEvent::Succeed, result: None };
             let actor = kernel::agent::Actor::Agent(self.host.word().to_owned());
             let _ = self.runtime.change_here(actor, act);
         }

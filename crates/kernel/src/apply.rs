@@ -86,7 +86,13 @@ fn newer(world: &World, command: &Command, semantics: Semantics) -> Option<Outco
     };
     let finding = Finding::reject(Gate::Shape, Reason::StoreNewer);
     let finding = finding.with("found", row.semantics).with("known", semantics.number());
-    let answer = Answer { id: id.to_owned(), verdict: Verdict::Reject, findings: Arc::from([finding]), intent: None };
+    let answer = Answer {
+        id: id.to_owned(),
+        verdict: Verdict::Reject,
+        findings: Arc::from([finding]),
+        intent: None,
+        question: None,
+    };
     Some(Outcome::Done(Box::new(Done { answer, body: Json::Null, records: Vec::new() })))
 }
 
@@ -113,6 +119,7 @@ fn refuse(refused: &RefusedInput, at: Instant) -> Outcome {
         verdict: Verdict::Reject,
         findings: refused.malformed.findings.clone().into(),
         intent: None,
+        question: None,
     };
     let record = Record::Refusal(Arc::new(RefusalRecord::new(refused.clone(), answer.id.clone(), at)));
     Outcome::Done(Box::new(Done { answer, body: Json::Null, records: vec![record] }))

@@ -9,6 +9,7 @@ use crate::evaluator::Compiled;
 use crate::flow::FlowEvent;
 use crate::intent::{IntentEvent, Observed};
 use crate::person::{Identity, Person};
+use crate::result::EffectResult;
 use crate::snapshot::Snapshot;
 use crate::stored::{amendment_json, instant_json};
 use leasing::Leasing;
@@ -130,6 +131,8 @@ pub enum Act {
         intent: String,
         /// What became of it.
         event: IntentEvent,
+        /// What the other side answered.
+        result: Option<Attached>,
     },
     /// What time does to intents: what nobody started is called off, what a dead worker sent is doubted.
     ExpireIntents,
@@ -159,10 +162,10 @@ pub enum Act {
         epoch: u64,
         /// What was observed.
         observed: Observed,
-        /// Digest of what the other side answered.
-        digest: Option<Digest>,
         /// In a few words; never a secret.
         detail: String,
+        /// What the other side answered.
+        result: Option<Attached>,
     },
     /// A person says what became of an intent in doubt.
     Resolve(Box<DoubtAnswer>),
@@ -189,6 +192,15 @@ pub enum Act {
     Lease(Leasing),
     /// The ledger is looked after.
     Upkeep(Upkeep),
+}
+
+/// What the other side of an effect answered, on its way into a record of its own. Nothing is decided by it.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Attached {
+    /// To be recorded with the report.
+    Given(Box<EffectResult>),
+    /// It was recorded when the report was first judged, and may have been erased since.
+    Recorded,
 }
 
 /// An agent comes with a contract.
@@ -252,6 +264,17 @@ pub struct DoubtAnswer {
 }
 
 impl Act {
+    /// The result that a report brings: of which intent, and under which claim.
+    pub fn attached(&self) -> Option<(&str, Option<u64>, &Attached)> {
+        if let Act::Outcome { intent, epoch, result: Some(attached), .. } = self {
+            return Some((intent, Some(*epoch), attached));
+        }
+        if let Act::Settle { intent, result: Some(attached), .. } = self {
+            return Some((intent, None, attached));
+        }
+        None
+    }
+
     /// The word of records and listings.
     pub fn word(&self) -> &'static str {
         match self {
@@ -326,7 +349,11 @@ impl Act {
             ]),
             Act::Answer(answer) => answer.to_json(),
             Act::ExpireQuestions(names) => Json::object([("questions", Json::texts(names.iter().map(String::as_str)))]),
-            Act::Settle { intent, event } => Json::object([("intent", text(intent)), ("event", text(event.word()))]),
+            Act::Settle { intent, event, result } => Json::object([
+                ("intent", text(intent)),
+                ("event", text(event.word())),
+                ("result", Json::Bool(result.is_some())),
+            ]),
             Act::ExpireIntents => Json::Object(Object::new()),
             Act::Claim { intent, worker, lease } => claim_json(intent, worker, *lease),
             Act::Start { intent, epoch, attempt } => Json::object([
@@ -334,9 +361,13 @@ impl Act {
                 ("epoch", Json::from(*epoch)),
                 ("attempt", Json::text(attempt.to_string())),
             ]),
-            Act::Outcome { intent, epoch, observed, digest, detail } => {
-                outcome_json(intent, *epoch, *observed, *digest, detail)
-            }
+            Act::Outcome { intent, epoch, observed, detail, result } => Json::object([
+                ("intent", text(intent)),
+                ("epoch", Json::from(*epoch)),
+                ("observed", text(observed.word())),
+                ("detail", text(detail)),
+                ("result", Json::Bool(result.is_some())),
+            ]),
             Act::Resolve(answer) => answer.to_json(),
             Act::Undo { intent, undo, because } => {
                 Json::object([("intent", text(intent)), ("undo", text(undo)), ("because", text(because))])
@@ -353,16 +384,6 @@ fn claim_json(intent: &str, worker: &str, lease: Duration) -> Json {
         ("intent", Json::text(intent)),
         ("worker", Json::text(worker)),
         ("lease_us", Json::Number(values::decimal::Decimal::from(lease.micros()))),
-    ])
-}
-
-fn outcome_json(intent: &str, epoch: u64, observed: Observed, digest: Option<Digest>, detail: &str) -> Json {
-    Json::object([
-        ("intent", Json::text(intent)),
-        ("epoch", Json::from(epoch)),
-        ("observed", Json::text(observed.word())),
-        ("digest", Json::from(digest.map(|digest| digest.to_string()))),
-        ("detail", Json::text(detail)),
     ])
 }
 

@@ -33,6 +33,7 @@ pub mod pure;
 pub mod reasons;
 pub mod record;
 pub mod request;
+pub mod result;
 pub mod semantics;
 pub mod settings;
 pub mod signed_answer;

@@ -7,6 +7,7 @@ use crate::record::Record;
 use crate::world::KeySet;
 use std::sync::Arc;
 use values::json::Json;
+use values::time::Instant;
 
 /// The three things the kernel can say.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -46,6 +47,29 @@ pub struct Answer {
     pub findings: Arc<[Finding]>,
     /// What may now be performed, if it was accepted and has an effect.
     pub intent: Option<AnsweredIntent>,
+    /// The question that people are asked, if it was escalated.
+    pub question: Option<AskedQuestion>,
+}
+
+/// A question as an answer names it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AskedQuestion {
+    /// Its id.
+    pub id: String,
+    /// After this the safe default counts.
+    pub deadline: Instant,
+}
+
+impl AskedQuestion {
+    /// The question a decision's record tells of.
+    fn from_record(escalation: &Json) -> Option<AskedQuestion> {
+        let id = escalation.get("id")?.as_text()?.to_owned();
+        Some(AskedQuestion { id, deadline: Instant::parse(escalation.get("deadline")?.as_text()?)? })
+    }
+
+    fn to_json(&self) -> Json {
+        Json::object([("id", Json::text(self.id.as_str())), ("deadline", Json::text(self.deadline.to_string()))])
+    }
 }
 
 /// An intent as an answer names it: just made, or read back from the record of the first answer.
@@ -86,7 +110,12 @@ impl Answer {
             None | Some(Json::Null) => None,
             Some(_) => Some(AnsweredIntent::Recorded(Arc::new(Intent::from_record(body)?))),
         };
-        Some(Answer { id: body.get("proposal_id")?.as_text()?.to_owned(), verdict, findings: findings.into(), intent })
+        let question = match body.get("escalation") {
+            None => None,
+            Some(escalation) => Some(AskedQuestion::from_record(escalation)?),
+        };
+        let id = body.get("proposal_id")?.as_text()?.to_owned();
+        Some(Answer { id, verdict, findings: findings.into(), intent, question })
     }
 
     /// The codes that support the verdict, in gate order, each once.
@@ -106,7 +135,7 @@ impl Answer {
         codes
     }
 
-    /// One line of JSON: `id`, `verdict`, `reasons`, `findings`, `intent`.
+    /// One line of JSON: `id`, `verdict`, `reasons`, `findings`, `intent`, and where people are asked `question`.
     pub fn to_line(&self) -> String {
         let mut line = String::with_capacity(512);
         line.push_str("{\"id\":");
@@ -124,6 +153,10 @@ impl Answer {
         }
         line.push_str("],\"intent\":");
         write_intent(self.intent.as_ref(), &mut line);
+        if let Some(question) = &self.question {
+            line.push_str(",\"question\":");
+            question.to_json().write_canonical(&mut line);
+        }
         line.push('}');
         line
     }

@@ -81,7 +81,13 @@ impl PureRun {
             Outcome::Done(done) => *done,
             // A complete world needs nothing, and its registry names no contracts; should it ask, nothing may pass.
             Outcome::Need(_) | Outcome::Prepare => Done {
-                answer: Answer { id: String::new(), verdict: Verdict::Reject, findings: Arc::from([]), intent: None },
+                answer: Answer {
+                    id: String::new(),
+                    verdict: Verdict::Reject,
+                    findings: Arc::from([]),
+                    intent: None,
+                    question: None,
+                },
                 body: Json::Null,
                 records: Vec::new(),
             },

@@ -8,6 +8,7 @@ use crate::command::{Door, RefusedInput, Submission};
 use crate::finding::Finding;
 use crate::outcome::{Answer, AnsweredIntent, Verdict};
 use crate::request::Provenance;
+use crate::result::ResultRecord;
 use crate::semantics::Semantics;
 use crate::snapshot::Snapshot;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub enum Record {
     Refusal(Arc<RefusalRecord>),
     /// Something else changed, or someone tried to change it.
     Event(Arc<EventRecord>),
+    /// What the other side of an effect answered; not folded.
+    Result(Arc<ResultRecord>),
 }
 
 /// A change other than a proposal.
@@ -133,6 +136,7 @@ impl Record {
             Record::Decision(record) => (&record.submission.tenant, "decision", record.at, record.semantics),
             Record::Refusal(record) => (&record.refused.tenant, "refusal", record.at, record.semantics),
             Record::Event(record) => (&record.tenant, record.kind, record.at, record.semantics),
+            Record::Result(record) => (&record.tenant, ResultRecord::KIND, record.at, record.semantics),
         };
         let mut leaf = String::with_capacity(256);
         Members::object(&mut leaf, |members| {
@@ -155,6 +159,7 @@ impl Record {
             Record::Decision(record) => Arc::make_mut(record).semantics = semantics,
             Record::Refusal(record) => Arc::make_mut(record).semantics = semantics,
             Record::Event(record) => Arc::make_mut(record).semantics = semantics,
+            Record::Result(record) => Arc::make_mut(record).semantics = semantics,
         }
     }
 
@@ -170,6 +175,9 @@ impl Record {
             Record::Decision(record) => record.write(text),
             Record::Refusal(record) => record.body().write_canonical(text),
             Record::Event(record) => record.body().write_canonical(text),
+            Record::Result(record) => {
+                headed((ResultRecord::KIND, record.semantics), &record.tenant, record.members()).write_canonical(text);
+            }
         }
     }
 
@@ -310,6 +318,23 @@ mod tests {
         let body = record.body();
         assert_ne!(body, Json::Null);
         assert_eq!(body.to_canonical(), record.to_canonical(), "members stand in canonical order");
+    }
+
+    #[test]
+    fn an_escalation_names_its_question_and_is_read_back_with_it() {
+        let done = case().ask("amount<=50", "BIG").amount(40).check("ESCALATE BIG").last.unwrap();
+        let question = done.answer.question.clone().unwrap();
+        let [record] = done.records.as_slice() else { panic!("one record") };
+        let body = record.body();
+        let recorded = body.get("escalation").unwrap();
+        assert_eq!(recorded.get("id"), Some(&Json::text(question.id.as_str())));
+        assert_eq!(recorded.get("deadline"), Some(&Json::text(question.deadline.to_string())));
+        let line = done.answer.to_line();
+        assert!(
+            line.ends_with(&format!(r#","question":{{"deadline":"{}","id":"{}"}}}}"#, question.deadline, question.id))
+        );
+        assert_eq!(Answer::from_record(&body).unwrap().to_line(), line);
+        assert!(!case().amount(5).check("ACCEPT").last.unwrap().answer.to_line().contains("question"));
     }
 
     #[test]

@@ -10,11 +10,12 @@ use crate::ports::executor::{Attempt, Executor, Observation};
 use crate::ports::store::StoreFault;
 use crate::runtime::{Answered, Runtime};
 use kernel::agent::Actor;
-use kernel::change::Act;
+use kernel::change::{Act, Attached};
 use kernel::finding::Finding;
-use kernel::intent::{IntentRow, IntentState, Observed, provider_key};
+use kernel::intent::{IntentRow, IntentState, provider_key};
 use kernel::outcome::Verdict;
 use kernel::record::Record;
+use kernel::result::{EffectResult, Secrets};
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +71,26 @@ impl Performers {
 /// Hears of an intent that waits for something that is missing here, and for what.
 pub type Waits = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
+/// One attempt at an effect that came to an end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Performed {
+    /// The intent.
+    pub intent: String,
+    /// The business key of its effect.
+    pub effect_key: String,
+    /// What was performed, as the contract writes it: a request, a program or a function.
+    pub what: String,
+    /// Where the intent stands now; nothing where the store did not take the outcome.
+    pub state: Option<IntentState>,
+    /// What was observed, in a few words.
+    pub detail: String,
+    /// How long the call took.
+    pub took: std::time::Duration,
+}
+
+/// Hears of every attempt that came to an end.
+pub type Watch = Arc<dyn Fn(&Performed) + Send + Sync>;
+
 /// How performing is done.
 #[derive(Clone)]
 pub struct Options {
@@ -87,6 +108,8 @@ pub struct Options {
     pub once: bool,
     /// Hears of what is missing here, once for each.
     pub waits: Waits,
+    /// Hears of every attempt.
+    pub performed: Watch,
 }
 
 /// What was done.
@@ -102,6 +125,8 @@ pub struct Tally {
     pub cancelled: u64,
     /// Lost to someone else.
     pub not_started: u64,
+    /// Claimed or sent by other workers, and not over when this run ended.
+    pub in_flight: u64,
     /// What waits for something that is missing here: intent and what.
     pub waiting: BTreeMap<String, String>,
 }
@@ -246,8 +271,16 @@ impl Shared<'_> {
         let is_over = |state: Option<IntentState>| state.is_some_and(|state| state.over().is_some());
         let doubted = lock(&self.doubted);
         tally.doubted = doubted.iter().filter(|name| !is_over(self.state(name))).count().try_into().unwrap_or(u64::MAX);
+        tally.in_flight = self.in_flight();
         tally.waiting.retain(|name, _| self.state(name).is_none_or(|state| state == IntentState::Ready));
         tally
+    }
+
+    /// What others have in hand, as far as the store says so.
+    fn in_flight(&self) -> u64 {
+        let due = self.runtime.due(Kind::Intent, Instant::from_micros(i64::MAX), LOOK_MAX).unwrap_or_default();
+        let is_in_hand = |row: &Row| matches!(row, Row::Intent(row) if matches!(row.state, IntentState::Claimed | IntentState::InFlight));
+        due.iter().filter(|(_, row)| is_in_hand(row)).count().try_into().unwrap_or(u64::MAX)
     }
 
     /// Where an intent stands now, if the store says so.
@@ -359,6 +392,7 @@ impl Shared<'_> {
         let tenant = self.runtime.tenant();
         let original = running.undoes.as_ref().and(row.facts.effect_key().strip_prefix("undo:"));
         let deadline = timing::deadline(prepared.lease, prepared.begin.elapsed(), running.timeout());
+        let begin = std::time::Instant::now();
         let observation = match deadline {
             // Someone else may have it by now; nothing was sent.
             None => Observation::negative("not sent: the lease was nearly over"),
@@ -377,7 +411,22 @@ impl Shared<'_> {
                 around("execute.send", || prepared.executor.perform(&attempt))
             }
         };
-        Ok(self.record(name, epoch, observation))
+        let took = begin.elapsed();
+        let secrets = Secrets::of(running);
+        let detail = secrets.removed_from(&observation.detail);
+        let result = observation.response.map(|response| EffectResult::of(response, secrets));
+        let act = Act::Outcome {
+            intent: name.to_owned(),
+            epoch,
+            observed: observation.observed,
+            detail: detail.clone(),
+            result: result.map(|result| Attached::Given(Box::new(result))),
+        };
+        let state = self.record(act);
+        let (intent, effect_key) = (name.to_owned(), row.facts.effect_key().to_owned());
+        let what = what(&running.order);
+        (self.options.performed)(&Performed { intent, effect_key, what, state, detail, took });
+        Ok(state)
     }
 
     /// What became of an intent that may not be started: called off by this very step, or someone else's.
@@ -386,13 +435,7 @@ impl Shared<'_> {
         self.state(name).filter(|state| moved && *state == IntentState::Cancelled)
     }
 
-    fn record(&self, name: &str, epoch: u64, observation: Observation) -> Option<IntentState> {
-        let (observed, digest, detail) = match observation {
-            Observation::Positive { digest, detail } => (Observed::Positive, Some(digest), detail),
-            Observation::Negative { detail } => (Observed::Negative, None, detail),
-            Observation::Unknown { detail } => (Observed::Unknown, None, detail),
-        };
-        let act = Act::Outcome { intent: name.to_owned(), epoch, observed, digest, detail };
+    fn record(&self, act: Act) -> Option<IntentState> {
         for attempt in 0..RECORDED_MAX {
             let answered = around("execute.record", || self.runtime.change(Actor::Kernel, act.clone()).wait());
             // Recorded twice, the second is late evidence for the same end.
@@ -421,6 +464,20 @@ struct Prepared<'a> {
     epoch: u64,
     lease: Duration,
     begin: std::time::Instant,
+}
+
+/// What an order performs, as the contract writes it.
+fn what(order: &Json) -> String {
+    let run = order.get("run");
+    let text = |key: &str| run.and_then(|run| run.get(key)).and_then(Json::as_text);
+    if let Some(request) = text("http") {
+        return request.to_owned();
+    }
+    let words = run.and_then(|run| run.get("command")).and_then(Json::as_list).unwrap_or_default();
+    match words.first().and_then(Json::as_text) {
+        Some(program) => program.to_owned(),
+        None => format!("function {}", text("function").unwrap_or_default()),
+    }
 }
 
 fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -24,6 +24,7 @@ mod sequencer;
 pub mod simulation;
 mod tick;
 pub mod verify;
+mod waiting;
 
 pub use advise::advised;
 pub use contracts::Line;
@@ -32,3 +33,4 @@ pub use lanes::Bounds;
 pub use mint::Minted;
 pub use runtime::{Answered, Arrival, Options, Pending, PersonAnswer, Runtime};
 pub use tick::{Ticked, Ticker};
+pub use waiting::{FollowUp, IntentOutcome, QuestionEnd};

@@ -16,6 +16,7 @@ use kernel::person::Identity;
 use kernel::proposal::{Malformed, Proposal};
 use kernel::record::Record;
 use kernel::request::Provenance;
+use kernel::result::ResultRecord;
 use kernel::semantics::Semantics;
 use kernel::statement::Proof;
 use kernel::world::{Entity, Key, Row};
@@ -56,6 +57,10 @@ pub struct Replayed {
     pub erased: u64,
     /// Of those, records of rules that this program does not know.
     pub newer: u64,
+    /// Results: what the other side of effects answered. They are read and not folded.
+    pub results: u64,
+    /// Results whose bodies are gone, which costs no replay.
+    pub results_erased: u64,
     /// The first record whose outcome differs, and how.
     pub differs: Option<(u64, String)>,
 }
@@ -72,7 +77,7 @@ pub fn replay(reader: &mut dyn Reader) -> Result<Replayed, StoreFault> {
         let Some(last) = page.last() else { return Ok(fold.found) };
         from = last.index.saturating_add(1);
         for record in page {
-            fold.record(record.index, record.body.as_ref().map(|(body, _)| body.as_str()))?;
+            fold.record(record.index, &record.leaf, record.body.as_ref().map(|(body, _)| body.as_str()))?;
             if fold.found.differs.is_some() {
                 return Ok(fold.found);
             }
@@ -88,6 +93,18 @@ pub struct Replay {
     consequences: Vec<String>,
     found: Replayed,
     last: Option<Instant>,
+    expected: Expected,
+}
+
+/// What comes next after a report: its result, in the same transaction, or anything else.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Expected {
+    /// Anything but a result.
+    Other,
+    /// The result of this intent, under this claim.
+    Result(String, Option<u64>),
+    /// Nobody knows: the record before was erased.
+    Anything,
 }
 
 struct Known(BTreeMap<Digest, Arc<Compiled>>);
@@ -110,7 +127,8 @@ impl Replay {
         let nobody = crate::contracts::nobody()?;
         let known = Known(BTreeMap::from([(nobody.digest, nobody)]));
         let found = Replayed::default();
-        Ok(Replay { kept: Kept::new(rows), known, consequences: Vec::new(), found, last: None })
+        let expected = Expected::Other;
+        Ok(Replay { kept: Kept::new(rows), known, consequences: Vec::new(), found, last: None, expected })
     }
 
     /// What was found so far.
@@ -128,11 +146,17 @@ impl Replay {
         self.kept.rows()
     }
 
-    /// Folds the next record; `None` where its body was erased. What it says, where it can be read.
-    pub fn record(&mut self, index: u64, body: Option<&str>) -> Result<Option<Json>, StoreFault> {
+    /// Folds the next record; without a body where that was erased. What it says, where it can be read.
+    pub fn record(&mut self, index: u64, leaf: &str, body: Option<&str>) -> Result<Option<Json>, StoreFault> {
         let Some(body) = body else {
-            self.found.withheld += 1;
-            self.found.erased += 1;
+            if is_result(leaf) {
+                self.found.results_erased += 1;
+                self.expected = Expected::Other;
+            } else {
+                self.found.withheld += 1;
+                self.found.erased += 1;
+                self.expected = Expected::Anything;
+            }
             return Ok(None);
         };
         let Ok(json) = Json::parse_within(body.as_bytes(), &Bounds::OWN) else {
@@ -140,6 +164,14 @@ impl Replay {
             return Ok(None);
         };
         self.last = text(&json, "at").and_then(Instant::parse).or(self.last);
+        if text(&json, "kind") == Some(ResultRecord::KIND) {
+            self.result(index, body, &json);
+            return Ok(Some(json));
+        }
+        if let Expected::Result(intent, _) = std::mem::replace(&mut self.expected, reported(&json)) {
+            self.found.differs = Some((index, format!("the result of intent {intent} should be here")));
+            return Ok(Some(json));
+        }
         if text(&json, "kind") == Some("discontinuity") {
             return Ok(Some(json));
         }
@@ -156,6 +188,23 @@ impl Replay {
         };
         self.fold(index, body, &json, semantics)?;
         Ok(Some(json))
+    }
+
+    /// A result stands behind the report that brought it and has the one form there is; nothing is folded.
+    fn result(&mut self, index: u64, body: &str, json: &Json) {
+        let expected = std::mem::replace(&mut self.expected, Expected::Other);
+        let Some(record) = ResultRecord::from_record(json) else {
+            self.found.differs = Some((index, "the result cannot be read".to_owned()));
+            return;
+        };
+        let own = Expected::Result(record.intent.clone(), record.epoch);
+        if expected != own && expected != Expected::Anything {
+            self.found.differs = Some((index, "there is no report that brought this result".to_owned()));
+        } else if Record::Result(Arc::new(record)).to_canonical() != body {
+            self.found.differs = Some((index, "the result is not in its canonical form".to_owned()));
+        } else {
+            self.found.results += 1;
+        }
     }
 
     fn fold(&mut self, index: u64, body: &str, json: &Json, semantics: Semantics) -> Result<(), StoreFault> {
@@ -326,6 +375,25 @@ impl Replay {
             modified,
             identity: Identity::from_json(command)?,
         })
+    }
+}
+
+/// Whether a leaf is that of a result.
+pub(crate) fn is_result(leaf: &str) -> bool {
+    let leaf = Json::parse(leaf.as_bytes()).unwrap_or_default();
+    text(&leaf, "kind") == Some(ResultRecord::KIND)
+}
+
+/// What comes after a record.
+fn reported(json: &Json) -> Expected {
+    let command = json.get("command").unwrap_or(&Json::Null);
+    let is_report = matches!(text(json, "kind"), Some("outcome" | "settle")) && text(json, "verdict") == Some("ACCEPT");
+    match text(command, "intent").filter(|_| is_report && command.get("result") == Some(&Json::Bool(true))) {
+        Some(intent) => {
+            let epoch = command.get("epoch").and_then(Json::as_number).and_then(|epoch| epoch.to_i64());
+            Expected::Result(intent.to_owned(), epoch.and_then(|epoch| u64::try_from(epoch).ok()))
+        }
+        None => Expected::Other,
     }
 }
 

@@ -25,6 +25,7 @@ use kernel::proposal::Proposal;
 use kernel::reasons::Reason;
 use kernel::record::Record;
 use kernel::request::Provenance;
+use kernel::result::BODY_BYTES_MAX;
 use kernel::signed_answer::{AnswerStatement, instead_digest};
 use kernel::statement::Proof;
 use kernel::stored::Kind;
@@ -562,10 +563,13 @@ fn job(command: Command, giver: crate::answer_slot::Giver<Reply>) -> Job {
             (Lane::Agent, 4_096 + 2 * (text + words))
         }
         Command::Refuse(_) => (Lane::Agent, 1_024),
-        Command::Change(change) => match &change.actor {
-            Actor::Agent(_) => (Lane::Agent, 4_096),
-            Actor::Operator(_) | Actor::Monitor(_) | Actor::Kernel => (Lane::Operator, 4_096),
-        },
+        Command::Change(change) => {
+            let result = change.act.attached().map_or(0, |_| BODY_BYTES_MAX);
+            match &change.actor {
+                Actor::Agent(_) => (Lane::Agent, 4_096 + result),
+                Actor::Operator(_) | Actor::Monitor(_) | Actor::Kernel => (Lane::Operator, 4_096 + result),
+            }
+        }
     };
     let keys = match &command {
         Command::Submit(submission) => {
@@ -660,6 +664,7 @@ fn unavailable(id: &str, problem: &str) -> Answered {
 
 fn undecided(id: &str, reason: Reason, problem: &str) -> Answered {
     let finding = Finding::reject(Gate::Shape, reason).with("problem", problem);
-    let answer = Answer { id: id.to_owned(), verdict: Verdict::Reject, findings: Arc::from([finding]), intent: None };
+    let (verdict, findings) = (Verdict::Reject, Arc::from([finding]));
+    let answer = Answer { id: id.to_owned(), verdict, findings, intent: None, question: None };
     Answered { answer, body: Json::Null, at: None, records: Vec::new() }
 }

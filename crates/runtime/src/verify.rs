@@ -2,7 +2,7 @@
 
 use crate::ports::store::StoreFault;
 use crate::replay::rows::Rows;
-use crate::replay::{Replay, Replayed};
+use crate::replay::{Replay, Replayed, is_result};
 use kernel::intent::{Contradiction, IntentRow};
 use ledger::audit::{Audit, Audited, Damage, Place};
 use ledger::export::{Exported, Header, read_entry_line, read_tile_line};
@@ -81,8 +81,9 @@ pub struct Verify {
     next: u64,
     /// What recorded commands erased.
     erasures: Vec<(u64, u64)>,
-    /// Entries whose bodies are not there, as ranges.
+    /// Entries whose bodies are not there, as ranges; results apart, since nothing depends on them.
     missing: Vec<(u64, u64)>,
+    missing_results: Vec<(u64, u64)>,
     keyring: Option<Keyring>,
     unknown_reports: u64,
     answers: u64,
@@ -127,6 +128,8 @@ pub struct Completeness {
     pub gone_at: Vec<(u64, u64)>,
     /// Entries whose bodies a recorded command erased.
     pub erased_at: Vec<(u64, u64)>,
+    /// Results whose bodies a recorded command erased; everything can be judged again without them.
+    pub results_erased_at: Vec<(u64, u64)>,
 }
 
 impl Completeness {
@@ -146,6 +149,7 @@ impl Verify {
             next: 0,
             erasures: Vec::new(),
             missing: Vec::new(),
+            missing_results: Vec::new(),
             keyring: None,
             unknown_reports: 0,
             answers: 0,
@@ -161,9 +165,9 @@ impl Verify {
         let index = self.next;
         self.next += 1;
         if entry.body.is_none() {
-            add(&mut self.missing, index);
+            add(if is_result(entry.leaf) { &mut self.missing_results } else { &mut self.missing }, index);
         }
-        let said = self.replay.record(index, entry.body.map(|(body, _)| body))?;
+        let said = self.replay.record(index, entry.leaf, entry.body.map(|(body, _)| body))?;
         if let Some((index, problem)) = &self.replay.found().differs {
             return Ok(Some(Damage { place: Place::Entry(*index), problem: problem.clone() }));
         }
@@ -185,7 +189,10 @@ impl Verify {
 
     /// What is left open.
     pub fn finish(mut self) -> Result<Completeness, StoreFault> {
-        let [erased_at, gone_at] = self.without_bodies();
+        let [erased_at, mut gone_at] = self.without_bodies(&self.missing);
+        let [results_erased_at, results_gone_at] = self.without_bodies(&self.missing_results);
+        gone_at.extend(results_gone_at);
+        gone_at.sort_unstable();
         let mut found = Completeness {
             replayed: self.replay.found().clone(),
             never_accepted: self.unknown_reports,
@@ -198,6 +205,7 @@ impl Verify {
             gone: gone_at.iter().map(|(from, to)| to - from).sum(),
             gone_at,
             erased_at,
+            results_erased_at,
             ..Completeness::default()
         };
         let end = self.replay.last_instant();
@@ -241,10 +249,10 @@ impl Verify {
     }
 
     /// Entries without a body: those a record says were erased, and the others.
-    fn without_bodies(&self) -> [Vec<(u64, u64)>; 2] {
+    fn without_bodies(&self, missing: &[(u64, u64)]) -> [Vec<(u64, u64)>; 2] {
         let covered = |index: u64| self.erasures.iter().any(|(from, to)| (*from..*to).contains(&index));
         let (mut erased, mut gone) = (Vec::new(), Vec::new());
-        for index in self.missing.iter().flat_map(|(from, to)| *from..*to) {
+        for index in missing.iter().flat_map(|(from, to)| *from..*to) {
             add(if covered(index) { &mut erased } else { &mut gone }, index);
         }
         [erased, gone]

@@ -150,7 +150,7 @@ fn the_same_effect_is_done_once_whoever_asks() {
     check(&bench.refund("A", 10), "ACCEPT");
     check(&bench.refund("A", 10), "REJECT IN_PROGRESS");
     let intent = bench.refund("B", 10).answer.intent.unwrap().id().to_owned();
-    let settle = |event| Act::Settle { intent: intent.clone(), event };
+    let settle = |event| Act::Settle { intent: intent.clone(), event, result: None };
     check(&bench.change(operator(), settle(IntentEvent::Succeed)), "ACCEPT");
     check(&bench.refund("B", 10), "REJECT ALREADY_DONE");
     check(&bench.change(operator(), settle(IntentEvent::Fail)), "REJECT STEP_REFUSED");

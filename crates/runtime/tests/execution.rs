@@ -134,7 +134,7 @@ impl Stage {
 
     fn outcome(&mut self, epoch: u64, observed: Observed) -> &mut Stage {
         let (intent, detail) = ("iA".to_owned(), String::new());
-        self.change(Actor::Kernel, Act::Outcome { intent, epoch, observed, digest: None, detail })
+        self.change(Actor::Kernel, Act::Outcome { intent, epoch, observed, detail, result: None })
     }
 
     fn sent(&mut self) -> &mut Stage {
@@ -355,7 +355,7 @@ fn a_host_that_never_reports_is_not_forgotten() {
         .recover()
         .check("pay VALIDATION_PASSED, recover HANDED_OUT, recover UNREPORTED");
     stage.check_books("held 4 used 0 budget 4").pay("A", 4).check("pay IN_PROGRESS");
-    let settle = |event| Act::Settle { intent: "iA".to_owned(), event };
+    let settle = |event| Act::Settle { intent: "iA".to_owned(), event, result: None };
     stage.change(Actor::Agent("bot".to_owned()), settle(IntentEvent::Fail)).check("settle STEP_REFUSED");
     stage.change(Actor::Agent("bot".to_owned()), settle(IntentEvent::Succeed)).check("settle SUCCEEDED");
 }
@@ -363,7 +363,7 @@ fn a_host_that_never_reports_is_not_forgotten() {
 #[test]
 fn what_the_runtime_performs_is_not_the_agents_to_report() {
     let mut stage = Stage::of("opaque");
-    let settle = |event| Act::Settle { intent: "iA".to_owned(), event };
+    let settle = |event| Act::Settle { intent: "iA".to_owned(), event, result: None };
     let bot = || Actor::Agent("bot".to_owned());
     stage.pay("A", 4).change(bot(), settle(IntentEvent::Succeed)).claim().start(1);
     stage.change(bot(), settle(IntentEvent::Succeed)).change(ann(), settle(IntentEvent::Fail));

@@ -7,8 +7,9 @@ use kernel::change::{Act, Write};
 use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::contract::EffectClass;
 use kernel::intent::{IntentEvent, IntentRow, provider_key};
+use kernel::result::{Response, ResponseStatus, ResultBody};
 use kernel::world::{Entity, KeySet, Row};
-use runtime::execute::{self, Performers, Tally, timing};
+use runtime::execute::{self, Performed, Performers, Tally, timing};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::clock::Clock;
 use runtime::ports::executor::{Attempt, Executor, Observation};
@@ -17,7 +18,6 @@ use runtime::{Arrival, Runtime};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
-use values::ids::Digest;
 use values::json::Json;
 use values::time::{Duration, Instant};
 
@@ -27,7 +27,11 @@ proposal: { ttl: { default: 30s, max: 5m } }
 actions:
   ship:
     once: "ship:{order}"
-    params: { order: text, pin: text }
+    params:
+      type: object
+      additionalProperties: false
+      required: [order, pin]
+      properties: { order: { type: string }, pin: { type: string, secret: true } }
     run: { function: ship, class: keyed, timeout: 5s }
     undo: { kind: REVERT, http: "POST http://127.0.0.1:9911/undo", within: 1h }
   pack:
@@ -88,13 +92,13 @@ impl Executor for Function {
             Some("ever") => Observation::unknown("no answer"),
             Some("last") => {
                 self.stop.store(true, Ordering::SeqCst);
-                Observation::Positive { digest: Digest::of("done"), detail: String::new() }
+                done()
             }
             Some(word) => {
                 self.away.store(if word == "away" { 2 } else { 0 }, Ordering::SeqCst);
-                Observation::Positive { digest: Digest::of("done"), detail: String::new() }
+                done()
             }
-            None => Observation::Positive { digest: Digest::of("done"), detail: String::new() },
+            None => done(),
         }
     }
 }
@@ -130,6 +134,7 @@ impl Store for Unsteady {
 
 struct Bench {
     runtime: Arc<Runtime>,
+    store: MemoryStore,
     clock: Arc<ManualClock>,
     away: Arc<AtomicU32>,
     passes: Arc<AtomicU32>,
@@ -137,6 +142,19 @@ struct Bench {
     function: Arc<Function>,
     stop: Arc<AtomicBool>,
     heard: Arc<Mutex<Vec<(String, String)>>>,
+    performed: Arc<Mutex<Vec<Performed>>>,
+}
+
+/// It happened, and the answer repeats a secret.
+fn done() -> Observation {
+    let (status, body) = (ResponseStatus::Http(200), b"done, pin 1234".to_vec());
+    Observation::positive("").answered(Response {
+        status,
+        content_type: None,
+        body,
+        complete: true,
+        secrets: Vec::new(),
+    })
 }
 
 fn ann() -> Actor {
@@ -163,7 +181,8 @@ fn bench() -> Bench {
     });
     let at = Mutex::new(Instant::PURE_DEFAULT);
     let (away, passes) = (store.away.clone(), store.passes.clone());
-    let bench = Bench { runtime, clock, away, passes, at, function, stop, heard: Arc::default() };
+    let (heard, performed, store) = (Arc::default(), Arc::default(), store.store.clone());
+    let bench = Bench { runtime, store, clock, away, passes, at, function, stop, heard, performed };
     let said = bench.runtime.register(ann(), contract.clone(), Some("1.0.0".to_owned()), None).wait();
     assert_eq!(said.answer.verdict.word(), "ACCEPT");
     assert_eq!(bench.runtime.activate(ann(), contract).wait().answer.verdict.word(), "ACCEPT");
@@ -207,6 +226,10 @@ impl Bench {
             waits: Arc::new({
                 let heard = self.heard.clone();
                 move |name, problem| heard.lock().unwrap().push((name.to_owned(), problem.to_owned()))
+            }),
+            performed: Arc::new({
+                let performed = self.performed.clone();
+                move |one| performed.lock().unwrap().push(one.clone())
             }),
         };
         execute::run(&self.runtime, performers, &options, &self.stop)
@@ -265,7 +288,9 @@ fn each_is_called_once_with_exactly_what_was_accepted() {
     assert_eq!(attempt.key, provider_key("default", "ship:good"));
     assert_eq!((attempt.undoes.as_ref(), attempt.doubted, attempt.class), (None, false, EffectClass::Keyed));
     assert_eq!(attempt.deadline, std::time::Duration::from_secs(5));
-    assert_eq!(running.outcome, Some(Digest::of("done")));
+    let result = bench.runtime.result(&good, &bench.row(&good)).unwrap().unwrap();
+    assert_eq!((result.epoch, running.answered_at, running.over_at), (Some(1), Some(result.at), Some(result.at)));
+    assert_eq!(result.result.body(), &ResultBody::Text("done, pin [secret]".to_owned()));
     // Nothing is left to do, and nothing is done again.
     assert_eq!(bench.perform(), tally(0, 0, 0, 0));
     assert!(bench.asked().is_empty());
@@ -379,9 +404,10 @@ fn what_a_dead_worker_left_is_taken_up() {
         lease: Duration::from_secs(seconds),
     };
     bench.change(Actor::Kernel, claim(10));
-    assert_eq!(bench.perform(), tally(0, 0, 0, 0), "another has it");
+    let in_hand = Tally { in_flight: 1, ..Tally::default() };
+    assert_eq!(bench.perform(), in_hand, "another has it");
     bench.later(10);
-    assert_eq!(bench.perform(), tally(0, 0, 0, 0), "and still has");
+    assert_eq!(bench.perform(), in_hand, "and still has");
     assert_eq!(bench.later(1).perform(), tally(1, 0, 0, 0));
     assert_eq!(bench.asked().first().map(|attempt| attempt.epoch), Some(2));
     // Nobody took it in time.
@@ -439,7 +465,7 @@ fn what_someone_else_took_or_called_off_first_is_theirs() {
         worker: "other".to_owned(),
         lease: Duration::from_secs(30),
     };
-    let cancel = |intent: &str| Act::Settle { intent: intent.to_owned(), event: IntentEvent::Cancel };
+    let cancel = |intent: &str| Act::Settle { intent: intent.to_owned(), event: IntentEvent::Cancel, result: None };
     let check = |act: fn(&str) -> Act, state: &str| {
         let bench = bench();
         let intent = bench.accepted("ship", "good");
@@ -447,7 +473,8 @@ fn what_someone_else_took_or_called_off_first_is_theirs() {
         *bench.function.before.lock().unwrap() = Some(Arc::new(move |intent| {
             assert_eq!(runtime.change(ann(), act(intent)).wait().answer.verdict.word(), "ACCEPT");
         }));
-        assert_eq!(bench.perform(), tally(0, 0, 0, 1));
+        let in_flight = u64::from(state == "CLAIMED");
+        assert_eq!(bench.perform(), Tally { in_flight, ..tally(0, 0, 0, 1) });
         bench.check(&intent, state);
         assert!(bench.asked().is_empty());
     };
@@ -584,4 +611,70 @@ fn one_thread_sees_what_time_does_three_times_in_a_lease_and_always_while_nothin
     ] {
         assert_eq!(timing::looks(thread, last.map(seconds), every, idle), expected, "{thread} {last:?} {idle}");
     }
+}
+
+#[test]
+fn a_result_is_found_again_and_erasing_it_costs_no_replay() {
+    let bench = bench();
+    let packed = accepted(&bench.runtime, "pack", "A");
+    let mut performers = bench.performers();
+    performers.command = performers.functions.get("ship").cloned();
+    bench.perform_with(&performers, 1, true).unwrap();
+    let result = bench.runtime.result(&packed, &bench.row(&packed)).unwrap().unwrap();
+    assert_eq!(result.result.body(), &ResultBody::Text("done, pin 1234".to_owned()), "nothing in it is secret here");
+    let replayed = |bench: &Bench| runtime::replay::replay(bench.store.reader().unwrap().as_mut()).unwrap();
+    let before = replayed(&bench);
+    assert_eq!((before.differs.clone(), before.withheld, before.results), (None, 0, 1));
+    // Right behind the report that brought it.
+    let is_result = |record: &&runtime::ports::store::StoredRecord| record.leaf.contains(r#""kind":"result""#);
+    let records = bench.runtime.records(0, 1_000).unwrap();
+    let index = records.iter().find(is_result).unwrap().index;
+    bench.store.erase_body(index);
+    let after = replayed(&bench);
+    assert_eq!((after.differs, after.withheld, after.erased), (None, 0, 0));
+    assert_eq!((after.results, after.results_erased, after.same), (0, 1, before.same));
+    assert_eq!(bench.runtime.result(&packed, &bench.row(&packed)).unwrap(), None);
+}
+
+#[test]
+fn every_attempt_is_told_and_what_others_have_in_hand_is_counted() {
+    let bench = bench();
+    let (good, bad) = (accepted(&bench.runtime, "ship", "good"), accepted(&bench.runtime, "ship", "fail"));
+    let other = accepted(&bench.runtime, "ship", "elsewhere");
+    let lease = Duration::from_secs(60);
+    let claim = Act::Claim { intent: other.clone(), worker: "elsewhere".to_owned(), lease };
+    assert!(bench.runtime.change(Actor::Kernel, claim).wait().at.is_some());
+    assert_eq!(bench.perform(), Tally { in_flight: 1, ..tally(1, 1, 0, 0) });
+    let mut told = std::mem::take(&mut *bench.performed.lock().unwrap());
+    told.sort_by(|one, two| one.effect_key.cmp(&two.effect_key));
+    let told: Vec<_> = told
+        .iter()
+        .map(|one| {
+            (one.intent.as_str(), one.effect_key.as_str(), one.what.as_str(), one.state.map(|state| state.word()))
+        })
+        .collect();
+    let expected = [
+        (bad.as_str(), "ship:fail", "function ship", Some("FAILED")),
+        (good.as_str(), "ship:good", "function ship", Some("SUCCEEDED")),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn whoever_waits_is_told_the_outcome_or_how_it_stands_at_the_deadline() {
+    let bench = bench();
+    let intent = accepted(&bench.runtime, "ship", "good");
+    let now = std::time::Instant::now();
+    let waiting = bench.runtime.await_outcome(&intent, now).unwrap().unwrap();
+    assert_eq!((waiting.state.word(), waiting.is_settled(), waiting.result), ("READY", false, None));
+    let long = now + std::time::Duration::from_secs(60);
+    let over = std::thread::scope(|scope| {
+        let waits = scope.spawn(|| bench.runtime.await_outcome(&intent, long).unwrap().unwrap());
+        bench.perform();
+        waits.join().unwrap()
+    });
+    assert_eq!((over.state.word(), over.is_settled()), ("SUCCEEDED", true));
+    assert_eq!(over.result.unwrap().result.body(), &ResultBody::Text("done, pin [secret]".to_owned()));
+    assert_eq!(bench.runtime.await_outcome("nobody", now).unwrap(), None);
+    assert_eq!(bench.runtime.await_answer("nobody", now).unwrap(), None);
 }

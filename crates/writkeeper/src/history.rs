@@ -20,18 +20,11 @@ pub struct History<'r> {
 impl<'r> History<'r> {
     /// From the first record at or after an instant; instants never decrease along a ledger.
     pub fn since(runtime: &'r Runtime, since: Option<Instant>) -> Result<History<'r>, Error> {
-        let (mut low, mut high) = (0, runtime.size()?);
-        let Some(since) = since else { return Ok(History { runtime, next: 0, page: VecDeque::new() }) };
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let record = runtime.records(middle, 1)?.pop();
-            if record.and_then(|record| instant_of(&record.leaf)).is_some_and(|at| at < since) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(History { runtime, next: low, page: VecDeque::new() })
+        let next = match since {
+            Some(since) => runtime.first_at(since)?,
+            None => 0,
+        };
+        Ok(History { runtime, next, page: VecDeque::new() })
     }
 
     /// The body of the next record of this tenant that was not erased.

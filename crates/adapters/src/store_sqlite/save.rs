@@ -9,6 +9,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
 use std::ops::Range;
 use std::sync::Arc;
+use values::json::Json;
 use values::time::Instant;
 
 /// Processes whose last batch is remembered. A process asks only about a commit it has just made.
@@ -20,6 +21,8 @@ const WRITERS_MAX: i64 = 256;
 pub(super) struct Rows {
     rows: Vec<Encoded>,
     bytes: Vec<u8>,
+    /// Whether one of them takes the place of a row that may hold secrets: no free page may keep what that said.
+    over_secrets: bool,
 }
 
 #[derive(Debug)]
@@ -58,6 +61,7 @@ impl Rows {
             }
             (_, row) => self.bytes.extend_from_slice(row.to_stored().as_bytes()),
         }
+        self.over_secrets |= withholds(row);
         let (tenant, due) = (key.tenant.clone(), row.due().map(Instant::micros));
         let (key, body, index) = (start..middle, middle..self.bytes.len(), integer(index)?);
         self.rows.push(Encoded { kind, key, body, tenant, due, index });
@@ -71,8 +75,18 @@ impl Rows {
 
     /// Saves them kind by kind, so that each statement is fetched once for many rows. Within a kind they stay in the order
     /// of their commands, which mostly is that of their keys.
-    pub(super) fn save(mut self, connection: &Connection) -> Result<(), StoreFault> {
-        let Rows { rows, bytes } = &mut self;
+    pub(super) fn save(self, connection: &Connection) -> Result<(), StoreFault> {
+        if !self.over_secrets {
+            return self.put(connection);
+        }
+        connection.execute_batch("PRAGMA secure_delete = ON").map_err(fault)?;
+        let saved = self.put(connection);
+        connection.execute_batch("PRAGMA secure_delete = FAST").map_err(fault)?;
+        saved
+    }
+
+    fn put(mut self, connection: &Connection) -> Result<(), StoreFault> {
+        let Rows { rows, bytes, .. } = &mut self;
         let at = |range: &Range<usize>| bytes.get(range.clone()).unwrap_or_default();
         // Stable: of two changes of one row the later one counts.
         rows.sort_by_key(|row| row.kind);
@@ -101,6 +115,14 @@ impl Rows {
         }
         Ok(())
     }
+}
+
+/// Whether a row is that of an intent with params that the ledger withholds.
+fn withholds(row: &Row) -> bool {
+    let Row::Intent(row) = row else { return false };
+    let params = row.running.as_ref().and_then(|running| running.order.get("params")).and_then(Json::as_object);
+    let is_withheld = |value: &Json| ["secret", "withheld"].iter().any(|word| value.get(word).is_some());
+    params.is_some_and(|params| params.values().any(is_withheld))
 }
 
 /// Puts a stored answer at a key.

@@ -63,7 +63,7 @@ fn what_is_left_open_is_named() {
     let mut desk = Desk::new();
     desk.fill(4);
     let operator = || Actor::Operator("ann".to_owned());
-    let settle = |intent: &str, event| Act::Settle { intent: intent.to_owned(), event };
+    let settle = |intent: &str, event| Act::Settle { intent: intent.to_owned(), event, result: None };
     let accepted = desk.propose(100).wait();
     let intent = accepted.answer.intent.unwrap().id().to_owned();
     assert!(desk.runtime.change(operator(), settle(&intent, IntentEvent::Doubt)).wait().at.is_some());

@@ -110,7 +110,8 @@ fn settle(desk: &Desk, intent: &str, dice: &mut Dice) -> bool {
         8 => IntentEvent::Cancel,
         _ => IntentEvent::Doubt,
     };
-    let settled = desk.runtime.change(operator(), Act::Settle { intent: intent.to_owned(), event }).wait();
+    let settled =
+        desk.runtime.change(operator(), Act::Settle { intent: intent.to_owned(), event, result: None }).wait();
     tell("settled", &settled, "0");
     match event {
         IntentEvent::Succeed | IntentEvent::Fail => true,

@@ -16,7 +16,7 @@ Nothing is reached that is not named here: hosts by --allow-host, addresses of t
 by --allow-programs. What needs something that is missing here is not claimed: it waits, READY, for another `run` until \
 its time is over, and this one says what is missing.
 
-Exit codes: 0 everything succeeded, 1 something failed or was called off, 2 something is in doubt or waits, 75 store \
+Exit codes: 0 everything succeeded, 1 something failed or was called off, 2 something is in doubt, in flight or waits, 75 store \
 unavailable.")]
 pub struct RunArgs {
     /// Which store.
@@ -84,17 +84,7 @@ pub enum IntentsCommand {
         id: String,
     },
     /// Say what became of an intent that was handed out
-    Report {
-        /// The intent, or its proposal
-        #[arg(value_name = "ID")]
-        id: String,
-        /// What became of it
-        #[arg(value_enum, value_name = "OUTCOME", ignore_case = true)]
-        outcome: Reported,
-        /// The epoch of a signed intent; the latest if not given
-        #[arg(long, value_name = "N")]
-        epoch: Option<u64>,
-    },
+    Report(ReportArgs),
     /// Answer what became of an intent in doubt; answered once, for the bytes shown
     Resolve(ResolveArgs),
     /// Undo what happened, by an intent of its own
@@ -134,6 +124,26 @@ pub enum IntentsCommand {
         #[arg(long = "for", value_name = "NAME")]
         executor: String,
     },
+}
+
+/// `writkeeper intents report`
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// The intent, or its proposal
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// What became of it
+    #[arg(value_enum, value_name = "OUTCOME", ignore_case = true)]
+    pub outcome: Reported,
+    /// The epoch of a signed intent; the latest if not given
+    #[arg(long, value_name = "N")]
+    pub epoch: Option<u64>,
+    /// A file with what the other side answered; 64 KiB of it are kept, without the secret params
+    #[arg(long, value_name = "FILE")]
+    pub result: Option<PathBuf>,
+    /// What that file is, such as application/json
+    #[arg(long, value_name = "TYPE", requires = "result")]
+    pub content_type: Option<String>,
 }
 
 /// `writkeeper intents resolve`

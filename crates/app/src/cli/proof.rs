@@ -78,9 +78,12 @@ again. The beginning of an id will do.")]
     },
     /// Remove bodies; their proofs stay
     Erase {
-        /// The proposal whose record is erased; or give --from and --to
-        #[arg(value_name = "ID", required_unless_present = "from", conflicts_with = "from")]
+        /// The proposal whose record is erased; or give --result, or --from and --to
+        #[arg(value_name = "ID", required_unless_present_any = ["from", "result"], conflicts_with_all = ["from", "result"])]
         id: Option<String>,
+        /// The intent whose latest result is erased; everything can be judged again without it
+        #[arg(long, value_name = "INTENT", conflicts_with = "from")]
+        result: Option<String>,
         /// The first entry
         #[arg(long, value_name = "INDEX", requires = "to")]
         from: Option<u64>,

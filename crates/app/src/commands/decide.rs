@@ -1,5 +1,6 @@
 //! `writkeeper decide`: proposals in, one line of answer each.
 
+mod followed;
 mod prepare;
 mod records_file;
 mod stored;
@@ -22,6 +23,7 @@ use kernel::outcome::{Answer, Verdict};
 use kernel::pure::PureRun;
 use kernel::reasons::Reason;
 use kernel::record::Record;
+use runtime::FollowUp;
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,6 +43,17 @@ pub struct Judged {
     records: Vec<Record>,
     /// Without a store that answers, nothing is.
     is_decided: bool,
+    /// What became of it meanwhile, where somebody waited for that.
+    followed: Option<FollowUp>,
+}
+
+impl Judged {
+    fn to_line(&self) -> String {
+        match &self.followed {
+            Some(followed) => followed.to_line(&self.answer),
+            None => self.answer.to_line(),
+        }
+    }
 }
 
 /// Judges every line.
@@ -50,10 +63,11 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
     let context = args.context.as_deref().map(context).transpose()?.unwrap_or_default();
     match (&args.store, contract) {
         (Some(location), contract) => {
+            let wait = args.wait.as_deref().map(followed::bound).transpose()?;
             let run = StoredRun::open(args, location, contract, &context, at)?;
             let mut decided = Vec::new();
             let exit = judge_lines(args, |_, line| {
-                let judged = run.judge(line);
+                let judged = followed::follow(run.keeper(), run.judge(line), wait, args.quiet);
                 if args.receipts.is_some() && judged.is_decided && decided.len() < RECEIPTS_MAX {
                     decided.push(judged.answer.id.clone());
                 }
@@ -70,7 +84,7 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
             judge_lines(args, |line_number, line| {
                 // What was judged so far stands; after a fault nothing more can be trusted.
                 let done = catch_unwind(AssertUnwindSafe(|| run.judge_advised(line_number, line, &mut advise))).ok()?;
-                Some(Judged { answer: done.answer, records: done.records, is_decided: true })
+                Some(Judged { answer: done.answer, records: done.records, is_decided: true, followed: None })
             })
         }
         (None, None) => Err(UsageError("give --contract, or --store with agents in it".to_owned()).into()),
@@ -87,7 +101,7 @@ fn judge_lines(args: &DecideArgs, mut judge: impl FnMut(u64, &[u8]) -> Option<Ju
         let Some(judged) = judge(line_number, line) else { return kernel_fault(&mut output, line) };
         is_damaged |= !judged.is_decided && store::is_damaged(&judged.answer);
         tally.count(&judged);
-        writeln!(output, "{}", judged.answer.to_line())?;
+        writeln!(output, "{}", judged.to_line())?;
         write_records(records.as_mut(), &judged.records)?;
     }
     if let Some(mut file) = records {
@@ -123,7 +137,8 @@ fn kernel_fault(output: &mut impl Write, line: &[u8]) -> anyhow::Result<Exit> {
     let finding =
         Finding::reject(Gate::Shape, Reason::KernelFault).with("problem", format!("sha256 {}", Digest::of(line)));
     let id = Digest::of(line).to_uuid_text();
-    let answer = Answer { id, verdict: Verdict::Reject, findings: Arc::from([finding]), intent: None };
+    let (verdict, findings) = (Verdict::Reject, Arc::from([finding]));
+    let answer = Answer { id, verdict, findings, intent: None, question: None };
     writeln!(output, "{}", answer.to_line())?;
     Ok(Exit::Internal)
 }
@@ -161,6 +176,8 @@ struct Tally {
     rejected: u64,
     escalated: u64,
     undecided: u64,
+    /// Accepted, and not over when the time to wait was.
+    open: u64,
 }
 
 impl Tally {
@@ -169,7 +186,15 @@ impl Tally {
             self.undecided += 1;
             return;
         }
-        match judged.answer.verdict {
+        match judged.followed.as_ref().and_then(followed::end) {
+            Some(followed::End::Open) => self.open += 1,
+            Some(followed::End::Verdict(verdict)) => self.add(verdict),
+            None => self.add(judged.answer.verdict),
+        }
+    }
+
+    fn add(&mut self, verdict: Verdict) {
+        match verdict {
             Verdict::Accept => self.accepted += 1,
             Verdict::Reject => self.rejected += 1,
             Verdict::Escalate => self.escalated += 1,
@@ -180,20 +205,22 @@ impl Tally {
         if self.undecided > 0 {
             return Exit::Unavailable;
         }
-        match (self.rejected, self.escalated) {
-            (0, 0) => Exit::Fine,
-            (0, _) => Exit::Escalated,
+        match (self.rejected, self.escalated, self.open) {
+            (0, 0, 0) => Exit::Fine,
+            (0, 0, _) => Exit::StillOpen,
+            (0, _, _) => Exit::Escalated,
             _ => Exit::Rejected,
         }
     }
 
     fn print(&self) {
-        let total = self.accepted + self.rejected + self.escalated + self.undecided;
+        let total = self.accepted + self.rejected + self.escalated + self.undecided + self.open;
+        let open = if self.open > 0 { format!(", {} accepted and still open", self.open) } else { String::new() };
         let undecided = if self.undecided > 0 { format!(", {} not decided", self.undecided) } else { String::new() };
         let proposals = if total == 1 { "proposal" } else { "proposals" };
         let _ = writeln!(
             anstream::stderr(),
-            "{total} {proposals}: {} accepted, {} rejected, {} escalated{undecided}",
+            "{total} {proposals}: {} accepted, {} rejected, {} escalated{open}{undecided}",
             self.accepted,
             self.rejected,
             self.escalated

@@ -1,24 +1,28 @@
 //! `writkeeper intents …`: what may be performed, where it stands, and what people and executors say about it.
 
 mod remote;
+mod results;
 mod told;
 
-use crate::cli::performing::{IntentsArgs, IntentsCommand, Reported, ResolveArgs, Resolved};
+use crate::cli::performing::{IntentsArgs, IntentsCommand, ReportArgs, Reported, ResolveArgs, Resolved};
 use crate::commands::signature;
 use crate::exit::{Exit, Failure, InvalidData, UsageError};
 use crate::store::{self, History};
 use crate::terminal::{self, FAINT, STRONG, paint, say};
 use kernel::agent::Actor;
-use kernel::change::{Act, DoubtAnswer};
+use kernel::change::{Act, Attached, DoubtAnswer};
 use kernel::finding::{Finding, Gate};
 use kernel::intent::{IntentEvent, IntentRow, IntentState, Observed};
 use kernel::reasons::Reason;
+use kernel::result::ResultRecord;
 use kernel::signed_answer::AnswerStatement;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::{Minted, Runtime};
 use values::ids::Digest;
 use values::json::Json;
+
+pub use told::state;
 
 /// Intents read at once.
 const PAGE: usize = 512;
@@ -37,7 +41,7 @@ pub fn run(args: &IntentsArgs) -> anyhow::Result<Exit> {
             list(&runtime, state.as_deref(), if *all { usize::MAX } else { *limit }, json)?;
         }
         IntentsCommand::Show { id } => show(&runtime, id, json)?,
-        IntentsCommand::Report { id, outcome, epoch } => report(&runtime, id, *outcome, *epoch, json)?,
+        IntentsCommand::Report(args) => report(&runtime, args, json)?,
         IntentsCommand::Resolve(args) => resolve(&runtime, args, json)?,
         IntentsCommand::Undo { id, because } => {
             let (intent, _) = found(&runtime, id)?;
@@ -143,6 +147,7 @@ fn show(runtime: &Runtime, id: &str, json: bool) -> anyhow::Result<()> {
     while let Some(body) = ledger.next_body()? {
         events.extend(told::event(&body, &name));
     }
+    let result = runtime.result(&name, &row).map_err(store::unread)?;
     if json {
         let mut told = told::json(&name, &row);
         if let Json::Object(members) = &mut told {
@@ -150,6 +155,7 @@ fn show(runtime: &Runtime, id: &str, json: bool) -> anyhow::Result<()> {
                 .iter()
                 .map(|(at, what)| Json::object([("at", Json::text(at.as_str())), ("what", Json::text(what.as_str()))]));
             members.insert("timeline".to_owned(), Json::List(lines.collect()));
+            members.insert("result".to_owned(), result.as_ref().map(ResultRecord::to_answer).unwrap_or_default());
             members.insert("proposal_state".to_owned(), Json::text(told::proposal(&row, undo.as_deref()).word()));
         }
         say!("{}", told.to_canonical());
@@ -159,6 +165,9 @@ fn show(runtime: &Runtime, id: &str, json: bool) -> anyhow::Result<()> {
     for (at, what) in &events {
         say!("  {}  {what}", paint(FAINT, at));
     }
+    if let Some(result) = &result {
+        results::tell(result)?;
+    }
     if let Some(question) = row.running.as_ref().and_then(|running| running.question.as_ref()) {
         say!("\nnext: writkeeper escalations show {question}");
         say!("      writkeeper intents resolve {name} happened|did-not|retry --as YOU --because …");
@@ -166,9 +175,11 @@ fn show(runtime: &Runtime, id: &str, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn report(runtime: &Runtime, id: &str, outcome: Reported, epoch: Option<u64>, json: bool) -> anyhow::Result<()> {
-    let (intent, row) = found(runtime, id)?;
+fn report(runtime: &Runtime, args: &ReportArgs, json: bool) -> anyhow::Result<()> {
+    let (outcome, epoch) = (args.outcome, args.epoch);
+    let (intent, row) = found(runtime, &args.id)?;
     let name = intent.clone();
+    let result = results::given(args, &row)?;
     let by_runtime = row.running.as_ref().filter(|running| !running.by_host);
     let act = match by_runtime {
         Some(running) => Act::Outcome {
@@ -179,10 +190,10 @@ fn report(runtime: &Runtime, id: &str, outcome: Reported, epoch: Option<u64>, js
                 Reported::Failed => Observed::Negative,
                 Reported::Doubt => Observed::Unknown,
             },
-            digest: None,
             detail: "reported by hand".to_owned(),
+            result,
         },
-        None => return settle(runtime, &name, &row, outcome, json),
+        None => return settle(runtime, &name, &row, (outcome, result), json),
     };
     let answered = store::done(runtime.change(store::operator(), act))?;
     let state = answered.body.get("state").and_then(Json::as_text).and_then(IntentState::from_word);
@@ -198,7 +209,13 @@ fn report(runtime: &Runtime, id: &str, outcome: Reported, epoch: Option<u64>, js
 }
 
 /// What a host says about what it performs. One that lost the answer says the same again, which is no news.
-fn settle(runtime: &Runtime, name: &str, row: &IntentRow, outcome: Reported, json: bool) -> anyhow::Result<()> {
+fn settle(
+    runtime: &Runtime,
+    name: &str,
+    row: &IntentRow,
+    (outcome, result): (Reported, Option<Attached>),
+    json: bool,
+) -> anyhow::Result<()> {
     let (event, state) = match outcome {
         Reported::Succeeded => (IntentEvent::Succeed, IntentState::Succeeded),
         Reported::Failed => (IntentEvent::Fail, IntentState::Failed),
@@ -211,12 +228,12 @@ fn settle(runtime: &Runtime, name: &str, row: &IntentRow, outcome: Reported, jso
     if row.state == state {
         return again();
     }
-    let refused = match store::done(runtime.change(store::operator(), Act::Settle { intent: name.to_owned(), event })) {
+    let act = Act::Settle { intent: name.to_owned(), event, result };
+    let refused = match store::done(runtime.change(store::operator(), act)) {
         Ok(answered) => return tell(&answered.body, json),
         Err(refused) => refused,
     };
-    let is_step = |failure: &Failure| failure.code == Reason::StepRefused.code();
-    if !refused.downcast_ref().is_some_and(is_step) {
+    if Failure::of_error(&refused).code != Reason::StepRefused.code() {
         return Err(refused);
     }
     // Someone else may have said the same in between.

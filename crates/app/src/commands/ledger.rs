@@ -12,7 +12,7 @@ mod upkeep;
 pub use site::Site;
 
 use crate::cli::proof::{LedgerArgs, LedgerCommand};
-use crate::exit::{Exit, StoreUnavailable};
+use crate::exit::{Exit, StoreUnavailable, UsageError};
 use crate::terminal::{self, GOOD, STRONG, paint, say};
 use adapters::export_files::{ExportPath, write_part};
 use adapters::signer_file::FileSigner;
@@ -43,8 +43,16 @@ pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
         LedgerCommand::Receipt { ids, out } => receipts::run(&site, ids, out.as_deref())?,
         LedgerCommand::Find { id, export } => return find::run(&site, id, export.as_deref()),
         LedgerCommand::Keys { command } => keys::run(&site, command.as_ref())?,
-        LedgerCommand::Erase { id, from, to, because } => {
-            upkeep::erase(&site, id.as_deref(), from.zip(*to), because)?;
+        LedgerCommand::Erase { id, result, from, to, because } => {
+            let what = match (id, result, from.zip(*to)) {
+                (Some(id), _, _) => upkeep::Erased::Record(id),
+                (None, Some(intent), _) => upkeep::Erased::Result(intent),
+                (None, None, Some((from, to))) => upkeep::Erased::Range(from, to),
+                (None, None, None) => {
+                    return Err(UsageError("give an id, --result, or --from and --to".to_owned()).into());
+                }
+            };
+            upkeep::erase(&site, &what, because)?;
         }
         LedgerCommand::Hold { name, from, to, because } => upkeep::hold(&site, name, *from, *to, because)?,
         LedgerCommand::Release { name, because } => upkeep::release(&site, name, because)?,

@@ -1,18 +1,21 @@
 //! `writkeeper run`: performs what was accepted.
 
 use crate::cli::performing::RunArgs;
+use crate::commands::intents;
 use crate::commands::ledger::sealer;
 use crate::exit::{Exit, InvalidData, UsageError};
 use crate::files;
 use crate::store;
-use crate::terminal::{self, ATTENTION, BAD, GOOD, paint, say};
+use crate::terminal::{self, ATTENTION, BAD, FAINT, GOOD, paint, say};
 use adapters::addresses::Range;
 use adapters::executor_command::CommandExecutor;
 use adapters::executor_http::HttpExecutor;
 use adapters::system_clock::SystemClock;
-use runtime::execute::{self, Options, Performers, Tally};
+use kernel::finding::visible;
+use runtime::execute::{self, Options, Performed, Performers, Tally};
 use runtime::ports::clock::Clock;
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use values::json::{Json, Object};
@@ -35,6 +38,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         once: args.once,
         // Who ends soon tells it all at the end.
         waits: if args.once { Arc::new(|_, _| {}) } else { Arc::new(told_waiting) },
+        performed: if args.kept.json { Arc::new(told_as_json) } else { Arc::new(told) },
     };
     let runtime = store::open_with(&args.kept.store, clock)?;
     let sealer = sealer::start(&args.seal, &store::location(&args.kept.store), &runtime)?;
@@ -54,6 +58,29 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
 
 fn told_waiting(name: &str, problem: &str) {
     terminal::note(&format!("intent {name} waits: {problem}"));
+}
+
+/// One line for every attempt. Nobody has to read it: a pipe that was closed ends nothing that is under way.
+fn told(performed: &Performed) {
+    let Performed { intent, effect_key, what, state, detail, took } = performed;
+    let state = state.map_or_else(|| paint(ATTENTION, "not recorded"), intents::state);
+    let detail = if detail.is_empty() { String::new() } else { format!(", {}", visible(detail)) };
+    let (what, effect_key) = (visible(what), visible(effect_key));
+    let line = format!("{state}  {effect_key}  {what}{detail}  {}", paint(FAINT, format!("{} ms", took.as_millis())));
+    let _ = writeln!(anstream::stdout(), "{line}  {}", paint(FAINT, intent));
+}
+
+fn told_as_json(performed: &Performed) {
+    let Performed { intent, effect_key, what, state, detail, took } = performed;
+    let line = Json::object([
+        ("intent", Json::text(intent.as_str())),
+        ("effect_key", Json::text(effect_key.as_str())),
+        ("performed", Json::text(what.as_str())),
+        ("state", Json::from(state.map(|state| state.word().to_owned()))),
+        ("detail", Json::text(detail.as_str())),
+        ("took_ms", Json::from(u64::try_from(took.as_millis()).unwrap_or(u64::MAX))),
+    ]);
+    let _ = writeln!(std::io::stdout(), "{}", line.to_canonical());
 }
 
 /// Who sends requests, to whom, and whom it believes.
@@ -98,6 +125,7 @@ fn tell(tally: &Tally, json: bool) -> anyhow::Result<()> {
             ("in_doubt", Json::from(tally.doubted)),
             ("cancelled", Json::from(tally.cancelled)),
             ("not_started", Json::from(tally.not_started)),
+            ("in_flight", Json::from(tally.in_flight)),
             ("waiting", Json::Object(waiting)),
         ]);
         say!("{}", told.to_canonical());
@@ -107,8 +135,12 @@ fn tell(tally: &Tally, json: bool) -> anyhow::Result<()> {
         0 => String::new(),
         count => format!(", {} called off", paint(BAD, count)),
     };
+    let in_flight = match tally.in_flight {
+        0 => String::new(),
+        count => format!(", {} in flight elsewhere", paint(ATTENTION, count)),
+    };
     say!(
-        "{} succeeded, {} failed, {} left in doubt{cancelled}",
+        "{} succeeded, {} failed, {} left in doubt{cancelled}{in_flight}",
         paint(GOOD, tally.succeeded),
         paint(BAD, tally.failed),
         paint(ATTENTION, tally.doubted)
@@ -128,6 +160,7 @@ fn tell(tally: &Tally, json: bool) -> anyhow::Result<()> {
     match tally {
         Tally { doubted: 1.., .. } => say!("\nnext: writkeeper intents list --state IN_DOUBT"),
         Tally { cancelled: 1.., .. } => say!("\nnext: writkeeper intents list --state CANCELLED"),
+        Tally { in_flight: 1.., .. } => say!("\nnext: writkeeper intents list --state IN_FLIGHT"),
         Tally { .. } => {}
     }
     Ok(())
@@ -135,7 +168,7 @@ fn tell(tally: &Tally, json: bool) -> anyhow::Result<()> {
 
 fn exit(tally: &Tally) -> Exit {
     match tally {
-        Tally { doubted: 1.., .. } => Exit::Escalated,
+        Tally { doubted: 1.., .. } | Tally { in_flight: 1.., .. } => Exit::Escalated,
         Tally { waiting, .. } if !waiting.is_empty() => Exit::Escalated,
         Tally { failed: 1.., .. } | Tally { cancelled: 1.., .. } => Exit::Rejected,
         Tally { .. } => Exit::Fine,

@@ -44,7 +44,7 @@ impl Desk<'_> {
         let event = IntentEvent::Succeed;
         given.intent.clone().is_some_and(|intent| {
             let actor = Actor::Agent(self.host.word().to_owned());
-            let answered = self.runtime.change_here(actor, Act::Settle { intent, event });
+            let answered = self.runtime.change_here(actor, Act::Settle { intent, event, result: None });
             answered.at.is_some() && answered.answer.verdict == Verdict::Accept
         })
     }

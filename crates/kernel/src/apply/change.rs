@@ -13,11 +13,13 @@ mod upkeep;
 
 use super::{expiry, standing};
 use crate::agent::Actor;
-use crate::change::{Act, Change};
+use crate::change::{Act, Attached, Change};
 use crate::finding::{Finding, Gate};
 use crate::outcome::{Answer, AnsweredIntent, Done, Outcome, Verdict};
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
+use crate::result::ResultRecord;
+use crate::semantics::Semantics;
 use crate::world::{Entity, Halt, Key, KeySet, Loaded, Row, TenantRow, World};
 use std::sync::Arc;
 use values::json::Json;
@@ -56,9 +58,32 @@ pub(super) fn apply(world: &mut World, change: &Arc<Change>, at: Instant) -> Out
         Came::Refused(findings, body, records) => (Verdict::Reject, findings, body, None, records),
         Came::Done(body, intent, records) => (Verdict::Accept, Vec::new(), body, intent, records),
     };
-    let answer = Answer { id: change.id.clone(), verdict, findings: findings.into(), intent };
+    let result = (verdict == Verdict::Accept).then(|| keep_result(world, change, at)).flatten();
+    let answer = Answer { id: change.id.clone(), verdict, findings: findings.into(), intent, question: None };
     records.push(Record::Event(Arc::new(EventRecord::of(change, &answer, body.clone(), at))));
+    records.extend(result);
     Outcome::Done(Box::new(Done { answer, body, records }))
+}
+
+/// The record of what the other side answered, where a report brings it. The intent keeps when that was, so that it is found
+/// again; a replay, which has only the report, does the same.
+fn keep_result(world: &mut World, change: &Change, at: Instant) -> Option<Record> {
+    let (intent, epoch, attached) = change.act.attached()?;
+    execution::note_answered(world, change, intent, at);
+    match attached {
+        Attached::Given(result) => {
+            let (tenant, intent, result) = (change.tenant.clone(), intent.to_owned(), result.as_ref().clone());
+            Some(Record::Result(Arc::new(ResultRecord {
+                tenant,
+                intent,
+                epoch,
+                result,
+                at,
+                semantics: Semantics::CURRENT,
+            })))
+        }
+        Attached::Recorded => None,
+    }
 }
 
 fn key(change: &Change, entity: Entity) -> Key {
@@ -147,11 +172,11 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
         Act::Import { name, snapshot } => context::import(world, change, name, snapshot),
         Act::Answer(answer) => people::answer(world, change, answer, at),
         Act::ExpireQuestions(names) => people::expire(world, change, names, at),
-        Act::Settle { intent, event } => execution::settle(world, change, intent, *event, at),
+        Act::Settle { intent, event, .. } => execution::settle(world, change, intent, *event, at),
         Act::Claim { intent, worker, lease } => execution::claim(world, change, intent, worker, *lease, at),
         Act::Start { intent, epoch, attempt } => execution::start(world, change, intent, *epoch, *attempt, at),
-        Act::Outcome { intent, epoch, observed, digest, .. } => {
-            execution::outcome(world, change, intent, (*epoch, *observed), *digest, at)
+        Act::Outcome { intent, epoch, observed, .. } => {
+            execution::outcome(world, change, intent, (*epoch, *observed), at)
         }
         Act::Resolve(answer) => resolving::resolve(world, change, answer, at),
         Act::Undo { intent, undo, .. } => undoing::undo(world, change, intent, undo, at),

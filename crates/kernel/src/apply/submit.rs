@@ -13,7 +13,7 @@ use crate::facts::{Facts, SnapshotFact};
 use crate::finding::{Code, Finding, Findings, Gate};
 use crate::gates::{reservations, validity};
 use crate::intent::{Hold, Intent, Taken};
-use crate::outcome::{Answer, AnsweredIntent, Done, Outcome, Verdict};
+use crate::outcome::{Answer, AnsweredIntent, AskedQuestion, Done, Outcome, Verdict};
 use crate::reasons::Reason;
 use crate::record::{DecisionRecord, Record};
 use crate::semantics::Semantics;
@@ -65,6 +65,7 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
         verdict: judgement.verdict,
         findings: judgement.findings.into(),
         intent: intent.map(AnsweredIntent::Made),
+        question: (judgement.verdict == Verdict::Escalate).then(|| question(submission, at)),
     };
     // Only the agent itself uses a proof up: a stranger who signs the same bytes must not spoil it. One that was refused
     // as used before stays with the proposal that used it first.
@@ -83,6 +84,12 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
         records.push(record(submission, &answer, snapshot, at));
     }
     Outcome::Done(Box::new(Done { answer, body: Json::Null, records }))
+}
+
+/// The question that an escalation opens.
+fn question(submission: &Submission, at: Instant) -> AskedQuestion {
+    let deadline = at.plus(submission.contract.contract.escalation.timeout.after);
+    AskedQuestion { id: submission.ids.escalation.clone(), deadline }
 }
 
 type Judged = (Judgement, Option<Arc<Intent>>, Option<Snapshot>);
@@ -139,6 +146,7 @@ fn refused(submission: &Arc<Submission>, finding: Finding, at: Instant) -> Outco
         verdict: Verdict::Reject,
         findings: Arc::from([finding]),
         intent: None,
+        question: None,
     };
     let record = record(submission, &answer, None, at);
     Outcome::Done(Box::new(Done { answer, body: Json::Null, records: vec![record] }))

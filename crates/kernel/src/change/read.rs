@@ -2,7 +2,7 @@
 
 use super::leasing::Leasing;
 use super::upkeep::Upkeep;
-use super::{Act, DoubtAnswer, Registration, Write};
+use super::{Act, Attached, DoubtAnswer, Registration, Write};
 use crate::agent::{AgentStatus, Session};
 use crate::evaluator::Compiled;
 use crate::flow::FlowEvent;
@@ -73,6 +73,7 @@ pub fn act(kind: &str, command: &Json, contracts: &mut dyn Contracts) -> Option<
         "settle" => Act::Settle {
             intent: text_of(command, "intent")?,
             event: IntentEvent::from_word(command.get("event")?.as_text()?)?,
+            result: attached(command)?,
         },
         "expire_intents" => Act::ExpireIntents,
         "claim" | "start" | "outcome" | "resolve" | "undo" => execution(kind, command)?,
@@ -98,11 +99,8 @@ fn execution(kind: &str, command: &Json) -> Option<Act> {
             intent,
             epoch: whole_of(command, "epoch")?,
             observed: Observed::from_word(command.get("observed")?.as_text()?)?,
-            digest: match nullable(command, "digest")? {
-                Some(_) => Some(digest("digest")?),
-                None => None,
-            },
             detail: text_of(command, "detail")?,
+            result: attached(command)?,
         },
         "resolve" => Act::Resolve(Box::new(DoubtAnswer {
             intent,
@@ -115,6 +113,11 @@ fn execution(kind: &str, command: &Json) -> Option<Act> {
         "undo" => Act::Undo { intent, undo: text_of(command, "undo")?, because: text_of(command, "because")? },
         _ => return None,
     })
+}
+
+/// Whether a result came with a report. What it said stands in a record of its own.
+fn attached(command: &Json) -> Option<Option<Attached>> {
+    Some(command.get("result")?.as_bool()?.then_some(Attached::Recorded))
 }
 
 fn registration(command: &Json, contracts: &mut dyn Contracts) -> Option<Registration> {

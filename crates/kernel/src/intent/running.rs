@@ -74,8 +74,8 @@ pub struct Running {
     pub retry_at: Option<Instant>,
     /// Until when it may be tried again.
     pub retry_until: Option<Instant>,
-    /// Digest of what it was answered with.
-    pub outcome: Option<Digest>,
+    /// When the latest answer of the other side was recorded.
+    pub answered_at: Option<Instant>,
     /// What came too late to count by itself.
     pub evidence: Vec<Evidence>,
     /// The open question whether it happened.
@@ -118,7 +118,7 @@ impl Running {
             first_sent: None,
             retry_at: None,
             retry_until: None,
-            outcome: None,
+            answered_at: None,
             evidence: Vec::new(),
             question: None,
             undoes: None,

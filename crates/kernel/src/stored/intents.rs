@@ -6,7 +6,6 @@ use crate::intent::{
     Evidence, Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Observed, Running, Taken, hold_json,
 };
 use values::decimal::Decimal;
-use values::ids::Digest;
 use values::json::{Json, Members, Object};
 
 /// Appends what a store keeps.
@@ -103,15 +102,13 @@ fn running_json(running: &Running) -> Json {
         ("first_sent", running.first_sent),
         ("retry_at", running.retry_at),
         ("retry_until", running.retry_until),
+        ("answered_at", running.answered_at),
         ("over_at", running.over_at),
     ];
     for (key, at) in instants {
         if let Some(at) = at {
             put(key, instant_json(at));
         }
-    }
-    if let Some(outcome) = running.outcome {
-        put("outcome", Json::text(outcome.to_string()));
     }
     if !running.evidence.is_empty() {
         put("evidence", Json::List(running.evidence.iter().map(evidence_json).collect()));
@@ -143,10 +140,6 @@ fn running(json: &Json) -> Option<Running> {
     let names = |key: &str| json.get(key).map_or(Some(Vec::new()), |_| texts_of(json, key));
     let count = |key: &str| json.get(key).map_or(Some(0), |_| whole_of(json, key));
     let instant = |key: &str| json.get(key).map_or(Some(None), |_| instant_of(json, key).map(Some));
-    let outcome = match json.get("outcome") {
-        None => None,
-        Some(text) => Some(Digest::parse(text.as_text()?)?),
-    };
     let evidence = match json.get("evidence") {
         None => Vec::new(),
         Some(list) => list.as_list()?.iter().map(evidence).collect::<Option<_>>()?,
@@ -167,7 +160,7 @@ fn running(json: &Json) -> Option<Running> {
         first_sent: instant("first_sent")?,
         retry_at: instant("retry_at")?,
         retry_until: instant("retry_until")?,
-        outcome,
+        answered_at: instant("answered_at")?,
         evidence,
         question: optional_text(json, "question"),
         undoes: optional_text(json, "undoes"),
@@ -240,7 +233,7 @@ mod tests {
             first_sent: at(6),
             retry_at: at(7),
             retry_until: at(8),
-            outcome: Some(Digest::of("")),
+            answered_at: at(10),
             evidence: vec![Evidence { epoch: 1, observed: Observed::Unknown, at: AT }],
             question: Some("q".to_owned()),
             undoes: Some("u".to_owned()),
@@ -248,9 +241,9 @@ mod tests {
             over_at: at(9),
         };
         let text = [
-            r#""running":{"above":["boss"],"approved":true,"approvers":["desk","till"],"by_host":true,"doubts":5,"epoch":3,"#,
+            r#""running":{"above":["boss"],"answered_at":10,"approved":true,"approvers":["desk","till"],"by_host":true,"doubts":5,"epoch":3,"#,
             r#""evidence":[[1,"UNKNOWN",1000000]],"first_sent":6,"lease_until":4,"order":{"id":"i"},"#,
-            r#""outcome":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","over_at":9,"owner":"w","#,
+            r#""over_at":9,"owner":"w","#,
             r#""question":"q","quorum":2,"retry_at":7,"retry_until":8,"secrets":{"pin":"1234"},"signed":true,"#,
             r#""undoes":"u","undone_by":"v"},"#,
         ];

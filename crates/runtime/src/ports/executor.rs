@@ -1,9 +1,10 @@
 //! Executors: whoever causes an effect outside. They are asked once for each mark, and never try again by themselves.
 
 use kernel::contract::EffectClass;
+use kernel::intent::Observed;
+use kernel::result::Response;
 use std::sync::Arc;
 use std::time::Duration;
-use values::ids::Digest;
 use values::json::{Json, Object};
 
 /// One attempt at an effect, exactly as the ledger permits it.
@@ -29,37 +30,36 @@ pub struct Attempt {
     pub deadline: Duration,
 }
 
-/// What an attempt observed.
+/// What an attempt observed, and what the other side answered.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Observation {
-    /// It happened.
-    Positive {
-        /// Digest of the answer.
-        digest: Digest,
-        /// In a few words, for the record; never a secret.
-        detail: String,
-    },
-    /// It did not happen, and this attempt cannot make it happen any more.
-    Negative {
-        /// In a few words.
-        detail: String,
-    },
-    /// Anything else.
-    Unknown {
-        /// In a few words.
-        detail: String,
-    },
+pub struct Observation {
+    /// Whether it happened.
+    pub observed: Observed,
+    /// In a few words, for the record.
+    pub detail: String,
+    /// What came back, where something did. Secrets are removed before it is recorded.
+    pub response: Option<Response>,
 }
 
 impl Observation {
-    /// Nobody knows, and why.
-    pub fn unknown(detail: impl Into<String>) -> Observation {
-        Observation::Unknown { detail: detail.into() }
+    /// It happened.
+    pub fn positive(detail: impl Into<String>) -> Observation {
+        Observation { observed: Observed::Positive, detail: detail.into(), response: None }
     }
 
-    /// It did not happen, and why.
+    /// It did not happen and this attempt cannot make it happen any more, and why.
     pub fn negative(detail: impl Into<String>) -> Observation {
-        Observation::Negative { detail: detail.into() }
+        Observation { observed: Observed::Negative, detail: detail.into(), response: None }
+    }
+
+    /// Nobody knows, and why.
+    pub fn unknown(detail: impl Into<String>) -> Observation {
+        Observation { observed: Observed::Unknown, detail: detail.into(), response: None }
+    }
+
+    /// With what came back.
+    pub fn answered(self, response: Response) -> Observation {
+        Observation { response: Some(response), ..self }
     }
 }
 

@@ -137,6 +137,7 @@ fn lean(row: Row) -> Row {
 /// What a replay keeps of an answered key. An answer that is given again leaves no record, so only whether the same was
 /// asked can matter.
 pub fn stored_answer(fingerprint: values::ids::Digest) -> Row {
-    let answer = Answer { id: String::new(), verdict: Verdict::Reject, findings: Arc::from([]), intent: None };
+    let (id, verdict) = (String::new(), Verdict::Reject);
+    let answer = Answer { id, verdict, findings: Arc::from([]), intent: None, question: None };
     Row::Idempotency(Box::new(StoredAnswer { fingerprint, answer }))
 }

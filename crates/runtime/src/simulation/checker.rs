@@ -237,6 +237,10 @@ impl Checker {
             "decision" => self.decision(&json, accepted),
             "intent_expired" => self.moved(text(result, "intent"), "CANCELLED", Via::Time, result, touched),
             "intent_moved" => self.moved(text(result, "intent"), text(result, "state"), Via::Time, result, touched),
+            "result" => {
+                let known = self.intents.contains_key(text(&json, "intent"));
+                self.holds("legal_transitions", false, known, |_| "a result of nothing that was accepted".to_owned())
+            }
             kind if accepted => self.change(kind, &json, at, touched),
             kind => {
                 self.refused(kind, &json, at);

@@ -194,12 +194,13 @@ impl Stage {
         let found = replay(&mut durable)
             .map_err(|fault| Broken { invariant: "replayed", said: format!("the ledger cannot be read: {fault}") })?;
         let differs = found.differs.map(|(index, said)| {
-            let recorded = durable.records(found.same, usize::MAX).unwrap_or_default().into_iter();
+            let recorded = durable.records(found.same + found.results, usize::MAX).unwrap_or_default().into_iter();
             let recorded = recorded.take_while(|record| record.index <= index);
             let bodies: Vec<String> = recorded.filter_map(|record| record.body.map(|(body, _)| body)).collect();
             (index, format!("{said}\n  recorded as {}", bodies.join(" then ")))
         });
-        self.checker.replayed(found.same, differs)
+        // Results are read and not folded.
+        self.checker.replayed(found.same + found.results, differs)
     }
 
     fn enough_faults(&self) -> u64 {

@@ -6,14 +6,14 @@ use super::provider::{Asks, Heard, Request, SECOND};
 use super::stage::{Job, Origin, Stage, strikes};
 use crate::ports::store::Reader;
 use kernel::agent::Actor;
-use kernel::change::Act;
+use kernel::change::{Act, Attached};
 use kernel::contract::EffectClass;
 use kernel::intent::{IntentRow, IntentState, Observed, provider_key};
 use kernel::outcome::{Done, Verdict};
+use kernel::result::{EffectResult, Response, ResponseStatus, Secrets};
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use values::bugs::{self, Bug};
-use values::ids::Digest;
 use values::time::{Duration, Instant};
 
 /// As in `execute`: kept back for recording, and how often an outcome is offered.
@@ -236,8 +236,8 @@ impl Stage {
             intent: task.intent.clone(),
             epoch: task.epoch,
             observed,
-            digest: (observed == Observed::Positive).then(|| Digest::of("done")),
             detail: "simulated".to_owned(),
+            result: (observed == Observed::Positive).then(answered),
         };
         let job = self.change(Actor::Kernel, act, Origin::Record(slot));
         jobs.push(job);
@@ -264,4 +264,11 @@ impl Stage {
         let task = next.map(|at| Task { at, ..task });
         self.put(place, slot, task);
     }
+}
+
+/// What the other side answers when it did what was asked.
+fn answered() -> Attached {
+    let (status, body) = (ResponseStatus::Http(200), b"done".to_vec());
+    let response = Response { status, content_type: None, body, complete: true, secrets: Vec::new() };
+    Attached::Given(Box::new(EffectResult::of(response, Secrets::Known(Vec::new()))))
 }

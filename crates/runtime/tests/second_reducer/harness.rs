@@ -98,6 +98,8 @@ pub struct Harness<'a> {
     /// Commands of one batch that the slices have still to carry out, with what came of them.
     waiting: Vec<(Command, Came)>,
     at: Instant,
+    /// The question that the last answer names, and its deadline.
+    pub asked_last: Option<(String, i64)>,
 }
 
 impl<'a> Harness<'a> {
@@ -111,6 +113,7 @@ impl<'a> Harness<'a> {
             slots: BTreeMap::new(),
             waiting: Vec::new(),
             at,
+            asked_last: None,
         }
     }
 
@@ -128,6 +131,10 @@ impl<'a> Harness<'a> {
             && let Some(id) = done.body.get("snapshot").and_then(Json::as_text)
         {
             self.slots.insert(slot.clone(), id.to_owned());
+        }
+        if let Outcome::Done(done) = &outcome {
+            let question = done.answer.question.as_ref();
+            self.asked_last = question.map(|question| (question.id.clone(), question.deadline.micros()));
         }
         self.waiting.push((formed, came.clone()));
         came
@@ -259,7 +266,7 @@ impl<'a> Harness<'a> {
             Plain::ExpireQuestions { who, questions } => (who, Act::ExpireQuestions(questions.clone())),
             Plain::Settle { who, intent, event } => {
                 let event = IntentEvent::from_word(event).unwrap();
-                (who, Act::Settle { intent: intent.clone(), event })
+                (who, Act::Settle { intent: intent.clone(), event, result: None })
             }
             Plain::ExpireIntents { who } => (who, Act::ExpireIntents),
             Plain::Claim { who, intent, lease } => {
@@ -274,7 +281,7 @@ impl<'a> Harness<'a> {
             Plain::Outcome { who, intent, epoch, observed } => {
                 let observed = Observed::from_word(observed).unwrap();
                 let (intent, detail) = (intent.clone(), String::new());
-                (who, Act::Outcome { intent, epoch: *epoch, observed, digest: None, detail })
+                (who, Act::Outcome { intent, epoch: *epoch, observed, detail, result: None })
             }
             Plain::Resolve { who, intent, decision, right } => {
                 let (question, digest) = self.doubt(intent);

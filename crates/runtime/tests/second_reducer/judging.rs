@@ -303,6 +303,12 @@ impl Reducer {
         self.steps.push(Step { flow: case.flow.to_owned(), tokens: case.proposal.tokens, failed });
     }
 
+    /// Until when a question can be answered.
+    pub fn deadline_of(&self, name: &str) -> Option<i64> {
+        let question = self.questions.iter().find(|question| question.name == name)?;
+        Some(question.asked_at + ANSWER_WITHIN)
+    }
+
     fn ask(&mut self, number: usize, case: &Case<'_>) {
         self.questions.push(Question {
             name: format!("e-{number}"),

@@ -77,6 +77,13 @@ fn compare(library: &Library, wishes: &[Wish], tally: &mut Tally) -> Result<(), 
         if first != other {
             return Err(format!("{story}the second reducer says {other:?}"));
         }
+        let asked = harness.asked_last.take();
+        let deadline = asked.as_ref().map(|(question, _)| second.deadline_of(question));
+        if asked.is_some() != matches!(first, Said::Verdict("ESCALATE", _))
+            || deadline != asked.as_ref().map(|(_, deadline)| Some(*deadline))
+        {
+            return Err(format!("{story}the answer names question {asked:?}, the second says {deadline:?}"));
+        }
         let (left, right) = (shown::of_world(&harness, library, at), shown::of_reducer(&second, at));
         if left != right {
             let both: BTreeSet<&String> = left.keys().chain(right.keys()).collect();

@@ -3,9 +3,10 @@
 use super::{Keeper, carried_out};
 use crate::error::Error;
 use kernel::command::Door;
+use kernel::outcome::Answer;
 use runtime::execute::{self, Options, Performers, Tally};
 use runtime::ports::clock::Clock;
-use runtime::{Answered, Arrival, Minted, PersonAnswer};
+use runtime::{Answered, Arrival, FollowUp, Minted, PersonAnswer};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use values::time::Duration;
@@ -25,6 +26,12 @@ impl Keeper {
         if answered.at.is_some() { Ok(answered) } else { Err(Error::of_answer(&answered)) }
     }
 
+    /// Waits until it is known what became of a decision, for at most this long: how the question ended, what became of
+    /// the effect, and what the other side answered.
+    pub fn follow(&self, answer: &Answer, wait: std::time::Duration) -> Result<FollowUp, Error> {
+        Ok(self.runtime().follow(answer, std::time::Instant::now() + wait)?)
+    }
+
     /// Gives a person's answer to a question.
     pub fn answer(&self, answer: PersonAnswer) -> Result<Answered, Error> {
         carried_out(self.runtime().answer(answer))
@@ -40,6 +47,7 @@ impl Keeper {
             pause: PAUSE,
             once: true,
             waits: Arc::new(|_, _| {}),
+            performed: Arc::new(|_| {}),
         };
         Ok(execute::run(self.runtime(), executors, &options, &AtomicBool::new(false))?)
     }

@@ -68,7 +68,12 @@ impl StoredRun {
             }
         };
         let answered = pending.wait();
-        Judged { answer: answered.answer, records: answered.records, is_decided: answered.at.is_some() }
+        Judged { answer: answered.answer, records: answered.records, is_decided: answered.at.is_some(), followed: None }
+    }
+
+    /// What keeps the decisions.
+    pub fn keeper(&self) -> &Keeper {
+        &self.keeper
     }
 
     fn set_clock(&self, created_at: Option<Instant>) {

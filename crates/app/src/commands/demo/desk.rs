@@ -102,7 +102,7 @@ impl Desk {
     /// The agent says that the bank did it.
     pub fn report_success(&self, intent: &Json) -> anyhow::Result<()> {
         let field = |name: &str| intent.get(name).and_then(Json::as_text).unwrap_or_default().to_owned();
-        let settle = Act::Settle { intent: field("id"), event: IntentEvent::Succeed };
+        let settle = Act::Settle { intent: field("id"), event: IntentEvent::Succeed, result: None };
         store::done(self.0.change(Actor::Agent(field("agent")), settle)).map(|_| ())
     }
 }

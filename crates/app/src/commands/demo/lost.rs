@@ -111,6 +111,7 @@ fn perform(runtime: &Runtime, bank: &Bank) -> anyhow::Result<()> {
         pause: std::time::Duration::from_millis(10),
         once: true,
         waits: Arc::new(|_, _| {}),
+        performed: Arc::new(|_| {}),
     };
     execute::run(runtime, &performers, &options, &AtomicBool::new(false)).map_err(store::unread)?;
     Ok(())

@@ -86,7 +86,8 @@ pub fn event(body: &Json, name: &str) -> Option<(String, String)> {
     let text = |path: [&str; 2]| body.get(path[0]).and_then(|part| part.get(path[1])).and_then(Json::as_text);
     let plain = |key: &str| body.get(key).and_then(Json::as_text).unwrap_or_default();
     let kind = plain("kind");
-    let about = [text(["command", "intent"]), text(["result", "intent"]), text(["intent", "id"])];
+    let plainly = body.get("intent").and_then(Json::as_text);
+    let about = [text(["command", "intent"]), text(["result", "intent"]), text(["intent", "id"]), plainly];
     if !about.contains(&Some(name)) {
         return None;
     }
@@ -106,6 +107,10 @@ pub fn event(body: &Json, name: &str) -> Option<(String, String)> {
         }
         "resolve" => format!("{} says a person: {state}", text(["command", "decision"])?),
         "settle" => format!("reported {}: {state}", text(["command", "event"])?),
+        "result" => {
+            let bytes = body.get("response").and_then(|response| response.get("bytes")).map(Json::to_canonical);
+            format!("answered with {} bytes", bytes.unwrap_or_default())
+        }
         "undo" => format!("to be undone: {}", visible(text(["command", "because"])?)),
         "intent_expired" => "called off: nobody started it in time".to_owned(),
         "intent_moved" => {

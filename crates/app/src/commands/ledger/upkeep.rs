@@ -7,6 +7,7 @@ use crate::store;
 use crate::terminal::{GOOD, paint, say};
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
+use kernel::result::ResultRecord;
 use runtime::Answered;
 use runtime::crash::around;
 use runtime::ports::store::Reader;
@@ -18,13 +19,23 @@ const PAGE: usize = 1_000;
 /// Entries one command erases: its record names every intent and question they tell of.
 const ERASED_MAX: u64 = 500;
 
+/// What is erased.
+pub enum Erased<'a> {
+    /// The record that tells of an id.
+    Record(&'a str),
+    /// The latest result of an intent.
+    Result(&'a str),
+    /// Entries, from one up to, not including, another.
+    Range(u64, u64),
+}
+
 /// Records the erasure, then removes the bodies: a crash in between leaves a record and bodies that are still there, and
 /// the same command again removes them.
-pub fn erase(site: &Site, id: Option<&str>, range: Option<(u64, u64)>, because: &str) -> anyhow::Result<()> {
-    let (from, to) = match (id, range) {
-        (Some(id), _) => entry_of(site.reader()?.as_mut(), id).map(|index| (index, index + 1))?,
-        (None, Some(range)) => range,
-        (None, None) => return Err(InvalidData("give an id, or --from and --to".to_owned()).into()),
+pub fn erase(site: &Site, what: &Erased<'_>, because: &str) -> anyhow::Result<()> {
+    let (from, to) = match what {
+        Erased::Record(id) => entry_of(site.reader()?.as_mut(), id).map(|index| (index, index + 1))?,
+        Erased::Result(intent) => result_of(site.reader()?.as_mut(), intent).map(|index| (index, index + 1))?,
+        Erased::Range(from, to) => (*from, *to),
     };
     let size = site.reader()?.size().map_err(store::unread)?;
     if to > size {
@@ -42,12 +53,32 @@ pub fn erase(site: &Site, id: Option<&str>, range: Option<(u64, u64)>, because: 
         say!("{}", Json::object([("erased", Json::from(erased))]).to_canonical());
     } else {
         let bodies = if erased == 1 { "body" } else { "bodies" };
-        say!(
-            "{} {erased} {bodies}; proofs stay, and `verify` will say \"not replayable: erased\"",
-            paint(GOOD, "erased")
-        );
+        let then = match what {
+            Erased::Result(_) => "everything can still be judged again",
+            Erased::Record(_) | Erased::Range(..) => "`verify` will say \"not replayable: erased\"",
+        };
+        say!("{} {erased} {bodies}; proofs stay, and {then}", paint(GOOD, "erased"));
     }
     Ok(())
+}
+
+/// The entry with the latest result of an intent.
+fn result_of(reader: &mut dyn Reader, intent: &str) -> anyhow::Result<u64> {
+    let (mut next, mut found) = (0, None);
+    loop {
+        let page = reader.records(next, PAGE).map_err(store::unread)?;
+        let Some(last) = page.last() else { break };
+        next = last.index + 1;
+        for record in &page {
+            let body = record.body.as_ref().filter(|(body, _)| body.contains(intent));
+            let json = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
+            let result = json.as_ref().and_then(ResultRecord::from_record);
+            if result.is_some_and(|result| result.intent.starts_with(intent)) {
+                found = Some(record.index);
+            }
+        }
+    }
+    found.ok_or_else(|| InvalidData(format!("no result of intent `{intent}` is kept")).into())
 }
 
 /// The intents and questions that decisions in a range tell of: rows keep some of what the bodies say.

@@ -232,6 +232,15 @@ fn tell(report: &mut Report, found: &Completeness, reports: bool) {
         let states = intents.iter().map(|(state, count)| (state.clone(), Json::from(*count))).collect();
         report.put("intents", Json::Object(states));
     }
+    report.put("results", replayed.results);
+    report.put("results_erased", replayed.results_erased);
+    if replayed.results + replayed.results_erased > 0 {
+        let erased = match replayed.results_erased {
+            0 => String::new(),
+            count => format!(", {count} erased{}", places(&found.results_erased_at)),
+        };
+        report.line("results", format!("{} kept beside their outcomes{erased}", replayed.results));
+    }
     let secret = replayed.withheld - replayed.erased;
     let erased = format!("not replayable: erased{}", places(&found.erased_at));
     let gone = format!("bodies are gone, and no record says that they were erased{}", places(&found.gone_at));

@@ -129,7 +129,6 @@ pub(super) fn outcome(
     change: &Change,
     name: &str,
     (epoch, observed): (u64, Observed),
-    digest: Option<Digest>,
     at: Instant,
 ) -> Came {
     let row = match performed(world, change, name, "report on") {
@@ -142,9 +141,7 @@ pub(super) fn outcome(
     let attempted =
         row.state == IntentState::InFlight || row.state == IntentState::Claimed && bugs::on(Bug::NoInFlightMark);
     if attempted && owns(running.epoch, epoch) {
-        let moved = settling::step(world, &change.tenant, name, Step::Answer(observed), at, |running| {
-            running.outcome = digest.or(running.outcome);
-        });
+        let moved = settling::step(world, &change.tenant, name, Step::Answer(observed), at, |_| {});
         return done(name, moved, "it has no attempt to report on");
     }
     let (state, current) = (row.state, running.epoch);
@@ -152,7 +149,6 @@ pub(super) fn outcome(
     let kept = evidence.clone();
     let resolved = (observed == Observed::Positive).then(|| {
         settling::step(world, &change.tenant, name, Step::LateEvidence, at, |running| {
-            running.outcome = digest.or(running.outcome);
             running.keep(kept);
         })
     });
@@ -205,6 +201,16 @@ fn keep(world: &mut World, change: &Change, name: &str, evidence: Evidence) {
         running.keep(evidence);
     }
     world.put(key(change, Entity::Intent(name.to_owned())), Row::Intent(Box::new(row)));
+}
+
+/// Notes when the other side's answer was recorded.
+pub(super) fn note_answered(world: &mut World, change: &Change, name: &str, at: Instant) {
+    let Some(row) = intent_row(world, &change.tenant, name) else { return };
+    let mut row = row.clone();
+    if let Some(running) = &mut row.running {
+        running.answered_at = Some(at);
+        world.put(key(change, Entity::Intent(name.to_owned())), Row::Intent(Box::new(row)));
+    }
 }
 
 fn owns(current: u64, epoch: u64) -> bool {

@@ -82,8 +82,8 @@ fn take_step(case: &mut Case, step: &str) -> Option<String> {
     let name = || "i-1".to_owned();
     let (word, number) = step.split_at(step.trim_end_matches(|letter: char| letter.is_ascii_digit()).len());
     let epoch: u64 = number.parse().unwrap_or(0);
-    let observed = |observed| Act::Outcome { intent: name(), epoch, observed, digest: None, detail: String::new() };
-    let settle = |event| Act::Settle { intent: name(), event };
+    let observed = |observed| Act::Outcome { intent: name(), epoch, observed, detail: String::new(), result: None };
+    let settle = |event| Act::Settle { intent: name(), event, result: None };
     let undo = |id: &str| Act::Undo { intent: name(), undo: id.to_owned(), because: "wrong".to_owned() };
     let claim = |intent: &str, lease| {
         let (intent, worker) = (intent.to_owned(), "w".to_owned());
@@ -270,8 +270,7 @@ fn evidence_that_comes_late_resolves_a_doubt_and_overwrites_nothing() {
     // Only a yes about what was given up contradicts; a person must hear of it.
     for (observed, contradicts) in [(Observed::Positive, true), (Observed::Negative, false), (Observed::Unknown, false)]
     {
-        let digest = Some(Digest::of("late"));
-        let act = Act::Outcome { intent: "i-1".to_owned(), epoch: 1, observed, digest, detail: String::new() };
+        let act = Act::Outcome { intent: "i-1".to_owned(), epoch: 1, observed, detail: String::new(), result: None };
         let body = case.change(Actor::Kernel, act).body;
         assert_eq!(body.get("contradicts"), Some(&Json::Bool(contradicts)), "{observed:?}");
     }
@@ -575,4 +574,43 @@ fn agents_above_stop_only_by_being_stopped() {
     assert_eq!(above(AgentStatus::Suspended, &[]), "ACCEPT AGENT_SUSPENDED");
     assert_eq!(above(AgentStatus::Passive, &[]), "ACCEPT CLAIMED");
     assert_eq!(above(AgentStatus::Degraded, &["pay"]), "ACCEPT CLAIMED");
+}
+
+#[test]
+fn what_the_other_side_answered_is_a_record_beside_the_outcome_that_nothing_depends_on() {
+    use crate::change::Attached;
+    use crate::record::Record;
+    use crate::result::{EffectResult, Response, ResponseStatus, ResultBody, Secrets};
+    let outcome = |result| Act::Outcome {
+        intent: "i-1".to_owned(),
+        epoch: 1,
+        observed: Observed::Positive,
+        detail: String::new(),
+        result,
+    };
+    let given = || {
+        let (status, body) = (ResponseStatus::Http(200), b"r-1".to_vec());
+        let response = Response { status, content_type: None, body, complete: true, secrets: Vec::new() };
+        Some(Attached::Given(Box::new(EffectResult::of(response, Secrets::Known(Vec::new())))))
+    };
+    let rows_of = |result: Option<Attached>| {
+        let mut case = check(http(EffectClass::Opaque), "pay claim", "ACCEPT CLAIMED");
+        // Nothing was sent yet: the report is evidence, and what it brings is kept with it.
+        let done = case.change(Actor::Kernel, outcome(result));
+        let records: Vec<Record> = done.records.clone();
+        (records, intent(&case, "i-1"), case)
+    };
+    let (records, row, mut case) = rows_of(given());
+    let [Record::Event(_), Record::Result(result)] = records.as_slice() else { panic!("{records:?}") };
+    assert_eq!((result.intent.as_str(), result.epoch), ("i-1", Some(1)));
+    assert_eq!(result.result.body(), &ResultBody::Text("r-1".to_owned()));
+    assert_eq!(row.running.unwrap().answered_at, Some(result.at));
+    // A replay has the report alone, and comes to the same row and the same record of the report.
+    let (again, replayed, _) = rows_of(Some(Attached::Recorded));
+    assert_eq!(replayed.running.unwrap().answered_at, Some(result.at));
+    assert_eq!(again.len(), 1);
+    assert_eq!(again[0].to_canonical(), records[0].to_canonical());
+    // What is refused brings nothing.
+    let stranger = case.change(Actor::Agent("bot".to_owned()), outcome(given()));
+    assert_eq!(stranger.records.len(), 1);
 }

@@ -1,0 +1,44 @@
+//! What the other side of an effect answered: shown, and taken from whoever performed it elsewhere.
+
+use crate::cli::performing::ReportArgs;
+use crate::files;
+use crate::terminal::{FAINT, paint, say};
+use kernel::change::Attached;
+use kernel::finding::visible;
+use kernel::intent::IntentRow;
+use kernel::result::{EffectResult, Response, ResponseStatus, ResultBody, ResultRecord, Secrets};
+
+/// The result that a report brings, without the secrets of its intent.
+pub fn given(args: &ReportArgs, row: &IntentRow) -> anyhow::Result<Option<Attached>> {
+    let Some(path) = &args.result else { return Ok(None) };
+    let (body, content_type) = (files::read(path)?, args.content_type.clone());
+    let status = ResponseStatus::Reported;
+    let response = Response { status, content_type, body, complete: true, secrets: Vec::new() };
+    let secrets = row.running.as_deref().map_or_else(|| Secrets::Known(Vec::new()), Secrets::of);
+    Ok(Some(Attached::Given(Box::new(EffectResult::of(response, secrets)))))
+}
+
+/// For people.
+pub fn tell(record: &ResultRecord) -> anyhow::Result<()> {
+    let result = &record.result;
+    let status = match result.status() {
+        ResponseStatus::Http(status) => format!("HTTP {status}"),
+        ResponseStatus::Exit(code) => format!("exit code {code}"),
+        ResponseStatus::Signal(signal) => format!("ended by signal {signal}"),
+        ResponseStatus::Reported => "reported".to_owned(),
+    };
+    let content_type = result.content_type().map(|text| format!(", {}", visible(text))).unwrap_or_default();
+    let extent = match (result.is_complete(), result.is_cut()) {
+        (true, false) => String::new(),
+        (true, true) => " (only the beginning is kept)".to_owned(),
+        (false, _) => " (it broke off)".to_owned(),
+    };
+    let heading = format!("{status}{content_type}, {} bytes{extent}", result.bytes());
+    say!("\nresult  {heading}  {}", paint(FAINT, record.at.to_string()));
+    match result.body() {
+        ResultBody::Text(text) => say!("{}", visible(text)),
+        ResultBody::Bytes(_) => say!("{}", paint(FAINT, "no text; see --json")),
+        ResultBody::Withheld => say!("{}", paint(FAINT, "withheld: it may hold secrets that are not kept any more")),
+    }
+    Ok(())
+}
