@@ -9,10 +9,6 @@ use runtime::ports::clock::Clock;
 use runtime::{Answered, Arrival, FollowUp, Minted, PersonAnswer};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use values::time::Duration;
-
-/// The shortest lease of an intent that is performed here; a call with a longer timeout gets a longer one.
-const LEASE: Duration = Duration::from_secs(30);
 
 /// How long to wait when nothing is ready.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
@@ -42,7 +38,7 @@ impl Keeper {
         let options = Options {
             worker: format!("{}@{}", std::process::id(), Minted::id()),
             clock,
-            lease: LEASE,
+            lease: None,
             threads: 1,
             pause: PAUSE,
             once: true,
