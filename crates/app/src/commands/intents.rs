@@ -215,8 +215,7 @@ fn settle(runtime: &Runtime, name: &str, row: &IntentRow, outcome: Reported, jso
         Ok(answered) => return tell(&answered.body, json),
         Err(refused) => refused,
     };
-    let is_step = |failure: &Failure| failure.code == Reason::StepRefused.code();
-    if !refused.downcast_ref().is_some_and(is_step) {
+    if Failure::of_error(&refused).code != Reason::StepRefused.code() {
         return Err(refused);
     }
     // Someone else may have said the same in between.
