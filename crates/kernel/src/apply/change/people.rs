@@ -433,7 +433,7 @@ pub(super) fn abort(world: &mut World, change: &Change, name: &str, records: &mu
     let Some(state) = transition(row.state, Some(HumanDecision::Abort)) else { return false };
     row.state = state;
     let reason = format!("its flow was aborted by {}", change.actor.text());
-    row.answer = Some(GivenAnswer { decision: None, person: None, reason, at, intent: None, doubt: None });
+    row.answer = Some(GivenAnswer::by_nobody(reason, at));
     let body = shown(name, &row);
     flow_work::end_question(world, &flow_work::key(&change.tenant, &row.flow), name);
     world.put(key(change, Entity::Escalation(name.to_owned())), Row::Escalation(Box::new(row)));
