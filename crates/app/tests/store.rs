@@ -252,8 +252,8 @@ fn a_question_is_answered_once_and_for_the_bytes_shown() {
     desk.write("people.yaml", "desk: [bob, carol]\nmail: [bob]\n");
     assert!(desk.says("people set people.yaml", 0).contains("2 people changed"));
     assert!(desk.says("people set people.yaml", 0).contains("0 people changed"));
-    assert_eq!(desk.json("people"), serde_json::json!({"desk": ["bob", "carol"], "mail": ["bob"]}));
-    assert!(answer("approve --as bob", 64).contains("override"));
+    assert_eq!(desk.json("people")["groups"], serde_json::json!({"desk": ["bob", "carol"], "mail": ["bob"]}));
+    assert!(answer("agree --as bob", 64).contains("override"));
     assert!(answer(&format!("override --as bob --digest {other}"), 1).contains("APPROVAL_MISMATCH"));
     let said = desk.json(&format!("escalations answer {short} override --as bob --because yes"));
     assert_eq!(said["intent"]["proposal"], listed["proposal_id"], "the proposal that was asked about is accepted");
@@ -769,9 +769,9 @@ fn who_the_people_file_forgets_is_in_no_group() {
     desk.says("people set people.yaml", 0);
     desk.write("people.yaml", "desk: [carol]\n");
     assert!(desk.says("people set people.yaml", 0).contains("1 person changed"));
-    assert_eq!(desk.json("people"), serde_json::json!({"desk": ["carol"]}));
+    assert_eq!(desk.json("people")["groups"], serde_json::json!({"desk": ["carol"]}));
     desk.write("people.yaml", "desk: carol\n");
-    assert!(desk.says("people set people.yaml", 65).contains("refund-desk: [ann]"));
+    assert!(desk.says("people set people.yaml", 65).contains("refund-desk: [ann"));
 }
 
 #[test]

@@ -25,13 +25,11 @@ pub fn signed(
 
 /// An answer that lacks its signature: the command that gives it one takes the place of the general advice.
 pub fn with_command(error: anyhow::Error, command: &str) -> anyhow::Error {
-    match error.downcast::<Failure>() {
-        Ok(failure) if failure.code == Reason::AnswerUnsigned.code() => {
-            Failure { fix: format!("run `{command} --key FILE`"), ..failure }.into()
-        }
-        Ok(failure) => failure.into(),
-        Err(error) => error,
+    let failure = Failure::of_error(&error);
+    if failure.code != Reason::AnswerUnsigned.code() {
+        return error;
     }
+    Failure { fix: format!("run `{command} --key FILE`"), ..failure }.into()
 }
 
 /// A name that somebody typed for themselves.
