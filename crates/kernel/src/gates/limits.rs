@@ -147,7 +147,7 @@ fn contains(item: &Json, hit: &dyn Fn(&str) -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::contract::{Limit, Matching};
+    use crate::contract::{Limit, Matching, Script};
     use crate::testing::{Case, case};
     use values::decimal::Decimal;
     use values::json::Json;
