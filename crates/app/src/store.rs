@@ -2,7 +2,7 @@
 
 use crate::exit::UsageError;
 use crate::terminal::{self, echo};
-use adapters::signer_file::FileSigner;
+use adapters::location::Location;
 use adapters::system_clock::SystemClock;
 use kernel::agent::Actor;
 use kernel::evaluator::Compiled;
@@ -21,7 +21,7 @@ use writkeeper::{Keeper, Notice, OpenOptions, lookup};
 
 pub use writkeeper::history::History;
 pub use writkeeper::lookup::{agent_like, agent_named, find, look_up, short_ids, typed};
-pub use writkeeper::restored::log_of as log_in;
+pub use writkeeper::restored::{keys_beside, log_of as log_in};
 
 /// The store of the name nobody typed.
 const UNNAMED: &str = "writkeeper.db";
@@ -99,6 +99,11 @@ fn note_all(notices: &[Notice]) {
     }
 }
 
+/// Where a store lies, read from what was named.
+pub fn place(location: &str) -> anyhow::Result<Location> {
+    Ok(writkeeper::place(location)?)
+}
+
 /// Whether there is a store, with what to do where there is none.
 pub fn exists(location: &str) -> anyhow::Result<()> {
     Ok(writkeeper::demand_store(location)?)
@@ -156,7 +161,7 @@ fn owner_of_process() -> Option<String> {
 /// Where the keys of a store are looked for when nobody says where.
 pub fn keys_of(location: &str) -> PathBuf {
     let named = std::env::var_os("WRITKEEPER_KEYS").filter(|named| !named.is_empty());
-    named.map_or_else(|| FileSigner::folder_of(location), PathBuf::from)
+    named.map_or_else(|| keys_beside(location), PathBuf::from)
 }
 
 /// Refuses to decide on a store that lost entries which the keys of a folder published; whether it is this store's although the store does not say so.

@@ -14,4 +14,4 @@ pub mod lookup;
 pub mod restored;
 
 pub use error::{Class, ContractInForce, Error};
-pub use keeper::{Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, open};
+pub use keeper::{Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, open, place};

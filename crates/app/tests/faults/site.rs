@@ -227,8 +227,7 @@ impl Site {
         let whole = |number: &values::decimal::Decimal| number.to_string().parse().unwrap();
         let mut counters = std::collections::BTreeMap::new();
         for name in ["pool", "few"] {
-            let key = Key { tenant: Arc::from("default"), entity: Entity::Resource(name.to_owned()) };
-            if let Some(Row::Resource(row)) = reader.get(&key).unwrap() {
+            if let Some(Row::Resource(row)) = reader.get(&Entity::Resource(name.to_owned())).unwrap() {
                 counters.insert(name.to_owned(), (whole(&row.held), whole(&row.consumed)));
             }
         }

@@ -36,7 +36,7 @@ impl Site {
 
     /// Of a store with its keys where someone says, or beside it.
     pub fn with(location: &str, folder: Option<PathBuf>) -> Site {
-        let folder = folder.unwrap_or_else(|| FileSigner::folder_of(location));
+        let folder = folder.unwrap_or_else(|| store::keys_beside(location));
         Site { location: location.to_owned(), folder, json: false, quiet: false }
     }
 
@@ -126,8 +126,7 @@ impl Site {
 
 /// The log that a ledger says signs for it.
 pub fn recorded(reader: &mut dyn Reader) -> Result<Option<Keyring>, StoreFault> {
-    let key = Key { tenant: Arc::from(TENANT_DEFAULT), entity: Entity::Tenant };
-    store::log_in(reader.get(&key)?)
+    store::log_in(reader.get(&Entity::Tenant)?)
 }
 
 /// The signer is the one that the ledger names, if it names one.
