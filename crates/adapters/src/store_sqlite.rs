@@ -54,6 +54,9 @@ pub const QUEUE_WAIT: Duration = Duration::from_secs(30);
 /// After a commit whose answer was lost the question is asked often, so each time is short.
 const SETTLING_WAIT: Duration = Duration::from_secs(2);
 
+/// Finds a batch of a tenant that was committed.
+const SETTLED: &str = "SELECT 1 FROM writer w JOIN head h ON h.number = w.number WHERE h.tenant = ?1 AND w.batch = ?2";
+
 /// One process in so many forgets old writers: for one that decides once it would be a tenth of its work.
 const FORGETTING_EVERY: u8 = 32;
 
@@ -97,10 +100,19 @@ impl SqliteStore {
         keeper: LogKeeper,
     ) -> Result<SqliteStore, StoreFault> {
         let path = path.as_ref().to_path_buf();
-        view::may_be_a_store(&path, Queue::is_beside(&path))?;
+        view::is_no_folder(&path)?;
+        // Another process may be making the store at this moment. It makes the line first, so whatever looks wrong without
+        // the turn is looked at again with it.
+        if !Queue::is_beside(&path)
+            && let Err(fault) = view::may_be_a_store(&path)
+            && !Queue::is_beside(&path)
+        {
+            return Err(fault);
+        }
         let queue = Queue::beside(&path, wait)?;
         // Two processes that make the file at once would trip over each other's change of the journal.
         let turn = queue.wait()?;
+        view::is_not_emptied(&path)?;
         let mut connection = connection::writer(&path)?;
         schema::migrate(&mut connection, tenant)?;
         drop(turn);
@@ -183,10 +195,10 @@ impl Store for SqliteStore {
         *connection = connection::writer(&self.path)?;
         self.log.watch(&mut connection)?;
         let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate).map_err(start_fault)?;
-        const SQL: &str =
-            "SELECT 1 FROM writer w JOIN head h ON h.number = w.number WHERE h.tenant = ?1 AND w.batch = ?2";
-        let found =
-            transaction.query_row(SQL, (&*self.tenant, batch.0.to_be_bytes()), |_| Ok(())).optional().map_err(fault)?;
+        let found = transaction
+            .query_row(SETTLED, (&*self.tenant, batch.0.to_be_bytes()), |_| Ok(()))
+            .optional()
+            .map_err(fault)?;
         if found.is_some() {
             return Ok(true);
         }

@@ -125,8 +125,8 @@ fn version(connection: &Connection) -> Result<usize, StoreFault> {
 
 /// The head must say what the ledger holds, or a record would be written over another or leave a gap.
 fn is_whole(connection: &Connection, tenant: &str) -> Result<(), StoreFault> {
-    let Some(Head { ledger, size, .. }) = load::head(connection, tenant)? else { return Ok(()) };
     const LAST: &str = "SELECT max(idx) FROM ledger WHERE idx >= ?1 AND idx < ?2";
+    let Some(Head { ledger, size, .. }) = load::head(connection, tenant)? else { return Ok(()) };
     let last: Option<i64> = connection.query_row(LAST, ledger.places(), |row| row.get(0)).map_err(fault)?;
     let behind = last.map_or(0, |last| ledger.index(last) + 1);
     if size == behind {

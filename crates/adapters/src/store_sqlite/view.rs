@@ -1,5 +1,6 @@
 //! A store that is only looked at: no lock, no file beside it that we make, nothing that changes it.
 
+use super::queue::Queue;
 use super::shared_connection::BetweenBatches;
 use super::{connection, read, schema};
 use kernel::world::Key;
@@ -20,7 +21,9 @@ impl SqliteView {
         let path = path.as_ref().to_path_buf();
         is_no_folder(&path)?;
         is_not_emptied(&path)?;
-        let connection = connection::reader(&path).map_err(|fault| not_a_database(&path, fault))?;
+        let was_a_store = Queue::is_beside(&path);
+        let fault_of = |fault| if was_a_store { fault } else { not_a_database(&path, fault) };
+        let connection = connection::reader(&path).map_err(fault_of)?;
         let current = schema::is_current(&connection, tenant)?;
         Ok(current.then(|| SqliteView { path, tenant: Arc::from(tenant) }))
     }
@@ -52,11 +55,10 @@ impl Store for SqliteView {
     }
 }
 
-/// Refuses what cannot be a store before anything is made beside it. A file that was a store before is not looked at twice.
-pub(super) fn may_be_a_store(path: &Path, was_a_store: bool) -> Result<(), StoreFault> {
-    is_no_folder(path)?;
+/// Refuses a file that cannot be a store before anything is made beside it.
+pub(super) fn may_be_a_store(path: &Path) -> Result<(), StoreFault> {
     is_not_emptied(path)?;
-    if was_a_store || !path.exists() {
+    if !path.exists() {
         return Ok(());
     }
     // Through SQLite: closing a file that this process has open as a database would give its locks away.
@@ -64,7 +66,8 @@ pub(super) fn may_be_a_store(path: &Path, was_a_store: bool) -> Result<(), Store
     schema::known_version(&connection).map(|_| ()).map_err(|fault| not_a_database(path, fault))
 }
 
-fn is_no_folder(path: &Path) -> Result<(), StoreFault> {
+/// A folder is no store.
+pub(super) fn is_no_folder(path: &Path) -> Result<(), StoreFault> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(StoreFault::Refused(format!(
             "`{}` is a folder; name a file in it, such as `{}`",

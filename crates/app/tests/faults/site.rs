@@ -3,7 +3,7 @@
 use crate::history::{Broken, History};
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
-use kernel::world::{Entity, Key, Row};
+use kernel::world::{Entity, Row};
 use runtime::ports::store::Store;
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};

@@ -7,7 +7,7 @@ use crate::terminal;
 use adapters::signer_file::FileSigner;
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
-use kernel::world::{Entity, Key};
+use kernel::world::Entity;
 use ledger::checkpoint::Checkpoint;
 use ledger::keyring::Keyring;
 use ledger::note::Note;
@@ -16,8 +16,6 @@ use runtime::ports::signer::{Signer, SignerFault, Stated};
 use runtime::ports::store::{Reader, StoreFault};
 use runtime::seal::{Seal, SealFault, demand_whole};
 use std::path::PathBuf;
-use std::sync::Arc;
-use values::ids::TENANT_DEFAULT;
 
 /// A store and the keys that belong to it.
 #[derive(Clone, Debug)]
