@@ -11,7 +11,7 @@ use kernel::budget::Window;
 use kernel::intent::{IntentFacts, IntentRow, IntentState, KeptIntent};
 use kernel::outcome::{Answer, Verdict};
 use kernel::world::{EffectRow, Entity, FlowRow, Key, KeySet, Loaded, ResourceRow, Row, StoredAnswer, World};
-use runtime::ports::store::{BatchId, Store, StoreFault};
+use runtime::ports::store::{BatchId, Store, StoreFault, one_step};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -135,19 +135,21 @@ fn fold(world: &mut World, at: Instant, decisions: &[Decision], tenant: &Arc<str
 fn decide(store: &mut SqliteStore, tenant: &Arc<str>, size: usize, body: &str) -> Result<(), StoreFault> {
     let (decisions, keys) = batch(tenant, size);
     let id = BatchId(uuid::Uuid::now_v7().as_u128());
-    store.transact(id, &keys, &mut |world, at| fold(world, at, &decisions, tenant, body)).map(|_| ())
+    let mut fold = one_step(|world, at| fold(world, at, &decisions, tenant, body));
+    store.transact(id, keys.into_iter().collect(), &mut fold).map(|_| ())
 }
 
 fn opened(path: &Path, tenant: &Arc<str>) -> Result<SqliteStore, StoreFault> {
     let mut store = SqliteStore::open(path, Arc::new(SystemClock))?;
     let bot = key(tenant, Entity::Agent("bot".to_owned()));
-    let keys = KeySet::from([bot.clone()]);
-    store.transact(BatchId(0), &keys, &mut |world, _| {
+    let mut fold = one_step(|world, _| {
         if world.get(&bot) == Loaded::Absent {
             world.put(bot.clone(), Row::Agent(Box::new(AgentRow::active())));
         }
         Vec::new()
-    })?;
+    });
+    store.transact(BatchId(0), vec![bot.clone()], &mut fold)?;
+    drop(fold);
     Ok(store)
 }
 

@@ -8,6 +8,7 @@ pub mod executor_http;
 pub mod export_files;
 pub mod host_names;
 pub mod http_client;
+pub mod location;
 pub mod measure;
 pub mod open;
 pub mod os_user;

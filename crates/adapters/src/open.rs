@@ -1,5 +1,6 @@
-//! From what a person writes after `--store` to a store.
+//! From a location to a store.
 
+use crate::location::Location;
 use crate::store_sqlite::{LogKeeper, QUEUE_WAIT, SqliteStore, SqliteView};
 use runtime::memory::MemoryStore;
 use runtime::ports::clock::Clock;
@@ -24,59 +25,36 @@ impl Default for OpenOptions {
     }
 }
 
-/// Opens the store at a location: a path or `sqlite:PATH`, or `memory:` for one that is forgotten.
-pub fn open_store(location: &str, clock: Arc<dyn Clock>, options: OpenOptions) -> Result<Box<dyn Store>, StoreFault> {
-    if location == "memory:" {
-        return Ok(Box::new(MemoryStore::new(clock)));
+/// Opens a tenant of the store at a location, making it first where there is none.
+pub fn open_store(
+    location: &Location,
+    tenant: &str,
+    clock: Arc<dyn Clock>,
+    options: OpenOptions,
+) -> Result<Box<dyn Store>, StoreFault> {
+    match location {
+        Location::Memory => Ok(Box::new(MemoryStore::new(clock).tenant_named(tenant))),
+        Location::Sqlite(path) => {
+            let store = SqliteStore::open_waiting(path, tenant, clock, options.wait, options.log)?;
+            if options.is_prepared {
+                store.prepare()?;
+            }
+            Ok(Box::new(store))
+        }
     }
-    let store = SqliteStore::open_waiting(path_of(location)?, clock, options.wait, options.log)?;
-    if options.is_prepared {
-        store.prepare()?;
-    }
-    Ok(Box::new(store))
 }
 
-/// Opens the store at a location for looking only; one of an older version is brought to this one first.
-pub fn view_store(location: &str, clock: Arc<dyn Clock>, options: OpenOptions) -> Result<Box<dyn Store>, StoreFault> {
-    if location != "memory:"
-        && let Some(view) = SqliteView::open(path_of(location)?)?
+/// Opens a tenant of the store at a location for looking only; one of an older version is brought to this one first.
+pub fn view_store(
+    location: &Location,
+    tenant: &str,
+    clock: Arc<dyn Clock>,
+    options: OpenOptions,
+) -> Result<Box<dyn Store>, StoreFault> {
+    if let Location::Sqlite(path) = location
+        && let Some(view) = SqliteView::open(path, tenant)?
     {
         return Ok(Box::new(view));
     }
-    open_store(location, clock, options)
-}
-
-fn path_of(location: &str) -> Result<&str, StoreFault> {
-    let path = location.strip_prefix("sqlite:").unwrap_or(location);
-    if path.contains("://") || path.starts_with("//") && location != path {
-        return Err(StoreFault::Refused(format!(
-            "`{location}` is no store this version knows; give a path, `sqlite:PATH` or `memory:`"
-        )));
-    }
-    // SQLite would make a database in memory of these, and nothing would be kept.
-    if path.is_empty() || path.starts_with(':') || path.starts_with("file:") {
-        return Err(StoreFault::Refused(format!(
-            "`{location}` names no file; give a path, `sqlite:PATH` or `memory:`"
-        )));
-    }
-    Ok(path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::system_clock::SystemClock;
-
-    #[test]
-    fn what_is_no_store_is_refused_with_what_would_be_one() {
-        for location in
-            ["postgres://localhost/db", "https://a.example", "sqlite://x", "sqlite:", "", ":memory:", "file:x"]
-        {
-            let fault = open_store(location, Arc::new(SystemClock), OpenOptions::default())
-                .err()
-                .map(|fault| fault.to_string());
-            assert!(fault.as_ref().is_some_and(|text| text.contains("`sqlite:PATH`")), "{location}: {fault:?}");
-        }
-        assert!(open_store("memory:", Arc::new(SystemClock), OpenOptions::default()).is_ok());
-    }
+    open_store(location, tenant, clock, options)
 }

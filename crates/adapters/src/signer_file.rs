@@ -50,16 +50,6 @@ pub struct FileSigner {
 }
 
 impl FileSigner {
-    /// The folder that belongs to a store, unless someone says otherwise.
-    pub fn folder_of(store: &str) -> PathBuf {
-        let named = store.strip_prefix("sqlite:").unwrap_or(store);
-        let beside = |path: &Path| PathBuf::from(format!("{}.keys", path.display()));
-        let folder = beside(Path::new(named));
-        // A link to a store has no keys of its own.
-        let real = Path::new(named).canonicalize().map(|real| beside(&real));
-        real.ok().filter(|real| !folder.exists() && real.exists()).unwrap_or(folder)
-    }
-
     /// Whether there is a signer in a folder. The keyring is made last: without one nothing was ever signed, unless
     /// `signed` says otherwise, and then the keyring was lost.
     pub fn is_at(folder: &Path) -> bool {

@@ -2,23 +2,25 @@
 //!
 //! A whole batch is one `BEGIN IMMEDIATE` transaction, so the single writer of SQLite is the lock on every entity.
 
-mod chain;
 mod connection;
 mod fault;
-mod folding;
-mod hot;
 mod key;
 mod load;
 mod log;
+mod open_batch;
 mod packed;
 mod packed_leaf;
 mod packed_records;
+mod place;
 mod prepared;
 mod queue;
 mod read;
 mod resident_thread;
+mod row_cache;
 mod save;
+mod saving;
 mod schema;
+mod shared_connection;
 mod statements;
 mod view;
 
@@ -27,20 +29,23 @@ pub(crate) use fault::fault;
 pub use log::LogKeeper;
 pub use view::SqliteView;
 
-use chain::{Between, Chain};
 use fault::{commit_fault, start_fault};
-use hot::HotRows;
-use kernel::world::{Key, KeySet, Row};
+use kernel::world::{Key, World};
 use log::Log;
+use open_batch::{Name, OpenBatch};
 use queue::Queue;
 use resident_thread::ResidentThread;
+use row_cache::RowCache;
 use runtime::crash::around;
-use runtime::ports::clock::Clock;
-use runtime::ports::store::{Batch, BatchId, Batches, Committed, Fold, Reader, Store, StoreFault};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use runtime::ports::clock::{Clock, decision_instant};
+use runtime::ports::store::{BatchId, Committed, Fold, Reader, Steps, Store, StoreFault, demand_own};
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
+use saving::Saver;
+use shared_connection::SharedConnection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use values::ids::TENANT_DEFAULT;
 use values::time::Instant;
 
 /// How long a writer stands in line before it says that the store is unavailable.
@@ -49,24 +54,21 @@ pub const QUEUE_WAIT: Duration = Duration::from_secs(30);
 /// After a commit whose answer was lost the question is asked often, so each time is short.
 const SETTLING_WAIT: Duration = Duration::from_secs(2);
 
-/// A turn to write is not given up for others before it is so old.
-const SHORT_TURN: Duration = Duration::from_millis(20);
-
-/// Nor kept for longer than this, also where nobody waits: what a chain has seen is remembered until its end.
-const LONG_TURN: Duration = Duration::from_millis(60);
+/// Finds a batch of a tenant that was committed.
+const SETTLED: &str = "SELECT 1 FROM writer w JOIN head h ON h.number = w.number WHERE h.tenant = ?1 AND w.batch = ?2";
 
 /// One process in so many forgets old writers: for one that decides once it would be a tenth of its work.
 const FORGETTING_EVERY: u8 = 32;
 
-/// A store in a SQLite file.
+/// A tenant of a store in a SQLite file.
 pub struct SqliteStore {
     // Before the connection, so that what helps it ends first.
     log: Log,
-    connection: Connection,
+    saver: ResidentThread,
+    connection: SharedConnection,
+    tenant: Arc<str>,
     queue: Queue,
-    hot: HotRows,
-    /// Folds large batches.
-    folder: ResidentThread,
+    cache: RowCache,
     clock: Arc<dyn Clock>,
     path: PathBuf,
     /// Names this opening of the store; the batches it committed are looked up by it.
@@ -77,43 +79,52 @@ pub struct SqliteStore {
     last_seen: Option<Instant>,
 }
 
-/// Where the ledger ends.
-#[derive(Clone, Copy, Debug)]
-struct Head {
-    size: u64,
-    last: Option<Instant>,
-}
-
 impl SqliteStore {
-    /// Opens the store in a file, making it first where there is none.
+    /// Opens the default tenant of the store in a file, making it first where there is none.
     pub fn open(path: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Result<SqliteStore, StoreFault> {
-        SqliteStore::open_waiting(path, clock, QUEUE_WAIT, LogKeeper::USUAL)
+        SqliteStore::open_for(path, TENANT_DEFAULT, clock)
     }
 
-    /// Opens the store in a file; `wait` says how long it stands in line behind other writers, `keeper` who keeps the log
-    /// short.
+    /// Opens a tenant of the store in a file.
+    pub fn open_for(path: impl AsRef<Path>, tenant: &str, clock: Arc<dyn Clock>) -> Result<SqliteStore, StoreFault> {
+        SqliteStore::open_waiting(path, tenant, clock, QUEUE_WAIT, LogKeeper::USUAL)
+    }
+
+    /// Opens a tenant of the store in a file; `wait` says how long it stands in line behind other writers, `keeper` who
+    /// keeps the log short.
     pub fn open_waiting(
         path: impl AsRef<Path>,
+        tenant: &str,
         clock: Arc<dyn Clock>,
         wait: Duration,
         keeper: LogKeeper,
     ) -> Result<SqliteStore, StoreFault> {
         let path = path.as_ref().to_path_buf();
+        view::is_no_folder(&path)?;
+        // Another process may be making the store at this moment. It makes the line first, so whatever looks wrong without
+        // the turn is looked at again with it.
+        if !Queue::is_beside(&path)
+            && let Err(fault) = view::may_be_a_store(&path)
+            && !Queue::is_beside(&path)
+        {
+            return Err(fault);
+        }
         let queue = Queue::beside(&path, wait)?;
         // Two processes that make the file at once would trip over each other's change of the journal.
         let turn = queue.wait()?;
         view::is_not_emptied(&path)?;
         let mut connection = connection::writer(&path)?;
-        schema::migrate(&mut connection)?;
+        schema::migrate(&mut connection, tenant)?;
         drop(turn);
         let log = Log::of(&path, keeper, &connection);
         log.watch(&mut connection)?;
         Ok(SqliteStore {
             log,
-            connection,
+            saver: ResidentThread::named("saver"),
+            connection: SharedConnection::new(connection),
+            tenant: Arc::from(tenant),
             queue,
-            hot: HotRows::default(),
-            folder: ResidentThread::named("folder"),
+            cache: RowCache::default(),
             clock,
             path,
             process: uuid::Uuid::now_v7().into_bytes(),
@@ -124,90 +135,68 @@ impl SqliteStore {
 
     /// Prepares what an ordinary decision asks and writes, before there is one.
     pub fn prepare(&self) -> Result<(), StoreFault> {
-        prepared::prepare(&self.connection)
+        prepared::prepare(&self.connection.lock())
     }
 
     /// `PRAGMA synchronous` and `PRAGMA journal_mode` as the connection that writes reads them back.
     pub fn durability(&self) -> Result<(String, String), StoreFault> {
-        durability(&self.connection)
+        durability(&self.connection.lock())
     }
 
     /// A reader for which time stands still: every look sees the same commit, whatever is committed meanwhile.
     ///
     /// The log cannot be taken into the file beyond that commit as long as the reader is open, so it should not be long.
     pub fn snapshot(&self) -> Result<Box<dyn Reader>, StoreFault> {
-        Ok(Box::new(read::SqliteReader::open_at_one_commit(&self.path)?))
-    }
-}
-
-impl SqliteStore {
-    /// Waits for the turn to write and keeps it for a chain.
-    fn in_turn<T>(
-        &mut self,
-        write: impl FnOnce(&mut Chain<'_>, &mut ResidentThread, &mut Log, &Queue) -> Result<T, StoreFault>,
-    ) -> Result<T, StoreFault> {
-        let _turn = self.queue.wait()?;
-        // Put back only if nothing failed: after an error or a panic nothing remembered is trusted.
-        let hot = std::mem::take(&mut self.hot);
-        let known = (self.process, self.is_known);
-        let mut chain = Chain::new(&self.connection, &*self.clock, known, hot, self.last_seen);
-        let written = write(&mut chain, &mut self.folder, &mut self.log, &self.queue);
-        self.last_seen = chain.last;
-        self.is_known = chain.is_known;
-        if written.is_ok() {
-            self.hot = chain.hot;
-        }
-        written
-    }
-}
-
-/// Goes on with a chain as long as nobody else waits to write, and not for ever.
-struct Turns<'a> {
-    batches: &'a mut dyn Batches,
-    log: &'a mut Log,
-    queue: &'a Queue,
-    /// When the first batch was asked for; that one is always taken.
-    begin: Option<std::time::Instant>,
-}
-
-impl Between for Turns<'_> {
-    fn next(&mut self) -> Option<Batch> {
-        let age = self.begin.get_or_insert_with(std::time::Instant::now).elapsed();
-        let may_go_on = age < SHORT_TURN || age < LONG_TURN && !self.queue.is_waited_in();
-        may_go_on.then(|| self.batches.next()).flatten()
+        Ok(Box::new(read::SqliteReader::open_at_one_commit(&self.path, &self.tenant)?))
     }
 
-    fn committed(&mut self, connection: &Connection, committed: Committed) {
-        // Answers first, then tidying, and that only if nobody else waits: whoever ends the chain does it then.
-        self.batches.committed(committed);
-        if self.log.is_due() && !self.queue.is_waited_in() {
-            self.log.after_commit(connection);
+    /// A WAL checkpoint, where one is due. Before a batch and not behind it: answers come first.
+    fn tidy(&mut self) {
+        if self.log.is_due() {
+            self.log.after_commit(&self.connection.lock());
         }
     }
 }
 
 impl Store for SqliteStore {
-    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
-        self.in_turn(|chain, _, _, _| chain.alone(batch, keys.iter().cloned().collect(), fold))
+    fn tenant(&self) -> &Arc<str> {
+        &self.tenant
     }
 
-    fn transact_chain(&mut self, batches: &mut dyn Batches) -> Result<(), StoreFault> {
-        let ran = self
-            .in_turn(|chain, folder, log, queue| chain.run(folder, &mut Turns { batches, log, queue, begin: None }));
-        self.log.after_commit(&self.connection);
-        ran
+    fn transact(&mut self, batch: BatchId, keys: Vec<Key>, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+        demand_own(&self.tenant, &keys)?;
+        self.tidy();
+        let _turn = self.queue.wait()?;
+        // Put back only if nothing failed: after an error or a panic nothing cached is trusted.
+        let mut cache = std::mem::take(&mut self.cache);
+        let open = OpenBatch::begin(&self.connection, &self.tenant, &mut cache)?;
+        let (first, count) = (open.head.size, keys.len());
+        let rows = open.load(keys, &mut cache)?;
+        let last = open.head.last.max(self.last_seen);
+        let (at, clock_ran_backwards) = decision_instant(self.clock.now(), last)?;
+        self.last_seen = Some(at);
+        let mut world = World::seeded_slice(cache.seed(), rows.len());
+        rows.into_iter().for_each(|(key, row)| world.load(key, row));
+        let (connection, thread, tenant) = (&self.connection, &mut self.saver, &self.tenant);
+        let saver = Saver { connection, thread, tenant, head: open.head };
+        let (saved, changed) = saver.run(count, &mut world, &mut Steps::new(fold, at))?;
+        let name = Name { batch, process: self.process, is_known: self.is_known };
+        self.is_known |= open.commit(saved, at, name)?;
+        cache.take_over(changed);
+        self.cache = cache;
+        Ok(Committed { at, first, clock_ran_backwards })
     }
 
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {
         let _turn = self.queue.wait_at_most(self.queue.patience().min(SETTLING_WAIT))?;
         // What an interrupted commit left in this connection must not come to life later.
-        self.hot = HotRows::default();
-        self.connection = connection::writer(&self.path)?;
-        self.log.watch(&mut self.connection)?;
-        let transaction =
-            Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(start_fault)?;
+        self.cache = RowCache::default();
+        let mut connection = self.connection.lock();
+        *connection = connection::writer(&self.path)?;
+        self.log.watch(&mut connection)?;
+        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate).map_err(start_fault)?;
         let found = transaction
-            .query_row("SELECT 1 FROM writer WHERE batch = ?1", [batch.0.to_be_bytes()], |_| Ok(()))
+            .query_row(SETTLED, (&*self.tenant, batch.0.to_be_bytes()), |_| Ok(()))
             .optional()
             .map_err(fault)?;
         if found.is_some() {
@@ -221,22 +210,22 @@ impl Store for SqliteStore {
 
     fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault> {
         let _turn = self.queue.wait()?;
+        let mut connection = self.connection.lock();
         // What is erased must not be left in free pages or in the log.
-        self.connection.execute_batch("PRAGMA secure_delete = ON").map_err(fault)?;
-        let transaction =
-            Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(start_fault)?;
-        let erased = save::erase(&transaction, from, to)?;
+        connection.execute_batch("PRAGMA secure_delete = ON").map_err(fault)?;
+        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate).map_err(start_fault)?;
+        let erased = match load::head(&transaction, &self.tenant)? {
+            Some(head) => save::erase(&transaction, head.ledger, from, to)?,
+            None => 0,
+        };
         around("store.erase", || transaction.commit()).map_err(commit_fault)?;
         let truncate = "PRAGMA secure_delete = FAST; PRAGMA wal_checkpoint(TRUNCATE);";
-        around("store.truncate", || self.connection.execute_batch(truncate)).map_err(fault)?;
+        around("store.truncate", || connection.execute_batch(truncate)).map_err(fault)?;
         Ok(erased)
     }
 
-    fn look(&mut self, key: &Key) -> Result<Option<Row>, StoreFault> {
-        load::one(&self.connection, key)
-    }
-
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {
-        Ok(Box::new(read::SqliteReader::of(&self.path)))
+        let shared = self.connection.between_batches();
+        Ok(Box::new(read::SqliteReader::of(&self.path, &self.tenant, shared)))
     }
 }

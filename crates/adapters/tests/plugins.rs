@@ -15,7 +15,7 @@ use kernel::command::Door;
 use kernel::escalation::EscalationRow;
 use kernel::evaluator::Compiled;
 use kernel::stored::Kind;
-use kernel::world::{Entity, Key, Row};
+use kernel::world::{Entity, Row};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::store::Store;
 use runtime::replay::replay;
@@ -220,9 +220,9 @@ approvers: [leads]
 
     fn answer(&self, decision: &str, instead: Option<&str>) -> Answered {
         let mut reader = self.store.reader().unwrap();
-        let open = reader.due("default", Kind::Escalation, Instant::from_micros(i64::MAX), 9).unwrap();
+        let open = reader.due(Kind::Escalation, Instant::from_micros(i64::MAX), 9).unwrap();
         let [(key, Row::Escalation(row))] = open.as_slice() else { panic!("one question: {open:?}") };
-        let agent = Key { tenant: key.tenant.clone(), entity: Entity::Agent(row.agent.clone()) };
+        let agent = Entity::Agent(row.agent.clone());
         let Some(Row::Agent(agent)) = reader.get(&agent).unwrap() else { panic!("no agent") };
         let in_force = agent.contract.unwrap();
         let answer = PersonAnswer {

@@ -2,8 +2,8 @@
 
 use crate::exit::UsageError;
 use crate::terminal::{self, echo};
+use adapters::location::Location;
 use adapters::os_user::os_user;
-use adapters::signer_file::FileSigner;
 use adapters::system_clock::SystemClock;
 use kernel::agent::Actor;
 use kernel::evaluator::Compiled;
@@ -22,6 +22,7 @@ use writkeeper::{Keeper, Notice, OpenOptions, lookup};
 
 pub use writkeeper::history::History;
 pub use writkeeper::lookup::{agent_like, agent_named, find, look_up, short_ids, typed};
+pub use writkeeper::restored::keys_beside;
 
 /// The store of the name nobody typed.
 pub const UNNAMED: &str = "writkeeper.db";
@@ -109,6 +110,11 @@ fn note_all(notices: &[Notice]) {
     }
 }
 
+/// Where a store lies, read from what was named.
+pub fn place(location: &str) -> anyhow::Result<Location> {
+    Ok(writkeeper::place(location)?)
+}
+
 /// Whether there is a store, with what to do where there is none.
 pub fn exists(location: &str) -> anyhow::Result<()> {
     Ok(writkeeper::demand_store(location)?)
@@ -147,7 +153,7 @@ pub fn operator() -> Actor {
 /// Where the keys of a store are looked for when nobody says where.
 pub fn keys_of(location: &str) -> PathBuf {
     let named = std::env::var_os("WRITKEEPER_KEYS").filter(|named| !named.is_empty());
-    named.map_or_else(|| FileSigner::folder_of(location), PathBuf::from)
+    named.map_or_else(|| keys_beside(location), PathBuf::from)
 }
 
 /// Refuses to decide on a store that lost entries which the keys of a folder published; whether it is this store's although the store does not say so.

@@ -10,6 +10,7 @@ use super::session::{Open, Session};
 use super::ticket::Ticket;
 use crate::hooks::{Call, Event, Host, Reply};
 use adapters::advisor::PluginAdvisor;
+use adapters::location::Location;
 use adapters::open::{OpenOptions, open_store};
 use adapters::os_user::os_user;
 use adapters::store_sqlite::LogKeeper;
@@ -37,7 +38,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use values::ids::{Digest, identifier_problem};
+use values::ids::{Digest, TENANT_DEFAULT, identifier_problem};
 use values::json::{Json, Object};
 use writkeeper::restored::{Unstarted, demand_whole};
 
@@ -102,16 +103,17 @@ fn open_with(guard: &Guard, options: OpenOptions) -> Result<Box<dyn Store>, Stri
     if !path.is_file() {
         return Err(format!("there is no store at `{}`", path.display()));
     }
-    open_store(&path.to_string_lossy(), Arc::new(SystemClock), options).map_err(|fault| fault.to_string())
+    let store = open_store(&Location::Sqlite(path), TENANT_DEFAULT, Arc::new(SystemClock), options);
+    store.map_err(|fault| fault.to_string())
 }
 
 fn start_with(
     guard: &Guard,
-    mut store: Box<dyn Store>,
+    store: Box<dyn Store>,
     first: Option<String>,
     known: Option<Arc<Compiled>>,
 ) -> Result<Arc<Runtime>, String> {
-    let seen = Unstarted::of(store.as_mut());
+    let seen = Unstarted::of(store.as_ref()).map_err(|fault| fault.to_string())?;
     // What cannot be told about the keys is `doctor`'s to say; a hook has nobody to say it to.
     let keys = std::env::var_os("WRITKEEPER_KEYS").filter(|named| !named.is_empty()).map(PathBuf::from);
     demand_whole(&guard.store().to_string_lossy(), keys.as_deref(), &seen).map_err(|refused| refused.to_string())?;

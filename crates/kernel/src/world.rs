@@ -461,11 +461,6 @@ impl World {
         self.rows.insert(key, Slot { row, changed: None });
     }
 
-    /// Says the same where nothing is known of the entity yet: what was changed meanwhile counts.
-    pub fn load_unknown(&mut self, key: Key, row: Option<Row>) {
-        self.rows.entry(key).or_insert(Slot { row, changed: None });
-    }
-
     /// The keys that are not loaded.
     pub fn missing<'a>(&self, keys: impl IntoIterator<Item = &'a Key>) -> KeySet {
         let is_missing = |key: &&Key| matches!(self.get(key), Loaded::NotLoaded);
@@ -491,13 +486,6 @@ impl World {
             }
             false
         });
-    }
-
-    /// Forgets what was handed over, except what is of a kind to `keep`: it is saved, and whoever needs it loads it again.
-    pub fn forget(&mut self, keep: impl Fn(Kind) -> bool) {
-        self.rows.retain(|key, slot| slot.changed.is_some() || keep(key.entity.kind()));
-        let changed = self.rows.values().enumerate().filter(|(_, slot)| slot.changed.is_some());
-        self.changed = changed.map(|(place, _)| place).collect();
     }
 
     /// What was changed and not handed over, in lock order. A slice is over then; nothing looks at its rows again.
@@ -612,35 +600,8 @@ mod tests {
         world.begin_record(2);
         world.update(&flow("b"), || row("?"), |changed| *changed = row("three"));
         world.put(kept.clone(), state(2));
-        // What another look finds in the store is older than what was changed since.
-        world.load_unknown(flow("b"), None);
-        world.load_unknown(flow("new"), Some(row("bot")));
-        assert_eq!(world.get(&flow("new")), Loaded::Present(&row("bot")));
         assert_eq!(shown(&mut world), [(flow("b"), row("three"), 2)]);
         assert_eq!(world.take_changes(), [Changed { key: kept, row: state(2), record: 2 }]);
-    }
-
-    #[test]
-    fn what_was_handed_over_can_be_forgotten_and_loaded_again() {
-        let flow = |name: &str| key("t", Entity::Flow(name.to_owned()));
-        let kept = key("t", Entity::State("kept".to_owned()));
-        let row = |agent: &str| Row::Flow(FlowRow { agent: agent.to_owned(), ..FlowRow::default() });
-        let is_kept = |kind: Kind| kind == Kind::State;
-        let mut world = World::slice();
-        world.load(flow("absent"), None);
-        world.put(flow("saved"), row("one"));
-        world.put(kept.clone(), state(1));
-        world.hand_over(is_kept, |_, _, _| {});
-        world.put(flow("unsaved"), row("two"));
-        world.forget(is_kept);
-        assert_eq!((world.get(&flow("absent")), world.get(&flow("saved"))), (Loaded::NotLoaded, Loaded::NotLoaded));
-        assert_eq!(world.get(&kept), Loaded::Present(&state(1)));
-        // What nobody has saved is neither forgotten nor replaced by what the store says.
-        world.load_unknown(flow("unsaved"), None);
-        world.load_unknown(flow("saved"), Some(row("one")));
-        assert_eq!(world.get(&flow("saved")), Loaded::Present(&row("one")));
-        let changed = |key: Key, row| Changed { key, row, record: 0 };
-        assert_eq!(world.take_changes(), [changed(flow("unsaved"), row("two")), changed(kept, state(1))]);
     }
 
     fn waiting(until: i64) -> Row {

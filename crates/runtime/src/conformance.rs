@@ -4,13 +4,14 @@
 //! one: a function in a file under `conformance/` and a line in [`CHECKS`].
 
 mod answers;
-mod chain;
 mod contended;
 mod doubt;
 mod instants;
 mod ledger;
 mod reading;
 mod samples;
+mod steps;
+mod tenants;
 mod visible;
 
 use crate::memory::ManualClock;
@@ -26,11 +27,8 @@ const CHECK_MAX: Duration = Duration::from_secs(60);
 
 /// One store under test, empty at first.
 pub trait Opened: Send {
-    /// A handle on it, as one more process would open it. Handles are dropped without ceremony, like a crash.
-    fn open(&self) -> Result<Box<dyn Store>, StoreFault>;
-
-    /// Erases the body of a record and its salt, as someone entitled to would.
-    fn erase(&self, index: u64) -> Result<(), StoreFault>;
+    /// A handle on a tenant of it, as one more process would open it. Handles are dropped without ceremony, like a crash.
+    fn open(&self, tenant: &str) -> Result<Box<dyn Store>, StoreFault>;
 }
 
 /// Makes an empty store that reads this clock.
@@ -58,8 +56,13 @@ struct Room {
 }
 
 impl Room {
+    /// A handle on the tenant of most checks.
     fn open(&self) -> Result<Box<dyn Store>, String> {
-        self.store.open().map_err(|fault| fault.to_string())
+        self.open_for(samples::TENANT)
+    }
+
+    fn open_for(&self, tenant: &str) -> Result<Box<dyn Store>, String> {
+        self.store.open(tenant).map_err(|fault| fault.to_string())
     }
 }
 
@@ -72,9 +75,12 @@ const CHECKS: &[(&str, Check)] = &[
     ("nothing is visible before the commit", visible::nothing_before_the_commit),
     ("a batch becomes visible at once", visible::at_once),
     ("a fold that panics leaves nothing", visible::nothing_after_a_panic),
-    ("a chain is one batch after the other", chain::is_one_batch_after_the_other),
-    ("a chain loses only what panicked", chain::loses_only_what_panicked),
-    ("tenants do not see each other", visible::tenants_apart),
+    ("steps of a batch are one transaction in order", steps::are_one_transaction_in_order),
+    ("a step that panics leaves nothing of its batch", steps::nothing_after_a_panic),
+    ("tenants do not see each other's rows", tenants::rows_apart),
+    ("every tenant has a ledger of its own", tenants::ledgers_apart),
+    ("tenants have instants and batches of their own", tenants::instants_and_batches_apart),
+    ("a handle refuses rows of another tenant", tenants::foreign_rows),
     ("records are appended in order without a gap", ledger::in_order_without_a_gap),
     ("what is committed survives", ledger::survives),
     ("records are read in pages", ledger::in_pages),
@@ -85,7 +91,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("a settled batch is known and no other", doubt::settled_is_known),
     ("a batch whose answer was lost is applied once", doubt::applied_once),
     ("a stored answer has the bytes of the first", answers::same_bytes),
-    ("a later batch of a chain gets the answer of an earlier one", answers::along_a_chain),
+    ("later batches get the answer of an earlier one", answers::by_later_batches),
     ("an erased answer is refused and harms nobody else", answers::erased),
     ("intents that are due are loaded in order", reading::due_intents),
     ("a scan goes through a kind by name", reading::scan),

@@ -1,10 +1,11 @@
 //! Which contracts count for an agent: its own and those above it, compiled once per digest.
 
-use crate::ports::store::{Reader, StoreFault};
+use crate::ports::store::StoreFault;
+use crate::readers::Readers;
 use kernel::agent::AgentRow;
 use kernel::evaluator::Compiled;
 use kernel::flow::DEPTH_MAX;
-use kernel::world::{Entity, Key, Row};
+use kernel::world::{Entity, Row};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use values::ids::Digest;
@@ -24,20 +25,9 @@ pub struct Line {
 /// Contracts by digest, and lines by agent as they were last seen; the kernel says when one is stale.
 pub struct Contracts {
     by_digest: Mutex<BTreeMap<Digest, Arc<Compiled>>>,
-    /// By tenant and agent.
-    lines: Mutex<BTreeMap<Arc<str>, BTreeMap<String, Line>>>,
-    reader: Mutex<Box<dyn Reader>>,
+    lines: Mutex<BTreeMap<String, Line>>,
+    readers: Arc<Readers>,
     strangers: OnceLock<Arc<Compiled>>,
-}
-
-/// How an entity is read.
-type Look<'a> = dyn FnMut(&Key) -> Result<Option<Row>, StoreFault> + 'a;
-
-fn agent_row(tenant: &Arc<str>, name: &str, look: &mut Look<'_>) -> Result<Option<Box<AgentRow>>, StoreFault> {
-    match look(&Key { tenant: tenant.clone(), entity: Entity::Agent(name.to_owned()) })? {
-        Some(Row::Agent(row)) => Ok(Some(row)),
-        Some(_) | None => Ok(None),
-    }
 }
 
 /// Strangers are judged under a contract that permits nothing.
@@ -51,17 +41,12 @@ pub fn nobody() -> Result<Arc<Compiled>, StoreFault> {
 }
 
 impl Contracts {
-    pub fn new(reader: Box<dyn Reader>, strangers: Option<Arc<Compiled>>) -> Result<Contracts, StoreFault> {
+    pub fn new(readers: Arc<Readers>, strangers: Option<Arc<Compiled>>) -> Contracts {
         let known = OnceLock::new();
         if let Some(contract) = strangers {
             let _first = known.set(contract);
         }
-        Ok(Contracts {
-            by_digest: Mutex::default(),
-            lines: Mutex::default(),
-            reader: Mutex::new(reader),
-            strangers: known,
-        })
+        Contracts { by_digest: Mutex::default(), lines: Mutex::default(), readers, strangers: known }
     }
 
     /// The line of somebody nobody knows.
@@ -86,85 +71,63 @@ impl Contracts {
     }
 
     /// The line of an agent, as it was last seen.
-    pub fn line(&self, tenant: &Arc<str>, agent: &str) -> Result<Line, StoreFault> {
-        let known = self.lines().get(tenant).and_then(|lines| lines.get(agent)).cloned();
-        if let Some(line) = known {
-            return Ok(line);
+    pub fn line(&self, agent: &str) -> Result<Line, StoreFault> {
+        if let Some(line) = self.lines().get(agent) {
+            return Ok(line.clone());
         }
-        self.learn(tenant, agent, &mut |key| self.reader().get(key))
-    }
-
-    /// Reads the line of an agent, and keeps it.
-    pub fn learn(&self, tenant: &Arc<str>, agent: &str, look: &mut Look<'_>) -> Result<Line, StoreFault> {
-        let line = self.read_line(tenant, agent, look)?;
+        let line = self.read_line(agent)?;
         // Strangers are not kept: anyone could fill the memory with names.
         if line.contract.contract.agent == agent {
-            self.lines().entry(tenant.clone()).or_default().insert(agent.to_owned(), line.clone());
+            self.lines().insert(agent.to_owned(), line.clone());
         }
         Ok(line)
     }
 
     /// Forgets a line that the kernel called stale.
-    pub fn forget(&self, tenant: &Arc<str>, agent: &str) {
-        if let Some(lines) = self.lines().get_mut(tenant) {
-            lines.remove(agent);
-        }
+    pub fn forget(&self, agent: &str) {
+        self.lines().remove(agent);
     }
 
-    fn lines(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, BTreeMap<String, Line>>> {
+    fn lines(&self) -> MutexGuard<'_, BTreeMap<String, Line>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read_line(&self, tenant: &Arc<str>, agent: &str, look: &mut Look<'_>) -> Result<Line, StoreFault> {
-        let Some(row) = agent_row(tenant, agent, look)? else {
+    fn agent(&self, name: &str) -> Result<Option<Box<AgentRow>>, StoreFault> {
+        match self.readers.get(&Entity::Agent(name.to_owned()))? {
+            Some(Row::Agent(row)) => Ok(Some(row)),
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    fn read_line(&self, agent: &str) -> Result<Line, StoreFault> {
+        let Some(row) = self.agent(agent)? else {
             return self.of_strangers();
         };
         let Some(digest) = row.contract.or(row.offered) else {
             return self.of_strangers();
         };
-        let contract = self.compiled_from(tenant, digest, look)?;
+        let contract = self.compiled(digest)?;
         let mut ancestors = Vec::new();
         let mut parent = contract.contract.parent.clone();
         while let Some(name) = parent.take() {
             if ancestors.len() >= DEPTH_MAX {
                 return Err(StoreFault::Refused(format!("more than {DEPTH_MAX} contracts stand above `{agent}`")));
             }
-            let Some(digest) = agent_row(tenant, &name, look)?.and_then(|row| row.contract) else { break };
-            let above = self.compiled_from(tenant, digest, look)?;
+            let Some(digest) = self.agent(&name)?.and_then(|row| row.contract) else { break };
+            let above = self.compiled(digest)?;
             parent = above.contract.parent.clone();
             ancestors.push(above);
         }
         Ok(Line { contract, ancestors })
     }
 
-    /// Reads one entity outside of any transaction.
-    pub fn read(&self, tenant: &Arc<str>, entity: Entity) -> Result<Option<Row>, StoreFault> {
-        let key = Key { tenant: tenant.clone(), entity };
-        self.reader().get(&key)
-    }
-
-    /// The connection that reads outside of any transaction.
-    pub fn reader(&self) -> MutexGuard<'_, Box<dyn Reader>> {
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A contract by its digest, compiled.
-    pub fn compiled(&self, tenant: &Arc<str>, digest: Digest) -> Result<Arc<Compiled>, StoreFault> {
-        self.compiled_from(tenant, digest, &mut |key| self.reader().get(key))
-    }
-
-    fn compiled_from(
-        &self,
-        tenant: &Arc<str>,
-        digest: Digest,
-        look: &mut Look<'_>,
-    ) -> Result<Arc<Compiled>, StoreFault> {
+    pub fn compiled(&self, digest: Digest) -> Result<Arc<Compiled>, StoreFault> {
         if let Some(known) = self.by_digest.lock().unwrap_or_else(PoisonError::into_inner).get(&digest) {
             return Ok(known.clone());
         }
         let damaged = |problem: &str| StoreFault::Corrupt(format!("contract {digest} {problem}"));
-        let key = Key { tenant: tenant.clone(), entity: Entity::Contract(digest.to_string()) };
-        let Some(Row::Contract(json)) = look(&key)? else {
+        let Some(Row::Contract(json)) = self.readers.get(&Entity::Contract(digest.to_string()))? else {
             return Err(damaged("is not there"));
         };
         if Digest::of(json.to_canonical()) != digest {

@@ -9,9 +9,6 @@ use std::time::{Duration, Instant};
 /// How long the writer looks out before it goes to sleep.
 const LOOKING: Duration = Duration::from_micros(100);
 
-/// Jobs that a batch may take whatever else is on its way.
-const HALF_FROM: usize = 32;
-
 /// Commands that may wait, and how large they may be together.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
@@ -119,17 +116,6 @@ impl Lanes {
         Some(self.taken(&mut waiting, most))
     }
 
-    /// What waits by now, at most `room`, for a batch that follows so many that are on their way. No more than half of all:
-    /// whoever folds has something to do while others are made durable only if both are about as many.
-    pub fn take_more(&self, room: usize, on_their_way: usize) -> Vec<Job> {
-        if room == 0 || !self.is_waited_in() {
-            return Vec::new();
-        }
-        let mut waiting = self.lock();
-        let half = (waiting.operators.len() + waiting.proposals.len() + on_their_way).div_ceil(2);
-        self.taken(&mut waiting, room.min(half.max(HALF_FROM)))
-    }
-
     fn taken(&self, waiting: &mut Waiting, room: usize) -> Vec<Job> {
         let mut batch: Vec<Job> = Vec::new();
         while batch.len() < room
@@ -208,7 +194,7 @@ fn fair(mut queue: VecDeque<Job>, room: usize, share: usize) -> (Vec<Job>, VecDe
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer_slot::slot;
+    use crate::oneshot;
     use kernel::command::{Command, RefusedInput};
     use kernel::proposal::Malformed;
     use kernel::world::KeySet;
@@ -220,7 +206,7 @@ mod tests {
         let digest = Digest::of(agent);
         let refused = RefusedInput { tenant: Arc::from("t"), malformed, digest, id: String::new() };
         let command = Command::Refuse(Box::new(refused));
-        Job { command, keys: KeySet::new(), lane, bytes, rounds: 0, giver: slot().0 }
+        Job { command, keys: KeySet::new(), lane, bytes, rounds: 0, sender: oneshot::channel().0 }
     }
 
     fn agents(batch: &[Job]) -> Vec<&str> {
@@ -237,33 +223,6 @@ mod tests {
         assert!(lanes.push(job(Lane::Operator, "ann", 1)).is_ok());
         let batch = lanes.take(8).unwrap();
         assert_eq!(agents(&batch), ["ann", "flood", "flood", "quiet", "flood", "flood", "flood", "flood"]);
-    }
-
-    #[test]
-    fn what_follows_is_taken_by_the_same_rules_and_nobody_waits_for_it() {
-        let lanes = Lanes::new(Bounds::default());
-        assert!(lanes.take_more(8, 0).is_empty(), "nothing is there, and nobody waits");
-        for agent in ["flood", "flood", "flood", "quiet"] {
-            assert!(lanes.push(job(Lane::Agent, agent, 1)).is_ok());
-        }
-        assert!(lanes.push(job(Lane::Operator, "ann", 1)).is_ok());
-        assert!(lanes.take_more(0, 0).is_empty(), "there is no room");
-        assert_eq!(agents(&lanes.take_more(4, 0)), ["ann", "flood", "quiet", "flood"]);
-        assert_eq!(agents(&lanes.take_more(4, 4)), ["flood"]);
-        assert!(!lanes.is_waited_in());
-    }
-
-    #[test]
-    fn what_follows_is_about_as_much_as_what_is_on_its_way() {
-        for (waiting, on_their_way, taken) in
-            [(10, 0, 10), (HALF_FROM, 400, HALF_FROM), (400, 112, 256), (100, 412, 100), (512, 0, 256), (3, 0, 3)]
-        {
-            let lanes = Lanes::new(Bounds::default());
-            for number in 0..waiting {
-                assert!(lanes.push(job(Lane::Agent, &format!("a{}", number % 8), 1)).is_ok());
-            }
-            assert_eq!(lanes.take_more(1_024, on_their_way).len(), taken, "{waiting} beside {on_their_way}");
-        }
     }
 
     #[test]

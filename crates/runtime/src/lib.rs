@@ -4,7 +4,6 @@
 //! here decides anything.
 
 mod advise;
-mod answer_slot;
 pub mod conformance;
 mod contracts;
 pub mod crash;
@@ -14,7 +13,9 @@ mod input;
 mod lanes;
 pub mod memory;
 mod mint;
+mod oneshot;
 pub mod ports;
+mod readers;
 pub mod replay;
 mod runtime;
 pub mod seal;

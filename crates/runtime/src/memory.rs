@@ -1,7 +1,7 @@
 //! A store in memory: the whole contract of the port without a disk. For tests, rehearsals and simulation.
 
 use crate::ports::clock::{Clock, decision_instant};
-use crate::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault, StoredRecord};
+use crate::ports::store::{BatchId, Committed, Fold, Reader, Steps, Store, StoreFault, StoredRecord, demand_own};
 use kernel::apply::touched_by_calling_off;
 use kernel::outcome::Answer;
 use kernel::stored::Kind;
@@ -9,7 +9,7 @@ use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer, Wor
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use values::ids::Digest;
+use values::ids::{Digest, TENANT_DEFAULT};
 use values::json::{Bounds, Json};
 use values::time::Instant;
 
@@ -39,27 +39,45 @@ impl Read {
     }
 }
 
+/// What is kept of one tenant.
 #[derive(Debug, Default)]
 struct State {
     rows: BTreeMap<Key, Kept>,
     /// What of them is due, soonest first.
-    due: BTreeSet<(Arc<str>, Kind, Instant, Key)>,
+    due: BTreeSet<(Kind, Instant, Key)>,
     ledger: Vec<StoredRecord>,
     last: Option<Instant>,
     batches: BTreeSet<BatchId>,
 }
 
-/// A store in memory. Clones share what they hold, as several processes share a file.
+type Tenants = BTreeMap<Arc<str>, Arc<Mutex<State>>>;
+
+/// A handle on a tenant of a store in memory. Clones share what they hold, as several processes share a file.
 #[derive(Clone)]
 pub struct MemoryStore {
+    tenant: Arc<str>,
     state: Arc<Mutex<State>>,
+    tenants: Arc<Mutex<Tenants>>,
     clock: Arc<dyn Clock>,
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// An empty store, and in it the default tenant.
     pub fn new(clock: Arc<dyn Clock>) -> MemoryStore {
-        MemoryStore { state: Arc::default(), clock }
+        MemoryStore::of(Arc::default(), TENANT_DEFAULT, clock)
+    }
+
+    /// A tenant of the same store.
+    pub fn tenant_named(&self, tenant: &str) -> MemoryStore {
+        MemoryStore::of(self.tenants.clone(), tenant, self.clock.clone())
+    }
+
+    fn of(tenants: Arc<Mutex<Tenants>>, tenant: &str, clock: Arc<dyn Clock>) -> MemoryStore {
+        let tenant: Arc<str> = Arc::from(tenant);
+        let mut known = tenants.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = known.entry(tenant.clone()).or_default().clone();
+        drop(known);
+        MemoryStore { tenant, state, tenants, clock }
     }
 
     /// Erases the body of a record, and its salt; the leaf stays.
@@ -96,18 +114,18 @@ impl State {
         Ok(Some(Row::Idempotency(Box::new(StoredAnswer { fingerprint, answer }))))
     }
 
-    fn due(&self, tenant: &Arc<str>, kind: Kind, until: Option<Instant>, limit: usize) -> Vec<Key> {
-        let first = Key { tenant: tenant.clone(), entity: Entity::Tenant };
-        let from = (tenant.clone(), kind, Instant::from_micros(i64::MIN), first);
-        let of_kind = self.due.range(from..).take_while(|(of, what, ..)| of == tenant && *what == kind);
-        let in_time = of_kind.take_while(|(_, _, at, _)| until.is_none_or(|until| *at <= until));
+    fn due(&self, kind: Kind, until: Option<Instant>, limit: usize) -> Vec<Key> {
+        let first = Key { tenant: Arc::from(""), entity: Entity::Tenant };
+        let from = (kind, Instant::from_micros(i64::MIN), first);
+        let of_kind = self.due.range(from..).take_while(|(what, ..)| *what == kind);
+        let in_time = of_kind.take_while(|(_, at, _)| until.is_none_or(|until| *at <= until));
         in_time.take(limit).map(|(.., key)| key.clone()).collect()
     }
 
     fn write(&mut self, key: Key, row: &Row, record: u64) {
         let kind = key.entity.kind();
         let (read, due) = (Read::of(kind, &row.to_stored()), row.due());
-        let entry = |at, key: &Key| (key.tenant.clone(), kind, at, key.clone());
+        let entry = |at, key: &Key| (kind, at, key.clone());
         if let Some(at) = due {
             self.due.insert(entry(at, &key));
         }
@@ -117,7 +135,7 @@ impl State {
         }
     }
 
-    fn load(&self, keys: &KeySet) -> Result<World, StoreFault> {
+    fn load(&self, keys: &[Key]) -> Result<World, StoreFault> {
         let mut world = World::slice();
         let mut touched = KeySet::new();
         for key in keys {
@@ -125,7 +143,7 @@ impl State {
                 world.load(key.clone(), self.read(key)?);
                 continue;
             }
-            let due = self.due(&key.tenant, Kind::Intent, None, DUE_INTENTS_MAX);
+            let due = self.due(Kind::Intent, None, DUE_INTENTS_MAX);
             let mut names = Vec::new();
             for intent in due {
                 names.push(intent.entity.parts().0.to_owned());
@@ -146,13 +164,20 @@ impl State {
 }
 
 impl Store for MemoryStore {
-    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+    fn tenant(&self) -> &Arc<str> {
+        &self.tenant
+    }
+
+    fn transact(&mut self, batch: BatchId, keys: Vec<Key>, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+        demand_own(&self.tenant, &keys)?;
         let mut state = self.lock();
-        let mut world = state.load(keys)?;
+        let mut world = state.load(&keys)?;
         let (at, clock_ran_backwards) = decision_instant(self.clock.now(), state.last)?;
-        let records = fold(&mut world, at);
+        let records = Steps::new(fold, at).rest(&mut world);
+        let changes = world.take_changes();
+        demand_own(&self.tenant, changes.iter().map(|changed| &changed.key))?;
         let first = state.ledger.len() as u64;
-        for changed in world.take_changes() {
+        for changed in changes {
             let record = first.saturating_add(changed.record as u64);
             state.write(changed.key, &changed.row, record);
         }
@@ -181,21 +206,15 @@ impl Store for MemoryStore {
 }
 
 impl Reader for MemoryStore {
-    fn get(&mut self, key: &Key) -> Result<Option<Row>, StoreFault> {
-        self.lock().read(key)
+    fn get(&mut self, entity: &Entity) -> Result<Option<Row>, StoreFault> {
+        self.lock().read(&Key { tenant: self.tenant.clone(), entity: entity.clone() })
     }
 
-    fn scan(
-        &mut self,
-        tenant: &str,
-        kind: Kind,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<(Key, Row)>, StoreFault> {
+    fn scan(&mut self, kind: Kind, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
         let state = self.lock();
         let fits = |key: &&Key| {
             let behind = after.is_none_or(|after| key.entity.parts().0 > after);
-            *key.tenant == *tenant && key.entity.kind() == kind && kind != Kind::Idempotency && behind
+            key.entity.kind() == kind && kind != Kind::Idempotency && behind
         };
         let mut found = Vec::new();
         for key in state.rows.keys().filter(fits).take(limit) {
@@ -206,10 +225,10 @@ impl Reader for MemoryStore {
         Ok(found)
     }
 
-    fn due(&mut self, tenant: &str, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+    fn due(&mut self, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
         let state = self.lock();
         let mut found = Vec::new();
-        for key in state.due(&Arc::from(tenant), kind, Some(until), limit) {
+        for key in state.due(kind, Some(until), limit) {
             if let Some(row) = state.read(&key)? {
                 found.push((key, row));
             }

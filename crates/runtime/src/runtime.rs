@@ -1,13 +1,14 @@
 //! The façade every door calls.
 
 use crate::advise::advised;
-use crate::answer_slot::{Waiter, slot};
 use crate::contracts::{Contracts, Line};
 use crate::input::read_input;
 use crate::lanes::{Bounds, Lane, Lanes};
 use crate::mint::Minted;
+use crate::oneshot::{self, Receiver, Sender};
 use crate::ports::advisor::Advisor;
 use crate::ports::store::{Store, StoreFault, StoredRecord};
+use crate::readers::Readers;
 use crate::sequencer::{Job, Reply, Writer};
 use kernel::advice::Advice;
 use kernel::agent::{Actor, Session};
@@ -30,10 +31,13 @@ use kernel::signed_answer::{AnswerStatement, instead_digest};
 use kernel::statement::Proof;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, KeySet, Row};
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use values::ids::{Digest, TENANT_DEFAULT};
+use values::ids::Digest;
 use values::json::Json;
 use values::time::Instant;
 
@@ -43,8 +47,6 @@ const FORMED_MAX: u8 = 4;
 /// How a runtime behaves.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whose decisions.
-    pub tenant: Arc<str>,
     /// How much may wait.
     pub bounds: Bounds,
     /// How long a caller waits before it is told that there is no decision yet.
@@ -63,7 +65,6 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            tenant: Arc::from(TENANT_DEFAULT),
             bounds: Bounds::default(),
             wait: Duration::from_secs(60),
             strangers: None,
@@ -112,7 +113,10 @@ struct Inner {
     writer: Arc<Writer>,
     /// The thread that carries what waits, from the first command on that has to; or why there is none.
     thread: OnceLock<Result<Mutex<Option<JoinHandle<()>>>, String>>,
+    readers: Arc<Readers>,
     contracts: Contracts,
+    /// Whose decisions.
+    tenant: Arc<str>,
     options: Options,
 }
 
@@ -121,10 +125,11 @@ pub struct Runtime {
     inner: Arc<Inner>,
 }
 
-/// An answer that will come.
+/// An answer that will come: [`Pending::wait`] blocks, `.await` does not.
+#[must_use = "the command is carried out, and nobody hears of its answer"]
 pub struct Pending {
     inner: Arc<Inner>,
-    waiter: Waiter<Reply>,
+    receiver: Receiver<Reply>,
     /// Nothing if it could not even be formed once.
     form: Option<Form>,
     id: String,
@@ -164,16 +169,18 @@ pub struct PersonAnswer {
 }
 
 impl Runtime {
-    /// Starts on a store.
-    pub fn start(mut store: Box<dyn Store>, options: Options) -> Result<Runtime, StoreFault> {
+    /// Starts on a handle of a store; its tenant is the one that is decided for.
+    pub fn start(store: Box<dyn Store>, options: Options) -> Result<Runtime, StoreFault> {
         crate::crash::switch_on_wanted_fault();
-        let contracts = Contracts::new(store.reader()?, options.strangers.clone())?;
+        let (tenant, readers) = (store.tenant().clone(), Arc::new(Readers::of(store.as_ref())?));
+        let contracts = Contracts::new(readers.clone(), options.strangers.clone());
         options.known.iter().for_each(|contract| contracts.keep(contract));
         if let Some(agent) = &options.first {
-            contracts.learn(&options.tenant, agent, &mut |key| store.look(key))?;
+            contracts.line(agent)?;
         }
         let (lanes, writer) = (Arc::new(Lanes::new(options.bounds)), Arc::new(Writer::new(store)));
-        Ok(Runtime { inner: Arc::new(Inner { lanes, writer, thread: OnceLock::new(), contracts, options }) })
+        let thread = OnceLock::new();
+        Ok(Runtime { inner: Arc::new(Inner { lanes, writer, thread, readers, contracts, tenant, options }) })
     }
 
     /// Judges what an agent sent. Validators and judges of the contract are asked first, on the caller's thread, so an
@@ -182,7 +189,7 @@ impl Runtime {
         match read_input(bytes) {
             Ok((proposal, proof)) => self.submit(proposal, Arrival { proof, ..arrival }),
             Err(malformed) => {
-                let tenant = self.inner.options.tenant.clone();
+                let tenant = self.inner.tenant.clone();
                 let id = Minted::id();
                 let refused = RefusedInput { tenant, malformed, digest: Digest::of(bytes), id };
                 self.inner.send(Form::Refuse(Box::new(refused)))
@@ -212,7 +219,7 @@ impl Runtime {
     }
 
     fn changing(&self, actor: Actor, act: Act) -> Form {
-        Form::Change(Arc::new(Change { tenant: self.inner.options.tenant.clone(), id: Minted::id(), actor, act }))
+        Form::Change(Arc::new(Change { tenant: self.inner.tenant.clone(), id: Minted::id(), actor, act }))
     }
 
     /// An agent comes with a contract; `session` is the hash of the token it will show.
@@ -235,7 +242,7 @@ impl Runtime {
     /// Puts a contract in force in place of the one with this digest, and of no other.
     pub fn activate_over(&self, actor: Actor, contract: Arc<Compiled>, expected: Option<Digest>) -> Pending {
         self.inner.contracts.keep(&contract);
-        self.inner.contracts.forget(&self.inner.options.tenant, &contract.contract.agent);
+        self.inner.contracts.forget(&contract.contract.agent);
         self.change(actor, Act::Activate { contract, expected })
     }
 
@@ -278,48 +285,48 @@ impl Runtime {
 
     /// The contract an agent acts under, with those above it.
     pub fn line(&self, agent: &str) -> Result<Line, StoreFault> {
-        self.inner.contracts.line(&self.inner.options.tenant, agent)
+        self.inner.contracts.line(agent)
     }
 
     /// The same, read again: what is remembered may have been replaced since by another process.
     pub fn line_now(&self, agent: &str) -> Result<Line, StoreFault> {
-        self.inner.contracts.forget(&self.inner.options.tenant, agent);
+        self.inner.contracts.forget(agent);
         self.line(agent)
     }
 
     /// A contract by its digest.
     pub fn contract(&self, digest: Digest) -> Result<Arc<Compiled>, StoreFault> {
-        self.inner.contracts.compiled(&self.inner.options.tenant, digest)
+        self.inner.contracts.compiled(digest)
     }
 
     /// Reads one entity as it was last committed.
     pub fn read(&self, entity: Entity) -> Result<Option<Row>, StoreFault> {
-        self.inner.contracts.read(&self.inner.options.tenant, entity)
+        self.inner.readers.get(&entity)
     }
 
     /// Entities of a kind in the order of their names, after a name; see [`Reader::scan`](crate::ports::store::Reader).
     pub fn scan(&self, kind: Kind, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
-        self.inner.contracts.reader().scan(&self.inner.options.tenant, kind, after, limit)
+        self.inner.readers.take()?.scan(kind, after, limit)
     }
 
     /// Entities of a kind that something must happen to not later than an instant, soonest first.
     pub fn due(&self, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
-        self.inner.contracts.reader().due(&self.inner.options.tenant, kind, until, limit)
+        self.inner.readers.take()?.due(kind, until, limit)
     }
 
-    /// Records of every tenant from an index on.
+    /// Records from an index on.
     pub fn records(&self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {
-        self.inner.contracts.reader().records(from, limit)
+        self.inner.readers.take()?.records(from, limit)
     }
 
     /// How many records there are.
     pub fn size(&self) -> Result<u64, StoreFault> {
-        self.inner.contracts.reader().size()
+        self.inner.readers.take()?.size()
     }
 
     /// Whose decisions.
     pub fn tenant(&self) -> &Arc<str> {
-        &self.inner.options.tenant
+        &self.inner.tenant
     }
 }
 
@@ -358,7 +365,7 @@ impl Inner {
     }
 
     fn submit(self: &Arc<Inner>, proposal: Proposal, arrival: Arrival, thread: Thread) -> Pending {
-        let line = match self.contracts.line(&self.options.tenant, &proposal.agent) {
+        let line = match self.contracts.line(&proposal.agent) {
             Ok(line) => line,
             Err(fault) => return self.failed(&fault),
         };
@@ -369,9 +376,9 @@ impl Inner {
     }
 
     fn carry(self: &Arc<Inner>, command: Command, form: Form, thread: Thread) -> Pending {
-        let (giver, waiter) = slot();
+        let (sender, receiver) = oneshot::channel();
         let id = command_id(&command);
-        let job = job(command, giver);
+        let job = job(command, sender);
         let left = match thread {
             Thread::Own => self.writer.carry_here(&self.lanes, job).err(),
             Thread::Writers => Some(Box::new(job)),
@@ -379,23 +386,23 @@ impl Inner {
         if let Some(job) = left {
             self.queue(*job);
         }
-        Pending { inner: self.clone(), waiter, form: Some(form), id, formed: 0 }
+        Pending { inner: self.clone(), receiver, form: Some(form), id, formed: 0 }
     }
 
     /// Nothing could be formed.
     fn failed(self: &Arc<Inner>, fault: &StoreFault) -> Pending {
-        let (giver, waiter) = slot();
-        giver.give(Reply::of_fault(fault));
-        Pending { inner: self.clone(), waiter, form: None, id: Minted::id(), formed: 0 }
+        let (sender, receiver) = oneshot::channel();
+        sender.send(Reply::of_fault(fault));
+        Pending { inner: self.clone(), receiver, form: None, id: Minted::id(), formed: 0 }
     }
 
     /// Leaves a job to the writer's thread.
     fn queue(&self, job: Job) {
         if let Err(problem) = self.thread.get_or_init(|| self.start_thread()) {
-            return job.giver.give(Reply::Unavailable(problem.clone()));
+            return job.sender.send(Reply::Unavailable(problem.clone()));
         }
         if let Err(job) = self.lanes.push(job) {
-            job.giver.give(Reply::Unavailable("too many commands wait already".to_owned()));
+            job.sender.send(Reply::Unavailable("too many commands wait already".to_owned()));
         }
     }
 
@@ -406,7 +413,7 @@ impl Inner {
     }
 
     fn command(&self, form: &Form) -> Result<Command, StoreFault> {
-        let tenant = &self.options.tenant;
+        let tenant = &self.tenant;
         let change = |actor: &Actor, act: Act| {
             let change = Change { tenant: tenant.clone(), id: Minted::id(), actor: actor.clone(), act };
             Command::Change(Arc::new(change))
@@ -414,7 +421,7 @@ impl Inner {
         Ok(match form {
             Form::Proposal(before) => {
                 let Submission { proposal, provenance, ids, door, advice, proof, .. } = Submission::clone(before);
-                let line = self.contracts.line(tenant, &proposal.agent)?;
+                let line = self.contracts.line(&proposal.agent)?;
                 let formed = self.submission(proposal, line, provenance, ids, door);
                 // Under the same contract it asks nobody twice.
                 Command::Submit(Arc::new(self.advised(formed.advised(advice).proved(proof))))
@@ -423,7 +430,7 @@ impl Inner {
             Form::Change(change) => Command::Change(change.clone()),
             Form::Register { actor, contract, version, session } => {
                 let parent = match &contract.contract.parent {
-                    Some(parent) => Some(self.contracts.line(tenant, parent)?.contract),
+                    Some(parent) => Some(self.contracts.line(parent)?.contract),
                     None => None,
                 };
                 let registration = Registration {
@@ -435,7 +442,7 @@ impl Inner {
                 change(actor, Act::Register(Box::new(registration)))
             }
             Form::Amend { actor, agent, amendment } => {
-                let contract = self.contracts.line(tenant, agent)?.contract;
+                let contract = self.contracts.line(agent)?.contract;
                 change(actor, Act::Amend { contract, amendment: amendment.clone() })
             }
             Form::Answer(answer) => self.answer(answer, &change)?,
@@ -453,7 +460,7 @@ impl Inner {
             Form::Register { contract, .. } => contract.contract.parent.clone(),
             Form::Amend { agent, .. } => Some(agent.clone()),
             // An answer is judged under the contract of whoever asked, and only the question says who that was.
-            Form::Answer(answer) => match self.contracts.read(&self.options.tenant, question(answer)) {
+            Form::Answer(answer) => match self.readers.get(&question(answer)) {
                 Ok(Some(Row::Escalation(row))) => Some(row.agent),
                 Ok(_) | Err(_) => None,
             },
@@ -469,14 +476,13 @@ impl Inner {
         ids: MintedIds,
         door: Door,
     ) -> Submission {
-        let formed = Submission::new(self.options.tenant.clone(), proposal, line.contract, provenance, ids);
+        let formed = Submission::new(self.tenant.clone(), proposal, line.contract, provenance, ids);
         formed.under(line.ancestors).through(door)
     }
 
     /// Forms the proposal in question again, and the one that is to happen instead.
     fn answer(&self, answer: &PersonAnswer, change: &dyn Fn(&Actor, Act) -> Command) -> Result<Command, StoreFault> {
-        let tenant = &self.options.tenant;
-        let row = self.contracts.read(tenant, question(answer))?;
+        let row = self.readers.get(&question(answer))?;
         let row = match row {
             Some(Row::Escalation(row)) => Some(row),
             Some(_) | None => None,
@@ -512,7 +518,7 @@ impl Inner {
             Some(_) => typed_by_a_person(&proposal),
             None => Provenance::from_json(&row.provenance).unwrap_or(Provenance::Unknown),
         };
-        let line = self.contracts.line(&self.options.tenant, &row.agent)?;
+        let line = self.contracts.line(&row.agent)?;
         let minted = Minted::ids();
         let ids = match instead {
             // The proposal in question keeps its name.
@@ -554,7 +560,7 @@ fn command_id(command: &Command) -> String {
     }
 }
 
-fn job(command: Command, giver: crate::answer_slot::Giver<Reply>) -> Job {
+fn job(command: Command, sender: Sender<Reply>) -> Job {
     let (lane, bytes) = match &command {
         Command::Submit(submission) => {
             let text: usize = submission.proposal.params.iter().map(|(name, value)| name.len() + weight(value)).sum();
@@ -579,7 +585,7 @@ fn job(command: Command, giver: crate::answer_slot::Giver<Reply>) -> Job {
         }
         Command::Refuse(_) | Command::Change(_) => touches(&command),
     };
-    Job { keys, command, lane, bytes, rounds: 0, giver }
+    Job { keys, command, lane, bytes, rounds: 0, sender }
 }
 
 /// Roughly what a value occupies. Small members cost most beside their own bytes: half-empty nodes, and a piece of
@@ -598,30 +604,31 @@ fn weight(value: &Json) -> usize {
 impl Pending {
     /// Waits for the answer; without one in time it is UNAVAILABLE.
     pub fn wait(self) -> Answered {
-        let Pending { inner, mut waiter, form, mut id, mut formed } = self;
+        let Pending { inner, mut receiver, form, mut id, mut formed } = self;
         loop {
-            let reply = waiter.wait(inner.options.wait);
+            let reply = receiver.recv_timeout(inner.options.wait);
             match finish(&inner, reply, form.as_ref(), &id, &mut formed) {
                 Ok(answered) => return answered,
-                Err(next) => {
-                    waiter = next.waiter;
-                    id = next.id;
-                }
+                Err(next) => (receiver, id) = (next.receiver, next.id),
             }
         }
     }
+}
 
-    /// Awaits the answer.
-    pub async fn answer(self) -> Answered {
-        let Pending { inner, mut waiter, form, mut id, mut formed } = self;
+/// Awaits the answer, under any async runtime or none. Nothing bounds the time but the caller's own timeout.
+///
+/// Dropping it stops the waiting and nothing else: the command is decided and recorded all the same, and whoever asks
+/// again with the same idempotency key gets its answer.
+impl Future for Pending {
+    type Output = Answered;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answered> {
+        let Pending { inner, receiver, form, id, formed } = &mut *self;
         loop {
-            let reply = waiter.await;
-            match finish(&inner, reply, form.as_ref(), &id, &mut formed) {
-                Ok(answered) => return answered,
-                Err(next) => {
-                    waiter = next.waiter;
-                    id = next.id;
-                }
+            let reply = ready!(Pin::new(&mut *receiver).poll(context));
+            match finish(inner, reply, form.as_ref(), id, formed) {
+                Ok(answered) => return Poll::Ready(answered),
+                Err(next) => (*receiver, *id) = (next.receiver, next.id),
             }
         }
     }
@@ -647,7 +654,7 @@ fn finish(
         {
             *formed += 1;
             if let Some(agent) = inner.formed_under(form) {
-                inner.contracts.forget(&inner.options.tenant, &agent);
+                inner.contracts.forget(&agent);
             }
             Err(Box::new(inner.send(form.clone())))
         }

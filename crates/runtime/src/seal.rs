@@ -6,8 +6,7 @@
 use crate::crash::around;
 use crate::mint::Minted;
 use crate::ports::signer::{Signer, SignerFault, Stated};
-use crate::ports::store::{BatchId, Reader, Store, StoreFault, StoredRecord};
-use kernel::world::KeySet;
+use crate::ports::store::{BatchId, Reader, Store, StoreFault, StoredRecord, one_step};
 use ledger::bundle;
 use ledger::checkpoint::Checkpoint;
 use ledger::discontinuity::Discontinuity;
@@ -222,10 +221,8 @@ pub fn tiles(
 /// Appends the declaration of a discontinuity, as the first entry of the log it starts; its index.
 pub fn append_declaration(store: &mut dyn Store, declared: &Discontinuity) -> Result<u64, StoreFault> {
     let entry = String::from_utf8(declared.entry()).map_err(|error| StoreFault::Refused(error.to_string()))?;
-    let keys = KeySet::new();
-    let committed = store.transact(BatchId(Minted::batch()), &keys, &mut |_, _| {
-        vec![Sealed { leaf: entry.clone(), body: entry.clone(), salt: Minted::salt() }]
-    })?;
+    let sealed = Sealed { leaf: entry.clone(), body: entry, salt: Minted::salt() };
+    let committed = store.transact(BatchId(Minted::batch()), Vec::new(), &mut one_step(|_, _| vec![sealed]))?;
     Ok(committed.first)
 }
 

@@ -3,11 +3,11 @@
 //! Mostly it is a thread of its own, which carries what waits in the lanes. Where nobody waits, whoever asks may carry
 //! its own command instead: two threads less to wake, and for a process that makes one decision none to start.
 
-use crate::answer_slot::Giver;
 use crate::crash::around;
 use crate::lanes::{Lane, Lanes};
 use crate::mint::Minted;
-use crate::ports::store::{Batch, BatchId, Batches, Committed, Pieces, Store, StoreFault, seal};
+use crate::oneshot::Sender;
+use crate::ports::store::{BatchId, Committed, Store, StoreFault, one_step, seal};
 use kernel::agent::Actor;
 use kernel::apply::apply;
 use kernel::command::{Command, RefusedInput};
@@ -15,10 +15,10 @@ use kernel::finding::{Finding, Gate};
 use kernel::outcome::{Done, Outcome};
 use kernel::proposal::Malformed;
 use kernel::reasons::Reason;
-use kernel::world::{Key, KeySet, World};
-use std::collections::{HashSet, VecDeque};
+use kernel::world::{Key, KeySet};
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 use values::bugs::{self, Bug};
 use values::ids::Digest;
@@ -36,9 +36,6 @@ const SETTLING_MAX: u32 = 20;
 /// How long a batch should take; the next one grows or shrinks towards it.
 const BATCH_TIME: Duration = Duration::from_millis(20);
 
-/// Commands whose changes and records are handed over at once: while the store saves them the next are folded.
-const CHUNK: usize = 32;
-
 const BATCH_MIN: usize = 16;
 const BATCH_MAX: usize = 1_024;
 const BATCH_START: usize = 512;
@@ -51,7 +48,7 @@ pub struct Job {
     pub lane: Lane,
     pub bytes: usize,
     pub rounds: u8,
-    pub giver: Giver<Reply>,
+    pub sender: Sender<Reply>,
 }
 
 impl Job {
@@ -138,7 +135,7 @@ impl Writer {
         loop {
             let most = self.lock().most;
             let Some(jobs) = lanes.take(most) else { return };
-            self.lock().carry(jobs, Some(lanes));
+            self.lock().carry(jobs);
         }
     }
 
@@ -152,7 +149,7 @@ impl Writer {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(Box::new(job)),
         };
-        held.carry(vec![job], None);
+        held.carry(vec![job]);
         Ok(())
     }
 
@@ -163,182 +160,92 @@ impl Writer {
 }
 
 impl Held {
-    /// Carries jobs until none of them needs another look, and with them what arrives in these lanes meanwhile.
-    fn carry(&mut self, jobs: Vec<Job>, lanes: Option<&Lanes>) {
+    /// Carries jobs until none of them needs another look.
+    fn carry(&mut self, jobs: Vec<Job>) {
         let Some(store) = &mut self.store else { return };
-        let mut chain = Chain::of(jobs, lanes, self.most);
-        chain.carry(store.as_mut());
-        self.most = chain.most;
+        carry(store.as_mut(), jobs, &mut self.most);
     }
 }
 
-/// Jobs on their way through a store, batch after batch. What queues while a batch is made durable is the next one.
-struct Chain<'a> {
-    /// Where more may arrive.
-    lanes: Option<&'a Lanes>,
-    /// What comes before that: jobs that need another look, and those whose batch was undone.
-    first: Vec<Job>,
-    /// Batches the store has taken and not told of, oldest first.
-    taken: VecDeque<Taken>,
-    /// Commands of the next batch.
-    most: usize,
-    /// Batches that are durable.
-    done: u64,
-    /// Since when the last of them is.
-    told: Option<std::time::Instant>,
-}
-
-impl<'a> Chain<'a> {
-    fn of(first: Vec<Job>, lanes: Option<&'a Lanes>, most: usize) -> Chain<'a> {
-        Chain { lanes, first, taken: VecDeque::new(), most, done: 0, told: None }
-    }
-}
-
-/// What a command came to, and when.
+/// What each command of a batch came to.
 type Judged = Vec<(Outcome, Instant)>;
 
-/// Jobs that were lent to whoever folds them, perhaps on another thread; a store drops the fold before it tells.
-struct Taken {
-    id: BatchId,
-    jobs: Arc<Vec<Job>>,
-    said: Arc<Mutex<Judged>>,
-    begin: std::time::Instant,
-}
-
-/// A batch that came back.
-struct Returned {
-    /// Nothing if the store did not even take it.
-    id: Option<BatchId>,
-    jobs: Vec<Job>,
-    judged: Judged,
-}
-
-impl Taken {
-    fn back(self) -> Returned {
-        let judged = std::mem::take(&mut *self.said.lock().unwrap_or_else(PoisonError::into_inner));
-        // Jobs that were not given back are dropped by who holds them, and whoever waits is told that nobody knows.
-        Returned { id: Some(self.id), jobs: Arc::into_inner(self.jobs).unwrap_or_default(), judged }
-    }
-}
-
-impl Batches for Chain<'_> {
-    fn next(&mut self) -> Option<Batch> {
-        let mut jobs = std::mem::take(&mut self.first);
-        if let Some(lanes) = self.lanes {
-            let on_their_way: usize = self.taken.iter().map(|taken| taken.jobs.len()).sum();
-            // At least one, also where there is no room: operators come first.
-            let room = self.most.saturating_sub(jobs.len()).max(1);
-            jobs.append(&mut lanes.take_more(room, on_their_way));
-        }
-        (!jobs.is_empty()).then(|| self.lend(jobs))
-    }
-
-    fn committed(&mut self, _committed: Committed) {
-        let Some(taken) = self.taken.pop_front() else { return };
-        // While the one before it was not durable it could not be either.
-        let begin = self.told.map_or(taken.begin, |told| told.max(taken.begin));
-        self.most = adapted(self.most, taken.jobs.len(), begin.elapsed());
-        self.told = Some(std::time::Instant::now());
-        self.done += 1;
-        self.hand_out(taken.back());
-    }
-}
-
-impl Chain<'_> {
-    fn lend(&mut self, jobs: Vec<Job>) -> Batch {
-        let (id, begin) = (BatchId(Minted::batch()), std::time::Instant::now());
-        let (jobs, said) = (Arc::new(jobs), Arc::new(Mutex::new(Judged::new())));
-        self.taken.push_back(Taken { id, jobs: jobs.clone(), said: said.clone(), begin });
-        let keys = all_keys(&jobs);
-        let fold = Box::new(move |world: &mut World, at: Instant, pieces: &mut dyn Pieces| {
-            let judged = folded(world, &jobs, at, pieces);
-            *said.lock().unwrap_or_else(PoisonError::into_inner) = judged;
-        });
-        Batch { id, keys, fold }
-    }
-
-    /// Answers everyone, whatever goes wrong.
-    fn carry(&mut self, store: &mut dyn Store) {
-        let mut conflicts = 0;
-        while !self.first.is_empty() {
-            let before = self.done;
-            // A panic of a fold is an error here.
-            let result = catch_unwind(AssertUnwindSafe(|| store.transact_chain(self)));
-            if self.done > before {
+/// Answers every job, whatever goes wrong. `most` is how many commands the next batch may have.
+fn carry(store: &mut dyn Store, mut jobs: Vec<Job>, most: &mut usize) {
+    let mut conflicts = 0;
+    while !jobs.is_empty() {
+        let batch = BatchId(Minted::batch());
+        let begin = std::time::Instant::now();
+        let mut judged = Judged::with_capacity(jobs.len());
+        // A panic of a fold is an error here.
+        let result = catch_unwind(AssertUnwindSafe(|| transact(store, batch, &jobs, &mut judged)));
+        jobs = match result {
+            Ok(Ok(_)) => {
+                *most = adapted(*most, jobs.len(), begin.elapsed());
                 conflicts = 0;
+                hand_out(jobs, judged)
             }
-            let is_fine = matches!(result, Ok(Ok(()))) && self.taken.is_empty();
-            if is_fine && self.done > before {
-                continue;
+            Ok(Err(StoreFault::Conflict(_))) if conflicts < CONFLICTS_MAX => {
+                conflicts += 1;
+                std::thread::sleep(Duration::from_millis(u64::from(conflicts) * 3));
+                jobs
             }
-            let Some(failed) = self.oldest() else { continue };
-            match result {
-                Ok(Ok(())) => give_up(failed.jobs, "the store takes no batches, or left one behind"),
-                Ok(Err(StoreFault::Conflict(problem))) => {
+            Ok(Err(StoreFault::Conflict(problem))) => give_up(jobs, &problem),
+            Ok(Err(StoreFault::Ambiguous(_))) if bugs::on(Bug::AmbiguousRetried) => jobs,
+            Ok(Err(StoreFault::Ambiguous(problem))) => match settled(store, batch) {
+                Some(true) => hand_out(jobs, judged),
+                Some(false) if conflicts < CONFLICTS_MAX => {
                     conflicts += 1;
-                    if conflicts > CONFLICTS_MAX {
-                        give_up(failed.jobs, &problem);
-                    } else {
-                        self.again(failed.jobs);
-                        std::thread::sleep(Duration::from_millis(u64::from(conflicts) * 3));
-                    }
+                    jobs
                 }
-                Ok(Err(StoreFault::Ambiguous(_))) if bugs::on(Bug::AmbiguousRetried) => self.again(failed.jobs),
-                Ok(Err(StoreFault::Ambiguous(problem))) => match failed.id.and_then(|id| settled(store, id)) {
-                    Some(true) => self.hand_out(failed),
-                    Some(false) if conflicts < CONFLICTS_MAX => {
-                        conflicts += 1;
-                        self.again(failed.jobs);
-                    }
-                    Some(false) => give_up(failed.jobs, &problem),
-                    None => give_up(failed.jobs, &format!("{problem}; ask again with the same idempotency key")),
-                },
-                Ok(Err(fault @ (StoreFault::Unavailable(_) | StoreFault::Corrupt(_)))) => {
-                    failed.jobs.into_iter().for_each(|job| job.giver.give(Reply::of_fault(&fault)));
-                }
-                Ok(Err(StoreFault::Refused(_))) | Err(_) => halve(store, failed.jobs),
+                Some(false) => give_up(jobs, &problem),
+                None => give_up(jobs, &format!("{problem}; ask again with the same idempotency key")),
+            },
+            Ok(Err(fault @ (StoreFault::Unavailable(_) | StoreFault::Corrupt(_)))) => {
+                jobs.into_iter().for_each(|job| job.sender.send(Reply::of_fault(&fault)));
+                return;
             }
-        }
-    }
-
-    /// The oldest batch that is not durable. Those behind it were undone with it, and come next.
-    fn oldest(&mut self) -> Option<Returned> {
-        let Some(oldest) = self.taken.pop_front() else {
-            let jobs = std::mem::take(&mut self.first);
-            return (!jobs.is_empty()).then(|| Returned { id: None, jobs, judged: Judged::new() });
+            Ok(Err(StoreFault::Refused(_))) | Err(_) => return halve(store, jobs),
         };
-        let undone = std::mem::take(&mut self.taken).into_iter().flat_map(|taken| taken.back().jobs);
-        self.again(undone.collect());
-        Some(oldest.back())
     }
+}
 
-    /// Jobs that come before all others.
-    fn again(&mut self, mut jobs: Vec<Job>) {
-        jobs.append(&mut self.first);
-        self.first = jobs;
-    }
+/// One batch into the store, a step for every command.
+fn transact(store: &mut dyn Store, batch: BatchId, jobs: &[Job], judged: &mut Judged) -> Result<Committed, StoreFault> {
+    let mut next = jobs.iter();
+    store.transact(batch, all_keys(jobs), &mut |world, at| {
+        let outcome = apply(world, &next.next()?.command, at);
+        let records = match &outcome {
+            Outcome::Done(done) => done.records.iter().map(seal).collect(),
+            Outcome::Prepare | Outcome::Need(_) => Vec::new(),
+        };
+        judged.push((outcome, at));
+        Some(records)
+    })
+}
 
-    /// Answers what is durable; what needs another look comes next.
-    fn hand_out(&mut self, Returned { jobs, judged, .. }: Returned) {
-        for (mut job, (outcome, at)) in jobs.into_iter().zip(judged) {
-            match outcome {
-                Outcome::Done(done) => {
-                    let spent = Box::new((job.command, job.keys));
-                    around("sequencer.answer", || job.giver.give(Reply::Done { done, at, spent }));
-                }
-                Outcome::Prepare => job.giver.give(Reply::Prepare),
-                Outcome::Need(keys) => {
-                    job.rounds = job.rounds.saturating_add(1);
-                    if job.rounds > ROUNDS_MAX {
-                        job.giver.give(Reply::Unavailable("it needs more than one decision may look at".to_owned()));
-                    } else {
-                        job.keys.extend(keys);
-                        self.first.push(job);
-                    }
+/// Answers what is durable; gives back what needs another look.
+fn hand_out(jobs: Vec<Job>, judged: Judged) -> Vec<Job> {
+    let mut again = Vec::new();
+    for (mut job, (outcome, at)) in jobs.into_iter().zip(judged) {
+        match outcome {
+            Outcome::Done(done) => {
+                let spent = Box::new((job.command, job.keys));
+                around("sequencer.answer", || job.sender.send(Reply::Done { done, at, spent }));
+            }
+            Outcome::Prepare => job.sender.send(Reply::Prepare),
+            Outcome::Need(keys) => {
+                job.rounds = job.rounds.saturating_add(1);
+                if job.rounds > ROUNDS_MAX {
+                    job.sender.send(Reply::Unavailable("it needs more than one decision may look at".to_owned()));
+                } else {
+                    job.keys.extend(keys);
+                    again.push(job);
                 }
             }
         }
     }
+    again
 }
 
 fn adapted(most: usize, size: usize, took: Duration) -> usize {
@@ -365,24 +272,6 @@ fn all_keys(jobs: &[Job]) -> Vec<Key> {
     keys
 }
 
-/// Applies a batch and hands over what it leaves behind as it goes along.
-fn folded(world: &mut World, jobs: &[Job], at: Instant, pieces: &mut dyn Pieces) -> Judged {
-    let mut judged = Vec::with_capacity(jobs.len());
-    for chunk in jobs.chunks(CHUNK) {
-        let mut records = Vec::with_capacity(chunk.len());
-        for job in chunk {
-            world.begin_record(pieces.count() + records.len());
-            let outcome = apply(world, &job.command, at);
-            if let Outcome::Done(done) = &outcome {
-                records.extend(done.records.iter().cloned());
-            }
-            judged.push((outcome, at));
-        }
-        pieces.hand_over(world, records);
-    }
-    judged
-}
-
 /// Whether an ambiguous commit happened; `None` if the store does not come back.
 fn settled(store: &mut dyn Store, batch: BatchId) -> Option<bool> {
     for attempt in 0..SETTLING_MAX {
@@ -394,10 +283,9 @@ fn settled(store: &mut dyn Store, batch: BatchId) -> Option<bool> {
     None
 }
 
-fn give_up(jobs: Vec<Job>, problem: &str) {
-    for job in jobs {
-        job.giver.give(Reply::Unavailable(problem.to_owned()));
-    }
+fn give_up(jobs: Vec<Job>, problem: &str) -> Vec<Job> {
+    jobs.into_iter().for_each(|job| job.sender.send(Reply::Unavailable(problem.to_owned())));
+    Vec::new()
 }
 
 /// Something in the batch is poison: each half is a transaction of its own, until the poison stands alone.
@@ -406,8 +294,8 @@ fn halve(store: &mut dyn Store, mut jobs: Vec<Job>) {
         return jobs.into_iter().for_each(|job| poisoned(store, job));
     }
     let rest = jobs.split_off(jobs.len() / 2);
-    for first in [jobs, rest] {
-        Chain::of(first, None, 0).carry(store);
+    for half in [jobs, rest] {
+        carry(store, half, &mut BATCH_MIN.clone());
     }
 }
 
@@ -426,20 +314,21 @@ fn poisoned(store: &mut dyn Store, job: Job) {
     let refused = RefusedInput { tenant: job.command.tenant().clone(), malformed, digest, id };
     let command = Command::Refuse(Box::new(refused));
     let mut said = None;
-    let keys = KeySet::new();
-    let result = store.transact(BatchId(Minted::batch()), &keys, &mut |world, at| {
+    let mut fold = one_step(|world, at| {
         let outcome = apply(world, &command, at);
         let Outcome::Done(done) = outcome else { return Vec::new() };
         let records = done.records.iter().map(seal).collect();
         said = Some(done);
         records
     });
+    let result = store.transact(BatchId(Minted::batch()), Vec::new(), &mut fold);
+    drop(fold);
     match (result, said) {
         (Ok(committed), Some(done)) => {
             let spent = Box::new((job.command, job.keys));
-            job.giver.give(Reply::Done { done, at: committed.at, spent });
+            job.sender.send(Reply::Done { done, at: committed.at, spent });
         }
-        (Ok(_), None) => job.giver.give(Reply::Unavailable("the kernel could not answer".to_owned())),
-        (Err(fault), _) => job.giver.give(Reply::of_fault(&fault)),
+        (Ok(_), None) => job.sender.send(Reply::Unavailable("the kernel could not answer".to_owned())),
+        (Err(fault), _) => job.sender.send(Reply::of_fault(&fault)),
     }
 }

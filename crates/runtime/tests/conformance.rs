@@ -9,13 +9,8 @@ use values::time::Instant;
 struct Memory(MemoryStore);
 
 impl Opened for Memory {
-    fn open(&self) -> Result<Box<dyn Store>, StoreFault> {
-        Ok(Box::new(self.0.clone()))
-    }
-
-    fn erase(&self, index: u64) -> Result<(), StoreFault> {
-        self.0.erase_body(index);
-        Ok(())
+    fn open(&self, tenant: &str) -> Result<Box<dyn Store>, StoreFault> {
+        Ok(Box::new(self.0.tenant_named(tenant)))
     }
 }
 

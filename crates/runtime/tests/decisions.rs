@@ -86,7 +86,7 @@ impl Bench {
     /// The one open question.
     fn question(&self) -> (String, kernel::escalation::EscalationRow) {
         let mut reader = self.store.reader().unwrap();
-        let rows = reader.scan("default", kernel::stored::Kind::Escalation, None, 100).unwrap();
+        let rows = reader.scan(kernel::stored::Kind::Escalation, None, 100).unwrap();
         let open = rows.into_iter().filter_map(|(key, row)| {
             let Row::Escalation(row) = row else { return None };
             row.due().is_some().then(|| (key.entity.parts().0.to_owned(), *row))

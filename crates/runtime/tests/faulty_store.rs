@@ -3,7 +3,7 @@
 
 use kernel::agent::Actor;
 use kernel::change::Act;
-use kernel::world::{Entity, KeySet};
+use kernel::world::{Entity, Key};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
 use runtime::{Answered, Options, Pending, Runtime};
@@ -30,7 +30,11 @@ struct Faulty {
 }
 
 impl Store for Faulty {
-    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+    fn tenant(&self) -> &Arc<str> {
+        self.store.tenant()
+    }
+
+    fn transact(&mut self, batch: BatchId, keys: Vec<Key>, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
         let poisoned = keys.iter().any(|key| key.entity == Entity::Flow("poison".to_owned()));
         let first = !std::mem::replace(&mut self.happened, true);
         match self.trouble {
@@ -49,6 +53,10 @@ impl Store for Faulty {
 
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {
         self.store.has_settled(batch)
+    }
+
+    fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault> {
+        self.store.erase(from, to)
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {

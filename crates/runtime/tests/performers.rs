@@ -8,7 +8,7 @@ use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::contract::EffectClass;
 use kernel::intent::{IntentEvent, IntentRow, provider_key};
 use kernel::result::{Response, ResponseStatus, ResultBody};
-use kernel::world::{Entity, KeySet, Row};
+use kernel::world::{Entity, Key, Row};
 use runtime::execute::{self, Performed, Performers, Tally, timing};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::clock::Clock;
@@ -113,7 +113,11 @@ struct Unsteady {
 }
 
 impl Store for Unsteady {
-    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+    fn tenant(&self) -> &Arc<str> {
+        self.store.tenant()
+    }
+
+    fn transact(&mut self, batch: BatchId, keys: Vec<Key>, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
         let (away, passes) = (self.away.load(Ordering::SeqCst), self.passes.load(Ordering::SeqCst));
         self.passes.store(passes.saturating_sub(1), Ordering::SeqCst);
         if away > 0 && passes == 0 {
@@ -125,6 +129,10 @@ impl Store for Unsteady {
 
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {
         self.store.has_settled(batch)
+    }
+
+    fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault> {
+        self.store.erase(from, to)
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::history::instant_of;
 use crate::restored::{self, Notice as KeysNotice};
 use adapters::advisor::PluginAdvisor;
+use adapters::location::Location;
 use adapters::open::{open_store, view_store};
 use adapters::system_clock::SystemClock;
 use kernel::evaluator::Compiled;
@@ -18,8 +19,9 @@ use runtime::ports::clock::Clock;
 use runtime::ports::store::Store;
 use runtime::{Answered, Options, Pending, Runtime};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use values::ids::TENANT_DEFAULT;
 use values::time::{Duration, Instant};
 
 /// A clock further ahead of the last decision than this is worth a word.
@@ -116,7 +118,7 @@ impl Keeper {
         }
         let store = Keeper::store(location, options)?;
         let mut keeper = Keeper::start(location, store, options)?;
-        if location != "memory:" {
+        if place(location)? != Location::Memory {
             let noticed = restored::demand_whole(location, options.keys.as_deref(), &keeper.runtime)?;
             keeper.notices.extend(noticed.into_iter().map(Notice::Keys));
         }
@@ -126,7 +128,7 @@ impl Keeper {
     /// Opens a store that must be there for looking at it: makes nothing, waits for no writer, and refuses nothing.
     pub fn view(location: &str, options: &OpenOptions) -> Result<Keeper, Error> {
         demand_store(location)?;
-        let store = view_store(location, options.clock.clone(), options.adapted());
+        let store = view_store(&place(location)?, TENANT_DEFAULT, options.clock.clone(), options.adapted());
         let store = store.map_err(|fault| Error::unopened(location, &fault))?;
         let mut keeper = Keeper::start(location, store, options)?;
         match restored::demand_whole(location, options.keys.as_deref(), &keeper.runtime) {
@@ -140,7 +142,7 @@ impl Keeper {
 
     /// The store itself, without a runtime in front of it.
     pub fn store(location: &str, options: &OpenOptions) -> Result<Box<dyn Store>, Error> {
-        let store = open_store(location, options.clock.clone(), options.adapted());
+        let store = open_store(&place(location)?, TENANT_DEFAULT, options.clock.clone(), options.adapted());
         store.map_err(|fault| Error::unopened(location, &fault))
     }
 
@@ -180,9 +182,12 @@ impl Keeper {
 
 /// Whether there is a store.
 pub fn demand_store(location: &str) -> Result<(), Error> {
-    let path = location.strip_prefix("sqlite:").unwrap_or(location);
-    let is_missing = location != "memory:" && !path.is_empty() && !path.contains("://") && !Path::new(path).exists();
-    if is_missing { Err(Error::StoreMissing(location.to_owned())) } else { Ok(()) }
+    if place(location)?.exists() { Ok(()) } else { Err(Error::StoreMissing(location.to_owned())) }
+}
+
+/// Where a store lies, read from its name.
+pub fn place(location: &str) -> Result<Location, Error> {
+    location.parse().map_err(|fault| Error::unopened(location, &fault))
 }
 
 /// Waits until a change is carried out; a refusal is an error.

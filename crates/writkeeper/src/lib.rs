@@ -17,5 +17,5 @@ pub mod signing;
 pub mod verification;
 
 pub use error::{Class, ContractInForce, Error};
-pub use keeper::{Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, open};
+pub use keeper::{Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, open, place};
 pub use verification::{Verification, verify};

@@ -1,16 +1,15 @@
 //! A store that came back from a backup: the signing keys remember more entries than it has.
 
 use crate::error::Error;
+use adapters::location::Location;
 use adapters::signer_file::{FileSigner, Published};
-use kernel::world::{Entity, Key, Row};
+use kernel::world::{Entity, Row};
 use ledger::keyring::Keyring;
 use runtime::Runtime;
-use runtime::ports::store::{Store, StoreFault};
+use runtime::ports::store::{Reader, Store, StoreFault};
 use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use values::ids::TENANT_DEFAULT;
 
 /// What is asked of a store before it decides.
 pub trait Examined {
@@ -30,25 +29,30 @@ impl Examined for Runtime {
     }
 }
 
-/// A store that no runtime has begun on yet, read over the connection that will write: a hook makes one decision, and a
-/// second connection would cost it as much as the decision.
-pub struct Unstarted<'a>(RefCell<&'a mut dyn Store>);
+/// A store that no runtime has begun on yet.
+pub struct Unstarted(RefCell<Box<dyn Reader>>);
 
-impl<'a> Unstarted<'a> {
+impl Unstarted {
     /// Of a store.
-    pub fn of(store: &'a mut dyn Store) -> Unstarted<'a> {
-        Unstarted(RefCell::new(store))
+    pub fn of(store: &dyn Store) -> Result<Unstarted, StoreFault> {
+        Ok(Unstarted(RefCell::new(store.reader()?)))
     }
 }
 
-impl Examined for Unstarted<'_> {
+impl Examined for Unstarted {
     fn tenant(&self) -> Result<Option<Row>, StoreFault> {
-        self.0.borrow_mut().look(&Key { tenant: Arc::from(TENANT_DEFAULT), entity: Entity::Tenant })
+        self.0.borrow_mut().get(&Entity::Tenant)
     }
 
     fn size(&self) -> Result<u64, StoreFault> {
-        self.0.borrow().reader()?.size()
+        self.0.borrow_mut().size()
     }
+}
+
+/// The folder of keys that belongs to a store by its name.
+pub fn keys_beside(location: &str) -> PathBuf {
+    let place = location.parse::<Location>().ok();
+    place.and_then(|place| place.keys()).unwrap_or_else(|| PathBuf::from(format!("{location}.keys")))
 }
 
 /// Why a store must not decide.
@@ -149,7 +153,7 @@ impl fmt::Display for Notice {
 ///
 /// `named` is a folder of keys besides the one that lies beside the store.
 pub fn demand_whole(location: &str, named: Option<&Path>, store: &dyn Examined) -> Result<Vec<Notice>, Error> {
-    let beside = FileSigner::folder_of(location);
+    let beside = keys_beside(location);
     let named = named.unwrap_or(&beside);
     let mut notices = Vec::new();
     if named != beside {

@@ -8,7 +8,7 @@ use adapters::signer_file::FileSigner;
 use kernel::agent::Actor;
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
-use kernel::world::{Entity, Key};
+use kernel::world::Entity;
 use ledger::checkpoint::Checkpoint;
 use ledger::export::{CHECKPOINTS_MAX, Header, LogHead};
 use ledger::keyring::Keyring;
@@ -20,8 +20,6 @@ use runtime::ports::signer::{Signer, SignerFault, Stated};
 use runtime::ports::store::{Reader, StoreFault};
 use runtime::seal::{Seal, SealFault, demand_whole};
 use std::path::PathBuf;
-use std::sync::Arc;
-use values::ids::TENANT_DEFAULT;
 
 /// A store, the folder of its keys, and who signs on whose behalf.
 #[derive(Clone)]
@@ -152,8 +150,7 @@ pub fn random_origin() -> String {
 
 /// The log that a ledger says signs for it.
 pub fn recorded(reader: &mut dyn Reader) -> Result<Option<Keyring>, StoreFault> {
-    let key = Key { tenant: Arc::from(TENANT_DEFAULT), entity: Entity::Tenant };
-    log_of(reader.get(&key)?)
+    log_of(reader.get(&Entity::Tenant)?)
 }
 
 /// The signer is the one that the ledger names, if it names one.

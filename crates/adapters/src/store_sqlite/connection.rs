@@ -3,7 +3,7 @@
 use super::fault::{fault, open_fault};
 use runtime::ports::store::StoreFault;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags};
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,15 +25,68 @@ pub(super) fn writer(path: &Path) -> Result<Connection, StoreFault> {
 }
 
 /// A connection that only reads.
+///
+/// A reader of a write-ahead log has to write into its index, so it is not opened read-only. Where neither the file nor its
+/// folder can be written, and there is no log that the file lacks, the file is all there is and is read as it stands.
 pub(super) fn reader(path: &Path) -> Result<Connection, StoreFault> {
-    // Not opened read-only: a reader of a write-ahead log has to write into its index.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(|error| open_fault(path, error))?;
-    connection.busy_timeout(BUSY_WAIT).map_err(fault)?;
+    let opened = Connection::open_with_flags(path, flags).and_then(|connection| {
+        connection.busy_timeout(BUSY_WAIT)?;
+        // The index is opened by the first look.
+        connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
+        Ok(connection)
+    });
+    let connection = match opened {
+        Ok(connection) => connection,
+        Err(error) if is_unwritable(&error) && path.is_file() => immutable(path, error)?,
+        Err(error) => return Err(open_fault(path, error)),
+    };
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     keep_plans(&connection)?;
     connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;").map_err(fault)?;
     Ok(connection)
+}
+
+fn is_unwritable(error: &Error) -> bool {
+    let codes = [ErrorCode::CannotOpen, ErrorCode::ReadOnly, ErrorCode::PermissionDenied, ErrorCode::SystemIoFailure];
+    error.sqlite_error_code().is_some_and(|code| codes.contains(&code))
+}
+
+/// Reads a file that nobody can change from here: no lock, no log, no index beside it.
+fn immutable(path: &Path, why: Error) -> Result<Connection, StoreFault> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        return Err(StoreFault::Unavailable(format!(
+            "{why}: the latest commits are in the log `{}`, and SQLite keeps an index beside it while anyone reads, but `{}` \
+             cannot be written; copy the store and its log into a folder of your own to look at it",
+            Path::new(&log).display(),
+            folder.display()
+        )));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let Some(uri) = uri(path) else { return Err(open_fault(path, why)) };
+    let opened = Connection::open_with_flags(format!("{uri}?immutable=1"), flags);
+    let opened = opened.and_then(|connection| {
+        connection.query_row("PRAGMA schema_version", [], |_| Ok(()))?;
+        Ok(connection)
+    });
+    opened.map_err(|error| open_fault(path, error))
+}
+
+/// A path as SQLite reads it in a URI; `None` if it is not UTF-8.
+fn uri(path: &Path) -> Option<String> {
+    let mut uri = String::from("file:");
+    for letter in path.to_str()?.chars() {
+        match letter {
+            '%' => uri.push_str("%25"),
+            '?' => uri.push_str("%3f"),
+            '#' => uri.push_str("%23"),
+            other => uri.push(other),
+        }
+    }
+    Some(uri)
 }
 
 /// A prepared statement stays prepared whatever it is asked with next. Otherwise each look at a range is planned anew.

@@ -1,15 +1,16 @@
 //! From rows to a slice of the world. What cannot be read is damage, never absence.
 
 use super::fault::fault;
-use super::hot::HotRows;
-use super::{Head, key, packed, statements};
+use super::place::{Head, Ledger};
+use super::row_cache::RowCache;
+use super::{key, packed, statements};
 use kernel::apply::touched_by_calling_off;
 use kernel::outcome::Answer;
 use kernel::stored::Kind;
 use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer};
 use runtime::ports::store::StoreFault;
 use rusqlite::types::ValueRef;
-use rusqlite::{CachedStatement, Connection, Params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use values::bugs::{self, Bug};
@@ -23,17 +24,29 @@ const RANGE_FROM: usize = 4;
 /// Entities and what was found of them: `None` where there is none.
 pub(super) type Found = Vec<(Key, Option<Row>)>;
 
-/// Finds where the ledger ends.
-pub(super) const GET_HEAD: &str = "SELECT size, last_instant FROM head";
+/// Finds where the ledger of a tenant ends.
+pub(super) const GET_HEAD: &str = "SELECT number, size, last_instant FROM head WHERE tenant = ?1";
 
-/// Where the ledger ends.
-pub(super) fn head(connection: &Connection) -> Result<Head, StoreFault> {
+/// Where the ledger of a tenant ends; `None` if nothing was ever committed for it.
+pub(super) fn head(connection: &Connection, tenant: &str) -> Result<Option<Head>, StoreFault> {
     let mut statement = connection.prepare_cached(GET_HEAD).map_err(fault)?;
-    let (size, last): (i64, Option<i64>) =
-        statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(fault)?;
+    let found: Option<(i64, i64, Option<i64>)> =
+        statement.query_row([tenant], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional().map_err(fault)?;
+    let Some((number, size, last)) = found else { return Ok(None) };
+    let number = u64::try_from(number).ok().and_then(Ledger::numbered);
+    let ledger = number.ok_or_else(|| StoreFault::Corrupt("a tenant has a number that none can have".to_owned()))?;
     let size = u64::try_from(size).map_err(|_| StoreFault::Corrupt("the ledger has a negative size".to_owned()))?;
     let size = if bugs::on(Bug::IndexFromSequence) { next_of_sequence(size) } else { size };
-    Ok(Head { size, last: last.map(Instant::from_micros) })
+    Ok(Some(Head { ledger, size, last: last.map(Instant::from_micros) }))
+}
+
+/// The head of a tenant that has none yet.
+pub(super) fn new_head(connection: &Connection) -> Result<Head, StoreFault> {
+    const SQL: &str = "SELECT ifnull(max(number) + 1, 0) FROM head";
+    let number: i64 = connection.query_row(SQL, [], |row| row.get(0)).map_err(fault)?;
+    let ledger = u64::try_from(number).ok().and_then(Ledger::numbered);
+    let ledger = ledger.ok_or_else(|| StoreFault::Refused("the file holds as many tenants as it can".to_owned()))?;
+    Ok(Head { ledger, size: 0, last: None })
 }
 
 /// Never the same twice, whether or not the first was used.
@@ -45,28 +58,28 @@ fn next_of_sequence(size: u64) -> u64 {
 }
 
 /// The rows of entities, `None` where there is none, and with what is due also what calling it off touches.
-pub(super) fn rows(connection: &Connection, mut keys: Vec<Key>, hot: &mut HotRows) -> Result<Found, StoreFault> {
+pub(super) fn rows(connection: &Connection, mut keys: Vec<Key>, cache: &mut RowCache) -> Result<Found, StoreFault> {
     let mut rows = Vec::with_capacity(keys.len());
     let mut ranges: Vec<Key> = keys.extract_if(.., |key| key.entity == Entity::DueIntents).collect();
     // Under pressure every command asks for it.
     ranges.sort();
     ranges.dedup();
-    load(connection, keys, hot, &mut rows)?;
+    load(connection, keys, cache, &mut rows)?;
     for range in ranges {
         let touched = due_intents(connection, range, &mut rows)?;
-        load(connection, touched.into_iter().collect(), hot, &mut rows)?;
+        load(connection, touched.into_iter().collect(), cache, &mut rows)?;
     }
     Ok(rows)
 }
 
-fn load(connection: &Connection, mut keys: Vec<Key>, hot: &mut HotRows, rows: &mut Found) -> Result<(), StoreFault> {
+fn load(connection: &Connection, mut keys: Vec<Key>, cache: &mut RowCache, rows: &mut Found) -> Result<(), StoreFault> {
     // By kind, so that each statement is fetched once for many rows.
     keys.sort_by_key(|key| key.entity.kind());
     let mut keys = keys.into_iter().peekable();
     while let Some(kind) = keys.peek().map(|key| key.entity.kind()) {
         let of_kind = std::iter::from_fn(|| keys.next_if(|key| key.entity.kind() == kind));
         if kind.is_shared() {
-            remembered(connection, kind, of_kind, hot, rows)?;
+            remembered(connection, kind, of_kind, cache, rows)?;
         } else {
             searched(connection, kind, of_kind.collect(), rows)?;
         }
@@ -79,16 +92,16 @@ fn remembered(
     connection: &Connection,
     kind: Kind,
     keys: impl Iterator<Item = Key>,
-    hot: &mut HotRows,
+    cache: &mut RowCache,
     rows: &mut Found,
 ) -> Result<(), StoreFault> {
     for key in keys {
-        let row = match hot.get(&key) {
+        let row = match cache.get(&key) {
             Some(row) => row.clone(),
             None => {
                 let mut statement = connection.prepare_cached(get(kind)).map_err(fault)?;
                 let row = found(&mut statement, &key::encode(&key)?, kind)?;
-                hot.remember(&key, &row);
+                cache.remember(&key, &row);
                 row
             }
         };

@@ -1,7 +1,7 @@
 //! Records on their way into the ledger, packed where that makes them shorter.
 
 use super::fault::fault;
-use super::save::integer;
+use super::place::Ledger;
 use super::{packed, packed_leaf};
 use runtime::ports::store::StoreFault;
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -9,8 +9,7 @@ use rusqlite::{Connection, ToSql};
 use std::ops::Range;
 use values::sealed::Sealed;
 
-/// Several records. Their bytes stand together: whoever packs them is mostly another thread than who frees them, and one
-/// piece of memory is freed sooner than many.
+/// Several records. Their bytes stand together: one piece of memory is freed sooner than many.
 #[derive(Debug, Default)]
 pub(super) struct Packed {
     records: Vec<Places>,
@@ -64,13 +63,8 @@ impl Packed {
         Place { range: start..self.bytes.len(), is_packed }
     }
 
-    /// How many there are.
-    pub(super) fn len(&self) -> usize {
-        self.records.len()
-    }
-
-    /// Appends them to the ledger from an index on.
-    pub(super) fn append(&self, connection: &Connection, first: u64) -> Result<(), StoreFault> {
+    /// Appends them to a ledger from an index on.
+    pub(super) fn append(&self, connection: &Connection, ledger: Ledger, first: u64) -> Result<(), StoreFault> {
         if self.records.is_empty() {
             return Ok(());
         }
@@ -80,8 +74,7 @@ impl Packed {
             is_packed: *is_packed,
         };
         for (index, Places { leaf, body, salt }) in (first..).zip(&self.records) {
-            let index = integer(index)?;
-            let appended = statement.execute((index, part(leaf), salt, part(body)));
+            let appended = statement.execute((ledger.place(index)?, part(leaf), salt, part(body)));
             appended.map_err(|error| match fault(error) {
                 StoreFault::Refused(_) => StoreFault::Corrupt(format!("the ledger already holds a record {index}")),
                 other @ (StoreFault::Conflict(_)

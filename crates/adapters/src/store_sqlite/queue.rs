@@ -35,6 +35,11 @@ impl Queue {
         Ok(Queue { next: lock("-queue")?, turn: lock("-turn")?, wait })
     }
 
+    /// Whether a store was opened here before: its line is there.
+    pub(super) fn is_beside(path: &Path) -> bool {
+        beside(path, "-queue").exists()
+    }
+
     /// Waits until it is our turn, and not for ever.
     pub(super) fn wait(&self) -> Result<Turn<'_>, StoreFault> {
         self.wait_at_most(self.wait)
@@ -52,13 +57,6 @@ impl Queue {
         Ok(turn)
     }
 
-    /// Whether anybody stands in line behind the one who writes.
-    pub(super) fn is_waited_in(&self) -> bool {
-        // Who waits next holds this lock. Taken and given back at once, it stays free for the next one.
-        let is_free = self.next.file().try_lock().is_ok() && self.next.unlock().is_ok();
-        !is_free
-    }
-
     /// The wait it was made with.
     pub(super) fn patience(&self) -> Duration {
         self.wait
@@ -72,10 +70,14 @@ impl Drop for Turn<'_> {
     }
 }
 
-fn lock_file(path: &Path, ending: &str) -> Result<File, StoreFault> {
+fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
-    let beside = PathBuf::from(name);
+    PathBuf::from(name)
+}
+
+fn lock_file(path: &Path, ending: &str) -> Result<File, StoreFault> {
+    let beside = beside(path, ending);
     let opened = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&beside);
     let file = opened.map_err(|error| StoreFault::Unavailable(format!("`{}`: {error}", beside.display())))?;
     // Best effort: where it cannot be changed, whoever may not open it is told so.

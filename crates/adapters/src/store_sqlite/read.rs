@@ -1,23 +1,29 @@
 //! Reading what is committed, beside the writer and without waiting for it.
 
 use super::fault::fault;
+use super::place::Head;
+use super::shared_connection::BetweenBatches;
 use super::{connection, key, load, packed, packed_leaf, statements};
 use kernel::stored::Kind;
-use kernel::world::{Key, Row};
+use kernel::world::{Entity, Key, Row};
 use runtime::ports::store::{Reader, StoreFault, StoredRecord};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use values::time::Instant;
 
-/// A connection that only reads, opened when it is first asked: not everybody who decides reads as well.
+/// A connection that only reads, opened when it is first needed: not everybody who decides reads as well.
 pub(super) struct SqliteReader {
     path: PathBuf,
+    tenant: Arc<str>,
+    /// The writer's connection, for a look at one row.
+    shared: BetweenBatches,
     opened: Option<Connection>,
 }
 
 impl SqliteReader {
-    pub(super) fn of(path: &Path) -> SqliteReader {
-        SqliteReader { path: path.to_path_buf(), opened: None }
+    pub(super) fn of(path: &Path, tenant: &Arc<str>, shared: BetweenBatches) -> SqliteReader {
+        SqliteReader { path: path.to_path_buf(), tenant: tenant.clone(), shared, opened: None }
     }
 
     fn opened(&mut self) -> Result<&Connection, StoreFault> {
@@ -28,47 +34,56 @@ impl SqliteReader {
         Ok(self.opened.insert(opened))
     }
 
+    /// A look that is over at once: over the writer's connection as long as there is no own one and nothing is written.
+    fn look<T>(&mut self, look: impl Fn(&Connection) -> Result<T, StoreFault>) -> Result<T, StoreFault> {
+        if self.opened.is_none()
+            && let Some(seen) = self.shared.look(&look)
+        {
+            return seen;
+        }
+        look(self.opened()?)
+    }
+
     /// Sees only what is committed now.
-    pub(super) fn open_at_one_commit(path: &Path) -> Result<SqliteReader, StoreFault> {
+    pub(super) fn open_at_one_commit(path: &Path, tenant: &Arc<str>) -> Result<SqliteReader, StoreFault> {
         let connection = connection::reader(path)?;
         connection.execute_batch("BEGIN").map_err(fault)?;
         // A transaction that only reads begins with its first look.
-        load::head(&connection)?;
-        Ok(SqliteReader { path: path.to_path_buf(), opened: Some(connection) })
+        load::head(&connection, tenant)?;
+        let opened = Some(connection);
+        Ok(SqliteReader { opened, ..SqliteReader::of(path, tenant, BetweenBatches::default()) })
     }
 }
 
 impl Reader for SqliteReader {
-    fn get(&mut self, key: &Key) -> Result<Option<Row>, StoreFault> {
-        load::one(self.opened()?, key)
+    fn get(&mut self, entity: &Entity) -> Result<Option<Row>, StoreFault> {
+        let key = Key { tenant: self.tenant.clone(), entity: entity.clone() };
+        self.look(|connection| load::one(connection, &key))
     }
 
-    fn scan(
-        &mut self,
-        tenant: &str,
-        kind: Kind,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<(Key, Row)>, StoreFault> {
+    fn scan(&mut self, kind: Kind, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
         let Some(statements) = statements::of(kind) else { return Ok(Vec::new()) };
-        let (from, to) = key::range(tenant, after)?;
+        let (from, to) = key::range(&self.tenant, after)?;
         let mut statement = self.opened()?.prepare_cached(statements.scan).map_err(fault)?;
         load::many(&mut statement, kind, (from, to, count(limit)))
     }
 
-    fn due(&mut self, tenant: &str, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
-        load::due(self.opened()?, tenant, kind, until, limit)
+    fn due(&mut self, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let tenant = self.tenant.clone();
+        load::due(self.opened()?, &tenant, kind, until, limit)
     }
 
     fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {
-        const SQL: &str = "SELECT idx, leaf, salt, body FROM ledger WHERE idx >= ?1 ORDER BY idx LIMIT ?2";
-        let Ok(from) = i64::try_from(from) else { return Ok(Vec::new()) };
-        let mut statement = self.opened()?.prepare_cached(SQL).map_err(fault)?;
-        let mut rows = statement.query((from, count(limit))).map_err(fault)?;
+        const SQL: &str = "SELECT idx, leaf, salt, body FROM ledger WHERE idx >= ?1 AND idx < ?2 ORDER BY idx LIMIT ?3";
+        let tenant = self.tenant.clone();
+        let connection = self.opened()?;
+        let Some(Head { ledger, .. }) = load::head(connection, &tenant)? else { return Ok(Vec::new()) };
+        let Ok(from) = ledger.place(from) else { return Ok(Vec::new()) };
+        let mut statement = connection.prepare_cached(SQL).map_err(fault)?;
+        let mut rows = statement.query((from, ledger.places().1, count(limit))).map_err(fault)?;
         let mut found = Vec::new();
         while let Some(row) = rows.next().map_err(fault)? {
-            let index: i64 = row.get(0).map_err(fault)?;
-            let index = index.unsigned_abs();
+            let index = ledger.index(row.get(0).map_err(fault)?);
             let salt: Option<[u8; 16]> = row.get(2).map_err(fault)?;
             let body = packed::column(row, 3, || format!("record {index}"))?;
             let body = match (body, salt) {
@@ -86,7 +101,8 @@ impl Reader for SqliteReader {
     }
 
     fn size(&mut self) -> Result<u64, StoreFault> {
-        load::head(self.opened()?).map(|head| head.size)
+        let tenant = self.tenant.clone();
+        self.look(|connection| load::head(connection, &tenant)).map(|head| head.map_or(0, |head| head.size))
     }
 }
 

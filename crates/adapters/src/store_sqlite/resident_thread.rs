@@ -1,10 +1,13 @@
 //! A thread that stays and does one piece of work after another: starting one for every batch costs more than some do.
 
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 /// A piece of work. It has to catch what panics inside of it: nobody looks after the thread.
 pub(super) type Work = Box<dyn FnOnce() + Send>;
+
+/// Pieces of work that may wait.
+const ORDERS_MAX: usize = 4;
 
 /// The thread, from its first work on.
 #[derive(Debug)]
@@ -15,7 +18,7 @@ pub(super) struct ResidentThread {
 
 #[derive(Debug)]
 struct Running {
-    orders: Option<Sender<Work>>,
+    orders: Option<SyncSender<Work>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -42,7 +45,7 @@ impl ResidentThread {
 
 impl Running {
     fn start(name: &str) -> Option<Running> {
-        let (orders, received) = channel::<Work>();
+        let (orders, received) = sync_channel::<Work>(ORDERS_MAX);
         let serve = move || received.into_iter().for_each(|work| work());
         let thread = Builder::new().name(name.to_owned()).spawn(serve).ok()?;
         Some(Running { orders: Some(orders), thread: Some(thread) })

@@ -1,6 +1,7 @@
 //! What a batch leaves behind: rows and records as bytes, and the statements that take them.
 
 use super::fault::fault;
+use super::place::Ledger;
 use super::{key, statements};
 use kernel::stored::Kind;
 use kernel::world::{Key, Row};
@@ -34,7 +35,7 @@ struct Encoded {
     tenant: Arc<str>,
     due: Option<i64>,
     /// The record that says so.
-    index: i64,
+    place: i64,
 }
 
 /// Text that is known to be text.
@@ -47,8 +48,8 @@ impl ToSql for Text<'_> {
 }
 
 impl Rows {
-    /// Adds a row that the record at an index of the ledger changed.
-    pub(super) fn push(&mut self, key: &Key, row: &Row, index: u64) -> Result<(), StoreFault> {
+    /// Adds a row that the record at a place of the table changed.
+    pub(super) fn push(&mut self, key: &Key, row: &Row, place: i64) -> Result<(), StoreFault> {
         let kind = key.entity.kind();
         let start = self.bytes.len();
         key::encode_into(key, &mut self.bytes)?;
@@ -63,8 +64,8 @@ impl Rows {
         }
         self.over_secrets |= withholds(row);
         let (tenant, due) = (key.tenant.clone(), row.due().map(Instant::micros));
-        let (key, body, index) = (start..middle, middle..self.bytes.len(), integer(index)?);
-        self.rows.push(Encoded { kind, key, body, tenant, due, index });
+        let (key, body) = (start..middle, middle..self.bytes.len());
+        self.rows.push(Encoded { kind, key, body, tenant, due, place });
         Ok(())
     }
 
@@ -104,9 +105,9 @@ impl Rows {
             for row in run {
                 let (key, body) = (at(&row.key), at(&row.body));
                 let saved = match found {
-                    None => statement.execute((key, body, row.index)),
+                    None => statement.execute((key, body, row.place)),
                     Some(found) if found.due.is_some() => {
-                        statement.execute((key, Text(body), &*row.tenant, row.due, row.index))
+                        statement.execute((key, Text(body), &*row.tenant, row.due, row.place))
                     }
                     Some(_) => statement.execute((key, Text(body))),
                 };
@@ -129,44 +130,54 @@ fn withholds(row: &Row) -> bool {
 pub(super) const PUT_ANSWER: &str = "INSERT INTO idempotency(key, fingerprint, idx) VALUES(?1, ?2, ?3) \
                     ON CONFLICT(key) DO UPDATE SET fingerprint = excluded.fingerprint, idx = excluded.idx";
 
-/// Says where the ledger ends.
-pub(super) const PUT_HEAD: &str = "UPDATE head SET size = ?1, last_instant = ?2";
+/// Says where the ledger of a tenant ends.
+pub(super) const PUT_HEAD: &str = "INSERT INTO head(number, tenant, size, last_instant) VALUES(?1, ?2, ?3, ?4) \
+                    ON CONFLICT(number) DO UPDATE SET size = excluded.size, last_instant = excluded.last_instant";
 
-/// Says where the ledger ends now.
-pub(super) fn head(connection: &Connection, size: u64, last: Instant) -> Result<(), StoreFault> {
+/// Says where the ledger of a tenant ends now.
+pub(super) fn head(
+    connection: &Connection,
+    tenant: &str,
+    ledger: Ledger,
+    size: u64,
+    last: Instant,
+) -> Result<(), StoreFault> {
     let mut statement = connection.prepare_cached(PUT_HEAD).map_err(fault)?;
-    statement.execute((integer(size)?, last.micros())).map_err(fault)?;
+    statement.execute((ledger.number(), tenant, integer(size)?, last.micros())).map_err(fault)?;
     Ok(())
 }
 
-/// Says which batch a process committed last.
-pub(super) const PUT_WRITER: &str = "INSERT INTO writer(process, batch, first_idx) VALUES(?1, ?2, ?3) \
-                    ON CONFLICT(process) DO UPDATE SET batch = excluded.batch, first_idx = excluded.first_idx";
+/// Says which batch of a tenant a process committed last.
+pub(super) const PUT_WRITER: &str = "INSERT INTO writer(number, process, batch, first_idx) VALUES(?1, ?2, ?3, ?4) \
+                    ON CONFLICT(number, process) DO UPDATE SET batch = excluded.batch, first_idx = excluded.first_idx";
 
 /// Remembers the batch, so that a commit whose answer was lost can be looked up.
 pub(super) fn writer(
     connection: &Connection,
+    ledger: Ledger,
     process: &[u8; 16],
     batch: BatchId,
     first: u64,
 ) -> Result<(), StoreFault> {
     let mut statement = connection.prepare_cached(PUT_WRITER).map_err(fault)?;
-    statement.execute((process, batch.0.to_be_bytes(), integer(first)?)).map_err(fault)?;
+    statement.execute((ledger.number(), process, batch.0.to_be_bytes(), integer(first)?)).map_err(fault)?;
     Ok(())
 }
 
 /// Forgets processes that committed nothing for longest: every short-lived one leaves a row.
-pub(super) fn forget_old_writers(connection: &Connection) -> Result<(), StoreFault> {
-    const SQL: &str = "DELETE FROM writer WHERE first_idx < \
-                       (SELECT first_idx FROM writer ORDER BY first_idx DESC LIMIT 1 OFFSET ?1)";
-    connection.execute(SQL, [WRITERS_MAX]).map_err(fault)?;
+pub(super) fn forget_old_writers(connection: &Connection, ledger: Ledger) -> Result<(), StoreFault> {
+    const SQL: &str = "DELETE FROM writer WHERE number = ?1 AND first_idx < \
+                       (SELECT first_idx FROM writer WHERE number = ?1 ORDER BY first_idx DESC LIMIT 1 OFFSET ?2)";
+    connection.execute(SQL, (ledger.number(), WRITERS_MAX)).map_err(fault)?;
     Ok(())
 }
 
 /// Removes bodies and salts; leaves stay.
-pub(super) fn erase(connection: &Connection, from: u64, to: u64) -> Result<u64, StoreFault> {
+pub(super) fn erase(connection: &Connection, ledger: Ledger, from: u64, to: u64) -> Result<u64, StoreFault> {
     const SQL: &str = "UPDATE ledger SET body = NULL, salt = NULL WHERE idx >= ?1 AND idx < ?2 AND body IS NOT NULL";
-    let erased = connection.execute(SQL, (integer(from)?, integer(to)?)).map_err(fault)?;
+    let (first, end) = ledger.places();
+    let place = |index: u64| ledger.place(index).unwrap_or(end).clamp(first, end);
+    let erased = connection.execute(SQL, (place(from), place(to))).map_err(fault)?;
     Ok(erased as u64)
 }
 
@@ -179,6 +190,6 @@ pub(super) fn fence(connection: &Connection, batch: BatchId) -> Result<(), Store
     Err(StoreFault::Corrupt("the fence of lost commits is missing".to_owned()))
 }
 
-pub(super) fn integer(value: u64) -> Result<i64, StoreFault> {
+fn integer(value: u64) -> Result<i64, StoreFault> {
     i64::try_from(value).map_err(|_| StoreFault::Refused("the ledger is full".to_owned()))
 }

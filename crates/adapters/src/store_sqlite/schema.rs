@@ -1,18 +1,20 @@
 //! Tables, and how a file of an older version becomes one of this version.
 
 use super::fault::fault;
+use super::load;
+use super::place::Head;
 use runtime::crash::around;
 use runtime::ports::store::StoreFault;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-/// The schema of the first release, 0.2.0. Programs that wrote lower numbers were never released.
-const FIRST_RELEASED: usize = 3;
+/// The schema before the first step: what lies below was never released.
+const BEFORE: usize = 2;
 
-/// The first step makes a new file, each further one the next version. A released step never changes.
+/// Version n of the schema is reached from n - 1 by the step at n - 1 - [`BEFORE`]. A released step never changes.
 const STEPS: &[&str] = &[FIRST];
 
-/// The schema this program writes.
-const KNOWN: usize = FIRST_RELEASED + STEPS.len() - 1;
+/// The version of this program.
+const VERSION: usize = BEFORE + STEPS.len();
 
 /// Narrow tables are kept in their index alone; wide rows would make that index deep. `REPLACE` deletes without asking
 /// the trigger for deletions, so a record that is there is also defended against being inserted again.
@@ -21,9 +23,11 @@ CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 INSERT INTO meta(name, value) VALUES('schema', 0), ('fence', NULL);
 
 CREATE TABLE ledger(idx INTEGER PRIMARY KEY, leaf TEXT NOT NULL, salt BLOB, body BLOB);
-CREATE TABLE head(one INTEGER PRIMARY KEY CHECK (one = 1), size INTEGER NOT NULL, last_instant INTEGER);
-INSERT INTO head(one, size, last_instant) VALUES(1, 0, NULL);
-CREATE TABLE writer(process BLOB PRIMARY KEY, batch BLOB NOT NULL, first_idx INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE head(number INTEGER PRIMARY KEY, tenant TEXT NOT NULL UNIQUE, size INTEGER NOT NULL, last_instant INTEGER);
+CREATE TABLE writer(
+    number INTEGER NOT NULL, process BLOB NOT NULL, batch BLOB NOT NULL, first_idx INTEGER NOT NULL,
+    PRIMARY KEY (number, process)
+) WITHOUT ROWID;
 
 CREATE TABLE tenant(key BLOB PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE idempotency(key BLOB PRIMARY KEY, fingerprint BLOB NOT NULL, idx INTEGER NOT NULL) WITHOUT ROWID;
@@ -58,56 +62,53 @@ WHEN NEW.body IS NOT NULL OR NEW.salt IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'a record can only be erased'); END;
 ";
 
-/// Brings the file to this version in one transaction, and checks that it is whole.
-pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
+/// Brings the file to this version in one transaction, and checks that the ledger of a tenant is whole.
+pub(super) fn migrate(connection: &mut Connection, tenant: &str) -> Result<(), StoreFault> {
     let transaction = Transaction::new(connection, TransactionBehavior::Immediate).map_err(fault)?;
-    let found = version(&transaction)?;
-    let done = if found == 0 { 0 } else { found.saturating_sub(FIRST_RELEASED) + 1 };
-    let Some(steps) = STEPS.get(done..) else {
-        return Err(newer(found));
-    };
+    let found = known_version(&transaction)?;
+    let steps = STEPS.get(found.saturating_sub(BEFORE)..).unwrap_or_default();
     if steps.is_empty() {
-        is_whole(&transaction)?;
+        is_whole(&transaction, tenant)?;
         // Most openings change nothing, and a commit would cost a sync.
         return transaction.rollback().map_err(fault);
     }
     for step in steps {
         transaction.execute_batch(step).map_err(fault)?;
     }
-    let known = i64::try_from(KNOWN).unwrap_or(i64::MAX);
-    transaction.execute("UPDATE meta SET value = ?1 WHERE name = 'schema'", [known]).map_err(fault)?;
-    is_whole(&transaction)?;
+    let version = i64::try_from(VERSION).unwrap_or(i64::MAX);
+    transaction.execute("UPDATE meta SET value = ?1 WHERE name = 'schema'", [version]).map_err(fault)?;
+    is_whole(&transaction, tenant)?;
     around("store.migrate", || transaction.commit()).map_err(fault)
 }
 
-/// Whether the file is of this version already; one of a newer version is refused.
-pub(super) fn is_current(connection: &Connection) -> Result<bool, StoreFault> {
-    let found = version(connection)?;
-    if found > KNOWN {
-        return Err(newer(found));
-    }
-    if found < KNOWN {
+/// Whether the file is of this version already; one that this program cannot use is refused.
+pub(super) fn is_current(connection: &Connection, tenant: &str) -> Result<bool, StoreFault> {
+    if known_version(connection)? < VERSION {
         return Ok(false);
     }
-    is_whole(connection)?;
+    is_whole(connection, tenant)?;
     Ok(true)
 }
 
-fn newer(found: usize) -> StoreFault {
-    StoreFault::Refused(format!(
-        "the file was written by a newer version (schema {found}, this program knows {KNOWN}); update this program"
-    ))
+/// The version of a file that this program can use, 0 for one that is empty; every other file is refused.
+pub(super) fn known_version(connection: &Connection) -> Result<usize, StoreFault> {
+    let found = version(connection)?;
+    if found > VERSION {
+        return Err(StoreFault::Refused(format!(
+            "the file was written by a newer version (schema {found}, this program knows {VERSION}); update this program"
+        )));
+    }
+    if found > 0 && found <= BEFORE {
+        return Err(StoreFault::Refused(format!(
+            "the file was written by a version before 0.2 (schema {found}), which was never released and is not read any \
+             more; keep it with the program that wrote it, and start a new store"
+        )));
+    }
+    Ok(found)
 }
 
-fn unreleased(found: usize) -> StoreFault {
-    StoreFault::Refused(format!(
-        "the file was written by 0.1, which was never released (schema {found}); keep it for what it tells, and start \
-         another one"
-    ))
-}
-
-fn version(transaction: &Connection) -> Result<usize, StoreFault> {
-    let count = |sql: &str| transaction.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(fault);
+fn version(connection: &Connection) -> Result<usize, StoreFault> {
+    let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(fault);
     if count("SELECT count(*) FROM sqlite_schema")? == 0 {
         return Ok(0);
     }
@@ -115,24 +116,19 @@ fn version(transaction: &Connection) -> Result<usize, StoreFault> {
     if count("SELECT count(*) FROM sqlite_schema WHERE name IN ('meta', 'ledger', 'head') AND type = 'table'")? != 3 {
         return Err(foreign());
     }
-    let value: Option<i64> = transaction
+    let value: Option<i64> = connection
         .query_row("SELECT value FROM meta WHERE name = 'schema'", [], |row| row.get(0))
         .optional()
         .map_err(fault)?;
-    let value = value.and_then(|value| usize::try_from(value).ok()).filter(|value| *value > 0);
-    match value.ok_or_else(foreign)? {
-        found @ ..FIRST_RELEASED => Err(unreleased(found)),
-        found => Ok(found),
-    }
+    value.and_then(|value| usize::try_from(value).ok()).filter(|value| *value > 0).ok_or_else(foreign)
 }
 
 /// The head must say what the ledger holds, or a record would be written over another or leave a gap.
-fn is_whole(transaction: &Connection) -> Result<(), StoreFault> {
-    let (size, behind): (i64, i64) = transaction
-        .query_row("SELECT size, (SELECT ifnull(max(idx) + 1, 0) FROM ledger) FROM head", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
-        .map_err(fault)?;
+fn is_whole(connection: &Connection, tenant: &str) -> Result<(), StoreFault> {
+    const LAST: &str = "SELECT max(idx) FROM ledger WHERE idx >= ?1 AND idx < ?2";
+    let Some(Head { ledger, size, .. }) = load::head(connection, tenant)? else { return Ok(()) };
+    let last: Option<i64> = connection.query_row(LAST, ledger.places(), |row| row.get(0)).map_err(fault)?;
+    let behind = last.map_or(0, |last| ledger.index(last) + 1);
     if size == behind {
         return Ok(());
     }

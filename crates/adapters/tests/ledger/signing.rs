@@ -138,7 +138,7 @@ fn a_declared_discontinuity_is_the_only_way_on() {
 
 fn lose_tail(desk: &Desk, keep: u64) -> Desk {
     use runtime::memory::{ManualClock, MemoryStore};
-    use runtime::ports::store::BatchId;
+    use runtime::ports::store::{BatchId, one_step};
     use values::sealed::Sealed;
     let at = values::time::Instant::parse("2026-03-01T09:00:00Z").unwrap();
     let mut store = MemoryStore::new(std::sync::Arc::new(ManualClock::at(at)));
@@ -148,7 +148,7 @@ fn lose_tail(desk: &Desk, keep: u64) -> Desk {
         Sealed { leaf: record.leaf.clone(), body, salt }
     };
     let records: Vec<Sealed> = records.iter().map(sealed).collect();
-    store.transact(BatchId(1), &Default::default(), &mut |_, _| records.clone()).unwrap();
+    store.transact(BatchId(1), Vec::new(), &mut one_step(|_, _| records)).unwrap();
     let runtime = runtime::Runtime::start(Box::new(store.clone()), runtime::Options::default()).unwrap();
     Desk { store, runtime }
 }

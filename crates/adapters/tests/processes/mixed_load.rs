@@ -3,7 +3,7 @@
 
 use crate::crew::{Crew, Report};
 use crate::ledger::Ledger;
-use crate::site::{Site, TENANT, door, enroll, operator, said};
+use crate::site::{Site, door, enroll, operator, said};
 use crate::worker::{Desk, Dice, FILE, report, scale, together};
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
@@ -197,7 +197,7 @@ fn add(sums: &mut BTreeMap<String, Decimal>, name: String, amount: Decimal) {
 /// ledger is then.
 fn books_are_right(reader: &mut dyn Reader, capacities: &[(&str, u64)]) -> u64 {
     let (mut held, mut used, mut taken) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    for (_, row) in reader.scan(TENANT, Kind::Intent, None, usize::MAX).unwrap() {
+    for (_, row) in reader.scan(Kind::Intent, None, usize::MAX).unwrap() {
         let Row::Intent(intent) = row else { panic!("no intent") };
         let over = intent.state.over();
         let (is_live, happened) = (over.is_none(), over == Some(true));
@@ -212,7 +212,7 @@ fn books_are_right(reader: &mut dyn Reader, capacities: &[(&str, u64)]) -> u64 {
             add(&mut taken, format!("{} {}", part.agent, part.budget), part.amount);
         }
     }
-    for (key, row) in reader.scan(TENANT, Kind::Resource, None, usize::MAX).unwrap() {
+    for (key, row) in reader.scan(Kind::Resource, None, usize::MAX).unwrap() {
         let (name, Row::Resource(row)) = (key.entity.parts().0, row) else { panic!("no resource") };
         let sum = |sums: &BTreeMap<String, Decimal>| sums.get(name).copied().unwrap_or(Decimal::ZERO);
         assert_eq!((row.held, row.consumed), (sum(&held), sum(&used)), "{name}");
@@ -220,7 +220,7 @@ fn books_are_right(reader: &mut dyn Reader, capacities: &[(&str, u64)]) -> u64 {
         assert!(row.free(Decimal::from(*capacity)).is_some_and(|free| !free.is_negative()), "{name}: {row:?}");
     }
     let mut windows = 0;
-    for (key, row) in reader.scan(TENANT, Kind::Budget, None, usize::MAX).unwrap() {
+    for (key, row) in reader.scan(Kind::Budget, None, usize::MAX).unwrap() {
         let (agent, budget) = key.entity.parts();
         let json = Json::parse(row.to_stored().as_bytes()).unwrap();
         let amounts = json.get("entries").and_then(Json::as_list).unwrap().iter();

@@ -5,10 +5,10 @@ use crate::site::{Site, enroll};
 use crate::worker::{Desk, report, scale};
 use adapters::system_clock::SystemClock;
 use kernel::command::{Door, Performer, UnseenFlow};
-use kernel::world::KeySet;
+use kernel::world::Key;
 use runtime::memory::MemoryStore;
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
-use runtime::{Answered, Arrival, Options, Runtime};
+use runtime::{Arrival, Options, Pending, Runtime};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -55,7 +55,11 @@ struct PausedStore {
 }
 
 impl Store for PausedStore {
-    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+    fn tenant(&self) -> &Arc<str> {
+        self.inner.tenant()
+    }
+
+    fn transact(&mut self, batch: BatchId, keys: Vec<Key>, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
         while !self.pause.is_over() {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -68,6 +72,10 @@ impl Store for PausedStore {
 
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {
         self.inner.has_settled(batch)
+    }
+
+    fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault> {
+        self.inner.erase(from, to)
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {
@@ -159,11 +167,9 @@ impl Wake for Unpark {
     }
 }
 
-type Waiting = Pin<Box<dyn Future<Output = Answered>>>;
-
 struct Task {
     left: usize,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Pending>,
 }
 
 /// A share of the tasks on one thread: each submits one command after another without waiting for the last one.
@@ -178,11 +184,11 @@ fn drive(runtime: &Runtime, (commands, text): (usize, &[u8]), pause: &Pause) {
         for task in &mut tasks {
             if task.left > 0 && task.waiting.len() < IN_FLIGHT_MAX {
                 task.left -= 1;
-                task.waiting.push_back(Box::pin(runtime.judge(text, Arrival::through(door.clone())).answer()));
+                task.waiting.push_back(runtime.judge(text, Arrival::through(door.clone())));
                 moved = true;
             }
             task.waiting.retain_mut(|waiting| {
-                let Poll::Ready(answered) = waiting.as_mut().poll(&mut context) else { return true };
+                let Poll::Ready(answered) = Pin::new(waiting).poll(&mut context) else { return true };
                 let count = if answered.at.is_some() { &pause.done } else { &pause.refused };
                 count.fetch_add(1, Ordering::SeqCst);
                 let during = pause.peak.load(Ordering::SeqCst) == 0;

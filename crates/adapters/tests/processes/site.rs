@@ -13,8 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub const TENANT: &str = "default";
-
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// A folder with a store, removed when dropped.
@@ -53,11 +51,11 @@ impl Site {
     }
 
     pub fn row(&self, entity: Entity) -> Option<Row> {
-        self.reader().get(&Key { tenant: Arc::from(TENANT), entity }).unwrap()
+        self.reader().get(&entity).unwrap()
     }
 
     pub fn rows(&self, kind: Kind) -> Vec<(Key, Row)> {
-        self.reader().scan(TENANT, kind, None, usize::MAX).unwrap()
+        self.reader().scan(kind, None, usize::MAX).unwrap()
     }
 }
 

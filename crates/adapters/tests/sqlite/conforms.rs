@@ -13,15 +13,8 @@ struct InFolder {
 }
 
 impl Opened for InFolder {
-    fn open(&self) -> Result<Box<dyn Store>, StoreFault> {
-        Ok(Box::new(SqliteStore::open(self.folder.path("store"), self.clock.clone())?))
-    }
-
-    fn erase(&self, index: u64) -> Result<(), StoreFault> {
-        let fault = |error: rusqlite::Error| StoreFault::Unavailable(error.to_string());
-        let other = rusqlite::Connection::open(self.folder.path("store")).map_err(fault)?;
-        let sql = "UPDATE ledger SET body = NULL, salt = NULL WHERE idx = ?1";
-        other.execute(sql, [i64::try_from(index).unwrap_or(-1)]).map(drop).map_err(fault)
+    fn open(&self, tenant: &str) -> Result<Box<dyn Store>, StoreFault> {
+        Ok(Box::new(SqliteStore::open_for(self.folder.path("store"), tenant, self.clock.clone())?))
     }
 }
 

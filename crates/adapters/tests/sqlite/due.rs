@@ -4,16 +4,16 @@ use crate::folder::Folder;
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
 use kernel::intent::{IntentFacts, IntentRow, IntentState, KeptIntent, Taken};
-use kernel::world::{EffectRow, Entity, Key, KeySet, Loaded, Row, World};
+use kernel::world::{EffectRow, Entity, Key, Loaded, Row};
 use runtime::memory::MemoryStore;
-use runtime::ports::store::{BatchId, Store};
+use runtime::ports::store::{BatchId, Store, one_step};
 use std::sync::Arc;
 use values::decimal::Decimal;
 use values::sealed::Sealed;
 use values::time::Instant;
 
 fn key(entity: Entity) -> Key {
-    Key { tenant: Arc::from("t"), entity }
+    Key { tenant: Arc::from("default"), entity }
 }
 
 fn waiting() -> Row {
@@ -34,19 +34,20 @@ fn waiting() -> Row {
 fn check(store: &mut dyn Store) {
     let effect = key(Entity::Effect("refund:7".to_owned()));
     let budget = key(Entity::Budget("bot".to_owned(), "refund".to_owned()));
-    let save = &mut |world: &mut World, _| {
+    let mut save = one_step(|world, _| {
         world.put(key(Entity::Intent("i".to_owned())), waiting());
         world.put(effect.clone(), Row::Effect(EffectRow::by("i")));
         vec![Sealed { leaf: "leaf".to_owned(), body: "body".to_owned(), salt: [7; 16] }]
-    };
-    store.transact(BatchId(1), &KeySet::new(), save).unwrap();
+    });
+    store.transact(BatchId(1), Vec::new(), &mut save).unwrap();
     let mut seen = None;
-    let look = &mut |world: &mut World, _| {
+    let mut look = one_step(|world, _| {
         let present = matches!(world.get(&effect), Loaded::Present(Row::Effect(row)) if row.intent == "i");
         seen = Some((present, world.get(&budget) == Loaded::Absent));
         Vec::new()
-    };
-    store.transact(BatchId(2), &KeySet::from([key(Entity::DueIntents)]), look).unwrap();
+    });
+    store.transact(BatchId(2), vec![key(Entity::DueIntents)], &mut look).unwrap();
+    drop(look);
     assert_eq!(seen, Some((true, true)), "the effect is there, and nobody has a window yet");
 }
 

@@ -3,23 +3,23 @@
 use crate::folder::Folder;
 use adapters::store_sqlite::{LogKeeper, SqliteStore, SqliteView};
 use adapters::system_clock::SystemClock;
-use kernel::world::KeySet;
 use runtime::memory::ManualClock;
-use runtime::ports::store::{BatchId, Committed, Store, StoreFault};
+use runtime::ports::store::{BatchId, Committed, Store, StoreFault, one_step};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use values::ids::TENANT_DEFAULT;
 use values::sealed::Sealed;
 use values::time::Instant;
 
 fn open(path: &Path, wait: Duration) -> Result<SqliteStore, StoreFault> {
-    SqliteStore::open_waiting(path, Arc::new(SystemClock), wait, LogKeeper::USUAL)
+    SqliteStore::open_waiting(path, TENANT_DEFAULT, Arc::new(SystemClock), wait, LogKeeper::USUAL)
 }
 
 fn append(store: &mut SqliteStore, batch: u128) -> Result<Committed, StoreFault> {
     let sealed = Sealed { leaf: format!("leaf {batch}"), body: "{}".to_owned(), salt: [7; 16] };
-    store.transact(BatchId(batch), &KeySet::new(), &mut |_, _| vec![sealed.clone()])
+    store.transact(BatchId(batch), Vec::new(), &mut one_step(|_, _| vec![sealed]))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -47,7 +47,7 @@ fn nobody_waits_for_ever_for_someone_who_stands_still() {
         }
         assert!(matches!(open(&path, short), Err(StoreFault::Unavailable(_))), "opening stands in line too");
         // Looking needs no turn.
-        let view = SqliteView::open(&path).unwrap().unwrap();
+        let view = SqliteView::open(&path, TENANT_DEFAULT).unwrap().unwrap();
         view.reader().unwrap().size().unwrap();
         held.unlock().unwrap();
         // Whoever gave up must not keep what it is given afterwards.
@@ -65,7 +65,7 @@ fn an_emptied_file_is_no_store_and_stays_as_it_is() {
     let folder = Folder::new();
     let path = folder.path("store");
     File::create(&path).unwrap();
-    for fault in [open(&path, Duration::from_secs(5)).err(), SqliteView::open(&path).err()] {
+    for fault in [open(&path, Duration::from_secs(5)).err(), SqliteView::open(&path, TENANT_DEFAULT).err()] {
         let said = fault.unwrap().to_string();
         assert!(said.contains("empty file and no store"), "{said}");
     }
@@ -100,9 +100,9 @@ fn looking_makes_no_file_of_the_line() {
     for ending in ["-queue", "-turn"] {
         std::fs::remove_file(beside(&path, ending)).unwrap();
     }
-    let mut view = SqliteView::open(&path).unwrap().unwrap();
+    let mut view = SqliteView::open(&path, TENANT_DEFAULT).unwrap().unwrap();
     assert_eq!(view.reader().unwrap().size().unwrap(), 0);
-    let fault = view.transact(BatchId(1), &KeySet::new(), &mut |_, _| Vec::new()).unwrap_err();
+    let fault = view.transact(BatchId(1), Vec::new(), &mut |_, _| None).unwrap_err();
     assert!(fault.to_string().contains("reading only"), "{fault}");
     assert!(!beside(&path, "-turn").exists() && !beside(&path, "-queue").exists());
 }

@@ -9,4 +9,5 @@ mod folder;
 mod hostile;
 mod line;
 mod processes;
+mod read_only;
 mod roles;

@@ -3,8 +3,8 @@
 use crate::folder::Folder;
 use crate::roles::{self, agent_key, counter_key, name_of, open};
 use kernel::agent::{AgentRow, AgentStatus};
-use kernel::world::{KeySet, Loaded, Row};
-use runtime::ports::store::{BatchId, Store, StoredRecord};
+use kernel::world::{Loaded, Row};
+use runtime::ports::store::{BatchId, Store, StoredRecord, one_step};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -37,7 +37,7 @@ fn ledger(path: &Path) -> Vec<StoredRecord> {
 }
 
 fn counter(path: &Path) -> u64 {
-    let row = open(path).reader().unwrap().get(&counter_key()).unwrap();
+    let row = open(path).reader().unwrap().get(&counter_key().entity).unwrap();
     match row {
         Some(Row::State(state)) => state.version,
         _ => 0,
@@ -61,21 +61,21 @@ fn the_commit_of_another_process_is_seen_by_the_next_batch() {
     let folder = Folder::new();
     let path = folder.path("store");
     let mut store = open(&path);
-    let keys = KeySet::from([agent_key()]);
-    let put = &mut |world: &mut kernel::world::World, _| {
+    let mut put = one_step(|world, _| {
         world.put(agent_key(), Row::Agent(Box::new(AgentRow::active())));
         vec![roles::sealed("active")]
-    };
-    store.transact(BatchId(1), &keys, put).unwrap();
+    });
+    store.transact(BatchId(1), vec![agent_key()], &mut put).unwrap();
     let mut status = || {
         let mut seen = None;
-        let look = &mut |world: &mut kernel::world::World, _| {
+        let mut look = one_step(|world, _| {
             if let Loaded::Present(Row::Agent(agent)) = world.get(&agent_key()) {
                 seen = Some(agent.status());
             }
             Vec::new()
-        };
-        store.transact(BatchId(2), &keys, look).unwrap();
+        });
+        store.transact(BatchId(2), vec![agent_key()], &mut look).unwrap();
+        drop(look);
         seen
     };
     assert_eq!(status(), Some(AgentStatus::Active));

@@ -1,14 +1,15 @@
 //! What this program does when a test starts it as another process.
 
-use adapters::store_sqlite::SqliteStore;
+use adapters::store_sqlite::{SqliteStore, SqliteView};
 use adapters::system_clock::SystemClock;
 use kernel::agent::{AgentRow, AgentStatus, Restriction};
-use kernel::world::{Entity, Key, KeySet, Loaded, Row, StateRow, World};
-use runtime::ports::store::{BatchId, Store, StoreFault, StoredRecord};
+use kernel::world::{Entity, Key, Loaded, Row, StateRow, World};
+use runtime::ports::store::{BatchId, Store, StoreFault, StoredRecord, one_step};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use values::ids::TENANT_DEFAULT;
 use values::json::Json;
 use values::sealed::Sealed;
 use values::time::Instant;
@@ -33,7 +34,7 @@ pub fn name_of(record: &StoredRecord) -> String {
 }
 
 fn key(entity: Entity) -> Key {
-    Key { tenant: Arc::from("shop"), entity }
+    Key { tenant: Arc::from("default"), entity }
 }
 
 pub fn counter_key() -> Key {
@@ -67,16 +68,16 @@ fn played_by_another_process() {
         "suspend" => suspend(&path),
         "append" => append(&path),
         "fill" => fill(&path),
+        "look" => look(&path),
         other => panic!("no such role: {other}"),
     }
 }
 
 fn count(path: &Path) {
     let mut store = open(path);
-    let keys = KeySet::from([counter_key()]);
     for _ in 0..COUNTS {
-        let fold = &mut |world: &mut World, _| vec![sealed(&format!("count {}", add(world, 1)))];
-        store.transact(batch(), &keys, fold).unwrap();
+        let mut fold = one_step(|world, _| vec![sealed(&format!("count {}", add(world, 1)))]);
+        store.transact(batch(), vec![counter_key()], &mut fold).unwrap();
     }
 }
 
@@ -89,25 +90,24 @@ fn suspend(path: &Path) {
         actions: BTreeSet::new(),
     };
     let row = Row::Agent(Box::new(AgentRow { restrictions: vec![restriction], ..AgentRow::active() }));
-    let fold = &mut |world: &mut World, _| {
-        world.put(agent_key(), row.clone());
+    let mut fold = one_step(|world, _| {
+        world.put(agent_key(), row);
         vec![sealed("suspend")]
-    };
-    open(path).transact(batch(), &KeySet::from([agent_key()]), fold).unwrap();
+    });
+    open(path).transact(batch(), vec![agent_key()], &mut fold).unwrap();
 }
 
 /// Appends until it is killed, and says what is committed only once it is.
 fn append(path: &Path) {
     let mut store = open(path);
-    let keys = KeySet::from([counter_key()]);
     for round in 0.. {
         let names: Vec<String> =
             (0..=round % 5).map(|place| format!("{}-{round}-{place}", std::process::id())).collect();
-        let fold = &mut |world: &mut World, _| {
+        let mut fold = one_step(|world, _| {
             add(world, names.len() as u64);
             names.iter().map(|name| sealed(name)).collect()
-        };
-        let committed = store.transact(batch(), &keys, fold).unwrap();
+        });
+        let committed = store.transact(batch(), vec![counter_key()], &mut fold).unwrap();
         let said: String =
             (committed.first..).zip(&names).map(|(index, name)| format!("committed {index} {name} .\n")).collect();
         std::io::stdout().write_all(format!("\n{said}").as_bytes()).unwrap();
@@ -120,14 +120,16 @@ fn fill(folder: &Path) {
     std::fs::write(&ballast, vec![1; 1 << 20]).unwrap();
     let path = folder.join("store");
     let mut store = open(&path);
-    let keys = KeySet::from([counter_key()]);
-    let fold = &mut |world: &mut World, _: Instant| {
-        add(world, 1);
-        vec![sealed("fill")]
+    let write = |store: &mut SqliteStore| {
+        let mut fold = one_step(|world, _| {
+            add(world, 1);
+            vec![sealed("fill")]
+        });
+        store.transact(batch(), vec![counter_key()], &mut fold)
     };
     let mut acknowledged = 0_u64;
     let fault = loop {
-        match store.transact(batch(), &keys, fold) {
+        match write(&mut store) {
             Ok(committed) => {
                 assert_eq!(committed.first, acknowledged);
                 acknowledged += 1;
@@ -136,10 +138,10 @@ fn fill(folder: &Path) {
         }
     };
     assert!(matches!(fault, StoreFault::Unavailable(_)), "{fault}");
-    assert!(store.transact(batch(), &keys, fold).is_err(), "a full disk took another batch");
+    assert!(write(&mut store).is_err(), "a full disk took another batch");
     assert_eq!(store.reader().unwrap().size().unwrap(), acknowledged);
     std::fs::remove_file(&ballast).unwrap();
-    let committed = store.transact(batch(), &keys, fold).unwrap();
+    let committed = write(&mut store).unwrap();
     assert_eq!(committed.first, acknowledged, "the ledger has a gap where the disk was full");
     drop(store);
     let file = rusqlite::Connection::open(&path).unwrap();
@@ -150,6 +152,14 @@ fn fill(folder: &Path) {
     assert_eq!(records, acknowledged + 1);
     assert!(counted.contains(&format!("\"version\":{}", acknowledged + 1)), "{counted}");
     println!("\nfilled and went on after {acknowledged}: {fault}");
+}
+
+/// Reads without writing anything, and says how much there is or why not.
+fn look(path: &Path) {
+    let view = SqliteView::open(path, TENANT_DEFAULT);
+    let size = view.and_then(|view| view.map_or(Ok(0), |view| view.reader()?.size()));
+    let said = size.map_or_else(|fault| fault.to_string(), |size| format!("{size} records"));
+    println!("\nlooked: {}", said.replace('\n', " "));
 }
 
 fn store_size(path: &Path) -> u64 {

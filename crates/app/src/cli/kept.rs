@@ -17,6 +17,15 @@ pub(super) fn reason(text: &str) -> Result<String, String> {
     }
 }
 
+/// A number of rows to list; none would read as "there are none".
+pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(0) => Err("list at least one".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// An id, whole or its beginning; nothing is the beginning of everything.
 pub(super) fn id(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("an id must not be empty".to_owned()) } else { Ok(text.to_owned()) }
@@ -191,7 +200,7 @@ pub struct ListedFlows {
     #[arg(long = "agent", value_name = "AGENT", value_parser = id, id = "listed agent")]
     pub agent: Option<String>,
     /// List at most so many
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one)]
     pub limit: usize,
     /// List all of them
     #[arg(long, conflicts_with = "limit")]

@@ -1,6 +1,6 @@
 //! The verbs that perform what was accepted.
 
-use super::kept::Kept;
+use super::kept::{Kept, at_least_one};
 use super::proof::SealArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ pub enum IntentsCommand {
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
         /// How many
-        #[arg(long, value_name = "N", default_value_t = 20)]
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = at_least_one)]
         limit: usize,
         /// All of them
         #[arg(long, conflicts_with = "limit")]

@@ -3,7 +3,7 @@
 use crate::history::{Broken, History};
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
-use kernel::world::{Entity, Key, Row};
+use kernel::world::{Entity, Row};
 use runtime::ports::store::Store;
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
@@ -227,8 +227,7 @@ impl Site {
         let whole = |number: &values::decimal::Decimal| number.to_string().parse().unwrap();
         let mut counters = std::collections::BTreeMap::new();
         for name in ["pool", "few"] {
-            let key = Key { tenant: Arc::from("default"), entity: Entity::Resource(name.to_owned()) };
-            if let Some(Row::Resource(row)) = reader.get(&key).unwrap() {
+            if let Some(Row::Resource(row)) = reader.get(&Entity::Resource(name.to_owned())).unwrap() {
                 counters.insert(name.to_owned(), (whole(&row.held), whole(&row.consumed)));
             }
         }

@@ -1,8 +1,8 @@
 //! Stored answers: whoever asks again gets the bytes of the first answer.
 
 use super::Room;
-use super::samples::{TENANT, batch_id, key, look, must, put, transact};
-use crate::ports::store::{Batch, Batches, Committed, Pieces, Store, StoreFault, StoredRecord};
+use super::samples::{TENANT, batch_id, key, look, must, put};
+use crate::ports::store::{Fold, Store, StoreFault, StoredRecord};
 use kernel::agent::AgentRow;
 use kernel::apply::apply;
 use kernel::command::{Command, MintedIds, Submission};
@@ -11,8 +11,7 @@ use kernel::outcome::{Answer, Outcome};
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
 use kernel::world::{Entity, KeySet, Row, World};
-use std::sync::{Arc, Mutex, PoisonError};
-use values::sealed::Sealed;
+use std::sync::Arc;
 use values::time::Instant;
 
 /// Accepts up to 25, asks up to 50, refuses the rest.
@@ -40,30 +39,18 @@ actions:
 const NAMES: [&str; 4] =
     ["01890a5d-ac96-774b-bcce-b302099a8057", "01890A5D-AC96-774B-BCCE-B302099A8057", "order 17 / retry", "é"];
 
-/// Batches, and proposals of each: enough that records are still being written out when later batches are loaded.
+/// Batches, and proposals of each: enough that a store folds and saves at the same time.
 const BATCHES: usize = 6;
 const PROPOSALS: usize = 120;
 
-/// Batches that were made before.
-struct Made(std::vec::IntoIter<Batch>);
-
-impl Batches for Made {
-    fn next(&mut self) -> Option<Batch> {
-        self.0.next()
-    }
-
-    fn committed(&mut self, _committed: Committed) {}
-}
-
 /// Every batch asks the first one's first question again.
-pub(super) fn along_a_chain(room: &Room) -> Result<(), String> {
+pub(super) fn by_later_batches(room: &Room) -> Result<(), String> {
     let loaded = engines::load::load(CONTRACT).map_err(|errors| format!("{errors:?}"))?;
     let contract = Arc::new(loaded.compiled);
     let mut store = room.open()?;
     put(store.as_mut(), &key(Entity::Agent("bot".to_owned())), &Row::Agent(Box::new(AgentRow::active())))?;
     let first = submission(&contract, "asked again", "again", "5")?;
-    let lines = Arc::new(Mutex::new(Vec::new()));
-    let mut made = Vec::new();
+    let mut lines = Vec::new();
     for batch in 0..BATCHES {
         let others = (1..PROPOSALS).map(|place| {
             let name = format!("{batch}-{place}");
@@ -71,29 +58,10 @@ pub(super) fn along_a_chain(room: &Room) -> Result<(), String> {
         });
         let mut submissions = vec![first.clone()];
         submissions.extend(others.collect::<Result<Vec<_>, _>>()?);
-        let keys: KeySet = submissions.iter().flat_map(|made| made.keys().cloned()).collect();
-        let lines = lines.clone();
-        let fold = move |world: &mut World, at: Instant, pieces: &mut dyn Pieces| {
-            let mut records = Vec::new();
-            for (place, made) in submissions.iter().enumerate() {
-                world.begin_record(pieces.count() + records.len());
-                if let Outcome::Done(done) = apply(world, &Command::Submit(made.clone()), at) {
-                    records.extend(done.records.iter().cloned());
-                    if place == 0 {
-                        lines.lock().unwrap_or_else(PoisonError::into_inner).push(done.answer.to_line());
-                    }
-                }
-            }
-            pieces.hand_over(world, records);
-        };
-        made.push(Batch { id: batch_id(), keys: keys.into_iter().collect(), fold: Box::new(fold) });
+        let answers = judge(store.as_mut(), &submissions)?;
+        lines.extend(answers.first().map(Answer::to_line));
     }
-    let mut batches = Made(made.into_iter());
-    while batches.0.len() > 0 {
-        store.transact_chain(&mut batches).map_err(|fault| fault.to_string())?;
-    }
-    let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-    let all_same = !lines.is_empty() && lines.iter().all(|line| Some(line) == lines.first());
+    let all_same = lines.len() == BATCHES && lines.iter().all(|line| Some(line) == lines.first());
     must(all_same, || format!("the same question was answered {lines:?}"))
 }
 
@@ -149,12 +117,13 @@ pub(super) fn erased(room: &Room) -> Result<(), String> {
     let records = reader.records(0, 100).map_err(|fault| fault.to_string())?;
     let of_first = |record: &&StoredRecord| record.body.as_ref().is_some_and(|(body, _)| body.contains("p-first"));
     let index = records.iter().find(of_first).map(|record| record.index).ok_or("the first answer left no record")?;
-    room.store.erase(index).map_err(|fault| fault.to_string())?;
+    let erased = store.erase(index, index + 1).map_err(|fault| fault.to_string())?;
+    must(erased == 1, || format!("{erased} bodies were erased and not 1"))?;
     let mut other = room.open()?;
-    let keys = |name: &str| KeySet::from([key(Entity::Idempotency("bot".to_owned(), name.to_owned()))]);
-    let said = other.transact(batch_id(), &keys("first"), &mut |_, _| Vec::new());
+    let keys = |name: &str| vec![key(Entity::Idempotency("bot".to_owned(), name.to_owned()))];
+    let said = other.transact(batch_id(), keys("first"), &mut |_, _| None);
     must(matches!(said, Err(StoreFault::Refused(_))), || format!("what was erased is answered with {said:?}"))?;
-    let said = other.transact(batch_id(), &keys("second"), &mut |_, _| Vec::new());
+    let said = other.transact(batch_id(), keys("second"), &mut |_, _| None);
     must(said.is_ok(), || format!("what was not erased is answered with {said:?}"))
 }
 
@@ -173,22 +142,28 @@ fn submission(contract: &Arc<Compiled>, name: &str, order: &str, amount: &str) -
     Ok(Arc::new(Submission::new(Arc::from(TENANT), proposal, contract.clone(), provenance, ids)))
 }
 
-/// Judges a batch as the sequencer does: what is missing is asked for, and the batch is done again.
+/// Judges a batch as the sequencer does, a step for each proposal: what is missing is asked for, and the batch is done again.
 fn judge(store: &mut dyn Store, submissions: &[Arc<Submission>]) -> Result<Vec<Answer>, String> {
-    let mut keys = KeySet::new();
+    let mut keys: KeySet = submissions.iter().flat_map(|made| made.keys().cloned()).collect();
     for _ in 0..4 {
-        let mut answers = Vec::new();
-        let mut needed = KeySet::new();
-        transact(store, batch_id(), &keys.clone(), &mut |world, at| {
-            answers.clear();
-            match fold(world, submissions, at, &mut answers) {
-                Ok(records) => records,
-                Err(missing) => {
-                    needed = missing;
-                    Vec::new()
-                }
+        let (mut answers, mut needed) = (Vec::new(), KeySet::new());
+        let mut next = submissions.iter();
+        let fold: &mut Fold<'_> = &mut |world, at| {
+            if answers.is_empty() && needed.is_empty() {
+                needed = missing(world, submissions, at);
             }
-        })?;
+            if !needed.is_empty() {
+                return None;
+            }
+            match apply(world, &Command::Submit(next.next()?.clone()), at) {
+                Outcome::Done(done) => {
+                    answers.push(done.answer);
+                    Some(done.records.iter().map(|record| record.seal([5; 16])).collect())
+                }
+                Outcome::Prepare | Outcome::Need(_) => Some(Vec::new()),
+            }
+        };
+        store.transact(batch_id(), keys.iter().cloned().collect(), fold).map_err(|fault| fault.to_string())?;
         if needed.is_empty() {
             return Ok(answers);
         }
@@ -197,29 +172,12 @@ fn judge(store: &mut dyn Store, submissions: &[Arc<Submission>]) -> Result<Vec<A
     Err("a batch needs ever more keys".to_owned())
 }
 
-fn fold(
-    world: &mut World,
-    submissions: &[Arc<Submission>],
-    at: Instant,
-    answers: &mut Vec<Answer>,
-) -> Result<Vec<Sealed>, KeySet> {
-    let mut missing = KeySet::new();
+/// What a batch needs besides.
+fn missing(world: &World, submissions: &[Arc<Submission>], at: Instant) -> KeySet {
     let mut trial = world.clone();
-    for submission in submissions {
-        if let Outcome::Need(keys) = apply(&mut trial, &Command::Submit(submission.clone()), at) {
-            missing.extend(keys);
-        }
-    }
-    if !missing.is_empty() {
-        return Err(missing);
-    }
-    let mut records = Vec::new();
-    for submission in submissions {
-        world.begin_record(records.len());
-        if let Outcome::Done(done) = apply(world, &Command::Submit(submission.clone()), at) {
-            records.extend(done.records.iter().map(|record| record.seal([5; 16])));
-            answers.push(done.answer);
-        }
-    }
-    Ok(records)
+    let needs = |submission: &Arc<Submission>| match apply(&mut trial, &Command::Submit(submission.clone()), at) {
+        Outcome::Need(keys) => keys,
+        Outcome::Done(_) | Outcome::Prepare => KeySet::new(),
+    };
+    submissions.iter().flat_map(needs).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::Room;
 use super::samples::{agent, batch_id, count, increment, key, look, must, name_of, put, record, state_key, transact};
-use kernel::world::{Entity, KeySet, Row};
+use kernel::world::{Entity, Row};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const BATCHES: u64 = 60;
 
 pub(super) fn no_update_is_lost(room: &Room) -> Result<(), String> {
     let keys = [state_key("a"), state_key("b")];
-    let asked: KeySet = keys.iter().cloned().collect();
+    let asked = keys.to_vec();
     let (done, finished) = mpsc::channel();
     for _ in 0..2 {
         let mut store = room.open()?;

@@ -2,13 +2,12 @@
 
 use super::Room;
 use super::samples::{batch_id, count, increment, look, must, record, state_key, transact};
-use kernel::world::KeySet;
 
 pub(super) fn settled_is_known(room: &Room) -> Result<(), String> {
     let mut first = room.open()?;
     let mut second = room.open()?;
     let here = state_key("here");
-    let keys = KeySet::from([here.clone()]);
+    let keys = [here.clone()];
     let mut previous = None;
     for round in 0..3 {
         let batch = batch_id();
@@ -32,7 +31,7 @@ pub(super) fn settled_is_known(room: &Room) -> Result<(), String> {
 pub(super) fn applied_once(room: &Room) -> Result<(), String> {
     let mut store = room.open()?;
     let here = state_key("here");
-    let keys = KeySet::from([here.clone()]);
+    let keys = [here.clone()];
     for round in 1..=5_u64 {
         let batch = batch_id();
         let mut attempts = 0;

@@ -3,7 +3,6 @@
 use super::Room;
 use super::samples::{at, batch_id, change, count, counter, look, must, name_of, put, record, state_key, transact};
 use crate::ports::store::{Reader, StoredRecord};
-use kernel::world::KeySet;
 use values::sealed::Sealed;
 
 fn read(reader: &mut dyn Reader, from: u64, limit: usize) -> Result<Vec<StoredRecord>, String> {
@@ -30,7 +29,7 @@ pub(super) fn in_order_without_a_gap(room: &Room) -> Result<(), String> {
         for (number, store) in handles.iter_mut().enumerate() {
             // Batches of no, one and several records.
             let batch: Vec<String> = (0..round % 4).map(|place| format!("{round}-{number}-{place}")).collect();
-            let committed = transact(store.as_mut(), batch_id(), &KeySet::new(), &mut |_, at| {
+            let committed = transact(store.as_mut(), batch_id(), &[], &mut |_, at| {
                 batch.iter().filter_map(|name| record(name, at)).collect()
             })?;
             let expected = names.len() as u64;
@@ -75,9 +74,7 @@ pub(super) fn survives(room: &Room) -> Result<(), String> {
 pub(super) fn in_pages(room: &Room) -> Result<(), String> {
     let mut store = room.open()?;
     let names: Vec<String> = (0..25).map(|number| format!("r{number}")).collect();
-    transact(store.as_mut(), batch_id(), &KeySet::new(), &mut |_, at| {
-        names.iter().filter_map(|name| record(name, at)).collect()
-    })?;
+    transact(store.as_mut(), batch_id(), &[], &mut |_, at| names.iter().filter_map(|name| record(name, at)).collect())?;
     let mut reader = store.reader().map_err(|fault| fault.to_string())?;
     let mut found: Vec<StoredRecord> = Vec::new();
     loop {

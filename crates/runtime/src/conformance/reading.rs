@@ -17,6 +17,11 @@ fn waiting(number: i64) -> (Key, Row) {
     (key(Entity::Intent(name)), intent(IntentState::Ready, at(100 + scattered / 2)))
 }
 
+/// Puts a row of another tenant.
+fn elsewhere(room: &Room, entity: Entity, row: &Row) -> Result<(), String> {
+    put(room.open_for("other")?.as_mut(), &key_of("other", entity), row).map(|_| ())
+}
+
 pub(super) fn due_intents(room: &Room) -> Result<(), String> {
     let mut store = room.open()?;
     change(store.as_mut(), &[], "many", &mut |world, _| {
@@ -25,8 +30,8 @@ pub(super) fn due_intents(room: &Room) -> Result<(), String> {
             world.put(key, row);
         }
         world.put(key(Entity::Intent("a-done".to_owned())), intent(IntentState::Succeeded, at(1)));
-        world.put(key_of("other", Entity::Intent("a-other".to_owned())), intent(IntentState::Ready, at(1)));
     })?;
+    elsewhere(room, Entity::Intent("a-other".to_owned()), &intent(IntentState::Ready, at(1)))?;
     // The third is over: it leaves the range, and the others move up.
     let third = key(Entity::Intent("i02".to_owned()));
     put(store.as_mut(), &third, &intent(IntentState::Cancelled, at(101)))?;
@@ -64,14 +69,14 @@ pub(super) fn scan(room: &Room) -> Result<(), String> {
         for name in names.iter().rev() {
             world.put(key(Entity::Flow(name.clone())), flow.clone());
         }
-        world.put(key_of("other", Entity::Flow("aa".to_owned())), flow.clone());
     })?;
+    elsewhere(room, Entity::Flow("aa".to_owned()), &flow)?;
     put(store.as_mut(), &state_key("aaa"), &counter(1))?;
     let mut reader = store.reader().map_err(|fault| fault.to_string())?;
     let mut found: Vec<String> = Vec::new();
     loop {
         let after = found.last().map(String::as_str);
-        let page = reader.scan("shop", Kind::Flow, after, 10).map_err(|fault| fault.to_string())?;
+        let page = reader.scan(Kind::Flow, after, 10).map_err(|fault| fault.to_string())?;
         must(page.len() <= 10, || format!("a page of 10 has {} rows", page.len()))?;
         must(page.iter().all(|(_, row)| *row == flow), || "a scan changed a row".to_owned())?;
         if page.is_empty() {
@@ -82,7 +87,7 @@ pub(super) fn scan(room: &Room) -> Result<(), String> {
     }
     must(found == names, || format!("a scan found {found:?}"))?;
     for kind in [Kind::Idempotency, Kind::DueIntents, Kind::Session] {
-        let none = reader.scan("shop", kind, None, 10).map_err(|fault| fault.to_string())?;
+        let none = reader.scan(kind, None, 10).map_err(|fault| fault.to_string())?;
         must(none.is_empty(), || format!("a scan of {} found {none:?}", kind.word()))?;
     }
     Ok(())
@@ -96,12 +101,12 @@ pub(super) fn due(room: &Room) -> Result<(), String> {
             world.put(key(Entity::Intent(name.to_owned())), intent(IntentState::Ready, at(micros)));
         }
         world.put(key(Entity::Escalation("over".to_owned())), question(EscalationState::Aborted, at(1)));
-        world.put(key_of("other", Entity::Escalation("x".to_owned())), question(EscalationState::Open, at(1)));
         world.put(state_key("never"), counter(1));
     })?;
+    elsewhere(room, Entity::Escalation("x".to_owned()), &question(EscalationState::Open, at(1)))?;
     let mut reader = store.reader().map_err(|fault| fault.to_string())?;
     let mut names = |kind, until, limit| -> Result<Vec<String>, String> {
-        let found = reader.due("shop", kind, at(until), limit).map_err(|fault| fault.to_string())?;
+        let found = reader.due(kind, at(until), limit).map_err(|fault| fault.to_string())?;
         Ok(found.into_iter().map(|(key, _)| key.entity.parts().0.to_owned()).collect())
     };
     for kind in [Kind::Escalation, Kind::Intent] {

@@ -14,9 +14,7 @@ use kernel::outcome::Outcome;
 use kernel::proposal::Malformed;
 use kernel::record::Record;
 use kernel::snapshot::Snapshot;
-use kernel::world::{
-    EffectRow, Entity, FlowRow, Halt, Key, KeySet, Loaded, ResourceRow, Row, StateRow, TenantRow, World,
-};
+use kernel::world::{EffectRow, Entity, FlowRow, Halt, Key, Loaded, ResourceRow, Row, StateRow, TenantRow, World};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use values::decimal::Decimal;
@@ -86,29 +84,28 @@ pub(super) fn change(
     name: &str,
     change: &mut dyn FnMut(&mut World, Instant),
 ) -> Result<Committed, String> {
-    let keys: KeySet = keys.iter().cloned().collect();
-    transact(store, batch_id(), &keys, &mut |world, at| {
+    transact(store, batch_id(), keys, &mut |world, at| {
         change(world, at);
         record(name, at).into_iter().collect()
     })
 }
 
-/// One batch, done again on a conflict.
+/// One batch of one step, done again on a conflict.
 pub(super) fn transact(
     store: &mut dyn Store,
     batch: BatchId,
-    keys: &KeySet,
+    keys: &[Key],
     fold: &mut dyn FnMut(&mut World, Instant) -> Vec<Sealed>,
 ) -> Result<Committed, String> {
     let mut last = String::new();
     for _ in 0..ROUNDS_MAX {
-        let mut calls = 0;
-        let outcome = store.transact(batch, keys, &mut |world, at| {
-            calls += 1;
-            fold(world, at)
+        let mut steps = 0;
+        let outcome = store.transact(batch, keys.to_vec(), &mut |world, at| {
+            steps += 1;
+            (steps == 1).then(|| fold(world, at))
         });
         match outcome {
-            Ok(_) if calls != 1 => return Err(format!("the fold was called {calls} times for one commit")),
+            Ok(_) if steps < 2 => return Err("the fold was not stepped through to its end".to_owned()),
             Ok(committed) => return Ok(committed),
             Err(StoreFault::Conflict(problem)) => last = problem,
             Err(
@@ -129,9 +126,8 @@ pub(super) fn put(store: &mut dyn Store, key: &Key, row: &Row) -> Result<Committ
 
 /// What a batch is shown of an entity.
 pub(super) fn look(store: &mut dyn Store, key: &Key) -> Result<Option<Row>, String> {
-    let keys = KeySet::from([key.clone()]);
     let mut seen = Err(format!("{:?} was asked for and not loaded", key.entity));
-    transact(store, batch_id(), &keys, &mut |world, _| {
+    transact(store, batch_id(), std::slice::from_ref(key), &mut |world, _| {
         match world.get(key) {
             Loaded::Present(row) => seen = Ok(Some(row.clone())),
             Loaded::Absent => seen = Ok(None),

@@ -1,12 +1,9 @@
 //! What is visible to whom, and when.
 
 use super::Room;
-use super::samples::{
-    agent, batch_id, change, count, counter, increment, key, key_of, look, must, put, record, state_key,
-};
+use super::samples::{agent, batch_id, change, count, counter, increment, key, look, must, put, record, state_key};
 use crate::conformance::samples::of_every_kind;
-use kernel::stored::Kind;
-use kernel::world::{Entity, Key, KeySet, Loaded};
+use kernel::world::{Entity, Key, Loaded};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::thread;
@@ -28,8 +25,8 @@ pub(super) fn absent_is_told_from_present(room: &Room) -> Result<(), String> {
     must(look(store.as_mut(), &gone)?.is_none(), || "what was never put is there".to_owned())?;
     let mut reader = store.reader().map_err(|fault| fault.to_string())?;
     let read = |found: Result<_, crate::ports::store::StoreFault>| found.map_err(|fault| fault.to_string());
-    must(read(reader.get(&here))? == Some(counter(3)), || "a reader does not find it".to_owned())?;
-    must(read(reader.get(&gone))?.is_none(), || "a reader finds what was never put".to_owned())
+    must(read(reader.get(&here.entity))? == Some(counter(3)), || "a reader does not find it".to_owned())?;
+    must(read(reader.get(&gone.entity))?.is_none(), || "a reader finds what was never put".to_owned())
 }
 
 pub(super) fn rows_of_every_kind(room: &Room) -> Result<(), String> {
@@ -47,7 +44,7 @@ pub(super) fn rows_of_every_kind(room: &Room) -> Result<(), String> {
         };
         same(look(other.as_mut(), key)?)?;
         same(look(writer.as_mut(), key)?)?;
-        same(reader.get(key).map_err(|fault| fault.to_string())?)?;
+        same(reader.get(&key.entity).map_err(|fault| fault.to_string())?)?;
     }
     Ok(())
 }
@@ -81,7 +78,7 @@ pub(super) fn nothing_before_the_commit(room: &Room) -> Result<(), String> {
     let watched = here.clone();
     let watcher = thread::spawn(move || {
         while asked.recv().is_ok() {
-            let seen = reader.get(&watched).map(|row| count(row.as_ref())).map_err(|fault| fault.to_string());
+            let seen = reader.get(&watched.entity).map(|row| count(row.as_ref())).map_err(|fault| fault.to_string());
             if tell.send(seen).is_err() {
                 return;
             }
@@ -128,13 +125,14 @@ pub(super) fn at_once(room: &Room) -> Result<(), String> {
     let deadline = Instant::now() + WAIT_MAX;
     loop {
         let is_last_look = writer.is_finished() || Instant::now() > deadline;
-        let mut see = |key: &Key| reader.get(key).map(|row| count(row.as_ref())).map_err(|fault| fault.to_string());
+        let mut see =
+            |key: &Key| reader.get(&key.entity).map(|row| count(row.as_ref())).map_err(|fault| fault.to_string());
         let seen = [see(&first)?, see(&last)?, see(&first)?];
         must(seen.is_sorted(), || format!("one batch was seen in parts: {seen:?}"))?;
         let rows = see(&last)?;
         let size = reader.size().map_err(|fault| fault.to_string())?;
         must(size >= rows, || format!("rows of batch {rows} were seen before its record ({size} records)"))?;
-        let rows = reader.get(&first).map(|row| count(row.as_ref())).map_err(|fault| fault.to_string())?;
+        let rows = reader.get(&first.entity).map(|row| count(row.as_ref())).map_err(|fault| fault.to_string())?;
         must(rows >= size, || format!("record {size} was seen before its rows ({rows} batches)"))?;
         if rows == BATCHES {
             break;
@@ -153,16 +151,16 @@ pub(super) fn nothing_after_a_panic(room: &Room) -> Result<(), String> {
     put(store.as_mut(), bot, &agent("before"))?;
     put(store.as_mut(), here, &counter(1))?;
     let batch = batch_id();
-    let asked: KeySet = keys.iter().cloned().collect();
+    let asked = keys.to_vec();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
-        store.transact(batch, &asked, &mut |world, at| {
+        store.transact(batch, asked, &mut |world, at| {
             world.put(bot.clone(), agent("after"));
             world.put(here.clone(), counter(2));
             if record("lost", at).is_some() {
                 // Not `panic!`, which would print a message that nobody needs.
                 resume_unwind(Box::new("a fold that panics"));
             }
-            Vec::new()
+            None
         })
     }));
     must(panicked.is_err(), || "a panic was swallowed".to_owned())?;
@@ -175,25 +173,4 @@ pub(super) fn nothing_after_a_panic(room: &Room) -> Result<(), String> {
     let settled = store.has_settled(batch).map_err(|fault| fault.to_string())?;
     must(!settled, || "the lost batch is said to be settled".to_owned())?;
     put(store.as_mut(), here, &counter(5)).map(|_| ())
-}
-
-pub(super) fn tenants_apart(room: &Room) -> Result<(), String> {
-    let mut store = room.open()?;
-    // Names that run into each other where keys are put together carelessly.
-    let tenants = ["t", "ta", "t\u{1}", "T", "t/a"];
-    for (value, tenant) in (1_u64..).zip(tenants) {
-        put(store.as_mut(), &key_of(tenant, Entity::State("a".to_owned())), &counter(value))?;
-    }
-    put(store.as_mut(), &key_of("t", Entity::State("only".to_owned())), &counter(9))?;
-    let mut reader = store.reader().map_err(|fault| fault.to_string())?;
-    for (value, tenant) in (1_u64..).zip(tenants) {
-        let seen = look(store.as_mut(), &key_of(tenant, Entity::State("a".to_owned())))?;
-        must(seen == Some(counter(value)), || format!("`{tenant}` sees {seen:?}"))?;
-        let found = reader.scan(tenant, Kind::State, None, 9).map_err(|fault| fault.to_string())?;
-        let expected = if tenant == "t" { 2 } else { 1 };
-        let own = found.iter().all(|(key, _)| *key.tenant == *tenant);
-        must(own && found.len() == expected, || format!("`{tenant}` finds {found:?}"))?;
-    }
-    let seen = look(store.as_mut(), &key_of("ta", Entity::State("only".to_owned())))?;
-    must(seen.is_none(), || "a tenant sees what another put".to_owned())
 }

@@ -1,10 +1,11 @@
-//! The store: lock and load, save what changed, append records, in one transaction for a whole batch.
+//! The store: lock and load, save what changed, append records, in one transaction for a whole batch of one tenant.
 
 use crate::mint::Minted;
 use kernel::record::Record;
 use kernel::stored::Kind;
-use kernel::world::{Key, KeySet, Row, World};
+use kernel::world::{Entity, Key, Row, World};
 use std::fmt;
+use std::sync::Arc;
 use values::sealed::Sealed;
 use values::time::Instant;
 
@@ -12,48 +13,46 @@ use values::time::Instant;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BatchId(pub u128);
 
-/// What a fold hands back: one sealed record after another, in the order of the ledger.
-pub type Fold<'a> = dyn FnMut(&mut World, Instant) -> Vec<Sealed> + 'a;
+/// Folds the next command of a batch and hands out its records, in the order of the ledger; what it changed is in the
+/// world. `None`: every command was folded.
+pub type Fold<'a> = dyn FnMut(&mut World, Instant) -> Option<Vec<Sealed>> + 'a;
 
-/// A batch of a chain: what to load for it, in no order, and how to fold it.
-pub struct Batch {
-    /// Its name.
-    pub id: BatchId,
-    /// The entities it may touch; some may come twice.
-    pub keys: Vec<Key>,
-    /// Folds it at an instant and hands over what it leaves behind, perhaps on a thread of its own.
-    pub fold: BatchFold,
+/// A fold of one step.
+pub fn one_step<'a>(
+    step: impl FnOnce(&mut World, Instant) -> Vec<Sealed> + 'a,
+) -> impl FnMut(&mut World, Instant) -> Option<Vec<Sealed>> + 'a {
+    let mut step = Some(step);
+    move |world, at| step.take().map(|step| step(world, at))
 }
 
-/// Folds a batch.
-pub type BatchFold = Box<dyn FnOnce(&mut World, Instant, &mut dyn Pieces) + Send>;
-
-/// Batches one after the other, and who is told when they are durable.
-pub trait Batches {
-    /// The next batch, if there is one by now.
-    fn next(&mut self) -> Option<Batch>;
-
-    /// The oldest batch that was taken and not told of yet is durable, and its fold is dropped.
-    fn committed(&mut self, committed: Committed);
+/// Steps through a fold, for stores: it numbers the records, so that what is changed points at them.
+pub struct Steps<'a, 'f> {
+    fold: &'a mut Fold<'f>,
+    at: Instant,
+    records: usize,
 }
 
-/// Takes what folds leave behind as they go along.
-pub trait Pieces {
-    /// Records that were handed over so far, by this batch and those before it in a chain.
-    fn count(&self) -> usize;
-
-    /// Records in the order of the ledger, and with them all that was changed since the last piece.
-    fn hand_over(&mut self, world: &mut World, records: Vec<Record>);
-}
-
-/// Keeps all records; what was changed stays in the world.
-impl Pieces for Vec<Record> {
-    fn count(&self) -> usize {
-        self.len()
+impl<'a, 'f> Steps<'a, 'f> {
+    /// Of a batch that is judged at an instant.
+    pub fn new(fold: &'a mut Fold<'f>, at: Instant) -> Steps<'a, 'f> {
+        Steps { fold, at, records: 0 }
     }
 
-    fn hand_over(&mut self, _world: &mut World, mut records: Vec<Record>) {
-        self.append(&mut records);
+    /// Takes at most so many steps; `None` once there are no more.
+    pub fn take(&mut self, world: &mut World, most: usize) -> Option<Vec<Sealed>> {
+        let mut taken = None;
+        for _ in 0..most {
+            world.begin_record(self.records);
+            let Some(mut records) = (self.fold)(world, self.at) else { break };
+            self.records += records.len();
+            taken.get_or_insert_with(Vec::new).append(&mut records);
+        }
+        taken
+    }
+
+    /// Takes all steps that are left.
+    pub fn rest(&mut self, world: &mut World) -> Vec<Sealed> {
+        self.take(world, usize::MAX).unwrap_or_default()
     }
 }
 
@@ -62,84 +61,65 @@ pub fn seal(record: &Record) -> Sealed {
     record.seal(Minted::salt())
 }
 
-/// A transactional store. One writer uses it; several processes may have one store open.
+/// A handle on the part of a transactional store that belongs to one tenant. One writer uses a handle; any number of
+/// handles, in any number of processes, may be open for the same tenant and for others.
 ///
-/// [`Store::transact`] does, in this order: lock the named entities in key order, load them into a slice of the world
-/// (an entity that does not exist is loaded as absent), read the decision instant *after* the locks
-/// ([`decision_instant`](super::clock::decision_instant)), call `fold` exactly once, save
-/// [`World::take_changes`], append the records at the end of the ledger without a gap, remember the batch id, commit.
-/// Either all of it is durable when it returns `Ok`, or none of it ever is.
+/// A tenant has its own ledger: its records are numbered from 0 without a gap, and nothing a handle shows depends on what
+/// other tenants do.
+///
+/// [`Store::transact`] does, in this order: lock what it needs so that no other handle of the tenant decides meanwhile, load
+/// the named entities into a slice of the world (an entity that does not exist is loaded as absent), read the decision
+/// instant *after* the locks ([`decision_instant`](super::clock::decision_instant)), step through `fold` once from its
+/// first step to its last ([`Steps`]), save what was changed, append the records at the end of the tenant's ledger
+/// without a gap, remember the batch id, commit. Either all of it is durable when it returns `Ok`, or none of it ever is.
+/// A store may save the first steps while later ones are folded. A panic of `fold` is passed on, and nothing is left.
 ///
 /// Stored answers ([`Kind::Idempotency`]) keep the fingerprint and point at the record that
 /// [`Changed::record`](kernel::world::Changed) names; loading one reads that record's body
-/// ([`Answer::from_record`](kernel::outcome::Answer::from_record)). [`Entity::DueIntents`](kernel::world::Entity)
+/// ([`Answer::from_record`](kernel::outcome::Answer::from_record)). [`Entity::DueIntents`]
 /// loads the at most 64 intents of the tenant with the smallest [`Row::due`], their rows with them, and what calling
 /// them off touches ([`touched_by_calling_off`](kernel::apply::touched_by_calling_off)).
 pub trait Store: Send {
-    /// One transaction for a batch.
-    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault>;
+    /// Whose handle it is. Keys of other tenants are refused.
+    fn tenant(&self) -> &Arc<str>;
 
-    /// A chain of batches, each a transaction of its own: while a store makes one durable, the next may be folded.
-    ///
-    /// A store takes batches one by one, commits them in that order and tells of each as soon as it is durable. It ends the
-    /// chain where there is none to take, or where others wait for their turn. Each batch sees what the ones before it
-    /// changed, and is judged at an instant that is read after it was taken and never before theirs.
-    ///
-    /// A fault or a panic belongs to the oldest batch that was not told of. Nothing of it is durable, unless the fault is
-    /// [`StoreFault::Ambiguous`], and nothing of those behind it, which were folded over what is lost. Folds are dropped
-    /// before this returns.
-    fn transact_chain(&mut self, batches: &mut dyn Batches) -> Result<(), StoreFault> {
-        while let Some(Batch { id, keys, fold }) = batches.next() {
-            let mut fold = Some(fold);
-            let keys = keys.into_iter().collect();
-            let committed = self.transact(id, &keys, &mut |world, at| {
-                let mut records = Vec::new();
-                if let Some(fold) = fold.take() {
-                    fold(world, at, &mut records);
-                }
-                records.iter().map(seal).collect()
-            })?;
-            drop(fold);
-            batches.committed(committed);
-        }
-        Ok(())
-    }
+    /// One transaction for a batch. Keys come in no order, some perhaps twice.
+    fn transact(&mut self, batch: BatchId, keys: Vec<Key>, fold: &mut Fold<'_>) -> Result<Committed, StoreFault>;
 
     /// Whether a batch whose commit was ambiguous is durable. Afterwards it can no longer become durable.
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault>;
 
     /// Removes the bodies and salts of entries, from one up to, not including, another; how many there were.
     ///
-    /// Whoever calls this has recorded that it happens. Leaves stay for ever.
-    fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault> {
-        Err(StoreFault::Refused(format!("this store cannot erase entries {from} to {to}")))
-    }
+    /// The caller has recorded that it happens. Leaves stay for ever.
+    fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault>;
 
-    /// One entity, for whoever has not begun to decide: over the connection there is, where a second one costs more.
-    fn look(&mut self, key: &Key) -> Result<Option<Row>, StoreFault> {
-        self.reader()?.get(key)
-    }
-
-    /// A second connection that only reads.
+    /// A reader beside the writer. A store connects it when it is first used, so asking for several costs nothing.
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault>;
 }
 
-/// Reads what is committed; takes no part in decisions.
+/// Refuses keys of another tenant than a handle's.
+pub fn demand_own<'k>(tenant: &Arc<str>, keys: impl IntoIterator<Item = &'k Key>) -> Result<(), StoreFault> {
+    let is_own = |key: &&Key| Arc::ptr_eq(&key.tenant, tenant) || key.tenant == *tenant;
+    match keys.into_iter().find(|key| !is_own(key)) {
+        None => Ok(()),
+        Some(foreign) => Err(StoreFault::Refused(format!(
+            "a handle of tenant `{tenant}` was asked for a row of tenant `{}`",
+            foreign.tenant
+        ))),
+    }
+}
+
+/// Reads what is committed of one tenant; takes no part in decisions.
 pub trait Reader: Send {
     /// One entity.
-    fn get(&mut self, key: &Key) -> Result<Option<Row>, StoreFault>;
+    fn get(&mut self, entity: &Entity) -> Result<Option<Row>, StoreFault>;
 
     /// Entities of a kind in the order of their names, after a name; for [`Kind::Idempotency`] nothing.
-    fn scan(
-        &mut self,
-        tenant: &str,
-        kind: Kind,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<(Key, Row)>, StoreFault>;
+    fn scan(&mut self, kind: Kind, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault>;
 
     /// Entities of a kind whose [`Row::due`] is not after an instant, soonest first.
-    fn due(&mut self, tenant: &str, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault>;
+    fn due(&mut self, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault>;
 
     /// Records from an index on.
     fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault>;

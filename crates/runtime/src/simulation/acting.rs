@@ -111,7 +111,7 @@ impl Stage {
 
     /// A person answers one open question whether something happened.
     fn resolve(&mut self, jobs: &mut Vec<Job>) {
-        let rows = self.store.durable().scan(&self.tenant, Kind::Escalation, None, 1_000).unwrap_or_default();
+        let rows = self.store.durable().scan(Kind::Escalation, None, 1_000).unwrap_or_default();
         let open = rows.into_iter().filter_map(|(key, row)| {
             let Row::Escalation(row) = row else { return None };
             let asks = row.kind == QuestionKind::Doubt && row.state == EscalationState::Open;
@@ -170,7 +170,7 @@ impl Stage {
     }
 
     fn undo(&mut self, jobs: &mut Vec<Job>) {
-        let rows = self.store.durable().scan(&self.tenant, Kind::Intent, None, 1_000).unwrap_or_default();
+        let rows = self.store.durable().scan(Kind::Intent, None, 1_000).unwrap_or_default();
         let done = rows.into_iter().filter_map(|(key, row)| {
             let Row::Intent(row) = row else { return None };
             let running = row.running.filter(|_| row.state == IntentState::Succeeded)?;
@@ -266,18 +266,16 @@ impl Stage {
             let salt = u128::from(self.random.next()).to_be_bytes();
             let mut outcomes = Vec::new();
             let mut commands = 0;
-            let result = self.store.transact(batch, keys, &mut |world, at| {
+            let mut next = jobs.iter();
+            let result = self.store.transact(batch, keys.iter().cloned().collect(), &mut |world, at| {
+                let outcome = apply(world, &next.next()?.command, at);
                 let mut records = Vec::new();
-                for job in jobs {
-                    world.begin_record(records.len());
-                    let outcome = apply(world, &job.command, at);
-                    if let Outcome::Done(done) = &outcome {
-                        commands += 1;
-                        records.extend(done.records.iter().map(|record| record.seal(salt)));
-                    }
-                    outcomes.push(outcome);
+                if let Outcome::Done(done) = &outcome {
+                    commands += 1;
+                    records.extend(done.records.iter().map(|record| record.seal(salt)));
                 }
-                records
+                outcomes.push(outcome);
+                Some(records)
             });
             match result {
                 Ok(_) => {

@@ -8,7 +8,7 @@ use super::stage::Call;
 use crate::memory::MemoryStore;
 use crate::ports::store::{Reader, StoredRecord};
 use kernel::intent::provider_key;
-use kernel::world::{Entity, Key, Row};
+use kernel::world::{Entity, Row};
 use legal::Via;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -539,8 +539,7 @@ impl Checker {
             // Little enough is left that someone is refused for it.
             let scarce = sum + capacity / 10 >= capacity;
             self.holds("capacity", scarce, sum <= capacity, |_| format!("{resource}: {sum} of {capacity}"))?;
-            let key = Key { tenant: self.tenant.clone(), entity: Entity::Resource(resource.clone()) };
-            let counters = match store.get(&key) {
+            let counters = match store.get(&Entity::Resource(resource.clone())) {
                 Ok(Some(Row::Resource(row))) => (row.held.to_i64(), row.consumed.to_i64()),
                 Ok(_) | Err(_) => (None, None),
             };
@@ -553,9 +552,8 @@ impl Checker {
     }
 
     fn row(&mut self, store: &mut MemoryStore, name: &str) -> Checked {
-        let key = Key { tenant: self.tenant.clone(), entity: Entity::Intent(name.to_owned()) };
         let Some(seen) = self.intents.get(name) else { return Ok(()) };
-        let kept = match store.get(&key) {
+        let kept = match store.get(&Entity::Intent(name.to_owned())) {
             Ok(Some(Row::Intent(row))) => {
                 row.running.as_ref().map(|running| (row.state, running.epoch, running.doubts))
             }
@@ -611,10 +609,9 @@ impl Checker {
     }
 
     fn is_asked(&self, store: &mut MemoryStore, name: &str) -> bool {
-        let key = |entity| Key { tenant: self.tenant.clone(), entity };
-        let Ok(Some(Row::Intent(row))) = store.get(&key(Entity::Intent(name.to_owned()))) else { return false };
+        let Ok(Some(Row::Intent(row))) = store.get(&Entity::Intent(name.to_owned())) else { return false };
         let Some(question) = row.running.and_then(|running| running.question) else { return false };
-        match store.get(&key(Entity::Escalation(question))) {
+        match store.get(&Entity::Escalation(question)) {
             Ok(Some(Row::Escalation(row))) => row.answer.is_none() && row.intent == name,
             Ok(_) | Err(_) => false,
         }

@@ -15,7 +15,6 @@ use kernel::agent::Actor;
 use kernel::change::{Act, Change, Registration, Write};
 use kernel::command::Command;
 use kernel::evaluator::Compiled;
-use kernel::world::{Entity, Key};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -327,10 +326,6 @@ impl Stage {
     pub fn clock_of(&self, place: usize) -> Instant {
         let skew = self.processes.get(place).map_or(0, |process| process.skew);
         Instant::from_micros(self.now + skew)
-    }
-
-    pub fn key(&self, entity: Entity) -> Key {
-        Key { tenant: self.tenant.clone(), entity }
     }
 
     /// A name nobody has yet.

@@ -2,7 +2,8 @@
 
 use crate::memory::MemoryStore;
 use crate::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
-use kernel::world::KeySet;
+use kernel::world::Key;
+use std::sync::Arc;
 
 /// What happens to the next transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +41,11 @@ impl UnsteadyStore {
 }
 
 impl Store for UnsteadyStore {
-    fn transact(&mut self, batch: BatchId, keys: &KeySet, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
+    fn tenant(&self) -> &Arc<str> {
+        self.inner.tenant()
+    }
+
+    fn transact(&mut self, batch: BatchId, keys: Vec<Key>, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
         match self.mishap.take() {
             Some(Mishap::Down) => Err(StoreFault::Unavailable("down".to_owned())),
             Some(Mishap::Conflict) => Err(StoreFault::Conflict("busy".to_owned())),
@@ -59,6 +64,10 @@ impl Store for UnsteadyStore {
             return Err(StoreFault::Unavailable("down".to_owned()));
         }
         self.inner.has_settled(batch)
+    }
+
+    fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault> {
+        self.inner.erase(from, to)
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {

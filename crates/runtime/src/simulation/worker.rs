@@ -53,7 +53,7 @@ impl Stage {
     /// What time does, if something is due by the clock of this process.
     pub fn recover(&mut self, place: usize, jobs: &mut Vec<Job>) {
         let now = self.clock_of(place);
-        let due = self.store.durable().due(&self.tenant, Kind::Intent, now, 1).unwrap_or_default();
+        let due = self.store.durable().due(Kind::Intent, now, 1).unwrap_or_default();
         if let Some((_, Row::Intent(row))) = due.first()
             && row.due().is_some_and(|due| due < now)
         {
@@ -100,7 +100,7 @@ impl Stage {
             return;
         }
         let end = Instant::from_micros(i64::MAX);
-        let due = self.store.durable().due(&self.tenant, Kind::Intent, end, LOOK).unwrap_or_default();
+        let due = self.store.durable().due(Kind::Intent, end, LOOK).unwrap_or_default();
         let taken: Vec<String> = self
             .processes
             .get(place)
@@ -136,7 +136,7 @@ impl Stage {
         if self.hits(Fault::ReadDown) {
             return None;
         }
-        match self.store.durable().get(&self.key(Entity::Intent(intent.to_owned()))) {
+        match self.store.durable().get(&Entity::Intent(intent.to_owned())) {
             Ok(Some(Row::Intent(row))) => Some(row),
             Ok(_) | Err(_) => None,
         }

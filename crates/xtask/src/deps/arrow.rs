@@ -76,7 +76,7 @@ const ROWS: &[Row] = &[
     Row { member: "writkeeper-shell", stands_on: &[], forbidden: OUTSIDE },
     Row { member: "writkeeper-guard", stands_on: &["writkeeper", "writkeeper-shell"], forbidden: &["clap"] },
     Row { member: "writkeeper-cli", stands_on: &["writkeeper", "writkeeper-guard"], forbidden: &[] },
-    Row { member: "workbench", stands_on: &["writkeeper-contract", "writkeeper-shell"], forbidden: &[] },
+    Row { member: "workbench", stands_on: &["writkeeper-engines", "writkeeper-shell"], forbidden: &[] },
     // Everybody waits for it before anything else begins.
     Row { member: "xtask", stands_on: &[], forbidden: &[] },
 ];

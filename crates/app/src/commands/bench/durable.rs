@@ -10,7 +10,7 @@ use kernel::agent::Actor;
 use kernel::command::Door;
 use kernel::outcome::Verdict;
 use kernel::world::{Entity, FlowRow, Key, Row};
-use runtime::ports::store::{BatchId, Store};
+use runtime::ports::store::{BatchId, Store, one_step};
 use runtime::{Arrival, Minted, Options, Pending, Runtime};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeSet, VecDeque};
@@ -273,7 +273,7 @@ fn fill(path: &Path, flows: u64, keys: Keys) -> anyhow::Result<()> {
     while left > 0 {
         let now = left.min(FILL_ROWS);
         left -= now;
-        store.transact(BatchId(Minted::batch()), &kernel::world::KeySet::new(), &mut |world, at| {
+        let mut fold = one_step(|world, at| {
             for _ in 0..now {
                 let key = |entity| Key { tenant: tenant.clone(), entity };
                 let flow = FlowRow { agent: "bench-0".to_owned(), opened_at: Some(at), steps: 1, ..FlowRow::default() };
@@ -282,7 +282,8 @@ fn fill(path: &Path, flows: u64, keys: Keys) -> anyhow::Result<()> {
                 world.put(key(Entity::Effect(format!("pay:{}", keys.key()))), Row::Effect(effect));
             }
             Vec::new()
-        })?;
+        });
+        store.transact(BatchId(Minted::batch()), Vec::new(), &mut fold)?;
     }
     Ok(())
 }

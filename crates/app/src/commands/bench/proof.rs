@@ -27,7 +27,7 @@ pub fn figures(folder: &Folder, budget: Duration) -> anyhow::Result<Map<String, 
     let mut plain = Load::start(&folder.file("unsealed.db"), IN_FLIGHT, Keys::Ordered)?;
     let path = folder.file("sealed.db");
     let reader = SqliteStore::open(&path, Arc::new(SystemClock))?.reader()?;
-    let signer = FileSigner::create(&FileSigner::folder_of(&path.to_string_lossy()), "bench.local/seal/0")?;
+    let signer = FileSigner::create(&crate::store::keys_beside(&path.to_string_lossy()), "bench.local/seal/0")?;
     let sealing = Sealing::start(reader, Box::new(signer))?;
     let mut sealed = Load::start(&path, IN_FLIGHT, Keys::Ordered)?;
     let (mut off, mut on) = (Vec::new(), Vec::new());
@@ -55,7 +55,7 @@ pub fn figures(folder: &Folder, budget: Duration) -> anyhow::Result<Map<String, 
 /// Exports what was decided and verifies it: hashes, signatures, and every decision again.
 fn verified(folder: &Folder, path: &Path) -> anyhow::Result<Value> {
     let mut reader = SqliteStore::open(path, Arc::new(SystemClock))?.reader()?;
-    let mut signer = FileSigner::open(&FileSigner::folder_of(&path.to_string_lossy()))?;
+    let mut signer = FileSigner::open(&crate::store::keys_beside(&path.to_string_lossy()))?;
     let note = Seal::of(0).checkpoint(reader.as_mut(), &mut signer)?;
     let log = LogHead { keyring: signer.keyring().clone(), from: 0, checkpoints: vec![note.clone()] };
     let header = Header { logs: vec![log], size: stated_size(&note) };

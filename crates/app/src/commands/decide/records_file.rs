@@ -3,14 +3,12 @@
 use crate::cli::DecideArgs;
 use crate::exit::UsageError;
 use crate::files;
+use adapters::location::Location;
 use anyhow::Context as _;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, BufWriter, Read as _};
 use std::path::{Path, PathBuf};
 use values::json::{Bounds, Json};
-
-/// What a store keeps beside its file.
-const BESIDE: [&str; 5] = ["", "-wal", "-shm", "-queue", "-turn"];
 
 /// Longest first line that is looked at to know a file of records.
 const FIRST_LINE_MAX: u64 = 16 * 1024 * 1024;
@@ -43,8 +41,7 @@ fn in_use(args: &DecideArgs) -> Vec<PathBuf> {
     let read = [&args.contract, &args.context, &args.proposals].into_iter().flatten().cloned();
     let mut used: Vec<PathBuf> = read.chain([PathBuf::from("/dev/stdin")]).collect();
     if let Some(location) = &args.store {
-        let path = location.strip_prefix("sqlite:").unwrap_or(location);
-        used.extend(BESIDE.iter().map(|ending| PathBuf::from(format!("{path}{ending}"))));
+        used.extend(location.parse::<Location>().map(|place| place.files()).unwrap_or_default());
     }
     used
 }

@@ -4,6 +4,7 @@ use super::Site;
 use crate::commands::verify::is_handed_out;
 use crate::exit::UsageError;
 use crate::files;
+use crate::store;
 use std::path::{Path, PathBuf};
 
 /// What belongs to a store and is named like it.
@@ -23,14 +24,15 @@ pub fn demand_free_file(site: &Site, out: &Path) -> anyhow::Result<()> {
 /// Refuses a folder that is the store's or lies among its keys.
 pub fn demand_apart(site: &Site, out: &Path) -> anyhow::Result<()> {
     let out_real = real(out);
-    let location = site.location.strip_prefix("sqlite:").unwrap_or(&site.location);
-    let store = real(Path::new(location));
+    let place = store::place(&site.location)?;
+    let Some(path) = place.path() else { return Ok(()) };
+    let store = real(path);
     let named = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // `s.db`, `s.db-wal` and what else the store keeps beside itself; `s.db.export` is somebody's own name.
     let rest = out_real.parent().filter(|folder| Some(*folder) == store.parent());
     let rest = rest.and_then(|_| named(&out_real).strip_prefix(&named(&store)).map(str::to_owned));
     let is_of_store = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-') || rest == KEYS);
-    let is_same_file = files::is_same(out, Path::new(location));
+    let is_same_file = files::is_same(out, path);
     let is_among_keys = [real(&site.folder), PathBuf::from(format!("{}{KEYS}", store.display()))]
         .iter()
         .any(|keys| out_real.starts_with(keys));

@@ -6,6 +6,7 @@ use crate::commands::run::duration;
 use crate::exit::UsageError;
 use crate::store;
 use crate::terminal;
+use adapters::location::Location;
 use adapters::signer_file::FileSigner;
 use runtime::Runtime;
 use runtime::ports::signer::{Signer, SignerFault};
@@ -31,7 +32,7 @@ pub fn start(args: &SealArgs, location: &str, runtime: &Runtime) -> anyhow::Resu
         return Err(UsageError(format!("--seal-every `{}` is not between 100ms and 1h", args.seal_every)).into());
     }
     let site = Site::with(location, args.keys.clone())?;
-    if location == "memory:" {
+    if store::place(location)? == Location::Memory {
         return Ok(Sealer(None));
     }
     if !FileSigner::is_at(&site.folder) {

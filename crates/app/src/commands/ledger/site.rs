@@ -34,7 +34,7 @@ impl Site {
 
     /// Of a store with its keys where someone says, or beside it.
     pub fn with(location: &str, folder: Option<PathBuf>) -> anyhow::Result<Site> {
-        let folder = folder.unwrap_or_else(|| FileSigner::folder_of(location));
+        let folder = folder.unwrap_or_else(|| store::keys_beside(location));
         let (operator, options) = (store::operator(), store::options_of(location)?);
         let inner = SigningSite { location: location.to_owned(), folder, operator, options };
         Ok(Site { inner, json: false, quiet: false })

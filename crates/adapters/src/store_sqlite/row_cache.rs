@@ -1,4 +1,4 @@
-//! Rows that nearly every batch needs, remembered as they were read.
+//! The row cache: rows that nearly every batch needs, as they were read.
 //!
 //! They are right only as long as nobody else has committed, which is asked after the write lock is taken.
 
@@ -15,13 +15,13 @@ const ROWS_MAX: usize = 4096;
 
 /// Remembered rows; `None` is remembered absence.
 #[derive(Debug, Default)]
-pub(super) struct HotRows {
+pub(super) struct RowCache {
     /// Under a seed that is drawn anew in every process.
     rows: HashMap<Key, Option<Row>>,
     data_version: Option<i64>,
 }
 
-impl HotRows {
+impl RowCache {
     /// Forgets everything if another connection has committed since; says whether none has.
     pub(super) fn validate(&mut self, connection: &Connection) -> Result<bool, StoreFault> {
         let mut statement = connection.prepare_cached("PRAGMA data_version").map_err(fault)?;

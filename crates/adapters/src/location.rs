@@ -1,0 +1,121 @@
+//! Where a store lies: what a person writes, read once.
+
+use runtime::ports::store::StoreFault;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Where a store lies.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Location {
+    /// In a SQLite file.
+    Sqlite(PathBuf),
+    /// In the memory of this process, for as long as it runs.
+    Memory,
+}
+
+/// What SQLite and the line of writers keep beside the file.
+const BESIDE: [&str; 4] = ["-wal", "-shm", "-queue", "-turn"];
+
+impl Location {
+    /// The file; a store in memory has none.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Location::Sqlite(path) => Some(path),
+            Location::Memory => None,
+        }
+    }
+
+    /// Whether there is something at the location. A store in memory is always there.
+    pub fn exists(&self) -> bool {
+        self.path().is_none_or(Path::exists)
+    }
+
+    /// Every file that belongs to the store.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let Some(path) = self.path() else { return Vec::new() };
+        let beside = BESIDE.iter().map(|ending| ended(path, ending));
+        std::iter::once(path.to_path_buf()).chain(beside).collect()
+    }
+
+    /// The folder where the keys of the store are kept unless someone says otherwise; a store in memory has none.
+    pub fn keys(&self) -> Option<PathBuf> {
+        let path = self.path()?;
+        let folder = ended(path, ".keys");
+        // A link to a store has no keys of its own.
+        let real = path.canonicalize().map(|real| ended(&real, ".keys"));
+        Some(real.ok().filter(|real| !folder.exists() && real.exists()).unwrap_or(folder))
+    }
+}
+
+fn ended(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+impl From<PathBuf> for Location {
+    fn from(path: PathBuf) -> Location {
+        Location::Sqlite(path)
+    }
+}
+
+impl FromStr for Location {
+    type Err = StoreFault;
+
+    /// A path, `sqlite:PATH`, or `memory:`.
+    fn from_str(text: &str) -> Result<Location, StoreFault> {
+        if text == "memory:" {
+            return Ok(Location::Memory);
+        }
+        let path = text.strip_prefix("sqlite:").unwrap_or(text);
+        if path.contains("://") || path.starts_with("//") && text != path {
+            return Err(StoreFault::Refused(format!(
+                "`{text}` is no store this version knows; give a path, `sqlite:PATH` or `memory:`"
+            )));
+        }
+        // SQLite would make a database in memory of these, and nothing would be kept.
+        if path.is_empty() || path.starts_with(':') || path.starts_with("file:") {
+            return Err(StoreFault::Refused(format!(
+                "`{text}` names no file; give a path, `sqlite:PATH` or `memory:`"
+            )));
+        }
+        Ok(Location::Sqlite(PathBuf::from(path)))
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Location::Sqlite(path) => write!(formatter, "{}", path.display()),
+            Location::Memory => formatter.write_str("memory:"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_store_is_refused_with_what_would_be_one() {
+        for text in ["postgres://localhost/db", "https://a.example", "sqlite://x", "sqlite:", "", ":memory:", "file:x"]
+        {
+            let problem = text.parse::<Location>().map_err(|fault| fault.to_string());
+            assert!(problem.as_ref().is_err_and(|problem| problem.contains("`sqlite:PATH`")), "{text}: {problem:?}");
+        }
+    }
+
+    #[test]
+    fn a_location_is_read_once_and_shows_what_it_is() {
+        let read = |text: &str| text.parse::<Location>().unwrap();
+        assert_eq!(read("memory:"), Location::Memory);
+        assert_eq!(read("sqlite:a b.db"), read("a b.db"));
+        assert_eq!(read("sqlite:/x/kept.db").to_string(), "/x/kept.db");
+        let [store, wal, ..] = &read("/x/kept.db").files()[..] else { panic!("a store has files") };
+        assert_eq!((store.to_str(), wal.to_str()), (Some("/x/kept.db"), Some("/x/kept.db-wal")));
+        assert_eq!(read("/x/kept.db").keys(), Some(PathBuf::from("/x/kept.db.keys")));
+        assert!(read("memory:").files().is_empty() && read("memory:").exists() && !read("/x/kept.db").exists());
+    }
+}
