@@ -252,7 +252,7 @@ fn an_intent_whose_certificate_was_refused_is_free_to_be_tried_again() {
         let options = execute::Options {
             worker: "w".to_owned(),
             clock: clock.clone(),
-            lease: Duration::from_secs(20),
+            lease: Some(Duration::from_secs(20)),
             threads: 1,
             pause: std::time::Duration::from_millis(1),
             once: true,

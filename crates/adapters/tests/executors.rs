@@ -1,5 +1,5 @@
 //! Executors against a provider and programs that are processes of their own.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
 
 use adapters::addresses::Range;
 use adapters::executor_command::CommandExecutor;

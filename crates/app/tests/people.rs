@@ -1,5 +1,10 @@
 //! People at the command line: who answers, with which key, and what a stranger can prove about it later.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop loudly")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop loudly"
+)]
 
 use serde_json::Value;
 use std::io::Write;

@@ -322,7 +322,9 @@ impl ResultRecord {
             intent: body.get("intent")?.as_text()?.to_owned(),
             epoch: match body.get("epoch")? {
                 Json::Null => None,
-                _ => Some(whole_of(body, "epoch")?),
+                Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_) | Json::Object(_) => {
+                    Some(whole_of(body, "epoch")?)
+                }
             },
             result: EffectResult::from_json(body.get("response")?)?,
             at: Instant::parse(body.get("at")?.as_text()?)?,

@@ -3,7 +3,7 @@
 //!
 //! A corpus is a folder named for a release with files of one record body per line. `make_corpus` makes one of what this
 //! program records; it is made once, at the release, and never changed.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
 
 use runtime::replay::Replay;
 use runtime::replay::rows::MemoryRows;
@@ -22,7 +22,7 @@ fn folder() -> PathBuf {
 fn check(name: &str, bodies: &[String]) {
     let mut replay = Replay::new(Box::new(MemoryRows::default())).unwrap();
     for (index, body) in (0_u64..).zip(bodies) {
-        replay.record(index, Some(body)).unwrap();
+        replay.record(index, "{}", Some(body)).unwrap();
         assert_eq!(replay.found().differs, None, "{name}");
     }
     assert_eq!((replay.found().same, replay.found().withheld), (bodies.len() as u64, 0), "{name}");

@@ -380,7 +380,7 @@ fn time_answers_with_no() {
     let bench = bench();
     check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
     let (question, row) = bench.question();
-    bench.clock.set(row.deadline.plus(values::time::Duration::from_secs(1)));
+    bench.clock.set(row.deadline.unwrap().plus(values::time::Duration::from_secs(1)));
     let late = bench.answer_to(&question, row.digest, "bob", "OVERRIDE");
     assert!(late.answer.intent.is_none());
     check(&late, "REJECT ALREADY_ANSWERED");

@@ -12,9 +12,9 @@ use kernel::outcome::{Done, Outcome};
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
 use kernel::semantics::Semantics;
-use kernel::world::{Entity, Key, Row};
+use kernel::world::{Entity, Row};
 use runtime::memory::{ManualClock, MemoryStore};
-use runtime::ports::store::{BatchId, Reader, Store};
+use runtime::ports::store::{BatchId, Reader, Store, one_step};
 use runtime::replay::rows::MemoryRows;
 use runtime::replay::{Replay, Replayed, replay};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Desk {
             self.number += 1;
             let mut came = None;
             let batch = BatchId(u128::from(self.number));
-            let fold = &mut |world: &mut kernel::world::World, at| {
+            let mut fold = one_step(|world: &mut kernel::world::World, at| {
                 world.begin_record(0);
                 let outcome = apply_under(world, command, at, semantics);
                 let records = match &outcome {
@@ -63,8 +63,9 @@ impl Desk {
                 };
                 came = Some(outcome);
                 records
-            };
-            self.store.transact(batch, &keys, fold).unwrap();
+            });
+            self.store.transact(batch, keys.iter().cloned().collect(), &mut fold).unwrap();
+            drop(fold);
             match came.unwrap() {
                 Outcome::Done(done) => return *done,
                 Outcome::Need(more) => keys.extend(more),
@@ -101,7 +102,7 @@ impl Desk {
 fn replayed(bodies: &[String]) -> Replayed {
     let mut replay = Replay::new(Box::new(MemoryRows::default())).unwrap();
     for (index, body) in (0_u64..).zip(bodies) {
-        replay.record(index, Some(body)).unwrap();
+        replay.record(index, "{}", Some(body)).unwrap();
     }
     replay.found().clone()
 }
@@ -138,8 +139,7 @@ fn an_older_program_takes_nothing_from_a_newer_store() {
     assert_eq!(desk.pay(Semantics::FIRST), "STORE_NEWER");
     assert_eq!(desk.change(Act::Halt { because: "x".to_owned() }, Semantics::FIRST), "STORE_NEWER");
     assert_eq!(desk.store.size().unwrap(), size, "and leaves nothing behind");
-    let tenant = Key { tenant: Arc::from("default"), entity: Entity::Tenant };
-    let Some(Row::Tenant(row)) = desk.store.get(&tenant).unwrap() else { panic!("no tenant") };
+    let Some(Row::Tenant(row)) = desk.store.get(&Entity::Tenant).unwrap() else { panic!("no tenant") };
     assert_eq!((row.semantics, row.halted), (2, None));
     // The newer program goes on.
     assert_eq!(desk.change(Act::Halt { because: "x".to_owned() }, Semantics::NEXT), "VALIDATION_PASSED");

@@ -1,5 +1,5 @@
 //! Answers under signatures: whose key, over what, and that a replay checks them again.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use kernel::agent::Actor;
 use kernel::change::{Act, Write};
@@ -67,9 +67,9 @@ impl Bench {
         check(&self.runtime.judge(text.as_bytes(), Arrival::through(Door::STORED)).wait(), "ESCALATE");
         let rows = self.runtime.scan(Kind::Escalation, None, 100).unwrap();
         let of_order = |row: &EscalationRow| row.proposal.to_canonical().contains(&format!("\"{order}\""));
-        let found = rows.into_iter().find_map(|(key, row)| match row {
-            Row::Escalation(row) if of_order(&row) => Some((key.entity.parts().0.to_owned(), *row)),
-            _ => None,
+        let found = rows.into_iter().find_map(|(key, row)| {
+            let Row::Escalation(row) = row else { return None };
+            of_order(&row).then(|| (key.entity.parts().0.to_owned(), *row))
         });
         found.unwrap()
     }
@@ -187,7 +187,7 @@ fn a_replay_checks_signatures_again() {
     let broken = format!("{}{}", if sig.starts_with('A') { 'B' } else { 'A' }, sig.get(1..).unwrap());
     for stored in &records {
         let body = stored.body.as_ref().unwrap().0.replace(sig, &broken);
-        fold.record(stored.index, Some(&body)).unwrap();
+        fold.record(stored.index, &stored.leaf, Some(&body)).unwrap();
     }
     let differs = fold.found().differs.clone().map(|(index, _)| index);
     assert_eq!(differs, records.last().map(|record| record.index));

@@ -29,7 +29,7 @@ pub enum Error {
         /// Digest of the contract that was offered.
         offered: Digest,
         /// The contract that counts, if one does.
-        in_force: Option<ContractInForce>,
+        in_force: Option<Box<ContractInForce>>,
     },
     /// There is no store at a location.
     StoreMissing(String),
@@ -215,11 +215,14 @@ impl fmt::Display for Error {
             Error::OtherContract { agent, offered, in_force: None } => {
                 write!(formatter, "agent `{agent}` acts under no contract yet, not under sha256 {offered}")
             }
-            Error::OtherContract { agent, offered, in_force: Some(ContractInForce { id, version, digest }) } => write!(
-                formatter,
-                "agent `{agent}` acts under version {version} of contract `{id}`, sha256 {digest}, not under sha256 \
-                 {offered}"
-            ),
+            Error::OtherContract { agent, offered, in_force: Some(in_force) } => {
+                let ContractInForce { id, version, digest } = in_force.as_ref();
+                write!(
+                    formatter,
+                    "agent `{agent}` acts under version {version} of contract `{id}`, sha256 {digest}, not under sha256 \
+                     {offered}"
+                )
+            }
             Error::StoreMissing(location) => write!(formatter, "there is no store at `{location}`"),
             Error::Restored(loss) => loss.fmt(formatter),
             Error::Signing(SignerFault::Refused(refusal @ SignRefusal::OtherSigner { .. })) => {

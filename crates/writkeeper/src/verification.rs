@@ -13,9 +13,9 @@ pub enum Verification {
     /// Hashes and signatures fit, and every decision that can be made again came out the same.
     Whole {
         /// What is hashed and signed.
-        export: AuditedExport,
+        export: Box<AuditedExport>,
         /// What is left open.
-        completeness: Completeness,
+        completeness: Box<Completeness>,
     },
     /// Something was changed.
     Damaged(Damage),
@@ -30,7 +30,7 @@ pub fn verify(path: &Path) -> Result<Verification, Error> {
         Err(unread @ Unread::Io(..)) => return Err(Error::Invalid(unread.to_string())),
     };
     Ok(match replay(&export, &audited, &mut |_| {})? {
-        Ok(completeness) => Verification::Whole { export: audited, completeness },
+        Ok(completeness) => Verification::Whole { export: Box::new(audited), completeness: Box::new(completeness) },
         Err(damage) => Verification::Damaged(damage),
     })
 }

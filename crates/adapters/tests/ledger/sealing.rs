@@ -3,7 +3,7 @@
 use crate::site::{Desk, Folder};
 use adapters::signer_file::FileSigner;
 use kernel::stored::Kind;
-use kernel::world::{Key, Row};
+use kernel::world::{Entity, Key, Row};
 use ledger::checkpoint::Checkpoint;
 use ledger::discontinuity::Discontinuity;
 use ledger::keyring::Keyring;
@@ -79,15 +79,15 @@ struct Rows {
 }
 
 impl Reader for Rows {
-    fn get(&mut self, _: &Key) -> Result<Option<Row>, StoreFault> {
+    fn get(&mut self, _: &Entity) -> Result<Option<Row>, StoreFault> {
         Ok(None)
     }
 
-    fn scan(&mut self, _: &str, _: Kind, _: Option<&str>, _: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+    fn scan(&mut self, _: Kind, _: Option<&str>, _: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
         Ok(Vec::new())
     }
 
-    fn due(&mut self, _: &str, _: Kind, _: Instant, _: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+    fn due(&mut self, _: Kind, _: Instant, _: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
         Ok(Vec::new())
     }
 

@@ -205,7 +205,7 @@ fn decoded(body: &[u8], skipped: usize) -> impl Iterator<Item = Read> {
             return was_reading.then_some(None);
         };
         count += 1;
-        let Some(read) = count.checked_sub(skipped).filter(|read| *read > 0) else { return None };
+        let read = count.checked_sub(skipped).filter(|read| *read > 0)?;
         bits = (bits << 6 | digit) & 0xFFFF;
         let start = std::mem::replace(&mut before, place);
         // Of four digits the second ends the first byte, the third the second, the last the third.

@@ -106,7 +106,7 @@ impl Keeper {
             Some(digest) => {
                 let active = self.runtime().contract(digest)?;
                 let (id, version) = (active.contract.id.clone(), active.contract.version.to_string());
-                Some(ContractInForce { id, version, digest })
+                Some(Box::new(ContractInForce { id, version, digest }))
             }
             None => None,
         };

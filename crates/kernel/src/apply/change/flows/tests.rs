@@ -43,7 +43,7 @@ fn start(case: &mut Case, intent: &str) -> Done {
 
 fn observe(case: &mut Case, intent: &str, observed: Observed) -> Done {
     let (intent, detail) = (intent.to_owned(), String::new());
-    case.change(Actor::Kernel, Act::Outcome { intent, epoch: 1, observed, digest: None, detail })
+    case.change(Actor::Kernel, Act::Outcome { intent, epoch: 1, observed, result: None, detail })
 }
 
 fn row(case: &Case, intent: &str) -> IntentRow {
@@ -158,6 +158,7 @@ fn an_aborted_flow_ends_its_questions_and_an_answer_comes_too_late() {
         reason: "fine".to_owned(),
         original: None,
         modified: None,
+        identity: crate::person::Identity::default(),
     };
     let done = case.change(ann(), Act::Answer(Box::new(answer)));
     assert_eq!(done.answer.reasons(), ["ALREADY_ANSWERED"]);
