@@ -282,7 +282,7 @@ fn a_key_over_a_list_is_refused_where_it_stands() {
     let output = writkeeper(&["contract", "check", "list.yaml"], folder.path(), "");
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(65), "{said}");
-    assert!(said.contains("list.yaml:5:11") && said.contains("`ids` is a list"), "{said}");
+    assert!(said.contains("list.yaml:5:5") && said.contains("`ids` is a list"), "{said}");
     assert!(said.contains("help: name a param that is text, a number or a boolean"), "{said}");
 }
 

@@ -145,7 +145,7 @@ fn rules_stand_beside_each_other() {
 /// The first `allow` beside questions lets pass what was only asked: a child must not gain by it.
 #[test]
 fn a_child_may_not_allow_what_its_parent_asks() {
-    let asks = "agent: bot\nactions: { pay: { params: { amount: number }, ask: [ { when: amount > 5 } ] } }";
+    let asks = "agent: bot\nactions: { pay: { params: { amount: number }, ask: amount > 5 } }";
     let allows = asks.replace("ask:", "allow: \"true\", ask:");
     let line = r#""params":{"amount":9}"#;
     check(asks, &[(line, "ESCALATE NEEDS_APPROVAL")]);

@@ -95,7 +95,7 @@ proptest! {
         // What names the request is no part of it.
         let spelled = (1..).zip(&proposals).map(|(number, Line(proposal))| {
             let named = with_member(proposal, "idempotency_key", &format!("key-{number}"));
-            Bytes(written::otherwise(&with_member(&named, "id", "another"), seed))
+            Bytes(written::otherwise(&with_member(&named, "id", &format!("another-{number}")), seed))
         });
         let spelled: Vec<Bytes> = spelled.collect();
         for (plain, spelled) in plain.iter().zip(judged(&contract, &spelled)) {
@@ -146,7 +146,7 @@ proptest! {
 fn the_generators_reach_every_gate() {
     let mut runner = TestRunner::deterministic();
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-    for _ in 0..200 {
+    for _ in 0..400 {
         let contract = contracts().new_tree(&mut runner).expect("contracts can be made").current();
         let proposals = runs(1..=16).new_tree(&mut runner).expect("runs can be made").current();
         for done in judged(&contract, &texts(&proposals)) {

@@ -69,7 +69,7 @@ impl Published {
                     }
                     return;
                 }
-                (Json::Object(left), Json::Object(right)) if form.get("additionalProperties").is_some() => {
+                (Json::Object(left), Json::Object(right)) if is_open_map(form) => {
                     let schema = form.get("additionalProperties").unwrap_or(&Json::Null);
                     if left.keys().ne(right.keys()) {
                         names.insert(property.to_owned());
@@ -92,6 +92,11 @@ impl Published {
         }
         names.insert(property.to_owned());
     }
+}
+
+/// Whether any key may stand in a map.
+fn is_open_map(form: &Json) -> bool {
+    form.get("additionalProperties").is_some_and(|schema| *schema != Json::Bool(false))
 }
 
 /// Of several maps a value may be, the one it is meant to be.

@@ -287,7 +287,7 @@ fn answers() -> BoxedStrategy<What> {
     ];
     let decision = words(&["OVERRIDE", "OVERRIDE", "OVERRIDE", "OVERRIDE", "ABORT", "approve"]);
     let signature =
-        prop_oneof![8 => Just(Signature::Right), 3 => Just(Signature::None), 1 => Just(Signature::OfAnother)];
+        prop_oneof![6 => Just(Signature::Right), 6 => Just(Signature::None), 1 => Just(Signature::OfAnother)];
     (0..4_usize, who, decision, prop::bool::weighted(0.9), signature, any::<bool>())
         .prop_map(|(back, who, decision, right, signature, by_runtime)| {
             let question = String::new();

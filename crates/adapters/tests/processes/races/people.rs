@@ -16,7 +16,7 @@ const QUESTIONS: usize = 10;
 
 /// Questions enough for every race here.
 fn asked() -> Site {
-    let site = Site::with(&format!("{CONTRACT}escalation: {{ budget: {{ max: 100, per: 1h }} }}\n"));
+    let site = Site::with(&CONTRACT.replace("max: 3, per: 1h", "max: 100, per: 1h"));
     let runtime = site.runtime();
     let two = (0..PROCESSES).flat_map(|process| (0..2).map(move |thread| format!("person-{process}-{thread}")));
     let people = two.chain(["bob".to_owned(), "refunds".to_owned()]).map(|person| Write::groups(&person, ["leads"]));
@@ -159,7 +159,7 @@ fn an_answer_is_judged_under_the_contract_another_process_put_in_force() {
     for hand in crew.hands() {
         assert_eq!(hand.next(), Some(vec!["REJECT NOT_ALLOWED".to_owned()]));
     }
-    let tighter = format!("{}escalation: {{ budget: {{ max: 100, per: 1h }} }}\n", CONTRACT.replace("<= 100", "<= 55"));
+    let tighter = CONTRACT.replace("max: 3, per: 1h", "max: 100, per: 1h").replace("<= 100", "<= 55");
     enroll(&site.runtime(), &tighter);
     crew.go();
     for report in crew.reports() {

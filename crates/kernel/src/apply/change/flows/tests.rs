@@ -24,7 +24,7 @@ fn paying() -> Case {
     let http = Executor::Http("POST http://127.0.0.1/pay".to_owned());
     let case = case().once("pay:{amount}").reserve("pool", 10, "amount").run(http, EffectClass::Keyed);
     let case = case.contract(move |contract| contract.actions.get_mut("pay").unwrap().budgets.push(budget.clone()));
-    case.allow("amount<=4").ask("amount<=9", "BIG").flow("f").amount(4)
+    case.allow("amount<=4").zone("amount<=9", "BIG").flow("f").amount(4)
 }
 
 fn end(case: &mut Case, flow: &str, event: FlowEvent) -> Done {
