@@ -374,7 +374,7 @@ fn leases() -> BoxedStrategy<What> {
     let what = prop_oneof![
         6 => acquire,
         5 => (holder(), fence()).prop_map(|(holder, fence)| Leasing::Heartbeat { holder, fence }),
-        3 => (holder(), fence()).prop_map(|(holder, fence)| Leasing::Release { holder, fence }),
+        5 => (holder(), fence()).prop_map(|(holder, fence)| Leasing::Release { holder, fence }),
     ];
     let by_operators = prop_oneof![
         3 => (1..4_u64).prop_map(|fence| Leasing::Evict { fence }),
