@@ -1,3 +1,5 @@
+//! What is kept of a response, and what is replaced in it.
+
 use super::*;
 use proptest::prelude::*;
 

@@ -80,6 +80,31 @@ pub(crate) fn answer_json(answer: &GivenAnswer) -> Json {
     json
 }
 
+fn read_answer(given: &Json) -> Option<GivenAnswer> {
+    let decision = match nullable(given, "decision")? {
+        None => None,
+        Some(word) => Some(HumanDecision::from_word(word.as_text()?)?),
+    };
+    let doubt = match given.get("doubt") {
+        None => None,
+        Some(word) => Some(DoubtDecision::from_word(word.as_text()?)?),
+    };
+    let key = match given.get("key") {
+        None => None,
+        Some(text) => Some(read_person_key(text.as_text()?)?),
+    };
+    Some(GivenAnswer {
+        decision,
+        doubt,
+        key,
+        os_user: optional_text(given, "os_user"),
+        person: optional_text(given, "person"),
+        reason: text_of(given, "reason")?,
+        at: instant_of(given, "at")?,
+        intent: optional_text(given, "intent"),
+    })
+}
+
 pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
     let vote = |item: &Json| {
         Some(Vote {
@@ -90,30 +115,7 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
     };
     let answer = match nullable(json, "answer")? {
         None => None,
-        Some(given) => {
-            let decision = match nullable(given, "decision")? {
-                None => None,
-                Some(word) => Some(HumanDecision::from_word(word.as_text()?)?),
-            };
-            let doubt = match given.get("doubt") {
-                None => None,
-                Some(word) => Some(DoubtDecision::from_word(word.as_text()?)?),
-            };
-            let key = match given.get("key") {
-                None => None,
-                Some(text) => Some(read_person_key(text.as_text()?)?),
-            };
-            Some(GivenAnswer {
-                decision,
-                doubt,
-                key,
-                os_user: optional_text(given, "os_user"),
-                person: optional_text(given, "person"),
-                reason: text_of(given, "reason")?,
-                at: instant_of(given, "at")?,
-                intent: optional_text(given, "intent"),
-            })
-        }
+        Some(given) => Some(read_answer(given)?),
     };
     let kind = match json.get("kind") {
         None => QuestionKind::Proposal,

@@ -232,15 +232,7 @@ fn tell(report: &mut Report, found: &Completeness, reports: bool) {
         let states = intents.iter().map(|(state, count)| (state.clone(), Json::from(*count))).collect();
         report.put("intents", Json::Object(states));
     }
-    report.put("results", replayed.results);
-    report.put("results_erased", replayed.results_erased);
-    if replayed.results + replayed.results_erased > 0 {
-        let erased = match replayed.results_erased {
-            0 => String::new(),
-            count => format!(", {count} erased{}", places(&found.results_erased_at)),
-        };
-        report.line("results", format!("{} kept beside their outcomes{erased}", replayed.results));
-    }
+    tell_results(report, found);
     let secret = replayed.withheld - replayed.erased;
     let erased = format!("not replayable: erased{}", places(&found.erased_at));
     let gone = format!("bodies are gone, and no record says that they were erased{}", places(&found.gone_at));
@@ -284,6 +276,19 @@ fn tell(report: &mut Report, found: &Completeness, reports: bool) {
     if !named.is_empty() {
         let first: Vec<&str> = named.iter().map(String::as_str).take(SHOWN_MAX).collect();
         report.line("", format!("{}{}", first.join(", "), more(named.len() as u64 + found.unnamed, first.len())));
+    }
+}
+
+fn tell_results(report: &mut Report, found: &Completeness) {
+    let replayed = &found.replayed;
+    report.put("results", replayed.results);
+    report.put("results_erased", replayed.results_erased);
+    if replayed.results + replayed.results_erased > 0 {
+        let erased = match replayed.results_erased {
+            0 => String::new(),
+            count => format!(", {count} erased{}", places(&found.results_erased_at)),
+        };
+        report.line("results", format!("{} kept beside their outcomes{erased}", replayed.results));
     }
 }
 
