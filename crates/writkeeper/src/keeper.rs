@@ -3,6 +3,7 @@
 mod context;
 mod deciding;
 mod enrolment;
+mod people;
 
 pub use enrolment::Enrolment;
 

@@ -8,6 +8,7 @@
 //! [`Class`].
 
 mod error;
+mod function;
 pub mod history;
 mod keeper;
 pub mod lookup;
@@ -17,5 +18,16 @@ pub mod signing;
 pub mod verification;
 
 pub use error::{Class, ContractInForce, Error};
+pub use function::Function;
 pub use keeper::{Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, open, place};
 pub use verification::{Verification, verify};
+
+// What the methods of a [`Keeper`] take and give.
+pub use adapters::export_files::ExportPath;
+pub use adapters::system_clock::SystemClock;
+pub use kernel::agent::Actor;
+pub use kernel::escalation::HumanDecision;
+pub use kernel::outcome::{Answer, Verdict};
+pub use runtime::execute::{Performers as Executors, Tally};
+pub use runtime::ports::executor::{Attempt, Executor, Observation};
+pub use runtime::{Answered, FollowUp, PersonAnswer};

@@ -45,6 +45,12 @@ pub struct SealedLedger {
 }
 
 impl SigningSite {
+    /// Of a store whose keys lie beside it.
+    pub fn beside(location: &str, operator: Actor) -> SigningSite {
+        let folder = crate::restored::keys_beside(location);
+        SigningSite { location: location.to_owned(), folder, operator, options: OpenOptions::default() }
+    }
+
     /// What is committed, for reading.
     pub fn reader(&self) -> Result<Box<dyn Reader>, Error> {
         demand_store(&self.location)?;
