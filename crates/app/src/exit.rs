@@ -3,6 +3,8 @@
 use crate::hint;
 use kernel::finding::Finding;
 use kernel::reasons::Reason;
+use runtime::ports::signer::SignerFault;
+use runtime::seal::SealFault;
 use std::fmt;
 use std::process::ExitCode;
 use values::json::Json;
@@ -118,8 +120,8 @@ impl Failure {
             return Failure { exit: *exit, code: code.clone(), message: message.clone(), fix: fix.clone() };
         }
         let exit = of_error(error);
-        if let Some(error) = error.downcast_ref::<writkeeper::Error>() {
-            let (code, message, fix) = (error.code().to_owned(), error.to_string(), hint::fix(error));
+        if let Some(error) = of_library(error) {
+            let (code, message, fix) = (error.code().to_owned(), error.to_string(), hint::fix(&error));
             return Failure { exit, code, message, fix };
         }
         let reason = match exit {
@@ -155,8 +157,9 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
     if error.is::<UsageError>() {
         return Exit::Usage;
     }
-    if let Some(error) = error.downcast_ref::<writkeeper::Error>() {
+    if let Some(error) = of_library(error) {
         return match error.class() {
+            Class::Usage => Exit::Usage,
             Class::Refused => Exit::Rejected,
             Class::Invalid => Exit::Invalid,
             Class::Unavailable => Exit::Unavailable,
@@ -182,14 +185,41 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
     if theirs && !unwritten { Exit::Invalid } else { Exit::Internal }
 }
 
+/// An error of the library, lent or made.
+enum Shared<'a> {
+    Borrowed(&'a writkeeper::Error),
+    Owned(writkeeper::Error),
+}
+
+impl std::ops::Deref for Shared<'_> {
+    type Target = writkeeper::Error;
+
+    fn deref(&self) -> &writkeeper::Error {
+        match self {
+            Shared::Borrowed(error) => error,
+            Shared::Owned(error) => error,
+        }
+    }
+}
+
+/// What the library says, also where a part of it was called without its handle.
+fn of_library(error: &anyhow::Error) -> Option<Shared<'_>> {
+    if let Some(error) = error.downcast_ref::<writkeeper::Error>() {
+        return Some(Shared::Borrowed(error));
+    }
+    let signer = error.downcast_ref::<SignerFault>().cloned().map(writkeeper::Error::from);
+    let seal = || error.downcast_ref::<SealFault>().cloned().map(writkeeper::Error::from);
+    signer.or_else(seal).map(Shared::Owned)
+}
+
 /// An error as a person reads it: what the library says gets its code and what to type, where it has them.
 pub fn sentence(error: &anyhow::Error) -> String {
-    use runtime::ports::signer::SignerFault;
     use writkeeper::Error;
-    match error.downcast_ref::<Error>() {
+    match of_library(error).as_deref() {
         None
         | Some(
-            Error::Invalid(_)
+            Error::Usage(_)
+            | Error::Invalid(_)
             | Error::Contract(_)
             | Error::Unavailable(_)
             | Error::EntryMissing(_)

@@ -69,6 +69,7 @@ pub fn fix(error: &Error) -> String {
             // More than one thing was found: the first names the code, all are told.
             fixes.fold(first, |told, finding| format!("{told}\n       {}", crate::store::sentence(finding)))
         }
+        Error::Usage(_) => about(Reason::Usage),
         Error::Invalid(_) => about(Reason::InvalidData),
         Error::Contract(_) => about(Reason::ContractInvalid),
         Error::OtherContract { .. } => {

@@ -1,6 +1,6 @@
 //! Stores as verbs use them: named on the command line, opened through the library, with errors that say what to type.
 
-use crate::exit::UsageError;
+use crate::exit::{self, UsageError};
 use crate::terminal::{self, echo};
 use adapters::location::Location;
 use adapters::os_user::os_user;
@@ -102,11 +102,13 @@ fn with_keys(location: &str, options: OpenOptions) -> OpenOptions {
 
 fn note_all(notices: &[Notice]) {
     for notice in notices {
-        let todo = match notice {
-            Notice::Keys(KeysNotice::KeysAbsent { .. }) => "; name their folder with WRITKEEPER_KEYS",
-            Notice::Keys(KeysNotice::Unreadable { .. } | KeysNotice::Lost(_)) | Notice::ClockAhead { .. } => "",
-        };
-        terminal::note(&format!("{notice}{todo}"));
+        terminal::note(&match notice {
+            Notice::Keys(KeysNotice::KeysAbsent { .. }) => {
+                format!("{notice}; name their folder with WRITKEEPER_KEYS")
+            }
+            Notice::Keys(KeysNotice::Lost(loss)) => exit::sentence(&writkeeper::Error::Restored(loss.clone()).into()),
+            Notice::Keys(KeysNotice::Unreadable { .. }) | Notice::ClockAhead { .. } => notice.to_string(),
+        });
     }
 }
 

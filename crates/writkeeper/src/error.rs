@@ -12,12 +12,15 @@ use runtime::ports::store::StoreFault;
 use runtime::seal::SealFault;
 use std::fmt;
 use values::ids::Digest;
+use values::json::Json;
 
 /// Why something was not done.
 #[derive(Debug)]
 pub enum Error {
     /// The kernel refused. The findings say why, and what to do about it.
     Refused(Vec<Finding>),
+    /// The call itself makes no sense, whatever the store holds.
+    Usage(String),
     /// What was given cannot be used: a location, a contract, a file, a value.
     Invalid(String),
     /// The text is no contract that can be used; every diagnostic has its place.
@@ -82,6 +85,8 @@ pub struct ContractInForce {
 /// What kind of error it is: exit codes and HTTP statuses are functions of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
+    /// The call makes no sense.
+    Usage,
     /// The kernel said no.
     Refused,
     /// The caller's data is wrong; the same call fails again.
@@ -95,6 +100,7 @@ impl Error {
     pub fn class(&self) -> Class {
         match self {
             Error::Refused(_) | Error::SignerUnknown(_) | Error::Signing(SignerFault::Refused(_)) => Class::Refused,
+            Error::Usage(_) => Class::Usage,
             Error::Unavailable(_) | Error::Signing(SignerFault::NoRoom(_)) => Class::Unavailable,
             Error::Invalid(_)
             | Error::Contract(_)
@@ -118,6 +124,7 @@ impl Error {
             }
             Error::Invalid(_) | Error::StoreMissing(_) | Error::OtherContract { .. } => Reason::InvalidData.code(),
             Error::Contract(_) => Reason::ContractInvalid.code(),
+            Error::Usage(_) => Reason::Usage.code(),
             Error::Unavailable(_) => Reason::Unavailable.code(),
             Error::Damaged(_) => Reason::StoreDamaged.code(),
             Error::Restored(_) => Reason::StoreBehind.code(),
@@ -205,7 +212,7 @@ impl fmt::Display for Error {
                 let sentences: Vec<String> = findings.iter().map(Finding::message).collect();
                 formatter.write_str(&sentences.join("; "))
             }
-            Error::Invalid(message) | Error::Unavailable(message) | Error::Damaged(message) => {
+            Error::Usage(message) | Error::Invalid(message) | Error::Unavailable(message) | Error::Damaged(message) => {
                 formatter.write_str(message)
             }
             Error::Contract(diagnostics) => {
@@ -237,17 +244,23 @@ impl fmt::Display for Error {
             Error::SignerUnknown(problem) => write!(formatter, "nothing was signed: {problem}"),
             Error::EntryMissing(index) => write!(formatter, "the sealed ledger has no entry {index}"),
             Error::NotFound { kind, id } => {
-                write!(formatter, "no {} has an id that starts with `{id}`", noun(*kind))
+                write!(formatter, "no {} has an id that starts with `{}`", noun(*kind), echo(id))
             }
             Error::Ambiguous { id, candidates } => {
-                write!(formatter, "`{id}` could mean several: {}", candidates.join(", "))
+                let candidates: Vec<String> = candidates.iter().map(|id| echo(id)).collect();
+                write!(formatter, "`{}` could mean several: {}", echo(id), candidates.join(", "))
             }
-            Error::AgentUnknown { agent, .. } => write!(formatter, "agent `{agent}` is not registered"),
+            Error::AgentUnknown { agent, .. } => write!(formatter, "agent `{}` is not registered", echo(agent)),
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+/// What a caller gave, as a sentence may repeat it: not longer than it helps, and nothing that moves a cursor.
+fn echo(text: &str) -> String {
+    kernel::finding::shown(&Json::text(text))
+}
 
 /// What people call an entity of a kind.
 fn noun(kind: Kind) -> &'static str {

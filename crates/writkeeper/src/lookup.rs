@@ -59,7 +59,7 @@ pub fn find(runtime: &Runtime, kind: Kind, text: &str) -> Result<(String, Row), 
 pub fn typed(text: &str) -> Result<(&str, bool), Error> {
     let (text, is_whole) = text.strip_prefix('=').map_or((text, false), |whole| (whole, true));
     if text.trim().is_empty() {
-        return Err(Error::Invalid("an id must not be empty".to_owned()));
+        return Err(Error::Usage("an id must not be empty".to_owned()));
     }
     Ok((text, is_whole))
 }
