@@ -211,7 +211,7 @@ reasons! {
         | "wait for the first intent's outcome"
         | "nothing to do; change the key under `once` if these are different effects";
     ProvenanceClaimed "PROVENANCE_CLAIMED" Evidence:
-        "the proposal states its own provenance, which only the door may do"
+        "the proposal states its own provenance; only the process that receives the call may state it"
         | "leave `provenance` out"
         | "trust a proposal's own statement for tests and trusted recordings only";
     ContractInvalid "CONTRACT_INVALID" Contract:

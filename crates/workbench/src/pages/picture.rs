@@ -63,7 +63,7 @@ const STATIONS: &[Station] = &[
         width: 190,
         colour: GREEN,
         title: "Executor",
-        lines: &["marked before it is sent,", "sent at most once"],
+        lines: &["marked before it is sent,", "settled by what came back"],
     },
     Station {
         at: (750, 150),
