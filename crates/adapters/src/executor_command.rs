@@ -6,9 +6,11 @@
 
 use crate::program::Running;
 use kernel::argument;
+use kernel::contract;
+use kernel::intent::Order;
 use kernel::result::{Response, ResponseStatus};
 use runtime::crash::around;
-use runtime::ports::executor::{Attempt, Executor, Observation};
+use runtime::ports::executor::{Attempt, Executor, Missing, Observation};
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
@@ -26,7 +28,7 @@ const DID_NOT: i32 = 3;
 pub struct CommandExecutor;
 
 impl Executor for CommandExecutor {
-    fn can_perform(&self, order: &Json) -> Result<(), String> {
+    fn can_perform(&self, order: &Order) -> Result<(), Missing> {
         argv(order).map(drop)
     }
 
@@ -34,14 +36,14 @@ impl Executor for CommandExecutor {
         let begin = std::time::Instant::now();
         let (program, arguments) = match argv(&attempt.order) {
             Ok(argv) => argv,
-            Err(problem) => return Observation::negative(problem),
+            Err(problem) => return Observation::negative(problem.to_string()),
         };
         let put_in = arguments.iter().map(|word| argument::render(word, &attempt.params));
         let arguments = match put_in.collect::<Result<Vec<String>, String>>() {
             Ok(arguments) => arguments,
             Err(problem) => return Observation::negative(format!("not run: {problem}")),
         };
-        let mut command = Command::new(&program);
+        let mut command = Command::new(program);
         command.args(arguments).env_clear().process_group(0);
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
@@ -88,12 +90,14 @@ fn watch(mut child: Child, attempt: &Attempt, begin: std::time::Instant) -> Obse
     observation.answered(Response { status, content_type: None, body, complete, secrets: Vec::new() })
 }
 
-fn argv(order: &Json) -> Result<(String, Vec<String>), String> {
-    let words = order.get("run").and_then(|run| run.get("command")).and_then(Json::as_list);
-    let words: Option<Vec<String>> =
-        words.map(|words| words.iter().filter_map(|word| word.as_text().map(str::to_owned)).collect());
-    match words.as_deref() {
-        Some([program, arguments @ ..]) => Ok((program.clone(), arguments.to_vec())),
-        Some([]) | None => Err("the intent names no program".to_owned()),
+fn argv(order: &Order) -> Result<(&str, &[String]), Missing> {
+    match order.executor() {
+        Some(contract::Executor::Command(words)) => match words.as_slice() {
+            [program, arguments @ ..] => Ok((program, arguments)),
+            [] => Err(Missing::Other("the intent names no program".to_owned())),
+        },
+        Some(contract::Executor::Http(_) | contract::Executor::Function(_) | contract::Executor::Host) | None => {
+            Err(Missing::Other("the intent names no program".to_owned()))
+        }
     }
 }

@@ -5,10 +5,11 @@ use crate::addresses::{self, Range};
 use crate::host_names::{HostNames, SystemNames};
 use crate::http_client::{Pinned, settings};
 use crate::secrets;
-use kernel::contract::EffectClass;
+use kernel::contract::{self, EffectClass};
+use kernel::intent::Order;
 use kernel::result::{Response, ResponseStatus};
 use runtime::crash::around;
-use runtime::ports::executor::{Attempt, Executor, Observation};
+use runtime::ports::executor::{Attempt, Executor, Missing, Observation};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::SocketAddr;
@@ -44,7 +45,7 @@ pub struct HttpExecutor {
     trusted: Option<Arc<Vec<Certificate<'static>>>>,
     names: Arc<dyn HostNames>,
     /// What was wrong with a host, and when; as many as there are hosts.
-    problems: Arc<Mutex<BTreeMap<String, (Instant, String)>>>,
+    problems: Arc<Mutex<BTreeMap<String, (Instant, Missing)>>>,
 }
 
 impl HttpExecutor {
@@ -72,7 +73,7 @@ impl HttpExecutor {
 }
 
 impl Executor for HttpExecutor {
-    fn can_perform(&self, order: &Json) -> Result<(), String> {
+    fn can_perform(&self, order: &Order) -> Result<(), Missing> {
         let (_, address) = request_of(order)?;
         let host = self.allowed_host(address)?;
         for (_, value) in headers(order) {
@@ -84,20 +85,20 @@ impl Executor for HttpExecutor {
     }
 
     /// Looks the host up once. What was checked is what the request goes to, whatever the name says in the next moment.
-    fn prepare(&self, order: &Json) -> Result<Option<Arc<dyn Executor>>, String> {
+    fn prepare(&self, order: &Order) -> Result<Option<Arc<dyn Executor>>, Missing> {
         Ok(Some(Arc::new(self.call(order)?)))
     }
 
     fn perform(&self, attempt: &Attempt) -> Observation {
         match self.call(&attempt.order) {
             Ok(call) => call.perform(attempt),
-            Err(problem) => Observation::negative(problem),
+            Err(problem) => Observation::negative(problem.to_string()),
         }
     }
 }
 
 impl HttpExecutor {
-    fn call(&self, order: &Json) -> Result<Call, String> {
+    fn call(&self, order: &Order) -> Result<Call, Missing> {
         let (_, address) = request_of(order)?;
         let host = self.allowed_host(address)?;
         let own = headers(order).map(|(name, value)| Ok((name.to_owned(), secrets::resolve(value)?)));
@@ -119,28 +120,29 @@ impl HttpExecutor {
     }
 
     /// Everything a host resolves to, refused as a whole if any of it is on the inside and nobody named it.
-    fn checked_addresses(&self, host: &str, by_tls: bool) -> Result<Vec<SocketAddr>, String> {
+    fn checked_addresses(&self, host: &str, by_tls: bool) -> Result<Vec<SocketAddr>, Missing> {
         let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
         let port = if by_tls { 443 } else { 80 };
         let place = if has_port { host.to_owned() } else { format!("{host}:{port}") };
         let found = self.names.addresses(&place).map_err(|problem| format!("the host `{host}` {problem}"))?;
         for address in &found {
             let ip = address.ip().to_canonical();
-            if let Some(problem) = addresses::problem(ip, &self.ranges) {
-                return Err(format!("`{host}` has {problem}, {ip}; to reach it, add --allow-private {ip}"));
+            if let Some(is) = addresses::problem(ip, &self.ranges) {
+                return Err(Missing::Address { host: host.to_owned(), address: ip, is });
             }
             if !by_tls && !addresses::is_named(ip, &self.ranges) {
-                return Err(format!("`{host}` is outside, at {ip}, and needs https in the contract's address"));
+                let problem = format!("`{host}` is outside, at {ip}, and needs https in the contract's address");
+                return Err(Missing::Other(problem));
             }
         }
         Ok(found)
     }
 
     /// The host of an address, if it may be asked.
-    fn allowed_host<'a>(&self, address: &'a str) -> Result<&'a str, String> {
+    fn allowed_host<'a>(&self, address: &'a str) -> Result<&'a str, Missing> {
         let host = host_of(address)?;
         let named = self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host));
-        if named { Ok(host) } else { Err(format!("the host `{host}` is not allowed; add --allow-host {host}")) }
+        if named { Ok(host) } else { Err(Missing::Host(host.to_owned())) }
     }
 }
 
@@ -154,7 +156,7 @@ struct Call {
 }
 
 impl Executor for Call {
-    fn can_perform(&self, _: &Json) -> Result<(), String> {
+    fn can_perform(&self, _: &Order) -> Result<(), Missing> {
         Ok(())
     }
 
@@ -343,14 +345,19 @@ fn broken(error: &Error) -> String {
 }
 
 /// Method and address as the contract writes them.
-fn request_of(order: &Json) -> Result<(&str, &str), String> {
-    let text = order.get("run").and_then(|run| run.get("http")).and_then(Json::as_text);
+fn request_of(order: &Order) -> Result<(&str, &str), String> {
+    let text = match order.executor() {
+        Some(contract::Executor::Http(text)) => Some(text),
+        Some(contract::Executor::Command(_) | contract::Executor::Function(_) | contract::Executor::Host) | None => {
+            None
+        }
+    };
     text.and_then(|text| text.split_once(' ')).ok_or_else(|| "the intent names no HTTP request".to_owned())
 }
 
-fn headers(order: &Json) -> impl Iterator<Item = (&str, &str)> {
-    let members = order.get("run").and_then(|run| run.get("headers")).and_then(Json::as_object);
-    members.into_iter().flatten().filter_map(|(name, value)| Some((name.as_str(), value.as_text()?)))
+fn headers(order: &Order) -> impl Iterator<Item = (&str, &str)> {
+    let headers = order.run.iter().flat_map(|run| &run.headers);
+    headers.map(|(name, value)| (name.as_str(), value.as_str()))
 }
 
 /// Puts params into an address. A value is one piece of path or query, whatever it contains.

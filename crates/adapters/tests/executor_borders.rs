@@ -8,17 +8,19 @@ use adapters::host_names::HostNames;
 use kernel::agent::Actor;
 use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::contract::EffectClass;
+use kernel::intent::Order;
 use kernel::world::{Entity, Row};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use runtime::execute::{self, Performers};
 use runtime::memory::{ManualClock, MemoryStore};
-use runtime::ports::executor::{Attempt, Executor, Observation};
+use runtime::ports::executor::{Attempt, Executor, Missing, Observation};
 use runtime::{Arrival, Runtime};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
+use values::ids::Digest;
 use values::json::{Json, Object};
 use values::time::Duration;
 
@@ -107,11 +109,25 @@ impl HostNames for Fickle {
     }
 }
 
+/// An order that is performed as `run` says.
+fn order(run: &Json) -> Order {
+    let mut members = run.as_object().unwrap().clone();
+    for (name, value) in [("class", Json::text("opaque")), ("timeout", Json::text("5s")), ("headers", Json::object([]))]
+    {
+        members.entry(name.to_owned()).or_insert(value);
+    }
+    let run = Json::Object(members);
+    let text = r#"{"action":"pay","agent":"bot","class":"opaque","contract":"DIGEST","effect_key":"k","flow":"f","holds":[],
+        "id":"i","impact":"HIGH","params":{},"proposal":"p","run":RUN,"undo":null,"valid_until":"2026-01-01T00:00:00Z"}"#;
+    let text = text.replace("DIGEST", &Digest::of("contract").to_string()).replace("RUN", &run.to_canonical());
+    Order::from_json(&Json::parse(text.as_bytes()).unwrap()).unwrap()
+}
+
 fn attempt(host: &str) -> Attempt {
     let run = Json::object([("http", Json::text(format!("POST https://{host}/pay")))]);
     Attempt {
         intent: "i".to_owned(),
-        order: Json::object([("run", run)]),
+        order: order(&run),
         params: Object::new(),
         key: "k".to_owned(),
         undoes: None,
@@ -173,7 +189,7 @@ fn only_what_was_never_connected_is_known_not_to_be_sent() {
         });
         let mut attempt = attempt(&host);
         let run = Json::object([("http", Json::text(format!("POST {scheme}://{host}/pay")))]);
-        attempt.order = Json::object([("run", run)]);
+        attempt.order = order(&run);
         let observed = word(&executor(&host).perform(&attempt));
         server.join().unwrap();
         assert!(observed.starts_with(expected), "{observed}");
@@ -204,7 +220,8 @@ fn a_name_that_changes_its_mind_reaches_only_what_was_checked() {
     let executor = http(Fickle::saying(&[&[public], &[inside]]));
     assert!(executor.prepare(&order).is_ok());
     let problem = executor.prepare(&order).err().unwrap();
-    assert!(problem.contains("a private address, 10.0.0.7; to reach it, add --allow-private 10.0.0.7"), "{problem}");
+    let (named, address) = (host.clone(), inside.ip());
+    assert_eq!(problem, Missing::Address { host: named, address, is: "a private address" });
     for says in [vec![inside], vec![public, inside], vec![inside, server.address]] {
         let names = Fickle::saying(&[&says]);
         let executor = http(names.clone());
@@ -215,8 +232,8 @@ fn a_name_that_changes_its_mind_reaches_only_what_was_checked() {
         assert!(word(&executor.perform(&attempt(&host))).starts_with("negative"), "{says:?}");
     }
     // Outside of named ranges only with TLS.
-    let plain = Json::object([("run", Json::object([("http", Json::text(format!("POST http://{host}/pay")))]))]);
-    let problem = http(Fickle::saying(&[&[public]])).prepare(&plain).err().unwrap();
+    let plain = self::order(&Json::object([("http", Json::text(format!("POST http://{host}/pay")))]));
+    let problem = http(Fickle::saying(&[&[public]])).prepare(&plain).err().unwrap().to_string();
     assert!(problem.contains("needs https"), "{problem}");
     assert_eq!(server.requests(), 1);
 }

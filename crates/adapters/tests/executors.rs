@@ -5,11 +5,13 @@ use adapters::addresses::Range;
 use adapters::executor_command::CommandExecutor;
 use adapters::executor_http::HttpExecutor;
 use kernel::contract::EffectClass;
+use kernel::intent::Order;
 use kernel::result::ResponseStatus;
 use runtime::ports::executor::{Attempt, Executor, Observation};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use values::ids::Digest;
 use values::json::{Json, Object};
 
 struct Provider {
@@ -44,10 +46,24 @@ impl Drop for Provider {
     }
 }
 
+/// An order that is performed as `run` says.
+fn order(run: &Json) -> Order {
+    let mut members = run.as_object().unwrap().clone();
+    for (name, value) in [("class", Json::text("opaque")), ("timeout", Json::text("5s")), ("headers", Json::object([]))]
+    {
+        members.entry(name.to_owned()).or_insert(value);
+    }
+    let run = Json::Object(members);
+    let text = r#"{"action":"pay","agent":"bot","class":"opaque","contract":"DIGEST","effect_key":"k","flow":"f","holds":[],
+        "id":"i","impact":"HIGH","params":{},"proposal":"p","run":RUN,"undo":null,"valid_until":"2026-01-01T00:00:00Z"}"#;
+    let text = text.replace("DIGEST", &Digest::of("contract").to_string()).replace("RUN", &run.to_canonical());
+    Order::from_json(&Json::parse(text.as_bytes()).unwrap()).unwrap()
+}
+
 fn attempt(run: Json, class: EffectClass, epoch: u64) -> Attempt {
     Attempt {
         intent: "i".to_owned(),
-        order: Json::object([("run", run)]),
+        order: order(&run),
         params: Object::from([("amount".to_owned(), Json::text("5"))]),
         key: "k".to_owned(),
         undoes: None,
@@ -154,19 +170,19 @@ fn without_the_fence_it_happens_twice() {
 #[test]
 fn secrets_are_read_when_used_and_shown_nowhere() {
     let http = executor(&["pay.example"], &[]);
-    let order = |value: &str| {
+    let with_header = |value: &str| {
         let headers = Json::object([("authorization", Json::text(value))]);
         let run = Json::object([("http", Json::text("POST https://pay.example/")), ("headers", headers)]);
-        Json::object([("run", run)])
+        order(&run)
     };
-    assert!(http.can_perform(&order("secret://env/PATH")).is_ok());
+    assert!(http.can_perform(&with_header("secret://env/PATH")).is_ok());
     for reference in ["secret://env/WRITKEEPER_NO_SUCH", "secret://file/no/such/file", "secret://vault/x", "secret://x"]
     {
-        assert!(http.can_perform(&order(reference)).is_err(), "{reference}");
+        assert!(http.can_perform(&with_header(reference)).is_err(), "{reference}");
     }
     let path = std::env::temp_dir().join(format!("writkeeper-secret-{}", std::process::id()));
     std::fs::write(&path, "first-line-7d1f\nsecond\n").unwrap();
-    let problem = http.can_perform(&order(&format!("secret://file{}", path.display()))).unwrap_err();
+    let problem = http.can_perform(&with_header(&format!("secret://file{}", path.display()))).unwrap_err().to_string();
     std::fs::remove_file(path).unwrap();
     assert!(!problem.contains("7d1f"), "{problem}");
 }

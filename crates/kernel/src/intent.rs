@@ -1,22 +1,27 @@
 //! Intents: what an accepted proposal becomes. Only an intent may cause an effect.
 
 use crate::command::Submission;
-use crate::contract::{Action, EffectClass, Executor, ResourceKind, Run, Undo};
+use crate::contract::{Action, EffectClass, Impact, ResourceKind};
 use crate::flow::ProposalState;
 use std::sync::Arc;
 use values::decimal::Decimal;
-use values::json::{Json, Members};
+use values::json::Json;
 use values::time::Instant;
 
 mod contradiction;
 mod machine;
+mod order;
 mod running;
 mod signed;
 
 pub use contradiction::Contradiction;
 pub use machine::{DoubtDecision, IntentEvent, IntentState, Observed, Step, transition};
+pub use order::Order;
+pub(crate) use order::read_hold;
 pub use running::{Evidence, HORIZON, LEASE_MAX, Running, provider_key};
 pub use signed::SignedIntent;
+
+use order::{Parts, Repeated};
 
 /// Permission to cause one effect.
 #[derive(Clone, Debug)]
@@ -76,41 +81,38 @@ impl Intent {
         let action = submission.contract.contract.actions.get(&submission.proposal.action);
         let compiled = submission.contract.actions.get(&submission.proposal.action);
         let run = action.and_then(|action| action.run.as_ref());
-        Members::object(text, |members| {
-            if repeats {
-                members.text("action", &submission.proposal.action);
-                members.text("agent", &submission.proposal.agent);
+        // What a contract says is rendered once for all its intents.
+        let write_run = |text: &mut String| match run.zip(compiled) {
+            Some((run, compiled)) => text.push_str(compiled.performed.text(|text| order::write_run(run, text))),
+            None => text.push_str("null"),
+        };
+        let write_undo = |text: &mut String| match action.zip(compiled) {
+            Some((action, compiled)) => {
+                text.push_str(compiled.undone.text(|text| order::write_undo(&action.undo, text)));
             }
-            members.text("class", run.map_or(EffectClass::Opaque, |run| run.class).word());
-            if repeats {
-                members.digest("contract", &submission.contract.digest);
-            }
-            members.text("effect_key", &self.effect_key);
-            if repeats {
-                members.text("flow", submission.flow_id());
-            }
-            members.list("holds", &self.holds, |hold, text| hold_json(hold).write_canonical(text));
-            members.text("id", self.id());
-            members.text("impact", action.map_or("HIGH", |action: &Action| action.impact.word()));
-            if repeats {
-                members.with("params", |text| submission.write_shown_params(text));
-                members.text("proposal", submission.proposal_id());
-            }
-            match run.zip(compiled) {
-                Some((run, compiled)) => members.with("run", |text| {
-                    text.push_str(compiled.performed.text(|text| run_json(run).write_canonical(text)));
-                }),
-                None => members.null("run"),
-            }
-            match action.zip(compiled) {
-                Some((action, compiled)) => members.with("undo", |text| {
-                    let write = |text: &mut String| Members::object(text, |members| write_undo(&action.undo, members));
-                    text.push_str(compiled.undone.text(write));
-                }),
-                None => members.null("undo"),
-            }
-            members.instant("valid_until", self.valid_until);
-        });
+            None => text.push_str("null"),
+        };
+        let repeated = Repeated {
+            action: &submission.proposal.action,
+            agent: &submission.proposal.agent,
+            contract: &submission.contract.digest,
+            flow: submission.flow_id(),
+            params: &|text| submission.write_shown_params(text),
+            proposal: submission.proposal_id(),
+        };
+        let parts = Parts {
+            repeated: repeats.then_some(repeated),
+            class: run.map_or(EffectClass::Opaque, |run| run.class),
+            effect_key: &self.effect_key,
+            holds: &self.holds,
+            id: self.id(),
+            impact: action.map_or(Impact::High, |action: &Action| action.impact),
+            run: &write_run,
+            undo: &write_undo,
+            undoes: None,
+            valid_until: self.valid_until,
+        };
+        parts.write(text);
     }
 
     /// The intent of a decision as it was answered, from the body of that decision's record.
@@ -151,28 +153,6 @@ pub(crate) fn hold_json(hold: &Hold) -> Json {
         ("kind", Json::text(hold.kind.word())),
         ("unit", Json::from(hold.unit.clone())),
     ])
-}
-
-fn run_json(run: &Run) -> Json {
-    let (kind, value) = match &run.executor {
-        Executor::Http(request) => ("http", Json::text(request.as_str())),
-        Executor::Command(argv) => ("command", Json::texts(argv.iter().map(String::as_str))),
-        Executor::Function(name) => ("function", Json::text(name.as_str())),
-        Executor::Host => ("host", Json::Bool(true)),
-    };
-    let headers = run.headers.iter().map(|(name, value)| (name.clone(), Json::text(value.as_str()))).collect();
-    Json::object([
-        (kind, value),
-        ("class", Json::text(run.class.word())),
-        ("timeout", Json::text(run.timeout.to_string())),
-        ("headers", Json::Object(headers)),
-    ])
-}
-
-fn write_undo(undo: &Undo, members: &mut Members<'_>) {
-    members.text_or_null("http", undo.http.as_deref());
-    members.text("kind", undo.kind.word());
-    members.text_or_null("within", undo.within.map(|within| within.to_string()).as_deref());
 }
 
 /// An intent as it is kept: where it stands, and what it took.

@@ -61,13 +61,7 @@ pub enum Secrets {
 impl Secrets {
     /// The secret params of an intent.
     pub fn of(running: &Running) -> Secrets {
-        let shown = running.order.get("params").and_then(Json::as_object);
-        let is_withheld = |value: &Json| {
-            let alone = value.as_object().is_some_and(|members| members.len() == 1);
-            alone && ["secret", "withheld"].iter().any(|word| value.get(word) == Some(&Json::Bool(true)))
-        };
-        let mut withheld = shown.into_iter().flatten().filter(|(_, value)| is_withheld(value));
-        if withheld.any(|(name, _)| !running.secrets.contains_key(name)) {
+        if running.order.withheld().any(|name| !running.secrets.contains_key(name)) {
             return Secrets::Forgotten;
         }
         let mut known = Vec::new();

@@ -17,6 +17,7 @@ use crate::evaluator::{
     SchemaEvaluator, SchemaFault, Scope,
 };
 use crate::finding::Finding;
+use crate::intent::Order;
 use crate::outcome::{Done, Outcome};
 use crate::plan::Plan;
 use crate::proposal::Proposal;
@@ -51,6 +52,27 @@ pub fn case() -> Case {
         answers: None,
         heard: Vec::new(),
         last: None,
+    }
+}
+
+/// An order that says as little as it can.
+pub fn order() -> Order {
+    Order {
+        id: "i".to_owned(),
+        agent: "bot".to_owned(),
+        action: "pay".to_owned(),
+        flow: "f".to_owned(),
+        proposal: "p".to_owned(),
+        contract: Digest::of("contract"),
+        effect_key: "pay:1".to_owned(),
+        class: EffectClass::Opaque,
+        impact: Impact::High,
+        params: Object::new(),
+        holds: Vec::new(),
+        run: None,
+        undo: None,
+        valid_until: Instant::PURE_DEFAULT,
+        undoes: None,
     }
 }
 

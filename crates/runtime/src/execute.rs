@@ -6,13 +6,13 @@ pub mod timing;
 
 use crate::crash::around;
 use crate::ports::clock::Clock;
-use crate::ports::executor::{Attempt, Executor, Observation};
+use crate::ports::executor::{Attempt, Executor, Missing, Observation};
 use crate::ports::store::StoreFault;
 use crate::runtime::{Answered, Runtime};
 use kernel::agent::Actor;
 use kernel::change::{Act, Attached};
 use kernel::finding::Finding;
-use kernel::intent::{IntentRow, IntentState, provider_key};
+use kernel::intent::{IntentRow, IntentState, Order, provider_key};
 use kernel::outcome::Verdict;
 use kernel::record::Record;
 use kernel::result::{EffectResult, Secrets};
@@ -50,26 +50,21 @@ pub struct Performers {
 
 impl Performers {
     /// Who performs an order; the error says what is missing here.
-    pub fn of(&self, order: &Json) -> Result<&Arc<dyn Executor>, String> {
-        let run = order.get("run");
-        let has = |key: &str| run.and_then(|run| run.get(key)).is_some();
-        let found = if has("http") {
-            self.http.as_ref().ok_or_else(|| "HTTP requests are not sent here; use `writkeeper run`".to_owned())
-        } else if has("command") {
-            self.command.as_ref().ok_or_else(|| "programs are not run here; add --allow-programs".to_owned())
-        } else {
-            let name = run.and_then(|run| run.get("function")).and_then(Json::as_text).unwrap_or_default();
-            let missing = || format!("this process has no function `{name}`; run the program that registers it");
-            self.functions.get(name).ok_or_else(missing)
+    pub fn of(&self, order: &Order) -> Result<&Arc<dyn Executor>, Missing> {
+        use kernel::contract::Executor as By;
+        let executor = match order.executor() {
+            Some(By::Http(_)) => self.http.as_ref().ok_or(Missing::Http)?,
+            Some(By::Command(_)) => self.command.as_ref().ok_or(Missing::Programs)?,
+            Some(By::Function(name)) => self.functions.get(name).ok_or_else(|| Missing::Function(name.clone()))?,
+            Some(By::Host) | None => return Err(Missing::Other("the agent's host performs it".to_owned())),
         };
-        let executor = found?;
         executor.can_perform(order)?;
         Ok(executor)
     }
 }
 
 /// Hears of an intent that waits for something that is missing here, and for what.
-pub type Waits = Arc<dyn Fn(&str, &str) + Send + Sync>;
+pub type Waits = Arc<dyn Fn(&str, &Missing) + Send + Sync>;
 
 /// One attempt at an effect that came to an end.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -128,7 +123,7 @@ pub struct Tally {
     /// Claimed or sent by other workers, and not over when this run ended.
     pub in_flight: u64,
     /// What waits for something that is missing here: intent and what.
-    pub waiting: BTreeMap<String, String>,
+    pub waiting: BTreeMap<String, Missing>,
 }
 
 struct Shared<'a> {
@@ -141,7 +136,7 @@ struct Shared<'a> {
     /// What needs something that is missing here, and when it is looked at again.
     put_off: Mutex<BTreeMap<String, std::time::Instant>>,
     /// What is missing here, as far as it was told.
-    missing: Mutex<BTreeSet<String>>,
+    missing: Mutex<BTreeSet<Missing>>,
     /// What was in doubt after an attempt of this run.
     doubted: Mutex<BTreeSet<String>>,
     tally: Mutex<Tally>,
@@ -324,7 +319,7 @@ impl Shared<'_> {
     }
 
     /// Remembers what an intent waits for, and tells it when it is new.
-    fn wait_for(&self, name: &str, problem: String) {
+    fn wait_for(&self, name: &str, problem: Missing) {
         let is_new = {
             let mut missing = lock(&self.missing);
             missing.len() < WAITING_MAX && missing.insert(problem.clone())
@@ -339,7 +334,7 @@ impl Shared<'_> {
     }
 
     /// Whoever can perform the order, with everything that is needed for it at hand.
-    fn prepared(&self, name: &str, order: &Json) -> Option<Arc<dyn Executor>> {
+    fn prepared(&self, name: &str, order: &Order) -> Option<Arc<dyn Executor>> {
         let executor = self.performers.of(order);
         match executor.and_then(|executor| Ok(executor.prepare(order)?.unwrap_or_else(|| executor.clone()))) {
             Ok(prepared) => {
@@ -460,23 +455,20 @@ enum Came {
 /// An intent that is about to be claimed, with whoever performs exactly this order.
 struct Prepared<'a> {
     executor: Arc<dyn Executor>,
-    order: &'a Json,
+    order: &'a Order,
     epoch: u64,
     lease: Duration,
     begin: std::time::Instant,
 }
 
 /// What an order performs, as the contract writes it.
-fn what(order: &Json) -> String {
-    let run = order.get("run");
-    let text = |key: &str| run.and_then(|run| run.get(key)).and_then(Json::as_text);
-    if let Some(request) = text("http") {
-        return request.to_owned();
-    }
-    let words = run.and_then(|run| run.get("command")).and_then(Json::as_list).unwrap_or_default();
-    match words.first().and_then(Json::as_text) {
-        Some(program) => program.to_owned(),
-        None => format!("function {}", text("function").unwrap_or_default()),
+fn what(order: &Order) -> String {
+    use kernel::contract::Executor as By;
+    match order.executor() {
+        Some(By::Http(request)) => request.clone(),
+        Some(By::Command(words)) => words.first().cloned().unwrap_or_default(),
+        Some(By::Function(name)) => format!("function {name}"),
+        Some(By::Host) | None => "the agent's host".to_owned(),
     }
 }
 

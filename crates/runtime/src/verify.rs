@@ -3,7 +3,7 @@
 use crate::ports::store::StoreFault;
 use crate::replay::rows::Rows;
 use crate::replay::{Replay, Replayed, is_result};
-use kernel::intent::{Contradiction, IntentRow};
+use kernel::intent::{Contradiction, IntentRow, IntentState};
 use ledger::audit::{Audit, Audited, Damage, Place};
 use ledger::export::{Exported, Header, read_entry_line, read_tile_line};
 use ledger::keyring::Keyring;
@@ -16,15 +16,6 @@ const NAMED_MAX: usize = 10_000;
 
 /// Ranges of erasure that are remembered.
 const ERASURES_MAX: usize = 65_536;
-
-/// Intent states in which nothing can happen any more, by their words: a state that is not here is open.
-const OVER: &[&str] = &["SUCCEEDED", "FAILED", "CANCELLED", "ABANDONED", "COMPENSATED", "UNREPORTED"];
-
-/// The state of an intent that whoever asked performs.
-const HANDED_OUT: &str = "HANDED_OUT";
-
-/// States that say "nobody knows whether it happened".
-const IN_DOUBT: &[&str] = &["IN_DOUBT", "COMPENSATION_IN_DOUBT"];
 
 /// The first pass over the lines of an export: a machine that is fed one line after another.
 #[derive(Clone, Debug)]
@@ -277,16 +268,20 @@ fn agrees(leaf: &str, body: &Json) -> bool {
 fn count(found: &mut Completeness, name: &str, row: &IntentRow, end: Option<Instant>) {
     let word = row.state.word();
     *found.intents.entry(word.to_owned()).or_default() += 1;
-    let doubtful = IN_DOUBT.contains(&word);
     let over_time = end.is_some_and(|end| row.facts.valid_until() < end);
-    if doubtful {
-        found.in_doubt += 1;
-    } else if word == HANDED_OUT && over_time {
-        found.unreported += 1;
-    } else if !OVER.contains(&word) && over_time {
-        found.never_executed += 1;
-    } else {
-        return;
+    match row.state {
+        IntentState::InDoubt => found.in_doubt += 1,
+        IntentState::HandedOut if over_time => found.unreported += 1,
+        IntentState::Ready | IntentState::Claimed | IntentState::InFlight if over_time => found.never_executed += 1,
+        IntentState::HandedOut
+        | IntentState::Ready
+        | IntentState::Claimed
+        | IntentState::InFlight
+        | IntentState::Unreported
+        | IntentState::Succeeded
+        | IntentState::Failed
+        | IntentState::Cancelled
+        | IntentState::Abandoned => return,
     }
     if found.named.len() < NAMED_MAX {
         found.named.push(format!("{name} ({word})"));

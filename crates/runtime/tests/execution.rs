@@ -6,6 +6,7 @@ use kernel::agent::{Actor, AgentStatus};
 use kernel::apply::apply;
 use kernel::change::{Act, Change, DoubtAnswer, Registration, Write};
 use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlow};
+use kernel::contract::Executor;
 use kernel::escalation::QuestionKind;
 use kernel::evaluator::Compiled;
 use kernel::intent::{IntentEvent, Observed};
@@ -384,7 +385,7 @@ fn undoing_is_an_intent_of_its_own_with_a_deadline() {
          undo READY",
     );
     let order = stage.row("u").running.unwrap().order;
-    assert_eq!(order.get("run").and_then(|run| run.get("http")?.as_text()), Some("POST http://127.0.0.1:9911/undo"));
+    assert_eq!(order.executor(), Some(&Executor::Http("POST http://127.0.0.1:9911/undo".to_owned())));
     stage.change(ann(), undo("v")).check("undo IN_PROGRESS");
     // The agent is suspended; making good is not.
     let claim = Act::Claim { intent: "u".to_owned(), worker: "w".to_owned(), lease: Duration::from_secs(10) };

@@ -6,13 +6,13 @@ use kernel::agent::{Actor, AgentStatus};
 use kernel::change::{Act, Write};
 use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::contract::EffectClass;
-use kernel::intent::{IntentEvent, IntentRow, provider_key};
+use kernel::intent::{IntentEvent, IntentRow, Order, provider_key};
 use kernel::result::{Response, ResponseStatus, ResultBody};
 use kernel::world::{Entity, Key, Row};
 use runtime::execute::{self, Performed, Performers, Tally, timing};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::clock::Clock;
-use runtime::ports::executor::{Attempt, Executor, Observation};
+use runtime::ports::executor::{Attempt, Executor, Missing, Observation};
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
 use runtime::{Arrival, Runtime};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,8 +45,6 @@ actions:
 escalation: { approvers: [desk] }
 "#;
 
-const PROGRAMS: &str = "programs are not run here; add --allow-programs";
-
 type Hook = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Says of an order what its name says, and remembers what it was asked.
@@ -63,18 +61,18 @@ struct Function {
 }
 
 impl Executor for Function {
-    fn can_perform(&self, order: &Json) -> Result<(), String> {
-        let heavy = order.get("effect_key").and_then(Json::as_text).is_some_and(|key| key.ends_with("heavy"));
-        if heavy { Err("no crane".to_owned()) } else { Ok(()) }
+    fn can_perform(&self, order: &Order) -> Result<(), Missing> {
+        let heavy = order.effect_key.ends_with("heavy");
+        if heavy { Err(Missing::Other("no crane".to_owned())) } else { Ok(()) }
     }
 
-    fn prepare(&self, order: &Json) -> Result<Option<Arc<dyn Executor>>, String> {
-        let key = order.get("effect_key").and_then(Json::as_text).unwrap_or_default();
-        self.prepared.lock().unwrap().push(key.to_owned());
+    fn prepare(&self, order: &Order) -> Result<Option<Arc<dyn Executor>>, Missing> {
+        let key = &order.effect_key;
+        self.prepared.lock().unwrap().push(key.clone());
         let before = self.before.lock().unwrap().clone();
-        before.iter().for_each(|hook| hook(order.get("id").and_then(Json::as_text).unwrap_or_default()));
+        before.iter().for_each(|hook| hook(&order.id));
         let absent = key.contains("absent") && self.absent.load(Ordering::SeqCst);
-        if absent { Err("the crane is at the painter's".to_owned()) } else { Ok(None) }
+        if absent { Err(Missing::Other("the crane is at the painter's".to_owned())) } else { Ok(None) }
     }
 
     fn perform(&self, attempt: &Attempt) -> Observation {
@@ -149,7 +147,7 @@ struct Bench {
     at: Mutex<Instant>,
     function: Arc<Function>,
     stop: Arc<AtomicBool>,
-    heard: Arc<Mutex<Vec<(String, String)>>>,
+    heard: Arc<Mutex<Vec<(String, Missing)>>>,
     performed: Arc<Mutex<Vec<Performed>>>,
 }
 
@@ -233,7 +231,7 @@ impl Bench {
             once,
             waits: Arc::new({
                 let heard = self.heard.clone();
-                move |name, problem| heard.lock().unwrap().push((name.to_owned(), problem.to_owned()))
+                move |name, problem| heard.lock().unwrap().push((name.to_owned(), problem.clone()))
             }),
             performed: Arc::new({
                 let performed = self.performed.clone();
@@ -316,16 +314,16 @@ fn what_is_missing_here_waits_and_is_named() {
     let bench = bench();
     let heavy = bench.accepted("ship", "heavy");
     let (pack, call) = (bench.accepted("pack", "1"), bench.accepted("call", "1"));
-    let named = |rows: &[(&String, &str)]| {
-        let waiting = rows.iter().map(|(intent, what)| ((*intent).clone(), (*what).to_owned())).collect();
+    let named = |rows: &[(&String, &Missing)]| {
+        let waiting = rows.iter().map(|(intent, what)| ((*intent).clone(), (*what).clone())).collect();
         Tally { waiting, ..Tally::default() }
     };
-    let (crane, http) = ((&heavy, "no crane"), (&call, "HTTP requests are not sent here; use `writkeeper run`"));
-    assert_eq!(bench.perform(), named(&[crane, (&pack, PROGRAMS), http]));
+    let (crane, http) = ((&heavy, &Missing::Other("no crane".to_owned())), (&call, &Missing::Http));
+    assert_eq!(bench.perform(), named(&[crane, (&pack, &Missing::Programs), http]));
     bench.check(&pack, "READY");
     let none = bench.perform_with(&Performers::default(), 1, true).unwrap();
-    let function = (&heavy, "this process has no function `ship`; run the program that registers it");
-    assert_eq!(none, named(&[function, (&pack, PROGRAMS), http]));
+    let function = (&heavy, &Missing::Function("ship".to_owned()));
+    assert_eq!(none, named(&[function, (&pack, &Missing::Programs), http]));
     let command: Arc<dyn Executor> = bench.function.clone();
     let performers = Performers { command: Some(command), ..bench.performers() };
     let told = bench.perform_with(&performers, 1, true).unwrap();
@@ -341,9 +339,9 @@ fn what_turns_out_to_be_missing_is_not_claimed() {
     let absent = [bench.accepted("ship", "absent-1"), bench.accepted("ship", "absent-2")];
     bench.later(1);
     let good = bench.accepted("ship", "good");
-    let problem = "the crane is at the painter's";
+    let problem = Missing::Other("the crane is at the painter's".to_owned());
     let told = bench.perform();
-    let waiting = absent.iter().map(|name| (name.clone(), problem.to_owned())).collect();
+    let waiting = absent.iter().map(|name| (name.clone(), problem.clone())).collect();
     assert_eq!(told, Tally { succeeded: 1, waiting, ..Tally::default() });
     bench.check(&good, "SUCCEEDED");
     for intent in &absent {
@@ -352,7 +350,7 @@ fn what_turns_out_to_be_missing_is_not_claimed() {
     }
     let looked = std::mem::take(&mut *bench.function.prepared.lock().unwrap());
     assert_eq!(looked, ["ship:absent-1", "ship:absent-2", "ship:good"], "each once");
-    assert_eq!(*bench.heard.lock().unwrap(), [(absent[0].clone(), problem.to_owned())], "what is missing is told once");
+    assert_eq!(*bench.heard.lock().unwrap(), [(absent[0].clone(), problem)], "what is missing is told once");
     // Whoever has it gets it.
     bench.function.absent.store(false, Ordering::SeqCst);
     assert_eq!(bench.perform(), tally(2, 0, 0, 0));

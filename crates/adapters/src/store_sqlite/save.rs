@@ -10,7 +10,6 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
 use std::ops::Range;
 use std::sync::Arc;
-use values::json::Json;
 use values::time::Instant;
 
 /// Processes whose last batch is remembered. A process asks only about a commit it has just made.
@@ -121,9 +120,7 @@ impl Rows {
 /// Whether a row is that of an intent with params that the ledger withholds.
 fn withholds(row: &Row) -> bool {
     let Row::Intent(row) = row else { return false };
-    let params = row.running.as_ref().and_then(|running| running.order.get("params")).and_then(Json::as_object);
-    let is_withheld = |value: &Json| ["secret", "withheld"].iter().any(|word| value.get(word).is_some());
-    params.is_some_and(|params| params.values().any(is_withheld))
+    row.running.as_ref().is_some_and(|running| running.order.withholds())
 }
 
 /// Puts a stored answer at a key.

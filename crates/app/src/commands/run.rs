@@ -14,6 +14,7 @@ use adapters::system_clock::SystemClock;
 use kernel::finding::visible;
 use runtime::execute::{self, Options, Performed, Performers, Tally};
 use runtime::ports::clock::Clock;
+use runtime::ports::executor::Missing;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -56,8 +57,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     Ok(exit(&tally))
 }
 
-fn told_waiting(name: &str, problem: &str) {
-    terminal::note(&format!("intent {name} waits: {problem}"));
+fn told_waiting(name: &str, missing: &Missing) {
+    terminal::note(&format!("intent {name} waits: {}", with_remedy(missing)));
 }
 
 /// One line for every attempt. Nobody has to read it: a pipe that was closed ends nothing that is under way.
@@ -115,10 +116,22 @@ fn host_problem(text: &str) -> Result<(), UsageError> {
     Err(UsageError(format!("--allow-host `{shown}` is no host{fix}")))
 }
 
+/// What is missing, and what to type so that it is not.
+fn with_remedy(missing: &Missing) -> String {
+    match missing {
+        Missing::Http => format!("{missing}; use `writkeeper run`"),
+        Missing::Programs => format!("{missing}; add --allow-programs"),
+        Missing::Function(_) => format!("{missing}; run the program that registers it"),
+        Missing::Host(host) => format!("{missing}; add --allow-host {host}"),
+        Missing::Address { address, .. } => format!("{missing}; to reach it, add --allow-private {address}"),
+        Missing::Other(problem) => problem.clone(),
+    }
+}
+
 fn tell(tally: &Tally, json: bool) -> anyhow::Result<()> {
     if json {
         let waiting: Object =
-            tally.waiting.iter().map(|(name, problem)| (name.clone(), Json::text(problem.as_str()))).collect();
+            tally.waiting.iter().map(|(name, problem)| (name.clone(), Json::text(with_remedy(problem)))).collect();
         let told = Json::object([
             ("succeeded", Json::from(tally.succeeded)),
             ("failed", Json::from(tally.failed)),
@@ -146,11 +159,12 @@ fn tell(tally: &Tally, json: bool) -> anyhow::Result<()> {
         paint(ATTENTION, tally.doubted)
     );
     // Many may wait for the same thing.
-    let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut missing: BTreeMap<&Missing, Vec<&str>> = BTreeMap::new();
     for (name, problem) in &tally.waiting {
         missing.entry(problem).or_default().push(name);
     }
     for (problem, names) in missing {
+        let problem = with_remedy(problem);
         match names.as_slice() {
             [name] => say!("intent {name} {}: {problem}", paint(ATTENTION, "waits")),
             [first, ..] => say!("{} intents {}, {first} first: {problem}", names.len(), paint(ATTENTION, "wait")),

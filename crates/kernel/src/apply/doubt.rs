@@ -23,7 +23,7 @@ pub(super) fn ask(
     running: &Running,
     at: Instant,
 ) {
-    let contract = running.contract().unwrap_or_else(|| Digest::of(""));
+    let (contract, proposal) = (running.order.contract, running.order.to_json());
     let reason = if running.by_host { "UNREPORTED" } else { "IN_DOUBT" };
     let row = EscalationRow {
         advice: Vec::new(),
@@ -34,8 +34,8 @@ pub(super) fn ask(
         agent: kept.agent.clone(),
         flow: kept.flow.clone(),
         proposal_id: kept.proposal.clone(),
-        digest: EscalationRow::digest_of(&running.order, contract),
-        proposal: running.order.clone(),
+        digest: EscalationRow::digest_of(&proposal, contract),
+        proposal,
         contract,
         reasons: vec![reason.to_owned()],
         impact: running.impact(),

@@ -224,7 +224,7 @@ fn running(submission: &Submission, intent: &Intent) -> Running {
     let shown = submission.shown_params();
     let withheld = submission.proposal.params.iter().filter(|(name, value)| shown.get(*name) != Some(*value));
     let rules = &submission.contract.contract.escalation;
-    let mut running = Running::new(intent.to_json());
+    let mut running = Running::new(intent.order());
     running.secrets = withheld.map(|(name, value)| (name.clone(), value.clone())).collect();
     running.by_host = is_hosts(submission);
     running.above = submission.ancestors.iter().map(|contract| contract.contract.agent.clone()).collect();

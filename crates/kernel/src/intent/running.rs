@@ -1,9 +1,9 @@
 //! How an intent is performed: who has it, how often, and what is known of its attempts.
 
 use crate::contract::{EffectClass, Impact};
-use crate::intent::Observed;
+use crate::intent::{Observed, Order};
 use values::ids::Digest;
-use values::json::{Json, Object};
+use values::json::Object;
 use values::time::{Duration, Instant};
 
 /// For how long an intent in doubt is tried again of its own accord: providers keep keys for a day, and the last attempt
@@ -45,7 +45,7 @@ pub fn provider_key(tenant: &str, effect_key: &str) -> String {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Running {
     /// The intent as it stands in the ledger; what is performed is exactly this.
-    pub order: Json,
+    pub order: Order,
     /// Params that the ledger withholds; forgotten once it is over.
     pub secrets: Object,
     /// Whether a person approved it: then it starts although its agent is passive.
@@ -101,7 +101,7 @@ pub struct Evidence {
 
 impl Running {
     /// What is to be performed, by nobody yet.
-    pub fn new(order: Json) -> Running {
+    pub fn new(order: Order) -> Running {
         Running {
             order,
             secrets: Object::new(),
@@ -129,36 +129,27 @@ impl Running {
 
     /// What an attempt must be: the digest of the ledgered bytes.
     pub fn digest(&self) -> Digest {
-        Digest::of(self.order.to_canonical())
+        self.order.digest()
     }
 
     /// What the receiving side guarantees.
     pub fn class(&self) -> EffectClass {
-        let word = self.order.get("class").and_then(Json::as_text);
-        word.and_then(EffectClass::from_word).unwrap_or(EffectClass::Opaque)
+        self.order.class
     }
 
     /// How much it may hurt.
     pub fn impact(&self) -> Impact {
-        let word = self.order.get("impact").and_then(Json::as_text);
-        word.and_then(Impact::from_word).unwrap_or(Impact::High)
+        self.order.impact
     }
 
     /// How long performing it may take.
     pub fn timeout(&self) -> Duration {
-        let text = self.order.get("run").and_then(|run| run.get("timeout")).and_then(Json::as_text);
-        text.and_then(Duration::parse).unwrap_or(Duration::from_secs(600))
-    }
-
-    /// Digest of the contract it was accepted under.
-    pub fn contract(&self) -> Option<Digest> {
-        self.order.get("contract").and_then(Json::as_text).and_then(Digest::parse)
+        self.order.timeout()
     }
 
     /// Everything the effect needs: the ledgered params, and those that the ledger withholds.
     pub fn params(&self) -> Object {
-        let shown = self.order.get("params").and_then(Json::as_object).cloned().unwrap_or_default();
-        shown.into_iter().chain(self.secrets.clone()).collect()
+        self.order.params.clone().into_iter().chain(self.secrets.clone()).collect()
     }
 
     /// Keeps what came too late; the oldest makes room.
@@ -189,6 +180,8 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::order;
+    use values::json::Json;
 
     const AT: Instant = Instant::PURE_DEFAULT;
 
@@ -208,7 +201,7 @@ mod tests {
 
     /// An intent of a class whose horizon ends so many seconds from now.
     fn sent(class: &str, doubts: u64, left: i64) -> Running {
-        let mut running = Running::new(Json::object([("class", Json::text(class))]));
+        let mut running = Running::new(Order { class: EffectClass::from_word(class).unwrap(), ..order() });
         running.doubts = doubts;
         running.first_sent = Some(AT.minus(HORIZON).plus(Duration::from_secs(left)));
         running
@@ -259,13 +252,10 @@ mod tests {
 
     #[test]
     fn an_attempt_gets_what_the_ledger_shows_and_what_it_withholds() {
-        let contract = Digest::of("contract");
-        let params =
-            Json::object([("amount", Json::from(5_u64)), ("pin", Json::object([("secret", Json::Bool(true))]))]);
-        let mut running =
-            Running::new(Json::object([("params", params), ("contract", Json::text(contract.to_string()))]));
+        let withheld = Json::object([("secret", Json::Bool(true))]);
+        let params = Object::from([("amount".to_owned(), Json::from(5_u64)), ("pin".to_owned(), withheld)]);
+        let mut running = Running::new(Order { params, ..order() });
         running.secrets = Object::from([("pin".to_owned(), Json::text("1234"))]);
         assert_eq!(Json::Object(running.params()).to_canonical(), r#"{"amount":5,"pin":"1234"}"#);
-        assert_eq!(running.contract(), Some(contract));
     }
 }

@@ -3,7 +3,7 @@
 //! The form is a signed note, so any tool that verifies notes verifies intents. Single use is the kernel's: signing
 //! claims the intent and marks it in flight, and its epoch is never given out again.
 
-use crate::intent::IntentRow;
+use crate::intent::{IntentRow, Order};
 use ledger::keys::{NoteSigner, VerifierKey};
 use ledger::note::Note;
 use values::json::{Bounds, Json};
@@ -13,7 +13,7 @@ use values::time::{Duration, Instant};
 #[derive(Clone, PartialEq, Debug)]
 pub struct SignedIntent {
     /// The intent as it stands in the ledger.
-    pub order: Json,
+    pub order: Order,
     /// The key under which the other side recognises the effect.
     pub key: String,
     /// The epoch it was claimed under; a report must name it.
@@ -41,7 +41,7 @@ impl SignedIntent {
     /// Signs it; `None` if the text cannot be a note.
     pub fn sign(&self, signer: &NoteSigner) -> Option<String> {
         let json = Json::object([
-            ("order", self.order.clone()),
+            ("order", self.order.to_json()),
             ("key", Json::text(self.key.as_str())),
             ("epoch", Json::from(self.epoch)),
             ("executor", Json::text(self.executor.as_str())),
@@ -81,7 +81,7 @@ impl SignedIntent {
 
 fn read(json: &Json) -> Option<SignedIntent> {
     Some(SignedIntent {
-        order: json.get("order")?.clone(),
+        order: Order::from_json(json.get("order")?)?,
         key: json.get("key")?.as_text()?.to_owned(),
         epoch: u64::try_from(json.get("epoch")?.as_number()?.to_i64()?).ok()?,
         executor: json.get("executor")?.as_text()?.to_owned(),
@@ -98,7 +98,7 @@ mod tests {
         let signer = NoteSigner::new("kernel.example", &[7; 32]).unwrap();
         let known = [signer.verifier()];
         let intent = SignedIntent {
-            order: Json::object([("id", Json::text("i"))]),
+            order: crate::testing::order(),
             key: "k".to_owned(),
             epoch: 3,
             executor: "desk".to_owned(),

@@ -105,8 +105,8 @@ fn a_content_type_is_plain_and_holds_no_secret() {
 
 #[test]
 fn secrets_of_an_intent_are_known_until_it_has_forgotten_them() {
-    let params = Json::object([("pin", Json::object([("secret", Json::Bool(true))]))]);
-    let mut running = Running::new(Json::object([("params", params)]));
+    let params = Object::from([("pin".to_owned(), Json::object([("secret", Json::Bool(true))]))]);
+    let mut running = Running::new(crate::intent::Order { params, ..crate::testing::order() });
     assert_eq!(Secrets::of(&running), Secrets::Forgotten);
     let result = EffectResult::of(response("1234"), Secrets::of(&running));
     assert_eq!((result.body(), result.digest()), (&ResultBody::Withheld, None));

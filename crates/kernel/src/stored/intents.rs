@@ -1,9 +1,8 @@
 //! Intents as a store keeps them: what says nothing is left out.
 
 use super::{decimal_json, instant_json, instant_of, optional_text, text_of, texts_of, whole_of};
-use crate::contract::ResourceKind;
 use crate::intent::{
-    Evidence, Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Observed, Running, Taken, hold_json,
+    Evidence, IntentFacts, IntentRow, IntentState, KeptIntent, Observed, Order, Running, Taken, hold_json, read_hold,
 };
 use values::decimal::Decimal;
 use values::json::{Json, Members, Object};
@@ -31,17 +30,6 @@ pub(super) fn write(row: &IntentRow, text: &mut String) {
     });
 }
 
-fn hold(json: &Json) -> Option<Hold> {
-    let amount = json.get("amount")?;
-    let amount = amount.as_number().or_else(|| Decimal::parse(amount.as_text()?))?;
-    Some(Hold {
-        resource: text_of(json, "resource")?,
-        amount,
-        kind: ResourceKind::from_word(json.get("kind")?.as_text()?)?,
-        unit: optional_text(json, "unit"),
-    })
-}
-
 pub(super) fn from_json(json: &Json) -> Option<IntentRow> {
     let taken = |item: &Json| {
         let [agent, budget, amount] = item.as_list()? else { return None };
@@ -57,7 +45,7 @@ pub(super) fn from_json(json: &Json) -> Option<IntentRow> {
         proposal: text_of(json, "proposal")?,
         effect_key: text_of(json, "effect_key")?,
         valid_until: instant_of(json, "valid_until")?,
-        holds: json.get("holds")?.as_list()?.iter().map(hold).collect::<Option<_>>()?,
+        holds: json.get("holds")?.as_list()?.iter().map(read_hold).collect::<Option<_>>()?,
         taken: json.get("taken")?.as_list()?.iter().map(taken).collect::<Option<_>>()?,
     };
     let running = match json.get("running") {
@@ -75,7 +63,7 @@ pub(super) fn from_json(json: &Json) -> Option<IntentRow> {
 fn running_json(running: &Running) -> Json {
     let mut members = Object::new();
     let mut put = |key: &str, value: Json| members.insert(key.to_owned(), value);
-    put("order", running.order.clone());
+    put("order", running.order.to_json());
     if !running.secrets.is_empty() {
         put("secrets", Json::Object(running.secrets.clone()));
     }
@@ -145,7 +133,7 @@ fn running(json: &Json) -> Option<Running> {
         Some(list) => list.as_list()?.iter().map(evidence).collect::<Option<_>>()?,
     };
     Some(Running {
-        order: json.get("order")?.clone(),
+        order: Order::from_json(json.get("order")?)?,
         secrets: json.get("secrets").map_or(Some(Object::new()), |secrets| secrets.as_object().cloned())?,
         approved: json.get("approved").is_some(),
         signed: json.get("signed").is_some(),
@@ -172,6 +160,9 @@ fn running(json: &Json) -> Option<Running> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::contract::ResourceKind;
+    use crate::intent::Hold;
+    use crate::testing::order;
     use values::time::Instant;
 
     const AT: Instant = Instant::from_micros(1_000_000);
@@ -212,13 +203,14 @@ mod tests {
     #[test]
     fn what_says_nothing_is_left_out_and_everything_else_is_kept() {
         check(None, "");
-        let new = || Running::new(Json::Null);
-        check(Some(new()), r#""running":{"order":null,"quorum":1},"#);
-        check(Some(Running { quorum: 0, ..new() }), r#""running":{"order":null},"#);
+        let new = || Running::new(order());
+        let written = order().to_canonical();
+        check(Some(new()), &format!(r#""running":{{"order":{written},"quorum":1}},"#));
+        check(Some(Running { quorum: 0, ..new() }), &format!(r#""running":{{"order":{written}}},"#));
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         let at = |seconds: i64| Some(Instant::from_micros(seconds));
         let full = Running {
-            order: Json::object([("id", Json::text("i"))]),
+            order: order(),
             secrets: Object::from([("pin".to_owned(), Json::text("1234"))]),
             approved: true,
             signed: true,
@@ -242,20 +234,21 @@ mod tests {
         };
         let text = [
             r#""running":{"above":["boss"],"answered_at":10,"approved":true,"approvers":["desk","till"],"by_host":true,"doubts":5,"epoch":3,"#,
-            r#""evidence":[[1,"UNKNOWN",1000000]],"first_sent":6,"lease_until":4,"order":{"id":"i"},"#,
+            r#""evidence":[[1,"UNKNOWN",1000000]],"first_sent":6,"lease_until":4,"order":ORDER,"#,
             r#""over_at":9,"owner":"w","#,
             r#""question":"q","quorum":2,"retry_at":7,"retry_until":8,"secrets":{"pin":"1234"},"signed":true,"#,
             r#""undoes":"u","undone_by":"v"},"#,
         ];
-        check(Some(full), &text.concat());
+        check(Some(full), &text.concat().replace("ORDER", &written));
     }
 
     #[test]
     fn what_cannot_be_read_is_damage() {
         let mut text = String::new();
-        write(&row(Some(Running::new(Json::Null))), &mut text);
+        write(&row(Some(Running::new(order()))), &mut text);
         for (right, wrong) in [
             ("IN_DOUBT", "IN_DREAD"),
+            (r#""class":"opaque""#, r#""class":"opak""#),
             (r#""kind":"stock""#, r#""kind":"socks""#),
             (r#"["boss","day","3"]"#, r#"["boss","3"]"#),
             (r#""quorum":1"#, r#""quorum":-1"#),

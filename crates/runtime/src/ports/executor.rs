@@ -1,11 +1,13 @@
 //! Executors: whoever causes an effect outside. They are asked once for each mark, and never try again by themselves.
 
 use kernel::contract::EffectClass;
-use kernel::intent::Observed;
+use kernel::intent::{Observed, Order};
 use kernel::result::Response;
+use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use values::json::{Json, Object};
+use values::json::Object;
 
 /// One attempt at an effect, exactly as the ledger permits it.
 #[derive(Clone, Debug)]
@@ -13,7 +15,7 @@ pub struct Attempt {
     /// The intent.
     pub intent: String,
     /// The ledgered intent: what is performed is this.
-    pub order: Json,
+    pub order: Order,
     /// The params, with those that the ledger withholds.
     pub params: Object,
     /// The key under which the other side recognises the effect; the same in every attempt.
@@ -63,15 +65,51 @@ impl Observation {
     }
 }
 
+/// What is missing here for an order. Whoever shows it says how to supply it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Missing {
+    /// Nobody here sends HTTP requests.
+    Http,
+    /// Nobody here runs programs.
+    Programs,
+    /// The function that is registered under this name.
+    Function(String),
+    /// The permission to talk to this host.
+    Host(String),
+    /// The permission to talk to an address on the inside, which this host has.
+    Address { host: String, address: IpAddr, is: &'static str },
+    /// Something else, in one sentence.
+    Other(String),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Missing::Http => formatter.write_str("HTTP requests are not sent here"),
+            Missing::Programs => formatter.write_str("programs are not run here"),
+            Missing::Function(name) => write!(formatter, "this process has no function `{name}`"),
+            Missing::Host(host) => write!(formatter, "the host `{host}` is not allowed"),
+            Missing::Address { host, address, is } => write!(formatter, "`{host}` has {is}, {address}"),
+            Missing::Other(problem) => formatter.write_str(problem),
+        }
+    }
+}
+
+impl From<String> for Missing {
+    fn from(problem: String) -> Missing {
+        Missing::Other(problem)
+    }
+}
+
 /// Causes effects of one kind.
 pub trait Executor: Send + Sync {
     /// Whether it could perform this order, before anyone claims it; the error says what is missing.
-    fn can_perform(&self, order: &Json) -> Result<(), String>;
+    fn can_perform(&self, order: &Order) -> Result<(), Missing>;
 
     /// Makes sure of everything that this process must have for the order and that takes a while to find out, before anyone
     /// claims it. What comes back performs this order only, with exactly what was found; `None` is the executor itself.
-    /// The error says what is missing and what to do about it: nothing was claimed or sent, and others may have it.
-    fn prepare(&self, order: &Json) -> Result<Option<Arc<dyn Executor>>, String> {
+    /// The error says what is missing: nothing was claimed or sent, and others may have it.
+    fn prepare(&self, order: &Order) -> Result<Option<Arc<dyn Executor>>, Missing> {
         self.can_perform(order).map(|()| None)
     }
 

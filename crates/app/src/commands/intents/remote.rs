@@ -76,7 +76,8 @@ pub fn check(file: &Path, keys: &[String], executor: &str, json: bool) -> anyhow
     let signed = SignedIntent::check(&files::read(file)?, &known, executor, store::now());
     let signed = signed.map_err(|problem| Refused(format!("do not perform it: {problem}")))?;
     if json {
-        let told = [("order", signed.order), ("key", Json::text(signed.key)), ("epoch", Json::from(signed.epoch))];
+        let told =
+            [("order", signed.order.to_json()), ("key", Json::text(signed.key)), ("epoch", Json::from(signed.epoch))];
         say!("{}", Json::object(told).to_canonical());
     } else {
         say!("{} once, not after {}, under epoch {}", paint(GOOD, "may be performed"), signed.not_after, signed.epoch);

@@ -42,7 +42,7 @@ pub fn json(name: &str, row: &IntentRow) -> Json {
         ("question", Json::from(running.and_then(|running| running.question.clone()))),
         ("undoes", Json::from(running.and_then(|running| running.undoes.clone()))),
         ("undone_by", Json::from(running.and_then(|running| running.undone_by.clone()))),
-        ("order", running.map_or(Json::Null, |running| running.order.clone())),
+        ("order", running.map_or(Json::Null, |running| running.order.to_json())),
     ])
 }
 

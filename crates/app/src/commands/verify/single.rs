@@ -161,7 +161,7 @@ pub fn intent(bytes: &[u8], trust: &Trust) -> Report {
         Ok(stated) => stated,
         Err(problem) => return report.damaged(problem),
     };
-    let id = stated.order.get("id").and_then(Json::as_text).unwrap_or("-");
+    let id = stated.order.id.as_str();
     report.line("intent", format!("{id}, epoch {}, for executor {}", stated.epoch, stated.executor));
     report.line("not after", stated.not_after.to_string());
     report.put("intent", id);

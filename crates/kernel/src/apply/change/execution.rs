@@ -267,7 +267,7 @@ fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant
         let finding = Finding::reject(Gate::Retry, Reason::FlowClosed).with("flow", flow);
         return Some(finding.with("state", FlowState::Aborted.word()));
     }
-    let action = running.order.get("action").and_then(Json::as_text).unwrap_or_default();
+    let action = running.order.action.as_str();
     let own = std::iter::once((kept.agent.as_str(), true));
     let mut line = own.chain(running.above.iter().map(|name| (name.as_str(), false)));
     line.find_map(|(name, own)| {

@@ -5,12 +5,12 @@ use super::{Came, key};
 use crate::apply::doubt;
 use crate::apply::settling::intent_row;
 use crate::change::Change;
-use crate::contract::UndoKind;
+use crate::contract::{Executor, Run, Undo, UndoKind};
 use crate::finding::{Finding, Gate};
-use crate::intent::{IntentFacts, IntentRow, IntentState, KeptIntent, Running};
+use crate::intent::{IntentFacts, IntentRow, IntentState, KeptIntent, Order, Running};
 use crate::reasons::Reason;
 use crate::world::{EffectRow, Entity, Loaded, Row, World};
-use values::json::{Json, Object};
+use values::json::Json;
 use values::time::{Duration, Instant};
 
 /// How long undoing may wait where the contract names no deadline.
@@ -34,15 +34,13 @@ pub(super) fn undo(world: &mut World, change: &Change, name: &str, undo: &str, a
         return refused_in(name, row.state, "only what happened can be undone");
     }
     let Some(running) = &row.running else { return not_undoable("the runtime did not perform it") };
-    let rules = running.order.get("undo").cloned().unwrap_or(Json::Null);
-    let kind = rules.get("kind").and_then(Json::as_text).and_then(UndoKind::from_word);
-    let Some(kind) = kind.filter(|kind| *kind != UndoKind::Noop) else {
+    let rules = running.order.undo.clone().filter(|rules| rules.kind != UndoKind::Noop);
+    let Some(Undo { kind, http, within }) = rules else {
         return not_undoable("its contract has no way to");
     };
     if let Some(finding) = taken(world, change, &row) {
         return Came::refused(finding);
     }
-    let within = rules.get("within").and_then(Json::as_text).and_then(Duration::parse);
     let deadline = running.over_at.unwrap_or(row.accepted_at).plus(within.unwrap_or(WITHIN_DEFAULT));
     if at > deadline {
         let finding = Finding::reject(Gate::Validity, Reason::UndoTooLate).with("intent", name);
@@ -51,8 +49,7 @@ pub(super) fn undo(world: &mut World, change: &Change, name: &str, undo: &str, a
     if intent_row(world, &change.tenant, undo).is_some() {
         return refused_in(undo, IntentState::Ready, "another intent has this id");
     }
-    let request = rules.get("http").cloned().filter(|http| *http != Json::Null);
-    let undoing = made(name, undo, &row, running, (request, deadline), at);
+    let undoing = made(name, undo, &row, running, (http, deadline), at);
     let body = Json::object([
         ("intent", Json::text(name)),
         ("undo", Json::text(undo)),
@@ -71,29 +68,28 @@ fn made(
     undo: &str,
     row: &IntentRow,
     done: &Running,
-    (request, deadline): (Option<Json>, Instant),
+    (request, deadline): (Option<String>, Instant),
     at: Instant,
 ) -> IntentRow {
-    let mut order = match &done.order {
-        Json::Object(members) => members.clone(),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_) => Object::new(),
-    };
-    let mut put = |key: &str, value: Json| order.insert(key.to_owned(), value);
     let by_hand = request.is_none();
-    let mut run = Object::new();
-    if let Some(Json::Object(known)) = done.order.get("run") {
-        let kept = known.iter().filter(|(key, _)| matches!(key.as_str(), "class" | "timeout" | "headers"));
-        run.extend(kept.map(|(key, value)| (key.clone(), value.clone())));
-    }
-    run.insert(if by_hand { "host" } else { "http" }.to_owned(), request.unwrap_or(Json::Bool(true)));
-    put("id", Json::text(undo));
-    put("effect_key", Json::text(effect_key(row)));
-    put("run", Json::Object(run));
-    put("undo", Json::Null);
-    put("holds", Json::List(Vec::new()));
-    put("valid_until", Json::text(deadline.to_string()));
-    put("undoes", Json::text(name));
-    let mut running = Running::new(Json::Object(order));
+    let known = done.order.run.clone();
+    let run = Run {
+        executor: request.map_or(Executor::Host, Executor::Http),
+        class: done.order.class,
+        timeout: done.order.timeout(),
+        headers: known.map(|run| run.headers).unwrap_or_default(),
+    };
+    let order = Order {
+        id: undo.to_owned(),
+        effect_key: effect_key(row),
+        run: Some(run),
+        undo: None,
+        holds: Vec::new(),
+        valid_until: deadline,
+        undoes: Some(name.to_owned()),
+        ..done.order.clone()
+    };
+    let mut running = Running::new(order);
     running.by_host = by_hand;
     running.approvers = done.approvers.clone();
     running.quorum = done.quorum;

@@ -130,7 +130,7 @@ fn without_params(world: &World, key: &Key) -> Result<Option<Row>, (&'static str
                 return Err(("intent", row.state.word()));
             }
             let Some(running) = &mut row.running else { return Ok(None) };
-            erased(&mut running.order);
+            running.order.erase_params();
             running.secrets = Object::new();
             Ok(Some(Row::Intent(row)))
         }

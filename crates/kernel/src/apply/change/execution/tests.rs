@@ -409,7 +409,7 @@ fn what_happened_is_undone_once_in_time_and_holds_nothing() {
     assert_eq!((kept.effect_key.as_str(), kept.holds.len(), kept.taken.len()), ("undo:pay:4", 0, 0));
     assert_eq!(kept.valid_until, case.now().plus(Duration::from_secs(3_600)));
     let order = undoing.running.unwrap().order;
-    let run = order.get("run").unwrap().to_canonical();
+    let run = order.to_json().get("run").unwrap().to_canonical();
     assert_eq!(run, r#"{"class":"keyed","headers":{},"http":"POST http://127.0.0.1/undo","timeout":"5s"}"#);
     // Without a request people undo by hand, and are asked; without a way there is none.
     let by_hand =
