@@ -1,7 +1,7 @@
 //! Executors that are functions of the embedding program.
 
-use runtime::ports::executor::{Attempt, Executor, Observation};
-use values::json::Json;
+use kernel::intent::Order;
+use runtime::ports::executor::{Attempt, Executor, Missing, Observation};
 
 /// A function as an executor: it is called once for every attempt, with the exact order the ledger holds.
 ///
@@ -13,7 +13,7 @@ use values::json::Json;
 pub struct Function<F>(pub F);
 
 impl<F: Fn(&Attempt) -> Observation + Send + Sync> Executor for Function<F> {
-    fn can_perform(&self, _order: &Json) -> Result<(), String> {
+    fn can_perform(&self, _order: &Order) -> Result<(), Missing> {
         Ok(())
     }
 
