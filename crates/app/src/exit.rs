@@ -3,6 +3,9 @@
 use crate::hint;
 use kernel::finding::Finding;
 use kernel::reasons::Reason;
+use runtime::ports::signer::SignerFault;
+use runtime::ports::store::StoreFault;
+use runtime::seal::SealFault;
 use std::fmt;
 use std::process::ExitCode;
 use values::json::Json;
@@ -162,6 +165,9 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
             Class::Unavailable => Exit::Unavailable,
         };
     }
+    if let Some(exit) = of_fault(error) {
+        return exit;
+    }
     if error.is::<StoreUnavailable>() {
         return Exit::Unavailable;
     }
@@ -182,9 +188,29 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
     if theirs && !unwritten { Exit::Invalid } else { Exit::Internal }
 }
 
+/// Of a signer or a store that failed beneath the library.
+fn of_fault(error: &anyhow::Error) -> Option<Exit> {
+    let of_signer = |fault: &SignerFault| match fault {
+        SignerFault::Refused(_) => Exit::Rejected,
+        SignerFault::Unavailable(_) => Exit::Invalid,
+        SignerFault::NoRoom(_) => Exit::Unavailable,
+    };
+    let of_store = |fault: &StoreFault| match fault {
+        StoreFault::Refused(_) | StoreFault::Corrupt(_) => Exit::Invalid,
+        StoreFault::Unavailable(_) | StoreFault::Conflict(_) | StoreFault::Ambiguous(_) => Exit::Unavailable,
+    };
+    if let Some(fault) = error.downcast_ref::<SealFault>() {
+        return Some(match fault {
+            SealFault::Store(fault) => of_store(fault),
+            SealFault::Signer(fault) => of_signer(fault),
+            SealFault::NoEntry(_) => Exit::Invalid,
+        });
+    }
+    error.downcast_ref::<SignerFault>().map(of_signer).or_else(|| error.downcast_ref::<StoreFault>().map(of_store))
+}
+
 /// An error as a person reads it: what the library says gets its code and what to type, where it has them.
 pub fn sentence(error: &anyhow::Error) -> String {
-    use runtime::ports::signer::SignerFault;
     use writkeeper::Error;
     match error.downcast_ref::<Error>() {
         None

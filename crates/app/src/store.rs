@@ -102,11 +102,15 @@ fn with_keys(location: &str, options: OpenOptions) -> OpenOptions {
 
 fn note_all(notices: &[Notice]) {
     for notice in notices {
-        let todo = match notice {
-            Notice::Keys(KeysNotice::KeysAbsent { .. }) => "; name their folder with WRITKEEPER_KEYS",
-            Notice::Keys(KeysNotice::Unreadable { .. } | KeysNotice::Lost(_)) | Notice::ClockAhead { .. } => "",
-        };
-        terminal::note(&format!("{notice}{todo}"));
+        terminal::note(&match notice {
+            Notice::Keys(KeysNotice::KeysAbsent { .. }) => {
+                format!("{notice}; name their folder with WRITKEEPER_KEYS")
+            }
+            Notice::Keys(KeysNotice::Lost(loss)) => {
+                format!("{}: {notice}; {}", Reason::StoreBehind.code(), crate::hint::restored(loss))
+            }
+            Notice::Keys(KeysNotice::Unreadable { .. }) | Notice::ClockAhead { .. } => notice.to_string(),
+        });
     }
 }
 

@@ -12,6 +12,7 @@ use runtime::ports::store::StoreFault;
 use runtime::seal::SealFault;
 use std::fmt;
 use values::ids::Digest;
+use values::json::Json;
 
 /// Why something was not done.
 #[derive(Debug)]
@@ -237,17 +238,22 @@ impl fmt::Display for Error {
             Error::SignerUnknown(problem) => write!(formatter, "nothing was signed: {problem}"),
             Error::EntryMissing(index) => write!(formatter, "the sealed ledger has no entry {index}"),
             Error::NotFound { kind, id } => {
-                write!(formatter, "no {} has an id that starts with `{id}`", noun(*kind))
+                write!(formatter, "no {} has an id that starts with `{}`", noun(*kind), echo(id))
             }
             Error::Ambiguous { id, candidates } => {
-                write!(formatter, "`{id}` could mean several: {}", candidates.join(", "))
+                write!(formatter, "`{}` could mean several: {}", echo(id), candidates.join(", "))
             }
-            Error::AgentUnknown { agent, .. } => write!(formatter, "agent `{agent}` is not registered"),
+            Error::AgentUnknown { agent, .. } => write!(formatter, "agent `{}` is not registered", echo(agent)),
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+/// What someone typed: cut where it gets long, without characters that move a cursor.
+fn echo(text: &str) -> String {
+    kernel::finding::shown(&Json::text(text))
+}
 
 /// What people call an entity of a kind.
 fn noun(kind: Kind) -> &'static str {
