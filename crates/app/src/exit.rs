@@ -4,6 +4,7 @@ use crate::hint;
 use kernel::finding::Finding;
 use kernel::reasons::Reason;
 use runtime::ports::signer::SignerFault;
+use runtime::ports::store::StoreFault;
 use runtime::seal::SealFault;
 use std::fmt;
 use std::process::ExitCode;
@@ -209,7 +210,8 @@ fn of_library(error: &anyhow::Error) -> Option<Shared<'_>> {
     }
     let signer = error.downcast_ref::<SignerFault>().cloned().map(writkeeper::Error::from);
     let seal = || error.downcast_ref::<SealFault>().cloned().map(writkeeper::Error::from);
-    signer.or_else(seal).map(Shared::Owned)
+    let store = || error.downcast_ref::<StoreFault>().cloned().map(writkeeper::Error::from);
+    signer.or_else(seal).or_else(store).map(Shared::Owned)
 }
 
 /// An error as a person reads it: what the library says gets its code and what to type, where it has them.
