@@ -361,7 +361,7 @@ fn headers(order: &Order) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Puts params into an address. A value is one piece of path or query, whatever it contains.
-fn rendered(address: &str, params: &Object) -> Result<String, String> {
+pub fn rendered(address: &str, params: &Object) -> Result<String, String> {
     let mut text = String::with_capacity(address.len());
     let mut rest = address;
     while let Some((literal, behind)) = rest.split_once('{') {

@@ -164,7 +164,8 @@ An answer:   {\"id\",\"verdict\",\"reasons\":[codes],\"findings\":[{\"code\",\"g
   ESCALATE:  also \"question\":{\"deadline\",\"id\"};  --wait: also \"answer\", \"outcome\", \"result\"
 
 What is accepted adds up over the lines: budgets, reservations and effect keys are taken.
-A malformed line is answered with REJECT and the run goes on.
+The n-th answer belongs to the n-th line. A malformed or blank line is answered with REJECT and the run goes on; \
+its id is `line-N` where it names none. Input without lines is an error.
 
 A line may also be an envelope that `writkeeper sign` made: then the agent's registered key, the snapshot, the contract \
 and the rules it signed are checked too. An agent with a registered key must sign.
@@ -176,13 +177,13 @@ The clock is the machine's, or stands at --at; in one store it never runs backwa
 A proposal without `flow` is a flow of its own; `writkeeper flows open` makes one that several can name.
 
 Exit codes: 0 all accepted, 1 something rejected, 2 something escalated and nothing rejected, \
-3 something accepted and still open after --wait, 65 invalid contract or context, 75 store unavailable.")]
+3 something accepted and still open after --wait, 65 invalid contract or context, or nothing to decide, 75 store unavailable.")]
 pub struct DecideArgs {
     /// The contract (YAML or JSON); with --store not needed for agents the store knows
     #[arg(long, value_name = "FILE", required_unless_present = "store")]
     pub contract: Option<PathBuf>,
     /// Keep the decisions in this SQLite file; without it nothing is kept
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", env = "WRITKEEPER_STORE", hide_env_values = true)]
     pub store: Option<String>,
     /// With --store: the session token of the agent, as `writkeeper agents register` printed it; one that is shown must
     /// be right. A token in the environment is seen by fewer than one that is typed
@@ -221,7 +222,7 @@ pub struct DecideArgs {
     /// Changes nothing: answers are JSON already; errors become JSON too
     #[arg(long)]
     pub json: bool,
-    /// Say nothing on standard error about keys that are not enforced yet
+    /// Say nothing on standard error about the store and about keys that are not enforced yet
     #[arg(long, short)]
     pub quiet: bool,
     /// The proposals; standard input if not given

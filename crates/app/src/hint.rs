@@ -8,6 +8,59 @@ use runtime::ports::signer::SignerFault;
 use writkeeper::Error;
 use writkeeper::restored::Loss;
 
+/// Verbs that work on a store.
+const STORE_VERBS: [&str; 15] = [
+    "agents",
+    "always",
+    "context",
+    "decide",
+    "escalations",
+    "flows",
+    "halt",
+    "intents",
+    "leases",
+    "ledger",
+    "people",
+    "report",
+    "resume",
+    "run",
+    "top",
+];
+
+/// A command line to type next. If it works on a store and this one was named with `--store`, it names the same; a store
+/// that the environment or the default names needs no word.
+pub fn next(command: &str) -> String {
+    let verb = command.split_once("writkeeper ").and_then(|(_, rest)| rest.split(' ').next());
+    match typed_store().filter(|_| verb.is_some_and(|verb| STORE_VERBS.contains(&verb))) {
+        Some(store) if !command.contains("--store") => format!("{command} --store {}", quoted(&store)),
+        Some(_) | None => command.to_owned(),
+    }
+}
+
+/// The store as this command line names it.
+fn typed_store() -> Option<String> {
+    let mut words = std::env::args_os().skip(1).take_while(|word| word != "--");
+    while let Some(word) = words.next() {
+        let word = word.to_string_lossy();
+        if word == "--store" {
+            return words.next().map(|store| store.to_string_lossy().into_owned());
+        }
+        if let Some(store) = word.strip_prefix("--store=") {
+            return Some(store.to_owned());
+        }
+    }
+    None
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=@%+,".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", kernel::finding::visible(word).replace('\'', "'\\''")),
+    }
+}
+
 /// What to type about a reason, where a verb or a flag helps. Names in braces stand for values of the finding.
 pub fn command(reason: Reason) -> Option<&'static str> {
     const COMMANDS: &[(Reason, &str)] = &[
@@ -41,7 +94,7 @@ pub fn command(reason: Reason) -> Option<&'static str> {
 /// What an operator can do about a finding, with what to type.
 pub fn operator(finding: &Finding) -> String {
     let command = match finding.code {
-        Code::Known(reason) => command(reason).map(|command| finding.fill(command)),
+        Code::Known(reason) => command(reason).map(|command| next(&finding.fill(command))),
         Code::Custom { .. } => None,
     };
     with_command(finding.fix_operator(), command)
@@ -49,7 +102,7 @@ pub fn operator(finding: &Finding) -> String {
 
 /// The same about a reason alone.
 pub fn about(reason: Reason) -> String {
-    with_command(reason.entry().fix_operator.to_owned(), command(reason).map(str::to_owned))
+    with_command(reason.entry().fix_operator.to_owned(), command(reason).map(next))
 }
 
 fn with_command(fix: String, command: Option<String>) -> String {
@@ -73,7 +126,7 @@ pub fn fix(error: &Error) -> String {
         Error::Invalid(_) => about(Reason::InvalidData),
         Error::Contract(_) => about(Reason::ContractInvalid),
         Error::OtherContract { .. } => {
-            "to put that in force: `writkeeper agents activate --contract FILE --store STORE`".to_owned()
+            format!("to put that in force: `{}`", next("writkeeper agents activate --contract FILE"))
         }
         Error::StoreMissing(_) => "name one with --store or WRITKEEPER_STORE, or start one with `writkeeper agents \
                                    register --contract FILE`"
@@ -87,24 +140,29 @@ pub fn fix(error: &Error) -> String {
             about(Reason::SignerUnknown)
         }
         Error::Signing(SignerFault::Refused(_)) => {
-            "if entries are really lost, `writkeeper ledger discontinue --because TEXT` says so and goes on".to_owned()
+            let command = next("writkeeper ledger discontinue --because TEXT");
+            format!("if entries are really lost, `{command}` says so and goes on")
         }
         Error::Signing(SignerFault::NoRoom(_)) => "make room on the disk".to_owned(),
         Error::Signing(SignerFault::Unavailable(_)) | Error::EntryMissing(_) => about(Reason::InvalidData),
-        Error::NotFound { kind, .. } => format!("run `writkeeper {}` to see what there is", listing(*kind)),
+        Error::NotFound { kind, .. } => {
+            format!("run `{}` to see what there is", next(&format!("writkeeper {}", listing(*kind))))
+        }
         Error::Ambiguous { .. } => about(Reason::IdAmbiguous),
         Error::AgentUnknown { nearest: Some(near), .. } => format!("did you mean `{near}`?"),
         Error::AgentUnknown { nearest: None, .. } => about(Reason::AgentNotRegistered),
     }
 }
 
-fn restored(loss: &Loss) -> String {
+/// What to type about a store that lost entries.
+pub fn restored(loss: &Loss) -> String {
     match loss {
         Loss::Behind { .. } | Loss::AnotherHistory { .. } => about(Reason::StoreBehind),
         Loss::Forgotten { .. } => {
-            "put the whole folder of keys back; if it is lost, move it away, and `writkeeper ledger \
-                                   discontinue --because TEXT` goes on with another log"
-                .to_owned()
+            let command = next("writkeeper ledger discontinue --because TEXT");
+            format!(
+                "put the whole folder of keys back; if it is lost, move it away, and `{command}` goes on with another log"
+            )
         }
     }
 }

@@ -3,6 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use std::io::Write;
 use values::json::{Json, Object};
+use values::time::Instant;
 
 /// Good news.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
@@ -87,6 +88,59 @@ pub fn span(seconds: i64) -> String {
         [(2 * 31_557_600, 31_557_600, " years"), (2 * 86_400, 86_400, "d"), (2 * 3_600, 3_600, "h"), (60, 60, "m")];
     let unit = UNITS.iter().find(|(from, ..)| seconds >= *from);
     unit.map_or_else(|| format!("{seconds}s"), |(_, unit, name)| format!("{}{name}", seconds / unit))
+}
+
+/// JSON as people read it: one member a line. What moves a cursor is made visible.
+pub fn pretty(json: &Json) -> String {
+    let mut text = String::new();
+    write_pretty(json, 0, &mut text);
+    text
+}
+
+fn write_pretty(json: &Json, depth: usize, text: &mut String) {
+    let plain = |json: &Json| kernel::finding::visible(&json.to_canonical());
+    let (open, close, items): (&str, &str, Vec<(String, &Json)>) = match json {
+        Json::Object(members) if !members.is_empty() => {
+            let named = members.iter().map(|(name, value)| (format!("{}: ", plain(&Json::text(name.as_str()))), value));
+            ("{", "}", named.collect())
+        }
+        Json::List(values) if !values.is_empty() => {
+            ("[", "]", values.iter().map(|value| (String::new(), value)).collect())
+        }
+        Json::Object(_) | Json::List(_) | Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {
+            return text.push_str(&plain(json));
+        }
+    };
+    text.push_str(open);
+    for (index, (name, value)) in items.into_iter().enumerate() {
+        text.push_str(if index == 0 { "\n" } else { ",\n" });
+        text.push_str(&"  ".repeat(depth + 1));
+        text.push_str(&name);
+        write_pretty(value, depth + 1, text);
+    }
+    text.push('\n');
+    text.push_str(&"  ".repeat(depth));
+    text.push_str(close);
+}
+
+/// A count with its noun, which agrees with it.
+pub fn counted(count: u64, noun: &str) -> String {
+    match noun.strip_suffix('y') {
+        _ if count == 1 => format!("1 {noun}"),
+        Some(stem) => format!("{count} {stem}ies"),
+        None => format!("{count} {noun}s"),
+    }
+}
+
+/// An instant as people read it: UTC, whole seconds, and every flag takes it back.
+pub fn at(instant: Instant) -> String {
+    const SECOND: i64 = 1_000_000;
+    Instant::from_micros(instant.micros().div_euclid(SECOND).saturating_mul(SECOND)).to_string()
+}
+
+/// The same of an instant that a record holds as text.
+pub fn at_text(text: &str) -> String {
+    Instant::parse(text).map_or_else(|| text.to_owned(), at)
 }
 
 /// A line for a person on standard output; colours only where they can be seen.

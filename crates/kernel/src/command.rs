@@ -248,6 +248,11 @@ impl Submission {
         open.then_some(&self.proposal.fingerprint)
     }
 
+    /// The business key of the effect it would cause; `None` where it causes none.
+    pub fn effect_key(&self) -> Option<&str> {
+        self.touched().effect.as_ref().map(|(name, _)| name.as_str())
+    }
+
     /// The flow's id.
     pub fn flow_id(&self) -> &str {
         self.proposal.flow.as_deref().unwrap_or(&self.ids.flow)

@@ -89,9 +89,23 @@ impl Proposal {
     /// assert_eq!(refused.findings[0].message(), "`params` is missing");
     /// ```
     pub fn parse(bytes: &[u8]) -> Result<Proposal, Malformed> {
+        Proposal::parse_line(bytes, 1)
+    }
+
+    /// Reads a proposal from one line of a longer input. Its number, from 1, is named where the line cannot be read.
+    pub fn parse_line(bytes: &[u8], number: u64) -> Result<Proposal, Malformed> {
+        let refused = |finding: Finding| Err(Malformed { id: None, agent: None, findings: vec![finding] });
+        if bytes.trim_ascii().is_empty() {
+            let blank = Finding::reject(Gate::Shape, Reason::JsonMalformed);
+            return refused(blank.with("problem", format!("line {number} is blank")).with("line", number));
+        }
         match Json::parse(bytes) {
             Ok(json) => Proposal::from_json(json),
-            Err(refusal) => Err(Malformed { id: None, agent: None, findings: vec![door_finding(&refusal)] }),
+            Err(mut refusal) => {
+                let before = usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
+                refusal.line = refusal.line.saturating_add(before);
+                refused(door_finding(&refusal))
+            }
         }
     }
 

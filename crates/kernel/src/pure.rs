@@ -36,7 +36,7 @@ impl PureRun {
         PureRun { tenant, contract, world, at, trust_provenance }
     }
 
-    /// Judges one line; its number, from 1, and its bytes seed the ids.
+    /// Judges one line; its number, from 1, and its bytes seed the ids. A line that cannot be read is named by its number.
     pub fn judge(&mut self, line_number: u64, line: &[u8]) -> Done {
         self.judge_advised(line_number, line, &mut |submission| submission)
     }
@@ -44,9 +44,9 @@ impl PureRun {
     /// Judges one line; `advise` adds what validators and judges outside say.
     pub fn judge_advised(&mut self, line_number: u64, line: &[u8], advise: &mut Advise<'_>) -> Done {
         let digest = Digest::of_parts(&[&line_number.to_be_bytes(), line]);
-        match Proposal::parse(line) {
+        match Proposal::parse_line(line, line_number) {
             Ok(proposal) => self.submit(proposal, digest, advise),
-            Err(malformed) => self.refuse(malformed, line, digest),
+            Err(malformed) => self.refuse(malformed, line, line_number),
         }
     }
 
@@ -65,12 +65,12 @@ impl PureRun {
         self.apply(&Command::Submit(Arc::new(advise(submission))), at)
     }
 
-    fn refuse(&mut self, malformed: Malformed, line: &[u8], digest: Digest) -> Done {
+    fn refuse(&mut self, malformed: Malformed, line: &[u8], line_number: u64) -> Done {
         let refused = RefusedInput {
             tenant: self.tenant.clone(),
             malformed,
             digest: Digest::of(line),
-            id: Digest::of_parts(&[b"proposal", digest.bytes()]).to_uuid_text(),
+            id: format!("line-{line_number}"),
         };
         let at = self.at.unwrap_or(Instant::PURE_DEFAULT);
         self.apply(&Command::Refuse(Box::new(refused)), at)

@@ -29,7 +29,7 @@ mod waiting;
 
 pub use advise::advised;
 pub use contracts::Line;
-pub use input::read_input;
+pub use input::{read_input, read_line};
 pub use lanes::Bounds;
 pub use mint::Minted;
 pub use runtime::{Answered, Arrival, Options, Pending, PersonAnswer, Runtime};

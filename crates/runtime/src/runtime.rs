@@ -22,7 +22,7 @@ use kernel::evaluator::Compiled;
 use kernel::finding::{Finding, Gate};
 use kernel::outcome::{Answer, Done, Verdict};
 use kernel::person::Identity;
-use kernel::proposal::Proposal;
+use kernel::proposal::{Malformed, Proposal};
 use kernel::reasons::Reason;
 use kernel::record::Record;
 use kernel::request::Provenance;
@@ -188,13 +188,15 @@ impl Runtime {
     pub fn judge(&self, bytes: &[u8], arrival: Arrival) -> Pending {
         match read_input(bytes) {
             Ok((proposal, proof)) => self.submit(proposal, Arrival { proof, ..arrival }),
-            Err(malformed) => {
-                let tenant = self.inner.tenant.clone();
-                let id = Minted::id();
-                let refused = RefusedInput { tenant, malformed, digest: Digest::of(bytes), id };
-                self.inner.send(Form::Refuse(Box::new(refused)))
-            }
+            Err(malformed) => self.refuse(bytes, malformed, Minted::id()),
         }
+    }
+
+    /// Refuses what could not be read; `id` names it where it does not name itself.
+    pub fn refuse(&self, bytes: &[u8], malformed: Malformed, id: String) -> Pending {
+        let tenant = self.inner.tenant.clone();
+        let refused = RefusedInput { tenant, malformed, digest: Digest::of(bytes), id };
+        self.inner.send(Form::Refuse(Box::new(refused)))
     }
 
     /// Judges a proposal.

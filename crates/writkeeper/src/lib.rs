@@ -7,9 +7,11 @@
 //! There is one error type, [`Error`]. What a program ends with, and what an HTTP response says, are functions of its
 //! [`Class`].
 
+pub mod entries;
 mod error;
 mod function;
 pub mod history;
+pub mod inbox;
 mod keeper;
 pub mod lookup;
 pub mod matter;

@@ -28,7 +28,8 @@ pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
 
 /// An id, whole or its beginning; nothing is the beginning of everything.
 pub(super) fn id(text: &str) -> Result<String, String> {
-    if text.trim().is_empty() { Err("an id must not be empty".to_owned()) } else { Ok(text.to_owned()) }
+    let named = text.strip_prefix('=').unwrap_or(text);
+    if named.trim().is_empty() { Err("an id must not be empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
 /// Which store, and for whom the output is.

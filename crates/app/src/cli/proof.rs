@@ -51,8 +51,8 @@ any other name becomes one file. A store that was never sealed gets a key first.
     },
     /// A receipt for a decision, which verifies without the store
     Receipt {
-        /// The proposal, intent or question; or the index of an entry
-        #[arg(value_name = "ID", required = true)]
+        /// The proposal, intent, question or flow; or the index of an entry
+        #[arg(value_name = "ID", required = true, value_parser = super::kept::id)]
         ids: Vec<String>,
         /// Write it to this file; with several ids to files in this folder
         #[arg(long, value_name = "FILE_OR_DIR")]
@@ -78,8 +78,8 @@ again. The beginning of an id will do.")]
     },
     /// Remove bodies; their proofs stay
     Erase {
-        /// The proposal whose record is erased; or give --result, or --from and --to
-        #[arg(value_name = "ID", required_unless_present_any = ["from", "result"], conflicts_with_all = ["from", "result"])]
+        /// The proposal, intent, question or flow whose record is erased; or give --result, or --from and --to
+        #[arg(value_name = "ID", value_parser = super::kept::id, required_unless_present_any = ["from", "result"], conflicts_with_all = ["from", "result"])]
         id: Option<String>,
         /// The intent whose latest result is erased; everything can be judged again without it
         #[arg(long, value_name = "INTENT", conflicts_with = "from")]

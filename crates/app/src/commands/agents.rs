@@ -6,6 +6,7 @@ mod show;
 
 use crate::cli::kept::{AgentsArgs, AgentsCommand, Liftable};
 use crate::exit::Exit;
+use crate::hint;
 use crate::store;
 use crate::terminal::{FAINT, STRONG, paint, say};
 use kernel::agent::{AgentRow, AgentStatus};
@@ -73,7 +74,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
         }
     }
     if count == 0 && !json {
-        say!("no agents yet; register one with `writkeeper agents register --contract FILE`");
+        say!("no agents yet; register one with `{}`", hint::next("writkeeper agents register --contract FILE"));
     }
     Ok(())
 }

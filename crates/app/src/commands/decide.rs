@@ -61,13 +61,14 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
     let at = args.at.as_deref().map(instant).transpose()?;
     let contract = args.contract.as_deref().map(|path| contract(path, args)).transpose()?;
     let context = args.context.as_deref().map(context).transpose()?.unwrap_or_default();
-    match (&args.store, contract) {
+    match (named_store(args), contract) {
         (Some(location), contract) => {
             let wait = args.wait.as_deref().map(followed::bound).transpose()?;
             let run = StoredRun::open(args, location, contract, &context, at)?;
+            note_store(args);
             let mut decided = Vec::new();
-            let exit = judge_lines(args, |_, line| {
-                let judged = followed::follow(run.keeper(), run.judge(line), wait, args.quiet);
+            let exit = judge_lines(args, |number, line| {
+                let judged = followed::follow(run.keeper(), run.judge(number, line), wait, args.quiet);
                 if args.receipts.is_some() && judged.is_decided && decided.len() < RECEIPTS_MAX {
                     decided.push(judged.answer.id.clone());
                 }
@@ -79,6 +80,7 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
             Ok(exit)
         }
         (None, Some(contract)) => {
+            note_store(args);
             let mut run = PureRun::new(contract, context, at, args.trust_provenance);
             let mut advise = |submission| runtime::advised(submission, Some(&PluginAdvisor));
             judge_lines(args, |line_number, line| {
@@ -88,6 +90,20 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
             })
         }
         (None, None) => Err(UsageError("give --contract, or --store with agents in it".to_owned()).into()),
+    }
+}
+
+/// The store of the command line or the environment; an empty name is none.
+fn named_store(args: &DecideArgs) -> Option<&str> {
+    args.store.as_deref().filter(|location| !location.is_empty())
+}
+
+/// Says where the decisions are kept: whoever forgot to name a store hears that nothing is.
+fn note_store(args: &DecideArgs) {
+    match named_store(args).filter(|_| !args.quiet) {
+        Some(location) => terminal::note(&format!("decisions are kept in `{}`", kernel::finding::visible(location))),
+        None if !args.quiet => terminal::note("nothing is kept: name a store with --store or WRITKEEPER_STORE"),
+        None => {}
     }
 }
 
@@ -110,6 +126,9 @@ fn judge_lines(args: &DecideArgs, mut judge: impl FnMut(u64, &[u8]) -> Option<Ju
     if std::io::stderr().is_terminal() && !args.quiet {
         tally.print();
     }
+    if tally.total() == 0 {
+        return Err(InvalidData("there was nothing to decide: the input has no lines".to_owned()).into());
+    }
     // Nobody has to try again later.
     Ok(if is_damaged { Exit::Invalid } else { tally.exit() })
 }
@@ -118,7 +137,7 @@ fn contract(path: &Path, args: &DecideArgs) -> anyhow::Result<Arc<Compiled>> {
     let file = contract_file::open(path)?;
     if !file.loaded.inert.is_empty() {
         let inert = contract_file::inert_paths(&file.loaded.inert);
-        if args.store.is_some() && !args.allow_inert {
+        if named_store(args).is_some() && !args.allow_inert {
             let problem = format!("`{}` has keys that are not enforced yet: {inert}", path.display());
             return Err(InvalidData(format!("{problem}; to put it in force all the same, add --allow-inert")).into());
         }
@@ -213,8 +232,12 @@ impl Tally {
         }
     }
 
+    fn total(&self) -> u64 {
+        self.accepted + self.rejected + self.escalated + self.undecided + self.open
+    }
+
     fn print(&self) {
-        let total = self.accepted + self.rejected + self.escalated + self.undecided + self.open;
+        let total = self.total();
         let open = if self.open > 0 { format!(", {} accepted and still open", self.open) } else { String::new() };
         let undecided = if self.undecided > 0 { format!(", {} not decided", self.undecided) } else { String::new() };
         let proposals = if total == 1 { "proposal" } else { "proposals" };

@@ -7,6 +7,7 @@ use crate::cli::kept::{AnswerArgs, Decision, EscalationsArgs, EscalationsCommand
 use crate::commands::signature;
 use crate::exit::{Exit, InvalidData, UsageError};
 use crate::files;
+use crate::hint;
 use crate::store;
 use crate::terminal::{self, ATTENTION, FAINT, STRONG, echo, paint, say, verdict_style};
 use kernel::command::Door;
@@ -21,6 +22,7 @@ use runtime::{PersonAnswer, Runtime};
 use values::ids::Digest;
 use values::json::{Bounds, Json};
 use values::time::Instant;
+use writkeeper::inbox::shown_proposal;
 
 /// Questions listed; whoever has more open ones needs another answer than a longer list.
 const LISTED_MAX: usize = 1_000;
@@ -83,7 +85,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
     let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
     for (short, (_, row)) in store::short_ids(runtime, Kind::Escalation, &names)?.iter().zip(&open) {
         let action = row.proposal.get("action").and_then(Json::as_text).unwrap_or_default();
-        let shown = show::proposal(runtime, row);
+        let shown = shown_proposal(runtime, row);
         let params = shown.get("params").and_then(Json::as_object).map(terminal::params).unwrap_or_default();
         let over = ended_flow(runtime, row)?.map(|state| format!("; its flow is {state}, so only `abort` is left"));
         let rest = format!("{}; {}{}", row.reasons.join(", "), left(row, now), over.unwrap_or_default());
@@ -96,7 +98,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
             paint(FAINT, visible(&rest))
         );
     }
-    say!("\nnext: writkeeper escalations show ID");
+    say!("\nnext: {}", hint::next("writkeeper escalations show ID"));
     Ok(())
 }
 
@@ -121,7 +123,7 @@ fn ended_flow(runtime: &Runtime, row: &EscalationRow) -> anyhow::Result<Option<&
 pub(super) fn left(row: &EscalationRow, now: Instant) -> String {
     let Some(deadline) = row.deadline else { return "open until someone answers".to_owned() };
     if now > deadline {
-        return format!("over since {deadline}");
+        return format!("over since {}", terminal::at(deadline));
     }
     match deadline.since(now).micros() / 1_000_000 {
         ..60 => "less than a minute left".to_owned(),
@@ -202,7 +204,8 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: boo
     let (name, row) = question(runtime, &args.id)?;
     if row.kind == QuestionKind::Doubt {
         let problem = "the question is whether something happened, not whether it may";
-        let help = format!("say so with `writkeeper intents resolve {} happened|did-not|retry`", row.intent);
+        let command = hint::next(&format!("writkeeper intents resolve {} happened|did-not|retry", row.intent));
+        let help = format!("say so with `{command}`");
         return Err(UsageError(format!("{problem}; {help}")).into());
     }
     let digest = match &args.digest {

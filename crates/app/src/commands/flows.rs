@@ -5,6 +5,7 @@ mod timeline;
 
 use crate::cli::kept::{FlowsArgs, FlowsCommand, ListedFlows};
 use crate::exit::Exit;
+use crate::hint;
 use crate::store::{self, History};
 use crate::terminal::{self, ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use kernel::change::Act;
@@ -80,8 +81,8 @@ fn list(runtime: &Runtime, listed: &ListedFlows, json: bool) -> anyhow::Result<(
             say!("{}", to_json(name, &row, status).to_canonical());
             continue;
         }
-        let opened = row.opened_at.map(|at| at.to_string()).unwrap_or_default();
-        let steps = if row.steps == 1 { "1 proposal".to_owned() } else { format!("{} proposals", row.steps) };
+        let opened = row.opened_at.map(terminal::at).unwrap_or_default();
+        let steps = terminal::counted(row.steps, "proposal");
         let rejected = if row.rejected > 0 { format!(", {} rejected", row.rejected) } else { String::new() };
         let stands = state(&row, status);
         say!("{}  {stands}  {}  {steps}{rejected}  {}", paint(STRONG, short), row.agent, paint(FAINT, opened));
@@ -201,7 +202,7 @@ fn end(runtime: &Runtime, text: &str, event: FlowEvent, json: bool) -> anyhow::R
         say!("  intent {intent} may have been sent; it stays, and its worker or a person says what became of it");
     }
     if let [first, ..] = unsettled.as_slice() {
-        say!("\nnext: writkeeper intents show {first}");
+        say!("\nnext: {}", hint::next(&format!("writkeeper intents show {first}")));
     }
     Ok(())
 }

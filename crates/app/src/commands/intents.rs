@@ -7,6 +7,7 @@ mod told;
 use crate::cli::performing::{IntentsArgs, IntentsCommand, ReportArgs, Reported, ResolveArgs, Resolved};
 use crate::commands::signature;
 use crate::exit::{Exit, Failure, InvalidData, UsageError};
+use crate::hint;
 use crate::store::{self, History};
 use crate::terminal::{self, FAINT, STRONG, paint, say};
 use kernel::agent::Actor;
@@ -56,7 +57,7 @@ pub fn run(args: &IntentsArgs) -> anyhow::Result<Exit> {
 
 /// By its own id, or by its proposal, its flow or the question about it. An undoing has the proposal of what it undoes, and
 /// is meant by its own id only.
-fn found(runtime: &Runtime, text: &str) -> anyhow::Result<(String, Box<IntentRow>)> {
+pub fn found(runtime: &Runtime, text: &str) -> anyhow::Result<(String, Box<IntentRow>)> {
     if let Some((name, Row::Intent(row))) = store::look_up(runtime, Kind::Intent, text)? {
         return Ok((name, row));
     }
@@ -127,7 +128,7 @@ fn list(runtime: &Runtime, state: Option<&str>, limit: usize, json: bool) -> any
     let names: Vec<String> = latest.iter().map(|(name, _)| name.clone()).collect();
     for (short, (_, row)) in store::short_ids(runtime, Kind::Intent, &names)?.iter().zip(&latest) {
         let kept = row.facts.to_kept();
-        let until = paint(FAINT, format!("valid until {}", kept.valid_until));
+        let until = paint(FAINT, format!("valid until {}", terminal::at(kept.valid_until)));
         say!("{}  {}  {} {}  {until}", paint(STRONG, short), told::state(row.state), kept.agent, kept.effect_key);
     }
     terminal::cut_short(names.len(), all, json)
@@ -163,14 +164,15 @@ fn show(runtime: &Runtime, id: &str, json: bool) -> anyhow::Result<()> {
     }
     told::row(&name, &row, undo.as_deref())?;
     for (at, what) in &events {
-        say!("  {}  {what}", paint(FAINT, at));
+        say!("  {}  {what}", paint(FAINT, terminal::at_text(at)));
     }
     if let Some(result) = &result {
         results::tell(result)?;
     }
     if let Some(question) = row.running.as_ref().and_then(|running| running.question.as_ref()) {
-        say!("\nnext: writkeeper escalations show {question}");
-        say!("      writkeeper intents resolve {name} happened|did-not|retry --as YOU --because …");
+        let resolve = format!("writkeeper intents resolve {name} happened|did-not|retry --as YOU --because …");
+        say!("\nnext: {}", hint::next(&format!("writkeeper escalations show {question}")));
+        say!("      {}", hint::next(&resolve));
     }
     Ok(())
 }
@@ -203,7 +205,8 @@ fn report(runtime: &Runtime, args: &ReportArgs, json: bool) -> anyhow::Result<()
     tell(&answered.body, json)?;
     if outcome == Reported::Failed && state == Some(IntentState::InDoubt) && !json {
         say!("kept as evidence: an earlier attempt may have got through, and only a person ends that doubt");
-        say!("\nnext: writkeeper intents resolve {name} did-not --as YOU --because …");
+        let resolve = format!("writkeeper intents resolve {name} did-not --as YOU --because …");
+        say!("\nnext: {}", hint::next(&resolve));
     }
     Ok(())
 }
@@ -324,7 +327,7 @@ fn tell(body: &Json, json: bool) -> anyhow::Result<()> {
         (None, None) => {}
     }
     if let Some(undo) = said("undo") {
-        say!("undone by intent {undo}, until {}", said("until").unwrap_or_default());
+        say!("undone by intent {undo}, until {}", terminal::at_text(said("until").unwrap_or_default()));
     }
     if let Some(question) = said("question").filter(|_| said("intent") != Some("")) {
         say!("question {question}");

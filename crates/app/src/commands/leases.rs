@@ -2,8 +2,9 @@
 
 use crate::cli::leases::{HeldArgs, LeasesArgs, LeasesCommand};
 use crate::exit::{Exit, Failure, UsageError};
+use crate::hint;
 use crate::store;
-use crate::terminal::{ATTENTION, FAINT, STRONG, echo, paint, say};
+use crate::terminal::{self, ATTENTION, FAINT, STRONG, echo, paint, say};
 use guard::{place, second_names};
 use kernel::change::Act;
 use kernel::change::leasing::Leasing;
@@ -105,7 +106,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
         }
     }
     if book.leases().len() == 0 && !json {
-        say!("nothing is held; next: writkeeper leases acquire PATH --holder AGENT:SESSION");
+        say!("nothing is held; next: {}", hint::next("writkeeper leases acquire PATH --holder AGENT:SESSION"));
     }
     Ok(())
 }
@@ -114,7 +115,7 @@ fn line(lease: &Lease, now: Instant) -> String {
     let regions: Vec<String> = lease.regions.iter().map(|region| visible(&spelled(region))).collect();
     let until = match lease.is_expired(now) {
         true => paint(ATTENTION, format!("over since {}, gives way to who asks", lease.expires_at)),
-        false => paint(FAINT, format!("until {}", lease.expires_at)),
+        false => paint(FAINT, format!("until {}", terminal::at(lease.expires_at))),
     };
     let number = paint(STRONG, format!("{:>4}", lease.fence.number()));
     let holder = visible(lease.holder.as_str());

@@ -94,7 +94,7 @@ fn export(site: &Site, out: &Path) -> anyhow::Result<()> {
         say!("{}", Json::object(members).to_canonical());
         return Ok(());
     }
-    say!("{} {} entries in {}", paint(GOOD, "exported"), header.size, out.display());
+    say!("{} {} in {}", paint(GOOD, "exported"), terminal::counted(header.size, "entry"), out.display());
     say!("key  {key}");
     say!("next: writkeeper verify {}", out.display());
     Ok(())

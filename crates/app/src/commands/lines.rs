@@ -28,8 +28,17 @@ impl Lines {
         Ok(Lines { input, line: Vec::new(), number: 0 })
     }
 
-    /// The next line that is not blank, with its number from 1 and without its end.
+    /// The next line, blank or not, with its number from 1 and without its end.
     pub fn next_line(&mut self) -> anyhow::Result<Option<(u64, &[u8])>> {
+        if !self.read()? {
+            return Ok(None);
+        }
+        self.number += 1;
+        Ok(Some((self.number, &self.line)))
+    }
+
+    /// The next line that is not blank.
+    pub fn next_filled_line(&mut self) -> anyhow::Result<Option<(u64, &[u8])>> {
         while self.read()? {
             self.number += 1;
             if !self.line.trim_ascii().is_empty() {

@@ -5,6 +5,7 @@ mod file;
 
 use crate::cli::kept::{PeopleArgs, PeopleCommand};
 use crate::exit::Exit;
+use crate::hint;
 use crate::store;
 use crate::terminal::{FAINT, STRONG, paint, say};
 use guard::hooks::Host;
@@ -108,7 +109,7 @@ fn list(people: &People, json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     if groups.is_empty() {
-        say!("nobody is in any group, so nobody can answer; next: writkeeper people set FILE");
+        say!("nobody is in any group, so nobody can answer; next: {}", hint::next("writkeeper people set FILE"));
     }
     let shown = |name: &&str| match people.get(*name).and_then(|person| person.key.as_ref()) {
         Some(key) => {

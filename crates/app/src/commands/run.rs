@@ -5,6 +5,7 @@ use crate::commands::intents;
 use crate::commands::ledger::sealer;
 use crate::exit::{Exit, InvalidData, UsageError};
 use crate::files;
+use crate::hint;
 use crate::store;
 use crate::terminal::{self, ATTENTION, BAD, FAINT, GOOD, paint, say};
 use adapters::addresses::Range;
@@ -172,9 +173,9 @@ fn tell(tally: &Tally, json: bool) -> anyhow::Result<()> {
         }
     }
     match tally {
-        Tally { doubted: 1.., .. } => say!("\nnext: writkeeper intents list --state IN_DOUBT"),
-        Tally { cancelled: 1.., .. } => say!("\nnext: writkeeper intents list --state CANCELLED"),
-        Tally { in_flight: 1.., .. } => say!("\nnext: writkeeper intents list --state IN_FLIGHT"),
+        Tally { doubted: 1.., .. } => say!("\nnext: {}", hint::next("writkeeper intents list --state IN_DOUBT")),
+        Tally { cancelled: 1.., .. } => say!("\nnext: {}", hint::next("writkeeper intents list --state CANCELLED")),
+        Tally { in_flight: 1.., .. } => say!("\nnext: {}", hint::next("writkeeper intents list --state IN_FLIGHT")),
         Tally { .. } => {}
     }
     Ok(())

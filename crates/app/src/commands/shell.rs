@@ -19,7 +19,7 @@ fn classify(args: &ClassifyArgs) -> anyhow::Result<Exit> {
     let place = Place::of(args.cwd.clone(), args.home.clone());
     let mut lines = Lines::open(args.commands.as_deref())?;
     let mut output = std::io::stdout().lock();
-    while let Some((_, line)) = lines.next_line()? {
+    while let Some((_, line)) = lines.next_filled_line()? {
         let answer = classify_line(&String::from_utf8_lossy(line), &place.view());
         writeln!(output, "{answer}")?;
     }

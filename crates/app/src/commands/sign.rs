@@ -23,7 +23,7 @@ pub fn run(args: &SignArgs) -> anyhow::Result<Exit> {
     let key = key_file::read(key, Owner::Agent)?;
     let compiled = contract_file::open(contract)?.loaded.compiled;
     let mut input = Lines::open(args.proposals.as_deref())?;
-    while let Some((number, line)) = input.next_line()? {
+    while let Some((number, line)) = input.next_filled_line()? {
         let proposal = Json::parse(line).map_err(|refusal| InvalidData(format!("line {number}: {refusal}")))?;
         let envelope = statement::sign(&proposal, &compiled.contract, compiled.digest, args.snapshot.as_deref(), &key);
         terminal::write_data(&format!("{}\n", envelope.to_json().to_canonical()))?;

@@ -29,7 +29,7 @@ pub fn with_command(error: anyhow::Error, command: &str) -> anyhow::Error {
     if failure.code != Reason::AnswerUnsigned.code() {
         return error;
     }
-    Failure { fix: format!("run `{command} --key FILE`"), ..failure }.into()
+    Failure { fix: format!("run `{}`", crate::hint::next(&format!("{command} --key FILE"))), ..failure }.into()
 }
 
 /// A name that somebody typed for themselves.

@@ -359,7 +359,7 @@ fn a_context_is_written_to_the_store_where_it_differs() {
             "agents":{"bot":{"status":"PASSIVE","because":"nights"}}}"#,
     );
     for _ in 0..2 {
-        desk.says("decide --store writkeeper.db --contract contract.yaml --context context.json", 0);
+        desk.says("decide --store writkeeper.db --contract contract.yaml --context context.json", 65);
     }
     assert_eq!(desk.json("context get a")["version"], 1, "what is there already is not written again");
     assert_eq!(desk.json("context show s")["name"], "s");
@@ -622,8 +622,9 @@ fn a_clock_from_another_age_decides_nothing() {
     };
     at("last.db", "2199-12-30T00:00:00Z");
     assert_eq!(desk.json("agents show bot --store last.db")["status"], "ACTIVE", "what was written can be read");
-    assert_eq!(at("kept.db", "2026-01-01T00:00:00Z"), "");
-    assert_eq!(at("kept.db", "2026-01-01T23:00:00Z"), "");
+    let kept = "note: decisions are kept in `kept.db`\n";
+    assert_eq!(at("kept.db", "2026-01-01T00:00:00Z"), kept);
+    assert_eq!(at("kept.db", "2026-01-01T23:00:00Z"), kept);
     let said = at("kept.db", "2026-01-05T00:00:00Z");
     assert!(said.contains("more than a day after the last decision"), "{said}");
     assert_eq!(at("kept.db --quiet", "2026-01-09T00:00:00Z"), "");

@@ -3,6 +3,7 @@
 use crate::cli::kept::RestrictArgs;
 use crate::contract_file;
 use crate::exit::{Exit, Failure, InvalidData, UsageError};
+use crate::hint;
 use crate::store;
 use crate::terminal::{STRONG, echo, paint, say};
 use kernel::agent::{AgentRow, AgentStatus, Session};
@@ -61,7 +62,7 @@ pub fn register(location: &str, json: bool, newcomer: &Newcomer<'_>) -> anyhow::
     }
     say!("registered {} in {location}", paint(STRONG, name));
     say!("session token, shown only now and until {expires}: {token}");
-    say!("next: writkeeper agents activate --contract {} --store {location}", path.display());
+    say!("next: {}", hint::next(&format!("writkeeper agents activate --contract {}", path.display())));
     Ok(())
 }
 
@@ -91,7 +92,7 @@ pub fn activate(
     if !json {
         let agent = answered.body.get("agent").and_then(Json::as_text).unwrap_or_default();
         say!("the contract is in force, but activating lifts no restriction");
-        say!("next: writkeeper agents lift {} {liftable} --store {location}", echo(agent));
+        say!("next: {}", hint::next(&format!("writkeeper agents lift {} {liftable}", echo(agent))));
     }
     Ok(Exit::Rejected)
 }

@@ -3,6 +3,7 @@
 use crate::cli::NewArgs;
 use crate::exit::{Exit, UsageError};
 use crate::terminal;
+use crate::terminal::counted;
 use crate::terminal::say;
 use crate::terminal::{FAINT, GOOD, STRONG, paint};
 use anyhow::Context;
@@ -36,7 +37,12 @@ pub fn run(args: &NewArgs) -> anyhow::Result<Exit> {
     say!("{} {}", paint(GOOD, "wrote"), path.display());
     if let Some((file, proposals)) = proposals {
         write(&file, proposals, args.force)?;
-        say!("{} {}, {} proposals to try it with", paint(GOOD, "wrote"), file.display(), proposals.lines().count());
+        say!(
+            "{} {}, {} to try it with",
+            paint(GOOD, "wrote"),
+            file.display(),
+            counted(proposals.lines().count() as u64, "proposal")
+        );
     }
     say!("{}", paint(FAINT, format!("next: writkeeper contract test {}", path.display())));
     Ok(Exit::Fine)

@@ -2,6 +2,7 @@
 
 use super::Judged;
 use crate::exit::UsageError;
+use crate::hint;
 use crate::terminal;
 use kernel::escalation::EscalationState;
 use kernel::intent::IntentState;
@@ -67,22 +68,24 @@ pub fn end(followed: &FollowUp) -> Option<End> {
 fn still_open(followed: &FollowUp) -> Option<String> {
     if let Some(answer) = followed.answer.as_ref().filter(|answer| answer.state == EscalationState::Open) {
         let question = &answer.question;
-        return Some(format!("nobody has answered question {question}: writkeeper escalations show {question}"));
+        let command = hint::next(&format!("writkeeper escalations show {question}"));
+        return Some(format!("nobody has answered question {question}: {command}"));
     }
     let IntentOutcome { intent, state, worker, .. } = followed.outcome.as_ref()?;
     let by = worker.as_deref().unwrap_or("a worker");
     match state {
         IntentState::Ready => {
-            let fix = "is one running that may perform it? writkeeper run --store … --allow-host …";
-            Some(format!("no worker has taken intent {intent}; {fix}"))
+            let command = hint::next("writkeeper run --allow-host …");
+            Some(format!("no worker has taken intent {intent}; is one running that may perform it? {command}"))
         }
         IntentState::Claimed | IntentState::InFlight => Some(format!("{by} is still performing intent {intent}")),
         IntentState::HandedOut => {
-            let fix = format!("writkeeper intents report {intent} succeeded|failed|doubt");
+            let fix = hint::next(&format!("writkeeper intents report {intent} succeeded|failed|doubt"));
             Some(format!("whoever performs intent {intent} has not reported: {fix}"))
         }
         IntentState::InDoubt | IntentState::Unreported => {
-            Some(format!("nobody knows whether intent {intent} happened: writkeeper intents show {intent}"))
+            let fix = hint::next(&format!("writkeeper intents show {intent}"));
+            Some(format!("nobody knows whether intent {intent} happened: {fix}"))
         }
         IntentState::Succeeded | IntentState::Failed | IntentState::Cancelled | IntentState::Abandoned => None,
     }

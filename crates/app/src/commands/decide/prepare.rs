@@ -1,6 +1,7 @@
 //! What a store must know before the first line: the contract's agent, and what the context says.
 
 use crate::exit::{InvalidData, StoreUnavailable};
+use crate::hint;
 use crate::store;
 use kernel::agent::{AgentRow, AgentStatus, Restriction};
 use kernel::change::{Act, Write};
@@ -14,13 +15,7 @@ use std::sync::Arc;
 use writkeeper::{Enrolment, Error, Keeper};
 
 /// Registers and activates an agent the store does not know; refuses a contract that is not the one in force.
-pub fn enroll(
-    keeper: &Keeper,
-    contract: &Arc<Compiled>,
-    path: &Path,
-    location: &str,
-    context: &Context,
-) -> anyhow::Result<()> {
+pub fn enroll(keeper: &Keeper, contract: &Arc<Compiled>, path: &Path, context: &Context) -> anyhow::Result<()> {
     let name = &contract.contract.agent;
     let stays_registered = context.agents.get(name).is_some_and(|row| row.base == AgentStatus::Registered);
     let operator = store::operator();
@@ -30,8 +25,8 @@ pub fn enroll(
         Ok(Enrolment::InForce | Enrolment::Registered) => Ok(()),
         Err(other @ Error::OtherContract { .. }) => {
             let file = path.display();
-            let fix =
-                format!("to put `{file}` in force: writkeeper agents activate --contract {file} --store {location}");
+            let command = hint::next(&format!("writkeeper agents activate --contract {file}"));
+            let fix = format!("to put `{file}` in force: {command}");
             Err(InvalidData(format!("{other}; {fix}")).into())
         }
         // A refusal here is a fault of the file it came from.

@@ -9,7 +9,7 @@ use kernel::command::{Door, UnseenFlow};
 use kernel::context::Context;
 use kernel::evaluator::Compiled;
 use runtime::memory::ManualClock;
-use runtime::{Arrival, read_input};
+use runtime::{Arrival, read_line};
 use std::sync::Arc;
 use values::ids::Digest;
 use values::time::Instant;
@@ -44,7 +44,7 @@ impl StoredRun {
             store::note_jump(keeper.runtime(), at.unwrap_or_else(store::now))?;
         }
         if let (Some(contract), Some(path)) = (contract, &args.contract) {
-            enroll(&keeper, &contract, path, location, context)?;
+            enroll(&keeper, &contract, path, context)?;
         }
         take_over(keeper.runtime(), context)?;
         let flows = if args.open_flows { UnseenFlow::Opens } else { UnseenFlow::Refused };
@@ -56,15 +56,15 @@ impl StoredRun {
     }
 
     /// Judges one line; when it returns, the decision is durable.
-    pub fn judge(&self, line: &[u8]) -> Judged {
-        let pending = match read_input(line) {
+    pub fn judge(&self, number: u64, line: &[u8]) -> Judged {
+        let pending = match read_line(line, number) {
             Ok((proposal, proof)) => {
                 self.set_clock(proposal.created_at);
                 self.keeper.runtime().submit(proposal, Arrival { proof, ..self.arrival.clone() })
             }
-            Err(_) => {
+            Err(malformed) => {
                 self.set_clock(None);
-                self.keeper.runtime().judge(line, self.arrival.clone())
+                self.keeper.runtime().refuse(line, malformed, format!("line-{number}"))
             }
         };
         let answered = pending.wait();

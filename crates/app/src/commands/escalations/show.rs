@@ -1,17 +1,18 @@
 //! One question: exactly what an answer is for, and what people have said so far.
 
 use super::given::{Given, changes, given};
+use super::left;
+use crate::hint;
 use crate::store;
-use crate::terminal::{ATTENTION, STRONG, paint, say};
-use kernel::command::Submission;
+use crate::terminal::{self, ATTENTION, STRONG, paint, say};
 use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::finding::visible;
 use kernel::person::person_key_text;
-use kernel::proposal::Proposal;
-use kernel::request::Provenance;
-use runtime::{Minted, Runtime};
+use runtime::Runtime;
+use values::decimal::Decimal;
 use values::ids::Digest;
 use values::json::Json;
+use writkeeper::inbox::{AskingRule, BudgetUse, Card, UndoPlan};
 
 /// Prints the question.
 pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> anyhow::Result<()> {
@@ -19,9 +20,13 @@ pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> an
         say!("{}", to_json(runtime, name, row)?.to_canonical());
         return Ok(());
     }
+    let told = Card::of(runtime, name, row, store::now())?;
     let in_force = contract_in_force(runtime, row)?;
     say!("question {}  {}", paint(STRONG, name), paint(ATTENTION, row.state.word()));
-    say!("  asked     {} by {} in flow {}", row.asked_at, visible(&row.agent), visible(&row.flow));
+    let now = store::now();
+    let age = terminal::span(now.since(row.asked_at).micros().max(0) / 1_000_000);
+    let (agent, flow) = (visible(&row.agent), visible(&row.flow));
+    say!("  asked     {age} ago, {} by {agent} in flow {flow}", terminal::at(row.asked_at));
     say!("  because   {}", row.reasons.join(", "));
     say!("  impact    {}", row.impact.word());
     let who = if row.approvers.is_empty() { "anyone".to_owned() } else { row.approvers.join(", ") };
@@ -29,7 +34,8 @@ pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> an
     let signed = if row.signed { ", and only signed answers count" } else { "" };
     say!("  answered  by {}; it takes {} {people}{signed}", visible(&who), row.quorum);
     if let Some(deadline) = row.deadline {
-        say!("  deadline  {deadline}");
+        let left = if row.due().is_some() { format!("{}: ", left(row, now)) } else { String::new() };
+        say!("  deadline  {left}{}", terminal::at(deadline));
     }
     if let Ok(contract) = runtime.contract(in_force) {
         say!("  contract  {} {} sha256 {in_force}", visible(&contract.contract.id), contract.contract.version);
@@ -39,10 +45,14 @@ pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> an
         let changed = format!("another contract is in force since it was asked under sha256 {}", row.contract);
         say!("  {}   {changed}; give the digest below with your answer", paint(ATTENTION, "changed"));
     }
-    let shown = proposal(runtime, row);
-    say!("\n{}\n", visible(&shown.to_canonical()));
+    for line in card_lines(&told) {
+        say!("  {line}");
+    }
+    let shown = told.proposal;
+    say!("\n{}\n", terminal::pretty(&shown));
     let digest = EscalationRow::digest_of(&row.proposal, in_force);
-    let what = if shown == row.proposal { "exactly these bytes" } else { "these bytes, with what is withheld here," };
+    let what =
+        if shown == row.proposal { "exactly this proposal" } else { "this proposal, with what is withheld here," };
     say!("digest of {what} under this contract: {}", paint(STRONG, digest));
     let given = given(runtime, name, row, in_force)?;
     print_votes(row, &shown, &given)?;
@@ -51,7 +61,7 @@ pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> an
             let doubt = answer.doubt.map(|doubt| doubt.word());
             let said = answer.decision.map(|decision| decision.word()).or(doubt).unwrap_or("by nobody in time");
             let by = answer.person.as_deref().map(|person| format!(" by {}", visible(person))).unwrap_or_default();
-            say!("answered  {said}{by} at {}: {}", answer.at, visible(&answer.reason));
+            say!("answered  {said}{by} at {}: {}", terminal::at(answer.at), visible(&answer.reason));
             match (&answer.key, &answer.os_user) {
                 (Some(key), _) => say!("          signed with {}", person_key_text(key)),
                 (None, Some(os_user)) => say!("          unsigned; typed by the system's user {}", visible(os_user)),
@@ -62,14 +72,41 @@ pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> an
             say!("it may have happened; look at the other side, then say what you saw");
             let command = format!("writkeeper intents resolve {} happened|did-not|retry", visible(&row.intent));
             let key = if row.signed { " --key FILE" } else { "" };
-            say!("next: {command} --as YOU --because …{key}");
+            say!("next: {}", hint::next(&format!("{command} --as YOU --because …{key}")));
         }
         None => {
             let key = if row.signed { " --key FILE" } else { "" };
-            say!("next: writkeeper escalations answer {name} override|modify|abort --as YOU --because …{key}")
+            let command =
+                format!("writkeeper escalations answer {name} override|modify|abort --as YOU --because …{key}");
+            say!("next: {}", hint::next(&command));
         }
     }
     Ok(())
+}
+
+/// What would happen, one line each.
+pub fn card_lines(card: &Card) -> Vec<String> {
+    let rule = |rule: &AskingRule| {
+        let when = rule.when.as_ref().filter(|when| !rule.message.contains(when.as_str()));
+        let when = when.map(|when| format!(" ({})", visible(when))).unwrap_or_default();
+        format!("rule      {}{when}: {}", visible(&rule.reason), visible(&rule.message))
+    };
+    let budget = |budget: &BudgetUse| {
+        let used = |used: Option<Decimal>| used.map_or_else(|| "all".to_owned(), |used| used.to_string());
+        let (before, after) = (used(budget.used), used(budget.after()));
+        format!("budget    {}: {before} of {} used, {after} after this", visible(&budget.name), budget.max)
+    };
+    let undo = |undo: &UndoPlan| {
+        let call = undo.call.as_ref().map(|call| format!(" {}", visible(call))).unwrap_or_default();
+        let within = undo.within.as_ref().map(|within| format!(" within {within}")).unwrap_or_default();
+        format!("undo      {}{call}{within}", undo.kind)
+    };
+    let mut lines: Vec<String> = card.rules.iter().map(rule).collect();
+    lines.extend(card.call.as_ref().map(|call| format!("calls     {}", visible(call))));
+    lines.extend(card.effect_key.as_ref().map(|effect_key| format!("effect    {}", visible(effect_key))));
+    lines.extend(card.budgets.iter().map(budget));
+    lines.extend(card.undo.as_ref().map(undo));
+    lines
 }
 
 /// People agree only if they say the same: each thing that was said, by whom, and whether it still counts.
@@ -95,21 +132,6 @@ pub fn contract_in_force(runtime: &Runtime, row: &EscalationRow) -> anyhow::Resu
     Ok(if contract.contract.agent == row.agent { contract.digest } else { row.contract })
 }
 
-/// The proposal as a person may see it: what the contract calls secret is withheld, as in answers and records.
-pub fn proposal(runtime: &Runtime, row: &EscalationRow) -> Json {
-    // An intent is shown as the ledger holds it.
-    if row.kind == QuestionKind::Doubt {
-        return row.proposal.clone();
-    }
-    let proposal = Proposal::from_json(row.proposal.clone()).ok();
-    let Some((proposal, contract)) = proposal.zip(runtime.contract(row.contract).ok()) else {
-        return Json::object([("withheld", Json::Bool(true))]);
-    };
-    let (tenant, ids) = (runtime.tenant().clone(), Minted::ids());
-    let submission = Submission::new(tenant, proposal, contract, Provenance::Unknown, ids);
-    submission.proposal.to_json(submission.shown_params())
-}
-
 /// For programs.
 pub fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> anyhow::Result<Json> {
     let answer = row.answer.as_ref().map_or(Json::Null, |answer| {
@@ -132,7 +154,8 @@ pub fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> anyhow::Re
             ("counts", Json::Bool(said.counts)),
         ])
     });
-    Ok(Json::object([
+    let mut told = Card::of(runtime, name, row, store::now())?.to_json();
+    let members = Json::object([
         ("id", Json::text(name)),
         ("kind", Json::text(row.kind.word())),
         ("intent", Json::text(row.intent.as_str())),
@@ -140,7 +163,6 @@ pub fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> anyhow::Re
         ("agent", Json::text(row.agent.as_str())),
         ("flow", Json::text(row.flow.as_str())),
         ("proposal_id", Json::text(row.proposal_id.as_str())),
-        ("proposal", proposal(runtime, row)),
         ("digest", Json::text(EscalationRow::digest_of(&row.proposal, in_force).to_string())),
         ("contract", Json::text(in_force.to_string())),
         ("asked_under", Json::text(row.contract.to_string())),
@@ -154,5 +176,7 @@ pub fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> anyhow::Re
         ("asked_at", Json::text(row.asked_at.to_string())),
         ("deadline", Json::from(row.deadline.map(|deadline| deadline.to_string()))),
         ("answer", answer),
-    ]))
+    ]);
+    told.extend(members.as_object().cloned().unwrap_or_default());
+    Ok(Json::Object(told))
 }

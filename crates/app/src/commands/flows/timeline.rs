@@ -2,7 +2,7 @@
 
 use super::{state, status, to_json};
 use crate::store::History;
-use crate::terminal::{self, FAINT, STRONG, echo, paint, say, verdict_style};
+use crate::terminal::{self, FAINT, STRONG, at_text, echo, paint, say, verdict_style};
 use kernel::finding::{Finding, visible};
 use kernel::outcome::Answer;
 use kernel::world::FlowRow;
@@ -51,7 +51,7 @@ pub fn run(runtime: &Runtime, name: &str, row: &FlowRow, json: bool) -> anyhow::
         say!("  out of flow {}", visible(parent));
     }
     for Entry { at, what, details, .. } in entries {
-        say!("\n{}  {what}", paint(FAINT, at));
+        say!("\n{}  {what}", paint(FAINT, at_text(&at)));
         for detail in details {
             say!("    {detail}");
         }
@@ -132,7 +132,7 @@ impl Seen {
         details.extend(findings(body));
         if let Some(intent) = &answer.intent {
             self.intents.insert(intent.id().to_owned());
-            let until = text(body, &["intent", "valid_until"]);
+            let until = at_text(text(body, &["intent", "valid_until"]));
             details.push(format!("intent {}, valid until {until}", intent.id()));
         }
         let question = text(body, &["escalation", "id"]);
@@ -164,7 +164,7 @@ impl Seen {
         let mut details = vec![format!("because {}", visible(text(body, &["command", "reason"])))];
         if !intent.is_empty() {
             self.intents.insert(intent.to_owned());
-            details.push(format!("intent {intent}, valid until {}", text(body, &["intent", "valid_until"])));
+            details.push(format!("intent {intent}, valid until {}", at_text(text(body, &["intent", "valid_until"]))));
         }
         let instead = body.get("command").and_then(|command| command.get("modified")?.get("proposal")?.get("params"));
         if let Some(params) = instead.and_then(Json::as_object) {

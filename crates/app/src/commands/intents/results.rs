@@ -2,6 +2,7 @@
 
 use crate::cli::performing::ReportArgs;
 use crate::files;
+use crate::terminal::counted;
 use crate::terminal::{FAINT, paint, say};
 use kernel::change::Attached;
 use kernel::finding::visible;
@@ -33,7 +34,7 @@ pub fn tell(record: &ResultRecord) -> anyhow::Result<()> {
         (true, true) => " (only the beginning is kept)".to_owned(),
         (false, _) => " (it broke off)".to_owned(),
     };
-    let heading = format!("{status}{content_type}, {} bytes{extent}", result.bytes());
+    let heading = format!("{status}{content_type}, {}{extent}", counted(result.bytes(), "byte"));
     say!("\nresult  {heading}  {}", paint(FAINT, record.at.to_string()));
     match result.body() {
         ResultBody::Text(text) => say!("{}", visible(text)),

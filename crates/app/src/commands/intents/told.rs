@@ -1,7 +1,7 @@
 //! Intents in words.
 
 use crate::store::History;
-use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
+use crate::terminal::{self, ATTENTION, BAD, FAINT, GOOD, STRONG, counted, paint, say};
 use kernel::finding::{Finding, visible};
 use kernel::flow::ProposalState;
 use kernel::intent::{IntentRow, IntentState, proposal_state};
@@ -51,18 +51,19 @@ pub fn row(name: &str, row: &IntentRow, undo: Option<&IntentRow>) -> anyhow::Res
     let kept = row.facts.to_kept();
     say!("intent {}  {}", paint(STRONG, name), state(row.state));
     say!("  effect    {}", visible(&kept.effect_key));
-    say!("  accepted  {} for {} in flow {}", row.accepted_at, kept.agent, kept.flow);
-    say!("  until     {}", kept.valid_until);
+    say!("  accepted  {} for {} in flow {}", terminal::at(row.accepted_at), kept.agent, kept.flow);
+    say!("  until     {}", terminal::at(kept.valid_until));
     say!("  proposal  {} {}", kept.proposal, proposal(row, undo).word());
     if let Some(running) = &row.running {
-        say!("  class     {}; {} attempts, {} times in doubt", running.class().word(), running.epoch, running.doubts);
+        let (attempts, doubts) = (counted(running.epoch, "attempt"), counted(running.doubts, "time"));
+        say!("  class     {}; {attempts}, {doubts} in doubt", running.class().word());
         if let Some(undoes) = &running.undoes {
             say!("  undoes    {undoes}");
         }
         if let Some(undone_by) = &running.undone_by {
             say!("  undone by {undone_by}");
         }
-        say!("\n{}\n", visible(&running.order.to_canonical()));
+        say!("\n{}\n", terminal::pretty(&running.order.to_json()));
     }
     Ok(())
 }
@@ -97,7 +98,7 @@ pub fn event(body: &Json, name: &str) -> Option<(String, String)> {
         "claim" => format!(
             "claimed by {} until {}",
             text(["command", "worker"])?,
-            text(["result", "lease_until"]).unwrap_or_default()
+            terminal::at_text(text(["result", "lease_until"]).unwrap_or_default())
         ),
         "start" => format!("marked before the first byte, sha256 {}", text(["command", "attempt"])?),
         "outcome" => {
@@ -108,8 +109,8 @@ pub fn event(body: &Json, name: &str) -> Option<(String, String)> {
         "resolve" => format!("{} says a person: {state}", text(["command", "decision"])?),
         "settle" => format!("reported {}: {state}", text(["command", "event"])?),
         "result" => {
-            let bytes = body.get("response").and_then(|response| response.get("bytes")).map(Json::to_canonical);
-            format!("answered with {} bytes", bytes.unwrap_or_default())
+            let bytes = body.get("response").and_then(|response| response.get("bytes")?.as_number()?.to_i64());
+            format!("answered with {}", counted(bytes.unwrap_or_default().unsigned_abs(), "byte"))
         }
         "undo" => format!("to be undone: {}", visible(text(["command", "because"])?)),
         "intent_expired" => "called off: nobody started it in time".to_owned(),

@@ -3,7 +3,7 @@
 use super::Site;
 use crate::exit::{Exit, InvalidData};
 use crate::store;
-use crate::terminal::{FAINT, STRONG, echo, paint, say, verdict_style};
+use crate::terminal::{FAINT, STRONG, at_text, echo, paint, say, verdict_style};
 use adapters::export_files::ExportPath;
 use kernel::finding::visible;
 use runtime::ports::store::Reader;
@@ -92,7 +92,7 @@ fn show(index: u64, body: Option<&str>, id: &str, json: bool) -> anyhow::Result<
     let about: Vec<String> = about.into_iter().flatten().map(visible).collect();
     say!(
         "{index:>6}  {}  {}{verdict}  {}",
-        paint(FAINT, said("at").unwrap_or_default()),
+        paint(FAINT, at_text(said("at").unwrap_or_default())),
         paint(STRONG, said("kind").unwrap_or_default()),
         about.join("  ")
     );

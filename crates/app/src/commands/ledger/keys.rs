@@ -31,8 +31,11 @@ pub fn run(site: &Site, command: Option<&KeysCommand>) -> anyhow::Result<()> {
 
 fn list(site: &Site) -> anyhow::Result<()> {
     if !FileSigner::is_at(&site.folder) {
-        let problem =
-            format!("there are no keys in `{}`; `writkeeper ledger keys new` makes one", site.folder.display());
+        let problem = format!(
+            "there are no keys in `{}`; `{}` makes one",
+            site.folder.display(),
+            crate::hint::next("writkeeper ledger keys new")
+        );
         return Err(InvalidData(problem).into());
     }
     let signer = FileSigner::open(&site.folder)?;

@@ -11,6 +11,7 @@ use runtime::seal::{Wanted, receipts};
 use std::io::ErrorKind;
 use std::path::Path;
 use values::json::{Bounds, Json};
+use writkeeper::entries::entry_of;
 use writkeeper::matter::{Matter, Part};
 
 /// Records read at once, from the end.
@@ -44,7 +45,9 @@ pub fn run(site: &Site, ids: &[String], out: Option<&Path>) -> anyhow::Result<()
 /// Writes a receipt for each id into a folder.
 pub fn write_all(site: &Site, ids: &[String], folder: &Path) -> anyhow::Result<()> {
     output::demand_apart(site, folder)?;
-    write_into(folder, ids, &make(site, ids)?)
+    // These are whole ids, whatever else starts like them.
+    let whole: Vec<String> = ids.iter().map(|id| format!("={id}")).collect();
+    write_into(folder, ids, &make(site, &whole)?)
 }
 
 fn write_into(folder: &Path, ids: &[String], made: &[Receipt]) -> anyhow::Result<()> {
@@ -114,35 +117,6 @@ fn companions(reader: &mut dyn Reader, index: u64) -> anyhow::Result<Vec<u64>> {
     found.sort_unstable();
     found.truncate(COMPANIONS_MAX);
     Ok(found)
-}
-
-/// The entry that tells of an id, or that has this index. Looks from the end, where ids are asked for.
-pub fn entry_of(reader: &mut dyn Reader, id: &str) -> anyhow::Result<u64> {
-    let size = reader.size().map_err(store::unread)?;
-    if let Some(index) = id.parse::<u64>().ok().filter(|index| *index < size) {
-        return Ok(index);
-    }
-    let mut end = size;
-    while end > 0 {
-        let start = end.saturating_sub(PAGE);
-        let records = reader.records(start, (end - start) as usize).map_err(store::unread)?;
-        for record in records.iter().rev() {
-            let body = record.body.as_ref().filter(|(body, _)| body.contains(id));
-            let json = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
-            if json.is_some_and(|json| names(&json, id)) {
-                return Ok(record.index);
-            }
-        }
-        end = start;
-    }
-    Err(InvalidData(format!("no record tells of `{id}`; give the id of a proposal, intent or question, or an index"))
-        .into())
-}
-
-fn names(body: &Json, id: &str) -> bool {
-    let fits = |json: Option<&Json>| json.and_then(Json::as_text) == Some(id);
-    let inner = |key: &str| body.get(key).and_then(|inner| inner.get("id"));
-    fits(body.get("proposal_id")) || fits(body.get("id")) || fits(inner("intent")) || fits(inner("escalation"))
 }
 
 fn write(path: &Path, receipt: &Receipt) -> anyhow::Result<()> {

@@ -1,7 +1,7 @@
 //! Erasing bodies, and forbidding to.
 
 use super::Site;
-use super::receipts::entry_of;
+use crate::commands::intents;
 use crate::exit::InvalidData;
 use crate::store;
 use crate::terminal::{GOOD, paint, say};
@@ -12,6 +12,7 @@ use runtime::Answered;
 use runtime::crash::around;
 use runtime::ports::store::Reader;
 use values::json::{Bounds, Json};
+use writkeeper::entries::entry_of;
 
 /// Records read at once.
 const PAGE: usize = 1_000;
@@ -32,9 +33,13 @@ pub enum Erased<'a> {
 /// Records the erasure, then removes the bodies: a crash in between leaves a record and bodies that are still there, and
 /// the same command again removes them.
 pub fn erase(site: &Site, what: &Erased<'_>, because: &str) -> anyhow::Result<()> {
+    let one = |index: u64| (index, index + 1);
     let (from, to) = match what {
-        Erased::Record(id) => entry_of(site.reader()?.as_mut(), id).map(|index| (index, index + 1))?,
-        Erased::Result(intent) => result_of(site.reader()?.as_mut(), intent).map(|index| (index, index + 1))?,
+        Erased::Record(id) => one(entry_of(site.reader()?.as_mut(), id)?),
+        Erased::Result(id) => {
+            let (intent, _) = intents::found(&store::view(&site.location)?, id)?;
+            one(result_of(site.reader()?.as_mut(), &intent)?)
+        }
         Erased::Range(from, to) => (*from, *to),
     };
     let size = site.reader()?.size().map_err(store::unread)?;
@@ -73,7 +78,7 @@ fn result_of(reader: &mut dyn Reader, intent: &str) -> anyhow::Result<u64> {
             let body = record.body.as_ref().filter(|(body, _)| body.contains(intent));
             let json = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
             let result = json.as_ref().and_then(ResultRecord::from_record);
-            if result.is_some_and(|result| result.intent.starts_with(intent)) {
+            if result.is_some_and(|result| result.intent == intent) {
                 found = Some(record.index);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::known;
 use crate::exit::{InvalidData, UsageError};
+use crate::hint;
 use crate::key_file::{self, Owner};
 use crate::store;
 use crate::terminal::{STRONG, echo, paint, say};
@@ -45,7 +46,8 @@ pub fn run(location: &str, person: &str, file: Option<&Path>, replace: bool, jso
     say!("private key of {} in {}; keep it where no agent can read it", paint(STRONG, person), file.display());
     match &stored {
         Some(_) if before.groups.is_empty() => {
-            say!("the store knows the key {text}; {person} is in no group yet: writkeeper people set FILE");
+            let command = hint::next("writkeeper people set FILE");
+            say!("the store knows the key {text}; {person} is in no group yet: {command}");
         }
         Some(_) => say!("the store knows the key {text}"),
         None => say!("for the people file: {{ name: {person}, key: \"{text}\" }}"),

@@ -1,6 +1,7 @@
 //! What there is to see, read at once and bounded. Every text in it is safe to print.
 
 use super::super::escalations::{left, question, show, urgency};
+use crate::hint;
 use crate::store;
 use crate::terminal;
 use kernel::agent::AgentStatus;
@@ -15,6 +16,7 @@ use runtime::ports::store::StoredRecord;
 use values::ids::Digest;
 use values::json::{Bounds, Json};
 use values::time::Instant;
+use writkeeper::inbox::{Card, shown_proposal};
 
 /// Agents on the screen; whoever has more looks at `agents`.
 const AGENTS_MAX: usize = 64;
@@ -141,15 +143,16 @@ impl Picture {
 pub fn opened(runtime: &Runtime, name: &str) -> anyhow::Result<Opened> {
     let (name, row) = question(runtime, &format!("={name}"))?;
     let in_force = show::contract_in_force(runtime, &row)?;
-    let seen = show::proposal(runtime, &row);
+    let seen = shown_proposal(runtime, &row);
     let approvers: Vec<String> = row.entitled(store::now()).into_iter().map(visible).collect();
     let mut facts = vec![
-        format!("asked     {} by {} in flow {}", row.asked_at, visible(&row.agent), visible(&row.flow)),
+        format!("asked     {} by {} in flow {}", terminal::at(row.asked_at), visible(&row.agent), visible(&row.flow)),
         format!("because   {}", visible(&row.reasons.join(", "))),
         format!("impact    {}", row.impact.word()),
         format!("answered  by {}; it takes {}", approvers.join(", "), row.quorum),
     ];
-    facts.extend(row.deadline.map(|deadline| format!("deadline  {deadline}")));
+    facts.extend(row.deadline.map(|deadline| format!("deadline  {}", terminal::at(deadline))));
+    facts.extend(show::card_lines(&Card::of(runtime, &name, &row, store::now())?));
     if in_force != row.contract {
         facts.push("changed   another contract is in force since it was asked".to_owned());
     }
@@ -160,12 +163,16 @@ pub fn opened(runtime: &Runtime, name: &str) -> anyhow::Result<Opened> {
     let elsewhere = match (row.kind, row.due()) {
         (QuestionKind::Doubt, _) => {
             let intent = visible(&row.intent);
-            Some(format!("it may have happened: say what you saw with `writkeeper intents resolve {intent} …`"))
+            Some(format!(
+                "it may have happened: say what you saw with `{}`",
+                hint::next(&format!("writkeeper intents resolve {intent} …"))
+            ))
         }
         (QuestionKind::Proposal, None) => Some(format!("the question is {} already", row.state.word())),
         (QuestionKind::Proposal, Some(_)) if row.signed => {
             let command = format!("writkeeper escalations answer {} override|abort", visible(&name));
-            Some(format!("only signed answers count: `{command} --as YOU --because … --key FILE`"))
+            let command = hint::next(&format!("{command} --as YOU --because … --key FILE"));
+            Some(format!("only signed answers count: `{command}`"))
         }
         (QuestionKind::Proposal, Some(_)) => None,
     };
@@ -250,7 +257,7 @@ fn questions(runtime: &Runtime, now: Instant) -> anyhow::Result<Vec<QuestionLine
     let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
     let lines =
         store::short_ids(runtime, Kind::Escalation, &names)?.into_iter().zip(open).map(|(short, (name, row))| {
-            let seen = show::proposal(runtime, &row);
+            let seen = shown_proposal(runtime, &row);
             QuestionLine {
                 name,
                 short: visible(&short),

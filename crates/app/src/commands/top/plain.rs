@@ -2,7 +2,8 @@
 
 use super::super::escalations::{question, show};
 use super::picture::Picture;
-use crate::terminal::{ATTENTION, BAD, FAINT, STRONG, paint, say, verdict_style};
+use crate::hint;
+use crate::terminal::{self, ATTENTION, BAD, FAINT, STRONG, paint, say, verdict_style};
 use runtime::Runtime;
 use values::json::Json;
 
@@ -11,7 +12,7 @@ const LINES: usize = 10;
 
 /// For a person.
 pub fn print(picture: &Picture) -> anyhow::Result<()> {
-    say!("{}  {} entries in the ledger", picture.at, picture.entries);
+    say!("{}  {} in the ledger", terminal::at(picture.at), terminal::counted(picture.entries, "entry"));
     if let Some(halted) = &picture.halted {
         say!("{} {halted}", paint(BAD, "HALTED by"));
     }
@@ -37,11 +38,11 @@ pub fn print(picture: &Picture) -> anyhow::Result<()> {
     say!("\n{}", paint(STRONG, "flows, latest first"));
     for line in picture.flows.iter().take(LINES) {
         say!(
-            "  {:<36} {:<8} {:<20} {} proposals, {} rejected",
+            "  {:<36} {:<8} {:<20} {}, {} rejected",
             line.name,
             line.state.word(),
             line.agent,
-            line.steps,
+            terminal::counted(line.steps, "proposal"),
             line.rejected
         );
     }
@@ -59,7 +60,8 @@ pub fn print(picture: &Picture) -> anyhow::Result<()> {
         );
     }
     if !picture.questions.is_empty() {
-        say!("\nnext: writkeeper escalations show ID, or `writkeeper top --as YOU` on a terminal");
+        let (show, live) = (hint::next("writkeeper escalations show ID"), hint::next("writkeeper top --as YOU"));
+        say!("\nnext: {show}, or `{live}` on a terminal");
     }
     Ok(())
 }

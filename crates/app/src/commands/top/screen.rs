@@ -2,6 +2,7 @@
 
 use super::keys::{Place, Screen};
 use super::picture::{Opened, Picture};
+use crate::terminal;
 use kernel::agent::AgentStatus;
 use kernel::flow::FlowState;
 use kernel::outcome::Verdict;
@@ -62,7 +63,7 @@ fn headline(screen: &Screen, paint: Paint) -> Line<'static> {
     let picture = &screen.picture;
     let mut spans = vec![
         Span::styled("writkeeper top", paint.strong()),
-        Span::raw(format!("  {}  {} entries", picture.at, picture.entries)),
+        Span::raw(format!("  {}  {}", terminal::at(picture.at), terminal::counted(picture.entries, "entry"))),
     ];
     if let Some(halted) = &picture.halted {
         spans.push(Span::styled(format!("  HALTED by {halted}"), paint.of(Color::Red)));
@@ -164,7 +165,12 @@ fn flow_lines(picture: &Picture, paint: Paint) -> Vec<Line<'static>> {
         Line::from(vec![
             Span::raw(format!("  {short:<18} ")),
             Span::styled(line.state.word(), paint.of(colour)),
-            Span::raw(format!("  {}  {} proposals, {} rejected", line.agent, line.steps, line.rejected)),
+            Span::raw(format!(
+                "  {}  {}, {} rejected",
+                line.agent,
+                terminal::counted(line.steps, "proposal"),
+                line.rejected
+            )),
         ])
     });
     lines.collect()

@@ -3,6 +3,7 @@
 use super::beside::{Carried, Compared};
 use super::trust::{Trust, Unbelieved};
 use super::{Outcome, Report, beside, unreadable};
+use crate::terminal::counted;
 use adapters::export_files::{AuditedExport, ExportPath, Unread};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ledger::audit::{Damage, Place};
@@ -101,7 +102,7 @@ fn judged(
     }
     if seen.audited.unsigned > 0 {
         report.at_least(Outcome::Incomplete);
-        report.line("unsigned", format!("{} entries behind the last checkpoint", seen.audited.unsigned));
+        report.line("unsigned", format!("{} behind the last checkpoint", counted(seen.audited.unsigned, "entry")));
     }
     if replay {
         bar.set_length(seen.audited.entries);
@@ -117,7 +118,7 @@ fn judged(
     report.put("entries", seen.audited.entries);
     report.put("entries_per_s", rate);
     report.put("replayed", replay);
-    report.sum = format!("{} entries in {seconds:.2} s, {rate} entries/s", seen.audited.entries);
+    report.sum = format!("{} in {seconds:.2} s, {rate} entries/s", counted(seen.audited.entries, "entry"));
     Ok(report)
 }
 

@@ -2,6 +2,7 @@
 
 use super::trust::{Trust, Unbelieved};
 use super::{Outcome, Report};
+use crate::terminal::counted;
 use kernel::finding::visible;
 use kernel::intent::SignedIntent;
 use kernel::signed_answer::ANSWER_TYPE;
@@ -250,7 +251,7 @@ pub fn checkpoint(note: &Note, trust: &Trust, all: &[(String, Note)], beside: Be
     report.put("size", own.size());
     report.put("root", own.root().to_string());
     report.line("log", own.origin());
-    report.line("tree", format!("{} entries, root {}", own.size(), own.root()));
+    report.line("tree", format!("{}, root {}", counted(own.size(), "entry"), own.root()));
     let ring = rings.iter().find(|ring| ring.origin() == own.origin());
     match trust.checkpoint(note, ring) {
         Ok(signed) => report.line("signed by", signed),

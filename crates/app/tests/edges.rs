@@ -1,0 +1,203 @@
+//! The edges of the command line: which store is used, input that is missing or malformed, what to type next.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
+
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+const CONTRACT: &str = r"
+agent: bot
+actions:
+  pay:
+    once: 'pay:{order}'
+    params:
+      type: object
+      required: [order, amount]
+      properties: { order: { type: string }, amount: { type: number }, note: { type: string, secret: true } }
+    allow: params.amount <= 25
+    ask: params.amount <= 50
+    impact: HIGH
+    budget: { sum: amount, max: 100, per: 24h }
+    run: { http: 'POST https://pay.example/orders/{order}', class: keyed }
+    undo: { kind: REVERT, http: 'DELETE https://pay.example/orders/{order}', within: 1h }
+approvers: [desk]
+";
+
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new() -> Desk {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("contract.yaml"), CONTRACT).unwrap();
+        Desk(folder)
+    }
+
+    fn run(&self, arguments: &str, input: &str, store: Option<&str>) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_writkeeper"));
+        command.args(arguments.split(' ')).current_dir(self.0.path()).env("USER", "ann").env_remove("WRITKEEPER_STORE");
+        command.envs(store.map(|store| ("WRITKEEPER_STORE", store)));
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
+        process.wait_with_output().unwrap()
+    }
+
+    /// Both outputs of a command that must end with a code.
+    #[track_caller]
+    fn says(&self, arguments: &str, code: i32) -> String {
+        let output = self.run(arguments, "", None);
+        let both = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{arguments}: {both}");
+        both
+    }
+
+    /// Decides one payment in the store `s.db`.
+    #[track_caller]
+    fn pay(&self, order: &str, amount: u32) -> Value {
+        let output = self.run("decide --store s.db --contract contract.yaml", &payment(order, amount), None);
+        serde_json::from_str(&text(&output.stdout)).unwrap_or_else(|_| panic!("{}", text(&output.stderr)))
+    }
+}
+
+fn payment(order: &str, amount: u32) -> String {
+    format!(r#"{{"agent":"bot","action":"pay","params":{{"order":"{order}","amount":{amount}}}}}"#)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn answers(output: &Output) -> Vec<Value> {
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn decide_uses_the_store_of_the_environment_and_says_so() {
+    let desk = Desk::new();
+    let decide = "decide --contract contract.yaml";
+    let pure = desk.run(decide, &payment("1", 5), None);
+    assert!(text(&pure.stderr).contains("nothing is kept"), "{}", text(&pure.stderr));
+    let empty = desk.run(decide, &payment("1", 5), Some(""));
+    assert!(text(&empty.stderr).contains("nothing is kept"), "{}", text(&empty.stderr));
+    let first = desk.run(decide, &payment("1", 5), Some("x.db"));
+    assert!(text(&first.stderr).contains("decisions are kept in `x.db`"), "{}", text(&first.stderr));
+    assert_eq!(answers(&first)[0]["verdict"], "ACCEPT");
+    let again = desk.run(decide, &payment("1", 5), Some("x.db"));
+    assert_eq!(answers(&again)[0]["reasons"][0], "IN_PROGRESS", "the second run knows the first");
+    let without_contract = desk.run("decide", &payment("2", 5), Some("x.db"));
+    assert_eq!(answers(&without_contract)[0]["verdict"], "ACCEPT");
+    for store in [None, Some("x.db")] {
+        let quiet = desk.run("decide --contract contract.yaml --quiet", &payment("3", 5), store);
+        assert_eq!(text(&quiet.stderr), "");
+    }
+}
+
+#[test]
+fn nothing_to_decide_is_an_error() {
+    let desk = Desk::new();
+    let said = desk.says("decide --contract contract.yaml", 65);
+    assert!(said.contains("nothing to decide"), "{said}");
+    let said = desk.says("decide --contract contract.yaml missing.jsonl", 65);
+    assert!(said.contains("missing.jsonl"), "{said}");
+    let said = desk.says("decide --contract contract.yaml --json", 65);
+    let error: Value = serde_json::from_str(said.lines().last().unwrap()).unwrap();
+    assert_eq!(error["code"], "INVALID_DATA");
+}
+
+#[test]
+fn the_nth_answer_belongs_to_the_nth_line() {
+    let desk = Desk::new();
+    let lines = format!("{}\n\n{{\"agent\" oops\n[]\n{}\n", payment("1", 5), payment("2", 5));
+    for store in ["", " --store s.db"] {
+        let output = desk.run(&format!("decide --contract contract.yaml{store}"), &lines, None);
+        let answers = answers(&output);
+        assert_eq!(answers.len(), 5, "{}", text(&output.stderr));
+        let verdicts: Vec<&Value> = answers.iter().map(|answer| &answer["verdict"]).collect();
+        assert_eq!(verdicts, ["ACCEPT", "REJECT", "REJECT", "REJECT", "ACCEPT"]);
+        let message = |index: usize| answers[index]["findings"][0]["message"].as_str().unwrap();
+        for (index, says) in [(1, "line 2 is blank"), (2, "line 3, column 10"), (3, "not an object")] {
+            assert_eq!(answers[index]["reasons"][0], "JSON_MALFORMED");
+            assert_eq!(answers[index]["id"], format!("line-{}", index + 1));
+            assert!(message(index).contains(says), "{}", message(index));
+        }
+    }
+    desk.says("ledger export --store s.db --out l.export", 0);
+    desk.says("verify l.export", 0);
+}
+
+#[test]
+fn what_to_type_next_names_the_store_that_was_typed() {
+    let desk = Desk::new();
+    desk.pay("1", 40);
+    for (arguments, expected) in [
+        ("escalations --store s.db", "next: writkeeper escalations show ID --store s.db"),
+        ("escalations show missing --store=s.db", "`writkeeper escalations --store s.db`"),
+    ] {
+        let output = desk.run(arguments, "", None);
+        let both = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert!(both.contains(expected), "{arguments}: {both}");
+    }
+    let listed = text(&desk.run("escalations", "", Some("s.db")).stdout);
+    assert!(listed.ends_with("next: writkeeper escalations show ID\n"), "{listed}");
+}
+
+#[test]
+fn an_id_that_is_printed_is_taken_by_every_verb() {
+    let desk = Desk::new();
+    let (accepted, asked) = (desk.pay("1", 5), desk.pay("2", 40));
+    let first_word = |said: String| said.split_whitespace().next().unwrap().to_owned();
+    let intent = first_word(desk.says("intents list --store s.db", 0));
+    let question = first_word(desk.says("escalations --store s.db", 0));
+    assert!(intent.len() < 36 && question.len() < 36, "they are short: {intent} {question}");
+    let ids = [intent, accepted["id"].as_str().unwrap().to_owned()];
+    for id in &ids {
+        for verb in ["ledger receipt", "intents show", "flows show"] {
+            desk.says(&format!("{verb} {id} --store s.db"), 0);
+        }
+    }
+    for id in [question.as_str(), asked["id"].as_str().unwrap()] {
+        for verb in ["ledger receipt", "escalations show", "flows show"] {
+            desk.says(&format!("{verb} {id} --store s.db"), 0);
+        }
+    }
+    let flow = first_word(desk.says("flows --store s.db", 0));
+    desk.says(&format!("ledger receipt {flow} --store s.db"), 0);
+    let refused = desk.says(&format!("ledger erase {} --because wish --store s.db", ids[0]), 1);
+    assert!(refused.contains("is READY"), "it was found, and is still to happen: {refused}");
+    assert!(desk.says("ledger receipt 0 --store s.db --out r", 0).contains("receipt"));
+    desk.says("ledger receipt = --store s.db", 64);
+}
+
+#[test]
+fn an_approver_sees_what_would_happen() {
+    let desk = Desk::new();
+    desk.pay("1", 20);
+    let line = r#"{"agent":"bot","action":"pay","params":{"order":"a b","amount":40,"note":"hush"}}"#;
+    let output = desk.run("decide --store s.db --contract contract.yaml", line, None);
+    let question = answers(&output)[0]["question"]["id"].as_str().unwrap().to_owned();
+    let said = desk.says(&format!("escalations show {question} --store s.db"), 0);
+    for part in [
+        "calls     POST https://pay.example/orders/a%20b\n",
+        "effect    pay:a b\n",
+        ": 20 of 100 used, 60 after this\n",
+        "NEEDS_APPROVAL",
+        "amount <= 50",
+        "undo      REVERT DELETE https://pay.example/orders/a%20b within 1h\n",
+        "impact    HIGH\n",
+        "ago, ",
+        " left: ",
+        "    \"order\": \"a b\"\n",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("hush"), "secrets are withheld: {said}");
+    let is_fraction = |word: &str| word.contains('.') && word.ends_with('Z');
+    assert!(!said.split_whitespace().any(is_fraction), "people read whole seconds: {said}");
+    let json = desk.says(&format!("escalations show {question} --store s.db --json"), 0);
+    let card: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(card["call"], "POST https://pay.example/orders/a%20b");
+    assert_eq!((&card["budgets"][0]["used"], &card["budgets"][0]["after"]), (&Value::from(20), &Value::from(60)));
+    assert_eq!(card["undo"]["within"], "1h");
+    assert_eq!(card["rules"][0]["when"], "params.amount <= 50");
+    assert!(card["asked_at"].as_str().unwrap().contains('.'), "programs read microseconds");
+}

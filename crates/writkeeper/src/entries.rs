@@ -1,0 +1,102 @@
+//! Entries of the ledger by the ids they tell of: proposals, intents, questions and flows, whole or by a beginning.
+
+use crate::error::Error;
+use crate::lookup::{ambiguous, typed};
+use runtime::ports::store::Reader;
+use std::collections::BTreeMap;
+use values::json::{Bounds, Json};
+
+/// Records read at once, from the end.
+const PAGE: u64 = 512;
+
+/// An id of this length is meant as it is: nobody shortens to so much.
+const WHOLE_CHARS: usize = 32;
+
+/// What an id names, in the order in which a beginning is looked for: what is minted in one moment for one flow may begin
+/// alike.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Named {
+    Intent,
+    Question,
+    Proposal,
+    Flow,
+    /// Ids of changes are shown nowhere but in records, so nobody shortens them.
+    Change,
+}
+
+/// An id that fits, the flow it belongs to and the latest entry that tells of it.
+struct Candidate {
+    flow: String,
+    index: u64,
+}
+
+/// The latest entry that tells of an id or has this index. A beginning will do where it can mean one thing only; `=ID` is
+/// the whole id.
+pub fn entry_of(reader: &mut dyn Reader, text: &str) -> Result<u64, Error> {
+    let size = reader.size()?;
+    if let Some(index) = text.parse::<u64>().ok().filter(|index| *index < size) {
+        return Ok(index);
+    }
+    let (id, is_whole) = typed(text)?;
+    let is_whole = is_whole || id.chars().count() >= WHOLE_CHARS;
+    let mut found: BTreeMap<(Named, String), Candidate> = BTreeMap::new();
+    let mut end = size;
+    while end > 0 {
+        let start = end.saturating_sub(PAGE);
+        let records = reader.records(start, usize::try_from(end - start).unwrap_or_default())?;
+        for record in records.iter().rev() {
+            let body = record.body.as_ref().filter(|(body, _)| body.contains(id));
+            let Some(body) = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok()) else {
+                continue;
+            };
+            for (named, known) in ids(&body) {
+                if is_whole && known == id && named != Named::Flow {
+                    return Ok(record.index);
+                }
+                let is_short = !is_whole && named != Named::Change && known.starts_with(id);
+                if known == id || is_short {
+                    let flow = flow_of(&body).unwrap_or_default().to_owned();
+                    let candidate = Candidate { flow, index: record.index };
+                    found.entry((named, known.to_owned())).or_insert(candidate);
+                }
+            }
+        }
+        end = start;
+    }
+    chosen(text, &found)
+}
+
+/// The one that is meant. Ids of one flow may begin alike, and the first kind counts; those of several flows are told.
+fn chosen(text: &str, found: &BTreeMap<(Named, String), Candidate>) -> Result<u64, Error> {
+    let Some(((kind, _), first)) = found.first_key_value() else {
+        return Err(Error::Invalid(format!(
+            "no record tells of `{}`; give the id of a proposal, an intent, a question or a flow, or an index",
+            kernel::finding::shown(&Json::text(text))
+        )));
+    };
+    let of_kind = found.keys().filter(|(named, _)| named == kind).count();
+    let one_flow = found.values().all(|candidate| candidate.flow == first.flow);
+    if of_kind == 1 && one_flow {
+        return Ok(first.index);
+    }
+    Err(ambiguous(text, found.keys().map(|(_, id)| id.as_str())))
+}
+
+/// Everything a record tells of by its id. A record of something else than a decision names its flow only in passing.
+fn ids(body: &Json) -> impl Iterator<Item = (Named, &str)> {
+    let inner = |key: &str| body.get(key).and_then(|inner| inner.get("id"));
+    let is_decision = body.get("proposal_id").is_some();
+    let named = [
+        (Named::Intent, inner("intent")),
+        (Named::Question, inner("escalation")),
+        (Named::Proposal, body.get("proposal_id")),
+        (Named::Flow, body.get("flow").filter(|_| is_decision)),
+        (Named::Change, body.get("id")),
+    ];
+    named.into_iter().filter_map(|(named, id)| Some((named, id?.as_text()?)))
+}
+
+fn flow_of(body: &Json) -> Option<&str> {
+    let own = body.get("flow").and_then(Json::as_text);
+    own.or_else(|| body.get("intent").and_then(|intent| intent.get("flow")).and_then(Json::as_text))
+}
