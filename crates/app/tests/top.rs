@@ -278,8 +278,8 @@ fn a_smaller_terminal_is_used_to_its_edges_and_a_long_question_is_read_to_its_en
     let desk = Desk::new(&[("A-1", "30", &long)]);
     let mut screen = desk.top(&["--as", "ann"]);
     screen.sees("waiting for people: 1");
-    screen.master.resize(size(14, 60)).unwrap();
-    screen.parser.screen_mut().set_size(cells(14), cells(60));
+    screen.master.resize(size(22, 60)).unwrap();
+    screen.parser.screen_mut().set_size(cells(22), cells(60));
     screen.press("\r");
     // A key that comes in the same moment as the new size is handed over with the next one.
     let wait = Duration::from_secs(2);

@@ -20,6 +20,8 @@ enum Named {
     Question,
     Proposal,
     Flow,
+    /// Ids of changes are shown nowhere but in records, so nobody shortens them.
+    Change,
 }
 
 /// An id that fits, the flow it belongs to and the latest entry that tells of it.
@@ -51,7 +53,8 @@ pub fn entry_of(reader: &mut dyn Reader, text: &str) -> Result<u64, Error> {
                 if is_whole && known == id && named != Named::Flow {
                     return Ok(record.index);
                 }
-                if known == id || !is_whole && known.starts_with(id) {
+                let is_short = !is_whole && named != Named::Change && known.starts_with(id);
+                if known == id || is_short {
                     let flow = flow_of(&body).unwrap_or_default().to_owned();
                     let candidate = Candidate { flow, index: record.index };
                     found.entry((named, known.to_owned())).or_insert(candidate);
@@ -87,8 +90,8 @@ fn ids(body: &Json) -> impl Iterator<Item = (Named, &str)> {
         (Named::Intent, inner("intent")),
         (Named::Question, inner("escalation")),
         (Named::Proposal, body.get("proposal_id")),
-        (Named::Proposal, body.get("id")),
         (Named::Flow, body.get("flow").filter(|_| is_decision)),
+        (Named::Change, body.get("id")),
     ];
     named.into_iter().filter_map(|(named, id)| Some((named, id?.as_text()?)))
 }

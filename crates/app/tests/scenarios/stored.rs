@@ -12,7 +12,7 @@ use kernel::world::{Entity, Row};
 use runtime::memory::ManualClock;
 use runtime::ports::advisor::Advisor;
 use runtime::ports::store::Store;
-use runtime::{Answered, Arrival, Options, Runtime};
+use runtime::{Answered, Arrival, Options, Runtime, read_line};
 use std::sync::Arc;
 use values::json::Json;
 use values::time::Instant;
@@ -36,10 +36,15 @@ pub(crate) fn through_the_runtime(step: &Step, open: impl Fn(Arc<ManualClock>) -
     let mut lines = Vec::new();
     for run in step.runs() {
         let runtime = start();
-        for case in run {
+        for (number, case) in (1..).zip(run) {
             let created_at = Proposal::parse(case.proposal.as_bytes()).ok().and_then(|proposal| proposal.created_at);
             clock.set(created_at.unwrap_or(Instant::PURE_DEFAULT));
-            lines.push(runtime.judge(case.proposal.as_bytes(), arrival.clone()).wait().answer.to_line());
+            let bytes = case.proposal.as_bytes();
+            let pending = match read_line(bytes, number) {
+                Ok((proposal, proof)) => runtime.submit(proposal, Arrival { proof, ..arrival.clone() }),
+                Err(malformed) => runtime.refuse(bytes, malformed, format!("line-{number}")),
+            };
+            lines.push(pending.wait().answer.to_line());
         }
     }
     let runtime = start();
