@@ -10,6 +10,7 @@ pub mod budget;
 pub mod change;
 pub mod command;
 pub mod compat;
+pub mod consequence;
 pub mod context;
 pub mod contract;
 pub mod decide;

@@ -5,6 +5,7 @@
 use crate::advice::Advice;
 use crate::change::Change;
 use crate::command::{Door, RefusedInput, Submission};
+use crate::consequence::Consequence;
 use crate::finding::Finding;
 use crate::outcome::{Answer, AnsweredIntent, Verdict};
 use crate::request::Provenance;
@@ -33,70 +34,93 @@ pub enum Record {
 #[derive(Clone, Debug)]
 pub struct EventRecord {
     tenant: Arc<str>,
-    kind: &'static str,
-    /// Who and what was asked for; nobody asks for a consequence.
-    asked: Option<(String, String, Json)>,
-    /// What came of it.
-    verdict: Option<Verdict>,
-    findings: Vec<Json>,
-    intent: Json,
-    body: Json,
+    told: Told,
     at: Instant,
     semantics: Semantics,
 }
 
+/// What an event's record tells of.
+#[derive(Clone, Debug)]
+enum Told {
+    Asked(AskedChange),
+    Followed(Consequence),
+}
+
+/// A change that someone asked for, and what came of it.
+#[derive(Clone, Debug)]
+struct AskedChange {
+    kind: &'static str,
+    id: String,
+    actor: String,
+    command: Json,
+    verdict: Verdict,
+    findings: Vec<Json>,
+    intent: Json,
+    result: Json,
+}
+
 impl EventRecord {
     /// Of a change that someone asked for.
-    pub fn of(change: &Change, answer: &Answer, body: Json, at: Instant) -> EventRecord {
-        EventRecord {
-            tenant: change.tenant.clone(),
+    pub fn of(change: &Change, answer: &Answer, result: Json, at: Instant) -> EventRecord {
+        let told = Told::Asked(AskedChange {
             kind: change.act.word(),
-            asked: Some((change.id.clone(), change.actor.text(), change.act.to_json())),
-            verdict: Some(answer.verdict),
+            id: change.id.clone(),
+            actor: change.actor.text(),
+            command: change.act.to_json(),
+            verdict: answer.verdict,
             findings: answer.findings.iter().map(Finding::to_record).collect(),
             intent: answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json()),
-            body,
-            at,
-            semantics: Semantics::CURRENT,
-        }
+            result,
+        });
+        EventRecord { tenant: change.tenant.clone(), told, at, semantics: Semantics::CURRENT }
     }
 
-    /// What happened, as the record tells it.
-    pub fn happened(&self) -> &Json {
-        &self.body
+    /// Of something that followed from another command.
+    pub fn following(tenant: &Arc<str>, consequence: Consequence, at: Instant) -> EventRecord {
+        let told = Told::Followed(consequence);
+        EventRecord { tenant: tenant.clone(), told, at, semantics: Semantics::CURRENT }
+    }
+
+    /// What followed, where nobody asked for it.
+    pub fn consequence(&self) -> Option<&Consequence> {
+        match &self.told {
+            Told::Asked(_) => None,
+            Told::Followed(consequence) => Some(consequence),
+        }
     }
 
     /// What changed, in one word.
     pub fn kind(&self) -> &'static str {
-        self.kind
-    }
-
-    /// Of something that followed from another command.
-    pub fn consequence(tenant: &Arc<str>, kind: &'static str, body: Json, at: Instant) -> EventRecord {
-        let (tenant, semantics) = (tenant.clone(), Semantics::CURRENT);
-        let (findings, intent) = (Vec::new(), Json::Null);
-        EventRecord { tenant, kind, asked: None, verdict: None, findings, intent, body, at, semantics }
+        match &self.told {
+            Told::Asked(asked) => asked.kind,
+            Told::Followed(consequence) => consequence.kind().word(),
+        }
     }
 
     fn body(&self) -> Json {
-        let (id, actor, command) = match &self.asked {
-            Some((id, actor, command)) => (Json::text(id.as_str()), Json::text(actor.as_str()), command.clone()),
-            None => (Json::Null, Json::Null, Json::Null),
-        };
-        headed(
-            (self.kind, self.semantics),
-            &self.tenant,
-            [
+        let members = match &self.told {
+            Told::Asked(asked) => [
+                ("id", Json::text(asked.id.as_str())),
+                ("actor", Json::text(asked.actor.as_str())),
+                ("command", asked.command.clone()),
+                ("verdict", Json::text(asked.verdict.word())),
+                ("findings", Json::List(asked.findings.clone())),
+                ("intent", asked.intent.clone()),
+                ("result", asked.result.clone()),
                 ("at", Json::text(self.at.to_string())),
-                ("id", id),
-                ("actor", actor),
-                ("command", command),
-                ("verdict", Json::from(self.verdict.map(|verdict| verdict.word().to_owned()))),
-                ("findings", Json::List(self.findings.clone())),
-                ("intent", self.intent.clone()),
-                ("result", self.body.clone()),
             ],
-        )
+            Told::Followed(consequence) => [
+                ("id", Json::Null),
+                ("actor", Json::Null),
+                ("command", Json::Null),
+                ("verdict", Json::Null),
+                ("findings", Json::List(Vec::new())),
+                ("intent", Json::Null),
+                ("result", consequence.to_json()),
+                ("at", Json::text(self.at.to_string())),
+            ],
+        };
+        headed((self.kind(), self.semantics), &self.tenant, members)
     }
 }
 
@@ -135,7 +159,7 @@ impl Record {
         let (tenant, kind, at, semantics) = match self {
             Record::Decision(record) => (&record.submission.tenant, "decision", record.at, record.semantics),
             Record::Refusal(record) => (&record.refused.tenant, "refusal", record.at, record.semantics),
-            Record::Event(record) => (&record.tenant, record.kind, record.at, record.semantics),
+            Record::Event(record) => (&record.tenant, record.kind(), record.at, record.semantics),
             Record::Result(record) => (&record.tenant, ResultRecord::KIND, record.at, record.semantics),
         };
         let mut leaf = String::with_capacity(256);

@@ -5,7 +5,7 @@
 mod intents;
 mod people;
 
-pub(crate) use people::answer_json;
+pub(crate) use people::{answer_json, read_answer};
 
 use crate::agent::{AgentRow, AgentStatus, Restriction, Session};
 use crate::budget::Window;

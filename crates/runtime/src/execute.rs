@@ -11,6 +11,7 @@ use crate::ports::store::StoreFault;
 use crate::runtime::{Answered, Runtime};
 use kernel::agent::Actor;
 use kernel::change::{Act, Attached};
+use kernel::consequence::Consequence;
 use kernel::finding::Finding;
 use kernel::intent::{IntentRow, IntentState, Order, provider_key};
 use kernel::outcome::Verdict;
@@ -209,15 +210,18 @@ impl Shared<'_> {
             return Ok(false);
         }
         let answered = around("execute.recover", || self.runtime.change(Actor::Kernel, Act::ExpireIntents).wait());
-        for record in &answered.records {
-            let Record::Event(event) = record else { continue };
-            let said = |key: &str| event.happened().get(key).and_then(Json::as_text);
-            // Whoever was performing it is gone, or whoever was handed it said nothing in time.
-            let doubted = said("intent").filter(|_| said("state") == Some(IntentState::InDoubt.word()));
-            match event.kind() {
-                "intent_expired" => lock(&self.tally).cancelled += 1,
-                "intent_moved" => lock(&self.doubted).extend(doubted.map(str::to_owned)),
-                _ => {}
+        for consequence in answered.records.iter().filter_map(consequence) {
+            match consequence {
+                Consequence::IntentExpired { .. } => lock(&self.tally).cancelled += 1,
+                // Its worker is gone, or its host reported nothing in time.
+                Consequence::IntentMoved { step, .. } if step.to == IntentState::InDoubt => {
+                    lock(&self.doubted).insert(step.intent.clone());
+                }
+                Consequence::IntentMoved { .. }
+                | Consequence::QuestionExpired(_)
+                | Consequence::QuestionAborted(_)
+                | Consequence::QuestionReminded(_)
+                | Consequence::QuestionRerouted(_) => {}
             }
         }
         // What the store did not take now it may take in the next round.
@@ -426,7 +430,8 @@ impl Shared<'_> {
 
     /// What became of an intent that may not be started: called off by this very step, or someone else's.
     fn called_off(&self, name: &str, refused: &Answered) -> Option<IntentState> {
-        let moved = refused.records.iter().any(|record| is_event(record, "intent_moved"));
+        let moved =
+            refused.records.iter().any(|record| matches!(consequence(record), Some(Consequence::IntentMoved { .. })));
         self.state(name).filter(|state| moved && *state == IntentState::Cancelled)
     }
 
@@ -485,8 +490,11 @@ fn taken(answered: &Answered) -> Result<bool, StoreFault> {
     Ok(answered.answer.verdict == Verdict::Accept)
 }
 
-fn is_event(record: &Record, kind: &str) -> bool {
-    matches!(record, Record::Event(event) if event.kind() == kind)
+fn consequence(record: &Record) -> Option<&Consequence> {
+    match record {
+        Record::Event(event) => event.consequence(),
+        Record::Decision(_) | Record::Refusal(_) | Record::Result(_) => None,
+    }
 }
 
 fn state_of(answered: &Answered) -> Option<IntentState> {

@@ -9,6 +9,7 @@ use kernel::apply::{apply_under, touches};
 use kernel::change::read::{self, Contracts};
 use kernel::change::{Act, Change, HumanAnswer};
 use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
+use kernel::consequence::ConsequenceKind;
 use kernel::evaluator::Compiled;
 use kernel::finding::Finding;
 use kernel::outcome::Outcome;
@@ -33,16 +34,6 @@ const PAGE: usize = 512;
 
 /// Looks at the world one command may need; live it is fewer.
 const ROUNDS_MAX: usize = 8;
-
-/// Records of what followed from a command; the command's own record comes after them.
-const CONSEQUENCES: &[&str] = &[
-    "intent_expired",
-    "intent_moved",
-    "question_aborted",
-    "question_expired",
-    "question_reminded",
-    "question_rerouted",
-];
 
 /// What a replay found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -175,7 +166,8 @@ impl Replay {
         if text(&json, "kind") == Some("discontinuity") {
             return Ok(Some(json));
         }
-        if text(&json, "kind").is_some_and(|kind| CONSEQUENCES.contains(&kind)) {
+        // The record of the command that it followed from comes after it.
+        if text(&json, "kind").and_then(ConsequenceKind::from_word).is_some() {
             self.consequences.push(body.to_owned());
             return Ok(Some(json));
         }

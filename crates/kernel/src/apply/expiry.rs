@@ -2,14 +2,14 @@
 //! it sent. It happens when someone asks for it, and when someone needs what such an intent still holds.
 
 use super::settling;
+use crate::consequence::Consequence;
 use crate::finding::{Code, Finding, Gate};
-use crate::intent::{IntentRow, IntentState, Step};
+use crate::intent::{IntentRow, IntentState, KeptIntent, Step};
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::world::{Entity, Key, KeySet, Loaded, Row, World};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
-use values::json::Json;
 use values::time::Instant;
 
 /// Whether something was refused for want of what an expired intent may hold.
@@ -67,31 +67,16 @@ pub(super) fn call_off_expired(world: &mut World, tenant: &Arc<str>, at: Instant
     }
     let mut records = Vec::new();
     for (name, kept, step) in due {
-        let Ok(moved) = settling::step(world, tenant, &name, step, at, |_| {}) else { continue };
-        let (kind, body) = if moved.to == IntentState::Cancelled {
-            let body = Json::object([
-                ("intent", Json::text(name.as_str())),
-                ("flow", Json::text(kept.flow)),
-                ("agent", Json::text(kept.agent)),
-                ("valid_until", Json::text(kept.valid_until.to_string())),
-            ]);
-            ("intent_expired", body)
+        let Ok(step) = settling::step(world, tenant, &name, step, at, |_| {}) else { continue };
+        let KeptIntent { flow, agent, valid_until, .. } = kept;
+        let consequence = if step.to == IntentState::Cancelled {
+            Consequence::IntentExpired { intent: name, flow, agent, valid_until }
         } else {
-            ("intent_moved", moved_body(&moved, &name, &kept.flow, &kept.agent))
+            Consequence::IntentMoved { step, flow, agent }
         };
-        records.push(Record::Event(Arc::new(EventRecord::consequence(tenant, kind, body, at))));
+        records.push(Record::Event(Arc::new(EventRecord::following(tenant, consequence, at))));
     }
     Ok(records)
-}
-
-/// A step that followed from something else, with where to look for it.
-pub(super) fn moved_body(moved: &settling::Moved, name: &str, flow: &str, agent: &str) -> Json {
-    let mut body = moved.to_json(name);
-    if let Json::Object(members) = &mut body {
-        members.insert("flow".to_owned(), Json::text(flow));
-        members.insert("agent".to_owned(), Json::text(agent));
-    }
-    body
 }
 
 fn key(tenant: &Arc<str>, entity: Entity) -> Key {

@@ -1,11 +1,11 @@
 //! Moving an intent on: what its new state does to what it took, and whom doubt asks.
 
 use super::{doubt, flow_work};
+use crate::consequence::IntentStep;
 use crate::contract::{Impact, ResourceKind};
 use crate::intent::{IntentRow, IntentState, Running, Step, transition};
 use crate::world::{Entity, Key, KeySet, Loaded, ResourceRow, Row, World};
 use std::sync::Arc;
-use values::json::Json;
 use values::time::Instant;
 
 /// What moving an intent on touches besides the intent.
@@ -18,32 +18,6 @@ pub(super) fn keys(tenant: &Arc<str>, row: &IntentRow) -> KeySet {
     let question = question.map(|name| key(Entity::Escalation(name)));
     let flow = key(Entity::Flow(row.facts.flow().to_owned()));
     [effect, flow].into_iter().chain(resources).chain(budgets).chain(question).collect()
-}
-
-/// A step an intent took.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Moved {
-    pub from: IntentState,
-    pub to: IntentState,
-    pub epoch: u64,
-    /// The question that now waits for a person.
-    pub asked: Option<String>,
-    /// When it is tried again.
-    pub retry_at: Option<Instant>,
-}
-
-impl Moved {
-    /// As records tell it.
-    pub(super) fn to_json(&self, intent: &str) -> Json {
-        Json::object([
-            ("intent", Json::text(intent)),
-            ("from", Json::text(self.from.word())),
-            ("state", Json::text(self.to.word())),
-            ("epoch", Json::from(self.epoch)),
-            ("question", Json::from(self.asked.clone())),
-            ("retry_at", Json::from(self.retry_at.map(|at| at.to_string()))),
-        ])
-    }
 }
 
 pub(super) fn intent_row<'a>(world: &'a World, tenant: &Arc<str>, name: &str) -> Option<&'a IntentRow> {
@@ -63,7 +37,7 @@ pub(super) fn step(
     step: Step,
     at: Instant,
     note: impl FnOnce(&mut Running),
-) -> Result<Moved, Option<IntentState>> {
+) -> Result<IntentStep, Option<IntentState>> {
     let mut row = intent_row(world, tenant, name).ok_or(None)?.clone();
     let from = row.state;
     let to = transition(from, step, row.is_doubted()).ok_or(Some(from))?;
@@ -86,7 +60,7 @@ pub(super) fn step(
     }
     let key = Key { tenant: tenant.clone(), entity: Entity::Intent(name.to_owned()) };
     world.put(key, Row::Intent(Box::new(row)));
-    Ok(Moved { from, to, epoch, asked, retry_at })
+    Ok(IntentStep { intent: name.to_owned(), from, to, epoch, question: asked, retry_at })
 }
 
 /// What a new state does to how it is performed; the name of a question, where a person must be asked.

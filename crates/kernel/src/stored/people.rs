@@ -80,7 +80,7 @@ pub(crate) fn answer_json(answer: &GivenAnswer) -> Json {
     json
 }
 
-fn read_answer(given: &Json) -> Option<GivenAnswer> {
+pub(crate) fn read_answer(given: &Json) -> Option<GivenAnswer> {
     let decision = match nullable(given, "decision")? {
         None => None,
         Some(word) => Some(HumanDecision::from_word(word.as_text()?)?),

@@ -2,11 +2,11 @@
 
 use super::{Came, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentStatus};
-use crate::apply::expiry::moved_body;
 use crate::apply::flow_work;
 use crate::apply::known::agent_row;
-use crate::apply::settling::{self, Moved, intent_row};
+use crate::apply::settling::{self, intent_row};
 use crate::change::{Act, Change};
+use crate::consequence::{Consequence, IntentStep};
 use crate::finding::{Code, Finding, Gate};
 use crate::flow::FlowState;
 use crate::intent::{Evidence, IntentEvent, IntentRow, IntentState, LEASE_MAX, Observed, Step};
@@ -89,7 +89,9 @@ pub(super) fn claim(
         running.lease_until = Some(lease_until);
     });
     match moved {
-        Ok(moved) => Came::done(with(moved.to_json(name), "lease_until", Json::text(lease_until.to_string()))),
+        Ok(moved) => {
+            Came::done(with(Json::Object(moved.members()), "lease_until", Json::text(lease_until.to_string())))
+        }
         Err(state) => refused_in(name, state.unwrap_or(IntentState::Ready), "it cannot be claimed"),
     }
 }
@@ -153,11 +155,12 @@ pub(super) fn outcome(
         })
     });
     if let Some(Ok(moved)) = resolved {
-        return Came::done(with(moved.to_json(name), "late", Json::Bool(true)));
+        return Came::done(with(Json::Object(moved.members()), "late", Json::Bool(true)));
     }
     keep(world, change, name, evidence);
-    let moved = Moved { from: state, to: state, epoch: current, asked: None, retry_at: None };
-    let body = with(moved.to_json(name), "late", Json::Bool(true));
+    let (intent, question, retry_at) = (name.to_owned(), None, None);
+    let stays = IntentStep { intent, from: state, to: state, epoch: current, question, retry_at };
+    let body = with(Json::Object(stays.members()), "late", Json::Bool(true));
     let contradicts = observed == Observed::Positive && state.over() == Some(false);
     Came::done(with(body, "contradicts", Json::Bool(contradicts)))
 }
@@ -185,7 +188,7 @@ pub(super) fn settle(world: &mut World, change: &Change, name: &str, event: Inte
     match settling::step(world, &change.tenant, name, step, at, |_| {}) {
         Ok(moved) => {
             let said = Json::object([("intent", Json::text(name)), ("state", Json::text(moved.to.word()))]);
-            Came::done(match moved.asked {
+            Came::done(match moved.question {
                 Some(question) => with(said, "question", Json::text(question)),
                 None => said,
             })
@@ -230,9 +233,9 @@ pub(super) fn refused_in(name: &str, state: IntentState, problem: &str) -> Came 
     Came::refused(step_refused(format!("intent `{name}`"), state.word(), problem.to_owned()))
 }
 
-pub(super) fn done(name: &str, moved: Result<Moved, Option<IntentState>>, problem: &str) -> Came {
+pub(super) fn done(name: &str, moved: Result<IntentStep, Option<IntentState>>, problem: &str) -> Came {
     match moved {
-        Ok(moved) => Came::done(moved.to_json(name)),
+        Ok(moved) => Came::done(Json::Object(moved.members())),
         Err(state) => refused_in(name, state.unwrap_or(IntentState::Ready), problem),
     }
 }
@@ -302,9 +305,9 @@ fn stop(world: &mut World, change: &Change, name: &str, finding: Finding, at: In
     let step = if waits { Step::Release } else { Step::CallOff };
     let kept = intent_row(world, &change.tenant, name).map(|row| row.facts.to_kept());
     let moved = settling::step(world, &change.tenant, name, step, at, |_| {});
-    let records = kept.zip(moved.ok()).map(|(kept, moved)| {
-        let body = moved_body(&moved, name, &kept.flow, &kept.agent);
-        Record::Event(Arc::new(EventRecord::consequence(&change.tenant, "intent_moved", body, at)))
+    let records = kept.zip(moved.ok()).map(|(kept, step)| {
+        let consequence = Consequence::IntentMoved { step, flow: kept.flow, agent: kept.agent };
+        Record::Event(Arc::new(EventRecord::following(&change.tenant, consequence, at)))
     });
     Came::Refused(vec![finding], Json::Null, records.into_iter().collect())
 }

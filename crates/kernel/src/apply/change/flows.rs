@@ -2,11 +2,11 @@
 
 use super::{Came, key, not_authorized, people, step_refused};
 use crate::agent::Actor;
-use crate::apply::expiry::moved_body;
 use crate::apply::flow_work;
 use crate::apply::known::agent_row;
 use crate::apply::settling::{self, intent_row};
 use crate::change::Change;
+use crate::consequence::Consequence;
 use crate::finding::{Finding, Gate};
 use crate::flow::{DEPTH_MAX, FlowEvent, FlowState, transition};
 use crate::intent::Step;
@@ -160,13 +160,13 @@ fn call_off(
     let (mut called_off, mut to_settle) = (Vec::new(), Vec::new());
     for name in intents {
         let Some(kept) = intent_row(world, &change.tenant, name).map(|row| row.facts.to_kept()) else { continue };
-        let Ok(moved) = settling::step(world, &change.tenant, name, Step::CallOff, at, |_| {}) else {
+        let Ok(step) = settling::step(world, &change.tenant, name, Step::CallOff, at, |_| {}) else {
             to_settle.push(name.clone());
             continue;
         };
-        let body = moved_body(&moved, name, &kept.flow, &kept.agent);
-        records.push(Record::Event(Arc::new(EventRecord::consequence(&change.tenant, "intent_moved", body, at))));
-        let is_over = moved.to.over().is_some();
+        let is_over = step.to.over().is_some();
+        let consequence = Consequence::IntentMoved { step, flow: kept.flow, agent: kept.agent };
+        records.push(Record::Event(Arc::new(EventRecord::following(&change.tenant, consequence, at))));
         if is_over { &mut called_off } else { &mut to_settle }.push(name.clone());
     }
     (called_off, to_settle)

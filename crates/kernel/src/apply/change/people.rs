@@ -10,6 +10,7 @@ use crate::apply::taking;
 use crate::apply::touched::Touched;
 use crate::change::{Change, HumanAnswer};
 use crate::command::Submission;
+use crate::consequence::{Consequence, QuestionEnd, QuestionNotice};
 use crate::decide::decide;
 use crate::escalation::{
     EscalationRow, EscalationState, GivenAnswer, HumanDecision, PEOPLE, QuestionKind, Vote, transition,
@@ -23,7 +24,6 @@ use crate::proposal::Proposal;
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::signed_answer::instead_digest;
-use crate::stored::answer_json;
 use crate::world::{Entity, Key, KeySet, Loaded, Row, World};
 use ledger::ed25519::PublicKey;
 use std::sync::Arc;
@@ -189,12 +189,7 @@ fn counted(name: &str, row: &EscalationRow, votes: u64) -> Json {
 }
 
 fn shown(name: &str, row: &EscalationRow) -> Json {
-    Json::object([
-        ("question", Json::text(name)),
-        ("state", Json::text(row.state.word())),
-        ("proposal", Json::text(row.proposal_id.as_str())),
-        ("answer", row.answer.as_ref().map_or(Json::Null, answer_json)),
-    ])
+    QuestionEnd::of(name, row).to_json()
 }
 
 /// The second answer gets the first.
@@ -384,12 +379,14 @@ pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: I
         if let Some(reroute) = row.reroute.as_mut().filter(|reroute| at >= reroute.at && !reroute.told) {
             reroute.told = true;
             *rerouted += 1;
-            records.push(told(change, "question_rerouted", name, &row, at));
+            let notice = Consequence::QuestionRerouted(notice(name, &row, at));
+            records.push(following(change, notice, at));
         }
         if row.remind.is_some_and(|remind| at >= remind) {
             row.remind = None;
             *reminded += 1;
-            records.push(told(change, "question_reminded", name, &row, at));
+            let notice = Consequence::QuestionReminded(notice(name, &row, at));
+            records.push(following(change, notice, at));
         }
         world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
     }
@@ -398,15 +395,18 @@ pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: I
     Came::Done(Json::Object(body), None, records)
 }
 
-/// What whoever carries messages to people needs.
-fn told(change: &Change, kind: &'static str, name: &str, row: &EscalationRow, at: Instant) -> Record {
-    let body = Json::object([
-        ("question", Json::text(name)),
-        ("proposal", Json::text(row.proposal_id.as_str())),
-        ("approvers", Json::texts(row.entitled(at))),
-        ("deadline", Json::from(row.deadline.map(|deadline| deadline.to_string()))),
-    ]);
-    Record::Event(Arc::new(EventRecord::consequence(&change.tenant, kind, body, at)))
+/// What is needed to carry a message to people.
+fn notice(name: &str, row: &EscalationRow, at: Instant) -> QuestionNotice {
+    QuestionNotice {
+        question: name.to_owned(),
+        proposal: row.proposal_id.clone(),
+        approvers: row.entitled(at).into_iter().map(str::to_owned).collect(),
+        deadline: row.deadline,
+    }
+}
+
+fn following(change: &Change, consequence: Consequence, at: Instant) -> Record {
+    Record::Event(Arc::new(EventRecord::following(&change.tenant, consequence, at)))
 }
 
 fn expired(
@@ -419,11 +419,10 @@ fn expired(
     row.state = transition(row.state, None).unwrap_or(row.state);
     let reason = "nobody answered in time".to_owned();
     row.answer = Some(GivenAnswer::by_nobody(reason, at));
-    let body = shown(name, &row);
+    let end = QuestionEnd::of(name, &row);
     flow_work::end_question(world, &flow_work::key(&change.tenant, &row.flow), name);
     world.put(key(change, Entity::Escalation(name.to_owned())), Row::Escalation(Box::new(row.clone())));
-    let record = EventRecord::consequence(&change.tenant, "question_expired", body, at);
-    (row, Record::Event(Arc::new(record)))
+    (row, following(change, Consequence::QuestionExpired(end), at))
 }
 
 /// Ends a question with its flow; whether it was open.
@@ -434,9 +433,9 @@ pub(super) fn abort(world: &mut World, change: &Change, name: &str, records: &mu
     row.state = state;
     let reason = format!("its flow was aborted by {}", change.actor.text());
     row.answer = Some(GivenAnswer::by_nobody(reason, at));
-    let body = shown(name, &row);
+    let end = QuestionEnd::of(name, &row);
     flow_work::end_question(world, &flow_work::key(&change.tenant, &row.flow), name);
     world.put(key(change, Entity::Escalation(name.to_owned())), Row::Escalation(Box::new(row)));
-    records.push(Record::Event(Arc::new(EventRecord::consequence(&change.tenant, "question_aborted", body, at))));
+    records.push(following(change, Consequence::QuestionAborted(end), at));
     true
 }
