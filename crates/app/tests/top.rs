@@ -188,7 +188,7 @@ fn the_screen_shows_what_there_is_and_leaves_the_terminal_as_it_was() {
     let desk = Desk::new(&[("A-1", "20", "ok"), ("A-2", "40", "much"), ("A-3", "900", "too much")]);
     let mut screen = desk.top(&[]);
     screen.sees("waiting for people: 1");
-    for wanted in ["bot pay", "\"A-2\"", "agents: 1", "ACTIVE", "ACCEPT", "REJECT", "ESCALATE", "1 proposals"] {
+    for wanted in ["bot pay", "\"A-2\"", "agents: 1", "ACTIVE", "ACCEPT", "REJECT", "ESCALATE", "1 proposal,"] {
         screen.sees(wanted);
     }
     assert!(screen.parser.screen().alternate_screen());

@@ -35,7 +35,8 @@ pub struct Reading {
 /// Reads a contract in the short or the full form; the error holds everything wrong with it, in the order of the text.
 ///
 /// ```
-/// use kernel::{contract::{read::read, source::Node}, json::Json};
+/// use contract::{read::read, source::Node};
+/// use values::json::Json;
 /// let text = br#"{"agent": "bot", "actions": {"look": {"params": {"id": "text"}, "reads": true}}}"#;
 /// let reading = read(&Node::from_json(&Json::parse(text).unwrap())).unwrap();
 /// assert_eq!(reading.contract.id, "bot");

@@ -42,7 +42,8 @@ const BRANCH_ERRORS_MAX: usize = 200_000;
 ///
 /// ```
 /// use engines::schema::compile;
-/// use kernel::{evaluator::SchemaEvaluator, json::Json};
+/// use kernel::evaluator::SchemaEvaluator;
+/// use values::json::Json;
 /// let source = Json::parse(br#"{"type": "object", "properties": {"amount": {"type": "number", "multipleOf": 0.01}}}"#);
 /// let schema = compile(&source.unwrap()).unwrap();
 /// let params = Json::parse(br#"{"amount": 12.505}"#).unwrap();

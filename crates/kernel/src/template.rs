@@ -12,7 +12,8 @@ const KEY_BYTES_MAX: usize = 1024;
 /// so two different values never yield one key and no value walks into a neighbour's key.
 ///
 /// ```
-/// use kernel::{json::Json, template::Template};
+/// use kernel::template::Template;
+/// use values::json::Json;
 /// let template = Template::parse("refund:{order_id}").unwrap();
 /// let params = Json::parse(br#"{"order_id": "AB-1"}"#).unwrap();
 /// assert_eq!(template.render(params.as_object().unwrap()).unwrap(), "refund:AB-1");

@@ -59,7 +59,7 @@ const SEEDED: &[Seeded] = &[
     Seeded {
         fault: "tile off by one at 256",
         switch: "tile_off_by_one",
-        test: "ledger::edge::tests::a_tile_that_is_off_by_one_is_noticed",
+        test: "edge::tests::a_tile_that_is_off_by_one_is_noticed",
     },
     Seeded {
         fault: "approval not bound to what was shown",
