@@ -17,7 +17,7 @@ use runtime::{Answered, Pending, Runtime};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use values::time::{Duration, Instant};
-use writkeeper::restored::{self, Examined, Notice as KeysNotice};
+use writkeeper::restored::{self, Examined, KeysNotice};
 use writkeeper::{Keeper, Notice, OpenOptions, lookup};
 
 pub use writkeeper::history::History;

@@ -34,4 +34,4 @@ pub use lanes::Bounds;
 pub use mint::Minted;
 pub use runtime::{Answered, Arrival, Options, Pending, PersonAnswer, Runtime};
 pub use tick::{Ticked, Ticker};
-pub use waiting::{FollowUp, IntentOutcome, QuestionEnd};
+pub use waiting::{FollowUp, IntentOutcome, QuestionOutcome};

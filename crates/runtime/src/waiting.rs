@@ -27,14 +27,14 @@ const SEARCHED_MAX: usize = 100_000;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FollowUp {
     /// How the question ended, where people were asked.
-    pub answer: Option<QuestionEnd>,
+    pub answer: Option<QuestionOutcome>,
     /// What became of the intent, where there is one.
     pub outcome: Option<IntentOutcome>,
 }
 
 /// How a question stands.
 #[derive(Clone, PartialEq, Debug)]
-pub struct QuestionEnd {
+pub struct QuestionOutcome {
     /// The question.
     pub question: String,
     /// Where it stands; OPEN if nobody answered in time.
@@ -74,7 +74,7 @@ impl FollowUp {
     pub fn to_line(&self, answer: &Answer) -> String {
         let mut line = answer.to_line();
         line.truncate(line.len().saturating_sub(1));
-        let end = self.answer.as_ref().map(QuestionEnd::to_json);
+        let end = self.answer.as_ref().map(QuestionOutcome::to_json);
         let outcome = self.outcome.as_ref().map(IntentOutcome::to_json);
         let result = self.outcome.as_ref().and_then(|outcome| outcome.result.as_ref()).map(ResultRecord::to_answer);
         let asked = answer.question.is_some().then_some(("answer", end));
@@ -87,10 +87,10 @@ impl FollowUp {
     }
 }
 
-impl QuestionEnd {
-    fn of(question: &str, row: &EscalationRow) -> QuestionEnd {
+impl QuestionOutcome {
+    fn of(question: &str, row: &EscalationRow) -> QuestionOutcome {
         let given = row.answer.as_ref();
-        QuestionEnd {
+        QuestionOutcome {
             question: question.to_owned(),
             state: row.state,
             person: given.and_then(|given| given.person.clone()),
@@ -127,7 +127,7 @@ impl Runtime {
             (Some(question), _) => {
                 let row = self.await_answer(&question.id, deadline)?;
                 let intent = row.as_ref().and_then(|row| row.answer.as_ref()?.intent.clone());
-                (row.map(|row| QuestionEnd::of(&question.id, &row)), intent)
+                (row.map(|row| QuestionOutcome::of(&question.id, &row)), intent)
             }
             (None, Some(intent)) => (None, Some(intent.id().to_owned())),
             (None, None) => (None, None),

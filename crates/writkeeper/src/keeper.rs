@@ -9,7 +9,7 @@ pub use enrolment::Enrolment;
 
 use crate::error::Error;
 use crate::history::instant_of;
-use crate::restored::{self, Notice as KeysNotice};
+use crate::restored::{self, KeysNotice};
 use adapters::advisor::PluginAdvisor;
 use adapters::location::Location;
 use adapters::open::{open_store, view_store};

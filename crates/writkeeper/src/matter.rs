@@ -54,6 +54,12 @@ impl Matter {
         }
     }
 
+    /// Whether the text of a record holds one of the ids; one that holds none is no part, and need not be read.
+    pub fn is_named_in(&self, text: &str) -> bool {
+        let mut ids = [&self.proposal, &self.question, &self.intent].into_iter().flatten();
+        ids.any(|id| text.contains(&Json::text(id.as_str()).to_canonical()))
+    }
+
     /// Which part of the matter a record is, if it is one; what was refused changed nothing and is none.
     pub fn part(&self, body: &Json) -> Option<Part> {
         let part = match text(body, "kind")? {

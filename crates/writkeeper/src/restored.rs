@@ -111,7 +111,7 @@ impl fmt::Display for Loss {
 
 /// What a person should hear about the keys of a store.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Notice {
+pub enum KeysNotice {
     /// The ledger says who signs for it, and the keys are not at hand: whether entries are missing is not known.
     KeysAbsent {
         /// The store.
@@ -132,19 +132,19 @@ pub enum Notice {
     Lost(Box<Loss>),
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for KeysNotice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Notice::KeysAbsent { location, log, folder } => write!(
+            KeysNotice::KeysAbsent { location, log, folder } => write!(
                 formatter,
                 "log `{log}` signs for `{location}`, and its keys are not in `{}`: whether entries are missing is not \
                  known",
                 folder.display()
             ),
-            Notice::Unreadable { location, problem } => {
+            KeysNotice::Unreadable { location, problem } => {
                 write!(formatter, "whether `{location}` has every published entry is not known: {problem}")
             }
-            Notice::Lost(loss) => loss.fmt(formatter),
+            KeysNotice::Lost(loss) => loss.fmt(formatter),
         }
     }
 }
@@ -152,7 +152,7 @@ impl fmt::Display for Notice {
 /// Refuses to decide on a store that lost entries which were published: what it forgot would be done again.
 ///
 /// `named` is a folder of keys besides the one that lies beside the store.
-pub fn demand_whole(location: &str, named: Option<&Path>, store: &dyn Examined) -> Result<Vec<Notice>, Error> {
+pub fn demand_whole(location: &str, named: Option<&Path>, store: &dyn Examined) -> Result<Vec<KeysNotice>, Error> {
     let beside = keys_beside(location);
     let named = named.unwrap_or(&beside);
     let mut notices = Vec::new();
@@ -166,7 +166,7 @@ pub fn demand_whole(location: &str, named: Option<&Path>, store: &dyn Examined) 
         && let Some(known) = signer_of(store)?
     {
         let (log, folder) = (known.origin().to_owned(), named.to_owned());
-        notices.push(Notice::KeysAbsent { location: location.to_owned(), log, folder });
+        notices.push(KeysNotice::KeysAbsent { location: location.to_owned(), log, folder });
     }
     Ok(notices)
 }
@@ -177,7 +177,7 @@ pub fn demand_covered(
     folder: &Path,
     store: &dyn Examined,
     is_own: bool,
-) -> Result<Option<Notice>, Error> {
+) -> Result<Option<KeysNotice>, Error> {
     let published = match Published::of(folder) {
         Ok(Some(published)) => published,
         Ok(None) => return Ok(None),
@@ -187,7 +187,7 @@ pub fn demand_covered(
             if !Published::is_remembered(folder) && (is_own || signer_of(store)?.is_some()) {
                 return Err(Error::Restored(Box::new(Loss::Forgotten { location, problem })));
             }
-            return Ok(Some(Notice::Unreadable { location, problem }));
+            return Ok(Some(KeysNotice::Unreadable { location, problem }));
         }
     };
     let Some(entries) = behind(&published, store, is_own)? else { return Ok(None) };

@@ -80,10 +80,6 @@ fn is_index(id: &str) -> bool {
 
 /// The other entries of the same matter, in order: the decision, answers of people, what became of it.
 fn companions(reader: &mut dyn Reader, index: u64) -> anyhow::Result<Vec<u64>> {
-    let body = |record: &StoredRecord| {
-        let (body, _) = record.body.as_ref()?;
-        Json::parse_within(body.as_bytes(), &Bounds::OWN).ok()
-    };
     let own = reader.records(index, 1).map_err(store::unread)?;
     let Some(own) = own.first().and_then(body) else { return Ok(Vec::new()) };
     let mut matter = Matter::of(&own);
@@ -93,7 +89,7 @@ fn companions(reader: &mut dyn Reader, index: u64) -> anyhow::Result<Vec<u64>> {
     while end > 0 {
         let start = end.saturating_sub(PAGE);
         for record in reader.records(start, (end - start) as usize).map_err(store::unread)?.iter().rev() {
-            let Some((part, body)) = body(record).and_then(|body| Some((matter.part(&body)?, body))) else { continue };
+            let Some((part, body)) = part_of(&matter, record) else { continue };
             matter.learn(&body);
             found.push(record.index);
             if part == Part::Decision {
@@ -109,7 +105,7 @@ fn companions(reader: &mut dyn Reader, index: u64) -> anyhow::Result<Vec<u64>> {
         let Some(last) = page.last() else { break };
         next = last.index + 1;
         for record in &page {
-            let Some(body) = body(record).filter(|body| matter.part(body).is_some()) else { continue };
+            let Some((_, body)) = part_of(&matter, record) else { continue };
             matter.learn(&body);
             found.push(record.index);
         }
@@ -117,6 +113,18 @@ fn companions(reader: &mut dyn Reader, index: u64) -> anyhow::Result<Vec<u64>> {
     found.sort_unstable();
     found.truncate(COMPANIONS_MAX);
     Ok(found)
+}
+
+fn body(record: &StoredRecord) -> Option<Json> {
+    let (body, _) = record.body.as_ref()?;
+    Json::parse_within(body.as_bytes(), &Bounds::OWN).ok()
+}
+
+/// Which part of a matter a record is, with its body.
+fn part_of(matter: &Matter, record: &StoredRecord) -> Option<(Part, Json)> {
+    record.body.as_ref().filter(|(body, _)| matter.is_named_in(body))?;
+    let body = body(record)?;
+    Some((matter.part(&body)?, body))
 }
 
 fn write(path: &Path, receipt: &Receipt) -> anyhow::Result<()> {
