@@ -1,131 +1,67 @@
-//! Every key a contract may hold, as data: the reader, the suggestions and the published schema all follow it.
+//! Every key a contract may hold, as data: those of the full form, and those of its tests.
 
 use kernel::reasons::Reason;
 use values::ids;
 
-/// The keys of one kind of map.
-#[derive(Debug)]
-pub struct Shape {
-    /// What the map is called in messages, and its name in the schema.
-    pub name: &'static str,
-    /// Keys of the full form.
-    pub full: &'static [&'static str],
-    /// Keys only the short form has.
-    pub short: &'static [&'static str],
-}
+pub use kernel::contract::keys::*;
 
-impl Shape {
-    /// Whether the key may stand here.
-    pub fn knows(&self, key: &str) -> bool {
-        self.all().any(|known| known == key)
-    }
+/// The tests of a contract.
+pub static TESTS: Shape = Shape { name: "tests", full: &[], short: &["given", "rows"] };
 
-    /// Every key, full form first.
-    pub fn all(&self) -> impl Iterator<Item = &'static str> {
-        self.full.iter().chain(self.short).copied()
-    }
-}
+/// A case that is judged.
+pub static TEST_CASE: Shape = Shape {
+    name: "test_case",
+    full: &[],
+    short: &[
+        "action",
+        "params",
+        "confidence",
+        "provenance",
+        "state",
+        "snapshot",
+        "justification",
+        "flow",
+        "step",
+        "agent",
+        "at",
+        "tokens",
+        "valid_until",
+        "created_at",
+        "idempotency_key",
+        "advice",
+    ],
+};
 
-macro_rules! shapes {
-    ($($(#[$doc:meta])* $constant:ident = $name:literal [$($full:literal),*] [$($short:literal),*];)+) => {
-        $($(#[$doc])* pub const $constant: Shape = Shape { name: $name, full: &[$($full),*], short: &[$($short),*] };)+
-        /// Every shape there is.
-        pub const SHAPES: &[&Shape] = &[$(&$constant),+];
-    };
-}
+/// A case with its name and what is expected.
+pub static TEST_ROW: Shape = Shape {
+    name: "test_row",
+    full: &[],
+    short: &[
+        "name",
+        "action",
+        "params",
+        "confidence",
+        "provenance",
+        "state",
+        "snapshot",
+        "justification",
+        "flow",
+        "step",
+        "agent",
+        "at",
+        "tokens",
+        "valid_until",
+        "created_at",
+        "idempotency_key",
+        "advice",
+        "before",
+        "expect",
+    ],
+};
 
-shapes! {
-    /// The document.
-    CONTRACT = "contract" [
-        "writkeeper", "id", "version", "agent", "role", "mission", "mode", "parent", "priority", "proposal", "budgets",
-        "drift", "wake_when", "resources", "validators", "judges", "handlers", "detectors", "enforcement", "witnesses",
-        "actions", "escalation", "monitors", "policies", "tests"
-    ] ["approvers", "budget"];
-    /// What every proposal must satisfy.
-    PROPOSAL = "proposal" ["confidence", "ttl", "context_max_age", "retries", "spend"] [];
-    /// Thresholds of confidence.
-    CONFIDENCE = "confidence" ["reject_below", "escalate_below"] [];
-    /// Validity of a proposal.
-    TTL = "ttl" ["default", "max"] [];
-    /// What a flow may spend.
-    SPEND = "spend" ["tokens", "steps"] [];
-    /// A windowed budget.
-    BUDGET = "budget" ["sum", "count", "max", "per"] [];
-    /// How far two values may lie apart.
-    TOLERANCE = "tolerance" ["percent", "absolute"] [];
-    /// Something limited that actions share.
-    RESOURCE = "resource" ["kind", "capacity", "unit"] [];
-    /// A validator or a judge.
-    PLUGIN = "plugin" ["command", "url", "timeout", "env", "required", "escalate_below"] [];
-    /// Settings of detectors.
-    DETECTORS = "detectors" [
-        "stall", "noop_streak", "breaker", "productivity", "efficiency", "precursor", "dangling_intent"
-    ] [];
-    /// The same call with the same result.
-    STALL = "stall" ["repeat", "stall", "ignore_tools"] [];
-    /// Turns without any effect.
-    NOOP_STREAK = "noop_streak" ["max"] [];
-    /// Failures in a row and in all.
-    BREAKER = "breaker" ["max_consecutive", "max_total", "on_trip"] [];
-    /// Work that gets less.
-    PRODUCTIVITY = "productivity" ["min_steps", "floor"] [];
-    /// Work for the tokens.
-    EFFICIENCY = "efficiency" ["min_tokens", "floor"] [];
-    /// Tools that must have been called before.
-    PRECURSOR = "precursor" ["requires", "aliases"] [];
-    /// Announced and not done.
-    DANGLING_INTENT = "dangling_intent" ["enabled"] [];
-    /// How verdicts are enforced.
-    ENFORCEMENT = "enforcement" ["rungs", "binding", "confidence", "handler"] [];
-    /// A rung of the ladder.
-    RUNG = "rung" ["rank", "summary", "runs", "answers"] [];
-    /// What confidence is worth.
-    RUNGS_BY_CONFIDENCE = "rungs_by_confidence" ["high", "low", "none", "floor", "ceiling"] [];
-    /// Somebody else who is asked.
-    WITNESS = "witness" ["command", "git", "http", "expect", "timeout"] [];
-    /// One action.
-    ACTION = "action" [
-        "once", "params", "limits", "refuse", "allow", "ask", "budgets", "reserves", "validators", "judges", "leases",
-        "from", "impact", "reads", "run", "undo", "amendable"
-    ] ["budget"];
-    /// Bounds of one param.
-    LIMIT = "limit" ["min", "max", "unit", "signed", "allowed", "denied", "match", "script", "state"] [];
-    /// A param that must agree with state.
-    STATE_MATCH = "state_match" ["key", "tolerance"] [];
-    /// Questions about what `allow` does not name.
-    ASK_ZONE = "ask_zone" ["zone"] [];
-    /// An expression with its reason.
-    RULE = "rule" ["when", "reason"] [];
-    /// What an action takes.
-    RESERVE = "reserve" ["resource", "amount"] [];
-    /// Who performs an action.
-    RUN = "run" ["http", "command", "function", "host", "class", "timeout", "headers"] [];
-    /// How an effect is undone.
-    UNDO = "undo" ["kind", "http", "within"] [];
-    /// Which bounds may be changed for a while.
-    AMENDABLE = "amendable" ["min", "max", "ttl"] [];
-    /// Bounds of a bound.
-    AMEND_BOUNDS = "amend_bounds" ["floor", "ceiling"] [];
-    /// How people are asked.
-    ESCALATION = "escalation" [
-        "budget", "approvers", "quorum", "timeout", "on_exhausted", "valid_after", "signed"
-    ] [];
-    /// How often people are asked.
-    ESCALATION_BUDGET = "escalation_budget" ["max", "per"] [];
-    /// What time does to a question.
-    ESCALATION_TIMEOUT = "escalation_timeout" ["remind", "reroute", "to", "after", "then"] [];
-    /// The tests of a contract.
-    TESTS = "tests" ["given", "rows"] [];
-    /// A case that is judged.
-    TEST_CASE = "test_case" [
-        "action", "params", "confidence", "provenance", "state", "snapshot", "justification", "flow", "step", "agent",
-        "at", "tokens", "valid_until", "created_at", "idempotency_key", "advice"
-    ] [];
-    /// A case with its name and what is expected.
-    TEST_ROW = "test_row" [
-        "name", "action", "params", "confidence", "provenance", "state", "snapshot", "justification", "flow", "step",
-        "agent", "at", "tokens", "valid_until", "created_at", "idempotency_key", "advice", "before", "expect"
-    ] [];
+/// Every shape: those of the full form, then those of tests.
+pub fn shapes() -> impl Iterator<Item = &'static Shape> {
+    SHAPES.iter().copied().chain([&TESTS, &TEST_CASE, &TEST_ROW])
 }
 
 /// A key that is read and kept but acts nowhere yet.
@@ -196,7 +132,7 @@ mod tests {
     fn inert_keys_are_keys() {
         for key in INERT {
             let (definition, name) = key.property;
-            let shape = SHAPES.iter().find(|shape| shape.name == definition);
+            let shape = shapes().find(|shape| shape.name == definition);
             assert!(shape.is_some_and(|shape| shape.knows(name)), "{}", key.path);
             assert_eq!(key.path.rsplit('.').next(), Some(name));
         }

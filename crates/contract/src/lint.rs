@@ -166,7 +166,7 @@ fn lint_params(path: &str, action: &Action, found: &mut Found) {
         let message = "params the schema does not name will pass";
         found.at("OPEN_PARAMS", &join(path, "params"), message, "add `additionalProperties: false`");
     }
-    let limited = action.limits.iter().filter(|(_, limit)| limit.has_bounds()).map(|(param, _)| param.as_str());
+    let limited = action.limits.iter().filter(|(_, limit)| limit.is_numeric()).map(|(param, _)| param.as_str());
     let summed = action.budgets.iter().filter_map(|budget| budget.sum.as_deref());
     let reserved = action.reserves.iter().filter_map(|reserve| match &reserve.amount {
         Amount::Param(param) => Some(param.as_str()),

@@ -5,7 +5,7 @@ pub(super) mod consistency;
 
 use crate::cursor::{Fields, Report, Spot, deepest, place_of};
 use crate::source::{Diagnostic, Node, Severity};
-use crate::{defaults, keys, lint, plugins, short_form, tests, witnesses};
+use crate::{keys, lint, plugins, short_form, tests, witnesses};
 use kernel::contract::{
     Budget, Confidence, Contract, DriftKey, Escalation, EscalationTimeout, Mode, OnExhausted, ProposalRules, Resource,
     ResourceKind, Role, TimeoutAnswer, Tolerance,
@@ -148,19 +148,14 @@ fn contract(fields: &Fields<'_>, report: &mut Report) -> Contract {
         format.word(&[FORMAT], |word| (word == FORMAT).then_some(()), report);
     }
     let agent = fields.require("agent", report).and_then(|spot| spot.name(report)).unwrap_or_default();
+    let unset = Contract::of_agent(&agent);
     Contract {
-        id: fields.get("id").and_then(|spot| spot.name(report)).unwrap_or_else(|| agent.clone()),
-        version: version(fields, report),
+        id: fields.get("id").and_then(|spot| spot.name(report)).unwrap_or(unset.id),
+        version: version(fields, report, unset.version),
         agent,
-        role: fields
-            .get("role")
-            .and_then(|spot| spot.word(Role::WORDS, Role::from_word, report))
-            .unwrap_or(Role::Executor),
+        role: fields.get("role").and_then(|spot| spot.word(Role::WORDS, Role::from_word, report)).unwrap_or(unset.role),
         mission: fields.get("mission").and_then(|spot| spot.text(report)).unwrap_or_default().to_owned(),
-        mode: fields
-            .get("mode")
-            .and_then(|spot| spot.word(Mode::WORDS, Mode::from_word, report))
-            .unwrap_or(Mode::Enforce),
+        mode: fields.get("mode").and_then(|spot| spot.word(Mode::WORDS, Mode::from_word, report)).unwrap_or(unset.mode),
         parent: fields.get("parent").and_then(|spot| spot.name(report)),
         priority: fields.get("priority").and_then(|spot| priority(&spot, report)),
         proposal: proposal(fields.get("proposal"), report),
@@ -181,13 +176,12 @@ fn contract(fields: &Fields<'_>, report: &mut Report) -> Contract {
     }
 }
 
-fn version(fields: &Fields<'_>, report: &mut Report) -> semver::Version {
-    let draft = || semver::Version::parse(defaults::VERSION).unwrap_or(semver::Version::new(0, 0, 0));
-    let Some(spot) = fields.get("version") else { return draft() };
-    let Some(text) = spot.text(report) else { return draft() };
+fn version(fields: &Fields<'_>, report: &mut Report, draft: semver::Version) -> semver::Version {
+    let Some(spot) = fields.get("version") else { return draft };
+    let Some(text) = spot.text(report) else { return draft };
     semver::Version::parse(text).unwrap_or_else(|_| {
         spot.fail(report, format!("`{text}` is no version"), Some("write three numbers: `1.4.0`"));
-        draft()
+        draft
     })
 }
 
@@ -210,14 +204,15 @@ fn proposal(spot: Option<Spot<'_>>, report: &mut Report) -> ProposalRules {
     let ttl_max = ttl_get("max").and_then(|spot| spot.duration(report));
     let ttl_default = ttl_get("default").and_then(|spot| spot.duration(report));
     // One of the two written down moves the other's default, never past it.
+    let unset = ProposalRules::default();
     let ttl_default_resolved =
-        ttl_default.unwrap_or_else(|| ttl_max.map_or(defaults::TTL, |max| max.min(defaults::TTL)));
+        ttl_default.unwrap_or_else(|| ttl_max.map_or(unset.ttl_default, |max| max.min(unset.ttl_default)));
     ProposalRules {
         confidence: get("confidence").and_then(|spot| confidence(&spot, report)),
         ttl_default: ttl_default_resolved,
-        ttl_max: ttl_max.unwrap_or_else(|| defaults::TTL_MAX.max(ttl_default_resolved)),
+        ttl_max: ttl_max.unwrap_or_else(|| unset.ttl_max.max(ttl_default_resolved)),
         context_max_age: get("context_max_age").and_then(|spot| spot.duration(report)),
-        retries: get("retries").and_then(|spot| spot.whole(report)).unwrap_or(defaults::RETRIES),
+        retries: get("retries").and_then(|spot| spot.whole(report)).unwrap_or(unset.retries),
         spend_tokens: spend_get("tokens").and_then(|spot| spot.whole(report)),
         spend_steps: spend_get("steps").and_then(|spot| spot.whole(report)),
     }
@@ -311,16 +306,17 @@ fn escalation(spot: Option<Spot<'_>>, report: &mut Report) -> Escalation {
     let get = |key: &str| fields.as_ref().and_then(|fields| fields.get(key));
     let budget = get("budget").and_then(|spot| spot.fields(&keys::ESCALATION_BUDGET, report));
     let budget_get = |key: &str| budget.as_ref().and_then(|fields| fields.get(key));
+    let unset = Escalation::default();
     Escalation {
-        budget_max: budget_get("max").and_then(|spot| spot.whole(report)).unwrap_or(defaults::ESCALATION_MAX),
-        budget_per: budget_get("per").and_then(|spot| spot.duration(report)).unwrap_or(defaults::ESCALATION_PER),
+        budget_max: budget_get("max").and_then(|spot| spot.whole(report)).unwrap_or(unset.budget_max),
+        budget_per: budget_get("per").and_then(|spot| spot.duration(report)).unwrap_or(unset.budget_per),
         approvers: get("approvers").map(|spot| spot.names(report)).unwrap_or_default(),
-        quorum: get("quorum").and_then(|spot| spot.whole(report)).unwrap_or(defaults::QUORUM),
+        quorum: get("quorum").and_then(|spot| spot.whole(report)).unwrap_or(unset.quorum),
         timeout: escalation_timeout(get("timeout"), report),
         on_exhausted: get("on_exhausted")
             .and_then(|spot| spot.word(OnExhausted::WORDS, OnExhausted::from_word, report))
-            .unwrap_or(OnExhausted::Abort),
-        valid_after: get("valid_after").and_then(|spot| spot.duration(report)).unwrap_or(defaults::VALID_AFTER),
+            .unwrap_or(unset.on_exhausted),
+        valid_after: get("valid_after").and_then(|spot| spot.duration(report)).unwrap_or(unset.valid_after),
         signed: get("signed").and_then(|spot| spot.flag(report)).unwrap_or(false),
     }
 }
@@ -328,14 +324,15 @@ fn escalation(spot: Option<Spot<'_>>, report: &mut Report) -> Escalation {
 fn escalation_timeout(spot: Option<Spot<'_>>, report: &mut Report) -> EscalationTimeout {
     let fields = spot.and_then(|spot| spot.fields(&keys::ESCALATION_TIMEOUT, report));
     let get = |key: &str| fields.as_ref().and_then(|fields| fields.get(key));
+    let unset = EscalationTimeout::default();
     EscalationTimeout {
         remind: get("remind").and_then(|spot| spot.duration(report)),
         reroute: get("reroute").and_then(|spot| spot.duration(report)),
         reroute_to: get("to").and_then(|spot| spot.name(report)),
-        after: get("after").and_then(|spot| spot.duration(report)).unwrap_or(defaults::ESCALATION_AFTER),
+        after: get("after").and_then(|spot| spot.duration(report)).unwrap_or(unset.after),
         then: get("then")
             .and_then(|spot| spot.word(TimeoutAnswer::WORDS, TimeoutAnswer::from_word, report))
-            .unwrap_or(TimeoutAnswer::Abort),
+            .unwrap_or(unset.then),
     }
 }
 

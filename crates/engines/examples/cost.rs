@@ -1,11 +1,11 @@
 //! What one call of each engine costs, apart: `cargo run --release -p writkeeper-engines --example cost`.
 
 use engines::{cedar, cel, schema};
-use kernel::contract::{Action, Ask, Impact, Role, Undo, UndoKind};
+use kernel::contract::{Action, Role};
 use kernel::evaluator::{
     AgentView, ExpressionEvaluator, PolicyAnswer, PolicyEvaluator, SchemaEvaluator, Scope, StateView,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
@@ -70,25 +70,7 @@ fn parsed(text: &str) -> Result<Json, Box<dyn Error>> {
 }
 
 fn action(params: Json) -> Action {
-    Action {
-        once: None,
-        params: params.into(),
-        limits: BTreeMap::new(),
-        refuse: Vec::new(),
-        allow: None,
-        ask: Ask::default(),
-        budgets: Vec::new(),
-        reserves: Vec::new(),
-        validators: BTreeSet::new(),
-        judges: BTreeSet::new(),
-        leases: None,
-        from: BTreeMap::new(),
-        impact: Impact::High,
-        reads: false,
-        run: None,
-        undo: Undo { kind: UndoKind::AlertHuman, http: None, within: None },
-        amendable: BTreeMap::new(),
-    }
+    Action { params: params.into(), ..Action::default() }
 }
 
 /// The best of five, because other work on the machine only ever adds time.

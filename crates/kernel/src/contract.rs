@@ -1,23 +1,42 @@
 //! The contract: what an agent is responsible for. These types are the full form; the digest counts over it.
+//!
+//! Each part stands in a file of its own: its keys, its type and how it is written.
 
+mod action;
 pub mod amend;
 pub mod attenuate;
+mod budget;
 pub mod comparison;
 pub mod diff;
-pub mod full_form;
+mod escalation;
+pub mod keys;
+mod limit;
+mod members;
 pub mod params;
 mod plugin;
+mod proposal_rules;
+mod resource;
+mod run;
+mod shape;
+mod tolerance;
 mod witness;
 
+pub use action::{Action, AmendBounds, Amendable, Ask, Impact, Origin, Rule, Undo, UndoKind};
+pub use budget::Budget;
+pub use escalation::{Escalation, EscalationTimeout, OnExhausted, TimeoutAnswer};
+pub use limit::{Limit, Matching, Script, StateMatch};
 pub use plugin::{Plugin, PluginSource};
+pub use proposal_rules::{Confidence, ProposalRules};
+pub use resource::{Amount, Reserve, Resource, ResourceKind};
+pub use run::{EffectClass, Executor, Run};
+pub use tolerance::{DriftKey, Tolerance};
 pub use witness::{Witness, WitnessSource};
 
-use crate::template::Template;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use values::decimal::Decimal;
+use members::{Members, list, map};
+use shape::{Direction, Holds, shape};
+use std::collections::BTreeMap;
+use values::ids::Digest;
 use values::json::Json;
-use values::time::Duration;
 
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
@@ -67,108 +86,37 @@ words! {
     }
 }
 
-words! {
-    /// Where the value of a param came from, as the door states it.
-    Origin {
-        /// The user said it.
-        User = "user",
-        /// Trusted state holds it.
-        State = "state",
-        /// It appeared in tool output.
-        Tool = "tool",
-        /// It appeared nowhere.
-        Nowhere = "none",
-    }
-}
-
-words! {
-    /// How much an effect may hurt.
-    Impact {
-        /// Little.
-        Low = "LOW",
-        /// Some.
-        Medium = "MEDIUM",
-        /// Much.
-        High = "HIGH",
-        /// Beyond repair.
-        Critical = "CRITICAL",
-    }
-}
-
-words! {
-    /// What the receiving side guarantees about repeated requests.
-    EffectClass {
-        /// No effect at all: a read.
-        None = "none",
-        /// The effect is in our own store.
-        Local = "local",
-        /// The provider de-duplicates by our key.
-        Keyed = "keyed",
-        /// The provider refuses older fence epochs.
-        Fenced = "fenced",
-        /// Neither: never repeated without a person.
-        Opaque = "opaque",
-    }
-}
-
-words! {
-    /// How an effect is undone.
-    UndoKind {
-        /// Call the reverse.
-        Revert = "REVERT",
-        /// Close everything the flow opened.
-        CloseAll = "CLOSE_ALL",
-        /// A person looks at it.
-        AlertHuman = "ALERT_HUMAN",
-        /// Nothing to undo.
-        Noop = "NOOP",
-    }
-}
-
-words! {
-    /// What happens to a resource when the effect succeeded.
-    ResourceKind {
-        /// The amount is gone.
-        Stock = "stock",
-        /// The amount comes back.
-        Slots = "slots",
-    }
-}
-
-words! {
-    /// What an exhausted escalation budget does to the agent.
-    OnExhausted {
-        /// It may read, and nothing else, until an operator says otherwise.
-        Passive = "PASSIVE",
-        /// Only this proposal is refused.
-        Abort = "ABORT",
-    }
-}
-
-words! {
-    /// What an unanswered escalation becomes.
-    TimeoutAnswer {
-        /// It is over.
-        Abort = "ABORT",
-    }
-}
-
-words! {
-    /// How a denied text is looked for.
-    Matching {
-        /// The whole value, ignoring case.
-        Exact = "exact",
-        /// Anywhere inside, ignoring case.
-        Substring = "substring",
-    }
-}
-
-words! {
-    /// Which letters an identifier may mix.
-    Script {
-        /// Those of one script.
-        Single = "single",
-    }
+shape! {
+    /// The document.
+    CONTRACT = "contract" {
+        "writkeeper": Direction::Neutral;
+        "id": Direction::Neutral;
+        "version": Direction::Neutral;
+        "agent": Direction::Unclear;
+        "role": Direction::Words(&["INTERFACE", "MONITOR", "STRATEGIST", "EXECUTOR"]);
+        "mission": Direction::Neutral;
+        "mode": Direction::Words(&["enforce", "observe"]);
+        "parent": Direction::Presence;
+        "priority": Direction::Neutral;
+        "proposal": Direction::Unclear, Holds::Map(&proposal_rules::PROPOSAL);
+        "budgets": Direction::Unclear, Holds::Each(Direction::Presence, Some(&budget::BUDGET));
+        "drift": Direction::Unclear, Holds::Each(Direction::Tolerance, Some(&tolerance::TOLERANCE));
+        "wake_when": Direction::Neutral;
+        "resources": Direction::Unclear, Holds::Each(Direction::Neutral, Some(&resource::RESOURCE));
+        // A plug-in that no action asks does nothing; whom actions ask is compared with them.
+        "validators": Direction::Neutral, Holds::Each(Direction::Neutral, Some(&plugin::PLUGIN));
+        "judges": Direction::Neutral, Holds::Each(Direction::Neutral, Some(&plugin::PLUGIN));
+        "handlers": Direction::Neutral, Holds::Each(Direction::Neutral, Some(&plugin::PLUGIN));
+        // Detectors advise, and handlers never go beyond what was decided; what rules make of it stands in the actions.
+        "detectors": Direction::Neutral, Holds::Settings(Direction::Neutral);
+        "enforcement": Direction::Unclear, Holds::Settings(Direction::Unclear);
+        "witnesses": Direction::Presence, Holds::Each(Direction::Presence, None);
+        "actions": Direction::Unclear, Holds::Each(Direction::PresenceWidens, Some(&action::ACTION));
+        "escalation": Direction::Unclear, Holds::Map(&escalation::ESCALATION);
+        "monitors": Direction::Presence;
+        "policies": Direction::Extension;
+        "tests": Direction::Unclear;
+    } short ["approvers", "budget"]
 }
 
 /// A contract in its full form.
@@ -222,314 +170,86 @@ pub struct Contract {
     pub policies: Option<String>,
 }
 
-/// What every proposal must satisfy.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ProposalRules {
-    /// Thresholds of the agent's own confidence.
-    pub confidence: Option<Confidence>,
-    /// Validity when the proposal names none.
-    pub ttl_default: Duration,
-    /// Longest validity.
-    pub ttl_max: Duration,
-    /// Oldest snapshot.
-    pub context_max_age: Option<Duration>,
-    /// Rejected proposals a flow may have before the next is refused.
-    pub retries: u64,
-    /// Tokens a flow may spend.
-    pub spend_tokens: Option<u64>,
-    /// Proposals a flow may hold.
-    pub spend_steps: Option<u64>,
-}
-
-/// Thresholds of the agent's own confidence.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Confidence {
-    /// Below this it is refused.
-    pub reject_below: Decimal,
-    /// Below this a person is asked.
-    pub escalate_below: Decimal,
-}
-
-/// At most so much in any window of this length.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Budget {
-    /// The param that is summed; without one, decisions are counted.
-    pub sum: Option<String>,
-    /// The most a window may hold.
-    pub max: Decimal,
-    /// Length of the rolling window.
-    pub per: Duration,
-}
-
-/// A key of live state and how far it may have moved since the snapshot.
-#[derive(Clone, PartialEq, Debug)]
-pub struct DriftKey {
-    /// The key, a template over params.
-    pub key: Template,
-    /// How far.
-    pub tolerance: Tolerance,
-}
-
-/// How far two values may lie apart.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Tolerance {
-    /// Not at all.
-    Exact,
-    /// By so many percent of the older value.
-    Percent(Decimal),
-    /// By so much.
-    Absolute(Decimal),
-}
-
-/// Something limited that actions share.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Resource {
-    /// What success does to it.
-    pub kind: ResourceKind,
-    /// How much there is.
-    pub capacity: Decimal,
-    /// Its unit.
-    pub unit: Option<String>,
-}
-
-/// One action the agent may propose.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Action {
-    /// The business key of the effect.
-    pub once: Option<Template>,
-    /// JSON Schema 2020-12 of the params.
-    pub params: Arc<Json>,
-    /// Bounds of single params.
-    pub limits: BTreeMap<String, Limit>,
-    /// Refused when true.
-    pub refuse: Vec<Rule>,
-    /// With it, what neither this nor `ask` names is refused.
-    pub allow: Option<String>,
-    /// When a person is asked.
-    pub ask: Ask,
-    /// Windowed budgets of this action.
-    pub budgets: Vec<Budget>,
-    /// What it takes from resources.
-    pub reserves: Vec<Reserve>,
-    /// Validators that are asked about it.
-    pub validators: BTreeSet<String>,
-    /// Judges that are asked about it.
-    pub judges: BTreeSet<String>,
-    /// The param with the paths it writes: none may lie in a region that somebody else holds.
-    pub leases: Option<String>,
-    /// Where values may come from.
-    pub from: BTreeMap<String, BTreeSet<Origin>>,
-    /// How much it may hurt.
-    pub impact: Impact,
-    /// Has no effect.
-    pub reads: bool,
-    /// Who performs it and how.
-    pub run: Option<Run>,
-    /// How it is undone.
-    pub undo: Undo,
-    /// Which bounds may be changed for a while.
-    pub amendable: BTreeMap<String, Amendable>,
-}
-
-/// When a person is asked.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Ask {
-    /// Asks about whatever a rule matches, also inside `allow`; the rest goes on.
-    Triggers(Vec<Rule>),
-    /// Asks about what a rule matches outside `allow`; what neither matches is refused.
-    Zone(Vec<Rule>),
-}
-
-impl Default for Ask {
-    fn default() -> Ask {
-        Ask::Triggers(Vec::new())
-    }
-}
-
-impl Ask {
-    /// The questions, in the order they are written.
-    pub fn rules(&self) -> &[Rule] {
-        match self {
-            Ask::Triggers(rules) | Ask::Zone(rules) => rules,
+impl Contract {
+    /// What a contract means that names nothing but its agent: a draft that allows no action.
+    pub fn of_agent(agent: &str) -> Contract {
+        Contract {
+            id: agent.to_owned(),
+            version: draft_version(),
+            agent: agent.to_owned(),
+            role: Role::Executor,
+            mission: String::new(),
+            mode: Mode::Enforce,
+            parent: None,
+            priority: None,
+            proposal: ProposalRules::default(),
+            budgets: Vec::new(),
+            drift: Vec::new(),
+            wake_when: None,
+            resources: BTreeMap::new(),
+            validators: BTreeMap::new(),
+            judges: BTreeMap::new(),
+            handlers: BTreeMap::new(),
+            detectors: None,
+            enforcement: None,
+            witnesses: BTreeMap::new(),
+            actions: BTreeMap::new(),
+            escalation: Escalation::default(),
+            monitors: Vec::new(),
+            policies: None,
         }
     }
 
-    /// Whether nobody is ever asked.
-    pub fn is_empty(&self) -> bool {
-        self.rules().is_empty()
-    }
-
-    /// Where the rules stand in the full form, below the action.
-    pub fn path(&self) -> &'static str {
-        match self {
-            Ask::Triggers(_) => "ask",
-            Ask::Zone(_) => "ask.zone",
+    /// The full form. Reading it again yields the same contract; `tests` are not part of it.
+    pub fn to_json(&self) -> Json {
+        let mut object = Members::default();
+        object.put("writkeeper", Json::text("contract/v1"));
+        object.put("id", Json::text(&self.id));
+        object.put("version", Json::text(self.version.to_string()));
+        object.put("agent", Json::text(&self.agent));
+        object.put("role", Json::text(self.role.word()));
+        object.put("mission", Json::text(&self.mission));
+        object.put("mode", Json::text(self.mode.word()));
+        object.put_some("parent", self.parent.as_deref());
+        object.put_some("priority", self.priority.map(u64::from));
+        object.put("proposal", self.proposal.to_json());
+        object.put("budgets", list(&self.budgets, Budget::to_json));
+        object.put("drift", self.drift_json());
+        object.put_some("wake_when", self.wake_when.as_deref());
+        object.put("resources", map(&self.resources, Resource::to_json));
+        let plugins = [("validators", &self.validators), ("judges", &self.judges), ("handlers", &self.handlers)];
+        for (key, plugins) in plugins {
+            // Absent where there are none: contracts from before there were any keep their digest.
+            if !plugins.is_empty() {
+                object.put(key, map(plugins, Plugin::to_json));
+            }
         }
+        object.put_some("detectors", self.detectors.clone());
+        object.put_some("enforcement", self.enforcement.clone());
+        if !self.witnesses.is_empty() {
+            object.put("witnesses", map(&self.witnesses, Witness::to_json));
+        }
+        object.put("actions", map(&self.actions, Action::to_json));
+        object.put("escalation", self.escalation.to_json());
+        object.put("monitors", Json::List(self.monitors.clone()));
+        object.put_some("policies", self.policies.as_deref());
+        object.drop_empty(&["monitors"]);
+        object.done()
+    }
+
+    /// SHA-256 over the canonical bytes of the full form: what names this contract everywhere.
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.to_json().to_canonical())
+    }
+
+    fn drift_json(&self) -> Json {
+        let keys = self.drift.iter().map(|drift| (drift.key.as_str().to_owned(), drift.tolerance.to_json()));
+        Json::Object(keys.collect())
     }
 }
 
-/// An expression and the reason code it gives.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Rule {
-    /// CEL over `params`, `state`, `agent`, `action` and `confidence`.
-    pub when: String,
-    /// The reason code.
-    pub reason: String,
-}
-
-/// Bounds of one param.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Limit {
-    /// Not below.
-    pub min: Option<Decimal>,
-    /// Not above.
-    pub max: Option<Decimal>,
-    /// The unit amounts are in.
-    pub unit: Option<String>,
-    /// Negative numbers are meant.
-    pub signed: bool,
-    /// Nothing else.
-    pub allowed: Option<Vec<Json>>,
-    /// None of these.
-    pub denied: Vec<String>,
-    /// How denied text is looked for.
-    pub matching: Option<Matching>,
-    /// Which letters it may mix; absent means any.
-    pub script: Option<Script>,
-    /// Must agree with this state.
-    pub state: Option<StateMatch>,
-}
-
-impl Limit {
-    /// Whether the limit bounds a number, which makes its param mandatory. `signed` alone bounds nothing.
-    pub fn is_numeric(&self) -> bool {
-        self.min.is_some() || self.max.is_some() || self.unit.is_some()
-    }
-}
-
-/// A param must agree with live state.
-#[derive(Clone, PartialEq, Debug)]
-pub struct StateMatch {
-    /// The key, a template over params.
-    pub key: Template,
-    /// How far they may lie apart.
-    pub tolerance: Tolerance,
-}
-
-impl Limit {
-    /// Whether it bounds a number; a sign alone says what may be, not that there must be something.
-    pub fn has_bounds(&self) -> bool {
-        self.min.is_some() || self.max.is_some() || self.unit.is_some()
-    }
-}
-
-/// What an action takes from a resource.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Reserve {
-    /// The resource.
-    pub resource: String,
-    /// How much.
-    pub amount: Amount,
-}
-
-/// A fixed amount, or the value of a param.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Amount {
-    /// Always so much.
-    Fixed(Decimal),
-    /// As much as this param says.
-    Param(String),
-}
-
-/// Who performs an action and how.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Run {
-    /// Who.
-    pub executor: Executor,
-    /// What the receiving side guarantees.
-    pub class: EffectClass,
-    /// How long it may take.
-    pub timeout: Duration,
-    /// Headers of an HTTP request; secrets by reference only.
-    pub headers: BTreeMap<String, String>,
-}
-
-/// Who performs an action.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Executor {
-    /// An HTTP request: method and address.
-    Http(String),
-    /// A program and its arguments; never a shell.
-    Command(Vec<String>),
-    /// A function registered in the process.
-    Function(String),
-    /// The agent host performs and reports it.
-    Host,
-}
-
-/// How an effect is undone.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Undo {
-    /// Which way.
-    pub kind: UndoKind,
-    /// The request that undoes it.
-    pub http: Option<String>,
-    /// Until when.
-    pub within: Option<Duration>,
-}
-
-/// Bounds inside which a limit may be changed for a while.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Amendable {
-    /// Bounds of the minimum.
-    pub min: Option<AmendBounds>,
-    /// Bounds of the maximum.
-    pub max: Option<AmendBounds>,
-    /// How long at most.
-    pub ttl: Duration,
-}
-
-/// Bounds of a bound.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct AmendBounds {
-    /// Not below.
-    pub floor: Decimal,
-    /// Not above.
-    pub ceiling: Decimal,
-}
-
-/// How people are asked.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Escalation {
-    /// How often in a window.
-    pub budget_max: u64,
-    /// The window.
-    pub budget_per: Duration,
-    /// Groups whose members may answer.
-    pub approvers: Vec<String>,
-    /// How many must agree.
-    pub quorum: u64,
-    /// What time does to a question.
-    pub timeout: EscalationTimeout,
-    /// What an empty budget does.
-    pub on_exhausted: OnExhausted,
-    /// For how long what a person approved may be started.
-    pub valid_after: Duration,
-    /// Whether an answer counts only with the signature of whoever gives it.
-    pub signed: bool,
-}
-
-/// What time does to a question.
-#[derive(Clone, PartialEq, Debug)]
-pub struct EscalationTimeout {
-    /// Say it again.
-    pub remind: Option<Duration>,
-    /// Ask someone else.
-    pub reroute: Option<Duration>,
-    /// Whom.
-    pub reroute_to: Option<String>,
-    /// Give up.
-    pub after: Duration,
-    /// And then.
-    pub then: TimeoutAnswer,
+/// The version of a contract that nobody has released.
+fn draft_version() -> semver::Version {
+    let draft = semver::Prerelease::new("draft").unwrap_or(semver::Prerelease::EMPTY);
+    semver::Version { pre: draft, ..semver::Version::new(0, 0, 0) }
 }

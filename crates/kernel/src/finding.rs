@@ -1,5 +1,7 @@
 //! Findings: what a gate has to say. Code and named values; the sentence is put together on reading.
 
+pub use crate::gates::Gate;
+
 use crate::reasons::Reason;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -46,65 +48,6 @@ pub enum Effect {
     Escalate,
     /// It must not happen.
     Reject,
-}
-
-macro_rules! gates {
-    ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
-        /// The gates, in the order their findings are reported.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum Gate { $($(#[$doc])* $name),+ }
-
-        impl Gate {
-            /// Every gate, in order.
-            pub const ALL: &'static [Gate] = &[$(Gate::$name),+];
-
-            /// The word in findings.
-            pub fn word(self) -> &'static str {
-                match self { $(Gate::$name => $word),+ }
-            }
-        }
-    };
-}
-
-gates! {
-    /// Bytes, fields and params.
-    Shape = "shape",
-    /// State of the agent.
-    Agent = "agent",
-    /// Action and role.
-    Authority = "authority",
-    /// Validity window.
-    Validity = "validity",
-    /// Retries, steps and tokens of the flow.
-    Retry = "retry",
-    /// Bounds of single params.
-    Limits = "limits",
-    /// Expressions of the contract.
-    Rules = "rules",
-    /// Windowed budgets.
-    Budgets = "budgets",
-    /// The agent's own confidence.
-    Confidence = "confidence",
-    /// Snapshot age and drift.
-    Freshness = "freshness",
-    /// Where values came from.
-    Evidence = "evidence",
-    /// Signatures of agents, and what they signed.
-    Proof = "proof",
-    /// Cedar policies.
-    Policy = "policy",
-    /// Validators outside.
-    Validators = "validators",
-    /// Contracts above this one.
-    Lineage = "lineage",
-    /// The business key of the effect.
-    EffectKey = "effect",
-    /// Regions that others hold.
-    Leases = "leases",
-    /// Resources; last, they take something.
-    Reservations = "reservations",
-    /// The budget of questions to people.
-    Escalation = "escalation",
 }
 
 /// What one gate found.

@@ -1,7 +1,6 @@
 //! The gates, each in its own file. All of them run; every finding is reported.
 //!
-//! To add one: write `gates/<name>.rs`, add its line below, its word in [`Gate`](crate::finding::Gate) and its
-//! reasons in `reasons.rs`.
+//! To add one: write `gates/<name>.rs`, add its word and its line below, and its reasons in `reasons.rs`.
 
 mod agent_state;
 mod arrival;
@@ -51,3 +50,62 @@ pub const STATEFUL: &[fn(&Facts<'_>, &mut Findings)] = &[
     leases::judge,
     reservations::judge,
 ];
+
+macro_rules! gates {
+    ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
+        /// The gates, in the order their findings are reported.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Gate { $($(#[$doc])* $name),+ }
+
+        impl Gate {
+            /// Every gate, in order.
+            pub const ALL: &'static [Gate] = &[$(Gate::$name),+];
+
+            /// The word in findings.
+            pub fn word(self) -> &'static str {
+                match self { $(Gate::$name => $word),+ }
+            }
+        }
+    };
+}
+
+gates! {
+    /// Bytes, fields and params.
+    Shape = "shape",
+    /// State of the agent.
+    Agent = "agent",
+    /// Action and role.
+    Authority = "authority",
+    /// Validity window.
+    Validity = "validity",
+    /// Retries, steps and tokens of the flow.
+    Retry = "retry",
+    /// Bounds of single params.
+    Limits = "limits",
+    /// Expressions of the contract.
+    Rules = "rules",
+    /// Windowed budgets.
+    Budgets = "budgets",
+    /// The agent's own confidence.
+    Confidence = "confidence",
+    /// Snapshot age and drift.
+    Freshness = "freshness",
+    /// Where values came from.
+    Evidence = "evidence",
+    /// Signatures of agents, and what they signed.
+    Proof = "proof",
+    /// Cedar policies.
+    Policy = "policy",
+    /// Validators outside.
+    Validators = "validators",
+    /// Contracts above this one.
+    Lineage = "lineage",
+    /// The business key of the effect.
+    EffectKey = "effect",
+    /// Regions that others hold.
+    Leases = "leases",
+    /// Resources; last, they take something.
+    Reservations = "reservations",
+    /// The budget of questions to people.
+    Escalation = "escalation",
+}

@@ -8,9 +8,8 @@ use crate::apply::apply;
 use crate::change::{Act, Change};
 use crate::command::{Command, Door, MintedIds, Performer, Submission};
 use crate::contract::{
-    Action, Amount, Ask, Contract, DriftKey, EffectClass, Escalation, EscalationTimeout, Executor, Impact, Limit, Mode,
-    OnExhausted, Origin, ProposalRules, Reserve, Resource, ResourceKind, Role, Rule, Run, TimeoutAnswer, Tolerance,
-    Undo, UndoKind,
+    Action, Amount, Ask, Contract, DriftKey, EffectClass, Escalation, Executor, Impact, Limit, OnExhausted, Origin,
+    Reserve, Resource, ResourceKind, Role, Rule, Run, Tolerance,
 };
 use crate::evaluator::{
     Compiled, CompiledAction, ExpressionEvaluator, ExpressionFault, PolicyAnswer, PolicyEvaluator, Reads,
@@ -447,73 +446,22 @@ fn contract() -> Contract {
         Json::object([("type", Json::text("object")), ("properties", Json::Object(properties))])
     };
     let pay = Action {
-        once: None,
         params: schema(&["amount", "account", "payee", "fee", "kind", "note", "latitude"]).into(),
         limits: BTreeMap::from([("amount".to_owned(), limit)]),
-        refuse: Vec::new(),
-        allow: None,
-        ask: Ask::default(),
-        budgets: Vec::new(),
-        reserves: Vec::new(),
-        validators: BTreeSet::new(),
-        judges: BTreeSet::new(),
-        leases: None,
-        from: BTreeMap::new(),
-        impact: Impact::High,
-        reads: false,
-        run: None,
-        undo: Undo { kind: UndoKind::AlertHuman, http: None, within: None },
-        amendable: BTreeMap::new(),
+        ..Action::default()
     };
     let look =
         Action { params: schema(&[]).into(), limits: BTreeMap::new(), reads: true, impact: Impact::Low, ..pay.clone() };
     Contract {
-        id: "bot".to_owned(),
         version: semver::Version::new(1, 0, 0),
-        agent: "bot".to_owned(),
-        role: Role::Executor,
-        mission: String::new(),
-        mode: Mode::Enforce,
-        parent: None,
-        priority: None,
-        proposal: ProposalRules {
-            confidence: None,
-            ttl_default: Duration::from_secs(30),
-            ttl_max: Duration::from_secs(300),
-            context_max_age: None,
-            retries: 3,
-            spend_tokens: None,
-            spend_steps: None,
-        },
-        budgets: Vec::new(),
-        drift: Vec::new(),
-        wake_when: None,
-        resources: BTreeMap::new(),
-        validators: BTreeMap::new(),
-        judges: BTreeMap::new(),
-        handlers: BTreeMap::new(),
-        detectors: None,
-        enforcement: None,
-        witnesses: BTreeMap::new(),
         actions: BTreeMap::from([("pay".to_owned(), pay), ("look".to_owned(), look)]),
         escalation: Escalation {
             budget_max: 3,
-            budget_per: Duration::from_secs(3600),
             approvers: vec!["desk".to_owned()],
-            quorum: 1,
-            timeout: EscalationTimeout {
-                remind: None,
-                reroute: None,
-                reroute_to: None,
-                after: Duration::from_secs(900),
-                then: TimeoutAnswer::Abort,
-            },
             on_exhausted: OnExhausted::Passive,
-            valid_after: Duration::from_secs(900),
-            signed: false,
+            ..Escalation::default()
         },
-        monitors: Vec::new(),
-        policies: None,
+        ..Contract::of_agent("bot")
     }
 }
 

@@ -469,12 +469,7 @@ struct Prepared<'a> {
 /// What an order performs, as the contract writes it.
 fn what(order: &Order) -> String {
     use kernel::contract::Executor as By;
-    match order.executor() {
-        Some(By::Http(request)) => request.clone(),
-        Some(By::Command(words)) => words.first().cloned().unwrap_or_default(),
-        Some(By::Function(name)) => format!("function {name}"),
-        Some(By::Host) | None => "the agent's host".to_owned(),
-    }
+    order.executor().unwrap_or(&By::Host).summary()
 }
 
 fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -12,7 +12,7 @@ use kernel::contract::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use values::ids;
-use values::json::{Json, Object};
+use values::json::Json;
 use values::time::Duration;
 
 pub(super) fn read_all(fields: &Fields<'_>, report: &mut Report) -> BTreeMap<String, Action> {
@@ -33,9 +33,10 @@ fn read(spot: &Spot<'_>, report: &mut Report) -> Option<Action> {
     let fields = spot.fields(&keys::ACTION, report)?;
     let reads = fields.get("reads").and_then(|spot| spot.flag(report)).unwrap_or(false);
     let impact = fields.get("impact").and_then(|spot| spot.word(Impact::WORDS, Impact::from_word, report));
+    let unset = Action::default();
     Some(Action {
         once: fields.get("once").and_then(|spot| spot.template(report)),
-        params: Arc::new(fields.get("params").map_or_else(closed_and_empty, |spot| spot.node.to_json())),
+        params: fields.get("params").map_or(unset.params, |spot| Arc::new(spot.node.to_json())),
         limits: limits(&fields, report),
         refuse: fields.get("refuse").map(|spot| rules(&spot, NOT_ALLOWED, report)).unwrap_or_default(),
         allow: fields.get("allow").and_then(|spot| expression(&spot, report)),
@@ -46,7 +47,7 @@ fn read(spot: &Spot<'_>, report: &mut Report) -> Option<Action> {
         judges: asked(&fields, "judges", report),
         leases: fields.get("leases").and_then(|spot| spot.some_text(report)).map(str::to_owned),
         from: from(&fields, report),
-        impact: impact.unwrap_or(if reads { Impact::Low } else { Impact::High }),
+        impact: impact.unwrap_or(if reads { Impact::Low } else { unset.impact }),
         reads,
         run: fields.get("run").and_then(|spot| run(&spot, reads, report)),
         undo: undo(fields.get("undo"), reads, report),
@@ -56,15 +57,6 @@ fn read(spot: &Spot<'_>, report: &mut Report) -> Option<Action> {
 
 fn asked(fields: &Fields<'_>, key: &str, report: &mut Report) -> BTreeSet<String> {
     fields.get(key).map(|spot| spot.names(report)).unwrap_or_default().into_iter().collect()
-}
-
-fn closed_and_empty() -> Json {
-    Json::object([
-        ("type", Json::text("object")),
-        ("required", Json::List(Vec::new())),
-        ("additionalProperties", Json::Bool(false)),
-        ("properties", Json::Object(Object::new())),
-    ])
 }
 
 fn limits(fields: &Fields<'_>, report: &mut Report) -> BTreeMap<String, Limit> {
@@ -276,7 +268,7 @@ fn amendable_param(spot: &Spot<'_>, report: &mut Report) -> Option<Amendable> {
 }
 
 fn amend_bounds(spot: &Spot<'_>, report: &mut Report) -> Option<AmendBounds> {
-    let fields = spot.fields(&keys::AMEND_BOUNDS, report)?;
+    let fields = spot.fields(&keys::UPPER_BOUNDS, report)?;
     let floor = fields.require("floor", report).and_then(|spot| spot.number(report));
     let ceiling = fields.require("ceiling", report).and_then(|spot| spot.number(report));
     Some(AmendBounds { floor: floor?, ceiling: ceiling? })

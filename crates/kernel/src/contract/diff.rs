@@ -5,8 +5,9 @@
 mod directions;
 
 use super::comparison::Comparison;
+use super::shape::Direction;
 use super::{Action, Ask, Contract, params};
-use directions::{Direction, direction_of};
+use directions::direction_of;
 use values::json::{Json, Object};
 
 super::words! {

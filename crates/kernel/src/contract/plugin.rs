@@ -1,8 +1,21 @@
 //! A plug-in as a contract names it: a program or an address that is asked about proposals.
 
+use super::shape::{Direction, shape};
 use values::decimal::Decimal;
 use values::json::Json;
 use values::time::Duration;
+
+shape! {
+    /// A validator, a judge or a handler.
+    PLUGIN = "plugin" {
+        "command": Direction::Unclear;
+        "url": Direction::Unclear;
+        "timeout": Direction::Neutral;
+        "env": Direction::Unclear;
+        "required": Direction::Unclear;
+        "escalate_below": Direction::MoreNarrows;
+    }
+}
 
 /// A program or an address that is asked about proposals.
 #[derive(Clone, PartialEq, Eq, Debug)]

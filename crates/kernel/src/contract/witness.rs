@@ -1,6 +1,7 @@
 //! A witness as a contract names it, and what a contract says about detectors and enforcement.
 
 use super::Contract;
+use super::shape::{Direction, shape};
 use crate::detectors::Thresholds;
 use crate::enforcement::plan::EnforcementPlan;
 use crate::enforcement::registry::Registry;
@@ -8,6 +9,100 @@ use crate::settings::Fault;
 use values::bugs::{self, Bug};
 use values::json::{Json, Object};
 use values::time::Duration;
+
+shape! {
+    /// Settings of detectors.
+    DETECTORS = "detectors" {
+        "stall": Direction::Unclear;
+        "noop_streak": Direction::Unclear;
+        "breaker": Direction::Unclear;
+        "productivity": Direction::Unclear;
+        "efficiency": Direction::Unclear;
+        "precursor": Direction::Unclear;
+        "dangling_intent": Direction::Unclear;
+    }
+}
+
+shape! {
+    /// The same call with the same result.
+    STALL = "stall" { "repeat": Direction::Unclear; "stall": Direction::Unclear; "ignore_tools": Direction::Unclear; }
+}
+
+shape! {
+    /// Turns without any effect.
+    NOOP_STREAK = "noop_streak" { "max": Direction::Unclear; }
+}
+
+shape! {
+    /// Failures in a row and in all.
+    BREAKER = "breaker" {
+        "max_consecutive": Direction::Unclear;
+        "max_total": Direction::Unclear;
+        "on_trip": Direction::Unclear;
+    }
+}
+
+shape! {
+    /// Work that gets less.
+    PRODUCTIVITY = "productivity" { "min_steps": Direction::Unclear; "floor": Direction::Unclear; }
+}
+
+shape! {
+    /// Work for the tokens.
+    EFFICIENCY = "efficiency" { "min_tokens": Direction::Unclear; "floor": Direction::Unclear; }
+}
+
+shape! {
+    /// Tools that must have been called before.
+    PRECURSOR = "precursor" { "requires": Direction::Unclear; "aliases": Direction::Unclear; }
+}
+
+shape! {
+    /// Announced and not done.
+    DANGLING_INTENT = "dangling_intent" { "enabled": Direction::Unclear; }
+}
+
+shape! {
+    /// How verdicts are enforced.
+    ENFORCEMENT = "enforcement" {
+        "rungs": Direction::Unclear;
+        "binding": Direction::Unclear;
+        "confidence": Direction::Unclear;
+        "handler": Direction::Unclear;
+    }
+}
+
+shape! {
+    /// A rung of the ladder.
+    RUNG = "rung" {
+        "rank": Direction::Unclear;
+        "summary": Direction::Unclear;
+        "runs": Direction::Unclear;
+        "answers": Direction::Unclear;
+    }
+}
+
+shape! {
+    /// What confidence is worth.
+    RUNGS_BY_CONFIDENCE = "rungs_by_confidence" {
+        "high": Direction::Unclear;
+        "low": Direction::Unclear;
+        "none": Direction::Unclear;
+        "floor": Direction::Unclear;
+        "ceiling": Direction::Unclear;
+    }
+}
+
+shape! {
+    /// Somebody else who is asked.
+    WITNESS = "witness" {
+        "command": Direction::Unclear;
+        "git": Direction::Unclear;
+        "http": Direction::Unclear;
+        "expect": Direction::Unclear;
+        "timeout": Direction::Unclear;
+    }
+}
 
 /// Somebody else than the agent who is asked whether something is so.
 #[derive(Clone, PartialEq, Debug)]

@@ -230,12 +230,7 @@ impl Parts<'_> {
 
 /// Appends the canonical text of how it is performed.
 pub(super) fn write_run(run: &Run, text: &mut String) {
-    let (kind, value) = match &run.executor {
-        Executor::Http(request) => ("http", Json::text(request.as_str())),
-        Executor::Command(argv) => ("command", Json::texts(argv.iter().map(String::as_str))),
-        Executor::Function(name) => ("function", Json::text(name.as_str())),
-        Executor::Host => ("host", Json::Bool(true)),
-    };
+    let (kind, value) = run.executor.member();
     let headers = run.headers.iter().map(|(name, value)| (name.clone(), Json::text(value.as_str()))).collect();
     let json = Json::object([
         (kind, value),
@@ -256,20 +251,10 @@ pub(super) fn write_undo(undo: &Undo, text: &mut String) {
 }
 
 fn read_run(json: &Json) -> Option<Run> {
-    let executor = if let Some(request) = json.get("http") {
-        Executor::Http(request.as_text()?.to_owned())
-    } else if let Some(argv) = json.get("command") {
-        let words = argv.as_list()?.iter().map(|word| Some(word.as_text()?.to_owned()));
-        Executor::Command(words.collect::<Option<_>>()?)
-    } else if let Some(name) = json.get("function") {
-        Executor::Function(name.as_text()?.to_owned())
-    } else {
-        json.get("host")?.as_bool().filter(|is_so| *is_so).map(|_| Executor::Host)?
-    };
     let header = |(name, value): (&String, &Json)| Some((name.clone(), value.as_text()?.to_owned()));
     let headers = json.get("headers")?.as_object()?.iter().map(header);
     Some(Run {
-        executor,
+        executor: Executor::read(json)?,
         class: EffectClass::from_word(json.get("class")?.as_text()?)?,
         timeout: Duration::parse(json.get("timeout")?.as_text()?)?,
         headers: headers.collect::<Option<BTreeMap<_, _>>>()?,

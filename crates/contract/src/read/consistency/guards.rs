@@ -72,7 +72,7 @@ fn check_open(path: &str, action: &Action, contract: &Contract, found: &mut Foun
 fn check_uses(path: &str, action: &Action, found: &mut Found) {
     for (param, limit) in &action.limits {
         let path = format!("{path}.limits.{param}");
-        if limit.has_bounds() {
+        if limit.is_numeric() {
             check_number(&path, param, "limited", action, found);
         }
         if let Some(state) = &limit.state {

@@ -1,135 +1,12 @@
-//! Which way each key of the full form points, as a table.
+//! Which way each key of the full form points: the shapes say so, and JSON Schema's keywords for params.
 
+use crate::contract::CONTRACT;
+use crate::contract::shape::{Direction, Holds, Key, Shape};
 use values::decimal::Decimal;
 use values::json::Json;
 use values::time::Duration;
 
-/// What more, or another value, means for what the agent may do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Direction {
-    /// A bound from above: more is wider, and without it anything goes.
-    MoreWidens,
-    /// A bound from below: more is narrower, and without it anything goes.
-    MoreNarrows,
-    /// A list of what may be: longer is wider, and without it anything may be.
-    SetWidens,
-    /// A list of what may not be: longer is narrower.
-    SetNarrows,
-    /// Being there narrows; how a change moves it cannot be told.
-    Presence,
-    /// Being there widens; how a change moves it cannot be told.
-    PresenceWidens,
-    /// An expression that must hold.
-    Condition,
-    /// Text to which only restrictions can be added.
-    Extension,
-    /// Whether unknown params are refused: `false` is the narrow value, and without it they pass.
-    Closed,
-    /// How far something may have moved: `exact` is narrower than any tolerance.
-    Tolerance,
-    /// Words from narrow to wide.
-    Words(&'static [&'static str]),
-    /// Does not touch what may happen.
-    Neutral,
-    /// Cannot be told.
-    Unclear,
-}
-
-use Direction::{
-    Closed, Condition, Extension, MoreNarrows, MoreWidens, Neutral, Presence, PresenceWidens, SetNarrows, SetWidens,
-    Tolerance, Unclear, Words,
-};
-
-/// First match wins; `*` is any one key, `**` any number of them. What no row names is unclear.
-const TABLE: &[(&str, Direction)] = &[
-    ("actions *", PresenceWidens),
-    ("actions * once", Presence),
-    ("actions * limits *", Presence),
-    ("actions * limits * max", MoreWidens),
-    ("actions * limits * min", MoreNarrows),
-    ("actions * limits * signed", Words(&["false", "true"])),
-    ("actions * limits * allowed", SetWidens),
-    ("actions * limits * denied", SetNarrows),
-    ("actions * limits * match", Words(&["substring", "exact"])),
-    ("actions * limits * script", Presence),
-    ("actions * limits * state", Presence),
-    ("actions * limits * state tolerance", Tolerance),
-    ("actions * limits * state tolerance *", MoreWidens),
-    ("actions * refuse *", Presence),
-    ("actions * allow", Condition),
-    ("actions * ask *", Presence),
-    ("actions * budgets *", Presence),
-    ("actions * budgets * max", MoreWidens),
-    ("actions * reserves *", Presence),
-    ("actions * validators", SetNarrows),
-    ("actions * judges", SetNarrows),
-    ("actions * leases", Presence),
-    ("actions * from *", SetWidens),
-    ("actions * impact", Words(&["CRITICAL", "HIGH", "MEDIUM", "LOW"])),
-    ("actions * run timeout", Neutral),
-    ("actions * amendable *", PresenceWidens),
-    ("actions * amendable * max ceiling", MoreWidens),
-    ("actions * amendable * max floor", Neutral),
-    ("actions * amendable * min floor", MoreNarrows),
-    ("actions * amendable * min ceiling", Neutral),
-    ("actions * amendable * ttl", MoreWidens),
-    ("actions * amendable * *", PresenceWidens),
-    ("budgets *", Presence),
-    ("budgets * max", MoreWidens),
-    // Detectors advise, and handlers never go beyond what was decided; what rules make of it stands in the actions.
-    ("detectors", Neutral),
-    ("detectors **", Neutral),
-    ("drift *", Tolerance),
-    ("drift * *", MoreWidens),
-    ("enforcement", Unclear),
-    ("enforcement **", Unclear),
-    ("escalation approvers", SetWidens),
-    ("escalation budget max", MoreWidens),
-    ("escalation budget per", MoreNarrows),
-    ("escalation quorum", MoreNarrows),
-    ("escalation on_exhausted", Words(&["PASSIVE", "ABORT"])),
-    ("escalation valid_after", MoreWidens),
-    ("escalation signed", Presence),
-    ("escalation timeout after", MoreWidens),
-    ("escalation timeout remind", Neutral),
-    // Whom a question is passed on to may answer it.
-    ("escalation timeout reroute", PresenceWidens),
-    ("escalation timeout to", PresenceWidens),
-    ("handlers", Neutral),
-    ("handlers *", Neutral),
-    ("handlers * timeout", Neutral),
-    ("id", Neutral),
-    // A plug-in that no action asks does nothing; whom actions ask is compared with them.
-    ("judges", Neutral),
-    ("judges *", Neutral),
-    ("judges * escalate_below", MoreNarrows),
-    ("judges * timeout", Neutral),
-    ("mission", Neutral),
-    ("mode", Words(&["enforce", "observe"])),
-    ("monitors", Presence),
-    ("parent", Presence),
-    ("policies", Extension),
-    ("priority", Neutral),
-    ("proposal confidence", Presence),
-    ("proposal confidence *", MoreNarrows),
-    ("proposal context_max_age", MoreWidens),
-    ("proposal retries", MoreWidens),
-    ("proposal spend *", MoreWidens),
-    ("proposal ttl *", MoreWidens),
-    ("resources *", Neutral),
-    ("resources * capacity", MoreWidens),
-    ("resources * kind", Words(&["stock", "slots"])),
-    ("role", Words(&["INTERFACE", "MONITOR", "STRATEGIST", "EXECUTOR"])),
-    ("validators", Neutral),
-    ("validators *", Neutral),
-    ("validators * timeout", Neutral),
-    ("version", Neutral),
-    ("wake_when", Neutral),
-    ("witnesses", Presence),
-    ("witnesses *", Presence),
-    ("witnesses **", Unclear),
-    ("writkeeper", Neutral),
-];
+use Direction::{Closed, MoreNarrows, MoreWidens, Neutral, Presence, PresenceWidens, SetNarrows, SetWidens, Unclear};
 
 /// Keywords of a JSON Schema.
 const KEYWORDS: &[(&str, Direction)] = &[
@@ -150,15 +27,26 @@ const KEYWORDS: &[(&str, Direction)] = &[
     ("pattern", Presence),
 ];
 
-/// What the tables say about a path.
+/// What the shapes say about a path. What none of them names is unclear.
 pub(super) fn direction_of(path: &[String]) -> Direction {
-    if let [first, _, third, schema @ ..] = path
-        && first == "actions"
-        && third == "params"
-    {
-        return schema_direction(schema, true);
+    in_shape(&CONTRACT, path)
+}
+
+fn in_shape(shape: &Shape, path: &[String]) -> Direction {
+    let Some((first, below)) = path.split_first() else { return Unclear };
+    let Some(key) = shape.full.iter().find(|key| key.name == first) else { return Unclear };
+    if below.is_empty() { key.direction } else { below_key(key, below) }
+}
+
+fn below_key(key: &Key, path: &[String]) -> Direction {
+    match (key.holds, path) {
+        (Holds::Map(shape), path) => in_shape(shape, path),
+        (Holds::Each(entry, _), [_]) => entry,
+        (Holds::Each(_, Some(shape)), [_, below @ ..]) => in_shape(shape, below),
+        (Holds::Settings(direction), _) => direction,
+        (Holds::Schema, path) => schema_direction(path, true),
+        (Holds::Each(_, None) | Holds::Value, _) | (Holds::Each(..), []) => Unclear,
     }
-    TABLE.iter().find(|(pattern, _)| fits(pattern, path)).map_or(Unclear, |(_, direction)| *direction)
 }
 
 /// Names of params can equal keywords, so the path is walked the way a schema is built.
@@ -170,22 +58,6 @@ fn schema_direction(path: &[String], at_root: bool) -> Direction {
         [keyword] => KEYWORDS.iter().find(|(known, _)| known == keyword).map_or(Unclear, |(_, direction)| *direction),
         // Under `not`, `if` or `oneOf` more can mean less.
         _ => Unclear,
-    }
-}
-
-fn fits(pattern: &str, path: &[String]) -> bool {
-    let pattern: Vec<&str> = pattern.split(' ').collect();
-    fits_from(&pattern, path)
-}
-
-fn fits_from(pattern: &[&str], path: &[String]) -> bool {
-    match (pattern.split_first(), path.split_first()) {
-        (None, None) => true,
-        (Some((&"**", rest)), _) => {
-            fits_from(rest, path) || path.split_first().is_some_and(|(_, behind)| fits_from(pattern, behind))
-        }
-        (Some((word, rest)), Some((key, behind))) => (*word == "*" || word == key) && fits_from(rest, behind),
-        (None, Some(_)) | (Some(_), None) => false,
     }
 }
 
