@@ -10,7 +10,6 @@ pub mod host_names;
 pub mod http_client;
 pub mod location;
 pub mod measure;
-pub mod open;
 pub mod os_user;
 pub mod program;
 pub mod secrets;

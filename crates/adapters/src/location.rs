@@ -1,10 +1,15 @@
-//! Where a store lies: what a person writes, read once.
+//! Where a store lies: what a person writes, read once; and how a store is opened there.
 
-use runtime::ports::store::StoreFault;
+use crate::store_sqlite::{LogKeeper, QUEUE_WAIT, SqliteStore, SqliteView};
+use runtime::memory::MemoryStore;
+use runtime::ports::clock::Clock;
+use runtime::ports::store::{Store, StoreFault};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Where a store lies.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -92,6 +97,57 @@ impl fmt::Display for Location {
             Location::Memory => formatter.write_str("memory:"),
         }
     }
+}
+
+/// How a store is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenOptions {
+    /// How long a writer waits behind others before the store counts as unavailable.
+    pub wait: Duration,
+    /// Who keeps the WAL short: the first process to open a store reads the whole WAL.
+    pub log: LogKeeper,
+    /// Whether to prepare the statements of an ordinary decision at once.
+    pub is_prepared: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> OpenOptions {
+        OpenOptions { wait: QUEUE_WAIT, log: LogKeeper::USUAL, is_prepared: false }
+    }
+}
+
+/// Opens a tenant of the store at a location, making it first where there is none.
+pub fn open_store(
+    location: &Location,
+    tenant: &str,
+    clock: Arc<dyn Clock>,
+    options: OpenOptions,
+) -> Result<Box<dyn Store>, StoreFault> {
+    match location {
+        Location::Memory => Ok(Box::new(MemoryStore::new(clock).tenant_named(tenant))),
+        Location::Sqlite(path) => {
+            let store = SqliteStore::open_waiting(path, tenant, clock, options.wait, options.log)?;
+            if options.is_prepared {
+                store.prepare()?;
+            }
+            Ok(Box::new(store))
+        }
+    }
+}
+
+/// Opens a tenant of the store at a location for reading only; a store of an older version is migrated first.
+pub fn view_store(
+    location: &Location,
+    tenant: &str,
+    clock: Arc<dyn Clock>,
+    options: OpenOptions,
+) -> Result<Box<dyn Store>, StoreFault> {
+    if let Location::Sqlite(path) = location
+        && let Some(view) = SqliteView::open(path, tenant)?
+    {
+        return Ok(Box::new(view));
+    }
+    open_store(location, tenant, clock, options)
 }
 
 #[cfg(test)]

@@ -11,8 +11,7 @@ use crate::error::Error;
 use crate::history::instant_of;
 use crate::restored::{self, KeysNotice};
 use adapters::advisor::PluginAdvisor;
-use adapters::location::Location;
-use adapters::open::{open_store, view_store};
+use adapters::location::{Location, open_store, view_store};
 use adapters::system_clock::SystemClock;
 use kernel::evaluator::Compiled;
 use kernel::outcome::Verdict;
@@ -50,9 +49,9 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    fn adapted(&self) -> adapters::open::OpenOptions {
-        let usual = adapters::open::OpenOptions::default();
-        adapters::open::OpenOptions { wait: self.wait.unwrap_or(usual.wait), ..usual }
+    fn adapted(&self) -> adapters::location::OpenOptions {
+        let usual = adapters::location::OpenOptions::default();
+        adapters::location::OpenOptions { wait: self.wait.unwrap_or(usual.wait), ..usual }
     }
 }
 
