@@ -7,6 +7,7 @@ pub mod performing;
 pub mod proof;
 pub mod top;
 
+use ::guard::hooks::HOSTS;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use guard::{AlwaysArgs, BreakGlassArgs, DaemonArgs, DoctorArgs, HookArgs, InitArgs};
 use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, PeopleArgs, ReportArgs, SwitchArgs, TickArgs};
@@ -28,7 +29,12 @@ Next steps:
 `writkeeper --help` lists the commands.";
 
 /// The first page of help.
-pub const OVERVIEW: &str = "\
+pub fn overview() -> String {
+    OVERVIEW.replace("{hosts}", &HOSTS.map(|host| host.short_title).join(", "))
+}
+
+/// The same, with a gap for the hosts that can be guarded.
+const OVERVIEW: &str = "\
 Decides what AI agents may do: agents propose, contracts judge, every verdict is exact and explained.
 
 Usage: writkeeper <COMMAND>
@@ -50,7 +56,7 @@ Prove
   verify       Check receipts and whole ledgers, offline
 
 Run
-  init         Guard a coding agent: Claude Code, Codex, Cursor, Gemini, Qwen, Copilot
+  init         Guard a coding agent: {hosts}
   agents       Register, activate, restrict and list agents
   run          Perform what was accepted
   halt, resume Accept nothing; judge again
@@ -72,7 +78,7 @@ pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("WRITKEE
     name = "writkeeper",
     version = VERSION,
     about = "Decides what AI agents may do",
-    override_help = OVERVIEW,
+    override_help = overview(),
     disable_help_subcommand = true,
     subcommand_required = false
 )]

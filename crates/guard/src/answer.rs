@@ -69,7 +69,7 @@ impl Question<'_> {
         let facts = Arc::new(facts::of(&call, guard.as_ref()));
         lock(known).facts = Some(facts.clone());
         let Some(guard) = guard else {
-            let again = format!("writkeeper init --host {}", self.host.word());
+            let again = format!("writkeeper init --host {}", self.host.word);
             return Err(format!("there is no guard for `{}`; run `{again}`", call.cwd));
         };
         let desk = Desk::open(self.host, &guard, self.ticket, start)?;

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 pub const FOLDER: &str = "before";
 
 fn kept(guard: &Guard, host: Host) -> PathBuf {
-    guard.folder.join(FOLDER).join(host.word())
+    guard.folder.join(FOLDER).join(host.word)
 }
 
 fn mark(guard: &Guard, host: Host) -> PathBuf {
-    guard.folder.join(format!("{}.undone", host.word()))
+    guard.folder.join(format!("{}.undone", host.word))
 }
 
 /// Keeps a configuration that holds nothing of ours yet; `None` is one that does not exist.

@@ -5,8 +5,8 @@ use super::place::{self, Guard};
 use super::protected::{Meets, Protected};
 use super::pushes;
 use super::spread;
-use crate::hooks::Call;
-use crate::hooks::tools::{self, Tool};
+use crate::hooks::tools::{self, Kind, Tool};
+use crate::hooks::{self, Call};
 use shell::{Capability, Class, Classification, Links, View, classify};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -31,18 +31,6 @@ const TEXTS_MAX: usize = 256;
 
 /// Verbs of this binary that change nothing of a guard. `decide` is none of them: with a store it puts contracts in force.
 const LOOKING: &[&str] = &["bench", "completions", "contract", "demo", "doctor", "explain", "help", "report", "shell"];
-
-/// Tools of hosts that search what is in files.
-const SEARCHING: &[&str] = &[
-    "Grep",
-    "grep",
-    "grep_search",
-    "search_file_content",
-    "codebase_search",
-    "SemanticSearch",
-    "rg",
-    "read_many_files",
-];
 
 /// Why the reader of commands stops before the end of one.
 const LIMITS: &[&str] = &["TOO_LARGE", "TOO_MANY", "TOO_DEEP"];
@@ -120,7 +108,7 @@ pub fn of(call: &Call, guard: Option<&Guard>) -> Facts {
     let folders = if matches!(call.tool, Tool::Shell { .. }) { tools::folders(&call.input) } else { Vec::new() };
     let cwd = folders.first().map_or_else(|| cwd.clone(), |folder| place::canonical(&cwd.join(folder)));
     let cwd = cwd.to_string_lossy().into_owned();
-    let view = View { cwd: &cwd, home: &home, links: Some(&OnDisk) };
+    let view = View { cwd: &cwd, home: &home, links: Some(&OnDisk), hosts: hooks::host_files() };
     let mut facts = Facts {
         action: action(&call.tool),
         class: Class::Read,
@@ -217,7 +205,7 @@ impl Facts {
             }
             Tool::Read { paths } => {
                 self.take_paths(paths, false, view);
-                if SEARCHING.contains(&call.name.as_str()) {
+                if tools::kind(&call.name) == Some(Kind::Search) {
                     let found: Vec<shell::Path> = paths.iter().map(|path| shell::Path::resolve(path, view)).collect();
                     self.take_sweeps(found.iter().map(shell::Path::as_str), view);
                 }
@@ -246,7 +234,7 @@ impl Facts {
                 self.take_unknown(&call.input, view, protected);
                 self.why.push(format!("no rule of the contract names the tool `{}`", call.name));
                 // A shell whose command nobody could find.
-                if tools::is_shell(&call.name) {
+                if tools::kind(&call.name) == Some(Kind::Shell) {
                     self.can.insert("unread");
                 }
             }
@@ -421,7 +409,7 @@ impl Facts {
             arguments.contains(&"--undo")
                 || arguments.iter().any(|word| {
                     let word = word.strip_prefix("--host=").unwrap_or(word);
-                    crate::hooks::Host::ALL.iter().any(|host| host.word() == word)
+                    crate::hooks::host(word).is_some()
                 })
         };
         let is_ours = match arguments.first() {

@@ -16,7 +16,7 @@ const BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// Beside the store and named like it, as everything that belongs to it.
 fn path(guard: &Guard, host: Host) -> PathBuf {
-    guard.folder.join(format!("guard.db-{}.json", host.word()))
+    guard.folder.join(format!("guard.db-{}.json", host.word))
 }
 
 /// The contract that was in force the last time.
@@ -48,19 +48,20 @@ mod tests {
     fn what_was_kept_is_the_same_contract_and_what_was_changed_is_another() {
         let folder = tempfile::tempdir().unwrap();
         let guard = Guard::at(folder.path());
-        assert!(read(&guard, Host::ClaudeCode).is_none());
+        let host = crate::hooks::host("claude-code").unwrap();
+        assert!(read(&guard, host).is_none());
         let text = "agent: claude-code\nactions:\n  look: { params: { id: text }, reads: true }\n";
         let compiled = engines::load::load(text).unwrap().compiled;
-        keep(&guard, Host::ClaudeCode, &compiled);
-        assert_eq!(read(&guard, Host::ClaudeCode).map(|known| known.digest), Some(compiled.digest));
+        keep(&guard, host, &compiled);
+        assert_eq!(read(&guard, host).map(|known| known.digest), Some(compiled.digest));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing unfinished is left");
-        let file = path(&guard, Host::ClaudeCode);
+        let file = path(&guard, host);
         let kept = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, kept.replace("look", "fire")).unwrap();
-        assert_ne!(read(&guard, Host::ClaudeCode).map(|known| known.digest), Some(compiled.digest));
+        assert_ne!(read(&guard, host).map(|known| known.digest), Some(compiled.digest));
         for nonsense in ["", "{", "[]", "{\"agent\":1}"] {
             std::fs::write(&file, nonsense).unwrap();
-            assert!(read(&guard, Host::ClaudeCode).is_none(), "{nonsense}");
+            assert!(read(&guard, host).is_none(), "{nonsense}");
         }
     }
 }

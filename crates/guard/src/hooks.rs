@@ -1,70 +1,37 @@
 //! Hooks of agent hosts: what each host sends becomes one [`Call`], and one [`Reply`] becomes what that host reads.
 //!
-//! Both directions are pure. To add a host: a file under `hooks/` with `read` and `write`, and one arm here.
+//! Both directions are pure. To add a host: a file under `hooks/` with `const HOST: Dialect`, and its two lines here.
 
 mod claude_code;
 mod codex;
 mod copilot;
 mod cursor;
+pub mod dialect;
 mod gemini;
 mod nested;
 mod qwen;
 pub mod tools;
 
+pub use dialect::Host;
+
+use shell::HostFiles;
+use std::sync::LazyLock;
 use tools::Tool;
 use values::json::{Json, Object};
 
-/// Hosts whose hooks are understood.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Host {
-    ClaudeCode,
-    Codex,
-    Cursor,
-    Gemini,
-    Qwen,
-    Copilot,
+/// Every host. Whatever is true of all of them is an iteration over this list.
+pub const HOSTS: [Host; 6] =
+    [&claude_code::HOST, &codex::HOST, &cursor::HOST, &gemini::HOST, &qwen::HOST, &copilot::HOST];
+
+/// The host of a word.
+pub fn host(word: &str) -> Option<Host> {
+    HOSTS.into_iter().find(|host| host.word == word)
 }
 
-impl Host {
-    /// Every host.
-    pub const ALL: [Host; 6] = [Host::ClaudeCode, Host::Codex, Host::Cursor, Host::Gemini, Host::Qwen, Host::Copilot];
-
-    /// The word on the command line; also the name of the agent and of its contract.
-    pub fn word(self) -> &'static str {
-        match self {
-            Host::ClaudeCode => "claude-code",
-            Host::Codex => "codex",
-            Host::Cursor => "cursor",
-            Host::Gemini => "gemini",
-            Host::Qwen => "qwen",
-            Host::Copilot => "copilot",
-        }
-    }
-
-    /// The host of a word.
-    pub fn from_word(word: &str) -> Option<Host> {
-        Host::ALL.into_iter().find(|host| host.word() == word)
-    }
-
-    /// What people call it.
-    pub fn title(self) -> &'static str {
-        match self {
-            Host::ClaudeCode => "Claude Code",
-            Host::Codex => "Codex CLI",
-            Host::Cursor => "Cursor",
-            Host::Gemini => "Gemini CLI",
-            Host::Qwen => "Qwen Code",
-            Host::Copilot => "Copilot CLI",
-        }
-    }
-
-    /// Whether `exit 2` with a text on standard error blocks a call; the others read an object on standard output.
-    pub fn blocks_by_exit(self) -> bool {
-        match self {
-            Host::ClaudeCode | Host::Codex | Host::Gemini | Host::Qwen => true,
-            Host::Cursor | Host::Copilot => false,
-        }
-    }
+/// The files of all hosts, for the reader of commands.
+pub fn host_files() -> &'static [HostFiles] {
+    static FILES: LazyLock<[HostFiles; HOSTS.len()]> = LazyLock::new(|| HOSTS.map(|host| host.files));
+    FILES.as_slice()
 }
 
 /// Moments at which a host calls.
@@ -171,14 +138,7 @@ impl Printed {
 
 /// What a host sent, in our words; the error says what is wrong with it.
 pub fn read(host: Host, event: Event, sent: &Json) -> Result<Call, String> {
-    let mut call = match host {
-        Host::ClaudeCode => claude_code::read(event, sent),
-        Host::Codex => codex::read(event, sent),
-        Host::Cursor => cursor::read(event, sent),
-        Host::Gemini => gemini::read(event, sent),
-        Host::Qwen => qwen::read(event, sent),
-        Host::Copilot => copilot::read(event, sent),
-    }?;
+    let mut call = (host.read)(event, sent)?;
     if event == Event::Stop {
         // Where a host tells it: what the agent said last.
         let last = text(sent, "last_assistant_message").or_else(|| text(sent, "prompt_response"));
@@ -189,14 +149,7 @@ pub fn read(host: Host, event: Event, sent: &Json) -> Result<Call, String> {
 
 /// What the host reads. `moment` is its own name of the moment, where it was readable.
 pub fn write(host: Host, event: Event, moment: &str, reply: &Reply) -> Printed {
-    match host {
-        Host::ClaudeCode => claude_code::write(event, reply),
-        Host::Codex => codex::write(event, reply),
-        Host::Cursor => cursor::write(event, moment, reply),
-        Host::Gemini => gemini::write(event, reply),
-        Host::Qwen => qwen::write(event, reply),
-        Host::Copilot => copilot::write(event, reply),
-    }
+    (host.write)(event, moment, reply)
 }
 
 /// A member that is text.

@@ -55,7 +55,7 @@ const QUESTIONS_MAX: usize = 256;
 
 /// The person who answers in a host's own dialog.
 pub fn at_host(host: Host) -> String {
-    format!("at {}", host.word())
+    format!("at {}", host.word)
 }
 
 /// A host's agent before its kernel.
@@ -88,7 +88,7 @@ pub fn start(
     host: Host,
     known: Option<Arc<Compiled>>,
 ) -> Result<Arc<Runtime>, String> {
-    start_with(guard, store, Some(host.word().to_owned()), known)
+    start_with(guard, store, Some(host.word.to_owned()), known)
 }
 
 /// Starts a runtime on a guard's store for the daemon.
@@ -134,13 +134,13 @@ impl<'a> Desk<'a> {
             return Err(format!(
                 "there is no contract at `{}`; run `writkeeper init --host {}`",
                 file.display(),
-                host.word()
+                host.word
             ));
         }
         let runtime = start(guard)?;
-        let line = runtime.line(host.word()).map_err(|fault| fault.to_string())?;
-        if line.contract.contract.agent != host.word() {
-            return Err(format!("agent `{0}` has no contract in force; run `writkeeper init --host {0}`", host.word()));
+        let line = runtime.line(host.word).map_err(|fault| fault.to_string())?;
+        if line.contract.contract.agent != host.word {
+            return Err(format!("agent `{0}` has no contract in force; run `writkeeper init --host {0}`", host.word));
         }
         let (mode, plan) = (line.contract.contract.mode, line.contract.contract.enforcement_plan());
         Ok(Desk { host, guard, runtime, contract: line.contract, plan, mode, ticket })
@@ -171,7 +171,7 @@ impl<'a> Desk<'a> {
         let arguments = Session::arguments(&call.input);
         let stall = session.stall(&call.name, &arguments);
         let breaker = session.breaker();
-        let mut params = facts.params(call, self.host.word(), &self.ticket.at.to_string());
+        let mut params = facts.params(call, self.host.word, &self.ticket.at.to_string());
         params.insert("stall".to_owned(), Json::text(stall.state));
         params.insert("breaker".to_owned(), Json::text(breaker.state));
         let others = second_names::of(&facts.writes, || self.book());
@@ -257,7 +257,7 @@ impl<'a> Desk<'a> {
         let question = Json::object([
             ("format", Json::text("writkeeper/handler/v1")),
             ("handler", Json::text(name)),
-            ("host", Json::text(self.host.word())),
+            ("host", Json::text(self.host.word)),
             ("session", Json::text(self.flow(call))),
             ("proposal", Json::text(proposal)),
             ("decision", decision.to_json()),
@@ -279,7 +279,7 @@ impl<'a> Desk<'a> {
         let told = object([("enforced", enforced.to_json()), ("question", Json::text(question.to_string()))]);
         let values = object([("enforced", Json::Object(told))]);
         let act = kernel::change::Act::Remember { flow: self.flow(call), values };
-        let actor = kernel::agent::Actor::Agent(self.host.word().to_owned());
+        let actor = kernel::agent::Actor::Agent(self.host.word.to_owned());
         let _ = self.runtime.change_here(actor, act);
     }
 
@@ -320,7 +320,7 @@ impl<'a> Desk<'a> {
             ("bytes", Json::from(text.as_ref().map_or(0, String::len) as u64)),
         ]);
         let params = object([
-            ("host", Json::text(self.host.word())),
+            ("host", Json::text(self.host.word)),
             ("session", Json::text(self.flow(call))),
             ("tool", Json::text(call.name.as_str())),
             ("failed", Json::Bool(call.failed)),
@@ -344,7 +344,7 @@ impl<'a> Desk<'a> {
         if let Some(intent) = intent.filter(|intent| self.is_open(intent)) {
             // The host performed it; whether the tool liked the outcome stands in the result.
             let act = kernel::change::Act::Settle { intent, event: IntentEvent::Succeed, result: None };
-            let actor = kernel::agent::Actor::Agent(self.host.word().to_owned());
+            let actor = kernel::agent::Actor::Agent(self.host.word.to_owned());
             let _ = self.runtime.change_here(actor, act);
         }
     }
@@ -387,7 +387,7 @@ impl<'a> Desk<'a> {
         let is_unseen = !unseen.is_empty();
         let said = [said].into_iter().chain(unseen).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
         let mut params = object([
-            ("host", Json::text(self.host.word())),
+            ("host", Json::text(self.host.word)),
             ("session", Json::text(self.flow(call))),
             ("verified", Json::text(verified)),
             ("refused", Json::from(session.stops_refused())),
@@ -417,7 +417,7 @@ impl<'a> Desk<'a> {
     /// Runs the check the contract names, as an intent of its own.
     fn verify(&self, call: &Call, facts: &Facts) -> Result<Option<oracle::Checked>, String> {
         let Some(run) = run_of(&self.contract.contract, VERIFY) else { return Ok(None) };
-        let params = object([("host", Json::text(self.host.word())), ("session", Json::text(self.flow(call)))]);
+        let params = object([("host", Json::text(self.host.word)), ("session", Json::text(self.flow(call)))]);
         let answered = self.submit(call, VERIFY, params)?;
         if answered.answer.verdict != Verdict::Accept {
             let said = crate::undecided::sentences(&answered.answer);
@@ -434,7 +434,7 @@ impl<'a> Desk<'a> {
 
     fn session_start(&self, call: &Call) -> Result<Reply, String> {
         let params = object([
-            ("host", Json::text(self.host.word())),
+            ("host", Json::text(self.host.word)),
             ("session", Json::text(self.flow(call))),
             ("cwd", Json::text(call.cwd.as_str())),
         ]);
@@ -461,7 +461,7 @@ impl<'a> Desk<'a> {
         session.turned("prompt");
         let prompt = call.prompt.as_deref().unwrap_or_default();
         let params = object([
-            ("host", Json::text(self.host.word())),
+            ("host", Json::text(self.host.word)),
             ("session", Json::text(self.flow(call))),
             // What people type is theirs: only that it was typed is kept.
             (
@@ -484,11 +484,11 @@ impl<'a> Desk<'a> {
 
     /// The session as a flow.
     fn flow(&self, call: &Call) -> String {
-        let name = format!("{}:{}", self.host.word(), call.session);
+        let name = format!("{}:{}", self.host.word, call.session);
         if identifier_problem(&name).is_none() {
             return name;
         }
-        format!("{}:{}", self.host.word(), Digest::of(&call.session).to_uuid_text())
+        format!("{}:{}", self.host.word, Digest::of(&call.session).to_uuid_text())
     }
 
     fn submit(&self, call: &Call, action: &str, params: Object) -> Result<Answered, String> {
@@ -498,7 +498,7 @@ impl<'a> Desk<'a> {
         let own = action != VERIFY;
         let step = if own { self.ticket.id.clone() } else { Minted::id() };
         let mut proposal = object([
-            ("agent", Json::text(self.host.word())),
+            ("agent", Json::text(self.host.word)),
             ("action", Json::text(action)),
             ("params", Json::Object(params)),
             ("flow", Json::text(self.flow(call))),
@@ -523,7 +523,7 @@ impl<'a> Desk<'a> {
         if !self.ticket.is_repeated || action == VERIFY {
             return Ok(None);
         }
-        let name = Entity::Idempotency(self.host.word().to_owned(), self.ticket.id.clone());
+        let name = Entity::Idempotency(self.host.word.to_owned(), self.ticket.id.clone());
         let found = self.runtime.read(name).map_err(|fault| fault.to_string())?;
         let Some(Row::Idempotency(stored)) = found else { return Ok(None) };
         Ok(Some(Answered { answer: stored.answer, body: Json::Null, at: Some(self.ticket.at), records: Vec::new() }))

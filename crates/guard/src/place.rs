@@ -28,7 +28,7 @@ impl Guard {
 
     /// The contract of a host's agent.
     pub fn contract(&self, host: Host) -> PathBuf {
-        self.folder.join(format!("{}.yaml", host.word()))
+        self.folder.join(format!("{}.yaml", host.word))
     }
 
     /// The store.

@@ -5,69 +5,12 @@
 
 use super::daemon::Place;
 use super::place::{self, Guard};
+use crate::hooks::{HOSTS, Host};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Folders and files of hosts, in a workspace and in a home.
-const OF_HOSTS: &[&str] = &[
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".cursor",
-    ".gemini",
-    ".qwen",
-    ".copilot",
-    ".github/hooks",
-    // Switches in there turn hooks off.
-    ".github/copilot",
-    ".config/github-copilot",
-    ".mcp.json",
-    place::FOLDER,
-];
-
-/// Inside of those, where hosts let agents write plans and notes.
-const SCRATCH: &[&str] = &[
-    ".claude/plans",
-    ".claude/projects",
-    ".claude/todos",
-    ".claude/tasks",
-    ".cursor/plans",
-    ".gemini/tmp",
-    ".qwen/tmp",
-    ".copilot/session-state",
-];
-
-/// Single files whose second names are looked for.
-const CONFIGURATION: &[&str] = &[
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude.json",
-    ".codex/config.toml",
-    ".codex/hooks.json",
-    ".cursor/hooks.json",
-    ".cursor/mcp.json",
-    ".gemini/settings.json",
-    ".qwen/settings.json",
-    ".github/hooks/writkeeper.json",
-    ".github/copilot/settings.json",
-    ".github/copilot/settings.local.json",
-    ".mcp.json",
-];
-
 /// The name of this program, as processes are found by.
 const PROGRAM: &str = "writkeeper";
-
-/// Files in those folders that hosts read. One of them may be a link to where a person keeps it.
-const READ_BY_HOSTS: &[&str] = &[
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".codex/hooks.json",
-    ".codex/config.toml",
-    ".cursor/hooks.json",
-    ".gemini/settings.json",
-    ".qwen/settings.json",
-    ".copilot/config.json",
-];
 
 /// What follows the program in the command line of the process that answers hooks, as far as it is the same everywhere.
 const ARGUMENTS: &str = "daemon --guard";
@@ -90,6 +33,8 @@ pub enum Meets {
 #[derive(Debug)]
 pub struct Protected {
     entries: Vec<Vec<String>>,
+    /// The hosts whose files are protected.
+    hosts: &'static [Host],
     /// The folders that hosts keep their files in. What stands in them is named when it is asked for: most calls go nowhere near.
     bases: Vec<PathBuf>,
     /// Single files elsewhere whose second names are looked for.
@@ -103,16 +48,23 @@ pub struct Protected {
 impl Protected {
     /// What an installation on this machine consists of.
     pub fn of(guard: Option<&Guard>, workspace: &Path) -> Protected {
+        Protected::of_hosts(&HOSTS, guard, workspace)
+    }
+
+    fn of_hosts(hosts: &'static [Host], guard: Option<&Guard>, workspace: &Path) -> Protected {
         let bases = std::iter::once(workspace.to_path_buf()).chain(place::home().map(|home| place::canonical(&home)));
         let bases: Vec<PathBuf> = bases.collect();
         let mut protected =
-            Protected { entries: Vec::new(), bases: Vec::new(), files: Vec::new(), binary: None, daemon: None };
-        for (base, name) in bases.iter().flat_map(|base| OF_HOSTS.iter().map(move |name| (base, name))) {
-            protected.protect_in(base, Path::new(name));
-        }
-        for file in bases.iter().flat_map(|base| READ_BY_HOSTS.iter().map(move |name| base.join(name))) {
-            if file.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-                protected.protect(&file);
+            Protected { entries: Vec::new(), hosts, bases: Vec::new(), files: Vec::new(), binary: None, daemon: None };
+        for base in &bases {
+            protected.protect_in(base, Path::new(place::FOLDER));
+            for name in hosts.iter().flat_map(|host| host.files.names.iter().chain(host.files.paths)) {
+                protected.protect_in(base, Path::new(name));
+            }
+            for file in hosts.iter().flat_map(|host| host.configuration).map(|name| base.join(name)) {
+                if file.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+                    protected.protect(&file);
+                }
             }
         }
         protected.bases = bases;
@@ -120,7 +72,7 @@ impl Protected {
             protected.protect(&guard.folder);
             protected.files.push(guard.store());
             protected.daemon = Place::of(guard).holder().map(|holder| holder.process);
-            protected.files.extend(crate::hooks::Host::ALL.map(|host| guard.contract(host)));
+            protected.files.extend(hosts.iter().map(|host| guard.contract(host)));
         }
         if let Ok(binary) = std::env::current_exe() {
             protected.protect(&binary);
@@ -184,8 +136,7 @@ impl Protected {
     /// A place where hosts let agents write. What only can mean such a place is none.
     pub fn is_scratch(&self, path: &str) -> bool {
         let parts = components(Path::new(path));
-        let mut scratch = self.bases.iter().flat_map(|base| SCRATCH.iter().map(move |name| base.join(name)));
-        scratch.any(|root| parts.starts_with(&components(&root)))
+        self.below_bases(|host| host.scratch).any(|root| parts.starts_with(&components(&root)))
     }
 
     /// The process of the guard that a command ends or stops: by its number, by its name or a pattern that can mean it,
@@ -262,9 +213,14 @@ impl Protected {
             Some((found.dev(), found.ino()))
         };
         let Some(own) = identity(path) else { return false };
-        let of_hosts = self.bases.iter().flat_map(|base| CONFIGURATION.iter().map(move |name| base.join(name)));
         self.files.iter().any(|file| identity(file) == Some(own))
-            || of_hosts.into_iter().any(|file| identity(&file) == Some(own))
+            || self.below_bases(|host| host.configuration).any(|file| identity(&file) == Some(own))
+    }
+
+    /// Paths of all hosts, in the workspace and in the home.
+    fn below_bases(&self, names: fn(Host) -> &'static [&'static str]) -> impl Iterator<Item = PathBuf> {
+        let names = move |base| self.hosts.iter().flat_map(move |host| names(host)).map(move |name| (base, name));
+        self.bases.iter().flat_map(names).map(|(base, name)| base.join(name))
     }
 }
 
@@ -373,6 +329,7 @@ fn matches(pattern: &[char], name: &[char]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hooks::dialect::tests::MADE_UP;
 
     #[track_caller]
     fn check(path: &str, expected: Meets) {
@@ -408,6 +365,37 @@ mod tests {
         check("/w/app/src/main.rs", Meets::Not);
         check("/w/app/claude/settings.json", Meets::Not);
         check("/w/app2/.claude/settings.json", Meets::Not);
+    }
+
+    #[test]
+    fn files_of_every_host_are_met_under_every_name() {
+        for host in HOSTS.into_iter().chain([&MADE_UP]) {
+            let hosts: &'static [Host] = if *host == MADE_UP { &[&MADE_UP] } else { &HOSTS };
+            let folder = tempfile::tempdir().unwrap();
+            let base = folder.path().canonicalize().unwrap();
+            let (workspace, elsewhere) = (base.join("ws"), base.join("elsewhere"));
+            std::fs::create_dir_all(&elsewhere).unwrap();
+            for (number, name) in host.configuration.iter().enumerate() {
+                let (file, kept) = (workspace.join(name), elsewhere.join(number.to_string()));
+                std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+                std::fs::write(&kept, "{}").unwrap();
+                std::os::unix::fs::symlink(&kept, &file).unwrap();
+                let meets = |path: &Path| {
+                    Protected::of_hosts(hosts, None, &workspace).meets(&path.to_string_lossy()) == Meets::Is
+                };
+                assert!(meets(&file), "{host:?} {name}");
+                assert!(meets(&kept), "{host:?}: what {name} leads to");
+                std::fs::remove_file(&file).unwrap();
+                assert!(!meets(&kept), "{host:?} {name}");
+                std::fs::hard_link(&kept, &file).unwrap();
+                assert!(meets(&kept), "{host:?}: a second name of {name}");
+                std::fs::remove_file(&file).unwrap();
+            }
+            for name in host.scratch {
+                let protected = Protected::of_hosts(hosts, None, &workspace);
+                assert_eq!(protected.meets(&workspace.join(name).join("a").to_string_lossy()), Meets::Not, "{name}");
+            }
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub fn command(binary: &Path, guard: &Path, host: Host, event: Event, observe: b
         "{MARK} o=$({run})&&case $o in \"{FRAME}{{\"*\"}}\")printf %s \"${{o#{FRAME}}}\";exit 0;;esac;{}",
         otherwise(host, event, observe)
     );
-    let words = ["hook", event.word(), "--host", host.word(), "--framed"];
+    let words = ["hook", event.word(), "--host", host.word, "--framed"];
     let observed = if observe { " --observe" } else { "" };
     format!("/bin/sh -c '{script}' {} {}{observed} --guard {}", quoted(binary), words.join(" "), quoted(guard))
 }
@@ -55,7 +55,7 @@ fn otherwise(host: Host, event: Event, observe: bool) -> String {
     }
     let why = "Writkeeper did not answer, so this call does not run. A person should run: writkeeper doctor";
     let printed = write(host, event, "", &Reply::Deny(why.to_owned())).stdout;
-    let code = if host.blocks_by_exit() { 2 } else { 0 };
+    let code = if host.blocks_by_exit { 2 } else { 0 };
     format!("printf %s \"{}\";echo \"{why}\" >&2;exit {code}", escaped(&printed))
 }
 

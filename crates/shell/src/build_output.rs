@@ -86,7 +86,7 @@ mod tests {
 
     #[track_caller]
     fn check(command: &str, class: &str) {
-        let view = View { cwd: "/w/app", home: "/home/me", links: Some(&Disk) };
+        let view = View { cwd: "/w/app", home: "/home/me", links: Some(&Disk), ..View::default() };
         let answer = crate::classify(command, &view);
         assert_eq!(answer.class.name(), class, "{command}\n{:#?}", answer.reasons);
     }

@@ -151,7 +151,7 @@ impl Walker<'_> {
         let path_like = text.len() < 512
             && (text.starts_with(['/', '~', '.']) || text.contains("/."))
             && !text.contains([' ', '\n']);
-        if path_like && sensitive::is(sensitive::Concern::Secret, &self.resolve(text), self.view.home) {
+        if path_like && sensitive::is(sensitive::Concern::Secret, &self.resolve(text), &self.view) {
             self.read_file(text, span);
         }
         if sensitive::is_secret_variable(text)

@@ -46,7 +46,7 @@ mod zone;
 pub use answer::{Capability, Class, Classification, Reason, Span};
 pub use glob::matches as wildcard_matches;
 pub use path::Path;
-pub use view::{Links, View};
+pub use view::{HostFiles, Links, View};
 
 /// Says what a command would do.
 ///
@@ -59,7 +59,7 @@ pub fn classify(command: &str, view: &View<'_>) -> Classification {
 /// Whether a resolved path is known to hold secrets.
 #[must_use]
 pub fn is_secret(path: &str, view: &View<'_>) -> bool {
-    sensitive::is(sensitive::Concern::Secret, path, view.home)
+    sensitive::is(sensitive::Concern::Secret, path, view)
 }
 
 /// Whether a panic is one of the grammar's that [`classify`] catches and answers with [`Class::Unknown`].

@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn links_are_followed() {
-        let view = View { cwd: "/w/app", home: "/home/me", links: Some(&OneLink) };
+        let view = View { cwd: "/w/app", home: "/home/me", links: Some(&OneLink), ..View::default() };
         assert_eq!(Path::resolve("out/passwd", &view).as_str(), "/etc/passwd");
         assert_eq!(Path::resolve("output/x", &view).as_str(), "/w/app/output/x");
         // Out of a link leads the folder above its target, not the one above its name.

@@ -144,7 +144,7 @@ impl Walker<'_> {
 
     /// Whether a word is a secret's path. Where the disk can be looked at, a word that is no file is a word.
     fn is_secret_here(&self, path: &str) -> bool {
-        if !sensitive::is(Concern::Secret, path, self.view.home) {
+        if !sensitive::is(Concern::Secret, path, &self.view) {
             return self.wildcard_meets_secret(path);
         }
         let Some(links) = self.view.links else { return true };
@@ -171,8 +171,8 @@ impl Walker<'_> {
     /// A path is listed: its name is told, not what it holds. Where secrets have a folder of their own, names tell enough.
     pub fn list_file(&mut self, text: &str, span: Span) {
         let path = self.resolve(text);
-        let wild = mark::has_wild(&path) && !sensitive::is(Concern::Secret, &path, self.view.home);
-        let by_name = sensitive::is(Concern::Settings, &path, self.view.home) || wild;
+        let wild = mark::has_wild(&path) && !sensitive::is(Concern::Secret, &path, &self.view);
+        let by_name = sensitive::is(Concern::Settings, &path, &self.view) || wild;
         if by_name && self.elsewhere(text).is_empty() && !self.state.files.contains_key(&path) {
             // A wildcard among what is read is looked up as what it can mean.
             if !wild {
@@ -299,7 +299,7 @@ mod tests {
 
     #[track_caller]
     fn check(command: &str, expected: bool) {
-        let view = View { cwd: "/home/me/app", home: "/home/me", links: Some(&Disk) };
+        let view = View { cwd: "/home/me/app", home: "/home/me", links: Some(&Disk), ..View::default() };
         let answer = crate::classify(command, &view);
         let found = answer.capabilities.contains(&crate::Capability::Credentials);
         assert_eq!(found, expected, "{command}\n{:#?}", answer.reasons);
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn folders_read_as_a_whole_are_told() {
-        let view = View { cwd: "/home/me/app", home: "/home/me", links: Some(&Disk) };
+        let view = View { cwd: "/home/me/app", home: "/home/me", links: Some(&Disk), ..View::default() };
         let check = |command: &str, folder: &str, expected: bool| {
             let answer = crate::classify(command, &view);
             let found = answer.sweeps.iter().any(|path| path.as_str() == folder);

@@ -3,6 +3,7 @@
 use crate::glob;
 use crate::mark;
 use crate::path::components;
+use crate::view::{HostFiles, View};
 
 /// Why a path matters beyond its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,14 +39,7 @@ const SECRETS: &[&str] = &[
     "~/.config/gh/",
     "~/.config/glab-cli/",
     "~/.config/hub",
-    "~/.config/github-copilot/",
-    "~/.claude/.credentials.json",
-    "~/.codex/auth.json",
-    "~/.gemini/oauth_creds.json",
-    "~/.gemini/google_accounts.json",
-    "~/.qwen/oauth_creds.json",
     "~/.local/share/opencode/auth.json",
-    "~/.config/cursor/auth.json",
     "~/.config/git/credentials",
     "~/.vault-token",
     "~/.terraform.d/credentials.tfrc.json",
@@ -235,38 +229,11 @@ const STARTUP: &[&str] = &[
     "/var/at/",
 ];
 
-/// Files of this product and of the hosts that agents run in.
-const GUARD: &[&str] = &[
-    "~/.writkeeper/",
-    "~/.config/writkeeper/",
-    "/etc/writkeeper/",
-    "/var/lib/writkeeper/",
-    "~/.claude/",
-    "~/.claude.json",
-    "~/.codex/",
-    "~/.cursor/",
-    "~/.gemini/",
-    "~/.qwen/",
-    "~/.copilot/",
-    "~/.config/github-copilot/",
-    "/etc/claude-code/",
-    "/Library/Application Support/ClaudeCode/",
-];
+/// Files of this product.
+const GUARD: &[&str] = &["~/.writkeeper/", "~/.config/writkeeper/", "/etc/writkeeper/", "/var/lib/writkeeper/"];
 
-/// Directories and files in any project that steer the guard or the host.
-const GUARD_NAMES: &[&str] = &[
-    ".writkeeper",
-    ".claude",
-    ".codex",
-    ".cursor",
-    ".gemini",
-    ".qwen",
-    ".copilot",
-    ".mcp.json",
-    "writkeeper.yaml",
-    "writkeeper.toml",
-    "writkeeper.db",
-];
+/// Directories and files of this product in any project.
+const GUARD_NAMES: &[&str] = &[".writkeeper", "writkeeper.yaml", "writkeeper.toml", "writkeeper.db"];
 
 /// Single files whose rewrite breaks logins, names or the boot.
 const VITAL: &[&str] = &[
@@ -309,16 +276,35 @@ const VITAL: &[&str] = &[
     "/sys/firmware/",
 ];
 
-/// Whether a normalised path raises the concern. `home` is where `~` points.
-pub fn is(concern: Concern, path: &str, home: &str) -> bool {
+/// Whether a normalised path raises the concern.
+pub fn is(concern: Concern, path: &str, view: &View<'_>) -> bool {
     let parts: Vec<&str> = components(path).collect();
     match concern {
-        Concern::Secret => any(SECRETS, &parts, home) || by_name(&parts) || environ(&parts),
-        Concern::Settings => settings(&parts) && !any(SECRETS, &parts, home),
-        Concern::Startup => any(STARTUP, &parts, home) || hooks(&parts),
-        Concern::Guard => any(GUARD, &parts, home) || parts.iter().any(|part| GUARD_NAMES.contains(part)),
-        Concern::Vital => any(VITAL, &parts, home),
+        Concern::Secret => is_secret(&parts, view) || by_name(&parts) || environ(&parts),
+        Concern::Settings => settings(&parts) && !is_secret(&parts, view),
+        Concern::Startup => any(STARTUP, &parts, view.home) || hooks(&parts),
+        Concern::Guard => {
+            any(GUARD, &parts, view.home)
+                || parts.iter().any(|part| GUARD_NAMES.contains(part))
+                || view.hosts.iter().any(|host| steers(host, &parts, view.home))
+        }
+        Concern::Vital => any(VITAL, &parts, view.home),
     }
+}
+
+fn is_secret(parts: &[&str], view: &View<'_>) -> bool {
+    let below = below_home(parts, view.home);
+    let is_login = |login: &&'static str| below.is_some_and(|rest| covers(login, rest, login.ends_with('/')));
+    any(SECRETS, parts, view.home) || view.hosts.iter().flat_map(|host| host.logins).any(is_login)
+}
+
+/// Whether a path steers a host.
+fn steers(host: &HostFiles, parts: &[&str], home: &str) -> bool {
+    let below = below_home(parts, home);
+    let is_at_home = |path: &&'static str| below.is_some_and(|rest| covers(path, rest, true));
+    parts.iter().any(|part| host.names.contains(part))
+        || host.names.iter().chain(host.paths).any(is_at_home)
+        || any(host.system, parts, home)
 }
 
 /// Whether a bare file name, as given to a search, names a secret.
@@ -408,7 +394,8 @@ mod tests {
     #[track_caller]
     fn check(path: &str, concern: Concern, expected: bool) {
         let path = path.replace('*', "\u{E010}");
-        assert_eq!(is(concern, &path, "/home/me"), expected, "{path}");
+        let view = View { hosts: View::default().hosts, ..View::new("/w", "/home/me") };
+        assert_eq!(is(concern, &path, &view), expected, "{path}");
     }
 
     #[test]
@@ -432,7 +419,12 @@ mod tests {
         check("/proc/cpuinfo", Concern::Secret, false);
         check("/home/me/.config/gh", Concern::Secret, true);
         check("/home/me/.claude/.credentials.json", Concern::Secret, true);
-        check("/home/me/.codex/auth.json", Concern::Secret, true);
+        check("/home/me/.codex/auth.json", Concern::Secret, false);
+        check("/home/me/.cl*/x", Concern::Guard, true);
+        check("/home/me/.claude.json", Concern::Guard, true);
+        check("/w/.claude.json", Concern::Guard, false);
+        check("/etc/claude-code/managed.json", Concern::Guard, true);
+        check("/home/me/.writkeeper/guard.db", Concern::Guard, true);
         check("/home/me/app/auth.json", Concern::Secret, false);
     }
 }

@@ -69,7 +69,7 @@ impl Walker<'_> {
         if text.contains(mark::REMOTE) {
             return Stream::Remote;
         }
-        if sensitive::is(Concern::Secret, &path, self.view.home) || self.wildcard_meets_secret(&path) {
+        if sensitive::is(Concern::Secret, &path, &self.view) || self.wildcard_meets_secret(&path) {
             self.report.can_because(
                 Capability::Credentials,
                 format!("`{}` holds secrets or says who is who", mark::shown(text)),
@@ -204,7 +204,7 @@ impl Walker<'_> {
     /// Capabilities that come from the place, whatever happens to the bytes.
     fn concerns(&mut self, text: &str, path: &str, how: How, span: Span) {
         let shown = mark::shown(text);
-        if sensitive::is(Concern::Guard, path, self.view.home) {
+        if sensitive::is(Concern::Guard, path, &self.view) {
             self.report.can_because(
                 Capability::GuardTampering,
                 format!("`{shown}` configures the guard or the agent's host"),
@@ -212,10 +212,10 @@ impl Walker<'_> {
             );
         }
         let wild = self.wildcard_meets_secret(path);
-        let settings = sensitive::is(Concern::Settings, path, self.view.home) || wild;
+        let settings = sensitive::is(Concern::Settings, path, &self.view) || wild;
         if settings && !matches!(how, How::Modify | How::Move) {
             self.settings(text, path, how, span);
-        } else if sensitive::is(Concern::Secret, path, self.view.home) || wild || is_identity(path) {
+        } else if sensitive::is(Concern::Secret, path, &self.view) || wild || is_identity(path) {
             self.report.can_because(
                 Capability::Credentials,
                 format!("`{shown}` holds secrets or says who is who"),
@@ -223,7 +223,7 @@ impl Walker<'_> {
             );
         }
         let removed = matches!(how, How::Remove | How::RemoveTree);
-        if sensitive::is(Concern::Startup, path, self.view.home) && !removed {
+        if sensitive::is(Concern::Startup, path, &self.view) && !removed {
             self.report.can_because(
                 Capability::Persistence,
                 format!("`{shown}` is run later by the system or a login"),
@@ -267,7 +267,7 @@ impl Walker<'_> {
             self.report.raise(Class::Catastrophic, "DEVICE", format!("writes to `{shown}`, a device"), span);
             return;
         }
-        let vital_file = sensitive::is(Concern::Vital, path, self.view.home);
+        let vital_file = sensitive::is(Concern::Vital, path, &self.view);
         let class = match how {
             How::Create | How::Mode | How::Link => Class::Write,
             How::Append | How::Modify => {

@@ -1,16 +1,37 @@
 //! What the caller knows about where the command would run.
 
+/// Files of a host that agents run in. The caller knows the hosts; this crate knows what a file of one means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostFiles {
+    /// Names that steer the host or its guard wherever they stand, such as `.claude`.
+    pub names: &'static [&'static str],
+    /// Further files and folders that steer it, relative to a home or to a workspace.
+    pub paths: &'static [&'static str],
+    /// Absolute paths that steer it for every user. A trailing `/` means the whole directory.
+    pub system: &'static [&'static str],
+    /// Where its logins lie, relative to a home. A trailing `/` means the whole directory.
+    pub logins: &'static [&'static str],
+}
+
+/// One host, for documentation and tests.
+const EXAMPLE: HostFiles = HostFiles {
+    names: &[".claude"],
+    paths: &[".claude.json"],
+    system: &["/etc/claude-code/"],
+    logins: &[".claude/.credentials.json"],
+};
+
 /// Looks at symbolic links without touching anything else. The caller decides how.
 pub trait Links {
     /// Where the link at `path` points, or `None` when `path` is no link.
     fn target(&self, path: &str) -> Option<String>;
 
-    /// Whether a folder lies at `path`. Who cannot tell says no.
+    /// Whether a folder lies at `path`; `false` if it cannot be told.
     fn is_folder(&self, _path: &str) -> bool {
         false
     }
 
-    /// Whether anything lies at `path`. Who cannot tell says no.
+    /// Whether anything lies at `path`; `false` if it cannot be told.
     fn exists(&self, _path: &str) -> bool {
         false
     }
@@ -25,19 +46,22 @@ pub struct View<'a> {
     pub home: &'a str,
     /// Symbolic links, when the caller can look them up.
     pub links: Option<&'a dyn Links>,
+    /// The hosts whose files matter.
+    pub hosts: &'a [HostFiles],
 }
 
 impl<'a> View<'a> {
-    /// A view without symbolic links.
+    /// A view without symbolic links and hosts.
     #[must_use]
     pub const fn new(cwd: &'a str, home: &'a str) -> Self {
-        Self { cwd, home, links: None }
+        Self { cwd, home, links: None, hosts: &[] }
     }
 }
 
 impl Default for View<'_> {
+    /// A made-up place for documentation and tests, with one host.
     fn default() -> Self {
-        Self::new("/home/user/project", "/home/user")
+        Self { hosts: &[EXAMPLE], ..Self::new("/home/user/project", "/home/user") }
     }
 }
 

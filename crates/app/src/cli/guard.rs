@@ -4,13 +4,13 @@ use super::kept::Kept;
 use super::proof::SealArgs;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use guard::hooks::{Event, Host};
+use guard::hooks::{self, Event, HOSTS, Host};
 use std::path::PathBuf;
 
 /// The hosts there are, by their words.
 fn hosts() -> impl TypedValueParser<Value = Host> {
-    let parser = PossibleValuesParser::new(Host::ALL.map(Host::word));
-    parser.try_map(|word| Host::from_word(&word).ok_or("no such host"))
+    let parser = PossibleValuesParser::new(HOSTS.map(|host| host.word));
+    parser.try_map(|word| hooks::host(&word).ok_or("no such host"))
 }
 
 /// The moments there are, by their words.

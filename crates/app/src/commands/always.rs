@@ -7,7 +7,7 @@ use crate::exit::{Exit, InvalidData, UsageError};
 use crate::store;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, paint, say};
 use anyhow::Context;
-use guard::hooks::Host;
+use guard::hooks;
 use guard::place::Guard;
 use guard::text_diff::diff;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub fn run(args: &AlwaysArgs) -> anyhow::Result<Exit> {
         let (_, row) = question(&runtime, &args.id)?;
         (row.agent, row.proposal)
     };
-    let host = Host::from_word(&agent)
+    let host = hooks::host(&agent)
         .ok_or_else(|| InvalidData(format!("agent `{agent}` is no host that `writkeeper init` guards")))?;
     let location = store::location(&args.kept.store);
     let folder = Path::new(&location).parent().context("the store lies in no folder")?;

@@ -11,9 +11,10 @@ use adapters::system_clock::SystemClock;
 use answers::Answers;
 use guard::before;
 use guard::daemon::{Place, client, start};
-use guard::hooks::{Event, Host};
+use guard::hooks::dialect::ShellCall;
+use guard::hooks::{Event, HOSTS, Host};
+use guard::off_switch;
 use guard::place::{self, FOLDER, Guard};
-use guard::switched_off;
 use guard::wiring::{self, Source};
 use kernel::contract::{Contract, Mode};
 use kernel::outcome::Verdict;
@@ -60,7 +61,7 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let (mut all, mut guards) = (Vec::new(), Vec::new());
     let bases = std::iter::once((workspace.clone(), false)).chain(place::home().map(|home| (home, true)));
     for (base, of_user) in bases {
-        for host in Host::ALL {
+        for host in HOSTS {
             let Some(file) = wiring::file(host, &base, of_user) else { continue };
             let text = std::fs::read_to_string(&file).unwrap_or_default();
             let entries = wiring::found(host, &text);
@@ -150,10 +151,10 @@ fn look(
     let mut found = Found::at(host, file, entries.len());
     found.mode = contract(&mut found, guard);
     wires(&mut found, guard, entries);
-    for file in switched_off::in_files(host, workspace) {
+    for file in off_switch::set_in(host, workspace) {
         found.problems.push(format!("hooks are switched off in `{}`: nothing of this runs", file.display()));
     }
-    let pre_tool = wiring::moments(host).iter().find(|(_, event)| *event == Event::PreTool).map(|(name, _)| *name);
+    let pre_tool = host.moments.iter().find(|(_, event)| *event == Event::PreTool).map(|(name, _)| *name);
     let command = entries.iter().find(|(moment, _)| Some(moment.as_str()) == pre_tool).map(|(_, command)| command);
     if let Some(command) = command {
         found.millis = latency(host, command, workspace);
@@ -184,12 +185,12 @@ fn contract(found: &mut Found, guard: &Guard) -> Option<Mode> {
             return None;
         }
     };
-    match runtime.read(Entity::Agent(found.host.word().to_owned())) {
+    match runtime.read(Entity::Agent(found.host.word.to_owned())) {
         Ok(Some(Row::Agent(row))) if row.contract == Some(file.digest) => Some(file.contract.mode),
         Ok(Some(Row::Agent(_))) => {
-            let again = format!("writkeeper init --host {}", found.host.word());
+            let again = format!("writkeeper init --host {}", found.host.word);
             found.problems.push(format!("`{}` was changed and is not in force; run `{again}`", path.display()));
-            let line = runtime.line(found.host.word()).ok()?;
+            let line = runtime.line(found.host.word).ok()?;
             Some(line.contract.contract.mode)
         }
         Ok(_) => {
@@ -218,7 +219,7 @@ fn wires(found: &mut Found, guard: &Guard, entries: &[(String, String)]) {
     let Ok(binary) = std::env::current_exe() else { return };
     let observe = found.mode == Some(Mode::Observe);
     let source = Source { binary, guard: guard.folder.clone(), observe };
-    for (moment, event) in wiring::moments(found.host) {
+    for (moment, event) in found.host.moments {
         let expected = source.command(found.host, *event);
         match entries.iter().find(|(name, _)| name == moment) {
             None => found.problems.push(format!("`{moment}` is not wired")),
@@ -281,7 +282,7 @@ fn canary(host: Host, command: &str, guard: &Guard, workspace: &Path, mode: Opti
     };
     let before = size(&location)?;
     let (said, code) = through(command, &payload, workspace).ok_or("the wired command cannot be run")?;
-    let refused = said.contains("\"deny\"") || host.blocks_by_exit() && code == Some(2);
+    let refused = said.contains("\"deny\"") || host.blocks_by_exit && code == Some(2);
     if mode == Some(Mode::Enforce) && !refused {
         return Err(format!("the canary was not refused; the host would read: {}", said.trim()));
     }
@@ -296,35 +297,9 @@ fn canary(host: Host, command: &str, guard: &Guard, workspace: &Path, mode: Opti
 }
 
 /// What a host sends before it runs a command.
-pub fn payload(host: Host, command: &str, workspace: &Path, session: &str) -> String {
-    let cwd = workspace.to_string_lossy();
-    let id = format!("call-{}", runtime::Minted::id());
-    let sent = match host {
-        Host::ClaudeCode | Host::Qwen => serde_json::json!({
-            "session_id": session, "transcript_path": "/dev/null", "cwd": cwd, "permission_mode": "default",
-            "hook_event_name": "PreToolUse", "tool_use_id": id,
-            "tool_name": if host == Host::Qwen { "run_shell_command" } else { "Bash" },
-            "tool_input": { "command": command },
-        }),
-        Host::Codex => serde_json::json!({
-            "session_id": session, "turn_id": "1", "transcript_path": null, "cwd": cwd, "model": "m",
-            "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_use_id": id, "tool_name": "Bash",
-            "tool_input": { "command": command },
-        }),
-        Host::Gemini => serde_json::json!({
-            "session_id": session, "transcript_path": "/dev/null", "cwd": cwd, "hook_event_name": "BeforeTool",
-            "timestamp": "2026-01-01T00:00:00Z", "tool_name": "run_shell_command", "tool_input": { "command": command },
-        }),
-        Host::Cursor => serde_json::json!({
-            "conversation_id": session, "generation_id": id, "hook_event_name": "beforeShellExecution",
-            "command": command, "cwd": cwd, "workspace_roots": [cwd],
-        }),
-        Host::Copilot => serde_json::json!({
-            "sessionId": session, "timestamp": 1_767_225_600_000_u64, "cwd": cwd, "toolName": "bash",
-            "toolArgs": serde_json::json!({ "command": command }).to_string(),
-        }),
-    };
-    sent.to_string()
+fn payload(host: Host, command: &str, workspace: &Path, session: &str) -> String {
+    let (cwd, id) = (workspace.to_string_lossy(), format!("call-{}", runtime::Minted::id()));
+    (host.payload)(&ShellCall { command, cwd: &cwd, session, id: &id }).to_string()
 }
 
 fn tell(args: &DoctorArgs, all: &[Found], guards: &[Resident], answers: &[Answers]) -> anyhow::Result<Exit> {
@@ -345,12 +320,8 @@ fn tell(args: &DoctorArgs, all: &[Found], guards: &[Resident], answers: &[Answer
     }
     for found in all {
         if found.undone {
-            let again = paint(FAINT, format!("writkeeper init --host {}", found.host.word()));
-            say!(
-                "{}  {}; {again}",
-                paint(STRONG, found.host.title()),
-                paint(ATTENTION, "not guarded, by `init --undo`")
-            );
+            let again = paint(FAINT, format!("writkeeper init --host {}", found.host.word));
+            say!("{}  {}; {again}", paint(STRONG, found.host.title), paint(ATTENTION, "not guarded, by `init --undo`"));
             continue;
         }
         let mode = match found.mode {
@@ -358,12 +329,12 @@ fn tell(args: &DoctorArgs, all: &[Found], guards: &[Resident], answers: &[Answer
             Some(Mode::Observe) => paint(ATTENTION, "observed"),
             None => paint(BAD, "not judged"),
         };
-        let moments = wiring::moments(found.host).len();
+        let moments = found.host.moments.len();
         let wired = match found.problems.is_empty() {
             true => format!("{} of {moments} moments wired", found.wired),
             false => paint(BAD, format!("not sound: {} of {moments} moments have an entry", found.wired)),
         };
-        say!("{}  {mode}, {wired}", paint(STRONG, found.host.title()));
+        say!("{}  {mode}, {wired}", paint(STRONG, found.host.title));
         say!("  {}", paint(FAINT, found.file.display()));
         for problem in &found.problems {
             say!("  {} {problem}", paint(BAD, "problem"));
@@ -402,11 +373,11 @@ fn resident_to_json(resident: &Resident) -> serde_json::Value {
 
 fn to_json(found: &Found) -> serde_json::Value {
     serde_json::json!({
-        "host": found.host.word(),
+        "host": found.host.word,
         "file": found.file,
         "wired": found.wired,
         "undone": found.undone,
-        "moments": wiring::moments(found.host).len(),
+        "moments": found.host.moments.len(),
         "mode": found.mode.map(Mode::word),
         "problems": found.problems,
         "notes": found.notes,

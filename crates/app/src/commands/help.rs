@@ -1,6 +1,6 @@
 //! `writkeeper help`
 
-use crate::cli::{Cli, HelpArgs, OVERVIEW};
+use crate::cli::{Cli, HelpArgs, overview};
 use crate::exit::{Exit, UsageError};
 use crate::terminal::say;
 use clap::{Command, CommandFactory};
@@ -11,12 +11,12 @@ pub fn run(args: &HelpArgs) -> anyhow::Result<Exit> {
     let mut root = Cli::command();
     root.build();
     if args.all {
-        say!("{OVERVIEW}");
+        say!("{}", overview());
         print_all(&mut root)?;
         return Ok(Exit::Fine);
     }
     if args.command.is_empty() {
-        say!("{OVERVIEW}");
+        say!("{}", overview());
         return Ok(Exit::Fine);
     }
     let mut found = &mut root;

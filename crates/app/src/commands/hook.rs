@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use guard::answer::{INPUT_BYTES_MAX, Known, Question, lock};
 use guard::daemon::client::{self, Asked};
 use guard::daemon::start;
-use guard::hooks::{Event, Host, Printed, Reply};
+use guard::hooks::{self, Event, Printed, Reply};
 use guard::place::Guard;
 use guard::ticket::Ticket;
 use guard::{foreseen, judge};
@@ -42,7 +42,7 @@ pub fn typed(words: &[OsString]) -> Option<HookArgs> {
         } else if word == "--observe" && !observe {
             observe = true;
         } else if word == "--host" && host.is_none() {
-            host = Some(Host::from_word(value(rest.next()?)?)?);
+            host = Some(hooks::host(value(rest.next()?)?)?);
         } else if word == "--guard" && guard.is_none() {
             guard = Some(PathBuf::from(rest.next()?)).filter(|folder| !folder.as_os_str().is_empty());
             guard.as_ref()?;
@@ -113,8 +113,8 @@ fn directly(
         let foreseen = foreseen::read(guard, args.host);
         let runtime = judge::start(guard, judge::open(guard)?, args.host, foreseen.clone())?;
         *opened.borrow_mut() = Some(runtime.clone());
-        let line = runtime.line(args.host.word()).map_err(|fault| fault.to_string())?;
-        let is_own = line.contract.contract.agent == args.host.word();
+        let line = runtime.line(args.host.word).map_err(|fault| fault.to_string())?;
+        let is_own = line.contract.contract.agent == args.host.word;
         if is_own && foreseen.is_none_or(|foreseen| foreseen.digest != line.contract.digest) {
             *outdated.borrow_mut() = Some((guard.clone(), line.contract));
         }
@@ -145,7 +145,7 @@ fn unjudged(observe: bool, question: &Question<'_>, known: &Known, problem: &str
 }
 
 fn complain(args: &HookArgs, problem: &str) {
-    crate::terminal::note(&format!("{} {}: {problem}", args.host.word(), args.event.word()));
+    crate::terminal::note(&format!("{} {}: {problem}", args.host.word, args.event.word()));
 }
 
 fn read(until: Instant) -> Result<Vec<u8>, String> {

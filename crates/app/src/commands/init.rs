@@ -11,8 +11,8 @@ use guard::daemon::start::IDLE;
 use guard::daemon::{Place, client};
 use guard::hooks::Host;
 use guard::judge::at_host;
+use guard::off_switch;
 use guard::place::{self, FOLDER, Guard};
-use guard::switched_off;
 use guard::text_diff::diff;
 use guard::whole_file::write_whole;
 use guard::wiring::{self, Source};
@@ -27,15 +27,15 @@ pub fn run(args: &InitArgs) -> anyhow::Result<Exit> {
     let guard = Guard::at(&base.join(FOLDER));
     let mut exit = Exit::Fine;
     for host in &args.hosts {
-        let Some(file) = wiring::file(*host, &base, args.user) else {
+        let Some(file) = wiring::file(host, &base, args.user) else {
             let problem =
-                format!("{} has no configuration of a user that runs hooks; run init in the workspace", host.title());
+                format!("{} has no configuration of a user that runs hooks; run init in the workspace", host.title);
             return Err(InvalidData(problem).into());
         };
-        say!("{}", paint(STRONG, host.title()));
+        say!("{}", paint(STRONG, host.title));
         if args.undo {
-            unwire(args, *host, &guard, &file)?;
-        } else if !wire(args, *host, &guard, &file)? {
+            unwire(args, host, &guard, &file)?;
+        } else if !wire(args, host, &guard, &file)? {
             exit = Exit::Rejected;
         }
     }
@@ -119,7 +119,7 @@ fn wire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Resu
     // Last: a host that is wired before it can be judged would stop at once.
     write_whole(file, &new)?;
     before::guarded_again(guard, host)?;
-    let off = switched_off::in_files(host, guard.folder.parent().unwrap_or(&guard.folder));
+    let off = off_switch::set_in(host, guard.folder.parent().unwrap_or(&guard.folder));
     for file in &off {
         let problem = format!("hooks are switched off in `{}`: nothing of this runs", file.display());
         say!("  {} {problem}; switch them on there", paint(BAD, "problem"));
@@ -149,7 +149,7 @@ fn with_mode(old: &str, host: Host, observe: bool) -> String {
     let mode = if observe { "mode: observe" } else { "mode: enforce" };
     let template = contract::template("coding-agent").map_or("", |template| template.text);
     let text = if old.trim().is_empty() { template } else { old };
-    let own = format!("agent: {}", host.word());
+    let own = format!("agent: {}", host.word);
     let lines = text.lines().map(|line| match line {
         "agent: coding-agent" => own.as_str(),
         line if line.starts_with("mode: ") => mode,
@@ -166,12 +166,12 @@ fn with_mode(old: &str, host: Host, observe: bool) -> String {
 /// Registers the host's agent where the store does not know it, and puts the contract in force.
 pub fn put_in_force(host: Host, guard: &Guard, path: &Path) -> anyhow::Result<()> {
     let contract = Arc::new(contract_file::open(path)?.loaded.compiled);
-    if contract.contract.agent != host.word() {
-        let problem = format!("`{}` is for agent `{}`, not `{}`", path.display(), contract.contract.agent, host.word());
+    if contract.contract.agent != host.word {
+        let problem = format!("`{}` is for agent `{}`, not `{}`", path.display(), contract.contract.agent, host.word);
         return Err(InvalidData(problem).into());
     }
     let runtime = store::create(&guard.store().to_string_lossy())?;
-    let known = runtime.read(Entity::Agent(host.word().to_owned())).map_err(store::unread)?;
+    let known = runtime.read(Entity::Agent(host.word.to_owned())).map_err(store::unread)?;
     let active = match &known {
         Some(Row::Agent(row)) => row.contract,
         Some(_) | None => None,

@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::hint;
 use crate::store;
 use crate::terminal::{FAINT, STRONG, paint, say};
-use guard::hooks::Host;
+use guard::hooks::HOSTS;
 use guard::judge::at_host;
 use kernel::change::{Act, Write};
 use kernel::escalation::PEOPLE;
@@ -55,7 +55,7 @@ fn set(runtime: &Runtime, stated: &BTreeMap<String, file::Stated>) -> anyhow::Re
     let known = known(runtime)?;
     let everyone: BTreeSet<&String> = known.keys().chain(stated.keys()).collect();
     // Who answers in a host's own dialog is in no file: `init` put them there.
-    let at_hosts = Host::ALL.map(at_host);
+    let at_hosts = HOSTS.map(at_host);
     let mut writes = Vec::new();
     for name in everyone {
         let before = known.get(name).cloned().unwrap_or_default();

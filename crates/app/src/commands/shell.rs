@@ -43,7 +43,7 @@ impl Place {
 
     /// As the classifier takes it.
     pub fn view(&self) -> View<'_> {
-        View::new(&self.cwd, &self.home)
+        View { hosts: guard::hooks::host_files(), ..View::new(&self.cwd, &self.home) }
     }
 }
 

@@ -1,30 +1,23 @@
 //! Recorded payloads of each host go in, and what comes out is what that host reads.
 
 use crate::site::{BY_EXIT, HOSTS, Site, Told, text, told};
+use ::guard::hooks::Event;
 use serde_json::Value;
 use std::path::Path;
-
-/// Moments before a tool, by host, with the fixture that belongs to each.
-const BEFORE: &[(&str, &str, &str)] = &[
-    ("claude-code", "PreToolUse", "pre-tool"),
-    ("codex", "PreToolUse", "pre-tool"),
-    ("cursor", "beforeShellExecution", "pre-tool"),
-    ("gemini", "BeforeTool", "pre-tool"),
-    ("qwen", "PreToolUse", "pre-tool"),
-    ("copilot", "preToolUse", "pre-tool"),
-];
 
 #[test]
 fn each_host_is_told_in_its_own_words() {
     let site = Site::guarding(&HOSTS);
-    for (host, moment, fixture) in BEFORE {
-        let say = |command: &str| told(host, &site.call(host, moment, &site.payload(host, fixture, command)));
+    for host in HOSTS {
+        let moments = ::guard::hooks::host(host).unwrap().moments;
+        let (moment, _) = moments.iter().find(|(_, event)| *event == Event::PreTool).unwrap();
+        let say = |command: &str| told(host, &site.call(host, moment, &site.payload(host, "pre-tool", command)));
         assert_eq!(say("cargo test"), Told::Runs, "{host}");
         assert_eq!(say("ls -la"), Told::Runs, "{host}");
         let Told::Blocked(why) = say("rm -rf / --no-preserve-root") else { panic!("{host} ran it") };
         assert!(why.contains("CATASTROPHIC") && why.contains("What to do"), "{host}: {why}");
         // Hosts that show no question of a hook are told no.
-        match (*host, say("git reset --hard HEAD~3")) {
+        match (host, say("git reset --hard HEAD~3")) {
             ("codex" | "gemini", Told::Blocked(why)) => assert!(why.contains("writkeeper always"), "{host}: {why}"),
             ("claude-code" | "cursor" | "qwen" | "copilot", Told::Asks(why)) => {
                 assert!(why.contains("DESTRUCTIVE"), "{why}")

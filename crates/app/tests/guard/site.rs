@@ -5,7 +5,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-pub const HOSTS: [&str; 6] = ["claude-code", "codex", "cursor", "gemini", "qwen", "copilot"];
+/// Every host by its word.
+pub const HOSTS: [&str; ::guard::hooks::HOSTS.len()] = {
+    let (mut words, mut index) = ([""; ::guard::hooks::HOSTS.len()], 0);
+    while index < words.len() {
+        words[index] = ::guard::hooks::HOSTS[index].word;
+        index += 1;
+    }
+    words
+};
 
 /// Hosts that a hook blocks with exit 2.
 pub const BY_EXIT: [&str; 4] = ["claude-code", "codex", "gemini", "qwen"];
@@ -125,14 +133,7 @@ impl Site {
     }
 
     pub fn configuration(&self, host: &str) -> PathBuf {
-        self.workspace().join(match host {
-            "claude-code" => ".claude/settings.json",
-            "codex" => ".codex/config.toml",
-            "cursor" => ".cursor/hooks.json",
-            "gemini" => ".gemini/settings.json",
-            "qwen" => ".qwen/settings.json",
-            _ => ".github/hooks/writkeeper.json",
-        })
+        self.workspace().join(::guard::hooks::host(host).unwrap().settings.file)
     }
 
     /// A recorded payload with this workspace and this command in it.

@@ -49,7 +49,7 @@ pub fn ask(guard: &Guard, question: &Question<'_>) -> Asked {
         b"judge",
         ticket.id.as_bytes(),
         &ticket.at.micros().to_be_bytes(),
-        question.host.word().as_bytes(),
+        question.host.word.as_bytes(),
         question.event.word().as_bytes(),
         if question.framed { b"framed" } else { b"" },
         guard.folder.as_os_str().as_bytes(),

@@ -5,7 +5,7 @@ use runtime::ports::clock::Clock;
 use super::client::Surroundings;
 use super::{Address, Place, frame, peer};
 use crate::answer::{Known, Question, lock};
-use crate::hooks::{Event, Host, Printed};
+use crate::hooks::{self, Event, Host, Printed};
 use crate::judge::start_resident;
 use crate::place::{self, Guard};
 use crate::ticket::Ticket;
@@ -323,7 +323,7 @@ impl Shared {
         let ticket = ticket(id, at)?;
         let word = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).map_err(|_| "the question is none".to_owned());
         let unknown = || "the host or the moment is none that is known here".to_owned();
-        let host = Host::from_word(&word(host)?).ok_or_else(unknown)?;
+        let host = hooks::host(&word(host)?).ok_or_else(unknown)?;
         let event = Event::from_word(&word(event)?).ok_or_else(unknown)?;
         if event == Event::Stop {
             return Err("a check runs where the hook runs".to_owned());
@@ -348,7 +348,7 @@ impl Shared {
             return Err("the store was replaced".to_owned());
         }
         // What is remembered of the contract may have been replaced since.
-        let line = self.runtime.line_now(host.word()).map_err(|fault| fault.to_string())?;
+        let line = self.runtime.line_now(host.word).map_err(|fault| fault.to_string())?;
         let asks =
             |contract: &kernel::contract::Contract| !contract.validators.is_empty() || !contract.judges.is_empty();
         if std::iter::once(&line.contract).chain(&line.ancestors).any(|contract| asks(&contract.contract)) {

@@ -1,12 +1,68 @@
 //! Copilot CLI: names in camel case, arguments as text, a flat decision.
 
 use super::cursor::argument_text;
-use super::tools::{self, Tool};
+use super::dialect::{Dialect, Form, HookEntry, OffSwitch, Settings, ShellCall};
+use super::tools::{self, Kind, Tool};
 use super::{Call, Event, Printed, Reply, nested, required, text};
-use serde_json::json;
+use serde_json::{Value, json};
+use shell::HostFiles;
 use values::json::{Json, Object};
 
-pub(super) fn read(event: Event, sent: &Json) -> Result<Call, String> {
+pub(super) const HOST: Dialect = Dialect {
+    word: "copilot",
+    title: "Copilot CLI",
+    short_title: "Copilot",
+    settings: Settings {
+        file: ".github/hooks/writkeeper.json",
+        is_read_at_home: false,
+        form: Form::Json { version: Some(1), entry },
+    },
+    moments: &[
+        ("preToolUse", Event::PreTool),
+        ("postToolUse", Event::PostTool),
+        ("agentStop", Event::Stop),
+        ("sessionStart", Event::SessionStart),
+        ("userPromptSubmitted", Event::Prompt),
+    ],
+    off_switch: Some(OffSwitch {
+        files: &[
+            ".github/hooks/writkeeper.json",
+            ".github/copilot/settings.json",
+            ".github/copilot/settings.local.json",
+            ".copilot/settings.json",
+        ],
+        is_off: nested::disables_all_hooks,
+    }),
+    files: HostFiles {
+        names: &[".copilot"],
+        // Switches in the second one turn hooks off.
+        paths: &[".github/hooks", ".github/copilot", ".config/github-copilot"],
+        system: &[],
+        logins: &[".config/github-copilot/"],
+    },
+    configuration: &[
+        ".github/hooks/writkeeper.json",
+        ".github/copilot/settings.json",
+        ".github/copilot/settings.local.json",
+        ".copilot/settings.json",
+        ".copilot/config.json",
+    ],
+    scratch: &[".copilot/session-state"],
+    tools: &[
+        (Kind::Shell, &["bash", "shell"]),
+        (Kind::Write, &["edit", "create", "str_replace_editor", "apply_patch"]),
+        (Kind::Read, &["view", "glob", "read_bash", "list_bash"]),
+        (Kind::Search, &["grep", "rg"]),
+        (Kind::Fetch, &["web_fetch", "web_search", "fetch", "fetch_webpage"]),
+        (Kind::Internal, &["task", "skill", "report_intent", "ask_user", "stop_bash", "update_todo"]),
+    ],
+    blocks_by_exit: false,
+    read,
+    write,
+    payload,
+};
+
+fn read(event: Event, sent: &Json) -> Result<Call, String> {
     let known: &[&str] = match event {
         Event::PreTool => &["preToolUse"],
         Event::PostTool => &["postToolUse"],
@@ -47,7 +103,7 @@ pub(super) fn read(event: Event, sent: &Json) -> Result<Call, String> {
     Ok(call)
 }
 
-pub(super) fn write(event: Event, reply: &Reply) -> Printed {
+fn write(event: Event, _moment: &str, reply: &Reply) -> Printed {
     let decision = |word: &str, why: &str| json!({ "permissionDecision": word, "permissionDecisionReason": why });
     Printed::object(&match (event, reply) {
         (_, Reply::Pass) | (Event::Stop, Reply::Warn(_)) => json!({}),
@@ -59,5 +115,16 @@ pub(super) fn write(event: Event, reply: &Reply) -> Printed {
         (_, Reply::Warn(said)) | (Event::PostTool | Event::SessionStart, Reply::Deny(said) | Reply::Ask(said)) => {
             json!({ "additionalContext": said })
         }
+    })
+}
+
+fn entry(entry: &HookEntry<'_>) -> Value {
+    json!({ "type": "command", "bash": entry.command, "timeoutSec": entry.seconds })
+}
+
+fn payload(call: &ShellCall<'_>) -> Value {
+    json!({
+        "sessionId": call.session, "timestamp": 1_767_225_600_000_u64, "cwd": call.cwd, "toolName": "bash",
+        "toolArgs": json!({ "command": call.command }).to_string(),
     })
 }

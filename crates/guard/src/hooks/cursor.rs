@@ -1,14 +1,67 @@
 //! Cursor: a moment for each kind of call, and `permission` in the answer. A stop can only be followed up.
 
-use super::tools::{self, Tool};
+use super::dialect::{Dialect, Form, HookEntry, Settings, ShellCall};
+use super::tools::{self, Kind, Tool};
 use super::{Call, Event, Printed, Reply, moment, required, text};
-use serde_json::json;
+use serde_json::{Value, json};
+use shell::HostFiles;
 use values::json::{Json, Object};
+
+pub(super) const HOST: Dialect = Dialect {
+    word: "cursor",
+    title: "Cursor",
+    short_title: "Cursor",
+    settings: Settings {
+        file: ".cursor/hooks.json",
+        is_read_at_home: true,
+        form: Form::Json { version: Some(1), entry },
+    },
+    moments: &[
+        ("beforeShellExecution", Event::PreTool),
+        ("beforeMCPExecution", Event::PreTool),
+        ("beforeReadFile", Event::PreTool),
+        ("preToolUse", Event::PreTool),
+        ("afterShellExecution", Event::PostTool),
+        ("afterMCPExecution", Event::PostTool),
+        ("afterFileEdit", Event::PostTool),
+        ("stop", Event::Stop),
+        ("beforeSubmitPrompt", Event::Prompt),
+    ],
+    off_switch: None,
+    files: HostFiles { names: &[".cursor"], paths: &[], system: &[], logins: &[".config/cursor/auth.json"] },
+    configuration: &[".cursor/hooks.json", ".cursor/mcp.json"],
+    scratch: &[".cursor/plans"],
+    tools: &[
+        (Kind::Shell, &["Shell", "run_terminal_cmd"]),
+        (
+            Kind::Write,
+            &[
+                "Write",
+                "StrReplace",
+                "Delete",
+                "EditNotebook",
+                "TabWrite",
+                "ApplyPatch",
+                "delete_file",
+                "edit_file",
+                "search_replace",
+            ],
+        ),
+        (Kind::Read, &["Read", "Glob", "LS", "ReadLints", "TabRead", "read_file", "list_dir", "glob_file_search"]),
+        (Kind::Search, &["Grep", "SemanticSearch", "grep_search", "codebase_search"]),
+        (Kind::Fetch, &["WebFetch", "WebSearch", "web_search"]),
+        (Kind::Internal, &["TodoWrite", "Task", "todo_write"]),
+    ],
+    blocks_by_exit: false,
+    read,
+    write,
+    payload,
+};
 
 /// Moments at which the host shows our question to a person; elsewhere `ask` is not acted on.
 const ASKS: &[&str] = &["beforeShellExecution", "beforeMCPExecution"];
 
-pub(super) fn read(event: Event, sent: &Json) -> Result<Call, String> {
+fn read(event: Event, sent: &Json) -> Result<Call, String> {
     let known: &[&str] = match event {
         Event::PreTool => &["beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "preToolUse"],
         Event::PostTool => &["afterFileEdit", "afterShellExecution", "afterMCPExecution", "postToolUse"],
@@ -93,7 +146,7 @@ pub(super) fn argument_text(sent: &Json, key: &str) -> Result<Object, String> {
     }
 }
 
-pub(super) fn write(event: Event, moment: &str, reply: &Reply) -> Printed {
+fn write(event: Event, moment: &str, reply: &Reply) -> Printed {
     let permission = |word: &str, why: &str| json!({ "permission": word, "user_message": why, "agent_message": why });
     Printed::object(&match (event, reply) {
         (Event::PreTool, Reply::Pass) => json!({ "permission": "allow" }),
@@ -110,5 +163,26 @@ pub(super) fn write(event: Event, moment: &str, reply: &Reply) -> Printed {
             json!({ "additional_context": said })
         }
         (Event::Stop, Reply::Warn(_)) | (Event::PostTool | Event::Stop | Event::SessionStart, Reply::Pass) => json!({}),
+    })
+}
+
+fn entry(entry: &HookEntry<'_>) -> Value {
+    let mut hook = json!({ "command": entry.command, "timeout": entry.seconds });
+    if let Some(hook) = hook.as_object_mut() {
+        if entry.fails_closed {
+            hook.insert("failClosed".to_owned(), json!(true));
+        }
+        if entry.moment == "preToolUse" {
+            // Commands and MCP tools have moments of their own, at which a person can be asked.
+            hook.insert("matcher".to_owned(), json!("^(?!Shell$|MCP:|Read$).*"));
+        }
+    }
+    hook
+}
+
+fn payload(call: &ShellCall<'_>) -> Value {
+    json!({
+        "conversation_id": call.session, "generation_id": call.id, "hook_event_name": "beforeShellExecution",
+        "command": call.command, "cwd": call.cwd, "workspace_roots": [call.cwd],
     })
 }

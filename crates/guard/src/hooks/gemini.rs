@@ -1,11 +1,53 @@
 //! Gemini CLI: flat decisions. `continue: false` would end the whole session, so it is never sent.
 
-use super::tools::Tool;
+use super::dialect::{Dialect, Form, OffSwitch, Settings, ShellCall};
+use super::tools::{Kind, Tool};
 use super::{Call, Event, Printed, Reply, moment, nested, required, text};
-use serde_json::json;
+use crate::wrapper::MARK;
+use serde_json::{Value, json};
+use shell::HostFiles;
 use values::json::{Json, Object};
 
-pub(super) fn read(event: Event, sent: &Json) -> Result<Call, String> {
+pub(super) const HOST: Dialect = Dialect {
+    word: "gemini",
+    title: "Gemini CLI",
+    short_title: "Gemini",
+    settings: Settings {
+        file: ".gemini/settings.json",
+        is_read_at_home: true,
+        form: Form::Json { version: None, entry: nested::named_entry },
+    },
+    moments: &[
+        ("BeforeTool", Event::PreTool),
+        ("AfterTool", Event::PostTool),
+        ("AfterAgent", Event::Stop),
+        ("SessionStart", Event::SessionStart),
+        ("BeforeAgent", Event::Prompt),
+    ],
+    off_switch: Some(OffSwitch { files: &[".gemini/settings.json"], is_off }),
+    files: HostFiles {
+        names: &[".gemini"],
+        paths: &[],
+        system: &[],
+        logins: &[".gemini/oauth_creds.json", ".gemini/google_accounts.json"],
+    },
+    configuration: &[".gemini/settings.json"],
+    scratch: &[".gemini/tmp"],
+    tools: &[
+        (Kind::Shell, &["run_shell_command"]),
+        (Kind::Write, &["write_file", "replace"]),
+        (Kind::Read, &["read_file", "list_directory", "glob"]),
+        (Kind::Search, &["search_file_content", "grep_search", "read_many_files"]),
+        (Kind::Fetch, &["web_fetch", "google_web_search"]),
+        (Kind::Internal, &["write_todos", "exit_plan_mode", "ask_user"]),
+    ],
+    blocks_by_exit: true,
+    read,
+    write,
+    payload,
+};
+
+fn read(event: Event, sent: &Json) -> Result<Call, String> {
     let known: &[&str] = match event {
         Event::PreTool => &["BeforeTool"],
         Event::PostTool => &["AfterTool"],
@@ -40,7 +82,7 @@ pub(super) fn read(event: Event, sent: &Json) -> Result<Call, String> {
     Ok(call)
 }
 
-pub(super) fn write(event: Event, reply: &Reply) -> Printed {
+fn write(event: Event, _moment: &str, reply: &Reply) -> Printed {
     let name = match event {
         Event::PreTool => "BeforeTool",
         Event::PostTool => "AfterTool",
@@ -56,4 +98,36 @@ pub(super) fn write(event: Event, reply: &Reply) -> Printed {
             json!({ "decision": "deny", "reason": why })
         }
     })
+}
+
+/// Hooks as a whole, or ours by its name or by its command line.
+fn is_off(text: &str) -> bool {
+    let Ok(document) = serde_json::from_str::<Value>(text) else { return false };
+    let ours = |name: &Value| name.as_str().is_some_and(|name| name == nested::ENTRY_NAME || name.contains(MARK));
+    let config = document.get("hooksConfig");
+    let named = config.and_then(|config| config.get("disabled")).and_then(Value::as_array);
+    config.and_then(|config| config.get("enabled")) == Some(&Value::Bool(false))
+        || named.is_some_and(|names| names.iter().any(ours))
+}
+
+fn payload(call: &ShellCall<'_>) -> Value {
+    json!({
+        "session_id": call.session, "transcript_path": "/dev/null", "cwd": call.cwd, "hook_event_name": "BeforeTool",
+        "timestamp": "2026-01-01T00:00:00Z", "tool_name": "run_shell_command",
+        "tool_input": { "command": call.command },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_are_off_as_a_whole_or_by_name() {
+        let check = |text: &str, expected: bool| assert_eq!(is_off(text), expected, "{text}");
+        check(r#"{"hooksConfig": {"enabled": false}}"#, true);
+        check(r#"{"hooksConfig": {"disabled": ["x", "writkeeper"]}}"#, true);
+        check(r#"{"hooksConfig": {"enabled": true, "disabled": ["x"]}}"#, false);
+        check("{", false);
+    }
 }

@@ -1,22 +1,48 @@
 //! The form that Claude Code began and that Codex and Qwen Code share: flat members in, a nested decision out.
 
+use super::dialect::{HookEntry, ShellCall};
 use super::tools::{self, Tool};
 use super::{Call, Event, Printed, Reply, moment, required, text};
-use serde_json::json;
+use serde_json::{Value, json};
 use values::json::{Json, Object};
 
 /// Modes in which the host asks nobody, so that a question would be an approval.
 const NOBODY_IS_ASKED: &[&str] = &["bypassPermissions", "dontAsk", "yolo"];
 
-/// The host's name of a moment.
-pub fn name_of(event: Event) -> &'static str {
-    match event {
-        Event::PreTool => "PreToolUse",
-        Event::PostTool => "PostToolUse",
-        Event::Stop => "Stop",
-        Event::SessionStart => "SessionStart",
-        Event::Prompt => "UserPromptSubmit",
-    }
+/// The moments that are wired.
+pub const MOMENTS: &[(&str, Event)] = &[
+    ("PreToolUse", Event::PreTool),
+    ("PostToolUse", Event::PostTool),
+    ("Stop", Event::Stop),
+    ("SessionStart", Event::SessionStart),
+    ("UserPromptSubmit", Event::Prompt),
+];
+
+/// The name of our entry, where entries have names.
+pub const ENTRY_NAME: &str = "writkeeper";
+
+/// An entry with a name, as Gemini CLI and Qwen Code have it; they wait for milliseconds.
+pub fn named_entry(entry: &HookEntry<'_>) -> Value {
+    let milliseconds = u64::from(entry.seconds) * 1000;
+    json!({ "hooks": [
+        { "name": ENTRY_NAME, "type": "command", "command": entry.command, "timeout": milliseconds },
+    ] })
+}
+
+/// Whether settings hold `disableAllHooks`, at the top or among the hooks.
+pub fn disables_all_hooks(text: &str) -> bool {
+    let Ok(document) = serde_json::from_str::<Value>(text) else { return false };
+    let places = [Some(&document), document.get("hooks")];
+    places.into_iter().flatten().any(|place| place.get("disableAllHooks") == Some(&Value::Bool(true)))
+}
+
+/// What the host sends before it runs a command with this tool.
+pub fn payload(call: &ShellCall<'_>, tool: &str) -> Value {
+    json!({
+        "session_id": call.session, "transcript_path": "/dev/null", "cwd": call.cwd, "permission_mode": "default",
+        "hook_event_name": "PreToolUse", "tool_use_id": call.id, "tool_name": tool,
+        "tool_input": { "command": call.command },
+    })
 }
 
 /// Reads a call.
@@ -80,7 +106,7 @@ pub fn failed(result: Option<&Json>) -> bool {
 
 /// Writes a reply. `asks` says whether the host shows our question to a person.
 pub fn write(event: Event, reply: &Reply, asks: bool) -> Printed {
-    let name = name_of(event);
+    let name = MOMENTS.iter().find(|(_, known)| *known == event).map_or("", |(name, _)| *name);
     let decision = |word: &str, why: &str| {
         json!({ "hookSpecificOutput": {
             "hookEventName": name, "permissionDecision": word, "permissionDecisionReason": why,
@@ -99,4 +125,20 @@ pub fn write(event: Event, reply: &Reply, asks: bool) -> Printed {
         }
     };
     Printed::object(&object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_switch_that_is_off_is_one() {
+        let check = |text: &str, expected: bool| assert_eq!(disables_all_hooks(text), expected, "{text}");
+        check(r#"{"disableAllHooks": true}"#, true);
+        check(r#"{"hooks": {"disableAllHooks": true}}"#, true);
+        check(r#"{"disableAllHooks": false}"#, false);
+        check(r#"{"disableAllHooks": "true"}"#, false);
+        check(r#"{"env": {"disableAllHooks": true}}"#, false);
+        check("{", false);
+    }
 }

@@ -35,102 +35,29 @@ pub enum Tool {
     Nothing,
 }
 
-const SHELLS: &[&str] = &[
-    "Bash",
-    "Shell",
-    "bash",
-    "shell",
-    "local_shell",
-    "exec_command",
-    "run_shell_command",
-    "run_terminal_cmd",
-    "container.exec",
-];
+/// What tools of a name do, as dialects list them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// Runs commands.
+    Shell,
+    /// Changes files.
+    Write,
+    /// Looks at files.
+    Read,
+    /// Looks at everything below a folder.
+    Search,
+    /// Reads from the network.
+    Fetch,
+    /// Changes a plan, a list or the conversation and nothing else. A tool that starts another agent is one of these,
+    /// because that agent's own calls come through the hooks again.
+    Internal,
+}
 
-const WRITERS: &[&str] = &[
-    "Write",
-    "Edit",
-    "MultiEdit",
-    "NotebookEdit",
-    "StrReplace",
-    "Delete",
-    "EditNotebook",
-    "TabWrite",
-    "write_file",
-    "replace",
-    "edit",
-    "create",
-    "delete_file",
-    "edit_file",
-    "search_replace",
-    "str_replace_editor",
-    "apply_patch",
-    "ApplyPatch",
-];
-
-const READERS: &[&str] = &[
-    "Read",
-    "Grep",
-    "Glob",
-    "LS",
-    "NotebookRead",
-    "SemanticSearch",
-    "ReadLints",
-    "TabRead",
-    "read_file",
-    "read_many_files",
-    "list_directory",
-    "list_dir",
-    "glob",
-    "glob_file_search",
-    "grep",
-    "grep_search",
-    "search_file_content",
-    "codebase_search",
-    "view",
-    "rg",
-    "TodoRead",
-    "TaskList",
-    "TaskGet",
-    "TaskOutput",
-    "BashOutput",
-    "ToolSearch",
-    "ListMcpResources",
-    "ListMcpResourcesTool",
-    "read_bash",
-    "list_bash",
-];
-
-const FETCHERS: &[&str] =
-    &["WebFetch", "WebSearch", "web_fetch", "web_search", "google_web_search", "fetch", "fetch_webpage"];
-
-/// Tools that change a plan, a list or the conversation and nothing else. What starts another agent is here because
-/// that agent's own calls come through these hooks again.
-const INTERNAL: &[&str] = &[
-    "TodoWrite",
-    "Task",
-    "Agent",
-    "TaskCreate",
-    "TaskUpdate",
-    "TaskStop",
-    "KillShell",
-    "KillBash",
-    "EnterPlanMode",
-    "ExitPlanMode",
-    "AskUserQuestion",
-    "Skill",
-    "SlashCommand",
-    "todo_write",
-    "exit_plan_mode",
-    "update_plan",
-    "write_todos",
-    "task",
-    "skill",
-    "report_intent",
-    "ask_user",
-    "stop_bash",
-    "update_todo",
-];
+/// What a tool of this name does. A name that one host has means the same at every other.
+pub fn kind(name: &str) -> Option<Kind> {
+    let mut tools = super::HOSTS.into_iter().flat_map(|host| host.tools);
+    tools.find(|(_, names)| names.contains(&name)).map(|(kind, _)| *kind)
+}
 
 /// Members of an input that name a file.
 const PATHS: &[&str] = &[
@@ -153,11 +80,6 @@ const PATH_LISTS: &[&str] = &["paths", "file_paths", "include", "files"];
 /// Members of an input that hold a command.
 const COMMANDS: &[&str] = &["command", "cmd", "script"];
 
-/// Whether a tool runs commands, going by its name.
-pub fn is_shell(name: &str) -> bool {
-    SHELLS.contains(&name)
-}
-
 /// Members of a shell's input that name the folder it runs in.
 const FOLDERS: &[&str] = &["workdir", "working_directory", "cwd", "dir_path", "directory"];
 
@@ -174,21 +96,18 @@ pub fn recognise(name: &str, input: &Object) -> Tool {
     if let Some(server) = mcp_server(name) {
         return Tool::Mcp { server: server.to_owned() };
     }
-    if SHELLS.contains(&name) {
-        return command(input).map_or(Tool::Other, |command| Tool::Shell { command });
+    match kind(name) {
+        Some(Kind::Shell) => command(input).map_or(Tool::Other, |command| Tool::Shell { command }),
+        Some(Kind::Write) => {
+            let mut paths = paths(input);
+            paths.extend(patches(input).flat_map(patched));
+            if paths.is_empty() { Tool::Other } else { Tool::Write { paths } }
+        }
+        Some(Kind::Read | Kind::Search) => Tool::Read { paths: paths(input) },
+        Some(Kind::Fetch) => Tool::Fetch,
+        Some(Kind::Internal) => Tool::Internal,
+        None => Tool::Other,
     }
-    if WRITERS.contains(&name) {
-        let mut paths = paths(input);
-        paths.extend(patches(input).flat_map(patched));
-        return if paths.is_empty() { Tool::Other } else { Tool::Write { paths } };
-    }
-    if READERS.contains(&name) {
-        return Tool::Read { paths: paths(input) };
-    }
-    if FETCHERS.contains(&name) {
-        return Tool::Fetch;
-    }
-    if INTERNAL.contains(&name) { Tool::Internal } else { Tool::Other }
 }
 
 /// `mcp__server__tool`, as most hosts write it.

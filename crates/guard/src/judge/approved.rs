@@ -43,7 +43,7 @@ impl Desk<'_> {
         // What the tool makes of it stands in its result; that it was given to the host cannot be taken back.
         let event = IntentEvent::Succeed;
         given.intent.clone().is_some_and(|intent| {
-            let actor = Actor::Agent(self.host.word().to_owned());
+            let actor = Actor::Agent(self.host.word.to_owned());
             let answered = self.runtime.change_here(actor, Act::Settle { intent, event, result: None });
             answered.at.is_some() && answered.answer.verdict == Verdict::Accept
         })
@@ -61,7 +61,7 @@ impl Desk<'_> {
 
     /// Whether another session holds anything at all; whether this call meets it is judged with the rest.
     fn somebody_holds(&self, call: &Call) -> bool {
-        let own = [self.flow(call), self.host.word().to_owned()];
+        let own = [self.flow(call), self.host.word.to_owned()];
         self.book().is_some_and(|book| {
             let mut live = book.leases().filter(|lease| !lease.is_expired(self.ticket.at));
             live.any(|lease| !own.iter().any(|own| own == lease.holder.as_str()))

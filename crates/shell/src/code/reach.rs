@@ -95,7 +95,7 @@ impl Walker<'_> {
             for part in tokens.iter().filter_map(|token| if let Token::Text(part) = token { Some(part) } else { None })
             {
                 let path = format!("{}/{}", self.view.home, part.trim_start_matches("~/").trim_matches('/'));
-                if !part.is_empty() && sensitive::is(Concern::Secret, &path, self.view.home) {
+                if !part.is_empty() && sensitive::is(Concern::Secret, &path, &self.view) {
                     let sentence = format!("`~/{}` holds secrets or says who is who", mark::shown(part));
                     self.report.can_because(Capability::Credentials, sentence, span);
                 }

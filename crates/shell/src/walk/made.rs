@@ -130,7 +130,7 @@ mod tests {
     /// Whether a command writes to a path.
     #[track_caller]
     fn check(command: &str, path: &str, expected: bool) {
-        let view = View { cwd: "/w/app", home: "/home/me", links: Some(&Disk) };
+        let view = View { cwd: "/w/app", home: "/home/me", links: Some(&Disk), ..View::default() };
         let answer = crate::classify(command, &view);
         let written: Vec<&str> = answer.writes.iter().chain(&answer.may_write).map(crate::Path::as_str).collect();
         assert_eq!(written.contains(&path), expected, "{command}: {written:?}");
@@ -201,13 +201,13 @@ mod tests {
             check(command, "/w/app/x", false);
         }
         let deep: String = (0..40).map(|n| format!("cd nope{n}; ")).collect();
-        let view = View { cwd: "/w/app", home: "/home/me", links: Some(&Disk) };
+        let view = View { cwd: "/w/app", home: "/home/me", links: Some(&Disk), ..View::default() };
         assert_eq!(crate::classify(&deep, &view).class, crate::Class::Unknown);
     }
 
     #[test]
     fn what_is_made_is_bounded() {
-        let view = View { cwd: "/w/app", home: "/home/me", links: Some(&Disk) };
+        let view = View { cwd: "/w/app", home: "/home/me", links: Some(&Disk), ..View::default() };
         let many: String = (0..200).map(|n| format!("ln -s /o n{n}; ")).collect();
         assert_eq!(crate::classify(&many, &view).class, crate::Class::Unknown);
         for round in ["ln -s a b; ln -s b a; touch a/x", "mv a b; mv b a; touch a/x", "ln -s n/n n; touch n/x"] {
@@ -219,7 +219,7 @@ mod tests {
     fn git_says_which_tree_it_changes() {
         #[track_caller]
         fn trees(command: &str, expected: &[&str]) {
-            let view = View { cwd: "/w/app", home: "/home/me", links: Some(&Disk) };
+            let view = View { cwd: "/w/app", home: "/home/me", links: Some(&Disk), ..View::default() };
             let answer = crate::classify(command, &view);
             let found: Vec<&str> = answer.trees.iter().map(crate::Path::as_str).collect();
             assert_eq!(found, expected, "{command}");

@@ -59,7 +59,7 @@ impl Walker<'_> {
             };
             for text in texts.iter().filter(|text| mark::is_literal(text) && !text.is_empty()) {
                 self.name_words(&[Arg::new(text.clone(), Span::default())]);
-                if sensitive::is(sensitive::Concern::Secret, &self.resolve(text), self.view.home) {
+                if sensitive::is(sensitive::Concern::Secret, &self.resolve(text), &self.view) {
                     self.read_file(text, Span::default());
                 }
                 if text.starts_with('/') && zone::of(text, &self.state.cwd, self.view.home).is_vital() {
