@@ -1,5 +1,6 @@
 //! What to type about an error of the library: the library knows codes and values, the command line knows its verbs.
 
+use clap::CommandFactory;
 use kernel::finding::{Code, Finding};
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
@@ -8,33 +9,22 @@ use runtime::ports::signer::SignerFault;
 use writkeeper::Error;
 use writkeeper::restored::Loss;
 
-/// Verbs that work on a store.
-const STORE_VERBS: [&str; 15] = [
-    "agents",
-    "always",
-    "context",
-    "decide",
-    "escalations",
-    "flows",
-    "halt",
-    "intents",
-    "leases",
-    "ledger",
-    "people",
-    "report",
-    "resume",
-    "run",
-    "top",
-];
-
 /// A command line to type next. If it works on a store and this one was named with `--store`, it names the same; a store
 /// that the environment or the default names needs no word.
 pub fn next(command: &str) -> String {
     let verb = command.split_once("writkeeper ").and_then(|(_, rest)| rest.split(' ').next());
-    match typed_store().filter(|_| verb.is_some_and(|verb| STORE_VERBS.contains(&verb))) {
+    match typed_store().filter(|_| verb.is_some_and(works_on_store)) {
         Some(store) if !command.contains("--store") => format!("{command} --store {}", quoted(&store)),
         Some(_) | None => command.to_owned(),
     }
+}
+
+/// Whether a verb has the option `--store`, itself or one level below.
+fn works_on_store(verb: &str) -> bool {
+    let has_store = |command: &clap::Command| command.get_arguments().any(|option| option.get_long() == Some("store"));
+    let root = crate::cli::Cli::command();
+    let verb = root.find_subcommand(verb);
+    verb.is_some_and(|verb| has_store(verb) || verb.get_subcommands().any(has_store))
 }
 
 /// The store as this command line names it.
@@ -176,4 +166,22 @@ fn listing(kind: Kind) -> &'static str {
         (Kind::Snapshot, "help context"),
     ];
     VERBS.into_iter().find(|(known, _)| *known == kind).map_or("report", |(_, verb)| verb)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::works_on_store;
+
+    #[test]
+    fn verbs_with_a_store_are_those_that_can_be_told_one() {
+        let with = "agents always break-glass context decide doctor escalations flows halt intents leases ledger people \
+                    report resume run tick top";
+        let without = "bench completions contract daemon demo explain help hook init shell sign nonsense";
+        for verb in with.split(' ') {
+            assert!(works_on_store(verb), "{verb}");
+        }
+        for verb in without.split(' ') {
+            assert!(!works_on_store(verb), "{verb}");
+        }
+    }
 }

@@ -71,40 +71,7 @@ fn run(command: Option<Command>) -> anyhow::Result<Exit> {
         say!("{}", cli::WELCOME);
         return Ok(Exit::Fine);
     };
-    match command {
-        Command::Demo(args) => commands::demo::run(&args),
-        Command::DemoBank(args) => commands::demo_bank::run(&args),
-        Command::BenchWriter(args) => commands::bench::write_until_killed(&args),
-        Command::Decide(args) => commands::decide::run(&args),
-        Command::Contract(command) => commands::contract::run(&command),
-        Command::Explain(args) => commands::explain::run(&args),
-        Command::Shell(command) => commands::shell::run(&command),
-        Command::Init(args) => commands::init::run(&args),
-        Command::Doctor(args) => commands::doctor::run(&args),
-        Command::Always(args) => commands::always::run(&args),
-        Command::BreakGlass(args) => commands::break_glass::run(&args),
-        Command::Hook(args) => commands::hook::run(&args),
-        Command::Daemon(args) => commands::daemon::run(&args),
-        Command::Agents(args) => commands::agents::run(&args),
-        Command::Top(args) => commands::top::run(&args),
-        Command::People(args) => commands::people::run(&args),
-        Command::Tick(args) => commands::tick::run(&args),
-        Command::Flows(args) => commands::flows::run(&args),
-        Command::Run(args) => commands::run::run(&args),
-        Command::Intents(args) => commands::intents::run(&args),
-        Command::Leases(args) => commands::leases::run(&args),
-        Command::Context(args) => commands::context::run(&args),
-        Command::Escalations(args) => commands::escalations::run(&args),
-        Command::Report(args) => commands::report::run(&args),
-        Command::Ledger(args) => commands::ledger::run(&args),
-        Command::Verify(args) => commands::verify::run(&args),
-        Command::Sign(args) => commands::sign::run(&args),
-        Command::Halt(args) => commands::switch::halt(&args),
-        Command::Resume(args) => commands::switch::resume(&args),
-        Command::Bench(args) => commands::bench::run(&args),
-        Command::Completions(args) => commands::completions::run(&args),
-        Command::Help(args) => commands::help::run(&args),
-    }
+    commands::run(command)
 }
 
 /// Whether whoever called reads JSON; what was typed wrongly has to be answered too.
