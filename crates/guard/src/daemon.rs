@@ -19,16 +19,16 @@ use std::path::{Path, PathBuf};
 /// Longest path of a socket that every system takes.
 const ADDRESS_BYTES_MAX: usize = 100;
 
-/// Where a guard's daemon keeps its things.
+/// The folder of a guard's daemon.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct DaemonFolder {
     folder: PathBuf,
 }
 
-impl Place {
+impl DaemonFolder {
     /// Of this guard.
-    pub fn of(guard: &Guard) -> Place {
-        Place { folder: guard.folder.join("daemon") }
+    pub fn of(guard: &Guard) -> DaemonFolder {
+        DaemonFolder { folder: guard.folder.join("daemon") }
     }
 
     /// The socket.

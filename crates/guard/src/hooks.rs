@@ -120,7 +120,7 @@ pub enum Reply {
 
 /// What is printed for a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Printed {
+pub struct HookOutput {
     /// An object, always.
     pub stdout: String,
     /// For the host's second channel.
@@ -129,10 +129,10 @@ pub struct Printed {
     pub code: u8,
 }
 
-impl Printed {
+impl HookOutput {
     /// An object and nothing else.
-    pub fn object(object: &serde_json::Value) -> Printed {
-        Printed { stdout: object.to_string(), stderr: String::new(), code: 0 }
+    pub fn object(object: &serde_json::Value) -> HookOutput {
+        HookOutput { stdout: object.to_string(), stderr: String::new(), code: 0 }
     }
 }
 
@@ -148,7 +148,7 @@ pub fn read(host: Host, event: Event, sent: &Json) -> Result<Call, String> {
 }
 
 /// What the host reads. `moment` is its own name of the moment, where it was readable.
-pub fn write(host: Host, event: Event, moment: &str, reply: &Reply) -> Printed {
+pub fn write(host: Host, event: Event, moment: &str, reply: &Reply) -> HookOutput {
     (host.write)(event, moment, reply)
 }
 

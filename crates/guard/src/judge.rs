@@ -1,12 +1,12 @@
 //! From a host's call to the kernel and back: every call is a proposal on the guard's store.
 
-mod approved;
+mod approval;
 
-use super::facts::Facts;
-use super::oracle;
+use super::call_facts::CallFacts;
+use super::hard_links;
 use super::place::Guard;
-use super::second_names;
-use super::session::{Open, Session};
+use super::session::{OpenCall, Session};
+use super::stop_check;
 use super::ticket::Ticket;
 use crate::hooks::{Call, Event, Host, Reply};
 use adapters::advisor::PluginAdvisor;
@@ -58,8 +58,8 @@ pub fn at_host(host: Host) -> String {
     format!("at {}", host.word)
 }
 
-/// A host's agent before its kernel.
-pub struct Desk<'a> {
+/// Judges calls of one host on its guard's runtime.
+pub struct CallJudge<'a> {
     host: Host,
     guard: &'a Guard,
     runtime: Arc<Runtime>,
@@ -121,14 +121,14 @@ fn start_with(
     Runtime::start(store, options).map(Arc::new).map_err(|fault| fault.to_string())
 }
 
-impl<'a> Desk<'a> {
-    /// Sits down before a runtime on the guard's store; the error says why nothing can be judged.
+impl<'a> CallJudge<'a> {
+    /// Opens a runtime on the guard's store; the error says why nothing can be judged.
     pub fn open(
         host: Host,
         guard: &'a Guard,
         ticket: &'a Ticket,
         start: &dyn Fn(&Guard) -> Result<Arc<Runtime>, String>,
-    ) -> Result<Desk<'a>, String> {
+    ) -> Result<CallJudge<'a>, String> {
         let file = guard.contract(host);
         if !file.is_file() {
             return Err(format!(
@@ -143,11 +143,11 @@ impl<'a> Desk<'a> {
             return Err(format!("agent `{0}` has no contract in force; run `writkeeper init --host {0}`", host.word));
         }
         let (mode, plan) = (line.contract.contract.mode, line.contract.contract.enforcement_plan());
-        Ok(Desk { host, guard, runtime, contract: line.contract, plan, mode, ticket })
+        Ok(CallJudge { host, guard, runtime, contract: line.contract, plan, mode, ticket })
     }
 
     /// Judges one call of a host.
-    pub fn judge(&self, event: Event, call: &Call, facts: &Facts) -> Result<Reply, String> {
+    pub fn judge(&self, event: Event, call: &Call, facts: &CallFacts) -> Result<Reply, String> {
         let reply = match event {
             Event::PreTool => self.before_tool(call, facts)?,
             Event::PostTool => self.after_tool(call, facts)?,
@@ -166,7 +166,7 @@ impl<'a> Desk<'a> {
         Session::open(self.guard, &self.flow(call), self.contract.contract.thresholds(), &self.ticket.id)
     }
 
-    fn before_tool(&self, call: &Call, facts: &Facts) -> Result<Reply, String> {
+    fn before_tool(&self, call: &Call, facts: &CallFacts) -> Result<Reply, String> {
         let mut session = self.session(call);
         let arguments = Session::arguments(&call.input);
         let stall = session.stall(&call.name, &arguments);
@@ -174,13 +174,13 @@ impl<'a> Desk<'a> {
         let mut params = facts.params(call, self.host.word, &self.ticket.at.to_string());
         params.insert("stall".to_owned(), Json::text(stall.state));
         params.insert("breaker".to_owned(), Json::text(breaker.state));
-        let others = second_names::of(&facts.writes, || self.book());
+        let others = hard_links::of(&facts.writes, || self.book());
         if !others.is_empty() {
             let all = facts.writes.iter().chain(&others).map(String::as_str);
             params.insert("writes".to_owned(), Json::texts(all));
         }
         if !call.can_ask && binds(self.mode) && self.uses_approval(&session, call, &arguments, &params) {
-            let open = Open { intent: None, asked: None };
+            let open = OpenCall { intent: None, asked: None };
             session.called(call.id.as_deref().unwrap_or_default(), &arguments, facts.action, &open);
             return Ok(Reply::Pass);
         }
@@ -192,7 +192,7 @@ impl<'a> Desk<'a> {
         if runs {
             let intent = answered.answer.intent.as_ref().map(|intent| intent.id().to_owned());
             let asked = (answered.answer.verdict == Verdict::Escalate).then_some(id);
-            let open = Open { intent, asked };
+            let open = OpenCall { intent, asked };
             session.called(call.id.as_deref().unwrap_or_default(), &arguments, facts.action, &open);
         } else if answered.answer.verdict == Verdict::Escalate {
             self.waits(&mut session, call, &arguments, &id);
@@ -209,7 +209,13 @@ impl<'a> Desk<'a> {
     }
 
     /// The verdict as a rung of the ladder, and the rung as the host understands it.
-    fn enforced(&self, call: &Call, facts: &Facts, answered: &Answered, signals: &[Signal]) -> Result<Reply, String> {
+    fn enforced(
+        &self,
+        call: &Call,
+        facts: &CallFacts,
+        answered: &Answered,
+        signals: &[Signal],
+    ) -> Result<Reply, String> {
         let answer = &answered.answer;
         if answered.at.is_none() {
             return Err(crate::undecided::sentences(answer));
@@ -296,7 +302,7 @@ impl<'a> Desk<'a> {
         )
     }
 
-    fn after_tool(&self, call: &Call, facts: &Facts) -> Result<Reply, String> {
+    fn after_tool(&self, call: &Call, facts: &CallFacts) -> Result<Reply, String> {
         let mut session = self.session(call);
         let arguments = Session::arguments(&call.input);
         let open = session.find(call.id.as_deref(), &arguments);
@@ -336,7 +342,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Says what became of a call: a person approved what was asked about, and it ran.
-    fn report(&self, open: &Open) {
+    fn report(&self, open: &OpenCall) {
         let intent = match &open.asked {
             Some(proposal) => self.approved_in_host(proposal),
             None => open.intent.clone(),
@@ -373,7 +379,7 @@ impl<'a> Desk<'a> {
         answered.wait().answer.intent.map(|intent| intent.id().to_owned())
     }
 
-    fn stop(&self, call: &Call, facts: &Facts) -> Result<Reply, String> {
+    fn stop(&self, call: &Call, facts: &CallFacts) -> Result<Reply, String> {
         let mut session = self.session(call);
         let checked = self.verify(call, facts)?;
         let (verified, said) = match &checked {
@@ -381,8 +387,8 @@ impl<'a> Desk<'a> {
             Some(checked) if checked.passed => ("yes", String::new()),
             Some(checked) => ("no", checked.said.clone()),
         };
-        let (head, dirty) = oracle::git(&facts.workspace);
-        let (witness, unseen) = oracle::witnessed(&self.contract.contract.witnesses, &facts.workspace);
+        let (head, dirty) = stop_check::git(&facts.workspace);
+        let (witness, unseen) = stop_check::witnessed(&self.contract.contract.witnesses, &facts.workspace);
         let dangling = session.dangling_intent(call.prompt.as_deref().unwrap_or_default());
         let is_unseen = !unseen.is_empty();
         let said = [said].into_iter().chain(unseen).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
@@ -415,18 +421,18 @@ impl<'a> Desk<'a> {
     }
 
     /// Runs the check the contract names, as an intent of its own.
-    fn verify(&self, call: &Call, facts: &Facts) -> Result<Option<oracle::Checked>, String> {
+    fn verify(&self, call: &Call, facts: &CallFacts) -> Result<Option<stop_check::CheckResult>, String> {
         let Some(run) = run_of(&self.contract.contract, VERIFY) else { return Ok(None) };
         let params = object([("host", Json::text(self.host.word)), ("session", Json::text(self.flow(call)))]);
         let answered = self.submit(call, VERIFY, params)?;
         if answered.answer.verdict != Verdict::Accept {
             let said = crate::undecided::sentences(&answered.answer);
-            return Ok(Some(oracle::Checked { passed: false, said }));
+            return Ok(Some(stop_check::CheckResult { passed: false, said }));
         }
-        let checked = oracle::check(&run, &facts.workspace);
+        let checked = stop_check::check(&run, &facts.workspace);
         let intent = answered.answer.intent.as_ref().map(|intent| intent.id().to_owned());
         if let (Some(_), Some(intent)) = (&checked, intent) {
-            let open = Open { intent: Some(intent), asked: None };
+            let open = OpenCall { intent: Some(intent), asked: None };
             self.report(&open);
         }
         Ok(checked)
@@ -574,9 +580,9 @@ fn marked(corrective: &Json) -> String {
 }
 
 /// What a hook says when nothing could be judged: reading goes on, everything else waits.
-pub fn unjudged(event: Event, facts: Option<&Facts>, problem: &str) -> Reply {
+pub fn unjudged(event: Event, facts: Option<&CallFacts>, problem: &str) -> Reply {
     match event {
-        Event::PreTool if facts.is_some_and(Facts::is_proven_read) => Reply::Pass,
+        Event::PreTool if facts.is_some_and(CallFacts::is_proven_read) => Reply::Pass,
         Event::PreTool => Reply::Deny(format!(
             "Writkeeper could not judge this call, so it does not run: {problem}. What to do: tell the person; \
              `writkeeper doctor` says what is wrong."

@@ -1,24 +1,25 @@
 //! The guard of a coding agent: where it keeps its things, what nobody but a person may change, what a call would do.
 //!
-//! Nothing here decides. Facts go into a proposal, and the contract's rules judge them.
+//! Nothing here decides. Facts about a call go into a proposal, and the contract's rules judge them.
 
-pub mod answer;
-pub mod before;
+pub mod call_facts;
+pub mod contract_cache;
 pub mod daemon;
-pub mod facts;
-pub mod fetched;
-pub mod foreseen;
+pub mod fetch_target;
+pub mod hard_links;
 pub mod hooks;
 pub mod judge;
 pub mod off_switch;
-pub mod oracle;
+mod package_install;
+pub mod path_expansion;
 pub mod place;
-pub mod protected;
-pub mod pushes;
-pub mod second_names;
+pub mod protected_files;
+pub mod push_target;
+pub mod question;
 pub mod session;
 pub mod session_line;
-pub mod spread;
+pub mod settings_backup;
+pub mod stop_check;
 pub mod text_diff;
 pub mod ticket;
 mod undecided;

@@ -27,9 +27,9 @@ pub struct Session {
     ticket: String,
 }
 
-/// A call that was let through or asked about.
+/// A call that was let through or asked about and has no result yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Open {
+pub struct OpenCall {
     /// The intent to settle.
     pub intent: Option<String>,
     /// The proposal in question, if a person was asked.
@@ -50,7 +50,7 @@ impl Session {
     }
 
     /// Remembers a call that may run.
-    pub fn called(&mut self, id: &str, arguments: &str, action: &str, open: &Open) {
+    pub fn called(&mut self, id: &str, arguments: &str, action: &str, open: &OpenCall) {
         self.remember(Json::object([
             ("is", Json::text("call")),
             ("id", Json::text(id)),
@@ -125,14 +125,14 @@ impl Session {
     }
 
     /// The latest call with this id, or with these arguments where hosts give no ids.
-    pub fn find(&self, id: Option<&str>, arguments: &str) -> Option<Open> {
+    pub fn find(&self, id: Option<&str>, arguments: &str) -> Option<OpenCall> {
         let fits = |line: &&Line| match id {
             Some(id) => line.text("id").as_deref() == Some(id),
             None => line.text("arguments").as_deref() == Some(arguments),
         };
         let text = |line: &Line, key: &str| line.text(key).map(|text| text.into_owned());
         let mut calls = self.lines.iter().rev().filter(|line| line.kind() == "call");
-        calls.find(fits).map(|line| Open { intent: text(line, "intent"), asked: text(line, "asked") })
+        calls.find(fits).map(|line| OpenCall { intent: text(line, "intent"), asked: text(line, "asked") })
     }
 
     /// Stops refused since a person last typed something.

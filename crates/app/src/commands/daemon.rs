@@ -7,7 +7,7 @@ use crate::exit::{Exit, InvalidData, Refused, StoreUnavailable};
 use crate::terminal::{note, say};
 use anyhow::Context;
 use guard::daemon::server::{Daemon, End, Refusal};
-use guard::daemon::{Place, client};
+use guard::daemon::{DaemonFolder, client};
 use guard::place::{self, Guard};
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ fn stop(guard: &Guard) -> anyhow::Result<Exit> {
 
 /// A daemon that is there and says nothing: stopped, or busy beyond patience.
 fn silent(guard: &Guard, error: &std::io::Error) -> anyhow::Error {
-    let holder = Place::of(guard).holder();
+    let holder = DaemonFolder::of(guard).holder();
     let process = holder.map_or_else(String::new, |holder| format!(", process {},", holder.process));
     Refused(format!(
         "the daemon{process} is there and does not answer ({error}); hooks judge without it; end that process"

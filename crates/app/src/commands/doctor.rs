@@ -9,12 +9,12 @@ use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
 use answers::Answers;
-use guard::before;
-use guard::daemon::{Place, client, start};
+use guard::daemon::{DaemonFolder, client, start};
 use guard::hooks::dialect::ShellCall;
 use guard::hooks::{Event, HOSTS, Host};
 use guard::off_switch;
 use guard::place::{self, FOLDER, Guard};
+use guard::settings_backup;
 use guard::wiring::{self, Source};
 use kernel::contract::{Contract, Mode};
 use kernel::outcome::Verdict;
@@ -30,24 +30,24 @@ use values::json::{Bounds, Json};
 /// Times a harmless call is sent to see how long one takes.
 const SAMPLES: usize = 5;
 
-/// What was found at one host.
-struct Found {
+/// The state of one host.
+struct HostState {
     host: Host,
     file: PathBuf,
     problems: Vec<String>,
     notes: Vec<String>,
     wired: usize,
-    /// Somebody wanted it so.
+    /// Whether a person took the guard away.
     undone: bool,
     mode: Option<Mode>,
     millis: Option<u128>,
     live: Option<Result<(), String>>,
 }
 
-impl Found {
-    fn at(host: Host, file: PathBuf, wired: usize) -> Found {
+impl HostState {
+    fn at(host: Host, file: PathBuf, wired: usize) -> HostState {
         let (problems, notes) = (Vec::new(), Vec::new());
-        Found { host, file, problems, notes, wired, undone: false, mode: None, millis: None, live: None }
+        HostState { host, file, problems, notes, wired, undone: false, mode: None, millis: None, live: None }
     }
 }
 
@@ -69,8 +69,8 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
             if entries.is_empty() && !guard.contract(host).exists() {
                 continue;
             }
-            if entries.is_empty() && before::is_undone(&guard, host) {
-                all.push(Found { undone: true, ..Found::at(host, file, 0) });
+            if entries.is_empty() && settings_backup::is_undone(&guard, host) {
+                all.push(HostState { undone: true, ..HostState::at(host, file, 0) });
                 continue;
             }
             all.push(look(args, host, &guard, file, &entries, &workspace));
@@ -96,7 +96,7 @@ struct Resident {
 }
 
 fn resident(guard: &Guard) -> Resident {
-    let place = Place::of(guard);
+    let place = DaemonFolder::of(guard);
     let daemon = match client::say(guard, b"status") {
         Ok(Some(fields)) => match fields.as_slice() {
             [word, status] if word == b"status" => serde_json::from_slice(status).map_err(|error| error.to_string()),
@@ -147,8 +147,8 @@ fn look(
     file: PathBuf,
     entries: &[(String, String)],
     workspace: &Path,
-) -> Found {
-    let mut found = Found::at(host, file, entries.len());
+) -> HostState {
+    let mut found = HostState::at(host, file, entries.len());
     found.mode = contract(&mut found, guard);
     wires(&mut found, guard, entries);
     for file in off_switch::set_in(host, workspace) {
@@ -168,7 +168,7 @@ fn look(
 }
 
 /// Whether the contract in the file is the one in force.
-fn contract(found: &mut Found, guard: &Guard) -> Option<Mode> {
+fn contract(found: &mut HostState, guard: &Guard) -> Option<Mode> {
     let path = guard.contract(found.host);
     let file = match crate::contract_file::open(&path) {
         Ok(file) => file.loaded.compiled,
@@ -215,7 +215,7 @@ fn asked(contract: &Contract) -> Vec<String> {
 }
 
 /// Whether each moment runs exactly the command line this binary would write.
-fn wires(found: &mut Found, guard: &Guard, entries: &[(String, String)]) {
+fn wires(found: &mut HostState, guard: &Guard, entries: &[(String, String)]) {
     let Ok(binary) = std::env::current_exe() else { return };
     let observe = found.mode == Some(Mode::Observe);
     let source = Source { binary, guard: guard.folder.clone(), observe };
@@ -234,7 +234,7 @@ fn wires(found: &mut Found, guard: &Guard, entries: &[(String, String)]) {
 }
 
 /// Whether each entry says what this version would write: for which tools it runs, how long the host waits for it.
-fn entries_as_written(found: &mut Found, source: &Source) {
+fn entries_as_written(found: &mut HostState, source: &Source) {
     let Ok(text) = std::fs::read_to_string(&found.file) else { return };
     for (moment, words) in wiring::changed(found.host, &text, source) {
         let words = words.join("`, `");
@@ -302,8 +302,8 @@ fn payload(host: Host, command: &str, workspace: &Path, session: &str) -> String
     (host.payload)(&ShellCall { command, cwd: &cwd, session, id: &id }).to_string()
 }
 
-fn tell(args: &DoctorArgs, all: &[Found], guards: &[Resident], answers: &[Answers]) -> anyhow::Result<Exit> {
-    let well = |found: &Found| found.problems.is_empty() && !matches!(found.live, Some(Err(_)));
+fn tell(args: &DoctorArgs, all: &[HostState], guards: &[Resident], answers: &[Answers]) -> anyhow::Result<Exit> {
+    let well = |found: &HostState| found.problems.is_empty() && !matches!(found.live, Some(Err(_)));
     let exit = if all.iter().all(well) { Exit::Fine } else { Exit::Rejected };
     if args.json {
         let hosts: Vec<serde_json::Value> = all.iter().map(to_json).collect();
@@ -371,7 +371,7 @@ fn resident_to_json(resident: &Resident) -> serde_json::Value {
     })
 }
 
-fn to_json(found: &Found) -> serde_json::Value {
+fn to_json(found: &HostState) -> serde_json::Value {
     serde_json::json!({
         "host": found.host.word,
         "file": found.file,

@@ -2,13 +2,13 @@
 
 use crate::cli::guard::HookArgs;
 use crate::exit::Exit;
-use guard::answer::{INPUT_BYTES_MAX, Known, Question, lock};
-use guard::daemon::client::{self, Asked};
+use guard::daemon::client::{self, DaemonAnswer};
 use guard::daemon::start;
-use guard::hooks::{self, Event, Printed, Reply};
+use guard::hooks::{self, Event, HookOutput, Reply};
 use guard::place::Guard;
+use guard::question::{INPUT_BYTES_MAX, Progress, Question, lock};
 use guard::ticket::Ticket;
-use guard::{foreseen, judge};
+use guard::{contract_cache, judge};
 use kernel::evaluator::Compiled;
 use runtime::Runtime;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -62,7 +62,7 @@ fn value(word: &OsStr) -> Option<&str> {
 /// Judges one call.
 pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
     let mut ticket = Ticket::new(args.call.as_deref());
-    let known = Mutex::new(Known::default());
+    let known = Mutex::new(Progress::default());
     let sent = match read(Instant::now() + PATIENCE) {
         Ok(sent) => sent,
         Err(problem) => {
@@ -77,9 +77,9 @@ pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
         && let Some(guard) = question(args, &sent, &ticket).guard()
     {
         match client::ask(&guard, &question(args, &sent, &ticket)) {
-            Asked::Answer(printed) => return print(&printed),
-            Asked::Nobody => unserved = Some(guard),
-            Asked::Lost(_) => ticket.is_repeated = true,
+            DaemonAnswer::Answer(printed) => return print(&printed),
+            DaemonAnswer::Absent => unserved = Some(guard),
+            DaemonAnswer::Lost(_) => ticket.is_repeated = true,
         }
     }
     let is_late = asked_at.elapsed() > LATE;
@@ -100,7 +100,7 @@ fn directly(
     args: &HookArgs,
     sent: &[u8],
     ticket: &Ticket,
-    known: &Mutex<Known>,
+    known: &Mutex<Progress>,
     is_late: bool,
 ) -> anyhow::Result<Exit> {
     let question = question(args, sent, ticket);
@@ -110,12 +110,12 @@ fn directly(
         if is_late {
             return Err("the store did not answer in time".to_owned());
         }
-        let foreseen = foreseen::read(guard, args.host);
-        let runtime = judge::start(guard, judge::open(guard)?, args.host, foreseen.clone())?;
+        let cached = contract_cache::read(guard, args.host);
+        let runtime = judge::start(guard, judge::open(guard)?, args.host, cached.clone())?;
         *opened.borrow_mut() = Some(runtime.clone());
         let line = runtime.line(args.host.word).map_err(|fault| fault.to_string())?;
         let is_own = line.contract.contract.agent == args.host.word;
-        if is_own && foreseen.is_none_or(|foreseen| foreseen.digest != line.contract.digest) {
+        if is_own && cached.is_none_or(|cached| cached.digest != line.contract.digest) {
             *outdated.borrow_mut() = Some((guard.clone(), line.contract));
         }
         Ok(runtime)
@@ -134,13 +134,13 @@ fn directly(
     };
     let exit = print(&printed);
     if let Some((guard, contract)) = outdated.take() {
-        foreseen::keep(&guard, args.host, &contract);
+        contract_cache::keep(&guard, args.host, &contract);
     }
     exit
 }
 
 /// What the host hears where nothing can be judged. Whoever only observes stops nothing.
-fn unjudged(observe: bool, question: &Question<'_>, known: &Known, problem: &str) -> Printed {
+fn unjudged(observe: bool, question: &Question<'_>, known: &Progress, problem: &str) -> HookOutput {
     if observe { question.printed(&known.moment, &Reply::Pass) } else { question.unjudged(known, problem) }
 }
 
@@ -178,7 +178,7 @@ fn wait_for(input: &impl AsFd, until: Instant) -> io::Result<()> {
     }
 }
 
-fn print(printed: &Printed) -> anyhow::Result<Exit> {
+fn print(printed: &HookOutput) -> anyhow::Result<Exit> {
     crate::terminal::write_data(&printed.stdout)?;
     if !printed.stderr.is_empty() {
         crate::terminal::note(&printed.stderr);

@@ -6,13 +6,13 @@ use crate::exit::{Exit, InvalidData};
 use crate::store;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use anyhow::Context;
-use guard::before;
 use guard::daemon::start::IDLE;
-use guard::daemon::{Place, client};
+use guard::daemon::{DaemonFolder, client};
 use guard::hooks::Host;
 use guard::judge::at_host;
 use guard::off_switch;
 use guard::place::{self, FOLDER, Guard};
+use guard::settings_backup;
 use guard::text_diff::diff;
 use guard::whole_file::write_whole;
 use guard::wiring::{self, Source};
@@ -47,7 +47,7 @@ pub fn run(args: &InitArgs) -> anyhow::Result<Exit> {
 
 /// Whether hooks may start a daemon: a file of the guard, so that no host has to be asked to trust its hooks again.
 fn say_when_to_start(args: &InitArgs, guard: &Guard) -> anyhow::Result<()> {
-    let place = Place::of(guard);
+    let place = DaemonFolder::of(guard);
     let file = place.on_demand();
     let old = read(&file)?;
     let new = match (args.daemon, old.is_empty()) {
@@ -79,7 +79,7 @@ fn ignore(guard: &Guard) -> anyhow::Result<()> {
     let file = guard.folder.join(".gitignore");
     let old = read(&file)?;
     let mut text = old.clone();
-    let before = format!("{}/", before::FOLDER);
+    let before = format!("{}/", settings_backup::FOLDER);
     for line in ["guard.db*", "sessions/", "daemon/", before.as_str()] {
         if !text.lines().any(|known| known == line) {
             text.push_str(line);
@@ -114,11 +114,11 @@ fn wire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Resu
     }
     write_whole(&contract, &new_contract)?;
     ignore(guard)?;
-    before::keep(guard, host, file.exists().then_some(&old))?;
+    settings_backup::keep(guard, host, file.exists().then_some(&old))?;
     put_in_force(host, guard, &contract)?;
     // Last: a host that is wired before it can be judged would stop at once.
     write_whole(file, &new)?;
-    before::guarded_again(guard, host)?;
+    settings_backup::unmark_undone(guard, host)?;
     let off = off_switch::set_in(host, guard.folder.parent().unwrap_or(&guard.folder));
     for file in &off {
         let problem = format!("hooks are switched off in `{}`: nothing of this runs", file.display());
@@ -191,7 +191,7 @@ pub fn put_in_force(host: Host, guard: &Guard, path: &Path) -> anyhow::Result<()
 fn unwire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Result<()> {
     let old = read(file)?;
     let without = changed(host, file, &old, None)?;
-    let was = before::restored(guard, host, &without, &source(args, guard)?);
+    let was = settings_backup::original(guard, host, &without, &source(args, guard)?);
     let new = was.as_ref().filter(|_| old != without).unwrap_or(&without);
     show(file, &old, new, false)?;
     if args.dry_run {
@@ -202,7 +202,7 @@ fn unwire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Re
     } else if old != without {
         write_whole(file, new)?;
     }
-    before::undone(guard, host)?;
+    settings_backup::mark_undone(guard, host)?;
     say!("  {}; contract and store stay in {FOLDER}", paint(ATTENTION, "not guarded any more"));
     Ok(())
 }

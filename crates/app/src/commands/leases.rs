@@ -5,7 +5,7 @@ use crate::exit::{Exit, Failure, UsageError};
 use crate::hint;
 use crate::store;
 use crate::terminal::{self, ATTENTION, FAINT, STRONG, echo, paint, say};
-use guard::{place, second_names};
+use guard::{hard_links, place};
 use kernel::change::Act;
 use kernel::change::leasing::Leasing;
 use kernel::finding::visible;
@@ -125,7 +125,7 @@ fn line(lease: &Lease, now: Instant) -> String {
 /// A region as it is spelled on disk: for comparing it is kept without case.
 fn spelled(region: &Region) -> String {
     let text = region.to_text();
-    let there = Path::new(&text).is_absolute().then(|| second_names::on_disk(Path::new(&text))).flatten();
+    let there = Path::new(&text).is_absolute().then(|| hard_links::on_disk(Path::new(&text))).flatten();
     there.map_or(text, |path| path.to_string_lossy().into_owned())
 }
 

@@ -1,9 +1,9 @@
 //! Asking a daemon. Nobody there costs one failed call of the system; a daemon that does not answer costs a bounded wait.
 
-use super::{Address, Place, frame, peer};
-use crate::answer::Question;
-use crate::hooks::Printed;
+use super::{Address, DaemonFolder, frame, peer};
+use crate::hooks::HookOutput;
 use crate::place::Guard;
+use crate::question::Question;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 /// How long a daemon may take. A hook judges by itself afterwards, which must end before its own deadline.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What came of asking.
+/// How a daemon answered.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Asked {
+pub enum DaemonAnswer {
     /// The answer.
-    Answer(Printed),
-    /// There is nobody to ask.
-    Nobody,
-    /// Somebody was asked, and may have decided.
+    Answer(HookOutput),
+    /// No daemon serves.
+    Absent,
+    /// A daemon was asked, and may have decided.
     Lost(String),
 }
 
@@ -40,9 +40,9 @@ impl Surroundings {
 }
 
 /// Asks the daemon of a guard.
-pub fn ask(guard: &Guard, question: &Question<'_>) -> Asked {
+pub fn ask(guard: &Guard, question: &Question<'_>) -> DaemonAnswer {
     let deadline = Instant::now() + PATIENCE;
-    let Ok(Some(mut stream)) = connect(&Place::of(guard).socket()) else { return Asked::Nobody };
+    let Ok(Some(mut stream)) = connect(&DaemonFolder::of(guard).socket()) else { return DaemonAnswer::Absent };
     let Surroundings([home, temporary, binary]) = Surroundings::own();
     let ticket = question.ticket;
     let fields: [&[u8]; 11] = [
@@ -61,15 +61,17 @@ pub fn ask(guard: &Guard, question: &Question<'_>) -> Asked {
     let answer = frame::send(&mut stream, &fields, deadline)
         .and_then(|()| frame::receive(&mut stream, frame::ANSWER_BYTES_MAX, deadline));
     match answer {
-        Ok(fields) => understood(&fields).unwrap_or_else(|| Asked::Lost("the daemon's answer is none".to_owned())),
-        Err(error) => Asked::Lost(format!("the daemon did not answer: {error}")),
+        Ok(fields) => {
+            understood(&fields).unwrap_or_else(|| DaemonAnswer::Lost("the daemon's answer is none".to_owned()))
+        }
+        Err(error) => DaemonAnswer::Lost(format!("the daemon did not answer: {error}")),
     }
 }
 
 /// Says a word to the daemon of a guard; `None` if nobody is there.
 pub fn say(guard: &Guard, word: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
     let deadline = Instant::now() + PATIENCE;
-    let Some(mut stream) = connect(&Place::of(guard).socket())? else { return Ok(None) };
+    let Some(mut stream) = connect(&DaemonFolder::of(guard).socket())? else { return Ok(None) };
     frame::send(&mut stream, &[word], deadline)?;
     frame::receive(&mut stream, frame::ANSWER_BYTES_MAX, deadline).map(Some)
 }
@@ -94,15 +96,15 @@ fn connect(socket: &Path) -> io::Result<Option<UnixStream>> {
     Ok(process.is_some_and(peer::runs_this_program).then_some(stream))
 }
 
-fn understood(fields: &[Vec<u8>]) -> Option<Asked> {
+fn understood(fields: &[Vec<u8>]) -> Option<DaemonAnswer> {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).ok();
     match fields {
         [word, stdout, stderr, code] if word == b"answer" => {
             let code = code.first().copied().filter(|code| matches!(code, 0 | 2))?;
             let stdout = text(stdout).filter(|said| !said.trim().is_empty())?;
-            Some(Asked::Answer(Printed { stdout, stderr: text(stderr)?, code }))
+            Some(DaemonAnswer::Answer(HookOutput { stdout, stderr: text(stderr)?, code }))
         }
-        [word, why] if word == b"declined" => text(why).map(Asked::Lost),
+        [word, why] if word == b"declined" => text(why).map(DaemonAnswer::Lost),
         _ => None,
     }
 }
@@ -114,9 +116,9 @@ mod tests {
     #[test]
     fn only_a_whole_answer_is_one() {
         let fields = |fields: &[&[u8]]| fields.iter().map(|field| field.to_vec()).collect::<Vec<_>>();
-        let printed = Printed { stdout: "{}\n".to_owned(), stderr: String::new(), code: 0 };
-        assert_eq!(understood(&fields(&[b"answer", b"{}\n", b"", &[0]])), Some(Asked::Answer(printed)));
-        assert_eq!(understood(&fields(&[b"declined", b"no"])), Some(Asked::Lost("no".to_owned())));
+        let printed = HookOutput { stdout: "{}\n".to_owned(), stderr: String::new(), code: 0 };
+        assert_eq!(understood(&fields(&[b"answer", b"{}\n", b"", &[0]])), Some(DaemonAnswer::Answer(printed)));
+        assert_eq!(understood(&fields(&[b"declined", b"no"])), Some(DaemonAnswer::Lost("no".to_owned())));
         for nonsense in [
             fields(&[]),
             fields(&[b"answer"]),

@@ -11,7 +11,7 @@ const MARK: &[u8; 4] = b"WKH1";
 const FIELDS_MAX: usize = 16;
 
 /// Most bytes of a question: what a host may send, and what stands around it.
-pub const QUESTION_BYTES_MAX: usize = crate::answer::INPUT_BYTES_MAX + 64 * 1024;
+pub const QUESTION_BYTES_MAX: usize = crate::question::INPUT_BYTES_MAX + 64 * 1024;
 
 /// Most bytes of an answer.
 pub const ANSWER_BYTES_MAX: usize = 1024 * 1024;

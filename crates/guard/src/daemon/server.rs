@@ -3,11 +3,11 @@ use adapters::system_clock::SystemClock;
 use runtime::ports::clock::Clock;
 
 use super::client::Surroundings;
-use super::{Address, Place, frame, peer};
-use crate::answer::{Known, Question, lock};
-use crate::hooks::{self, Event, Host, Printed};
+use super::{Address, DaemonFolder, frame, peer};
+use crate::hooks::{self, Event, HookOutput, Host};
 use crate::judge::start_resident;
 use crate::place::{self, Guard};
+use crate::question::{Progress, Question, lock};
 use crate::ticket::Ticket;
 use runtime::Runtime;
 use std::ffi::OsStr;
@@ -88,7 +88,7 @@ struct Shared {
 /// A daemon that holds its guard and has not begun to serve.
 pub struct Daemon {
     shared: Arc<Shared>,
-    place: Place,
+    place: DaemonFolder,
     listener: Arc<UnixListener>,
     woken: UnixStream,
     /// Held as long as the daemon lives.
@@ -98,7 +98,7 @@ pub struct Daemon {
 impl Daemon {
     /// Takes hold of a guard: lock, store, socket.
     pub fn take(guard: &Guard) -> Result<Daemon, Refusal> {
-        let place = Place::of(guard);
+        let place = DaemonFolder::of(guard);
         let failed = |what: &Path| {
             let what = what.display().to_string();
             move |error| Refusal::Io(what, error)
@@ -194,7 +194,7 @@ impl Daemon {
 }
 
 /// The lock of a daemon, with who it is written into it.
-fn held(place: &Place) -> Result<File, Refusal> {
+fn held(place: &DaemonFolder) -> Result<File, Refusal> {
     let path = place.lock();
     let failed = |error| Refusal::Io(path.display().to_string(), error);
     let opened = File::options().create(true).truncate(false).read(true).write(true).open(&path);
@@ -310,7 +310,7 @@ impl Shared {
     }
 
     /// Judges a call as its hook would; the error says why the hook has to do it.
-    fn judge(&self, fields: &[Vec<u8>]) -> Result<Printed, String> {
+    fn judge(&self, fields: &[Vec<u8>]) -> Result<HookOutput, String> {
         let [_, id, at, host, event, framed, guard, home, temporary, binary, sent] = fields else {
             return Err("the question is none".to_owned());
         };
@@ -330,7 +330,7 @@ impl Shared {
         }
         let framed = framed == b"framed";
         let question = Question { host, event, framed, guard: Some(folder), sent, ticket: &ticket };
-        let known = Mutex::new(Known::default());
+        let known = Mutex::new(Progress::default());
         let reply = question.judge(&known, &|_: &Guard| self.runtime_for(host))?;
         if !self.is_own_store() {
             // What was decided may have gone into a log that nobody will read again.

@@ -1,6 +1,6 @@
 //! Starting a daemon from a hook, where a person said that hooks may.
 
-use super::Place;
+use super::DaemonFolder;
 use crate::place::{self, Guard};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,14 +17,14 @@ const AGAIN_AFTER: std::time::Duration = std::time::Duration::from_secs(10);
 const KEPT: [&str; 4] = ["HOME", "TMPDIR", "PATH", "USER"];
 
 /// How long a daemon stays without work, if hooks of this guard may start one.
-pub fn allowed(place: &Place) -> Option<Duration> {
+pub fn allowed(place: &DaemonFolder) -> Option<Duration> {
     let text = std::fs::read_to_string(place.on_demand()).ok()?;
     Duration::parse(text.trim()).or_else(|| Duration::parse(IDLE))
 }
 
 /// Starts a daemon that outlives this hook, if a person said so and nobody tried just now.
 pub fn on_demand(guard: &Guard) {
-    let at = Place::of(guard);
+    let at = DaemonFolder::of(guard);
     let Some(idle) = allowed(&at) else { return };
     if tried_lately(&at.attempt()) || std::fs::write(at.attempt(), "").is_err() {
         return;

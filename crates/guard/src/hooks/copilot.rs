@@ -3,7 +3,7 @@
 use super::cursor::argument_text;
 use super::dialect::{Dialect, Form, HookEntry, OffSwitch, Settings, ShellCall};
 use super::tools::{self, Kind, Tool};
-use super::{Call, Event, Printed, Reply, nested, required, text};
+use super::{Call, Event, HookOutput, Reply, nested, required, text};
 use serde_json::{Value, json};
 use shell::HostFiles;
 use values::json::{Json, Object};
@@ -103,9 +103,9 @@ fn read(event: Event, sent: &Json) -> Result<Call, String> {
     Ok(call)
 }
 
-fn write(event: Event, _moment: &str, reply: &Reply) -> Printed {
+fn write(event: Event, _moment: &str, reply: &Reply) -> HookOutput {
     let decision = |word: &str, why: &str| json!({ "permissionDecision": word, "permissionDecisionReason": why });
-    Printed::object(&match (event, reply) {
+    HookOutput::object(&match (event, reply) {
         (_, Reply::Pass) | (Event::Stop, Reply::Warn(_)) => json!({}),
         (Event::PreTool, Reply::Deny(why)) => decision("deny", why),
         (Event::PreTool, Reply::Ask(why)) => decision("ask", why),

@@ -2,7 +2,7 @@
 
 use super::dialect::{Dialect, Form, HookEntry, Settings, ShellCall};
 use super::tools::{self, Kind, Tool};
-use super::{Call, Event, Printed, Reply, moment, required, text};
+use super::{Call, Event, HookOutput, Reply, moment, required, text};
 use serde_json::{Value, json};
 use shell::HostFiles;
 use values::json::{Json, Object};
@@ -146,9 +146,9 @@ pub(super) fn argument_text(sent: &Json, key: &str) -> Result<Object, String> {
     }
 }
 
-fn write(event: Event, moment: &str, reply: &Reply) -> Printed {
+fn write(event: Event, moment: &str, reply: &Reply) -> HookOutput {
     let permission = |word: &str, why: &str| json!({ "permission": word, "user_message": why, "agent_message": why });
-    Printed::object(&match (event, reply) {
+    HookOutput::object(&match (event, reply) {
         (Event::PreTool, Reply::Pass) => json!({ "permission": "allow" }),
         (Event::PreTool, Reply::Warn(said)) => json!({ "permission": "allow", "agent_message": said }),
         (Event::PreTool, Reply::Ask(why)) if ASKS.contains(&moment) => permission("ask", why),

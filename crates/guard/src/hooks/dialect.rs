@@ -1,7 +1,7 @@
 //! What a host speaks: everything this crate knows about one host, as data and two pure functions.
 
 use super::tools::Kind;
-use super::{Call, Event, Printed, Reply};
+use super::{Call, Event, HookOutput, Reply};
 use serde_json::Value;
 use shell::HostFiles;
 use values::json::Json;
@@ -36,7 +36,7 @@ pub struct Dialect {
     /// Reads what the host sent; the error says what is wrong with it.
     pub read: fn(Event, &Json) -> Result<Call, String>,
     /// Writes what the host reads. The text is the host's own name of the moment, where it was readable.
-    pub write: fn(Event, &str, &Reply) -> Printed,
+    pub write: fn(Event, &str, &Reply) -> HookOutput,
     /// What the host sends before it runs a command; wired hooks are tried out with it.
     pub payload: fn(&ShellCall<'_>) -> Value,
 }

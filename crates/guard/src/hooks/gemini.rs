@@ -2,7 +2,7 @@
 
 use super::dialect::{Dialect, Form, OffSwitch, Settings, ShellCall};
 use super::tools::{Kind, Tool};
-use super::{Call, Event, Printed, Reply, moment, nested, required, text};
+use super::{Call, Event, HookOutput, Reply, moment, nested, required, text};
 use crate::wrapper::MARK;
 use serde_json::{Value, json};
 use shell::HostFiles;
@@ -82,7 +82,7 @@ fn read(event: Event, sent: &Json) -> Result<Call, String> {
     Ok(call)
 }
 
-fn write(event: Event, _moment: &str, reply: &Reply) -> Printed {
+fn write(event: Event, _moment: &str, reply: &Reply) -> HookOutput {
     let name = match event {
         Event::PreTool => "BeforeTool",
         Event::PostTool => "AfterTool",
@@ -91,7 +91,7 @@ fn write(event: Event, _moment: &str, reply: &Reply) -> Printed {
         Event::Prompt => "BeforeAgent",
     };
     let context = |said: &str| json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": said } });
-    Printed::object(&match (event, reply) {
+    HookOutput::object(&match (event, reply) {
         (_, Reply::Pass) | (Event::Stop, Reply::Warn(_)) => json!({}),
         (_, Reply::Warn(said)) | (Event::SessionStart, Reply::Deny(said) | Reply::Ask(said)) => context(said),
         (Event::PreTool | Event::PostTool | Event::Stop | Event::Prompt, Reply::Deny(why) | Reply::Ask(why)) => {

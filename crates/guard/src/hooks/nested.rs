@@ -2,7 +2,7 @@
 
 use super::dialect::{HookEntry, ShellCall};
 use super::tools::{self, Tool};
-use super::{Call, Event, Printed, Reply, moment, required, text};
+use super::{Call, Event, HookOutput, Reply, moment, required, text};
 use serde_json::{Value, json};
 use values::json::{Json, Object};
 
@@ -105,7 +105,7 @@ pub fn failed(result: Option<&Json>) -> bool {
 }
 
 /// Writes a reply. `asks` says whether the host shows our question to a person.
-pub fn write(event: Event, reply: &Reply, asks: bool) -> Printed {
+pub fn write(event: Event, reply: &Reply, asks: bool) -> HookOutput {
     let name = MOMENTS.iter().find(|(_, known)| *known == event).map_or("", |(name, _)| *name);
     let decision = |word: &str, why: &str| {
         json!({ "hookSpecificOutput": {
@@ -124,7 +124,7 @@ pub fn write(event: Event, reply: &Reply, asks: bool) -> Printed {
             json!({ "decision": "block", "reason": why })
         }
     };
-    Printed::object(&object)
+    HookOutput::object(&object)
 }
 
 #[cfg(test)]

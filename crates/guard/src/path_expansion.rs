@@ -1,6 +1,6 @@
-//! Written paths with wildcards and unknown parts, as the paths on disk that they can mean.
+//! Expansion of paths with wildcards and unknown parts to the paths on disk that they can mean.
 
-use super::protected::is_wild;
+use super::protected_files::is_wild;
 use std::path::{Path, PathBuf};
 
 /// Entries of folders looked at for one path.
@@ -14,7 +14,7 @@ const CLASSES: &[&str] = &["[:", "[.", "[=", "@(", "+(", "!(", "*(", "?("];
 
 /// What a path can mean.
 #[derive(PartialEq, Eq, Debug, Default)]
-pub struct Spread {
+pub struct Expansion {
     /// Files and folders that are there, links followed.
     pub found: Vec<String>,
     /// The folder below which it may be anything.
@@ -22,10 +22,10 @@ pub struct Spread {
 }
 
 /// Looks a written path up, if it does not stand for itself.
-pub fn of(path: &str) -> Spread {
+pub fn of(path: &str) -> Expansion {
     let mut parts = path.split('/').filter(|part| !part.is_empty()).peekable();
     if !path.starts_with('/') {
-        return Spread::default();
+        return Expansion::default();
     }
     let mut folder = PathBuf::from("/");
     while let Some(part) = parts.next_if(|part| !is_wild(part) && !is_unknown(part)) {
@@ -33,14 +33,14 @@ pub fn of(path: &str) -> Spread {
     }
     let open: Vec<&str> = parts.collect();
     if open.is_empty() {
-        return Spread::default();
+        return Expansion::default();
     }
-    let whole = || Spread { found: Vec::new(), below: Some(folder.to_string_lossy().into_owned()) };
+    let whole = || Expansion { found: Vec::new(), below: Some(folder.to_string_lossy().into_owned()) };
     if open.iter().any(|part| is_unknown(part) || *part == "**" || CLASSES.iter().any(|class| part.contains(class))) {
         return whole();
     }
     match matched(&folder, &open) {
-        Some(found) => Spread { found, below: None },
+        Some(found) => Expansion { found, below: None },
         None => whole(),
     }
 }
@@ -97,7 +97,7 @@ mod tests {
             let mut spread = of(&at(text));
             spread.found.sort();
             let found = found.iter().map(|name| at(name)).collect();
-            assert_eq!(spread, Spread { found, below: below.map(at) }, "{text}");
+            assert_eq!(spread, Expansion { found, below: below.map(at) }, "{text}");
         };
         check("src/a.py", &[], None);
         check("src/*", &["src/a.py", "src/b.py", "src/c.rs"], None);
@@ -108,7 +108,7 @@ mod tests {
         check("src/*.log", &[], None);
         check("src/**/a.py", &[], Some("src"));
         check("src/<item>", &[], Some("src"));
-        assert_eq!(of("<unknown>/a"), Spread::default());
+        assert_eq!(of("<unknown>/a"), Expansion::default());
         for n in 0..200 {
             std::fs::write(base.join(format!("src/many{n}")), "").unwrap();
         }

@@ -1,11 +1,11 @@
 //! One call, from what the host sent to what the host reads. The hook and the daemon both go through here.
 
-use super::facts::{self, Facts};
-use super::judge::{Desk, unjudged};
+use super::call_facts::{self, CallFacts};
+use super::judge::{CallJudge, unjudged};
 use super::place::Guard;
 use super::ticket::Ticket;
 use super::wrapper::FRAME;
-use crate::hooks::{self, Call, Event, Host, Printed, Reply};
+use crate::hooks::{self, Call, Event, HookOutput, Host, Reply};
 use runtime::Runtime;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,17 +31,17 @@ pub struct Question<'a> {
     pub ticket: &'a Ticket,
 }
 
-/// What is known so far, so that a late answer is not a worse one than needed.
+/// What is known about a call so far, so that an answer after a failure can still tell a read from a write.
 #[derive(Default)]
-pub struct Known {
+pub struct Progress {
     /// The host's own name of the moment.
     pub moment: String,
     /// What the call would do.
-    pub facts: Option<Arc<Facts>>,
+    pub facts: Option<Arc<CallFacts>>,
 }
 
-/// Locks what is known; whoever panicked left it whole.
-pub fn lock(known: &Mutex<Known>) -> MutexGuard<'_, Known> {
+/// Locks the progress; a panic elsewhere leaves it whole.
+pub fn lock(known: &Mutex<Progress>) -> MutexGuard<'_, Progress> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -49,7 +49,7 @@ impl Question<'_> {
     /// Judges the call on a runtime; the error says why nothing was decided.
     pub fn judge(
         &self,
-        known: &Mutex<Known>,
+        known: &Mutex<Progress>,
         start: &dyn Fn(&Guard) -> Result<Arc<Runtime>, String>,
     ) -> Result<Reply, String> {
         let sent =
@@ -66,26 +66,26 @@ impl Question<'_> {
             Some(folder) => Some(Guard::at(folder)),
             None => Guard::find(Path::new(&call.cwd)),
         };
-        let facts = Arc::new(facts::of(&call, guard.as_ref()));
+        let facts = Arc::new(call_facts::of(&call, guard.as_ref()));
         lock(known).facts = Some(facts.clone());
         let Some(guard) = guard else {
             let again = format!("writkeeper init --host {}", self.host.word);
             return Err(format!("there is no guard for `{}`; run `{again}`", call.cwd));
         };
-        let desk = Desk::open(self.host, &guard, self.ticket, start)?;
+        let desk = CallJudge::open(self.host, &guard, self.ticket, start)?;
         desk.judge(self.event, &call, &facts)
     }
 
     /// What the host reads when nothing could be judged.
-    pub fn unjudged(&self, known: &Known, problem: &str) -> Printed {
+    pub fn unjudged(&self, known: &Progress, problem: &str) -> HookOutput {
         self.printed(&known.moment, &unjudged(self.event, known.facts.as_deref(), problem))
     }
 
     /// A reply as the host reads it.
-    pub fn printed(&self, moment: &str, reply: &Reply) -> Printed {
+    pub fn printed(&self, moment: &str, reply: &Reply) -> HookOutput {
         let printed = hooks::write(self.host, self.event, moment, reply);
         let frame = if self.framed { FRAME } else { "" };
-        Printed { stdout: format!("{frame}{}\n", printed.stdout), ..printed }
+        HookOutput { stdout: format!("{frame}{}\n", printed.stdout), ..printed }
     }
 
     /// The folder of the guard, from what was named or from where the agent works.

@@ -3,7 +3,7 @@
 //! Paths are compared by component after links were followed, without case, and by inode, so that a second name of a
 //! file is the file.
 
-use super::daemon::Place;
+use super::daemon::DaemonFolder;
 use super::place::{self, Guard};
 use crate::hooks::{HOSTS, Host};
 use std::os::unix::fs::MetadataExt;
@@ -18,20 +18,20 @@ const ARGUMENTS: &str = "daemon --guard";
 /// The largest compiled pattern; one that needs more is taken to mean us.
 const PATTERN_BYTES_MAX: usize = 64 * 1024;
 
-/// How a path meets the guard.
+/// How a path and the files of the guard overlap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Meets {
+pub enum Overlap {
     /// Not at all.
-    Not,
-    /// It is a file or folder of the guard.
-    Is,
+    Nowhere,
+    /// It is a file or folder of the guard, or lies in one.
+    Within,
     /// A folder of the guard lies below it.
     Above,
 }
 
 /// Everything that is protected.
 #[derive(Debug)]
-pub struct Protected {
+pub struct ProtectedFiles {
     entries: Vec<Vec<String>>,
     /// The hosts whose files are protected.
     hosts: &'static [Host],
@@ -45,17 +45,23 @@ pub struct Protected {
     daemon: Option<u32>,
 }
 
-impl Protected {
+impl ProtectedFiles {
     /// What an installation on this machine consists of.
-    pub fn of(guard: Option<&Guard>, workspace: &Path) -> Protected {
-        Protected::of_hosts(&HOSTS, guard, workspace)
+    pub fn of(guard: Option<&Guard>, workspace: &Path) -> ProtectedFiles {
+        ProtectedFiles::of_hosts(&HOSTS, guard, workspace)
     }
 
-    fn of_hosts(hosts: &'static [Host], guard: Option<&Guard>, workspace: &Path) -> Protected {
+    fn of_hosts(hosts: &'static [Host], guard: Option<&Guard>, workspace: &Path) -> ProtectedFiles {
         let bases = std::iter::once(workspace.to_path_buf()).chain(place::home().map(|home| place::canonical(&home)));
         let bases: Vec<PathBuf> = bases.collect();
-        let mut protected =
-            Protected { entries: Vec::new(), hosts, bases: Vec::new(), files: Vec::new(), binary: None, daemon: None };
+        let mut protected = ProtectedFiles {
+            entries: Vec::new(),
+            hosts,
+            bases: Vec::new(),
+            files: Vec::new(),
+            binary: None,
+            daemon: None,
+        };
         for base in &bases {
             protected.protect_in(base, Path::new(place::FOLDER));
             for name in hosts.iter().flat_map(|host| host.files.names.iter().chain(host.files.paths)) {
@@ -71,7 +77,7 @@ impl Protected {
         if let Some(guard) = guard {
             protected.protect(&guard.folder);
             protected.files.push(guard.store());
-            protected.daemon = Place::of(guard).holder().map(|holder| holder.process);
+            protected.daemon = DaemonFolder::of(guard).holder().map(|holder| holder.process);
             protected.files.extend(hosts.iter().map(|host| guard.contract(host)));
         }
         if let Ok(binary) = std::env::current_exe() {
@@ -101,16 +107,16 @@ impl Protected {
     }
 
     /// Whether writing to a resolved path changes the guard. Wildcards meet whatever they can mean.
-    pub fn meets(&self, path: &str) -> Meets {
+    pub fn overlap(&self, path: &str) -> Overlap {
         let parts = components(Path::new(path));
         if self.entries.iter().any(|root| covers(root, &parts)) && !self.is_scratch(path) {
-            return Meets::Is;
+            return Overlap::Within;
         }
         if self.is_second_name(Path::new(path)) {
-            return Meets::Is;
+            return Overlap::Within;
         }
         let above = self.entries.iter().any(|entry| covers(&parts, entry));
-        if above { Meets::Above } else { Meets::Not }
+        if above { Overlap::Above } else { Overlap::Nowhere }
     }
 
     /// Whether a folder holds this program, so that a copy of one is a copy of the other.
@@ -332,39 +338,39 @@ mod tests {
     use crate::hooks::dialect::tests::MADE_UP;
 
     #[track_caller]
-    fn check(path: &str, expected: Meets) {
+    fn check(path: &str, expected: Overlap) {
         let guard = Guard::at(Path::new("/w/app/.writkeeper"));
-        let protected = Protected::of(Some(&guard), Path::new("/w/app"));
-        assert_eq!(protected.meets(path), expected, "{path}");
+        let protected = ProtectedFiles::of(Some(&guard), Path::new("/w/app"));
+        assert_eq!(protected.overlap(path), expected, "{path}");
     }
 
     #[test]
     fn the_guard_is_met_under_any_spelling() {
-        check("/w/app/.claude/settings.json", Meets::Is);
-        check("/w/app/.CLAUDE/Settings.json", Meets::Is);
-        check("/w/app/.claude", Meets::Is);
-        check("/w/app/.writkeeper/guard.db-wal", Meets::Is);
-        check("/w/app/.c*/settings.json", Meets::Is);
-        check("/w/app/.claude/*", Meets::Is);
-        check("/w/app/.[c]laude/settings.json", Meets::Is);
-        check("/w/app/.[dev]", Meets::Not);
-        check("/w/app/.[test,cl]", Meets::Not);
-        check("/w/app/.[cd]laude", Meets::Is);
-        check("/w/app/.[c]*", Meets::Is);
-        check("/w/app/.[!d]laude", Meets::Is);
-        check("/w/app/.[a-d]laude", Meets::Is);
-        check("/w/app/.[[:alpha:]]laude", Meets::Is);
-        check("/w/app", Meets::Above);
-        check("/w", Meets::Above);
-        check("/w/app/*", Meets::Not);
-        check("/w/app/.github/hooks/x.json", Meets::Is);
-        check("/w/app/.github/copilot/settings.local.json", Meets::Is);
-        check("/w/app/.github/workflows/ci.yml", Meets::Not);
-        check("/w/app/.github/workflows/ci.yml", Meets::Not);
-        check("/w/app/.claude/plans/a.md", Meets::Not);
-        check("/w/app/src/main.rs", Meets::Not);
-        check("/w/app/claude/settings.json", Meets::Not);
-        check("/w/app2/.claude/settings.json", Meets::Not);
+        check("/w/app/.claude/settings.json", Overlap::Within);
+        check("/w/app/.CLAUDE/Settings.json", Overlap::Within);
+        check("/w/app/.claude", Overlap::Within);
+        check("/w/app/.writkeeper/guard.db-wal", Overlap::Within);
+        check("/w/app/.c*/settings.json", Overlap::Within);
+        check("/w/app/.claude/*", Overlap::Within);
+        check("/w/app/.[c]laude/settings.json", Overlap::Within);
+        check("/w/app/.[dev]", Overlap::Nowhere);
+        check("/w/app/.[test,cl]", Overlap::Nowhere);
+        check("/w/app/.[cd]laude", Overlap::Within);
+        check("/w/app/.[c]*", Overlap::Within);
+        check("/w/app/.[!d]laude", Overlap::Within);
+        check("/w/app/.[a-d]laude", Overlap::Within);
+        check("/w/app/.[[:alpha:]]laude", Overlap::Within);
+        check("/w/app", Overlap::Above);
+        check("/w", Overlap::Above);
+        check("/w/app/*", Overlap::Nowhere);
+        check("/w/app/.github/hooks/x.json", Overlap::Within);
+        check("/w/app/.github/copilot/settings.local.json", Overlap::Within);
+        check("/w/app/.github/workflows/ci.yml", Overlap::Nowhere);
+        check("/w/app/.github/workflows/ci.yml", Overlap::Nowhere);
+        check("/w/app/.claude/plans/a.md", Overlap::Nowhere);
+        check("/w/app/src/main.rs", Overlap::Nowhere);
+        check("/w/app/claude/settings.json", Overlap::Nowhere);
+        check("/w/app2/.claude/settings.json", Overlap::Nowhere);
     }
 
     #[test]
@@ -381,7 +387,8 @@ mod tests {
                 std::fs::write(&kept, "{}").unwrap();
                 std::os::unix::fs::symlink(&kept, &file).unwrap();
                 let meets = |path: &Path| {
-                    Protected::of_hosts(hosts, None, &workspace).meets(&path.to_string_lossy()) == Meets::Is
+                    ProtectedFiles::of_hosts(hosts, None, &workspace).overlap(&path.to_string_lossy())
+                        == Overlap::Within
                 };
                 assert!(meets(&file), "{host:?} {name}");
                 assert!(meets(&kept), "{host:?}: what {name} leads to");
@@ -392,15 +399,19 @@ mod tests {
                 std::fs::remove_file(&file).unwrap();
             }
             for name in host.scratch {
-                let protected = Protected::of_hosts(hosts, None, &workspace);
-                assert_eq!(protected.meets(&workspace.join(name).join("a").to_string_lossy()), Meets::Not, "{name}");
+                let protected = ProtectedFiles::of_hosts(hosts, None, &workspace);
+                assert_eq!(
+                    protected.overlap(&workspace.join(name).join("a").to_string_lossy()),
+                    Overlap::Nowhere,
+                    "{name}"
+                );
             }
         }
     }
 
     #[test]
     fn the_daemon_is_met_by_whoever_looks_for_it_to_end_it() {
-        let protected = Protected::of(None, Path::new("/w/app"));
+        let protected = ProtectedFiles::of(None, Path::new("/w/app"));
         let met = |line: &str| {
             let words = |part: &str| part.trim().split(' ').map(str::to_owned).collect::<Vec<String>>();
             protected.searched_and_signalled(&line.split(';').map(words).collect::<Vec<_>>()).is_some()
@@ -422,7 +433,7 @@ mod tests {
 
     #[test]
     fn the_daemon_is_met_by_number_name_and_pattern() {
-        let mut protected = Protected::of(None, Path::new("/w/app"));
+        let mut protected = ProtectedFiles::of(None, Path::new("/w/app"));
         protected.daemon = Some(4711);
         let met = |line: &str| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();

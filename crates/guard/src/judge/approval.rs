@@ -1,6 +1,6 @@
-//! A call that was refused because its host cannot ask, and that a person approved elsewhere: made again, it runs once.
+//! Approvals for hosts that cannot ask: a refused call that a person approved elsewhere runs once when it is made again.
 
-use super::{Desk, QUESTIONS_MAX};
+use super::{CallJudge, QUESTIONS_MAX};
 use crate::hooks::Call;
 use crate::session::Session;
 use kernel::agent::Actor;
@@ -16,10 +16,10 @@ use values::time::{Duration, Instant};
 /// How long an approval counts for a call that is made again.
 const COUNTS_FOR: Duration = Duration::from_secs(60 * 60);
 
-/// Facts that are other ones at every call.
+/// Facts that differ at every call.
 const EACH_TIME: &[&str] = &["at", "stall", "breaker", "attended"];
 
-impl Desk<'_> {
+impl CallJudge<'_> {
     /// Keeps which question a refused call waits for.
     pub(super) fn waits(&self, session: &mut Session, call: &Call, arguments: &str, proposal: &str) {
         if let Some((question, _)) = self.open_question(proposal) {

@@ -1,7 +1,6 @@
-//! The contract a hook will probably judge by, kept beside the store, so that a hook without a daemon reads it while the
-//! store is being opened.
+//! A cache of the contract in force, beside the store, so that a hook without a daemon need not compile it from the store.
 //!
-//! It counts only if its digest is the one in force, which the store says. Whatever else lies in the file is not used.
+//! An entry is used only if its digest is the one in force according to the store.
 
 use super::place::Guard;
 use crate::hooks::Host;
@@ -11,15 +10,15 @@ use std::sync::Arc;
 use values::ids::Digest;
 use values::json::{Bounds, Json};
 
-/// A longer file is none of ours.
+/// A longer file was not written by us.
 const BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// Beside the store and named like it, as everything that belongs to it.
+/// Named like the store, so that whoever ignores or copies the store's files includes it.
 fn path(guard: &Guard, host: Host) -> PathBuf {
     guard.folder.join(format!("guard.db-{}.json", host.word))
 }
 
-/// The contract that was in force the last time.
+/// The cached contract.
 pub fn read(guard: &Guard, host: Host) -> Option<Arc<Compiled>> {
     let path = path(guard, host);
     let found = std::fs::metadata(&path).ok().filter(|found| found.is_file() && found.len() <= BYTES_MAX);
@@ -31,7 +30,7 @@ fn understood(bytes: &[u8]) -> Option<Compiled> {
     engines::load::load_known(json, Digest::of(bytes))
 }
 
-/// Keeps the contract in force for the next hook. What is lost here costs the next hook time.
+/// Writes the contract in force for the next hook. A failure only costs the next hook time.
 pub fn keep(guard: &Guard, host: Host, contract: &Compiled) {
     let (path, text) = (path(guard, host), contract.contract.to_json().to_canonical());
     let unfinished = path.with_extension(format!("{}.tmp", std::process::id()));

@@ -1,13 +1,13 @@
-//! Where a fetching tool goes, read as those who fetch read it: percent signs, wide digits, numbers for dots, tabs.
+//! The target of a fetching tool, read as clients read it: percent signs, wide digits, numbers for dots, tabs.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::{Host, Url};
 
-/// A place that is no ordinary page.
+/// A target that is not an ordinary page.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// Machines of a cloud are handed their credentials there.
-    HandingOut(String),
+pub enum FetchTarget {
+    /// A metadata service, which hands out the credentials of a cloud machine.
+    CredentialService(String),
     /// A file of this machine.
     File(String),
 }
@@ -31,28 +31,28 @@ const V6: &[[u16; 8]] = &[
     [0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254],
 ];
 
-/// The places a text names: the whole text as an address, and each word of it.
-pub fn places(text: &str) -> Vec<Place> {
+/// The targets a text names: the whole text as an address, and each word of it.
+pub fn targets(text: &str) -> Vec<FetchTarget> {
     // In a sentence only what says how to get there is an address.
     let words = text.split_whitespace().filter(|word| word.contains(':'));
     // Where a tab or a line stands inside of an address, browsers read on.
     let candidates = std::iter::once(text).chain(words);
     candidates
-        .filter_map(|candidate| place(candidate.trim_matches(['<', '>', '"', '\'', '(', ')', ',', '`'])))
+        .filter_map(|candidate| target(candidate.trim_matches(['<', '>', '"', '\'', '(', ')', ',', '`'])))
         .collect()
 }
 
-fn place(text: &str) -> Option<Place> {
+fn target(text: &str) -> Option<FetchTarget> {
     // What no scheme says is a page.
     let url = match Url::parse(text) {
         Ok(url) if url.has_host() || url.scheme() == "file" => url,
         Ok(_) | Err(_) => Url::parse(&format!("http://{text}")).ok()?,
     };
     if url.scheme() == "file" {
-        return url.to_file_path().ok().map(|path| Place::File(path.to_string_lossy().into_owned()));
+        return url.to_file_path().ok().map(|path| FetchTarget::File(path.to_string_lossy().into_owned()));
     }
     let host = url.host()?;
-    hands_out(&host).then(|| Place::HandingOut(host.to_string()))
+    hands_out(&host).then(|| FetchTarget::CredentialService(host.to_string()))
 }
 
 fn hands_out(host: &Host<&str>) -> bool {
@@ -85,12 +85,12 @@ fn of_v6(address: Ipv6Addr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, places};
+    use super::{FetchTarget, targets};
 
     #[test]
     fn every_way_to_write_the_address_is_found() {
         let check = |text: &str, expected: bool| {
-            let found = places(text).iter().any(|place| matches!(place, Place::HandingOut(_)));
+            let found = targets(text).iter().any(|target| matches!(target, FetchTarget::CredentialService(_)));
             assert_eq!(found, expected, "{text}");
         };
         for text in [
@@ -146,6 +146,9 @@ mod tests {
         ] {
             check(text, false);
         }
-        assert_eq!(places("file:///w/.env"), [Place::File("/w/.env".to_owned()), Place::File("/w/.env".to_owned())]);
+        assert_eq!(
+            targets("file:///w/.env"),
+            [FetchTarget::File("/w/.env".to_owned()), FetchTarget::File("/w/.env".to_owned())]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a push reaches a branch that others build on, also where the command does not say its name.
+//! The main branch that a push reaches, also where the command does not name it.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Second names of files that somebody holds: a hard link elsewhere is the same file.
+//! Hard links to leased files: writing to another name of a file writes to the file.
 
 use kernel::lease::book::LeaseBook;
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
-//! What a host's configuration was before `init` changed it, so that undoing brings back the same bytes; and that
-//! somebody undid it on purpose, so that nobody takes it for an attack.
+//! A copy of a host's configuration from before the installer changed it, so that undoing brings back the same bytes; and a
+//! mark that a person undid it on purpose, so that it is not taken for an attack.
 
 use super::place::Guard;
 use super::wiring::{self, Source};
@@ -9,10 +9,10 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The folder of what was, below the guard's. It is of this machine only: configurations may hold what is private.
+/// The folder of the copies, in the guard's folder. It stays on this machine: configurations may hold private data.
 pub const FOLDER: &str = "before";
 
-fn kept(guard: &Guard, host: Host) -> PathBuf {
+fn backup(guard: &Guard, host: Host) -> PathBuf {
     guard.folder.join(FOLDER).join(host.word)
 }
 
@@ -20,20 +20,20 @@ fn mark(guard: &Guard, host: Host) -> PathBuf {
     guard.folder.join(format!("{}.undone", host.word))
 }
 
-/// Keeps a configuration that holds nothing of ours yet; `None` is one that does not exist.
+/// Copies a configuration that holds nothing of ours yet; `None` is one that does not exist.
 pub fn keep(guard: &Guard, host: Host, old: Option<&str>) -> anyhow::Result<()> {
-    let kept = kept(guard, host);
+    let backup = backup(guard, host);
     match old {
         Some(text) if !wiring::found(host, text).is_empty() => Ok(()),
-        Some(text) => Ok(write_private(&kept, text)?),
-        None => Ok(remove(&kept)?),
+        Some(text) => Ok(write_private(&backup, text)?),
+        None => Ok(remove(&backup)?),
     }
 }
 
-/// What was kept, if a configuration without our entries says nothing else than it did.
-pub fn restored(guard: &Guard, host: Host, unwired: &str, source: &Source) -> Option<String> {
-    let kept = kept(guard, host);
-    let was = kept.is_file().then(|| read_text(&kept).ok()).flatten()?;
+/// The copy, if a configuration without our entries still says the same.
+pub fn original(guard: &Guard, host: Host, unwired: &str, source: &Source) -> Option<String> {
+    let backup = backup(guard, host);
+    let was = backup.is_file().then(|| read_text(&backup).ok()).flatten()?;
     let wired = wiring::wired(host, &was, Some(source)).ok()?;
     let again = wiring::wired(host, &wired, None).ok()?;
     is_same(&again, unwired).then_some(was)
@@ -44,26 +44,26 @@ fn is_same(one: &str, other: &str) -> bool {
     one.trim_end() == other.trim_end() || value(one).is_some_and(|one| Some(one) == value(other))
 }
 
-/// Remembers that a host is not guarded any more because somebody wanted it so.
-pub fn undone(guard: &Guard, host: Host) -> anyhow::Result<()> {
+/// Marks a host as no longer guarded because a person wanted it so.
+pub fn mark_undone(guard: &Guard, host: Host) -> anyhow::Result<()> {
     if !guard.folder.is_dir() {
         return Ok(());
     }
-    remove(&kept(guard, host))?;
+    remove(&backup(guard, host))?;
     write_whole(&mark(guard, host), "")
 }
 
-/// Forgets that it was undone.
-pub fn guarded_again(guard: &Guard, host: Host) -> anyhow::Result<()> {
+/// Removes the mark.
+pub fn unmark_undone(guard: &Guard, host: Host) -> anyhow::Result<()> {
     Ok(remove(&mark(guard, host))?)
 }
 
-/// Whether somebody wanted that the host is not guarded.
+/// Whether a person wanted the host not to be guarded.
 pub fn is_undone(guard: &Guard, host: Host) -> bool {
     mark(guard, host).is_file()
 }
 
-/// Half a file is none: what it says is compared before it is used.
+/// Need not be atomic: the content is compared before it is used.
 fn write_private(file: &Path, text: &str) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;

@@ -1,10 +1,11 @@
 //! What a call would do, as facts a contract can judge. Nothing is run and nothing is decided.
 
-use super::fetched::{self, Place};
+use super::fetch_target::{self, FetchTarget};
+use super::package_install;
+use super::path_expansion;
 use super::place::{self, Guard};
-use super::protected::{Meets, Protected};
-use super::pushes;
-use super::spread;
+use super::protected_files::{Overlap, ProtectedFiles};
+use super::push_target;
 use crate::hooks::tools::{self, Kind, Tool};
 use crate::hooks::{self, Call};
 use shell::{Capability, Class, Classification, Links, View, classify};
@@ -41,16 +42,9 @@ const SWEPT_MAX: usize = 512;
 /// Folders by which a home is known.
 const HOLDING: &[&str] = &[".ssh", ".aws", ".gnupg", ".kube", ".azure", ".config/gcloud", ".password-store"];
 
-/// Tools whose package is called like them and made by who makes the tool. Another name may be anybody's package.
-const WELL_KNOWN: &str = "jest vitest eslint prettier vite next nuxt astro playwright cypress tsx ts-node webpack rollup \
-    esbuild parcel mocha ava nyc c8 rimraf husky lint-staged turbo nx lerna prisma drizzle-kit storybook tailwindcss \
-    postcss babel svelte-check stylelint typedoc knip depcheck madge concurrently nodemon serve http-server wrangler expo \
-    @angular/cli @biomejs/biome @playwright/test black ruff mypy isort flake8 pytest pylint pre-commit tox nox poetry \
-    bandit pyright pyupgrade coverage twine build cookiecutter pdm hatch uv";
-
 /// Everything known about a call before it is judged.
 #[derive(Debug)]
-pub struct Facts {
+pub struct CallFacts {
     /// The action a proposal names.
     pub action: &'static str,
     /// How much harm it can do.
@@ -101,7 +95,7 @@ impl Links for OnDisk {
 }
 
 /// Looks at a call.
-pub fn of(call: &Call, guard: Option<&Guard>) -> Facts {
+pub fn of(call: &Call, guard: Option<&Guard>) -> CallFacts {
     let cwd = place::canonical(Path::new(&call.cwd));
     let workspace = guard.map_or_else(|| cwd.clone(), |guard| guard.workspace(&cwd));
     let home = place::home().map_or_else(|| "/root".to_owned(), |home| home.to_string_lossy().into_owned());
@@ -109,7 +103,7 @@ pub fn of(call: &Call, guard: Option<&Guard>) -> Facts {
     let cwd = folders.first().map_or_else(|| cwd.clone(), |folder| place::canonical(&cwd.join(folder)));
     let cwd = cwd.to_string_lossy().into_owned();
     let view = View { cwd: &cwd, home: &home, links: Some(&OnDisk), hosts: hooks::host_files() };
-    let mut facts = Facts {
+    let mut facts = CallFacts {
         action: action(&call.tool),
         class: Class::Read,
         can: BTreeSet::new(),
@@ -126,7 +120,7 @@ pub fn of(call: &Call, guard: Option<&Guard>) -> Facts {
         workspace: workspace.clone(),
         compared: Vec::new(),
     };
-    let protected = Protected::of(guard, &workspace);
+    let protected = ProtectedFiles::of(guard, &workspace);
     facts.look(call, &view, &protected);
     if folders.len() > 1 {
         facts.unclear.push(format!("the folder it runs in: {}", folders.join(" or ")));
@@ -167,7 +161,7 @@ fn action(tool: &Tool) -> &'static str {
     }
 }
 
-impl Facts {
+impl CallFacts {
     /// Whether the call is proven to change nothing and to tell nobody a secret.
     pub fn is_harmless(&self) -> bool {
         self.is_proven_read() || self.action == "tool.internal" && self.guarded.is_empty()
@@ -178,7 +172,7 @@ impl Facts {
         self.action == "tool.read" && self.class == Class::Read && self.can.is_empty() && self.guarded.is_empty()
     }
 
-    fn look(&mut self, call: &Call, view: &View<'_>, protected: &Protected) {
+    fn look(&mut self, call: &Call, view: &View<'_>, protected: &ProtectedFiles) {
         match &call.tool {
             Tool::Shell { command } => {
                 let answer = classify(command, view);
@@ -263,7 +257,8 @@ impl Facts {
             let all = path.rsplit('/').next().is_none_or(|last| last.starts_with(['*', '<', '$']));
             !all || !inside(path)
         };
-        let found: Vec<String> = self.reads.iter().filter(meant).flat_map(|path| spread::of(path).found).collect();
+        let found: Vec<String> =
+            self.reads.iter().filter(meant).flat_map(|path| path_expansion::of(path).found).collect();
         if let Some(secret) = found.iter().find(|path| shell::is_secret(path, view)) {
             self.can.insert(Capability::Credentials.name());
             self.why.push(format!("`{secret}` holds secrets or says who is who"));
@@ -296,7 +291,7 @@ impl Facts {
 
     /// What a command runs; and what it names of the guard, whatever it does with it: what one part reads of the guard,
     /// such as the number of its process, another part may use.
-    fn take_argv(&mut self, answer: &Classification, view: &View<'_>, protected: &Protected) {
+    fn take_argv(&mut self, answer: &Classification, view: &View<'_>, protected: &ProtectedFiles) {
         self.programs.extend(answer.talkers.iter().filter(|program| !stays_here(program, &answer.argv)).cloned());
         // Nobody is no program that may use the network unasked.
         if answer.talkers.is_empty() && answer.capabilities.contains(&Capability::Network) {
@@ -304,19 +299,19 @@ impl Facts {
         }
         self.guarded.extend(protected.searched_and_signalled(&answer.argv));
         for (path, words) in &answer.started {
-            if protected.meets(path.as_str()) == Meets::Is || protected.is_copy_of_binary(path.as_str()) {
+            if protected.overlap(path.as_str()) == Overlap::Within || protected.is_copy_of_binary(path.as_str()) {
                 self.take_own_verb(words);
             }
         }
         if answer.class > Class::Read {
             self.take_read_guard(answer, protected);
         }
-        if let Some(branch) = pushes::to_main(&answer.argv, Path::new(view.cwd)) {
+        if let Some(branch) = push_target::to_main(&answer.argv, Path::new(view.cwd)) {
             self.can.insert("main-branch");
             self.why.push(format!("it pushes to `{branch}`"));
         }
         for words in &answer.argv {
-            if installs(words) || self.fetches(words, view) {
+            if package_install::brings_software(words, Path::new(view.cwd), &self.workspace) {
                 self.can.insert("install");
                 self.why.push(format!("`{}` brings software that no lock file pins", short(&words.join(" "))));
             }
@@ -335,39 +330,14 @@ impl Facts {
         }
     }
 
-    /// Whether a runner of packages brings a tool that neither the project has nor everybody knows.
-    fn fetches(&self, words: &[String], view: &View<'_>) -> bool {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let program = words.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
-        let rest = match (program, words.get(1..).unwrap_or_default()) {
-            ("npx" | "pnpx" | "bunx" | "uvx", rest) => rest,
-            ("npm" | "pnpm" | "yarn" | "bun", ["exec" | "x" | "dlx", rest @ ..]) => rest,
-            ("pipx", ["run", rest @ ..]) => rest,
-            _ => return false,
-        };
-        fetched(rest).iter().any(|package| {
-            // `prettier@3` is `prettier`, and `@scope/tool` keeps its scope.
-            let name =
-                package.rsplit_once('@').map_or(*package, |(name, _)| if name.is_empty() { package } else { name });
-            let folders = Path::new(view.cwd).ancestors().take_while(|folder| folder.starts_with(&self.workspace));
-            let is_there = |folder: &Path| {
-                let modules = folder.join("node_modules");
-                modules.join(".bin").join(name).exists() || modules.join(name).exists()
-            };
-            let plain = !name.is_empty() && !name.contains("..") && !name.starts_with('/');
-            let known = WELL_KNOWN.split_whitespace().any(|known| known == name);
-            !(plain && (known || folders.into_iter().any(is_there)))
-        })
-    }
-
     /// What programs were handed that are not known to only read, whatever they do with it: a second name for a file of
     /// the guard, made now, is a way to write to it later. And the trees they change as a whole.
-    fn take_handed(&mut self, answer: &Classification, protected: &Protected) {
-        let is_guard = |path: &&str| protected.meets(path) == Meets::Is;
+    fn take_handed(&mut self, answer: &Classification, protected: &ProtectedFiles) {
+        let is_guard = |path: &&str| protected.overlap(path) == Overlap::Within;
         let named = answer.named.iter().chain(&answer.trees).map(shell::Path::as_str);
         self.guarded.extend(named.filter(is_guard).map(str::to_owned));
         for path in answer.may_write.iter().map(shell::Path::as_str) {
-            for path in spread::of(path).found.iter().map(String::as_str).chain([path]) {
+            for path in path_expansion::of(path).found.iter().map(String::as_str).chain([path]) {
                 if is_guard(&path) {
                     self.guarded.push(path.to_owned());
                 }
@@ -388,15 +358,15 @@ impl Facts {
         }
     }
 
-    fn is_outside(&self, path: &str, protected: &Protected) -> bool {
+    fn is_outside(&self, path: &str, protected: &ProtectedFiles) -> bool {
         !Path::new(path).starts_with(&self.workspace) && !is_scratch(path) && !protected.is_scratch(path)
     }
 
     /// What a command reads of the guard that does more than read: a copy of its program serves as well as the program, and
     /// a lock that is held on one of its files stops everybody.
-    fn take_read_guard(&mut self, answer: &Classification, protected: &Protected) {
+    fn take_read_guard(&mut self, answer: &Classification, protected: &ProtectedFiles) {
         let reads = answer.reads.iter().map(shell::Path::as_str);
-        self.guarded.extend(reads.filter(|path| protected.meets(path) == Meets::Is).map(str::to_owned));
+        self.guarded.extend(reads.filter(|path| protected.overlap(path) == Overlap::Within).map(str::to_owned));
         let folders = answer.sweeps.iter().map(shell::Path::as_str);
         self.outside.extend(folders.filter(|folder| protected.holds_binary(folder)).map(str::to_owned));
     }
@@ -438,19 +408,19 @@ impl Facts {
     fn take_address(&mut self, input: &Object, view: &View<'_>) {
         let mut texts = Vec::new();
         input.values().for_each(|value| collect_texts(value, &mut texts));
-        for place in texts.into_iter().flat_map(fetched::places) {
-            match place {
-                Place::HandingOut(host) => {
+        for target in texts.into_iter().flat_map(fetch_target::targets) {
+            match target {
+                FetchTarget::CredentialService(host) => {
                     self.can.insert(Capability::Credentials.name());
                     self.why.push(format!("`{host}` hands out the credentials of this machine"));
                 }
-                Place::File(path) => self.take_paths(&[path], false, view),
+                FetchTarget::File(path) => self.take_paths(&[path], false, view),
             }
         }
     }
 
     /// A tool nobody knows. What it calls a command is taken for one: it may be a shell by another name.
-    fn take_unknown(&mut self, input: &Object, view: &View<'_>, protected: &Protected) {
+    fn take_unknown(&mut self, input: &Object, view: &View<'_>, protected: &ProtectedFiles) {
         self.class = Class::Unknown;
         if let Some(command) = tools::command(input) {
             let answer = classify(&command, view);
@@ -470,7 +440,7 @@ impl Facts {
     }
 
     /// Any text of an input may be the path a tool writes to.
-    fn take_texts(&mut self, input: &Object, view: &View<'_>, protected: &Protected) {
+    fn take_texts(&mut self, input: &Object, view: &View<'_>, protected: &ProtectedFiles) {
         let mut texts = Vec::new();
         input.values().for_each(|value| collect_texts(value, &mut texts));
         for text in texts.into_iter().take(TEXTS_MAX) {
@@ -489,25 +459,25 @@ impl Facts {
         }
     }
 
-    fn take_name(&mut self, text: &str, view: &View<'_>, protected: &Protected) {
+    fn take_name(&mut self, text: &str, view: &View<'_>, protected: &ProtectedFiles) {
         if text.is_empty() || text.len() > 1024 || text.contains('\n') {
             return;
         }
         let path = shell::Path::resolve(text, view);
-        if protected.meets(path.as_str()) == Meets::Is {
+        if protected.overlap(path.as_str()) == Overlap::Within {
             self.guarded.push(path.as_str().to_owned());
         }
     }
 
     /// Where the written paths lie.
-    fn place(&mut self, protected: &Protected) {
-        let meant: Vec<String> = self.writes.iter().flat_map(|path| spread::of(path).found).collect();
+    fn place(&mut self, protected: &ProtectedFiles) {
+        let meant: Vec<String> = self.writes.iter().flat_map(|path| path_expansion::of(path).found).collect();
         self.writes.extend(meant);
         for path in &self.writes {
-            match protected.meets(path) {
-                Meets::Is => self.guarded.push(path.clone()),
-                Meets::Above => self.shadowed.push(path.clone()),
-                Meets::Not => {}
+            match protected.overlap(path) {
+                Overlap::Within => self.guarded.push(path.clone()),
+                Overlap::Above => self.shadowed.push(path.clone()),
+                Overlap::Nowhere => {}
             }
             if is_unclear(path) {
                 self.unclear.push(path.clone());
@@ -525,7 +495,7 @@ impl Facts {
         }
         self.sentences();
         self.writes.append(&mut self.compared);
-        let below: Vec<String> = self.writes.iter().filter_map(|path| spread::of(path).below).collect();
+        let below: Vec<String> = self.writes.iter().filter_map(|path| path_expansion::of(path).below).collect();
         self.writes.extend(below);
         // Where temporary files lie is known; a name nobody knows would be compared with everything.
         self.writes.retain(|path| !path.starts_with("$TMPDIR"));
@@ -611,124 +581,6 @@ fn stays_here(program: &str, argv: &[Vec<String>]) -> bool {
         words.get(1).is_some_and(|verb| verbs.contains(&verb.as_str()))
     }) && any
 }
-
-/// Commands that bring something new onto the machine, beyond what a lock file pins.
-fn installs(words: &[String]) -> bool {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let named = |rest: &[&str]| rest.iter().any(|word| !word.starts_with('-') && *word != ".");
-    let program = words.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
-    match (program, words.get(1..).unwrap_or_default()) {
-        ("npm" | "pnpm" | "yarn" | "bun", ["install" | "i" | "add" | "create" | "init" | "innit", rest @ ..]) => {
-            named(rest) || rest.iter().any(|word| matches!(*word, "-g" | "--global" | "--location=global"))
-        }
-        // A name from the whole machine, or one put there.
-        ("npm" | "pnpm" | "yarn" | "bun", ["link" | "ln", ..]) => true,
-        ("uv", ["run", rest @ ..]) => rest.iter().any(|word| word.starts_with("--with") || word.contains("://")),
-        ("uv", ["tool", "run" | "install" | "upgrade", ..]) => true,
-        ("pip" | "pip3" | "uv" | "pipx", rest) => {
-            let brought = |word: &&str| matches!(*word, "install" | "add" | "download" | "wheel");
-            let Some(at) = rest.iter().position(brought) else { return false };
-            brings(rest.get(at + 1..).unwrap_or_default())
-        }
-        // A program of the project is a path or a file; anything else is a module that is fetched.
-        ("go", ["run", rest @ ..]) => {
-            let told = rest.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
-            told.contains('@') || told.contains('.') && !told.starts_with(['.', '/']) && !told.ends_with(".go")
-        }
-        ("cargo", ["generate", ..]) | ("gh", ["extension" | "extensions" | "ext", "install" | "upgrade", ..]) => true,
-        ("cargo" | "go" | "gem" | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "apk" | "pacman", rest) => {
-            rest.iter().any(|word| matches!(*word, "install" | "add" | "get" | "-S"))
-        }
-        ("pipenv", ["install", rest @ ..]) => named(rest),
-        (program, rest) => {
-            let verb = rest.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
-            PINNED.iter().any(|(names, verbs)| names.contains(&program) && !verb.is_empty() && !verbs.contains(&verb))
-        }
-    }
-}
-
-/// What a runner of packages is told to bring: the packages it is given, else the tool; nothing if it may not.
-fn fetched<'w>(words: &[&'w str]) -> Vec<&'w str> {
-    let mut packages = Vec::new();
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        let (option, attached) = word.split_once('=').map_or((*word, None), |(option, value)| (option, Some(value)));
-        match option {
-            "--no-install" | "--no" => return Vec::new(),
-            "-p" | "--package" | "--from" | "--with" | "--spec" => {
-                packages.extend(attached.or_else(|| words.next().copied()));
-            }
-            // Texts are judged as commands of their own.
-            "-c" | "--call" => return packages,
-            "-w" | "--workspace" | "--python" => _ = attached.or_else(|| words.next().copied()),
-            option if option.starts_with('-') => {}
-            tool => {
-                if packages.is_empty() {
-                    packages.push(tool);
-                }
-                break;
-            }
-        }
-    }
-    packages
-}
-
-/// Whether the words behind `pip install` name anything but files and folders of the project.
-fn brings(words: &[&str]) -> bool {
-    let is_local = |word: &str| word.starts_with('.') || word.starts_with('/') && !word.contains("://");
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        let (option, attached) = word.split_once('=').map_or((*word, None), |(option, value)| (option, Some(value)));
-        match option {
-            "-r" | "--requirement" | "-c" | "--constraint" | "-e" | "--editable" => {
-                let value = attached.or_else(|| words.next().copied()).unwrap_or_default();
-                if value.contains("://") || value.contains('+') {
-                    return true;
-                }
-            }
-            option if option.starts_with('-') => {}
-            word if is_local(word) => {}
-            _ => return true,
-        }
-    }
-    false
-}
-
-/// Managers of packages, and what they do within the bounds of a lock file or of the project. Anything else they do may
-/// bring something new, or change where things come from.
-const PINNED: &[(&[&str], &[&str])] = &[
-    (&["poetry"], &["run", "install", "check", "show", "version", "build", "lock", "env", "list", "help"]),
-    (&["pipenv"], &["run", "sync", "check", "graph", "lock", "verify", "scripts"]),
-    (&["pdm"], &["run", "install", "sync", "list", "lock", "build", "info"]),
-    (&["hatch"], &["run", "test", "fmt", "build", "env", "version"]),
-    (&["bundle", "bundler"], &["exec", "install", "check", "list", "show", "info", "outdated", "lock"]),
-    (
-        &["composer"],
-        &["install", "validate", "show", "test", "run", "run-script", "dump-autoload", "outdated", "audit", "diagnose"],
-    ),
-    (
-        &["turbo", "nx"],
-        &[
-            "run",
-            "run-many",
-            "affected",
-            "build",
-            "test",
-            "lint",
-            "typecheck",
-            "check",
-            "e2e",
-            "dev",
-            "serve",
-            "graph",
-            "show",
-        ],
-    ),
-    (&["deno"], &["test", "fmt", "lint", "check", "task", "bench", "doc", "info", "run"]),
-    (&["mix"], &["test", "compile", "format", "deps.get", "credo", "dialyzer", "run", "ecto.migrate", "phx.server"]),
-    (&["flutter", "dart"], &["test", "analyze", "build", "run", "format", "doctor"]),
-    (&["swift"], &["build", "test", "run"]),
-];
 
 fn is_unclear(path: &str) -> bool {
     path.contains(['<', '$']) && !path.starts_with("$TMPDIR")

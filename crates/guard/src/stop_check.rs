@@ -1,4 +1,4 @@
-//! "Done" is checked by somebody else: a command the contract names, and witnesses who look for themselves.
+//! Checks of an agent's "done": the command that the contract names, and its witnesses.
 
 use adapters::http_client::HttpClient;
 use adapters::program::{self, Limits, Seen};
@@ -19,9 +19,9 @@ const SEEN_BYTES_MAX: usize = 64 * 1024;
 /// How long git may take to say where a workspace stands.
 const GIT_WAIT: Duration = Duration::from_secs(5);
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Checked {
+pub struct CheckResult {
     /// Whether it passed.
     pub passed: bool,
     /// The command, and why it did not pass.
@@ -29,14 +29,14 @@ pub struct Checked {
 }
 
 /// Runs the command of a contract, not longer than it says. `None` if the contract names no command.
-pub fn check(run: &Run, workspace: &Path) -> Option<Checked> {
+pub fn check(run: &Run, workspace: &Path) -> Option<CheckResult> {
     let Executor::Command(argv) = &run.executor else { return None };
     let shown = argv.join(" ");
     let limits = Limits { timeout: length(run.timeout), output_bytes_max: OUTPUT_BYTES_MAX };
     Some(match program::look(argv, workspace, limits) {
-        Err(problem) => Checked { passed: false, said: format!("`{shown}` gave no answer: {problem}") },
-        Ok(Seen { code: Some(0), .. }) => Checked { passed: true, said: format!("`{shown}` passed") },
-        Ok(Seen { output, .. }) => Checked { passed: false, said: format!("`{shown}` failed:\n{}", text(&output)) },
+        Err(problem) => CheckResult { passed: false, said: format!("`{shown}` gave no answer: {problem}") },
+        Ok(Seen { code: Some(0), .. }) => CheckResult { passed: true, said: format!("`{shown}` passed") },
+        Ok(Seen { output, .. }) => CheckResult { passed: false, said: format!("`{shown}` failed:\n{}", text(&output)) },
     })
 }
 
