@@ -1,5 +1,6 @@
 //! The command line: what can be typed. Help texts live here and nowhere else.
 
+pub mod command_line;
 pub mod guard;
 pub mod kept;
 pub mod leases;

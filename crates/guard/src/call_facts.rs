@@ -6,6 +6,7 @@ use super::path_expansion;
 use super::place::{self, Guard};
 use super::protected_files::{Overlap, ProtectedFiles};
 use super::push_target;
+use crate::command_line::CommandLine;
 use crate::hooks::tools::{self, Kind, Tool};
 use crate::hooks::{self, Call};
 use shell::{Capability, Class, Classification, Links, View, classify};
@@ -29,9 +30,6 @@ const LIST_MAX: usize = 48;
 
 /// Texts of an unknown tool's input that are looked at as paths.
 const TEXTS_MAX: usize = 256;
-
-/// Verbs of this binary that change nothing of a guard. `decide` is none of them: with a store it puts contracts in force.
-const LOOKING: &[&str] = &["bench", "completions", "contract", "demo", "doctor", "explain", "help", "report", "shell"];
 
 /// Why the reader of commands stops before the end of one.
 const LIMITS: &[&str] = &["TOO_LARGE", "TOO_MANY", "TOO_DEEP"];
@@ -95,7 +93,7 @@ impl Links for OnDisk {
 }
 
 /// Looks at a call.
-pub fn of(call: &Call, guard: Option<&Guard>) -> CallFacts {
+pub fn of(call: &Call, guard: Option<&Guard>, program: &'static CommandLine) -> CallFacts {
     let cwd = place::canonical(Path::new(&call.cwd));
     let workspace = guard.map_or_else(|| cwd.clone(), |guard| guard.workspace(&cwd));
     let home = place::home().map_or_else(|| "/root".to_owned(), |home| home.to_string_lossy().into_owned());
@@ -120,7 +118,7 @@ pub fn of(call: &Call, guard: Option<&Guard>) -> CallFacts {
         workspace: workspace.clone(),
         compared: Vec::new(),
     };
-    let protected = ProtectedFiles::of(guard, &workspace);
+    let protected = ProtectedFiles::of(guard, &workspace, program);
     facts.look(call, &view, &protected);
     if folders.len() > 1 {
         facts.unclear.push(format!("the folder it runs in: {}", folders.join(" or ")));
@@ -300,7 +298,7 @@ impl CallFacts {
         self.guarded.extend(protected.searched_and_signalled(&answer.argv));
         for (path, words) in &answer.started {
             if protected.overlap(path.as_str()) == Overlap::Within || protected.is_copy_of_binary(path.as_str()) {
-                self.take_own_verb(words);
+                self.take_own_verb(words, protected.program());
             }
         }
         if answer.class > Class::Read {
@@ -315,7 +313,7 @@ impl CallFacts {
                 self.can.insert("install");
                 self.why.push(format!("`{}` brings software that no lock file pins", short(&words.join(" "))));
             }
-            self.take_own_command(words);
+            self.take_own_command(words, protected.program());
             if let Some(named) = protected.signalled(words) {
                 self.guarded.push(named);
             }
@@ -372,34 +370,21 @@ impl CallFacts {
     }
 
     /// Our own binary in the hands of an agent, by its name or by what only it is told.
-    fn take_own_command(&mut self, words: &[String]) {
-        let Some((program, arguments)) = words.split_first() else { return };
+    fn take_own_command(&mut self, words: &[String], program: &CommandLine) {
+        let Some((name, arguments)) = words.split_first() else { return };
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let is_told_of_hosts = || {
-            arguments.contains(&"--undo")
-                || arguments.iter().any(|word| {
-                    let word = word.strip_prefix("--host=").unwrap_or(word);
-                    crate::hooks::host(word).is_some()
-                })
-        };
-        let is_ours = match arguments.first() {
-            Some(&"break-glass") => true,
-            Some(&"init") => is_told_of_hosts(),
-            Some(&"always") => arguments.contains(&"--yes"),
-            Some(_) | None => false,
-        };
-        if program.rsplit('/').next() == Some("writkeeper") || is_ours {
-            self.take_own_verb(words);
+        if name.rsplit('/').next() == Some(program.program) || (program.is_unmistakable)(&arguments) {
+            self.take_own_verb(words, program);
         }
     }
 
     /// It may look, not change who may do what.
-    fn take_own_verb(&mut self, words: &[String]) {
-        let mut words = words.iter().map(String::as_str);
-        let program = words.next().unwrap_or_default();
-        let verb = words.find(|word| !word.starts_with('-')).unwrap_or("help");
-        if !LOOKING.contains(&verb) {
-            self.guarded.push(format!("{program} {verb}"));
+    fn take_own_verb(&mut self, words: &[String], program: &CommandLine) {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let Some((name, arguments)) = words.split_first() else { return };
+        if !(program.only_looks)(arguments) {
+            let verb = arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
+            self.guarded.push(format!("{name} {verb}"));
         }
     }
 

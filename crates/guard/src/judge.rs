@@ -8,6 +8,7 @@ use super::place::Guard;
 use super::session::{OpenCall, Session};
 use super::stop_check;
 use super::ticket::Ticket;
+use crate::command_line::{CommandLine, Task};
 use crate::hooks::{Call, Event, Host, Reply};
 use adapters::advisor::PluginAdvisor;
 use adapters::location::{Location, OpenOptions, open_store};
@@ -67,6 +68,7 @@ pub struct CallJudge<'a> {
     plan: EnforcementPlan,
     mode: Mode,
     ticket: &'a Ticket,
+    program: &'static CommandLine,
 }
 
 /// How long a hook leaves the log of its store: who opens it next without a daemon has to read all of it.
@@ -113,7 +115,7 @@ fn start_with(
     known: Option<Arc<Compiled>>,
 ) -> Result<Arc<Runtime>, String> {
     let seen = Unstarted::of(store.as_ref()).map_err(|fault| fault.to_string())?;
-    // What cannot be told about the keys is `doctor`'s to say; a hook has nobody to say it to.
+    // A notice about the keys is dropped: a hook has nobody to show it to.
     let keys = std::env::var_os("WRITKEEPER_KEYS").filter(|named| !named.is_empty()).map(PathBuf::from);
     demand_whole(&guard.store().to_string_lossy(), keys.as_deref(), &seen).map_err(|refused| refused.to_string())?;
     let (advisor, known) = (Some(Arc::new(PluginAdvisor) as _), known.into_iter().collect());
@@ -127,23 +129,21 @@ impl<'a> CallJudge<'a> {
         host: Host,
         guard: &'a Guard,
         ticket: &'a Ticket,
+        program: &'static CommandLine,
         start: &dyn Fn(&Guard) -> Result<Arc<Runtime>, String>,
     ) -> Result<CallJudge<'a>, String> {
+        let install = || (program.typed)(&Task::Install(host));
         let file = guard.contract(host);
         if !file.is_file() {
-            return Err(format!(
-                "there is no contract at `{}`; run `writkeeper init --host {}`",
-                file.display(),
-                host.word
-            ));
+            return Err(format!("there is no contract at `{}`; run `{}`", file.display(), install()));
         }
         let runtime = start(guard)?;
         let line = runtime.line(host.word).map_err(|fault| fault.to_string())?;
         if line.contract.contract.agent != host.word {
-            return Err(format!("agent `{0}` has no contract in force; run `writkeeper init --host {0}`", host.word));
+            return Err(format!("agent `{}` has no contract in force; run `{}`", host.word, install()));
         }
         let (mode, plan) = (line.contract.contract.mode, line.contract.contract.enforcement_plan());
-        Ok(CallJudge { host, guard, runtime, contract: line.contract, plan, mode, ticket })
+        Ok(CallJudge { host, guard, runtime, contract: line.contract, plan, mode, ticket, program })
     }
 
     /// Judges one call of a host.
@@ -289,16 +289,14 @@ impl<'a> CallJudge<'a> {
         let _ = self.runtime.change_here(actor, act);
     }
 
-    fn how_to_approve(&self, id: &str) -> String {
-        let (key, why) = match self.contract.contract.escalation.signed {
-            true => (" --key FILE", "The contract counts only signed answers."),
-            false => ("", "This host cannot ask."),
-        };
+    fn how_to_approve(&self, proposal: &str) -> String {
+        let (store, is_signed) = (self.guard.store(), self.contract.contract.escalation.signed);
+        let why = if is_signed { "The contract counts only signed answers." } else { "This host cannot ask." };
+        let once = (self.program.typed)(&Task::AllowOnce { proposal, store: &store, is_signed });
+        let for_a_while = (self.program.typed)(&Task::AllowForAWhile { proposal, store: &store });
         format!(
-            "{why} A person allows this call once with `writkeeper escalations answer {id} override --as NAME --because \
-             WHY{key} --store {0}`, after which it is made again, or exactly this command for a while with `writkeeper \
-             always {id} --store {0}`",
-            self.guard.store().display()
+            "{why} A person allows this call once with `{once}`, after which it is made again, or exactly this command for \
+             a while with `{for_a_while}`"
         )
     }
 
@@ -580,12 +578,13 @@ fn marked(corrective: &Json) -> String {
 }
 
 /// What a hook says when nothing could be judged: reading goes on, everything else waits.
-pub fn unjudged(event: Event, facts: Option<&CallFacts>, problem: &str) -> Reply {
+pub fn unjudged(event: Event, facts: Option<&CallFacts>, problem: &str, program: &CommandLine) -> Reply {
     match event {
         Event::PreTool if facts.is_some_and(CallFacts::is_proven_read) => Reply::Pass,
         Event::PreTool => Reply::Deny(format!(
             "Writkeeper could not judge this call, so it does not run: {problem}. What to do: tell the person; \
-             `writkeeper doctor` says what is wrong."
+             `{}` says what is wrong.",
+            (program.typed)(&Task::Diagnose)
         )),
         // The call has run, or there is none: stopping here would only lock the person out.
         Event::PostTool | Event::Stop | Event::SessionStart | Event::Prompt => Reply::Pass,

@@ -3,6 +3,7 @@
 //! Nothing here decides. Facts about a call go into a proposal, and the contract's rules judge them.
 
 pub mod call_facts;
+pub mod command_line;
 pub mod contract_cache;
 pub mod daemon;
 pub mod fetch_target;

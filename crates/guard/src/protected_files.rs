@@ -5,15 +5,10 @@
 
 use super::daemon::DaemonFolder;
 use super::place::{self, Guard};
+use crate::command_line::CommandLine;
 use crate::hooks::{HOSTS, Host};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// The name of this program, as processes are found by.
-const PROGRAM: &str = "writkeeper";
-
-/// What follows the program in the command line of the process that answers hooks, as far as it is the same everywhere.
-const ARGUMENTS: &str = "daemon --guard";
 
 /// The largest compiled pattern; one that needs more is taken to mean us.
 const PATTERN_BYTES_MAX: usize = 64 * 1024;
@@ -33,6 +28,7 @@ pub enum Overlap {
 #[derive(Debug)]
 pub struct ProtectedFiles {
     entries: Vec<Vec<String>>,
+    program: &'static CommandLine,
     /// The hosts whose files are protected.
     hosts: &'static [Host],
     /// The folders that hosts keep their files in. What stands in them is named when it is asked for: most calls go nowhere near.
@@ -47,15 +43,21 @@ pub struct ProtectedFiles {
 
 impl ProtectedFiles {
     /// What an installation on this machine consists of.
-    pub fn of(guard: Option<&Guard>, workspace: &Path) -> ProtectedFiles {
-        ProtectedFiles::of_hosts(&HOSTS, guard, workspace)
+    pub fn of(guard: Option<&Guard>, workspace: &Path, program: &'static CommandLine) -> ProtectedFiles {
+        ProtectedFiles::of_hosts(&HOSTS, guard, workspace, program)
     }
 
-    fn of_hosts(hosts: &'static [Host], guard: Option<&Guard>, workspace: &Path) -> ProtectedFiles {
+    fn of_hosts(
+        hosts: &'static [Host],
+        guard: Option<&Guard>,
+        workspace: &Path,
+        program: &'static CommandLine,
+    ) -> ProtectedFiles {
         let bases = std::iter::once(workspace.to_path_buf()).chain(place::home().map(|home| place::canonical(&home)));
         let bases: Vec<PathBuf> = bases.collect();
         let mut protected = ProtectedFiles {
             entries: Vec::new(),
+            program,
             hosts,
             bases: Vec::new(),
             files: Vec::new(),
@@ -119,6 +121,11 @@ impl ProtectedFiles {
         if above { Overlap::Above } else { Overlap::Nowhere }
     }
 
+    /// The command line of this program.
+    pub fn program(&self) -> &'static CommandLine {
+        self.program
+    }
+
     /// Whether a folder holds this program, so that a copy of one is a copy of the other.
     pub fn holds_binary(&self, folder: &str) -> bool {
         self.binary.as_ref().is_some_and(|binary| binary.starts_with(folder))
@@ -151,15 +158,16 @@ impl ProtectedFiles {
         let (program, arguments) = words.split_first()?;
         let program = base(program);
         let plain = || arguments.iter().filter(|word| !word.starts_with("--"));
-        let by_name = |word: &str| !word.is_empty() && can_find(word, &self.command_lines());
+        let by_name = |word: &str| !word.is_empty() && can_find(word, self.program.program, &self.command_lines());
         let meets = match program {
             "kill" | "skill" | "tgkill" | "renice" | "strace" | "gdb" => {
                 let own = self.daemon.map(|process| process.to_string());
                 // As the first argument `-1` is a signal, behind it everybody.
                 let everybody = plain().skip(1).any(|word| word == "-1");
                 everybody
-                    || plain()
-                        .any(|word| own.as_deref() == Some(word.trim_start_matches('-')) || word.contains(PROGRAM))
+                    || plain().any(|word| {
+                        own.as_deref() == Some(word.trim_start_matches('-')) || word.contains(self.program.program)
+                    })
             }
             "killall5" => true,
             "pkill" | "killall" | "systemctl" | "launchctl" => {
@@ -195,8 +203,8 @@ impl ProtectedFiles {
         let finds = |words: &&Vec<String>| {
             let mut named = words.iter().skip(1).filter(|word| !word.starts_with('-'));
             match program(words).as_str() {
-                "pgrep" | "pidof" => named.any(|word| !word.is_empty() && can_find(word, &lines)),
-                "grep" | "egrep" | "rg" | "awk" | "sed" => named.any(|word| word.contains(PROGRAM)),
+                "pgrep" | "pidof" => named.any(|word| !word.is_empty() && can_find(word, self.program.program, &lines)),
+                "grep" | "egrep" | "rg" | "awk" | "sed" => named.any(|word| word.contains(self.program.program)),
                 _ => false,
             }
         };
@@ -208,7 +216,9 @@ impl ProtectedFiles {
         let binary = std::env::current_exe().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         let running = self.daemon.and_then(|process| std::fs::read(format!("/proc/{process}/cmdline")).ok());
         let running = running.map(|line| String::from_utf8_lossy(&line).replace('\0', " ").trim_end().to_owned());
-        let mut lines = vec![PROGRAM.to_owned(), format!("{PROGRAM} {ARGUMENTS}"), format!("{binary} {ARGUMENTS}")];
+        let CommandLine { program, daemon_pattern, .. } = self.program;
+        let mut lines =
+            vec![(*program).to_owned(), format!("{program} {daemon_pattern}"), format!("{binary} {daemon_pattern}")];
         lines.extend(running);
         lines
     }
@@ -262,14 +272,14 @@ fn is_everybody_of(program: &str, arguments: &[String]) -> bool {
 
 /// Whether a pattern finds one of the texts, by itself or with a wildcard's meaning. What cannot be read as a pattern, or
 /// is not known before the call, can mean anything.
-fn can_find(pattern: &str, lines: &[String]) -> bool {
+fn can_find(pattern: &str, program: &str, lines: &[String]) -> bool {
     if pattern.contains(['<', '$']) && !pattern.ends_with('$') {
         return true;
     }
     let read = regex::RegexBuilder::new(pattern).case_insensitive(true).size_limit(PATTERN_BYTES_MAX).build();
     let Ok(read) = read else { return true };
     let wild = is_wild(pattern) && lines.iter().any(|line| can_mean(&pattern.to_lowercase(), line));
-    wild || pattern.to_lowercase().contains(PROGRAM) || lines.iter().any(|line| read.is_match(line))
+    wild || pattern.to_lowercase().contains(program) || lines.iter().any(|line| read.is_match(line))
 }
 
 /// Lower case, because on some file systems case does not count.
@@ -335,12 +345,13 @@ fn matches(pattern: &[char], name: &[char]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command_line::tests::PROGRAM;
     use crate::hooks::dialect::tests::MADE_UP;
 
     #[track_caller]
     fn check(path: &str, expected: Overlap) {
         let guard = Guard::at(Path::new("/w/app/.writkeeper"));
-        let protected = ProtectedFiles::of(Some(&guard), Path::new("/w/app"));
+        let protected = ProtectedFiles::of(Some(&guard), Path::new("/w/app"), &PROGRAM);
         assert_eq!(protected.overlap(path), expected, "{path}");
     }
 
@@ -387,7 +398,7 @@ mod tests {
                 std::fs::write(&kept, "{}").unwrap();
                 std::os::unix::fs::symlink(&kept, &file).unwrap();
                 let meets = |path: &Path| {
-                    ProtectedFiles::of_hosts(hosts, None, &workspace).overlap(&path.to_string_lossy())
+                    ProtectedFiles::of_hosts(hosts, None, &workspace, &PROGRAM).overlap(&path.to_string_lossy())
                         == Overlap::Within
                 };
                 assert!(meets(&file), "{host:?} {name}");
@@ -399,7 +410,7 @@ mod tests {
                 std::fs::remove_file(&file).unwrap();
             }
             for name in host.scratch {
-                let protected = ProtectedFiles::of_hosts(hosts, None, &workspace);
+                let protected = ProtectedFiles::of_hosts(hosts, None, &workspace, &PROGRAM);
                 assert_eq!(
                     protected.overlap(&workspace.join(name).join("a").to_string_lossy()),
                     Overlap::Nowhere,
@@ -411,29 +422,27 @@ mod tests {
 
     #[test]
     fn the_daemon_is_met_by_whoever_looks_for_it_to_end_it() {
-        let protected = ProtectedFiles::of(None, Path::new("/w/app"));
+        let protected = ProtectedFiles::of(None, Path::new("/w/app"), &PROGRAM);
         let met = |line: &str| {
             let words = |part: &str| part.trim().split(' ').map(str::to_owned).collect::<Vec<String>>();
             protected.searched_and_signalled(&line.split(';').map(words).collect::<Vec<_>>()).is_some()
         };
         for line in [
-            "pgrep writkeeper; kill <pgrep>",
-            "pidof /opt/writkeeper; kill -9 <x>",
-            "pgrep -f daemon; xargs kill",
-            "ps aux; grep writkeeper; xargs /bin/kill -9",
+            "pgrep keeper; kill <pgrep>",
+            "pidof /opt/keeper; kill -9 <x>",
+            "pgrep -f stay; xargs kill",
+            "ps aux; grep keeper; xargs /bin/kill -9",
         ] {
             assert!(met(line), "{line}");
         }
-        for line in
-            ["pgrep writkeeper", "grep writkeeper README.md", "lsof -t -i:3000; kill <x>", "pgrep node; kill <x>"]
-        {
+        for line in ["pgrep keeper", "grep keeper README.md", "lsof -t -i:3000; kill <x>", "pgrep node; kill <x>"] {
             assert!(!met(line), "{line}");
         }
     }
 
     #[test]
     fn the_daemon_is_met_by_number_name_and_pattern() {
-        let mut protected = ProtectedFiles::of(None, Path::new("/w/app"));
+        let mut protected = ProtectedFiles::of(None, Path::new("/w/app"), &PROGRAM);
         protected.daemon = Some(4711);
         let met = |line: &str| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
@@ -445,20 +454,20 @@ mod tests {
             "kill -STOP 1 4711",
             "kill -TERM -4711",
             "kill -9 -1",
-            "/usr/bin/pkill writkeeper",
-            "pkill -f daemon.*guard",
-            "killall -s STOP writkeeper",
-            "pkill writ",
-            "pkill -f daemon",
+            "/usr/bin/pkill keeper",
+            "pkill -f stay.*in",
+            "killall -s STOP keeper",
+            "pkill keep",
+            "pkill -f stay",
             "pkill -u root",
             "pkill -9 -U0",
             "killall --uid root",
             "killall5 -9",
-            "pkill -f w.*r",
-            "pkill -x w[a-z]+r",
+            "pkill -f k.*r",
+            "pkill -x k[a-z]+r",
             "pkill -f (",
             "pkill .",
-            "systemctl --user stop writkeeper.service",
+            "systemctl --user stop keeper.service",
             "fuser -k .",
         ] {
             assert!(met(line), "{line}");

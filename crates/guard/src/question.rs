@@ -5,6 +5,7 @@ use super::judge::{CallJudge, unjudged};
 use super::place::Guard;
 use super::ticket::Ticket;
 use super::wrapper::FRAME;
+use crate::command_line::{CommandLine, Task};
 use crate::hooks::{self, Call, Event, HookOutput, Host, Reply};
 use runtime::Runtime;
 use std::path::Path;
@@ -29,6 +30,8 @@ pub struct Question<'a> {
     pub sent: &'a [u8],
     /// Names the call.
     pub ticket: &'a Ticket,
+    /// The command line that people type.
+    pub program: &'static CommandLine,
 }
 
 /// What is known about a call so far, so that an answer after a failure can still tell a read from a write.
@@ -66,19 +69,19 @@ impl Question<'_> {
             Some(folder) => Some(Guard::at(folder)),
             None => Guard::find(Path::new(&call.cwd)),
         };
-        let facts = Arc::new(call_facts::of(&call, guard.as_ref()));
+        let facts = Arc::new(call_facts::of(&call, guard.as_ref(), self.program));
         lock(known).facts = Some(facts.clone());
         let Some(guard) = guard else {
-            let again = format!("writkeeper init --host {}", self.host.word);
+            let again = (self.program.typed)(&Task::Install(self.host));
             return Err(format!("there is no guard for `{}`; run `{again}`", call.cwd));
         };
-        let desk = CallJudge::open(self.host, &guard, self.ticket, start)?;
+        let desk = CallJudge::open(self.host, &guard, self.ticket, self.program, start)?;
         desk.judge(self.event, &call, &facts)
     }
 
     /// What the host reads when nothing could be judged.
     pub fn unjudged(&self, known: &Progress, problem: &str) -> HookOutput {
-        self.printed(&known.moment, &unjudged(self.event, known.facts.as_deref(), problem))
+        self.printed(&known.moment, &unjudged(self.event, known.facts.as_deref(), problem, self.program))
     }
 
     /// A reply as the host reads it.

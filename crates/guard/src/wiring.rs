@@ -4,6 +4,7 @@ mod json;
 mod toml;
 
 use super::wrapper;
+use crate::command_line::CommandLine;
 use crate::hooks::dialect::{Form, HookEntry};
 use crate::hooks::{Event, Host};
 use std::path::{Path, PathBuf};
@@ -22,12 +23,14 @@ pub struct Source {
     pub guard: PathBuf,
     /// Whether failures let calls run.
     pub observe: bool,
+    /// The binary's command line.
+    pub program: &'static CommandLine,
 }
 
 impl Source {
     /// The command line for a moment.
     pub fn command(&self, host: Host, event: Event) -> String {
-        wrapper::command(&self.binary, &self.guard, host, event, self.observe)
+        wrapper::command(self, host, event)
     }
 }
 
@@ -68,12 +71,18 @@ fn entry_of<'m>(host: Host, moment: &'m str, event: Event, source: &Source) -> H
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::command_line::tests::PROGRAM;
     use crate::hooks::dialect::tests::MADE_UP;
     use crate::hooks::{HOSTS, host};
     use serde_json::Value;
 
     fn source() -> Source {
-        Source { binary: "/opt/it's/writkeeper".into(), guard: "/w/.writkeeper".into(), observe: false }
+        Source {
+            binary: "/opt/it's/writkeeper".into(),
+            guard: "/w/.writkeeper".into(),
+            observe: false,
+            program: &PROGRAM,
+        }
     }
 
     #[test]

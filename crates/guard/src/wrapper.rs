@@ -1,7 +1,9 @@
 //! The command line that hosts run. It is written so that whatever happens to the binary, the host hears a refusal:
 //! a crash, a kill, a timeout, a missing file and an answer that is not ours all end in the host's blocking answer.
 
+use crate::command_line::Task;
 use crate::hooks::{Event, Host, Reply, write};
+use crate::wiring::Source;
 use std::path::Path;
 
 /// Every command line of ours begins with this; it does nothing.
@@ -29,7 +31,7 @@ fn deadline(event: Event) -> u32 {
 }
 
 /// The command line for one host and event.
-pub fn command(binary: &Path, guard: &Path, host: Host, event: Event, observe: bool) -> String {
+pub fn command(source: &Source, host: Host, event: Event) -> String {
     let seconds = deadline(event);
     let run = format!(
         "if command -v timeout >/dev/null 2>&1;then timeout -s KILL {seconds} \"$0\" \"$@\";\
@@ -38,23 +40,23 @@ pub fn command(binary: &Path, guard: &Path, host: Host, event: Event, observe: b
     );
     let script = format!(
         "{MARK} o=$({run})&&case $o in \"{FRAME}{{\"*\"}}\")printf %s \"${{o#{FRAME}}}\";exit 0;;esac;{}",
-        otherwise(host, event, observe)
+        otherwise(source, host, event)
     );
-    let words = ["hook", event.word(), "--host", host.word, "--framed"];
-    let observed = if observe { " --observe" } else { "" };
-    format!("/bin/sh -c '{script}' {} {}{observed} --guard {}", quoted(binary), words.join(" "), quoted(guard))
+    let arguments = (source.program.hook)(host, event, source.observe);
+    format!("/bin/sh -c '{script}' {} {arguments} {}", quoted(&source.binary), quoted(&source.guard))
 }
 
 /// What is said when the binary said nothing of ours.
-fn otherwise(host: Host, event: Event, observe: bool) -> String {
-    let blocks = event == Event::PreTool && !observe;
+fn otherwise(source: &Source, host: Host, event: Event) -> String {
+    let blocks = event == Event::PreTool && !source.observe;
     if !blocks {
         // The call has run, or nothing is to be stopped.
         let printed = write(host, event, "", &Reply::Pass).stdout;
         return format!("printf %s \"{}\";exit 0", escaped(&printed));
     }
-    let why = "Writkeeper did not answer, so this call does not run. A person should run: writkeeper doctor";
-    let printed = write(host, event, "", &Reply::Deny(why.to_owned())).stdout;
+    let command = (source.program.typed)(&Task::Diagnose);
+    let why = format!("Writkeeper did not answer, so this call does not run. A person should run: {command}");
+    let printed = write(host, event, "", &Reply::Deny(why.clone())).stdout;
     let code = if host.blocks_by_exit { 2 } else { 0 };
     format!("printf %s \"{}\";echo \"{why}\" >&2;exit {code}", escaped(&printed))
 }

@@ -1,5 +1,6 @@
 //! `writkeeper daemon`: answers the hooks of a guard from one process.
 
+use crate::cli::command_line::PROGRAM;
 use crate::cli::guard::DaemonArgs;
 use crate::commands::ledger::sealer;
 use crate::commands::run::duration;
@@ -32,7 +33,7 @@ pub fn run(args: &DaemonArgs) -> anyhow::Result<Exit> {
         // Whoever ends the host's processes does not mean this one. It fails only where there is nothing to leave.
         let _ = rustix::process::setsid();
     }
-    let daemon = Daemon::take(&guard).map_err(refused)?;
+    let daemon = Daemon::take(&guard, &PROGRAM).map_err(refused)?;
     if !args.detached {
         note(&format!("answering the hooks of `{}`; end with Ctrl-C", guard.folder.display()));
     }

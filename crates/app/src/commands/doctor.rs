@@ -2,6 +2,7 @@
 
 mod answers;
 
+use crate::cli::command_line::PROGRAM;
 use crate::cli::guard::DoctorArgs;
 use crate::exit::Exit;
 use crate::store;
@@ -218,7 +219,7 @@ fn asked(contract: &Contract) -> Vec<String> {
 fn wires(found: &mut HostState, guard: &Guard, entries: &[(String, String)]) {
     let Ok(binary) = std::env::current_exe() else { return };
     let observe = found.mode == Some(Mode::Observe);
-    let source = Source { binary, guard: guard.folder.clone(), observe };
+    let source = Source { binary, guard: guard.folder.clone(), observe, program: &PROGRAM };
     for (moment, event) in found.host.moments {
         let expected = source.command(found.host, *event);
         match entries.iter().find(|(name, _)| name == moment) {

@@ -1,5 +1,6 @@
 //! `writkeeper hook`: one call of a host, judged; whatever goes wrong, the host hears an answer it understands.
 
+use crate::cli::command_line::PROGRAM;
 use crate::cli::guard::HookArgs;
 use crate::exit::Exit;
 use guard::daemon::client::{self, DaemonAnswer};
@@ -85,13 +86,21 @@ pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
     let is_late = asked_at.elapsed() > LATE;
     let said = directly(args, &sent, &ticket, &known, is_late);
     if let Some(guard) = unserved {
-        start::on_demand(&guard);
+        start::on_demand(&guard, &PROGRAM);
     }
     said
 }
 
 fn question<'a>(args: &'a HookArgs, sent: &'a [u8], ticket: &'a Ticket) -> Question<'a> {
-    Question { host: args.host, event: args.event, framed: args.framed, guard: args.guard.as_deref(), sent, ticket }
+    Question {
+        host: args.host,
+        event: args.event,
+        framed: args.framed,
+        guard: args.guard.as_deref(),
+        sent,
+        ticket,
+        program: &PROGRAM,
+    }
 }
 
 /// Judges without a daemon, and without a second thread: two take longer to end than one takes to do the work of both.

@@ -1,5 +1,6 @@
 //! `writkeeper init`: contract, store and the host's configuration, shown before they are written.
 
+use crate::cli::command_line::PROGRAM;
 use crate::cli::guard::InitArgs;
 use crate::contract_file;
 use crate::exit::{Exit, InvalidData};
@@ -135,7 +136,7 @@ fn wire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Resu
 
 fn source(args: &InitArgs, guard: &Guard) -> anyhow::Result<Source> {
     let binary = std::env::current_exe().context("where is this program?")?;
-    Ok(Source { binary, guard: guard.folder.clone(), observe: args.observe })
+    Ok(Source { binary, guard: guard.folder.clone(), observe: args.observe, program: &PROGRAM })
 }
 
 /// A host's configuration with our entries, or without them.

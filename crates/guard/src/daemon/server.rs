@@ -4,6 +4,7 @@ use runtime::ports::clock::Clock;
 
 use super::client::Surroundings;
 use super::{Address, DaemonFolder, frame, peer};
+use crate::command_line::CommandLine;
 use crate::hooks::{self, Event, HookOutput, Host};
 use crate::judge::start_resident;
 use crate::place::{self, Guard};
@@ -69,6 +70,7 @@ pub enum Refusal {
 /// Everything connections share.
 struct Shared {
     guard: Guard,
+    program: &'static CommandLine,
     runtime: Arc<Runtime>,
     /// Database and log, as they were opened.
     store: [Option<(u64, u64)>; 2],
@@ -97,7 +99,7 @@ pub struct Daemon {
 
 impl Daemon {
     /// Takes hold of a guard: lock, store, socket.
-    pub fn take(guard: &Guard) -> Result<Daemon, Refusal> {
+    pub fn take(guard: &Guard, program: &'static CommandLine) -> Result<Daemon, Refusal> {
         let place = DaemonFolder::of(guard);
         let failed = |what: &Path| {
             let what = what.display().to_string();
@@ -118,6 +120,7 @@ impl Daemon {
         let (wake, woken) = UnixStream::pair().map_err(failed(&socket))?;
         let shared = Shared {
             guard: guard.clone(),
+            program,
             runtime,
             store: identities(guard),
             surroundings: Surroundings::own(),
@@ -329,7 +332,8 @@ impl Shared {
             return Err("a check runs where the hook runs".to_owned());
         }
         let framed = framed == b"framed";
-        let question = Question { host, event, framed, guard: Some(folder), sent, ticket: &ticket };
+        let question =
+            Question { host, event, framed, guard: Some(folder), sent, ticket: &ticket, program: self.program };
         let known = Mutex::new(Progress::default());
         let reply = question.judge(&known, &|_: &Guard| self.runtime_for(host))?;
         if !self.is_own_store() {

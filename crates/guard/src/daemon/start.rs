@@ -1,6 +1,7 @@
 //! Starting a daemon from a hook, where a person said that hooks may.
 
 use super::DaemonFolder;
+use crate::command_line::CommandLine;
 use crate::place::{self, Guard};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -23,7 +24,7 @@ pub fn allowed(place: &DaemonFolder) -> Option<Duration> {
 }
 
 /// Starts a daemon that outlives this hook, if a person said so and nobody tried just now.
-pub fn on_demand(guard: &Guard) {
+pub fn on_demand(guard: &Guard, program: &CommandLine) {
     let at = DaemonFolder::of(guard);
     let Some(idle) = allowed(&at) else { return };
     if tried_lately(&at.attempt()) || std::fs::write(at.attempt(), "").is_err() {
@@ -31,7 +32,7 @@ pub fn on_demand(guard: &Guard) {
     }
     let Ok(binary) = std::env::current_exe() else { return };
     let mut command = Command::new(binary);
-    command.args(["daemon", "--detached", "--idle", &idle.to_string(), "--guard"]).arg(place::canonical(&guard.folder));
+    command.args((program.daemon)(&idle.to_string())).arg(place::canonical(&guard.folder));
     // A pipe of the host that the daemon held open would keep the host waiting.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/").env_clear();
     command.envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
