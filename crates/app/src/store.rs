@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use values::time::{Duration, Instant};
 use writkeeper::restored::{self, Examined, KeysNotice};
-use writkeeper::{Keeper, Notice, OpenOptions, lookup};
+use writkeeper::{Keeper, Notice, OpenOptions, finding_text, lookup};
 
 pub use writkeeper::history::History;
 pub use writkeeper::lookup::{agent_like, agent_named, find, look_up, short_ids, typed};
@@ -187,15 +187,12 @@ pub fn is_damaged(answer: &Answer) -> bool {
 
 /// Everything found, in words, with what the operator can do about it.
 pub fn sentences(answer: &Answer) -> String {
-    answer.findings.iter().map(sentence).collect::<Vec<_>>().join("\n       ")
+    finding_text::sentences(&answer.findings, crate::hint::operator)
 }
 
 /// One finding in words, with what the operator can do about it.
 pub fn sentence(finding: &Finding) -> String {
-    match crate::hint::operator(finding) {
-        fix if fix.is_empty() => format!("{}: {}", finding.code.as_str(), finding.message()),
-        fix => format!("{}: {}; {fix}", finding.code.as_str(), finding.message()),
-    }
+    finding_text::sentence(finding, &crate::hint::operator(finding))
 }
 
 /// Nothing could be meant.

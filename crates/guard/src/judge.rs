@@ -27,7 +27,7 @@ use kernel::finding::{Finding, Gate};
 use kernel::intent::{IntentEvent, IntentState};
 use kernel::lease::book::LeaseBook;
 use kernel::lease::kept::BOOK;
-use kernel::outcome::Verdict;
+use kernel::outcome::{Answer, Verdict};
 use kernel::person::Identity;
 use kernel::proposal::Proposal;
 use kernel::world::{Entity, Row};
@@ -40,6 +40,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use values::ids::{Digest, TENANT_DEFAULT, identifier_problem};
 use values::json::{Json, Object};
+use writkeeper::finding_text;
 use writkeeper::restored::{Unstarted, demand_whole};
 
 /// Hosts give a hook ten seconds; a refusal must come before that.
@@ -218,7 +219,7 @@ impl<'a> CallJudge<'a> {
     ) -> Result<Reply, String> {
         let answer = &answered.answer;
         if answered.at.is_none() {
-            return Err(crate::undecided::sentences(answer));
+            return Err(undecided(answer));
         }
         let concerns: Vec<&str> =
             signals.iter().filter(|signal| signal.is_concern).map(|signal| signal.reason.as_str()).collect();
@@ -424,7 +425,7 @@ impl<'a> CallJudge<'a> {
         let params = object([("host", Json::text(self.host.word)), ("session", Json::text(self.flow(call)))]);
         let answered = self.submit(call, VERIFY, params)?;
         if answered.answer.verdict != Verdict::Accept {
-            let said = crate::undecided::sentences(&answered.answer);
+            let said = undecided(&answered.answer);
             return Ok(Some(stop_check::CheckResult { passed: false, said }));
         }
         let checked = stop_check::check(&run, &facts.workspace);
@@ -517,7 +518,7 @@ impl<'a> CallJudge<'a> {
             .map_err(|malformed| malformed.findings.iter().map(Finding::message).collect::<Vec<_>>().join("; "))?;
         let answered = self.runtime.submit_here(proposal, Arrival::through(door()));
         if answered.at.is_none() {
-            return Err(crate::undecided::sentences(&answered.answer));
+            return Err(undecided(&answered.answer));
         }
         Ok(answered)
     }
@@ -550,6 +551,11 @@ fn run_of(contract: &Contract, action: &str) -> Option<kernel::contract::Run> {
 
 fn object<const N: usize>(members: [(&str, Json); N]) -> Object {
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Why the runtime gave no decision, with what the operator can do about it.
+fn undecided(answer: &Answer) -> String {
+    finding_text::sentences(&answer.findings, Finding::fix_operator)
 }
 
 /// What the agent reads: who, which codes, why in the call's own words, and what to do.

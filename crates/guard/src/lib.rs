@@ -23,7 +23,6 @@ pub mod settings_backup;
 pub mod stop_check;
 pub mod text_diff;
 pub mod ticket;
-mod undecided;
 pub mod whole_file;
 pub mod wiring;
 pub mod wrapper;

@@ -9,6 +9,7 @@
 
 pub mod entries;
 mod error;
+pub mod finding_text;
 mod function;
 pub mod history;
 pub mod inbox;
