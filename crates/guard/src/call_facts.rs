@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use values::ids::Digest;
 use values::json::{Json, Object};
 
-/// Settings of shells with which a wildcard meets names that begin with a point. Otherwise it does not, and wildcards in
-/// ordinary commands are not taken for the guard's folder.
+/// Shell settings under which a wildcard matches names that begin with a dot. Without them it does not, so wildcards in
+/// ordinary commands do not mean the guard's folder.
 const HIDING: [&str; 2] = ["dotglob", "GLOBIGNORE"];
 
 /// Longest text that enters a proposal as it is; longer ones enter as digest and length.
@@ -49,13 +49,13 @@ pub struct CallFacts {
     pub class: Class,
     /// What else it can do.
     pub can: BTreeSet<&'static str>,
-    /// What is read and written.
+    /// Paths that are read.
     pub reads: Vec<String>,
-    /// What is written.
+    /// Paths that are written.
     pub writes: Vec<String>,
-    /// What of it lies outside of the workspace.
+    /// Paths outside the workspace.
     pub outside: Vec<String>,
-    /// What of it belongs to the guard.
+    /// Paths and commands that touch the guard.
     pub guarded: Vec<String>,
     /// Written folders that hold the guard.
     pub shadowed: Vec<String>,
@@ -63,7 +63,7 @@ pub struct CallFacts {
     pub unclear: Vec<String>,
     /// The commands after quotes and wrappers are gone.
     pub argv: Vec<String>,
-    /// Who of the command reaches other machines: programs, variables that say how (`NAME=`), connections.
+    /// What in the command reaches other machines: programs, variables that say how (`NAME=`), connections.
     pub programs: BTreeSet<String>,
     /// The server of an MCP tool.
     pub server: String,
@@ -160,12 +160,12 @@ fn action(tool: &Tool) -> &'static str {
 }
 
 impl CallFacts {
-    /// Whether the call is proven to change nothing and to tell nobody a secret.
+    /// Whether the call is proven to change nothing and to reveal no secret.
     pub fn is_harmless(&self) -> bool {
         self.is_proven_read() || self.action == "tool.internal" && self.guarded.is_empty()
     }
 
-    /// Whether the call only looks. What the host does with its own affairs is no look.
+    /// Whether the call only reads. Tools that act inside the host do not count as reads.
     pub fn is_proven_read(&self) -> bool {
         self.action == "tool.read" && self.class == Class::Read && self.can.is_empty() && self.guarded.is_empty()
     }
@@ -205,7 +205,7 @@ impl CallFacts {
                 let here = paths.iter().filter(|path| path.contains("**/")).map(|path| path.replace("**/", ""));
                 self.reads.extend(here.map(|path| shell::Path::resolve(&path, view).as_str().to_owned()));
                 self.take_wildcards(view);
-                // Of what only reads nobody is asked, so this one is judged as a command.
+                // Reads pass without a question, so a read outside the workspace is judged as a command.
                 if !self.outside.is_empty() {
                     self.action = "tool.shell";
                 }
@@ -225,7 +225,7 @@ impl CallFacts {
             Tool::Other => {
                 self.take_unknown(&call.input, view, protected);
                 self.why.push(format!("no rule of the contract names the tool `{}`", call.name));
-                // A shell whose command nobody could find.
+                // A shell whose input holds no command that could be read.
                 if tools::kind(&call.name) == Some(Kind::Shell) {
                     self.can.insert("unread");
                 }
@@ -264,7 +264,7 @@ impl CallFacts {
     }
 
     /// A folder that is read with everything in it, where secrets lie in it: the home, what lies above it or above the
-    /// workspace. Inside of the workspace searching is free.
+    /// workspace. Searching inside the workspace is free.
     fn take_sweeps<'p>(&mut self, folders: impl Iterator<Item = &'p str>, view: &View<'_>) {
         for folder in folders {
             let path = Path::new(folder);
@@ -291,7 +291,7 @@ impl CallFacts {
     /// such as the number of its process, another part may use.
     fn take_argv(&mut self, answer: &Classification, view: &View<'_>, protected: &ProtectedFiles) {
         self.programs.extend(answer.talkers.iter().filter(|program| !stays_here(program, &answer.argv)).cloned());
-        // Nobody is no program that may use the network unasked.
+        // An empty list of programs never grants network access.
         if answer.talkers.is_empty() && answer.capabilities.contains(&Capability::Network) {
             self.programs.insert("?".to_owned());
         }
@@ -378,7 +378,7 @@ impl CallFacts {
         }
     }
 
-    /// It may look, not change who may do what.
+    /// An agent may look at the guard, not change what it allows.
     fn take_own_verb(&mut self, words: &[String], program: &CommandLine) {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let Some((name, arguments)) = words.split_first() else { return };
@@ -404,7 +404,7 @@ impl CallFacts {
         }
     }
 
-    /// A tool nobody knows. What it calls a command is taken for one: it may be a shell by another name.
+    /// An unknown tool. A member that is named like a command is read as one: the tool may be a shell by another name.
     fn take_unknown(&mut self, input: &Object, view: &View<'_>, protected: &ProtectedFiles) {
         self.class = Class::Unknown;
         if let Some(command) = tools::command(input) {
@@ -417,7 +417,7 @@ impl CallFacts {
         self.take_texts(input, view, protected);
     }
 
-    /// What was not read to its end may be anything. That nobody asks for a while does not cover it.
+    /// A command that was not read to its end may do anything; broken glass does not cover it.
     fn take_limits(&mut self, answer: &Classification) {
         if answer.reasons.iter().any(|reason| LIMITS.contains(&reason.code)) {
             self.can.insert("unread");
@@ -482,7 +482,7 @@ impl CallFacts {
         self.writes.append(&mut self.compared);
         let below: Vec<String> = self.writes.iter().filter_map(|path| path_expansion::of(path).below).collect();
         self.writes.extend(below);
-        // Where temporary files lie is known; a name nobody knows would be compared with everything.
+        // The folder of temporary files is known; an unknown path would be compared with every lease.
         self.writes.retain(|path| !path.starts_with("$TMPDIR"));
         let lists = [
             &mut self.reads,

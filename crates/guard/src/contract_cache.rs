@@ -13,7 +13,7 @@ use values::json::{Bounds, Json};
 /// A longer file was not written by us.
 const BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// Named like the store, so that whoever ignores or copies the store's files includes it.
+/// Named like the store, so that patterns for the store's files include it.
 fn path(guard: &Guard, host: Host) -> PathBuf {
     guard.folder.join(format!("guard.db-{}.json", host.word))
 }

@@ -36,7 +36,7 @@ impl DaemonFolder {
         self.folder.join("socket")
     }
 
-    /// Held by the daemon as long as it lives; says who it is.
+    /// Locked by the daemon for its lifetime; holds its process, version and start.
     pub fn lock(&self) -> PathBuf {
         self.folder.join("lock")
     }
@@ -84,7 +84,7 @@ impl DaemonFolder {
     }
 }
 
-/// Who holds a guard's daemon, as it wrote itself.
+/// The daemon that holds the lock, as the lock file names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Holder {
     /// Its process.

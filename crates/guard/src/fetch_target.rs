@@ -35,7 +35,7 @@ const V6: &[[u16; 8]] = &[
 pub fn targets(text: &str) -> Vec<FetchTarget> {
     // In a sentence only what says how to get there is an address.
     let words = text.split_whitespace().filter(|word| word.contains(':'));
-    // Where a tab or a line stands inside of an address, browsers read on.
+    // Browsers skip tabs and line ends inside an address.
     let candidates = std::iter::once(text).chain(words);
     candidates
         .filter_map(|candidate| target(candidate.trim_matches(['<', '>', '"', '\'', '(', ')', ',', '`'])))
@@ -78,7 +78,7 @@ fn of_v6(address: Ipv6Addr) -> bool {
     let [first, second, .., high, low] = address.segments();
     let [a, b] = high.to_be_bytes();
     let [c, d] = low.to_be_bytes();
-    // Addresses of the older kind inside of newer ones: compatible ones, and what a translator makes of them.
+    // IPv4 addresses embedded in IPv6: IPv4-compatible ones, and those of NAT64.
     let is_inside = address.segments().iter().take(6).all(|part| *part == 0) || (first, second) == (0x64, 0xff9b);
     V6.contains(&address.segments()) || address.is_unicast_link_local() || is_inside && of_v4(Ipv4Addr::new(a, b, c, d))
 }

@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 use tools::Tool;
 use values::json::{Json, Object};
 
-/// Every host. Whatever is true of all of them is an iteration over this list.
+/// Every host. Lists of anything that hosts have are iterations over this one.
 pub const HOSTS: [Host; 6] =
     [&claude_code::HOST, &codex::HOST, &cursor::HOST, &gemini::HOST, &qwen::HOST, &copilot::HOST];
 
@@ -76,7 +76,7 @@ impl Event {
     }
 }
 
-/// What a host told, in our words.
+/// What a host sent, in our words.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Call {
     /// The host's own name of the moment.

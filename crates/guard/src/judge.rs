@@ -49,7 +49,7 @@ const STORE_WAIT: Duration = Duration::from_secs(4);
 /// How long a handler may take; what was decided holds without it.
 const HANDLER_WAIT: values::time::Duration = values::time::Duration::from_secs(2);
 
-/// How long a hook waits for a decision; hosts are impatient, and the wrapper more so.
+/// How long a hook waits for a decision; the wrapper gives up after ten seconds.
 const WAIT: Duration = Duration::from_secs(5);
 
 /// Open questions looked through for the one a call asked.
@@ -72,10 +72,10 @@ pub struct CallJudge<'a> {
     program: &'static CommandLine,
 }
 
-/// How long a hook leaves the log of its store: who opens it next without a daemon has to read all of it.
+/// How long a hook lets the WAL grow: the next process that opens the store without a daemon has to read all of it.
 const LOG_OF_HOOKS: LogKeeper = LogKeeper::Opener(64);
 
-/// How long a daemon lets it get: some twenty calls. From then on it is written over and does not grow.
+/// How long a daemon lets it grow: about twenty calls. From then on it is overwritten from the start.
 const LOG_OF_DAEMON: LogKeeper = LogKeeper::Beside(256);
 
 /// Opens a guard's store for one hook.
@@ -201,7 +201,7 @@ impl<'a> CallJudge<'a> {
         Ok(reply)
     }
 
-    /// Who holds what, as the store keeps it. What cannot be read is refused by the gate itself.
+    /// The leases in the store. If they cannot be read, the gate itself refuses.
     fn book(&self) -> Option<LeaseBook> {
         match self.runtime.read(Entity::State(BOOK.to_owned())) {
             Ok(Some(Row::State(row))) => LeaseBook::from_json(&row.value),
@@ -252,7 +252,7 @@ impl<'a> CallJudge<'a> {
         })
     }
 
-    /// What the handler outside that the contract names makes of a decision, with the digest of what it was asked.
+    /// The answer of the external handler that the contract names, with the digest of the question.
     fn ask_handler(&self, call: &Call, proposal: &str, decision: &Decision) -> Option<(HandlerAnswer, Digest)> {
         let name = self.plan.handler().as_str();
         let mut plugin = self.contract.contract.handlers.get(name)?.clone();
@@ -281,7 +281,7 @@ impl<'a> CallJudge<'a> {
         Some((answer, Digest::of(&question)))
     }
 
-    /// Leaves in the ledger what a handler made of a decision, and what it was asked.
+    /// Records what a handler made of a decision, and the digest of the question.
     fn remember(&self, call: &Call, enforced: &Enforced, question: Digest) {
         let told = object([("enforced", enforced.to_json()), ("question", Json::text(question.to_string()))]);
         let values = object([("enforced", Json::Object(told))]);
@@ -340,7 +340,7 @@ impl<'a> CallJudge<'a> {
         self.enforced(call, facts, &answered, &noticed)
     }
 
-    /// Says what became of a call: a person approved what was asked about, and it ran.
+    /// Settles a call that ran; if it was asked about, a person approved it.
     fn report(&self, open: &OpenCall) {
         let intent = match &open.asked {
             Some(proposal) => self.approved_in_host(proposal),
@@ -354,7 +354,7 @@ impl<'a> CallJudge<'a> {
         }
     }
 
-    /// Whether nobody has said yet what became of an intent; who was asked in our place may have.
+    /// Whether the outcome of an intent is still unknown; a daemon that was asked before may have settled it.
     fn is_open(&self, intent: &str) -> bool {
         match self.runtime.read(Entity::Intent(intent.to_owned())) {
             Ok(Some(Row::Intent(row))) => row.state != IntentState::Succeeded,
@@ -511,7 +511,7 @@ impl<'a> CallJudge<'a> {
             ("step", Json::text(step.as_str())),
         ]);
         if own {
-            // Whoever is asked about this call again, here or in a daemon, gives this answer again.
+            // Asked about this call again, this process or a daemon gives the same answer.
             proposal.insert("idempotency_key".to_owned(), Json::text(step));
         }
         let proposal = Proposal::from_json(Json::Object(proposal))

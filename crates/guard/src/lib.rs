@@ -1,4 +1,4 @@
-//! The guard of a coding agent: where it keeps its things, what nobody but a person may change, what a call would do.
+//! The guard of a coding agent: its files, what only a person may change, and what a call would do.
 //!
 //! Nothing here decides. Facts about a call go into a proposal, and the contract's rules judge them.
 

@@ -1,5 +1,5 @@
-//! Switches with which a host stops running its hooks, ours among them. Nothing of ours runs then, so that nobody can
-//! tell but a person who asks.
+//! Switches that stop a host from running hooks. No hook of ours runs then, so only the installer and a person who asks can
+//! notice.
 
 use super::place;
 use crate::hooks::Host;

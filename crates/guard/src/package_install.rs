@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Tools whose package is called like them and made by who makes the tool. Another name may be anybody's package.
+/// Tools whose package has the tool's name and the same author. A package of any other name may be a stranger's.
 const WELL_KNOWN: &str = "jest vitest eslint prettier vite next nuxt astro playwright cypress tsx ts-node webpack rollup \
     esbuild parcel mocha ava nyc c8 rimraf husky lint-staged turbo nx lerna prisma drizzle-kit storybook tailwindcss \
     postcss babel svelte-check stylelint typedoc knip depcheck madge concurrently nodemon serve http-server wrangler expo \
@@ -14,7 +14,7 @@ pub fn brings_software(words: &[String], cwd: &Path, workspace: &Path) -> bool {
     installs(words) || fetches(words, cwd, workspace)
 }
 
-/// Whether a runner of packages brings a tool that neither the project has nor everybody knows.
+/// Whether a package runner fetches a tool that is neither in the project nor well known.
 fn fetches(words: &[String], cwd: &Path, workspace: &Path) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let program = words.first().and_then(|program| program.rsplit('/').next()).unwrap_or_default();
@@ -38,7 +38,7 @@ fn fetches(words: &[String], cwd: &Path, workspace: &Path) -> bool {
     })
 }
 
-/// Commands that bring something new onto the machine, beyond what a lock file pins.
+/// Whether a command installs something that no lock file pins.
 fn installs(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let named = |rest: &[&str]| rest.iter().any(|word| !word.starts_with('-') && *word != ".");
@@ -73,7 +73,7 @@ fn installs(words: &[String]) -> bool {
     }
 }
 
-/// What a runner of packages is told to bring: the packages it is given, else the tool; nothing if it may not.
+/// The packages that a package runner fetches: those it is given, else the tool; none if it may not install.
 fn fetched<'w>(words: &[&'w str]) -> Vec<&'w str> {
     let mut packages = Vec::new();
     let mut words = words.iter();
@@ -120,8 +120,8 @@ fn brings(words: &[&str]) -> bool {
     false
 }
 
-/// Managers of packages, and what they do within the bounds of a lock file or of the project. Anything else they do may
-/// bring something new, or change where things come from.
+/// Package managers, and their verbs that stay within a lock file or the project. Any other verb may install something new
+/// or change where packages come from.
 const PINNED: &[(&[&str], &[&str])] = &[
     (&["poetry"], &["run", "install", "check", "show", "version", "build", "lock", "env", "list", "help"]),
     (&["pipenv"], &["run", "sync", "check", "graph", "lock", "verify", "scripts"]),

@@ -10,7 +10,7 @@ use crate::hooks::{HOSTS, Host};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The largest compiled pattern; one that needs more is taken to mean us.
+/// The largest compiled pattern; one that needs more counts as a match.
 const PATTERN_BYTES_MAX: usize = 64 * 1024;
 
 /// How a path and the files of the guard overlap.
@@ -31,7 +31,7 @@ pub struct ProtectedFiles {
     program: &'static CommandLine,
     /// The hosts whose files are protected.
     hosts: &'static [Host],
-    /// The folders that hosts keep their files in. What stands in them is named when it is asked for: most calls go nowhere near.
+    /// The workspace and the home. Paths below them are put together on demand: most calls need none.
     bases: Vec<PathBuf>,
     /// Single files elsewhere whose second names are looked for.
     files: Vec<PathBuf>,
@@ -90,7 +90,7 @@ impl ProtectedFiles {
         protected
     }
 
-    /// A path in a folder that is known without links: most of these are no links either, or are not there.
+    /// Protects a path below a folder that is free of links. Most of these paths are no links either, or do not exist.
     fn protect_in(&mut self, base: &Path, name: &Path) {
         let is_link = |part: &Path| base.join(part).symlink_metadata().is_ok_and(|found| found.is_symlink());
         if name.ancestors().filter(|part| !part.as_os_str().is_empty()).any(is_link) {
@@ -108,7 +108,7 @@ impl ProtectedFiles {
         }
     }
 
-    /// Whether writing to a resolved path changes the guard. Wildcards meet whatever they can mean.
+    /// Whether writing to a resolved path changes the guard. A wildcard overlaps with everything that it can mean.
     pub fn overlap(&self, path: &str) -> Overlap {
         let parts = components(Path::new(path));
         if self.entries.iter().any(|root| covers(root, &parts)) && !self.is_scratch(path) {
@@ -131,7 +131,7 @@ impl ProtectedFiles {
         self.binary.as_ref().is_some_and(|binary| binary.starts_with(folder))
     }
 
-    /// Whether a file is this program by another name: as long, and the same at some places in it.
+    /// Whether a file is a copy of this program: the same length, and the same bytes at some offsets.
     pub fn is_copy_of_binary(&self, path: &str) -> bool {
         let Some(binary) = &self.binary else { return false };
         let length = |path: &Path| {
@@ -146,7 +146,7 @@ impl ProtectedFiles {
             })
     }
 
-    /// A place where hosts let agents write. What only can mean such a place is none.
+    /// Whether hosts let agents write here. A wildcard that merely could mean such a folder does not count.
     pub fn is_scratch(&self, path: &str) -> bool {
         let parts = components(Path::new(path));
         self.below_bases(|host| host.scratch).any(|root| parts.starts_with(&components(&root)))
@@ -252,7 +252,7 @@ fn base(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Whether all processes of somebody are meant: `pkill -u root` names no program.
+/// Whether all processes of a user are meant: `pkill -u root` names no program.
 fn is_everybody_of(program: &str, arguments: &[String]) -> bool {
     const WHOSE: [&str; 4] = ["-u", "-U", "--uid", "--euid"];
     let mut words = arguments.iter().map(String::as_str);
@@ -302,7 +302,7 @@ pub fn is_wild(part: &str) -> bool {
     part.contains(['*', '?', '['])
 }
 
-/// Whether a pattern can mean a name. A pattern does not meet a leading point unless it says so.
+/// Whether a pattern can mean a name. A pattern matches a leading dot only if it begins with one.
 fn can_mean(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && !pattern.starts_with(['.', '[']) {
         return false;

@@ -18,9 +18,9 @@ pub const INPUT_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// What a hook was asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// Who calls.
+    /// The host that calls.
     pub host: Host,
-    /// When.
+    /// The moment.
     pub event: Event,
     /// Whether the answer stands behind a mark.
     pub framed: bool,

@@ -23,7 +23,7 @@ pub struct Session {
     path: PathBuf,
     lines: Vec<Line>,
     thresholds: Thresholds,
-    /// Names the call that is being judged, whoever judges it.
+    /// Names the call that is being judged, by this process or by a daemon.
     ticket: String,
 }
 
@@ -254,7 +254,7 @@ fn step(line: &Line) -> Option<stall::Step> {
     Some(stall::Step { tool, arguments: digest("arguments")?, result: digest("result") })
 }
 
-/// What is no file may never give an answer, and who waits for it leaves the host without one.
+/// Refuses anything but a regular file: reading a pipe could block until the host gives up.
 fn demand_file(path: &std::path::Path) -> std::io::Result<()> {
     match std::fs::metadata(path) {
         Ok(found) if !found.is_file() => Err(std::io::Error::from(std::io::ErrorKind::InvalidInput)),
@@ -275,7 +275,7 @@ fn tail(path: &std::path::Path) -> std::io::Result<Vec<Line>> {
         String::from_utf8(bytes).unwrap_or_else(|damaged| String::from_utf8_lossy(damaged.as_bytes()).into_owned());
     let cut = usize::from(start > 0);
     let lines: Vec<Line> = text.lines().skip(cut).map(|line| Line::new(line.to_owned())).collect();
-    // Two who judged one call at the same time both wrote it down.
+    // Two processes that judged one call at the same time have both written it.
     let mut moments = HashSet::with_capacity(lines.len());
     let is_first: Vec<bool> =
         lines.iter().map(|line| line.moment().is_none_or(|moment| moments.insert(moment))).collect();

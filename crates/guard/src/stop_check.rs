@@ -48,7 +48,7 @@ fn text(output: &[u8]) -> String {
     String::from_utf8_lossy(output).trim().to_owned()
 }
 
-/// What git says of a workspace: the commit, and whether anything is not committed. Empty outside of repositories.
+/// What git says of a workspace: the commit, and whether anything is not committed. Empty outside a repository.
 pub fn git(workspace: &Path) -> (String, bool) {
     if !workspace.join(".git").exists() {
         return (String::new(), false);

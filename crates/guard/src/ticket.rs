@@ -1,4 +1,4 @@
-//! One call of a hook, whoever judges it: a daemon, the hook itself, or the hook after a daemon did not answer.
+//! One call of a hook, whether a daemon judges it, the hook itself, or the hook after a daemon did not answer.
 use adapters::system_clock::SystemClock;
 use runtime::ports::clock::Clock;
 
@@ -12,7 +12,7 @@ pub struct Ticket {
     pub id: String,
     /// When the hook was called.
     pub at: Instant,
-    /// Whether somebody else was asked about it already and may have decided.
+    /// Whether a daemon was asked about it already and may have decided.
     pub is_repeated: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Files of hosts and of the guard: read whole within a bound, written so that nobody reads half of them.
+//! Files of hosts and of the guard: read whole within a bound, and replaced atomically.
 
 use anyhow::Context;
 use std::io::Read;
@@ -17,7 +17,7 @@ pub fn read_text(path: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Writes beside the file and moves it there, so that nobody reads half of it.
+/// Writes a new file beside the old one and renames it, so that a reader never sees half of it.
 pub fn write_whole(file: &Path, text: &str) -> anyhow::Result<()> {
     let failed = || format!("cannot write `{}`", file.display());
     if let Some(folder) = file.parent() {

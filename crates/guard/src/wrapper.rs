@@ -46,7 +46,7 @@ pub fn command(source: &Source, host: Host, event: Event) -> String {
     format!("/bin/sh -c '{script}' {} {arguments} {}", quoted(&source.binary), quoted(&source.guard))
 }
 
-/// What is said when the binary said nothing of ours.
+/// What the script prints if the binary printed no answer of ours.
 fn otherwise(source: &Source, host: Host, event: Event) -> String {
     let blocks = event == Event::PreTool && !source.observe;
     if !blocks {
@@ -61,7 +61,7 @@ fn otherwise(source: &Source, host: Host, event: Event) -> String {
     format!("printf %s \"{}\";echo \"{why}\" >&2;exit {code}", escaped(&printed))
 }
 
-/// For double quotes inside of single quotes; none of our texts has a quote of its own.
+/// Escapes a text for double quotes inside single quotes; none of our texts contains a single quote.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "\\$").replace('`', "\\`").replace('\'', "")
 }

@@ -8,7 +8,7 @@ use crate::view::{HostFiles, View};
 /// Why a path matters beyond its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Concern {
-    /// Secrets, keys, or files that say who is who.
+    /// Secrets, keys, or files that identify users.
     Secret,
     /// Secrets that a project keeps for its own start, in `.env` and its relatives.
     Settings,
@@ -363,7 +363,7 @@ fn any(entries: &[&str], parts: &[&str], home: &str) -> bool {
     })
 }
 
-/// The part of the path below somebody's home.
+/// The part of the path below a home.
 fn below_home<'a, 'b>(parts: &'a [&'b str], home: &str) -> Option<&'a [&'b str]> {
     let depth = components(home).count();
     let own_home = depth > 0 && parts.len() >= depth && components(home).zip(parts).all(|(name, part)| name == *part);

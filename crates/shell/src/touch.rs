@@ -141,7 +141,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Words handed to a program that nobody described: any of them may be what it writes.
+    /// Arguments of a program that no rule describes: it may write to any of them.
     pub fn may_write_words(&mut self, words: &[Arg]) {
         for word in words {
             for piece in pieces(&word.text) {
@@ -238,7 +238,7 @@ impl Walker<'_> {
         }
     }
 
-    /// `.env` of a project is written like any file; what it held is lost, and nobody has it elsewhere.
+    /// A project's `.env` is written like any file, but its old content may exist nowhere else.
     fn settings(&mut self, text: &str, path: &str, how: How, span: Span) {
         let loses = match how {
             How::Create | How::Append | How::Mode | How::ModeTree => false,
@@ -381,7 +381,7 @@ fn wipes_directory(path: &str) -> bool {
     last == "\u{E010}" || last == "\u{E003}" || last == ".\u{E010}" || last == "\u{E010}.\u{E010}"
 }
 
-/// Files that decide which name means whom.
+/// Files that decide which name means which user or machine.
 fn is_identity(path: &str) -> bool {
     matches!(
         path,

@@ -25,8 +25,8 @@ use std::time::{Duration, Instant};
 /// How long a host may take to say what it wants; its command line gives up a little later.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// Where a daemon took this long and could not judge, its store is in nobody's reach: waiting once more would end with the
-/// command line of the host, which stops also what only reads.
+/// If a daemon took this long and could not judge, the store cannot be reached. Waiting once more would outlast the host's
+/// command line, which refuses reads too.
 const LATE: Duration = Duration::from_secs(3);
 
 /// What hosts type, read without the parser that knows every command; anything else is for that parser.
@@ -148,7 +148,7 @@ fn directly(
     exit
 }
 
-/// What the host hears where nothing can be judged. Whoever only observes stops nothing.
+/// What the host reads if nothing can be judged. Under `--observe` nothing is stopped.
 fn unjudged(observe: bool, question: &Question<'_>, known: &Progress, problem: &str) -> HookOutput {
     if observe { question.printed(&known.moment, &Reply::Pass) } else { question.unjudged(known, problem) }
 }

@@ -1,4 +1,4 @@
-//! Asking a daemon. Nobody there costs one failed call of the system; a daemon that does not answer costs a bounded wait.
+//! Asking a daemon. If none serves, it costs one failed system call; one that does not answer costs a bounded wait.
 
 use super::{Address, DaemonFolder, frame, peer};
 use crate::hooks::HookOutput;
@@ -68,7 +68,7 @@ pub fn ask(guard: &Guard, question: &Question<'_>) -> DaemonAnswer {
     }
 }
 
-/// Says a word to the daemon of a guard; `None` if nobody is there.
+/// Sends a word to the daemon of a guard; `None` if none serves.
 pub fn say(guard: &Guard, word: &[u8]) -> io::Result<Option<Vec<Vec<u8>>>> {
     let deadline = Instant::now() + PATIENCE;
     let Some(mut stream) = connect(&DaemonFolder::of(guard).socket())? else { return Ok(None) };

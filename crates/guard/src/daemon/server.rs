@@ -39,7 +39,7 @@ const CALL_AHEAD_MAX: Duration = Duration::from_secs(5);
 /// How often the daemon looks whether it is still wanted.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// How long those who are being served are waited for at the end.
+/// How long the daemon waits for open connections at the end.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Commands of an agent are taken apart by recursion, as deep as on the main thread.
@@ -48,9 +48,9 @@ const STACK_BYTES: usize = 8 * 1024 * 1024;
 /// Why a daemon ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Somebody said so.
+    /// A person or a program told it to.
     Told,
-    /// Nobody called for a while.
+    /// No hook called for a while.
     Idle,
     /// Its store, program or socket is another one now.
     Replaced,
@@ -81,7 +81,7 @@ struct Shared {
     hired: AtomicUsize,
     free: AtomicUsize,
     served: AtomicU64,
-    /// Seconds after the start at which somebody last called.
+    /// Seconds from the start to the last call.
     called: AtomicU64,
     replaced: AtomicBool,
     wake: UnixStream,
@@ -109,7 +109,7 @@ impl Daemon {
         let lock = held(&place)?;
         let runtime = start_resident(guard).map_err(Refusal::Store)?;
         let socket = place.socket();
-        // Whoever left it there holds no lock any more.
+        // The daemon that left it there no longer holds the lock.
         match std::fs::remove_file(&socket) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&socket)(error)),
             Ok(()) | Err(_) => {}
@@ -141,7 +141,7 @@ impl Daemon {
         &self.shared.runtime
     }
 
-    /// Serves until it is told to end, or nobody called for so long.
+    /// Serves until it is told to end, or until no hook has called for so long.
     pub fn serve(mut self, idle: Option<Duration>) -> io::Result<End> {
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
             signal_hook::low_level::pipe::register(signal, self.shared.wake.try_clone()?)?;
@@ -196,7 +196,7 @@ impl Daemon {
     }
 }
 
-/// The lock of a daemon, with who it is written into it.
+/// Takes the lock of a daemon and writes process, version and start into it.
 fn held(place: &DaemonFolder) -> Result<File, Refusal> {
     let path = place.lock();
     let failed = |error| Refusal::Io(path.display().to_string(), error);
@@ -250,12 +250,12 @@ impl Shared {
         hired.map(drop)
     }
 
-    /// Takes calls, one after the other. Whoever takes one sees to it that somebody is left to take the next: mostly two
-    /// take turns, whose memory is warm, where many would each have their own.
+    /// Takes calls, one after the other. A thread that takes a call first makes sure that another one waits for the next.
+    /// Usually two threads alternate, which keeps their memory warm.
     fn accept(self: &Arc<Shared>, listener: &Arc<UnixListener>) {
         loop {
             let Ok((mut stream, _)) = listener.accept() else {
-                // Out of descriptors, mostly: somebody will close one.
+                // Usually out of file descriptors: a connection will end and free one.
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
             };
@@ -306,7 +306,7 @@ impl Shared {
             "version": env!("CARGO_PKG_VERSION"),
             "seconds": self.started.elapsed().as_secs(),
             "served": self.served.load(Ordering::SeqCst),
-            // Whoever asks is one of them.
+            // The connection that asks is one of them.
             "serving": self.serving.load(Ordering::SeqCst).saturating_sub(1),
         });
         status.to_string()
@@ -337,7 +337,7 @@ impl Shared {
         let known = Mutex::new(Progress::default());
         let reply = question.judge(&known, &|_: &Guard| self.runtime_for(host))?;
         if !self.is_own_store() {
-            // What was decided may have gone into a log that nobody will read again.
+            // The decision may have gone into a log that will not be read again.
             self.retire();
             return Err("the store was replaced".to_owned());
         }

@@ -1,4 +1,4 @@
-//! Starting a daemon from a hook, where a person said that hooks may.
+//! Starting a daemon from a hook, if a person has allowed it.
 
 use super::DaemonFolder;
 use crate::command_line::CommandLine;
@@ -11,10 +11,10 @@ use values::time::Duration;
 /// How long a daemon that a hook started stays without work.
 pub const IDLE: &str = "30m";
 
-/// After one attempt hooks leave it at that for a while: a daemon that cannot start must not cost every call.
+/// After one attempt hooks wait this long before the next: a daemon that cannot start must not cost every call.
 const AGAIN_AFTER: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// What a daemon keeps of the surroundings of whoever started it; secrets of a session do not outlive it.
+/// Environment variables that a daemon inherits; secrets of a session do not outlive it.
 const KEPT: [&str; 4] = ["HOME", "TMPDIR", "PATH", "USER"];
 
 /// How long a daemon stays without work, if hooks of this guard may start one.
@@ -23,7 +23,7 @@ pub fn allowed(place: &DaemonFolder) -> Option<Duration> {
     Duration::parse(text.trim()).or_else(|| Duration::parse(IDLE))
 }
 
-/// Starts a daemon that outlives this hook, if a person said so and nobody tried just now.
+/// Starts a daemon that outlives this hook, if a person allowed it and no hook tried just now.
 pub fn on_demand(guard: &Guard, program: &CommandLine) {
     let at = DaemonFolder::of(guard);
     let Some(idle) = allowed(&at) else { return };

@@ -179,17 +179,17 @@ pub(crate) mod tests {
     #[test]
     fn the_reader_of_commands_knows_the_files_of_hosts() {
         let secret = |path: &str, hosts: &[HostFiles]| {
-            shell::is_secret(path, &shell::View { hosts, ..shell::View::new("/w", "/home/me") })
+            shell::is_secret(path, &shell::View { hosts, ..shell::View::new("/w", "/home/user") })
         };
         for host in HOSTS.into_iter().chain([&MADE_UP]) {
             let hosts = [host.files];
             for login in host.files.logins {
-                let path = format!("/home/me/{}", login.trim_end_matches('/'));
+                let path = format!("/home/user/{}", login.trim_end_matches('/'));
                 assert!(secret(&path, &hosts), "{host:?} {login}");
                 assert!(!secret(&path, &[]), "{host:?} {login}");
             }
             for name in host.files.names {
-                let view = shell::View { hosts: &hosts, ..shell::View::new("/w", "/home/me") };
+                let view = shell::View { hosts: &hosts, ..shell::View::new("/w", "/home/user") };
                 let answer = shell::classify(&format!("echo x > {name}"), &view);
                 assert!(answer.capabilities.contains(&shell::Capability::GuardTampering), "{host:?} {name}");
             }

@@ -29,7 +29,7 @@ pub enum Tool {
     },
     /// Changes nothing outside of the host itself: plans, lists, questions to the person.
     Internal,
-    /// Nobody here knows what it does.
+    /// No dialect knows what it does.
     Other,
     /// There is no tool at this moment.
     Nothing,
@@ -83,7 +83,7 @@ const COMMANDS: &[&str] = &["command", "cmd", "script"];
 /// Members of a shell's input that name the folder it runs in.
 const FOLDERS: &[&str] = &["workdir", "working_directory", "cwd", "dir_path", "directory"];
 
-/// The folders that a shell's input says it runs in: none, one, or several of which nobody knows who counts.
+/// The folders that a shell's input says it runs in: none, one, or several, of which it is not known which one counts.
 pub fn folders(input: &Object) -> Vec<&str> {
     let mut found: Vec<&str> = FOLDERS.iter().filter_map(|key| input.get(*key)?.as_text()).collect();
     found.retain(|folder| !folder.is_empty());
@@ -91,7 +91,7 @@ pub fn folders(input: &Object) -> Vec<&str> {
     found
 }
 
-/// What kind of tool a call is for. A tool whose input does not say what it touches is one nobody knows.
+/// What kind of tool a call is for. A tool whose input does not say what it touches counts as unknown.
 pub fn recognise(name: &str, input: &Object) -> Tool {
     if let Some(server) = mcp_server(name) {
         return Tool::Mcp { server: server.to_owned() };

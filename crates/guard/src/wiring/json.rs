@@ -120,7 +120,7 @@ fn pretty(document: &Value, indent: &str) -> anyhow::Result<String> {
     Ok(lines.collect())
 }
 
-/// Whether an entry, or something inside of it, is ours.
+/// Whether an entry, or something inside it, is ours.
 fn is_ours(entry: &Value) -> bool {
     match entry {
         Value::String(text) => text.contains(MARK),
@@ -133,7 +133,7 @@ fn is_ours(entry: &Value) -> bool {
 fn remove_ours(hooks: &mut Map<String, Value>) {
     for entries in hooks.values_mut().filter_map(Value::as_array_mut) {
         for entry in entries.iter_mut() {
-            // Somebody may have moved our command into a group of their own.
+            // A person may have moved our command into a group of their own.
             if let Some(inner) = entry.get_mut("hooks").and_then(Value::as_array_mut) {
                 let before = inner.len();
                 inner.retain(|hook| !is_ours(hook));
