@@ -1,7 +1,7 @@
 //! Where a guard lies: beside the code it guards, or in a home for everything its owner works on.
 
 use crate::hooks::Host;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The folder that holds contracts, store and sessions.
 pub const FOLDER: &str = ".writkeeper";
@@ -60,6 +60,37 @@ impl Guard {
 /// Whose machine this is, as far as it is known.
 pub fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
+}
+
+/// Links that are followed one by one where nothing lies at their end.
+const LINKS_MAX: usize = 8;
+
+/// Where a path leads if it is a link, also if nothing lies there yet.
+pub fn destination(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        if let Ok(real) = path.canonicalize() {
+            return real;
+        }
+        let (Some(folder), Some(name)) = (path.parent().map(canonical), path.file_name()) else { return path };
+        match std::fs::read_link(&path) {
+            Ok(target) => path = without_parents(&folder.join(target)),
+            Err(_) => return folder.join(name),
+        }
+    }
+    path
+}
+
+/// The path with each `..` taken out together with the name before it.
+fn without_parents(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut plain, part| {
+        match part {
+            Component::ParentDir => _ = plain.pop(),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+        plain
+    })
 }
 
 /// The path without links, as far as it exists.

@@ -102,7 +102,7 @@ impl ProtectedFiles {
     /// The path itself, and where it leads if it is a link.
     fn protect(&mut self, path: &Path) {
         self.entries.push(components(path));
-        let real = place::canonical(path);
+        let real = place::destination(path);
         if real != path {
             self.entries.push(components(&real));
         }
@@ -395,12 +395,17 @@ mod tests {
             for (number, name) in host.configuration.iter().enumerate() {
                 let (file, kept) = (workspace.join(name), elsewhere.join(number.to_string()));
                 std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-                std::fs::write(&kept, "{}").unwrap();
-                std::os::unix::fs::symlink(&kept, &file).unwrap();
+                let depth = Path::new(name).components().count();
+                let target = format!("{}elsewhere/new/{number}", "../".repeat(depth));
+                std::os::unix::fs::symlink(target, &file).unwrap();
                 let meets = |path: &Path| {
                     ProtectedFiles::of_hosts(hosts, None, &workspace, &PROGRAM).overlap(&path.to_string_lossy())
                         == Overlap::Within
                 };
+                assert!(meets(&elsewhere.join("new").join(number.to_string())), "{host:?}: what {name} will lead to");
+                std::fs::remove_file(&file).unwrap();
+                std::fs::write(&kept, "{}").unwrap();
+                std::os::unix::fs::symlink(&kept, &file).unwrap();
                 assert!(meets(&file), "{host:?} {name}");
                 assert!(meets(&kept), "{host:?}: what {name} leads to");
                 std::fs::remove_file(&file).unwrap();
