@@ -19,9 +19,12 @@ use values::ids::Digest;
 use values::json::{Json, Object};
 use values::time::Duration;
 
+mod kind;
 pub mod leasing;
 pub mod read;
 pub mod upkeep;
+
+pub use kind::ActKind;
 
 /// One change of the world by someone.
 #[derive(Clone, Debug)]
@@ -273,37 +276,6 @@ impl Act {
             return Some((intent, None, attached));
         }
         None
-    }
-
-    /// The word of records and listings.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Act::Register(_) => "register",
-            Act::Activate { .. } => "activate",
-            Act::Restrict { .. } => "restrict",
-            Act::Lift { .. } => "lift",
-            Act::Retire { .. } => "retire",
-            Act::Amend { .. } => "amend",
-            Act::OpenFlow { .. } => "open_flow",
-            Act::EndFlow { .. } => "end_flow",
-            Act::Merge(_) => "merge_state",
-            Act::Remember { .. } => "merge_session",
-            Act::Freeze { .. } => "snapshot",
-            Act::Import { .. } => "import_snapshot",
-            Act::Answer(_) => "answer",
-            Act::ExpireQuestions(_) => "expire_questions",
-            Act::Settle { .. } => "settle",
-            Act::ExpireIntents => "expire_intents",
-            Act::Claim { .. } => "claim",
-            Act::Start { .. } => "start",
-            Act::Outcome { .. } => "outcome",
-            Act::Resolve(_) => "resolve",
-            Act::Undo { .. } => "undo",
-            Act::Halt { .. } => "halt",
-            Act::Resume { .. } => "resume",
-            Act::Lease(leasing) => leasing.word(),
-            Act::Upkeep(upkeep) => upkeep.word(),
-        }
     }
 
     /// Everything needed to carry it out again; contracts in full where they are new, by digest elsewhere.

@@ -18,7 +18,6 @@ use region::Region;
 use std::collections::BTreeSet;
 use std::fmt;
 use values::ids;
-use values::json::Json;
 use values::time::{Duration, Instant};
 
 /// Regions one lease may name; who needs more needs a common folder.
@@ -153,18 +152,6 @@ impl Lease {
     /// Whether a region lies wholly inside one of the lease's regions.
     pub fn covers(&self, region: &Region) -> bool {
         self.regions.iter().any(|held| held.covers(region))
-    }
-
-    /// The lease as a record keeps it.
-    pub fn to_json(&self) -> Json {
-        Json::object([
-            ("fence", Json::from(self.fence.number())),
-            ("holder", Json::text(self.holder.as_str())),
-            ("mode", Json::text(self.mode.word())),
-            ("regions", Json::texts(self.regions.iter().map(Region::to_string))),
-            ("acquired_at", Json::text(self.acquired_at.to_string())),
-            ("expires_at", Json::text(self.expires_at.to_string())),
-        ])
     }
 }
 

@@ -19,6 +19,7 @@ use kernel::contract::Origin;
 use kernel::contract::amend::Amendment;
 use kernel::escalation::{EscalationRow, HumanDecision};
 use kernel::evaluator::Compiled;
+use kernel::event::Event;
 use kernel::finding::{Finding, Gate};
 use kernel::outcome::{Answer, Done, Verdict};
 use kernel::person::Identity;
@@ -100,8 +101,8 @@ impl Arrival {
 pub struct Answered {
     /// The answer; its line has the same bytes through every door.
     pub answer: Answer,
-    /// What a change has to tell besides.
-    pub body: Json,
+    /// What a change tells besides; proposals and most refusals tell nothing.
+    pub event: Option<Arc<Event>>,
     /// When it was decided; `None` if nothing was.
     pub at: Option<Instant>,
     /// What the ledger holds of it; nothing where an earlier answer was given again.
@@ -647,8 +648,8 @@ fn finish(
     match reply {
         Some(Reply::Done { done, at, spent }) => {
             drop(spent);
-            let Done { answer, body, records } = *done;
-            Ok(Answered { answer, body, at: Some(at), records })
+            let Done { answer, event, records } = *done;
+            Ok(Answered { answer, event, at: Some(at), records })
         }
         Some(Reply::Prepare)
             if *formed < FORMED_MAX
@@ -675,5 +676,5 @@ fn undecided(id: &str, reason: Reason, problem: &str) -> Answered {
     let finding = Finding::reject(Gate::Shape, reason).with("problem", problem);
     let (verdict, findings) = (Verdict::Reject, Arc::from([finding]));
     let answer = Answer { id: id.to_owned(), verdict, findings, intent: None, question: None };
-    Answered { answer, body: Json::Null, at: None, records: Vec::new() }
+    Answered { answer, event: None, at: None, records: Vec::new() }
 }

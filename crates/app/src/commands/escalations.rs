@@ -12,7 +12,8 @@ use crate::store;
 use crate::terminal::{self, ATTENTION, FAINT, STRONG, echo, paint, say, verdict_style};
 use kernel::command::Door;
 use kernel::contract::Impact;
-use kernel::escalation::{EscalationRow, QuestionKind};
+use kernel::escalation::{EscalationRow, EscalationState, QuestionKind};
+use kernel::event::Event;
 use kernel::finding::visible;
 use kernel::flow::FlowState;
 use kernel::person::Identity;
@@ -199,6 +200,15 @@ fn word(decision: Decision) -> &'static str {
     }
 }
 
+/// Where an answer leaves its question, and who must still agree.
+pub fn outcome(event: &Event) -> Option<(EscalationState, Option<String>)> {
+    if let Event::QuestionAnswered(end) = event {
+        return Some((end.state, None));
+    }
+    let Event::VoteCounted { state, votes, quorum, .. } = event else { return None };
+    Some((*state, Some(format!("{votes} of {quorum} agreed so far"))))
+}
+
 fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: bool) -> anyhow::Result<()> {
     signature::demand_name(&args.person)?;
     let (name, row) = question(runtime, &args.id)?;
@@ -241,19 +251,15 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: boo
     let answered = answered.map_err(|error| signature::with_command(error, &again))?;
     if json {
         let intent = answered.answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json());
-        say!("{}", Json::object([("result", answered.body), ("intent", intent)]).to_canonical());
+        let result = answered.event.as_ref().map(|event| event.to_json()).unwrap_or_default();
+        say!("{}", Json::object([("result", result), ("intent", intent)]).to_canonical());
         return Ok(());
     }
-    let said = |key: &str| answered.body.get(key).and_then(Json::as_text);
-    if let Some(refused) = said("refused") {
-        say!("{refused}");
-        return Ok(());
-    }
+    let (state, agreed) = answered.event.as_deref().and_then(outcome).ok_or_else(store::other_event)?;
     let signed = if is_signed { ", signed" } else { "" };
-    say!("{}{signed}", paint(ATTENTION, said("state").unwrap_or_default()));
-    if let Some(votes) = answered.body.get("votes") {
-        let quorum = answered.body.get("quorum").map(Json::to_canonical).unwrap_or_default();
-        say!("{} of {quorum} agreed so far", votes.to_canonical());
+    say!("{}{signed}", paint(ATTENTION, state.word()));
+    if let Some(agreed) = agreed {
+        say!("{agreed}");
     }
     if let Some(intent) = &answered.answer.intent {
         say!("{} intent {}", paint(verdict_style("ACCEPT"), "may now be performed:"), intent.id());

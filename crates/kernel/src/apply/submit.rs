@@ -22,7 +22,6 @@ use crate::world::{Loaded, Row, StoredAnswer, World};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
 use values::decimal::Decimal;
-use values::json::Json;
 use values::time::Instant;
 
 pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant) -> Outcome {
@@ -83,7 +82,7 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
     if !unrecorded {
         records.push(record(submission, &answer, snapshot, at));
     }
-    Outcome::Done(Box::new(Done { answer, body: Json::Null, records }))
+    Outcome::Done(Box::new(Done { answer, event: None, records }))
 }
 
 /// The question that an escalation opens.
@@ -119,7 +118,7 @@ fn answered_before(world: &World, submission: &Arc<Submission>, touched: &Touche
         return None;
     }
     if stored.fingerprint == submission.proposal.fingerprint {
-        let done = Done { answer: stored.answer.clone(), body: Json::Null, records: Vec::new() };
+        let done = Done { answer: stored.answer.clone(), event: None, records: Vec::new() };
         return Some(Outcome::Done(Box::new(done)));
     }
     let key = submission.proposal.idempotency_key.clone().unwrap_or_default();
@@ -149,7 +148,7 @@ fn refused(submission: &Arc<Submission>, finding: Finding, at: Instant) -> Outco
         question: None,
     };
     let record = record(submission, &answer, None, at);
-    Outcome::Done(Box::new(Done { answer, body: Json::Null, records: vec![record] }))
+    Outcome::Done(Box::new(Done { answer, event: None, records: vec![record] }))
 }
 
 /// What was found outside the lock, with amended limits where someone amended them.

@@ -8,6 +8,7 @@ use crate::ports::store::Reader;
 use kernel::agent::Actor;
 use kernel::change::{Act, Attached};
 use kernel::contract::EffectClass;
+use kernel::event::Event;
 use kernel::intent::{IntentRow, IntentState, Observed, provider_key};
 use kernel::outcome::{Done, Verdict};
 use kernel::result::{EffectResult, Response, ResponseStatus, Secrets};
@@ -252,8 +253,8 @@ impl Stage {
         let accepted = done.filter(|done| done.answer.verdict == Verdict::Accept);
         let next = match origin {
             Origin::Claim(_) => accepted.and_then(|done| {
-                let epoch = done.body.get("epoch")?.as_number()?.to_i64()?;
-                task.epoch = u64::try_from(epoch).ok()?;
+                let Event::IntentClaimed { step, .. } = done.event.as_deref()? else { return None };
+                task.epoch = step.epoch;
                 Some(At::Claimed)
             }),
             Origin::Mark(_) => accepted.map(|_| At::Marked),

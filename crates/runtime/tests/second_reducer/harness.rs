@@ -10,6 +10,7 @@ use kernel::change::{Act, Change, DoubtAnswer, HumanAnswer, Registration, Write}
 use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlow};
 use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::evaluator::Compiled;
+use kernel::event::Event;
 use kernel::flow::FlowEvent;
 use kernel::intent::{IntentEvent, Observed, Running};
 use kernel::lease::Mode;
@@ -76,13 +77,18 @@ impl Came {
         match outcome {
             Outcome::Need(_) => None,
             Outcome::Prepare => Some(Came::Prepare),
-            Outcome::Done(done) => Some(Came::Done {
-                line: done.answer.to_line(),
-                body: done.body.to_canonical(),
-                records: done.records.iter().map(|record| record.body().to_canonical()).collect(),
-                verdict: done.answer.verdict.word().to_owned(),
-                codes: done.answer.reasons().into_iter().map(str::to_owned).collect(),
-            }),
+            Outcome::Done(done) => {
+                let records: Vec<Json> = done.records.iter().map(|record| record.body()).collect();
+                let recorded = records.iter().find_map(Event::from_record);
+                assert_eq!(recorded.as_ref(), done.event.as_deref(), "the record tells what the answer tells");
+                Some(Came::Done {
+                    line: done.answer.to_line(),
+                    body: done.event.as_ref().map(|event| event.to_json()).unwrap_or_default().to_canonical(),
+                    records: records.iter().map(Json::to_canonical).collect(),
+                    verdict: done.answer.verdict.word().to_owned(),
+                    codes: done.answer.reasons().into_iter().map(str::to_owned).collect(),
+                })
+            }
         }
     }
 }
@@ -128,9 +134,9 @@ impl<'a> Harness<'a> {
         let outcome = apply(&mut self.world, &formed, at);
         let came = Came::of(&outcome).unwrap_or_else(|| panic!("a complete world needs nothing: {formed:?}"));
         if let (commands::Command::Freeze { slot, .. }, Outcome::Done(done)) = (command, &outcome)
-            && let Some(id) = done.body.get("snapshot").and_then(Json::as_text)
+            && let Some(Event::SnapshotFrozen { snapshot, .. }) = done.event.as_deref()
         {
-            self.slots.insert(slot.clone(), id.to_owned());
+            self.slots.insert(slot.clone(), snapshot.clone());
         }
         if let Outcome::Done(done) = &outcome {
             let question = done.answer.question.as_ref();

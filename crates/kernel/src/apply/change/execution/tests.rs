@@ -7,6 +7,7 @@
 use crate::agent::{Actor, AgentStatus};
 use crate::change::{Act, DoubtAnswer, Write};
 use crate::contract::{Budget, EffectClass, Executor, Impact, ResourceKind, UndoKind};
+use crate::event::Event;
 use crate::intent::{IntentEvent, IntentFacts, IntentRow, Observed};
 use crate::outcome::Done;
 use crate::person::Identity;
@@ -54,7 +55,8 @@ fn books(case: &Case) -> String {
 }
 
 fn said(done: &Done) -> String {
-    let state = done.body.get("state").and_then(Json::as_text).unwrap_or("done");
+    let told = done.event.as_ref().map(|event| event.to_json()).unwrap_or_default();
+    let state = told.get("state").and_then(Json::as_text).unwrap_or("done");
     if done.answer.findings.is_empty() { state.to_owned() } else { done.answer.reasons().join("+") }
 }
 
@@ -271,8 +273,9 @@ fn evidence_that_comes_late_resolves_a_doubt_and_overwrites_nothing() {
     for (observed, contradicts) in [(Observed::Positive, true), (Observed::Negative, false), (Observed::Unknown, false)]
     {
         let act = Act::Outcome { intent: "i-1".to_owned(), epoch: 1, observed, detail: String::new(), result: None };
-        let body = case.change(Actor::Kernel, act).body;
-        assert_eq!(body.get("contradicts"), Some(&Json::Bool(contradicts)), "{observed:?}");
+        let done = case.change(Actor::Kernel, act);
+        let Some(Event::EvidenceKept(kept)) = done.event.as_deref() else { panic!("{:?}", done.event) };
+        assert_eq!(kept.contradicts, contradicts, "{observed:?}");
     }
     check_rows(
         EffectClass::Opaque,
