@@ -14,9 +14,10 @@ use kernel::command::Door;
 use kernel::contract::Impact;
 use kernel::escalation::{EscalationRow, EscalationState, QuestionKind};
 use kernel::event::Event;
-use kernel::finding::visible;
+use kernel::finding::{Finding, visible};
 use kernel::flow::FlowState;
 use kernel::person::Identity;
+use kernel::proposal::Proposal;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::{PersonAnswer, Runtime};
@@ -172,12 +173,16 @@ fn is_of(row: &EscalationRow, fits: impl Fn(&str) -> bool) -> bool {
 }
 
 /// The proposal that is to happen instead: with `modify`, and with nothing else.
-fn instead(args: &AnswerArgs) -> anyhow::Result<Option<Json>> {
+fn instead(args: &AnswerArgs) -> anyhow::Result<Option<Proposal>> {
     match (args.decision, args.instead.as_deref()) {
         (Decision::Modify, Some(path)) => {
             let parsed = Json::parse_within(&files::read(path)?, &Bounds::FILE);
             let json = parsed.map_err(|refusal| InvalidData(format!("`{}`: {refusal}", path.display())))?;
-            Ok(Some(json))
+            let proposal = Proposal::from_json(json).map_err(|malformed| {
+                let said: Vec<String> = malformed.findings.iter().map(Finding::message).collect();
+                InvalidData(format!("`{}` is no proposal: {}", path.display(), said.join("; ")))
+            })?;
+            Ok(Some(proposal))
         }
         (Decision::Modify, None) => {
             let problem = "`modify` needs --instead FILE: the proposal that is to happen instead";
@@ -209,7 +214,7 @@ pub fn outcome(event: &Event) -> Option<(EscalationState, Option<String>)> {
     Some((*state, Some(format!("{votes} of {quorum} agreed so far"))))
 }
 
-fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: bool) -> anyhow::Result<()> {
+fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Proposal>, json: bool) -> anyhow::Result<()> {
     signature::demand_name(&args.person)?;
     let (name, row) = question(runtime, &args.id)?;
     if row.kind == QuestionKind::Doubt {
