@@ -74,7 +74,7 @@ fn tenant(command: &Command) -> Key {
 
 /// The refusal of a program that is older than what was judged here already.
 fn newer(world: &World, command: &Command, semantics: Semantics) -> Option<Outcome> {
-    let Loaded::Present(Row::Tenant(row)) = world.get(&tenant(command)) else { return None };
+    let row = world.tenant(&tenant(command))?;
     if row.semantics <= semantics.number() {
         return None;
     }

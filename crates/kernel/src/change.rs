@@ -135,7 +135,7 @@ pub enum Act {
         /// What became of it.
         event: IntentEvent,
         /// What the other side answered.
-        result: Option<Attached>,
+        result: Option<AttachedResult>,
     },
     /// What time does to intents: what nobody started is called off, what a dead worker sent is doubted.
     ExpireIntents,
@@ -168,7 +168,7 @@ pub enum Act {
         /// In a few words; never a secret.
         detail: String,
         /// What the other side answered.
-        result: Option<Attached>,
+        result: Option<AttachedResult>,
     },
     /// A person says what became of an intent in doubt.
     Resolve(Box<DoubtAnswer>),
@@ -199,7 +199,7 @@ pub enum Act {
 
 /// What the other side of an effect answered, on its way into a record of its own. Nothing is decided by it.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Attached {
+pub enum AttachedResult {
     /// To be recorded with the report.
     Given(Box<EffectResult>),
     /// It was recorded when the report was first judged, and may have been erased since.
@@ -268,7 +268,7 @@ pub struct DoubtAnswer {
 
 impl Act {
     /// The result that a report brings: of which intent, and under which claim.
-    pub fn attached(&self) -> Option<(&str, Option<u64>, &Attached)> {
+    pub fn attached(&self) -> Option<(&str, Option<u64>, &AttachedResult)> {
         if let Act::Outcome { intent, epoch, result: Some(attached), .. } = self {
             return Some((intent, Some(*epoch), attached));
         }

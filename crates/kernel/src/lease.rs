@@ -180,7 +180,7 @@ pub enum End {
 
 /// A lease that is no more, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ended {
+pub struct EndedLease {
     /// The lease as it was.
     pub lease: Lease,
     /// How it ended.

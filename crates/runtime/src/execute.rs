@@ -10,7 +10,7 @@ use crate::ports::executor::{Attempt, Executor, Missing, Observation};
 use crate::ports::store::StoreFault;
 use crate::runtime::{Answered, Runtime};
 use kernel::agent::Actor;
-use kernel::change::{Act, Attached};
+use kernel::change::{Act, AttachedResult};
 use kernel::consequence::Consequence;
 use kernel::event::Event;
 use kernel::finding::Finding;
@@ -420,7 +420,7 @@ impl Shared<'_> {
             epoch,
             observed: observation.observed,
             detail: detail.clone(),
-            result: result.map(|result| Attached::Given(Box::new(result))),
+            result: result.map(|result| AttachedResult::Given(Box::new(result))),
         };
         let state = self.record(act);
         let (intent, effect_key) = (name.to_owned(), row.facts.effect_key().to_owned());

@@ -21,7 +21,7 @@ use kernel::semantics::Semantics;
 use kernel::statement::Proof;
 use kernel::world::{Entity, Key, Row};
 use ledger::envelope::Envelope;
-use rows::{Kept, MemoryRows, Rows};
+use rows::{MemoryRows, ReplayRows, Rows};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use values::ids::Digest;
@@ -77,8 +77,8 @@ pub fn replay(reader: &mut dyn Reader) -> Result<Replayed, StoreFault> {
 
 /// A replay under way.
 pub struct Replay {
-    kept: Kept,
-    known: Known,
+    kept: ReplayRows,
+    known: KnownContracts,
     /// Bodies of what followed from a command whose own record comes next.
     consequences: Vec<String>,
     found: Replayed,
@@ -97,9 +97,9 @@ enum Expected {
     Anything,
 }
 
-struct Known(BTreeMap<Digest, Arc<Compiled>>);
+struct KnownContracts(BTreeMap<Digest, Arc<Compiled>>);
 
-impl Contracts for Known {
+impl Contracts for KnownContracts {
     fn known(&self, digest: Digest) -> Option<Arc<Compiled>> {
         self.0.get(&digest).cloned()
     }
@@ -115,10 +115,10 @@ impl Replay {
     /// Starts with an empty world whose rows are kept there.
     pub fn new(rows: Box<dyn Rows>) -> Result<Replay, StoreFault> {
         let nobody = crate::contracts::nobody()?;
-        let known = Known(BTreeMap::from([(nobody.digest, nobody)]));
+        let known = KnownContracts(BTreeMap::from([(nobody.digest, nobody)]));
         let found = Replayed::default();
         let expected = Expected::Other;
-        Ok(Replay { kept: Kept::new(rows), known, consequences: Vec::new(), found, last: None, expected })
+        Ok(Replay { kept: ReplayRows::new(rows), known, consequences: Vec::new(), found, last: None, expected })
     }
 
     /// What was found so far.

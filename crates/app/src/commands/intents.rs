@@ -11,7 +11,7 @@ use crate::hint;
 use crate::store::{self, History};
 use crate::terminal::{self, FAINT, STRONG, paint, say};
 use kernel::agent::Actor;
-use kernel::change::{Act, Attached, DoubtAnswer};
+use kernel::change::{Act, AttachedResult, DoubtAnswer};
 use kernel::event::Event;
 use kernel::finding::{Finding, Gate};
 use kernel::intent::{IntentEvent, IntentRow, IntentState, Observed};
@@ -217,7 +217,7 @@ fn settle(
     runtime: &Runtime,
     name: &str,
     row: &IntentRow,
-    (outcome, result): (Reported, Option<Attached>),
+    (outcome, result): (Reported, Option<AttachedResult>),
     json: bool,
 ) -> anyhow::Result<()> {
     let (event, state) = match outcome {

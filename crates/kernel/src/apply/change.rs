@@ -13,7 +13,7 @@ mod upkeep;
 
 use super::{expiry, standing};
 use crate::agent::Actor;
-use crate::change::{Act, Attached, Change};
+use crate::change::{Act, AttachedResult, Change};
 use crate::event::Event;
 use crate::finding::{Finding, Gate};
 use crate::outcome::{Answer, AnsweredIntent, Done, Outcome, Verdict};
@@ -21,7 +21,7 @@ use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::result::ResultRecord;
 use crate::semantics::Semantics;
-use crate::world::{Entity, Halt, Key, KeySet, Loaded, Row, TenantRow, World};
+use crate::world::{Entity, Halt, Key, KeySet, Row, TenantRow, World};
 use std::sync::Arc;
 use values::time::Instant;
 
@@ -77,7 +77,7 @@ fn keep_result(world: &mut World, change: &Change, at: Instant) -> Option<Record
     let (intent, epoch, attached) = change.act.attached()?;
     execution::note_answered(world, change, intent, at);
     match attached {
-        Attached::Given(result) => {
+        AttachedResult::Given(result) => {
             let (tenant, intent, result) = (change.tenant.clone(), intent.to_owned(), result.as_ref().clone());
             Some(Record::Result(Arc::new(ResultRecord {
                 tenant,
@@ -88,7 +88,7 @@ fn keep_result(world: &mut World, change: &Change, at: Instant) -> Option<Record
                 semantics: Semantics::CURRENT,
             })))
         }
-        Attached::Recorded => None,
+        AttachedResult::Recorded => None,
     }
 }
 
@@ -224,10 +224,7 @@ fn switch(world: &mut World, change: &Change, because: Option<&String>, at: Inst
     let halted = because.map(|because| Halt { by: change.actor.text(), because: because.clone(), at });
     let event = if halted.is_some() { Event::Halted } else { Event::Resumed };
     let tenant = key(change, Entity::Tenant);
-    let row = match world.get(&tenant) {
-        Loaded::Present(Row::Tenant(row)) => row.clone(),
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => TenantRow::default(),
-    };
+    let row = world.tenant(&tenant).cloned().unwrap_or_default();
     world.put(tenant, Row::Tenant(TenantRow { halted, ..row }));
     ChangeOutcome::done(event)
 }

@@ -2,7 +2,7 @@
 
 use super::leasing::Leasing;
 use super::upkeep::Upkeep;
-use super::{Act, ActKind, Attached, DoubtAnswer, Registration, Write};
+use super::{Act, ActKind, AttachedResult, DoubtAnswer, Registration, Write};
 use crate::agent::{AgentStatus, Session};
 use crate::evaluator::Compiled;
 use crate::flow::FlowEvent;
@@ -139,8 +139,8 @@ fn undo(command: &Json) -> Option<Act> {
 }
 
 /// Whether a result came with a report. What it said stands in a record of its own.
-fn attached(command: &Json) -> Option<Option<Attached>> {
-    Some(command.get("result")?.as_bool()?.then_some(Attached::Recorded))
+fn attached(command: &Json) -> Option<Option<AttachedResult>> {
+    Some(command.get("result")?.as_bool()?.then_some(AttachedResult::Recorded))
 }
 
 fn registration(command: &Json, contracts: &mut dyn Contracts) -> Option<Registration> {

@@ -75,7 +75,7 @@ pub fn seal(record: &Record) -> Sealed {
 /// A store may save the first steps while later ones are folded. A panic of `fold` is passed on, and nothing is left.
 ///
 /// Stored answers ([`Kind::Idempotency`]) keep the fingerprint and point at the record that
-/// [`Changed::record`](kernel::world::Changed) names; loading one reads that record's body
+/// [`RowChange::record`](kernel::world::RowChange) names; loading one reads that record's body
 /// ([`Answer::from_record`](kernel::outcome::Answer::from_record)). [`Entity::DueIntents`]
 /// loads the at most 64 intents of the tenant with the smallest [`Row::due`], their rows with them, and what calling
 /// them off touches ([`touched_by_calling_off`](kernel::apply::touched_by_calling_off)).

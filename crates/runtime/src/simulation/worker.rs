@@ -6,7 +6,7 @@ use super::provider::{Asks, Heard, Request, SECOND};
 use super::stage::{Job, Origin, Stage, strikes};
 use crate::ports::store::Reader;
 use kernel::agent::Actor;
-use kernel::change::{Act, Attached};
+use kernel::change::{Act, AttachedResult};
 use kernel::contract::EffectClass;
 use kernel::event::Event;
 use kernel::intent::{IntentRow, IntentState, Observed, provider_key};
@@ -268,8 +268,8 @@ impl Stage {
 }
 
 /// What the other side answers when it did what was asked.
-fn answered() -> Attached {
+fn answered() -> AttachedResult {
     let (status, body) = (ResponseStatus::Http(200), b"done".to_vec());
     let response = Response { status, content_type: None, body, complete: true, secrets: Vec::new() };
-    Attached::Given(Box::new(EffectResult::of(response, Secrets::Known(Vec::new()))))
+    AttachedResult::Given(Box::new(EffectResult::of(response, Secrets::Known(Vec::new()))))
 }

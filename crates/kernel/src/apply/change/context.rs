@@ -11,7 +11,7 @@ use crate::lease::kept::LEASES;
 use crate::person::Person;
 use crate::reasons::Reason;
 use crate::snapshot::Snapshot;
-use crate::world::{Entity, Loaded, Row, StateRow, World};
+use crate::world::{Entity, Row, StateRow, World};
 use std::collections::BTreeMap;
 use values::bugs::{self, Bug};
 use values::ids::identifier_problem;
@@ -69,10 +69,7 @@ fn wrong_groups(write: &Write) -> Option<Finding> {
 }
 
 fn version(world: &World, change: &Change, name: &str) -> u64 {
-    match world.get(&key(change, Entity::State(name.to_owned()))) {
-        Loaded::Present(Row::State(row)) => row.version,
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => 0,
-    }
+    world.state(&key(change, Entity::State(name.to_owned()))).map_or(0, |row| row.version)
 }
 
 pub(super) fn remember(world: &mut World, change: &Change, flow: &str, values: &Object) -> ChangeOutcome {
@@ -92,10 +89,7 @@ pub(super) fn remember(world: &mut World, change: &Change, flow: &str, values: &
 }
 
 fn session(world: &World, change: &Change, flow: &str) -> Object {
-    match world.get(&key(change, Entity::Session(flow.to_owned()))) {
-        Loaded::Present(Row::Session(values)) => values.clone(),
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => Object::new(),
-    }
+    world.session(&key(change, Entity::Session(flow.to_owned()))).cloned().unwrap_or_default()
 }
 
 /// Freezes state and session as they are; the snapshot is named by its full digest.
@@ -116,7 +110,7 @@ pub(super) fn freeze(
     }
     let mut state = Object::new();
     for name in names {
-        if let Loaded::Present(Row::State(row)) = world.get(&key(change, Entity::State(name.clone()))) {
+        if let Some(row) = world.state(&key(change, Entity::State(name.clone()))) {
             state.insert(name.clone(), row.value.clone());
         }
     }
@@ -133,9 +127,7 @@ pub(super) fn import(world: &mut World, change: &Change, name: &str, snapshot: &
         return ChangeOutcome::refused(not_authorized(change, "import snapshots".to_owned()));
     }
     let entity = key(change, Entity::Snapshot(name.to_owned()));
-    if let Loaded::Present(Row::Snapshot(known)) = world.get(&entity)
-        && known != snapshot
-    {
+    if world.snapshot(&entity).is_some_and(|known| known != snapshot) {
         let problem = "another snapshot has this name".to_owned();
         return ChangeOutcome::refused(step_refused(format!("snapshot `{name}`"), "there", problem));
     }

@@ -3,7 +3,6 @@
 use super::{ChangeOutcome, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentStatus};
 use crate::apply::flow_work;
-use crate::apply::known::agent_row;
 use crate::apply::settling::{self, intent_row};
 use crate::change::{Act, Change};
 use crate::consequence::{Consequence, IntentStep};
@@ -13,7 +12,7 @@ use crate::flow::FlowState;
 use crate::intent::{Evidence, IntentEvent, IntentRow, IntentState, LEASE_MAX, Observed, Step};
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
-use crate::world::{Entity, Key, KeySet, Loaded, Row, TenantRow, World};
+use crate::world::{Entity, Key, KeySet, Row, World};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
 use values::ids::Digest;
@@ -242,8 +241,7 @@ pub(super) fn done(name: &str, moved: Result<IntentStep, Option<IntentState>>, p
 /// What stands against starting now: the kill switch, its time, a flow that was aborted, the agent's standing and that
 /// of everyone above it.
 fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant) -> Option<Finding> {
-    if let Loaded::Present(Row::Tenant(TenantRow { halted: Some(halt), .. })) = world.get(&key(change, Entity::Tenant))
-    {
+    if let Some(halt) = world.tenant(&key(change, Entity::Tenant)).and_then(|tenant| tenant.halted.as_ref()) {
         let finding = Finding::reject(Gate::Agent, Reason::Halted);
         return Some(finding.with("by", halt.by.as_str()).with("because", halt.because.as_str()));
     }
@@ -266,7 +264,7 @@ fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant
     let own = std::iter::once((kept.agent.as_str(), true));
     let mut line = own.chain(running.above.iter().map(|name| (name.as_str(), false)));
     line.find_map(|(name, own)| {
-        let agent = agent_row(world, &key(change, Entity::Agent(name.to_owned())));
+        let agent = world.agent(&key(change, Entity::Agent(name.to_owned())));
         let reason = match agent.map(|agent| (agent.status(), agent.revokes(action))) {
             None => Reason::AgentUnknown,
             Some((AgentStatus::Suspended, _)) => Reason::AgentSuspended,

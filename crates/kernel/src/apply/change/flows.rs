@@ -3,7 +3,6 @@
 use super::{ChangeOutcome, key, not_authorized, people, step_refused};
 use crate::agent::Actor;
 use crate::apply::flow_work;
-use crate::apply::known::agent_row;
 use crate::apply::settling::{self, intent_row};
 use crate::change::Change;
 use crate::consequence::Consequence;
@@ -13,7 +12,7 @@ use crate::flow::{DEPTH_MAX, FlowEvent, FlowState, transition};
 use crate::intent::Step;
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
-use crate::world::{Entity, FlowRow, KeySet, Loaded, Row, World};
+use crate::world::{Entity, FlowRow, KeySet, Row, World};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
 use values::time::Instant;
@@ -22,8 +21,7 @@ use values::time::Instant;
 mod tests;
 
 pub(super) fn flow_row<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a FlowRow> {
-    let Loaded::Present(Row::Flow(row)) = world.get(&key(change, Entity::Flow(name.to_owned()))) else { return None };
-    Some(row)
+    world.flow(&key(change, Entity::Flow(name.to_owned())))
 }
 
 /// Whether the actor may speak for the flow: its agent, or an operator.
@@ -74,7 +72,7 @@ pub(super) fn open(
     parent: Option<&String>,
     at: Instant,
 ) -> ChangeOutcome {
-    if agent_row(world, &key(change, Entity::Agent(agent.to_owned()))).is_none() {
+    if world.agent(&key(change, Entity::Agent(agent.to_owned()))).is_none() {
         return ChangeOutcome::refused(Finding::reject(Gate::Agent, Reason::AgentNotRegistered).with("agent", agent));
     }
     let mut row = FlowRow { agent: agent.to_owned(), opened_at: Some(at), ..FlowRow::default() };

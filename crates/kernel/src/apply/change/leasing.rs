@@ -6,13 +6,13 @@ use crate::change::Change;
 use crate::change::leasing::Leasing;
 use crate::event::{Event, GrantedLease, LeaseEnd, LeaseTerms};
 use crate::finding::{Finding, Gate};
-use crate::lease::book::{Acquired, LeaseBook, Lost, Refusal};
+use crate::lease::book::{Acquisition, LeaseBook, LeaseLoss, Refusal};
 use crate::lease::fence::Fence;
 use crate::lease::kept::{BOOK, BOOK_BYTES_MAX};
 use crate::lease::region::Region;
-use crate::lease::{Ended, Lease, Party, Request};
+use crate::lease::{EndedLease, Lease, Party, Request};
 use crate::reasons::Reason;
-use crate::world::{Entity, Loaded, Row, StateRow, World};
+use crate::world::{Entity, Row, StateRow, World};
 use values::time::Instant;
 
 /// Leases that ended for another and are told by their numbers; a record need not tell all of them.
@@ -75,12 +75,10 @@ fn forbidden(change: &Change, leasing: &Leasing) -> Option<Finding> {
 }
 
 fn loaded(world: &World, change: &Change) -> Result<(LeaseBook, u64), Finding> {
-    match world.get(&key(change, book())) {
-        Loaded::Present(Row::State(row)) => match LeaseBook::from_json(&row.value) {
-            Some(book) => Ok((book, row.version)),
-            None => Err(step_refused("the book of leases".to_owned(), "damaged", "it cannot be read".to_owned())),
-        },
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => Ok((LeaseBook::default(), 0)),
+    let Some(row) = world.state(&key(change, book())) else { return Ok((LeaseBook::default(), 0)) };
+    match LeaseBook::from_json(&row.value) {
+        Some(book) => Ok((book, row.version)),
+        None => Err(step_refused("the book of leases".to_owned(), "damaged", "it cannot be read".to_owned())),
     }
 }
 
@@ -106,15 +104,15 @@ fn acquire(book: &mut LeaseBook, leasing: &Leasing, at: Instant) -> Result<Event
     granted(book, acquired)
 }
 
-fn granted(book: &LeaseBook, acquired: Acquired) -> Result<Event, Box<Finding>> {
+fn granted(book: &LeaseBook, acquired: Acquisition) -> Result<Event, Box<Finding>> {
     match acquired {
-        Acquired::Granted { fence, ended, .. } => Ok(held_now(book, fence, false, &ended)),
-        Acquired::Renewed { fence, .. } => Ok(held_now(book, fence, true, &[])),
-        Acquired::Refused(Refusal::Held { by, more }) => {
+        Acquisition::Granted { fence, ended, .. } => Ok(held_now(book, fence, false, &ended)),
+        Acquisition::Renewed { fence, .. } => Ok(held_now(book, fence, true, &[])),
+        Acquisition::Refused(Refusal::Held { by, more }) => {
             let first = by.first().and_then(|fence| book.lease(*fence));
             Err(Box::new(held(Gate::Agent, first, by.len(), more)))
         }
-        Acquired::Refused(refusal @ (Refusal::Full | Refusal::NoFenceLeft)) => {
+        Acquisition::Refused(refusal @ (Refusal::Full | Refusal::NoFenceLeft)) => {
             Err(Box::new(step_refused("the book of leases".to_owned(), "full", refusal.to_string())))
         }
     }
@@ -134,7 +132,7 @@ fn held(gate: Gate, lease: Option<&Lease>, count: usize, more: bool) -> Finding 
         .with("others", others)
 }
 
-fn held_now(book: &LeaseBook, fence: Fence, renewed: bool, ended: &[Ended]) -> Event {
+fn held_now(book: &LeaseBook, fence: Fence, renewed: bool, ended: &[EndedLease]) -> Event {
     Event::LeaseGranted(GrantedLease {
         fence,
         renewed,
@@ -144,7 +142,7 @@ fn held_now(book: &LeaseBook, fence: Fence, renewed: bool, ended: &[Ended]) -> E
     })
 }
 
-fn lost(fence: Fence, holder: &str, problem: Lost) -> Box<Finding> {
+fn lost(fence: Fence, holder: &str, problem: LeaseLoss) -> Box<Finding> {
     let finding = Finding::reject(Gate::Agent, Reason::LeaseLost);
     Box::new(finding.with("fence", fence.to_string()).with("holder", holder).with("problem", problem.to_string()))
 }
@@ -179,6 +177,6 @@ fn operator(change: &Change) -> &str {
     }
 }
 
-fn over(ended: &Ended) -> LeaseEnd {
+fn over(ended: &EndedLease) -> LeaseEnd {
     LeaseEnd { fence: ended.lease.fence, holder: ended.lease.holder.as_str().to_owned() }
 }

@@ -1,10 +1,10 @@
 //! Answers of people: bound to the exact bytes shown, given once, by someone entitled, judged again.
 
-use super::signing::{self, Given};
+use super::signing::{self, AnswerToCheck};
 use super::{ChangeOutcome, expiry, is_stale, key, not_authorized};
 use crate::agent::Actor;
 use crate::apply::flow_work;
-use crate::apply::known::{self, agent_row};
+use crate::apply::known;
 use crate::apply::submit;
 use crate::apply::taking;
 use crate::apply::touched::Touched;
@@ -25,7 +25,7 @@ use crate::proposal::Proposal;
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::signed_answer::instead_digest;
-use crate::world::{Entity, Key, KeySet, Loaded, Row, World};
+use crate::world::{Entity, Key, KeySet, Row, World};
 use ledger::ed25519::PublicKey;
 use std::sync::Arc;
 use values::bugs::{self, Bug};
@@ -55,14 +55,11 @@ pub(super) fn person(name: &str) -> Entity {
 
 /// The groups and the key of someone, as operators wrote them down; no door's word counts.
 pub(super) fn person_row(world: &World, change: &Change, name: &str) -> Option<Person> {
-    let Loaded::Present(Row::State(row)) = world.get(&key(change, person(name))) else { return None };
-    Person::from_json(&row.value)
+    Person::from_json(&world.state(&key(change, person(name)))?.value)
 }
 
 fn question<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a EscalationRow> {
-    let entity = key(change, Entity::Escalation(name.to_owned()));
-    let Loaded::Present(Row::Escalation(row)) = world.get(&entity) else { return None };
-    Some(row)
+    world.question(&key(change, Entity::Escalation(name.to_owned())))
 }
 
 pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, at: Instant) -> ChangeOutcome {
@@ -107,15 +104,15 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
             let id =
                 if decision == HumanDecision::Override { row.intent.clone() } else { submission.ids.intent.clone() };
             match accept(world, submission, &id, &mut called_off, at) {
-                Accepted::Stale => return ChangeOutcome::Prepare,
-                Accepted::Need(keys) => return ChangeOutcome::Need { keys },
+                Reassessment::Stale => return ChangeOutcome::Prepare,
+                Reassessment::Need { keys } => return ChangeOutcome::Need { keys },
                 // The question stays open, and whoever agreed has agreed.
-                Accepted::No(findings) => {
+                Reassessment::Refused { findings } => {
                     let event = Some(Event::AnswerRefused(QuestionEnd::of(name, &row)));
                     world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
                     return ChangeOutcome::Refused { findings, event, records: called_off };
                 }
-                Accepted::Yes(intent) => intent,
+                Reassessment::Accepted { intent } => intent,
             }
         }
     };
@@ -146,7 +143,7 @@ pub(super) fn vote(row: &mut EscalationRow, cast: Vote) -> u64 {
 
 /// The digest of what a person is shown now; `None` if the answer was formed under a contract that no longer counts.
 fn shown_now(world: &World, change: &Change, answer: &HumanAnswer, row: &EscalationRow) -> Option<Digest> {
-    let in_force = agent_row(world, &key(change, Entity::Agent(row.agent.clone()))).and_then(|agent| agent.contract);
+    let in_force = world.agent(&key(change, Entity::Agent(row.agent.clone()))).and_then(|agent| agent.contract);
     let formed = answer.original.as_ref().map(|original| original.contract.digest);
     match (in_force, formed) {
         (Some(in_force), Some(formed)) if in_force != formed => None,
@@ -226,8 +223,8 @@ fn is_signature_demanded(answer: &HumanAnswer, row: &EscalationRow) -> bool {
     row.signed || answer.original.as_ref().is_some_and(|formed| formed.contract.contract.escalation.signed)
 }
 
-fn given<'a>(answer: &'a HumanAnswer, person: &'a str) -> Given<'a> {
-    Given {
+fn given<'a>(answer: &'a HumanAnswer, person: &'a str) -> AnswerToCheck<'a> {
+    AnswerToCheck {
         question: &answer.escalation,
         person,
         digest: answer.digest,
@@ -269,11 +266,19 @@ fn is_asked(formed: &Submission, row: &EscalationRow) -> bool {
     same && formed.proposal.agent == row.agent && formed.flow_id() == row.flow
 }
 
-enum Accepted {
+/// What comes of a proposal when it is judged again at an answer.
+enum Reassessment {
+    /// It was formed under a contract that no longer counts.
     Stale,
-    Need(KeySet),
-    No(Vec<Finding>),
-    Yes(Option<Arc<Intent>>),
+    Need {
+        keys: KeySet,
+    },
+    Refused {
+        findings: Vec<Finding>,
+    },
+    Accepted {
+        intent: Option<Arc<Intent>>,
+    },
 }
 
 /// Judges again at the answer. A person takes the place of what asked for one and of the proposal's own time; nothing
@@ -284,19 +289,19 @@ fn accept(
     intent: &str,
     called_off: &mut Vec<Record>,
     at: Instant,
-) -> Accepted {
+) -> Reassessment {
     let touched = submission.touched();
     let missing = world.missing(&flow_work::above(world, &touched.flow));
     if !missing.is_empty() {
-        return Accepted::Need(missing);
+        return Reassessment::Need { keys: missing };
     }
     if is_stale(world, submission, touched) {
-        return Accepted::Stale;
+        return Reassessment::Stale;
     }
     let mut judged = judged(world, submission, touched, intent, at);
     if expiry::may_help(&judged.0) {
         match expiry::call_off_expired(world, &submission.tenant, at) {
-            Err(needed) => return Accepted::Need(needed),
+            Err(keys) => return Reassessment::Need { keys },
             Ok(records) if records.is_empty() => {}
             Ok(records) => {
                 *called_off = records;
@@ -306,10 +311,10 @@ fn accept(
     }
     let (against, intent) = judged;
     if !against.is_empty() {
-        return Accepted::No(against);
+        return Reassessment::Refused { findings: against };
     }
     taking::accept(world, submission, touched, intent.as_ref(), true, at);
-    Accepted::Yes(intent)
+    Reassessment::Accepted { intent }
 }
 
 /// What still stands against it, and what it becomes if nothing does.

@@ -2,7 +2,7 @@
 
 use super::{ChangeOutcome, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentEvent, AgentRefusal, AgentRow, AgentStatus, Restriction, transition};
-use crate::apply::known::agent_row;
+use crate::apply::known::resource_row;
 use crate::change::{Change, Registration};
 use crate::contract::Resource;
 use crate::contract::amend::{self, Amendment};
@@ -12,7 +12,7 @@ use crate::event::{AgentStanding, AmendedLimit, Event, LimitBounds};
 use crate::finding::{Finding, Gate};
 use crate::reasons::Reason;
 use crate::version::supports;
-use crate::world::{Entity, Key, Loaded, ResourceRow, Row, World};
+use crate::world::{Entity, Key, Row, World};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
 use values::ids::Digest;
@@ -52,7 +52,7 @@ pub(super) fn register(world: &mut World, change: &Change, registration: &Regist
     if let Some(finding) = outside_its_parent(world, change, registration) {
         return ChangeOutcome::refused(finding);
     }
-    let known = agent_row(world, &agent_key).cloned();
+    let known = world.agent(&agent_key).cloned();
     let mut row = match known {
         Some(_) if bugs::on(Bug::W04HandshakeResets) => {
             AgentRow { contract: Some(contract.digest), ..AgentRow::active() }
@@ -94,7 +94,7 @@ fn outside_its_parent(world: &World, change: &Change, registration: &Registratio
     let parent = contract.parent.as_ref()?;
     let widens =
         |problem: String| Some(Finding::reject(Gate::Agent, Reason::ContractWidensParent).with("problem", problem));
-    let in_force = agent_row(world, &key(change, Entity::Agent(parent.clone()))).and_then(|row| row.contract);
+    let in_force = world.agent(&key(change, Entity::Agent(parent.clone()))).and_then(|row| row.contract);
     match &registration.parent {
         Some(bound) if Some(bound.digest) == in_force => match attenuate(contract, &bound.contract) {
             Ok(()) => None,
@@ -113,7 +113,7 @@ pub(super) fn activate(
 ) -> ChangeOutcome {
     let name = &contract.contract.agent;
     let agent_key = key(change, Entity::Agent(name.clone()));
-    let mut row = match agent_row(world, &agent_key) {
+    let mut row = match world.agent(&agent_key) {
         Some(row) => row.clone(),
         None => return unknown(name),
     };
@@ -129,10 +129,7 @@ pub(super) fn activate(
     for (resource, declared) in &contract.contract.resources {
         let resource_key = key(change, Entity::Resource(resource.clone()));
         let text = declared_text(declared);
-        let mut known = match world.get(&resource_key) {
-            Loaded::Present(Row::Resource(row)) => row.clone(),
-            Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => ResourceRow::UNTOUCHED,
-        };
+        let mut known = resource_row(world, &resource_key);
         match &known.declared {
             Some(other) if *other != text => {
                 let problem = format!("resource `{resource}` is {text} here and {other} elsewhere");
@@ -189,7 +186,7 @@ pub(super) fn restrict(
 }
 
 pub(super) fn lift(world: &mut World, change: &Change, name: &str, status: AgentStatus) -> ChangeOutcome {
-    let row = agent_row(world, &key(change, Entity::Agent(name.to_owned())));
+    let row = world.agent(&key(change, Entity::Agent(name.to_owned())));
     let absent = row.filter(|row| !row.restrictions.iter().any(|known| known.status == status));
     if let Some(row) = absent
         && transition(row.base, &AgentEvent::Lift(status), &change.actor, name).is_ok()
@@ -213,7 +210,7 @@ fn changed(
     edit: impl FnOnce(&mut AgentRow),
 ) -> ChangeOutcome {
     let agent_key = key(change, Entity::Agent(name.to_owned()));
-    let Some(row) = agent_row(world, &agent_key) else { return unknown(name) };
+    let Some(row) = world.agent(&agent_key) else { return unknown(name) };
     let mut row = row.clone();
     match transition(row.base, event, &change.actor, name) {
         Ok(base) => row.base = base,
@@ -234,7 +231,7 @@ pub(super) fn amend(
 ) -> ChangeOutcome {
     let name = &contract.contract.agent;
     let agent_key = key(change, Entity::Agent(name.clone()));
-    let Some(row) = agent_row(world, &agent_key) else { return unknown(name) };
+    let Some(row) = world.agent(&agent_key) else { return unknown(name) };
     if row.contract != Some(contract.digest) {
         return ChangeOutcome::Prepare;
     }

@@ -2,7 +2,7 @@
 
 use super::execution::{question_key, refused_in, unknown};
 use super::people::vote;
-use super::signing::{self, Given};
+use super::signing::{self, AnswerToCheck};
 use super::{ChangeOutcome, not_authorized};
 use crate::agent::Actor;
 use crate::apply::settling::{self, intent_row};
@@ -12,7 +12,7 @@ use crate::event::Event;
 use crate::finding::{Finding, Gate};
 use crate::intent::{DoubtDecision, Step};
 use crate::reasons::Reason;
-use crate::world::{Loaded, Row, World};
+use crate::world::{Row, World};
 use ledger::ed25519::PublicKey;
 use values::ids::Digest;
 use values::time::Instant;
@@ -22,14 +22,12 @@ pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, 
     let Some(intent) = intent_row(world, &change.tenant, name) else { return unknown(name) };
     let by_host = intent.running.as_ref().is_some_and(|running| running.by_host);
     let state = intent.state;
-    let row = match world.get(&question_key(change, question)) {
-        Loaded::Present(Row::Escalation(row)) if row.kind == QuestionKind::Doubt && row.intent == *name => row,
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => {
-            let finding = Finding::reject(Gate::Escalation, Reason::ApprovalUnknown);
-            return ChangeOutcome::refused(finding.with("question", question.as_str()));
-        }
+    let asked = world.question(&question_key(change, question));
+    let Some(row) = asked.filter(|row| row.kind == QuestionKind::Doubt && row.intent == *name) else {
+        let finding = Finding::reject(Gate::Escalation, Reason::ApprovalUnknown);
+        return ChangeOutcome::refused(finding.with("question", question.as_str()));
     };
-    let mut row = row.as_ref().clone();
+    let mut row = row.clone();
     if row.state != EscalationState::Open {
         return already(question, &row);
     }
@@ -87,7 +85,7 @@ fn entitled(
     if answer.digest != row.digest {
         return Err(Box::new(Finding::reject(Gate::Escalation, Reason::ApprovalMismatch)));
     }
-    let given = Given {
+    let given = AnswerToCheck {
         question: &answer.question,
         person,
         digest: answer.digest,

@@ -10,7 +10,7 @@ use crate::event::{AcceptedUndo, Event};
 use crate::finding::{Finding, Gate};
 use crate::intent::{IntentFacts, IntentRow, IntentState, KeptIntent, Order, Running};
 use crate::reasons::Reason;
-use crate::world::{EffectRow, Entity, Loaded, Row, World};
+use crate::world::{EffectRow, Entity, Row, World};
 use values::time::{Duration, Instant};
 
 /// How long undoing may wait where the contract names no deadline.
@@ -131,9 +131,7 @@ fn put(
 /// Whether undoing is on its way, done, or was tried and ended: what was broken off is for a person.
 fn taken(world: &World, change: &Change, row: &IntentRow) -> Option<Finding> {
     let name = effect_key(row);
-    let Loaded::Present(Row::Effect(effect)) = world.get(&key(change, Entity::Effect(name.clone()))) else {
-        return None;
-    };
+    let effect = world.effect(&key(change, Entity::Effect(name.clone())))?;
     if effect.intent.is_empty() {
         return None;
     }

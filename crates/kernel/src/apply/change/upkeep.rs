@@ -2,7 +2,6 @@
 
 use super::{ChangeOutcome, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentStatus};
-use crate::apply::known::agent_row;
 use crate::change::Change;
 use crate::change::upkeep::Upkeep;
 use crate::escalation::EscalationState;
@@ -55,7 +54,7 @@ pub(super) fn carry_out(world: &mut World, change: &Change, upkeep: &Upkeep, at:
         }
         Upkeep::EnrolKey { agent, key: public } => {
             let agent_key = key(change, Entity::Agent(agent.clone()));
-            let Some(row) = agent_row(world, &agent_key) else {
+            let Some(row) = world.agent(&agent_key) else {
                 let finding = Finding::reject(Gate::Agent, Reason::AgentUnknown);
                 return ChangeOutcome::refused(finding.with("agent", agent.as_str()).with("expected", agent.as_str()));
             };
@@ -73,10 +72,7 @@ pub(super) fn carry_out(world: &mut World, change: &Change, upkeep: &Upkeep, at:
 }
 
 fn tenant(world: &World, change: &Change) -> TenantRow {
-    match world.get(&key(change, Entity::Tenant)) {
-        Loaded::Present(Row::Tenant(row)) => row.clone(),
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => TenantRow::default(),
-    }
+    world.tenant(&key(change, Entity::Tenant)).cloned().unwrap_or_default()
 }
 
 /// The bodies themselves are removed after this is committed: the record must be there first.

@@ -581,7 +581,7 @@ fn agents_above_stop_only_by_being_stopped() {
 
 #[test]
 fn what_the_other_side_answered_is_a_record_beside_the_outcome_that_nothing_depends_on() {
-    use crate::change::Attached;
+    use crate::change::AttachedResult;
     use crate::record::Record;
     use crate::result::{EffectResult, Response, ResponseStatus, ResultBody, Secrets};
     let outcome = |result| Act::Outcome {
@@ -594,9 +594,9 @@ fn what_the_other_side_answered_is_a_record_beside_the_outcome_that_nothing_depe
     let given = || {
         let (status, body) = (ResponseStatus::Http(200), b"r-1".to_vec());
         let response = Response { status, content_type: None, body, complete: true, secrets: Vec::new() };
-        Some(Attached::Given(Box::new(EffectResult::of(response, Secrets::Known(Vec::new())))))
+        Some(AttachedResult::Given(Box::new(EffectResult::of(response, Secrets::Known(Vec::new())))))
     };
-    let rows_of = |result: Option<Attached>| {
+    let rows_of = |result: Option<AttachedResult>| {
         let mut case = check(http(EffectClass::Opaque), "pay claim", "ACCEPT CLAIMED");
         // Nothing was sent yet: the report is evidence, and what it brings is kept with it.
         let done = case.change(Actor::Kernel, outcome(result));
@@ -609,7 +609,7 @@ fn what_the_other_side_answered_is_a_record_beside_the_outcome_that_nothing_depe
     assert_eq!(result.result.body(), &ResultBody::Text("r-1".to_owned()));
     assert_eq!(row.running.unwrap().answered_at, Some(result.at));
     // A replay has the report alone, and comes to the same row and the same record of the report.
-    let (again, replayed, _) = rows_of(Some(Attached::Recorded));
+    let (again, replayed, _) = rows_of(Some(AttachedResult::Recorded));
     assert_eq!(replayed.running.unwrap().answered_at, Some(result.at));
     assert_eq!(again.len(), 1);
     assert_eq!(again[0].to_canonical(), records[0].to_canonical());
