@@ -132,17 +132,6 @@ impl StoredRow for IntentRow {
     }
 }
 
-/// A range over intents, which nobody keeps.
-impl StoredRow for Vec<String> {
-    fn write(&self, text: &mut String) {
-        Json::texts(self.iter().map(String::as_str)).write_canonical(text);
-    }
-
-    fn read(_: Json) -> Option<Vec<String>> {
-        None
-    }
-}
-
 impl StoredRow for EffectRow {
     fn write(&self, text: &mut String) {
         Members::object(text, |members| {

@@ -243,6 +243,8 @@ pub struct World {
     record: usize,
     /// When the waiting intents of a complete world are due; a slice is told by its store.
     due: BTreeSet<(Instant, Key)>,
+    /// What the store of a slice says is due soonest.
+    due_range: Option<Vec<String>>,
 }
 
 /// How keys are hashed. Agents choose names, so whoever serves many of them brings a seed they cannot know.
@@ -318,6 +320,8 @@ impl World {
             Some(Slot { row: Some(row), .. }) => Loaded::Present(row),
             Some(Slot { row: None, .. }) => Loaded::Absent,
             None if self.complete => Loaded::Absent,
+            // A range has no row of its own.
+            None if key.entity == Entity::DueIntents && self.due_range.is_some() => Loaded::Absent,
             None => Loaded::NotLoaded,
         }
     }
@@ -379,11 +383,8 @@ impl World {
 
     /// Names of the waiting intents whose time ends soonest; `None` if nobody looked.
     pub fn due_intents(&self, tenant: &Arc<str>) -> Option<Vec<String>> {
-        let key = |entity| Key { tenant: tenant.clone(), entity };
-        match self.get(&key(Entity::DueIntents)) {
-            Loaded::Present(Row::DueIntents(names)) => return Some(names.clone()),
-            Loaded::NotLoaded => return None,
-            Loaded::Present(_) | Loaded::Absent => {}
+        if !self.complete {
+            return self.due_range.clone();
         }
         let own = self.due.iter().filter(|(_, key)| key.tenant == *tenant);
         Some(own.take(DUE_INTENTS_MAX).map(|(_, key)| key.entity.parts().0.to_owned()).collect())
@@ -392,6 +393,12 @@ impl World {
     /// Says what a store holds, or that it holds nothing. This is no change.
     pub fn load(&mut self, key: Key, row: Option<Row>) {
         self.rows.insert(key, Slot { row, changed: None });
+    }
+
+    /// Says which waiting intents of its tenant a store holds whose time ends soonest, soonest first. Their rows are loaded
+    /// with [`World::load`].
+    pub fn load_due_intents(&mut self, names: Vec<String>) {
+        self.due_range = Some(names);
     }
 
     /// The keys that are not loaded.
@@ -577,7 +584,10 @@ mod tests {
         let mut slice = World::slice();
         slice.put(intent("t", "soon"), waiting(1));
         assert_eq!(due(&slice), None);
-        slice.load(key("t", Entity::DueIntents), Some(Row::DueIntents(vec!["told".to_owned()])));
+        let range = [key("t", Entity::DueIntents)];
+        assert_eq!(slice.missing(&range), KeySet::from(range.clone()));
+        slice.load_due_intents(vec!["told".to_owned()]);
         assert_eq!(due(&slice).as_deref(), Some("told"));
+        assert!(slice.missing(&range).is_empty());
     }
 }

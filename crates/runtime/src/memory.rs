@@ -153,7 +153,7 @@ impl State {
                 }
                 world.load(intent, row);
             }
-            world.load(key.clone(), Some(Row::DueIntents(names)));
+            world.load_due_intents(names);
         }
         for key in world.missing(&touched) {
             let row = self.read(&key)?;

@@ -20,9 +20,13 @@ macro_rules! entities {
         $(#[$doc:meta])*
         $name:ident $(($($part:ident),+))? = $word:literal, $sharing:ident, $as_ref:ident $access:ident: $held:ty as $row:ty;
     )+) => {
-        /// Names one entity. The order of the variants is the global lock order.
+        /// Names one entity, or a range of them. The order of the variants is the global lock order.
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum Entity { $($(#[$doc])* $name $(($(part_type!($part)),+))?),+ }
+        pub enum Entity {
+            $($(#[$doc])* $name $(($(part_type!($part)),+))?,)+
+            /// The waiting intents whose time ends soonest: a range without a row of its own, loaded only under pressure.
+            DueIntents,
+        }
 
         /// What is known of one entity.
         #[derive(Clone, PartialEq, Debug)]
@@ -48,14 +52,20 @@ macro_rules! entities {
         }
 
         impl Entity {
-            /// Its kind.
+            /// Its kind; of a range, what it consists of.
             pub fn kind(&self) -> Kind {
-                match self { $(Entity::$name $(($(any_part!($part)),+))? => Kind::$name),+ }
+                match self {
+                    $(Entity::$name $(($(any_part!($part)),+))? => Kind::$name,)+
+                    Entity::DueIntents => Kind::Intent,
+                }
             }
 
             /// The parts of its name within the tenant and kind.
             pub fn parts(&self) -> (&str, Option<&str>) {
-                match self { $(Entity::$name $(($($part),+))? => parts!($($($part),+)?)),+ }
+                match self {
+                    $(Entity::$name $(($($part),+))? => parts!($($($part),+)?),)+
+                    Entity::DueIntents => ("", None),
+                }
             }
 
             /// The entity of a kind and the parts of its name; `None` if the parts do not fit the kind.
@@ -165,9 +175,6 @@ entities! {
     Escalation(name) = "escalation", single, as_question question: Box<EscalationRow> as EscalationRow;
     /// A permission to cause an effect.
     Intent(name) = "intent", single, as_intent intent: Box<IntentRow> as IntentRow;
-    /// Names of the waiting intents whose time ends soonest, soonest first: a range, loaded only under pressure. It has no
-    /// table.
-    DueIntents = "due_intents", single, as_due_intents due_range: Vec<String> as [String];
     /// A business effect.
     Effect(key) = "effect", single, as_effect effect: EffectRow as EffectRow;
     /// A resource.
@@ -180,4 +187,35 @@ entities! {
     Session(flow) = "session", single, as_session session: Object as Object;
     /// A snapshot by name or id.
     Snapshot(name) = "snapshot", single, as_snapshot snapshot: Snapshot as Snapshot;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_kind_and_the_parts_of_a_name_make_one_entity() {
+        for kind in Kind::ALL {
+            let plain = Entity::from_parts(*kind, "one", None);
+            let paired = Entity::from_parts(*kind, "one", Some("two"));
+            assert!(plain.is_some() != paired.is_some(), "names of {} have one form", kind.word());
+            for (entity, second) in [(plain, None), (paired, Some("two"))] {
+                let Some(entity) = entity else { continue };
+                let first = if *kind == Kind::Tenant { "" } else { "one" };
+                assert_eq!((entity.kind(), entity.parts()), (*kind, (first, second)));
+            }
+        }
+        let words: BTreeSet<&str> = Kind::ALL.iter().map(|kind| kind.word()).collect();
+        assert_eq!(words.len(), Kind::ALL.len());
+    }
+
+    #[test]
+    fn a_range_is_named_by_no_parts() {
+        assert_eq!(Entity::DueIntents.kind(), Kind::Intent);
+        for first in ["", "due_intents"] {
+            let mut named = Kind::ALL.iter().filter_map(|kind| Entity::from_parts(*kind, first, None));
+            assert!(named.all(|entity| entity != Entity::DueIntents));
+        }
+    }
 }

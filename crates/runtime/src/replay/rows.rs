@@ -84,7 +84,7 @@ impl ReplayRows {
                 }
                 world.load(intent, row);
             }
-            world.load(key.clone(), Some(Row::DueIntents(names)));
+            world.load_due_intents(names);
         }
         for key in world.missing(&touched) {
             let row = self.rows.get(&key)?;

@@ -81,7 +81,7 @@ impl Store {
                 names.push(intent.entity.parts().0.to_owned());
                 world.load(intent.clone(), self.read(intent));
             }
-            world.load(key.clone(), Some(Row::DueIntents(names)));
+            world.load_due_intents(names);
         }
         world
     }
