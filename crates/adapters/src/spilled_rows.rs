@@ -64,21 +64,10 @@ impl Rows for SpilledRows {
         let body: Option<String> = statement.query_row([key_text(key)], |row| row.get(0)).optional().map_err(fault)?;
         let Some(body) = body else { return Ok(None) };
         let kind = key.entity.kind();
-        let row = match kind {
-            Kind::Idempotency => Digest::parse(&body).map(stored_answer),
-            Kind::Tenant
-            | Kind::Agent
-            | Kind::Contract
-            | Kind::Flow
-            | Kind::Escalation
-            | Kind::Intent
-            | Kind::DueIntents
-            | Kind::Effect
-            | Kind::Resource
-            | Kind::Budget
-            | Kind::State
-            | Kind::Session
-            | Kind::Snapshot => Row::from_stored(kind, &body),
+        let row = if kind == Kind::Idempotency {
+            Digest::parse(&body).map(stored_answer)
+        } else {
+            Row::from_stored(kind, &body)
         };
         row.map(Some)
             .ok_or_else(|| StoreFault::Corrupt(format!("a spilled row of kind {} cannot be read", kind.word())))

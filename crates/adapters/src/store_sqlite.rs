@@ -171,12 +171,15 @@ impl Store for SqliteStore {
         let mut cache = std::mem::take(&mut self.cache);
         let open = OpenBatch::begin(&self.connection, &self.tenant, &mut cache)?;
         let (first, count) = (open.head.size, keys.len());
-        let rows = open.load(keys, &mut cache)?;
+        let (rows, due) = open.load(keys, &mut cache)?;
         let last = open.head.last.max(self.last_seen);
         let (at, clock_ran_backwards) = decision_instant(self.clock.now(), last)?;
         self.last_seen = Some(at);
         let mut world = World::seeded_slice(cache.seed(), rows.len());
         rows.into_iter().for_each(|(key, row)| world.load(key, row));
+        if let Some(names) = due {
+            world.load_due_intents(names);
+        }
         let (connection, thread, tenant) = (&self.connection, &mut self.saver, &self.tenant);
         let saver = Saver { connection, thread, tenant, head: open.head };
         let (saved, changed) = saver.run(count, &mut world, &mut Steps::new(fold, at))?;

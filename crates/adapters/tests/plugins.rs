@@ -14,6 +14,7 @@ use kernel::change::{Act, Write};
 use kernel::command::Door;
 use kernel::escalation::EscalationRow;
 use kernel::evaluator::Compiled;
+use kernel::proposal::Proposal;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::memory::{ManualClock, MemoryStore};
@@ -232,7 +233,7 @@ approvers: [leads]
             // What a person is shown now: the proposal under the contract in force.
             digest: EscalationRow::digest_of(&row.proposal, in_force),
             reason: String::new(),
-            instead: instead.map(|text| Json::parse(text.as_bytes()).unwrap()),
+            instead: instead.map(|text| Proposal::parse(text.as_bytes()).unwrap()),
             door: Door::PURE,
             identity: kernel::person::Identity::default(),
         };

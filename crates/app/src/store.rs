@@ -7,6 +7,7 @@ use adapters::os_user::os_user;
 use adapters::system_clock::SystemClock;
 use kernel::agent::Actor;
 use kernel::evaluator::Compiled;
+use kernel::event::Event;
 use kernel::finding::{Code, Finding};
 use kernel::outcome::Answer;
 use kernel::reasons::Reason;
@@ -178,6 +179,16 @@ pub fn unread(problem: StoreFault) -> anyhow::Error {
 /// Waits until a change is carried out; a refusal is an error in the kernel's own words.
 pub fn done(pending: Pending) -> anyhow::Result<Answered> {
     Ok(writkeeper::carried_out(pending)?)
+}
+
+/// Waits until a change is carried out, and says what it tells.
+pub fn told(pending: Pending) -> anyhow::Result<Arc<Event>> {
+    done(pending)?.event.ok_or_else(other_event)
+}
+
+/// The kernel told something else than this act tells.
+pub fn other_event() -> anyhow::Error {
+    anyhow::anyhow!("the change was carried out, and its answer cannot be read; this is a fault of the program")
 }
 
 /// Whether there is no decision because the store is damaged, so that trying again would not help.

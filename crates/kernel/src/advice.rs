@@ -61,12 +61,12 @@ pub struct Advice {
     /// SHA-256 of the question.
     pub input: Digest,
     /// What came back.
-    pub said: Said,
+    pub said: AdviceOutcome,
 }
 
 /// What came back.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Said {
+pub enum AdviceOutcome {
     /// An answer.
     Opinion(Opinion),
     /// None, and why.
@@ -115,8 +115,8 @@ impl Needed<'_> {
     /// The answer as a command carries it: the bytes that came back, or why none did.
     pub fn heard(&self, answer: Result<Vec<u8>, String>) -> Advice {
         let said = match answer.and_then(|bytes| Opinion::read(self.kind, &bytes)) {
-            Ok(opinion) => Said::Opinion(opinion),
-            Err(problem) => Said::Nothing(problem.chars().take(PROBLEM_CHARS_MAX).collect()),
+            Ok(opinion) => AdviceOutcome::Opinion(opinion),
+            Err(problem) => AdviceOutcome::Nothing(problem.chars().take(PROBLEM_CHARS_MAX).collect()),
         };
         Advice { kind: self.kind, name: self.name.to_owned(), input: self.input(), said }
     }
@@ -189,8 +189,8 @@ pub(crate) fn judge(submission: &Submission, findings: &mut Findings) {
         }
         for advice in bound {
             match &advice.said {
-                Said::Nothing(problem) => silence(&needed, problem, findings),
-                Said::Opinion(opinion) => weigh(&needed, opinion, findings),
+                AdviceOutcome::Nothing(problem) => silence(&needed, problem, findings),
+                AdviceOutcome::Opinion(opinion) => weigh(&needed, opinion, findings),
             }
         }
     }
@@ -292,10 +292,10 @@ impl Advice {
         put("name", Json::text(self.name.as_str()));
         put("input", Json::text(self.input.to_string()));
         match &self.said {
-            Said::Nothing(problem) => {
+            AdviceOutcome::Nothing(problem) => {
                 put("failed", Json::text(problem.as_str()));
             }
-            Said::Opinion(opinion) => {
+            AdviceOutcome::Opinion(opinion) => {
                 put("verdict", Json::text(opinion.verdict.word()));
                 put("version", Json::text(opinion.version.as_str()));
                 let texts = [("reason", &opinion.reason), ("message", &opinion.message)];
@@ -315,8 +315,8 @@ impl Advice {
         let text = |key: &str| json.get(key).and_then(Json::as_text);
         let owned = |key: &str| text(key).map(str::to_owned);
         let said = match text("failed") {
-            Some(problem) => Said::Nothing(problem.to_owned()),
-            None => Said::Opinion(Opinion {
+            Some(problem) => AdviceOutcome::Nothing(problem.to_owned()),
+            None => AdviceOutcome::Opinion(Opinion {
                 verdict: AdviceVerdict::from_word(text("verdict")?)?,
                 version: owned("version")?,
                 reason: owned("reason"),
@@ -345,12 +345,12 @@ impl Advice {
 /// What a row of a contract's tests lets someone say: a word, or the score of a judge.
 pub fn rehearsed(needed: &Needed<'_>, said: &Json) -> Advice {
     let opinion = |verdict: AdviceVerdict, score: Option<Decimal>| {
-        Said::Opinion(Opinion { verdict, version: "test".to_owned(), reason: None, message: None, score })
+        AdviceOutcome::Opinion(Opinion { verdict, version: "test".to_owned(), reason: None, message: None, score })
     };
     let said = match (said.as_text().and_then(AdviceVerdict::from_word), said.as_number()) {
         (Some(verdict), _) => opinion(verdict, None),
         (None, Some(score)) => opinion(AdviceVerdict::Pass, Some(score)),
-        (None, None) => Said::Nothing("the test says so".to_owned()),
+        (None, None) => AdviceOutcome::Nothing("the test says so".to_owned()),
     };
     Advice { kind: needed.kind, name: needed.name.to_owned(), input: needed.input(), said }
 }

@@ -20,7 +20,6 @@ use crate::record::{Record, RefusalRecord};
 use crate::semantics::Semantics;
 use crate::world::{Entity, Key, KeySet, Loaded, Row, TenantRow, World};
 use std::sync::Arc;
-use values::json::Json;
 use values::time::Instant;
 
 /// What a command touches, as far as that is known before anything is loaded; [`Outcome::Need`] names the rest.
@@ -75,7 +74,7 @@ fn tenant(command: &Command) -> Key {
 
 /// The refusal of a program that is older than what was judged here already.
 fn newer(world: &World, command: &Command, semantics: Semantics) -> Option<Outcome> {
-    let Loaded::Present(Row::Tenant(row)) = world.get(&tenant(command)) else { return None };
+    let row = world.tenant(&tenant(command))?;
     if row.semantics <= semantics.number() {
         return None;
     }
@@ -93,7 +92,7 @@ fn newer(world: &World, command: &Command, semantics: Semantics) -> Option<Outco
         intent: None,
         question: None,
     };
-    Some(Outcome::Done(Box::new(Done { answer, body: Json::Null, records: Vec::new() })))
+    Some(Outcome::Done(Box::new(Done { answer, event: None, records: Vec::new() })))
 }
 
 /// From now on older programs take nothing here.
@@ -122,5 +121,5 @@ fn refuse(refused: &RefusedInput, at: Instant) -> Outcome {
         question: None,
     };
     let record = Record::Refusal(Arc::new(RefusalRecord::new(refused.clone(), answer.id.clone(), at)));
-    Outcome::Done(Box::new(Done { answer, body: Json::Null, records: vec![record] }))
+    Outcome::Done(Box::new(Done { answer, event: None, records: vec![record] }))
 }

@@ -19,9 +19,12 @@ use values::ids::Digest;
 use values::json::{Json, Object};
 use values::time::Duration;
 
+mod kind;
 pub mod leasing;
 pub mod read;
 pub mod upkeep;
+
+pub use kind::ActKind;
 
 /// One change of the world by someone.
 #[derive(Clone, Debug)]
@@ -132,7 +135,7 @@ pub enum Act {
         /// What became of it.
         event: IntentEvent,
         /// What the other side answered.
-        result: Option<Attached>,
+        result: Option<AttachedResult>,
     },
     /// What time does to intents: what nobody started is called off, what a dead worker sent is doubted.
     ExpireIntents,
@@ -165,7 +168,7 @@ pub enum Act {
         /// In a few words; never a secret.
         detail: String,
         /// What the other side answered.
-        result: Option<Attached>,
+        result: Option<AttachedResult>,
     },
     /// A person says what became of an intent in doubt.
     Resolve(Box<DoubtAnswer>),
@@ -196,7 +199,7 @@ pub enum Act {
 
 /// What the other side of an effect answered, on its way into a record of its own. Nothing is decided by it.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Attached {
+pub enum AttachedResult {
     /// To be recorded with the report.
     Given(Box<EffectResult>),
     /// It was recorded when the report was first judged, and may have been erased since.
@@ -265,7 +268,7 @@ pub struct DoubtAnswer {
 
 impl Act {
     /// The result that a report brings: of which intent, and under which claim.
-    pub fn attached(&self) -> Option<(&str, Option<u64>, &Attached)> {
+    pub fn attached(&self) -> Option<(&str, Option<u64>, &AttachedResult)> {
         if let Act::Outcome { intent, epoch, result: Some(attached), .. } = self {
             return Some((intent, Some(*epoch), attached));
         }
@@ -273,37 +276,6 @@ impl Act {
             return Some((intent, None, attached));
         }
         None
-    }
-
-    /// The word of records and listings.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Act::Register(_) => "register",
-            Act::Activate { .. } => "activate",
-            Act::Restrict { .. } => "restrict",
-            Act::Lift { .. } => "lift",
-            Act::Retire { .. } => "retire",
-            Act::Amend { .. } => "amend",
-            Act::OpenFlow { .. } => "open_flow",
-            Act::EndFlow { .. } => "end_flow",
-            Act::Merge(_) => "merge_state",
-            Act::Remember { .. } => "merge_session",
-            Act::Freeze { .. } => "snapshot",
-            Act::Import { .. } => "import_snapshot",
-            Act::Answer(_) => "answer",
-            Act::ExpireQuestions(_) => "expire_questions",
-            Act::Settle { .. } => "settle",
-            Act::ExpireIntents => "expire_intents",
-            Act::Claim { .. } => "claim",
-            Act::Start { .. } => "start",
-            Act::Outcome { .. } => "outcome",
-            Act::Resolve(_) => "resolve",
-            Act::Undo { .. } => "undo",
-            Act::Halt { .. } => "halt",
-            Act::Resume { .. } => "resume",
-            Act::Lease(leasing) => leasing.word(),
-            Act::Upkeep(upkeep) => upkeep.word(),
-        }
     }
 
     /// Everything needed to carry it out again; contracts in full where they are new, by digest elsewhere.

@@ -147,7 +147,7 @@ impl IntentStep {
         members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    fn read(json: &Json) -> Option<IntentStep> {
+    pub(crate) fn read(json: &Json) -> Option<IntentStep> {
         let state = |key: &str| IntentState::from_word(json.get(key)?.as_text()?);
         Some(IntentStep {
             intent: json.get("intent")?.as_text()?.to_owned(),
@@ -179,7 +179,7 @@ impl QuestionEnd {
         ])
     }
 
-    fn read(json: &Json) -> Option<QuestionEnd> {
+    pub(crate) fn read(json: &Json) -> Option<QuestionEnd> {
         let answer = json.get("answer")?;
         Some(QuestionEnd {
             question: json.get("question")?.as_text()?.to_owned(),
@@ -211,7 +211,7 @@ impl QuestionNotice {
     }
 }
 
-fn text_or_null(json: &Json, key: &str) -> Option<Option<String>> {
+pub(crate) fn text_or_null(json: &Json, key: &str) -> Option<Option<String>> {
     let value = json.get(key)?;
     if *value == Json::Null { Some(None) } else { Some(Some(value.as_text()?.to_owned())) }
 }

@@ -37,7 +37,7 @@ pub struct Intent {
     /// What it holds of resources.
     pub holds: Vec<Hold>,
     /// What it took of budgets.
-    pub taken: Vec<Taken>,
+    pub taken: Vec<BudgetDraw>,
 }
 
 /// What an intent holds of a resource.
@@ -244,12 +244,12 @@ pub struct KeptIntent {
     /// What it holds of resources.
     pub holds: Vec<Hold>,
     /// What it took of budgets.
-    pub taken: Vec<Taken>,
+    pub taken: Vec<BudgetDraw>,
 }
 
 /// What an acceptance took of a budget.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Taken {
+pub struct BudgetDraw {
     /// Whose budget.
     pub agent: String,
     /// Its name.
@@ -308,7 +308,7 @@ impl IntentFacts {
     }
 
     /// What it took of budgets.
-    pub fn taken(&self) -> &[Taken] {
+    pub fn taken(&self) -> &[BudgetDraw] {
         match self {
             IntentFacts::Made(intent) => &intent.taken,
             IntentFacts::Kept(kept) => &kept.taken,

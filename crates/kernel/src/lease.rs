@@ -18,7 +18,6 @@ use region::Region;
 use std::collections::BTreeSet;
 use std::fmt;
 use values::ids;
-use values::json::Json;
 use values::time::{Duration, Instant};
 
 /// Regions one lease may name; who needs more needs a common folder.
@@ -154,18 +153,6 @@ impl Lease {
     pub fn covers(&self, region: &Region) -> bool {
         self.regions.iter().any(|held| held.covers(region))
     }
-
-    /// The lease as a record keeps it.
-    pub fn to_json(&self) -> Json {
-        Json::object([
-            ("fence", Json::from(self.fence.number())),
-            ("holder", Json::text(self.holder.as_str())),
-            ("mode", Json::text(self.mode.word())),
-            ("regions", Json::texts(self.regions.iter().map(Region::to_string))),
-            ("acquired_at", Json::text(self.acquired_at.to_string())),
-            ("expires_at", Json::text(self.expires_at.to_string())),
-        ])
-    }
 }
 
 /// How a lease ended.
@@ -193,7 +180,7 @@ pub enum End {
 
 /// A lease that is no more, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Ended {
+pub struct EndedLease {
     /// The lease as it was.
     pub lease: Lease,
     /// How it ended.

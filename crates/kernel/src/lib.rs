@@ -18,6 +18,7 @@ pub mod detectors;
 pub mod enforcement;
 pub mod escalation;
 pub mod evaluator;
+pub mod event;
 pub mod facts;
 pub mod finding;
 pub mod flow;

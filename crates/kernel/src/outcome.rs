@@ -1,5 +1,6 @@
 //! What a command leaves behind: an answer for the caller and records for the ledger.
 
+use crate::event::Event;
 use crate::finding::{Effect, Finding};
 use crate::intent::Intent;
 use crate::reasons::Reason;
@@ -202,8 +203,8 @@ pub enum Outcome {
 pub struct Done {
     /// For the caller.
     pub answer: Answer,
-    /// What a change has to tell besides; null for proposals.
-    pub body: Json,
+    /// What a change tells besides; proposals and most refusals tell nothing.
+    pub event: Option<Arc<Event>>,
     /// For the ledger.
     pub records: Vec<Record>,
 }

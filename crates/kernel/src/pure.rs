@@ -10,7 +10,6 @@ use crate::request::Provenance;
 use crate::world::World;
 use std::sync::Arc;
 use values::ids::{Digest, TENANT_DEFAULT};
-use values::json::Json;
 use values::time::Instant;
 
 /// Adds what validators and judges outside say about a proposal.
@@ -88,7 +87,7 @@ impl PureRun {
                     intent: None,
                     question: None,
                 },
-                body: Json::Null,
+                event: None,
                 records: Vec::new(),
             },
         }

@@ -2,10 +2,15 @@
 //!
 //! A record shares what was judged and is written out only when someone wants its bytes.
 
+mod kind;
+
+pub use kind::RecordKind;
+
 use crate::advice::Advice;
 use crate::change::Change;
 use crate::command::{Door, RefusedInput, Submission};
 use crate::consequence::Consequence;
+use crate::event::Event;
 use crate::finding::Finding;
 use crate::outcome::{Answer, AnsweredIntent, Verdict};
 use crate::request::Provenance;
@@ -34,82 +39,68 @@ pub enum Record {
 #[derive(Clone, Debug)]
 pub struct EventRecord {
     tenant: Arc<str>,
-    told: Told,
+    subject: EventSubject,
     at: Instant,
     semantics: Semantics,
 }
 
 /// What an event's record tells of.
 #[derive(Clone, Debug)]
-enum Told {
-    Asked(AskedChange),
-    Followed(Consequence),
+enum EventSubject {
+    Change(RequestedChange),
+    Consequence(Box<Consequence>),
 }
 
 /// A change that someone asked for, and what came of it.
 #[derive(Clone, Debug)]
-struct AskedChange {
-    kind: &'static str,
-    id: String,
-    actor: String,
-    command: Json,
-    verdict: Verdict,
-    findings: Vec<Json>,
-    intent: Json,
-    result: Json,
+struct RequestedChange {
+    change: Arc<Change>,
+    answer: Answer,
+    event: Option<Arc<Event>>,
 }
 
 impl EventRecord {
     /// Of a change that someone asked for.
-    pub fn of(change: &Change, answer: &Answer, result: Json, at: Instant) -> EventRecord {
-        let told = Told::Asked(AskedChange {
-            kind: change.act.word(),
-            id: change.id.clone(),
-            actor: change.actor.text(),
-            command: change.act.to_json(),
-            verdict: answer.verdict,
-            findings: answer.findings.iter().map(Finding::to_record).collect(),
-            intent: answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json()),
-            result,
-        });
-        EventRecord { tenant: change.tenant.clone(), told, at, semantics: Semantics::CURRENT }
+    pub fn of(change: &Arc<Change>, answer: &Answer, event: Option<Arc<Event>>, at: Instant) -> EventRecord {
+        let (tenant, change, answer) = (change.tenant.clone(), change.clone(), answer.clone());
+        let subject = EventSubject::Change(RequestedChange { change, answer, event });
+        EventRecord { tenant, subject, at, semantics: Semantics::CURRENT }
     }
 
     /// Of something that followed from another command.
     pub fn following(tenant: &Arc<str>, consequence: Consequence, at: Instant) -> EventRecord {
-        let told = Told::Followed(consequence);
-        EventRecord { tenant: tenant.clone(), told, at, semantics: Semantics::CURRENT }
+        let subject = EventSubject::Consequence(Box::new(consequence));
+        EventRecord { tenant: tenant.clone(), subject, at, semantics: Semantics::CURRENT }
     }
 
     /// What followed, where nobody asked for it.
     pub fn consequence(&self) -> Option<&Consequence> {
-        match &self.told {
-            Told::Asked(_) => None,
-            Told::Followed(consequence) => Some(consequence),
+        match &self.subject {
+            EventSubject::Change(_) => None,
+            EventSubject::Consequence(consequence) => Some(consequence),
         }
     }
 
-    /// What changed, in one word.
-    pub fn kind(&self) -> &'static str {
-        match &self.told {
-            Told::Asked(asked) => asked.kind,
-            Told::Followed(consequence) => consequence.kind().word(),
+    fn kind(&self) -> RecordKind {
+        match &self.subject {
+            EventSubject::Change(requested) => RecordKind::Change(requested.change.act.kind()),
+            EventSubject::Consequence(consequence) => RecordKind::Consequence(consequence.kind()),
         }
     }
 
     fn body(&self) -> Json {
-        let members = match &self.told {
-            Told::Asked(asked) => [
-                ("id", Json::text(asked.id.as_str())),
-                ("actor", Json::text(asked.actor.as_str())),
-                ("command", asked.command.clone()),
-                ("verdict", Json::text(asked.verdict.word())),
-                ("findings", Json::List(asked.findings.clone())),
-                ("intent", asked.intent.clone()),
-                ("result", asked.result.clone()),
+        let members = match &self.subject {
+            EventSubject::Change(RequestedChange { change, answer, event }) => [
+                ("id", Json::text(change.id.as_str())),
+                ("actor", Json::text(change.actor.text())),
+                ("command", change.act.to_json()),
+                ("verdict", Json::text(answer.verdict.word())),
+                ("findings", Json::List(answer.findings.iter().map(Finding::to_record).collect())),
+                ("intent", answer.intent.as_ref().map_or(Json::Null, AnsweredIntent::to_json)),
+                ("result", event.as_ref().map_or(Json::Null, |event| event.to_json())),
                 ("at", Json::text(self.at.to_string())),
             ],
-            Told::Followed(consequence) => [
+            EventSubject::Consequence(consequence) => [
                 ("id", Json::Null),
                 ("actor", Json::Null),
                 ("command", Json::Null),
@@ -156,22 +147,32 @@ impl Record {
     /// Its bytes, under a salt drawn outside.
     pub fn seal(&self, salt: [u8; 16]) -> Sealed {
         let body = self.to_canonical();
-        let (tenant, kind, at, semantics) = match self {
-            Record::Decision(record) => (&record.submission.tenant, "decision", record.at, record.semantics),
-            Record::Refusal(record) => (&record.refused.tenant, "refusal", record.at, record.semantics),
-            Record::Event(record) => (&record.tenant, record.kind(), record.at, record.semantics),
-            Record::Result(record) => (&record.tenant, ResultRecord::KIND, record.at, record.semantics),
+        let (tenant, at, semantics) = match self {
+            Record::Decision(record) => (&record.submission.tenant, record.at, record.semantics),
+            Record::Refusal(record) => (&record.refused.tenant, record.at, record.semantics),
+            Record::Event(record) => (&record.tenant, record.at, record.semantics),
+            Record::Result(record) => (&record.tenant, record.at, record.semantics),
         };
         let mut leaf = String::with_capacity(256);
         Members::object(&mut leaf, |members| {
             members.instant("at", at);
             members.digest("body", &Sealed::digest(&salt, &body));
-            members.text("kind", kind);
+            members.text("kind", self.kind().word());
             members.count("semantics", semantics.number());
             members.text("tenant", tenant);
             members.count("version", VERSION);
         });
         Sealed { leaf, body, salt }
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> RecordKind {
+        match self {
+            Record::Decision(_) => RecordKind::Decision,
+            Record::Refusal(_) => RecordKind::Refusal,
+            Record::Event(record) => record.kind(),
+            Record::Result(_) => RecordKind::Result,
+        }
     }
 
     /// Says which rules it came of; mostly it says so already.
@@ -200,7 +201,7 @@ impl Record {
             Record::Refusal(record) => record.body().write_canonical(text),
             Record::Event(record) => record.body().write_canonical(text),
             Record::Result(record) => {
-                headed((ResultRecord::KIND, record.semantics), &record.tenant, record.members()).write_canonical(text);
+                headed((RecordKind::Result, record.semantics), &record.tenant, record.members()).write_canonical(text);
             }
         }
     }
@@ -212,12 +213,16 @@ impl Record {
 }
 
 /// Puts the header in front of the members.
-fn headed<const N: usize>((kind, semantics): (&str, Semantics), tenant: &str, members: [(&str, Json); N]) -> Json {
+fn headed<const N: usize>(
+    (kind, semantics): (RecordKind, Semantics),
+    tenant: &str,
+    members: [(&str, Json); N],
+) -> Json {
     let mut body: Object = members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     body.insert("version".to_owned(), Json::from(VERSION));
     body.insert("semantics".to_owned(), Json::from(semantics.number()));
     body.insert("tenant".to_owned(), Json::text(tenant));
-    body.insert("kind".to_owned(), Json::text(kind));
+    body.insert("kind".to_owned(), Json::text(kind.word()));
     Json::Object(body)
 }
 
@@ -230,7 +235,7 @@ impl RefusalRecord {
     fn body(&self) -> Json {
         let findings = self.refused.malformed.findings.iter().map(Finding::to_record).collect();
         headed(
-            ("refusal", self.semantics),
+            (RecordKind::Refusal, self.semantics),
             &self.refused.tenant,
             [
                 ("at", Json::text(self.at.to_string())),
@@ -278,7 +283,7 @@ impl DecisionRecord {
                 Some(AnsweredIntent::Recorded(json)) => members.json("intent", json),
                 None => members.null("intent"),
             }
-            members.text("kind", "decision");
+            members.text("kind", RecordKind::Decision.word());
             members.text("mode", contract.mode.word());
             members.with("proposal", |text| {
                 submission.proposal.write(text, |text| submission.write_shown_params(text));

@@ -6,6 +6,7 @@
 mod redaction;
 
 use crate::intent::Running;
+use crate::record::RecordKind;
 use crate::semantics::Semantics;
 use crate::stored::{optional_text, whole_of};
 use base64::Engine as _;
@@ -293,9 +294,6 @@ pub struct ResultRecord {
 }
 
 impl ResultRecord {
-    /// The kind of its records.
-    pub const KIND: &str = "result";
-
     /// What its record holds besides the header.
     pub(crate) fn members(&self) -> [(&'static str, Json); 4] {
         [
@@ -308,7 +306,7 @@ impl ResultRecord {
 
     /// The result of a record; `None` if that is no such record.
     pub fn from_record(body: &Json) -> Option<ResultRecord> {
-        if body.get("kind")?.as_text()? != ResultRecord::KIND {
+        if RecordKind::of(body) != Some(RecordKind::Result) {
             return None;
         }
         Some(ResultRecord {

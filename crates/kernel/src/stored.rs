@@ -11,253 +11,198 @@ use crate::agent::{AgentRow, AgentStatus, Restriction, Session};
 use crate::budget::Window;
 use crate::contract::Role;
 use crate::contract::amend::Amendment;
+use crate::escalation::EscalationRow;
 use crate::flow::{FlowState, Latest, ProposalState};
+use crate::intent::IntentRow;
 use crate::snapshot::Snapshot;
-use crate::world::{EffectRow, Entity, FlowRow, Halt, LegalHold, ResourceRow, Row, StateRow, TenantRow};
+use crate::world::{EffectRow, FlowRow, Halt, LegalHold, ResourceRow, StateRow, StoredAnswer, TenantRow};
 use ledger::envelope::{key_text, read_key};
 use std::sync::Arc;
 use values::decimal::Decimal;
 use values::ids::Digest;
-use values::json::{Json, Members, Object};
+use values::json::{Json, Members, Object, write_members};
 use values::time::Instant;
 
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $name:ident = $word:literal),+ $(,)?) => {
-        /// What kind of entity a stored row is; each kind has a table of its own.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum Kind { $($(#[$doc])* $name),+ }
+pub use crate::world::entities::Kind;
 
-        impl Kind {
-            /// Every kind, in lock order.
-            pub const ALL: &'static [Kind] = &[$(Kind::$name),+];
+/// How a row becomes the text a store keeps.
+pub(crate) trait StoredRow: Sized {
+    /// Appends what a store keeps.
+    fn write(&self, text: &mut String);
 
-            /// Its name in tables.
-            pub fn word(self) -> &'static str {
-                match self { $(Kind::$name => $word),+ }
+    /// Reads it back; `None` is damage, and what is read through something else.
+    fn read(json: Json) -> Option<Self>;
+
+    /// When something must happen to it of its own accord.
+    fn due(&self) -> Option<Instant> {
+        None
+    }
+}
+
+impl<T: StoredRow> StoredRow for Box<T> {
+    fn write(&self, text: &mut String) {
+        T::write(self, text);
+    }
+
+    fn read(json: Json) -> Option<Box<T>> {
+        T::read(json).map(Box::new)
+    }
+
+    fn due(&self) -> Option<Instant> {
+        T::due(self)
+    }
+}
+
+impl StoredRow for TenantRow {
+    fn write(&self, text: &mut String) {
+        tenant_json(self).write_canonical(text);
+    }
+
+    fn read(json: Json) -> Option<TenantRow> {
+        tenant(&json)
+    }
+}
+
+impl StoredRow for StoredAnswer {
+    fn write(&self, text: &mut String) {
+        text.push_str(&self.fingerprint.to_string());
+    }
+
+    fn read(_: Json) -> Option<StoredAnswer> {
+        None
+    }
+}
+
+impl StoredRow for AgentRow {
+    fn write(&self, text: &mut String) {
+        agent_json(self).write_canonical(text);
+    }
+
+    fn read(json: Json) -> Option<AgentRow> {
+        agent(&json)
+    }
+}
+
+/// A contract.
+impl StoredRow for Arc<Json> {
+    fn write(&self, text: &mut String) {
+        self.write_canonical(text);
+    }
+
+    fn read(json: Json) -> Option<Arc<Json>> {
+        Some(Arc::new(json))
+    }
+}
+
+impl StoredRow for FlowRow {
+    fn write(&self, text: &mut String) {
+        write_flow(self, text);
+    }
+
+    fn read(json: Json) -> Option<FlowRow> {
+        flow(&json)
+    }
+}
+
+impl StoredRow for EscalationRow {
+    fn write(&self, text: &mut String) {
+        people::to_json(self).write_canonical(text);
+    }
+
+    fn read(json: Json) -> Option<EscalationRow> {
+        people::from_json(&json)
+    }
+
+    fn due(&self) -> Option<Instant> {
+        EscalationRow::due(self)
+    }
+}
+
+impl StoredRow for IntentRow {
+    fn write(&self, text: &mut String) {
+        intents::write(self, text);
+    }
+
+    fn read(json: Json) -> Option<IntentRow> {
+        intents::from_json(&json)
+    }
+
+    fn due(&self) -> Option<Instant> {
+        IntentRow::due(self)
+    }
+}
+
+impl StoredRow for EffectRow {
+    fn write(&self, text: &mut String) {
+        Members::object(text, |members| {
+            members.truth("done", self.done);
+            if self.fence > 0 {
+                members.count("fence", self.fence);
             }
-        }
-    };
-}
+            members.text("intent", &self.intent);
+        });
+    }
 
-kinds! {
-    /// The tenant itself.
-    Tenant = "tenant",
-    /// Stored answers.
-    Idempotency = "idempotency",
-    /// Agents.
-    Agent = "agent",
-    /// Contracts by digest.
-    Contract = "contract",
-    /// Flows.
-    Flow = "flow",
-    /// Questions to people.
-    Escalation = "escalation",
-    /// Permissions to cause an effect.
-    Intent = "intent",
-    /// A range over intents; it has no table.
-    DueIntents = "due_intents",
-    /// Business effects.
-    Effect = "effect",
-    /// Resources.
-    Resource = "resource",
-    /// Windowed budgets.
-    Budget = "budget",
-    /// State.
-    State = "state",
-    /// Sessions of flows.
-    Session = "session",
-    /// Snapshots.
-    Snapshot = "snapshot",
-}
-
-impl Kind {
-    /// Whether there are few of the kind and many commands share each: a store may remember them.
-    pub fn is_shared(self) -> bool {
-        match self {
-            Kind::Tenant | Kind::Agent | Kind::Contract | Kind::Resource | Kind::Budget => true,
-            Kind::Idempotency
-            | Kind::Flow
-            | Kind::Escalation
-            | Kind::Intent
-            | Kind::DueIntents
-            | Kind::Effect
-            | Kind::State
-            | Kind::Session
-            | Kind::Snapshot => false,
-        }
+    fn read(json: Json) -> Option<EffectRow> {
+        let fence = if json.get("fence").is_some() { whole_of(&json, "fence")? } else { 0 };
+        Some(EffectRow { intent: text_of(&json, "intent")?, done: json.get("done")?.as_bool()?, fence })
     }
 }
 
-impl Entity {
-    /// Its kind.
-    pub fn kind(&self) -> Kind {
-        match self {
-            Entity::Tenant => Kind::Tenant,
-            Entity::Idempotency(..) => Kind::Idempotency,
-            Entity::Agent(_) => Kind::Agent,
-            Entity::Contract(_) => Kind::Contract,
-            Entity::Flow(_) => Kind::Flow,
-            Entity::Escalation(_) => Kind::Escalation,
-            Entity::Intent(_) => Kind::Intent,
-            Entity::DueIntents => Kind::DueIntents,
-            Entity::Effect(_) => Kind::Effect,
-            Entity::Resource(_) => Kind::Resource,
-            Entity::Budget(..) => Kind::Budget,
-            Entity::State(_) => Kind::State,
-            Entity::Session(_) => Kind::Session,
-            Entity::Snapshot(_) => Kind::Snapshot,
-        }
+impl StoredRow for ResourceRow {
+    fn write(&self, text: &mut String) {
+        let declared = self.declared.as_ref().map_or(Json::Null, |declared| Json::text(declared.as_str()));
+        let held = ("held", decimal_json(self.held));
+        Json::object([held, ("consumed", decimal_json(self.consumed)), ("declared", declared)]).write_canonical(text);
     }
 
-    /// The parts of its name within the tenant and kind.
-    pub fn parts(&self) -> (&str, Option<&str>) {
-        match self {
-            Entity::Tenant | Entity::DueIntents => ("", None),
-            Entity::Agent(name)
-            | Entity::Contract(name)
-            | Entity::Flow(name)
-            | Entity::Escalation(name)
-            | Entity::Intent(name)
-            | Entity::Effect(name)
-            | Entity::Resource(name)
-            | Entity::State(name)
-            | Entity::Session(name)
-            | Entity::Snapshot(name) => (name, None),
-            Entity::Idempotency(agent, name) | Entity::Budget(agent, name) => (agent, Some(name)),
-        }
-    }
-
-    /// The entity of a kind and the parts of its name; `None` if the parts do not fit the kind.
-    pub fn from_parts(kind: Kind, first: &str, second: Option<&str>) -> Option<Entity> {
-        let first = first.to_owned();
-        Some(match (kind, second) {
-            (Kind::Tenant, None) => Entity::Tenant,
-            (Kind::DueIntents, None) => Entity::DueIntents,
-            (Kind::Agent, None) => Entity::Agent(first),
-            (Kind::Contract, None) => Entity::Contract(first),
-            (Kind::Flow, None) => Entity::Flow(first),
-            (Kind::Escalation, None) => Entity::Escalation(first),
-            (Kind::Intent, None) => Entity::Intent(first),
-            (Kind::Effect, None) => Entity::Effect(first),
-            (Kind::Resource, None) => Entity::Resource(first),
-            (Kind::State, None) => Entity::State(first),
-            (Kind::Session, None) => Entity::Session(first),
-            (Kind::Snapshot, None) => Entity::Snapshot(first),
-            (Kind::Idempotency, Some(name)) => Entity::Idempotency(first, name.to_owned()),
-            (Kind::Budget, Some(name)) => Entity::Budget(first, name.to_owned()),
-            (
-                Kind::Tenant
-                | Kind::DueIntents
-                | Kind::Agent
-                | Kind::Contract
-                | Kind::Flow
-                | Kind::Escalation
-                | Kind::Intent
-                | Kind::Effect
-                | Kind::Resource
-                | Kind::State
-                | Kind::Session
-                | Kind::Snapshot,
-                Some(_),
-            )
-            | (Kind::Idempotency | Kind::Budget, None) => return None,
+    fn read(json: Json) -> Option<ResourceRow> {
+        Some(ResourceRow {
+            held: decimal_of(&json, "held")?,
+            consumed: decimal_of(&json, "consumed")?,
+            declared: optional_text(&json, "declared"),
         })
     }
 }
 
-impl Row {
-    /// When something must happen to it of its own accord; stores keep an index over this.
-    pub fn due(&self) -> Option<Instant> {
-        match self {
-            Row::Intent(intent) => intent.due(),
-            Row::Escalation(question) => question.due(),
-            Row::Tenant(_)
-            | Row::Idempotency(_)
-            | Row::Agent(_)
-            | Row::Contract(_)
-            | Row::Flow(_)
-            | Row::DueIntents(_)
-            | Row::Effect(_)
-            | Row::Resource(_)
-            | Row::Budget(_)
-            | Row::State(_)
-            | Row::Session(_)
-            | Row::Snapshot(_) => None,
-        }
+impl StoredRow for Window {
+    fn write(&self, text: &mut String) {
+        Window::write(self, text);
     }
 
-    /// What a store keeps. A stored answer is its fingerprint: the answer itself is in the record it points at.
-    pub fn to_stored(&self) -> String {
-        let mut text = String::with_capacity(256);
-        let json = match self {
-            Row::Tenant(row) => tenant_json(row),
-            Row::Idempotency(stored) => return stored.fingerprint.to_string(),
-            Row::Agent(row) => agent_json(row),
-            Row::Contract(contract) => return contract.to_canonical(),
-            Row::Flow(row) => {
-                write_flow(row, &mut text);
-                return text;
-            }
-            Row::Escalation(row) => people::to_json(row),
-            Row::Intent(row) => {
-                intents::write(row, &mut text);
-                return text;
-            }
-            Row::DueIntents(names) => Json::texts(names.iter().map(String::as_str)),
-            Row::Effect(row) => {
-                Members::object(&mut text, |members| {
-                    members.truth("done", row.done);
-                    if row.fence > 0 {
-                        members.count("fence", row.fence);
-                    }
-                    members.text("intent", &row.intent);
-                });
-                return text;
-            }
-            Row::Resource(row) => Json::object([
-                ("held", decimal_json(row.held)),
-                ("consumed", decimal_json(row.consumed)),
-                ("declared", row.declared.as_ref().map_or(Json::Null, |declared| Json::text(declared.as_str()))),
-            ]),
-            Row::Budget(window) => {
-                window.write(&mut text);
-                return text;
-            }
-            Row::State(row) => Json::object([("value", row.value.clone()), ("version", Json::from(row.version))]),
-            Row::Session(values) => Json::Object(values.clone()),
-            Row::Snapshot(snapshot) => snapshot_json(snapshot),
-        };
-        json.write_canonical(&mut text);
-        text
+    fn read(json: Json) -> Option<Window> {
+        Window::from_json(&json)
+    }
+}
+
+impl StoredRow for StateRow {
+    fn write(&self, text: &mut String) {
+        Json::object([("value", self.value.clone()), ("version", Json::from(self.version))]).write_canonical(text);
     }
 
-    /// Reads back what [`Row::to_stored`] wrote; `None` is damage. Stored answers are read through their record.
-    pub fn from_stored(kind: Kind, text: &str) -> Option<Row> {
-        let json = Json::parse_within(text.as_bytes(), &values::json::Bounds::OWN).ok()?;
-        Some(match kind {
-            Kind::Idempotency | Kind::DueIntents => return None,
-            Kind::Tenant => Row::Tenant(tenant(&json)?),
-            Kind::Agent => Row::Agent(Box::new(agent(&json)?)),
-            Kind::Contract => Row::Contract(Arc::new(json)),
-            Kind::Flow => Row::Flow(flow(&json)?),
-            Kind::Escalation => Row::Escalation(Box::new(people::from_json(&json)?)),
-            Kind::Intent => Row::Intent(Box::new(intents::from_json(&json)?)),
-            Kind::Effect => {
-                let fence = if json.get("fence").is_some() { whole_of(&json, "fence")? } else { 0 };
-                Row::Effect(EffectRow { intent: text_of(&json, "intent")?, done: json.get("done")?.as_bool()?, fence })
-            }
-            Kind::Resource => Row::Resource(ResourceRow {
-                held: decimal_of(&json, "held")?,
-                consumed: decimal_of(&json, "consumed")?,
-                declared: optional_text(&json, "declared"),
-            }),
-            Kind::Budget => Row::Budget(Window::from_json(&json)?),
-            Kind::State => {
-                Row::State(StateRow { value: json.get("value")?.clone(), version: whole_of(&json, "version")? })
-            }
-            Kind::Session => Row::Session(json.as_object()?.clone()),
-            Kind::Snapshot => Row::Snapshot(snapshot(&json)?),
-        })
+    fn read(json: Json) -> Option<StateRow> {
+        Some(StateRow { value: json.get("value")?.clone(), version: whole_of(&json, "version")? })
+    }
+}
+
+/// A flow's session.
+impl StoredRow for Object {
+    fn write(&self, text: &mut String) {
+        write_members(self, text);
+    }
+
+    fn read(json: Json) -> Option<Object> {
+        json.as_object().cloned()
+    }
+}
+
+impl StoredRow for Snapshot {
+    fn write(&self, text: &mut String) {
+        snapshot_json(self).write_canonical(text);
+    }
+
+    fn read(json: Json) -> Option<Snapshot> {
+        snapshot(&json)
     }
 }
 

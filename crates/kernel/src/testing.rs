@@ -15,6 +15,7 @@ use crate::evaluator::{
     Compiled, CompiledAction, ExpressionEvaluator, ExpressionFault, PolicyAnswer, PolicyEvaluator, Reads,
     SchemaEvaluator, SchemaFault, Scope,
 };
+use crate::event::Event;
 use crate::finding::Finding;
 use crate::intent::Order;
 use crate::outcome::{Done, Outcome};
@@ -212,7 +213,11 @@ impl Case {
     pub fn change(&mut self, actor: Actor, act: Act) -> Done {
         let change = Change { tenant: Arc::from(TENANT_DEFAULT), id: "c".to_owned(), actor, act };
         match apply(&mut self.world, &Command::Change(Arc::new(change)), self.at) {
-            Outcome::Done(done) => *done,
+            Outcome::Done(done) => {
+                let recorded = done.records.iter().find_map(|record| Event::from_record(&record.body()));
+                assert_eq!(recorded.as_ref(), done.event.as_deref(), "the record tells what the answer tells");
+                *done
+            }
             Outcome::Prepare | Outcome::Need(_) => panic!("a complete world needs nothing"),
         }
     }

@@ -1,14 +1,13 @@
 //! The slice of state a command may touch, loaded by key. Absent is not the same as not loaded.
 
-use crate::agent::AgentRow;
-use crate::budget::Window;
-use crate::escalation::EscalationRow;
+pub(crate) mod entities;
+
+pub use entities::{Entity, Row};
+
 use crate::flow::{FlowState, Latest};
-use crate::intent::IntentRow;
 use crate::outcome::Answer;
 use crate::semantics::Semantics;
-use crate::snapshot::Snapshot;
-use crate::stored::Kind;
+use entities::Kind;
 use indexmap::IndexMap;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -16,41 +15,8 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use values::decimal::Decimal;
 use values::ids::Digest;
-use values::json::{Json, Object};
+use values::json::Json;
 use values::time::Instant;
-
-/// Names one entity. The order of the variants is the global lock order.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Entity {
-    /// The tenant itself, with its kill switch. Loaded with every command.
-    Tenant,
-    /// A stored answer: agent and key.
-    Idempotency(String, String),
-    /// An agent.
-    Agent(String),
-    /// A contract in its full form, by digest.
-    Contract(String),
-    /// A flow.
-    Flow(String),
-    /// A question to people.
-    Escalation(String),
-    /// A permission to cause an effect.
-    Intent(String),
-    /// The waiting intents whose time ends soonest; a range, loaded only under pressure.
-    DueIntents,
-    /// A business effect.
-    Effect(String),
-    /// A resource.
-    Resource(String),
-    /// A windowed budget: agent and budget.
-    Budget(String, String),
-    /// A key of state.
-    State(String),
-    /// What a flow's session holds.
-    Session(String),
-    /// A snapshot by name or id.
-    Snapshot(String),
-}
 
 /// Intents one look at [`Entity::DueIntents`] loads.
 pub const DUE_INTENTS_MAX: usize = 64;
@@ -99,39 +65,6 @@ impl PartialOrd for Key {
 
 /// A set of keys, in lock order.
 pub type KeySet = BTreeSet<Key>;
-
-/// What is known of one entity.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Row {
-    /// The tenant.
-    Tenant(TenantRow),
-    /// A stored answer.
-    Idempotency(Box<StoredAnswer>),
-    /// An agent.
-    Agent(Box<AgentRow>),
-    /// A contract in its full form.
-    Contract(Arc<Json>),
-    /// A flow.
-    Flow(FlowRow),
-    /// A question to people.
-    Escalation(Box<EscalationRow>),
-    /// A permission to cause an effect.
-    Intent(Box<IntentRow>),
-    /// The waiting intents whose time ends soonest, soonest first.
-    DueIntents(Vec<String>),
-    /// A business effect.
-    Effect(EffectRow),
-    /// A resource.
-    Resource(ResourceRow),
-    /// A windowed budget.
-    Budget(Window),
-    /// A value of state.
-    State(StateRow),
-    /// What a flow's session holds.
-    Session(Object),
-    /// A snapshot.
-    Snapshot(Snapshot),
-}
 
 /// The tenant.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -310,6 +243,8 @@ pub struct World {
     record: usize,
     /// When the waiting intents of a complete world are due; a slice is told by its store.
     due: BTreeSet<(Instant, Key)>,
+    /// What the store of a slice says is due soonest.
+    due_range: Option<Vec<String>>,
 }
 
 /// How keys are hashed. Agents choose names, so whoever serves many of them brings a seed they cannot know.
@@ -346,7 +281,7 @@ struct Slot {
 
 /// An entity that was changed, for a store to save.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Changed {
+pub struct RowChange {
     /// Which.
     pub key: Key,
     /// What it is now.
@@ -385,6 +320,8 @@ impl World {
             Some(Slot { row: Some(row), .. }) => Loaded::Present(row),
             Some(Slot { row: None, .. }) => Loaded::Absent,
             None if self.complete => Loaded::Absent,
+            // A range has no row of its own.
+            None if key.entity == Entity::DueIntents && self.due_range.is_some() => Loaded::Absent,
             None => Loaded::NotLoaded,
         }
     }
@@ -446,11 +383,8 @@ impl World {
 
     /// Names of the waiting intents whose time ends soonest; `None` if nobody looked.
     pub fn due_intents(&self, tenant: &Arc<str>) -> Option<Vec<String>> {
-        let key = |entity| Key { tenant: tenant.clone(), entity };
-        match self.get(&key(Entity::DueIntents)) {
-            Loaded::Present(Row::DueIntents(names)) => return Some(names.clone()),
-            Loaded::NotLoaded => return None,
-            Loaded::Present(_) | Loaded::Absent => {}
+        if !self.complete {
+            return self.due_range.clone();
         }
         let own = self.due.iter().filter(|(_, key)| key.tenant == *tenant);
         Some(own.take(DUE_INTENTS_MAX).map(|(_, key)| key.entity.parts().0.to_owned()).collect())
@@ -459,6 +393,12 @@ impl World {
     /// Says what a store holds, or that it holds nothing. This is no change.
     pub fn load(&mut self, key: Key, row: Option<Row>) {
         self.rows.insert(key, Slot { row, changed: None });
+    }
+
+    /// Says which waiting intents of its tenant a store holds whose time ends soonest, soonest first. Their rows are loaded
+    /// with [`World::load`].
+    pub fn load_due_intents(&mut self, names: Vec<String>) {
+        self.due_range = Some(names);
     }
 
     /// The keys that are not loaded.
@@ -489,11 +429,11 @@ impl World {
     }
 
     /// What was changed and not handed over, in lock order. A slice is over then; nothing looks at its rows again.
-    pub fn take_changes(&mut self) -> Vec<Changed> {
+    pub fn take_changes(&mut self) -> Vec<RowChange> {
         self.changed.clear();
         let rows = std::mem::take(&mut self.rows).into_iter();
-        let changed = |(key, slot): (Key, Slot)| Some(Changed { key, row: slot.row?, record: slot.changed? });
-        let mut changes: Vec<Changed> = rows.filter_map(changed).collect();
+        let changed = |(key, slot): (Key, Slot)| Some(RowChange { key, row: slot.row?, record: slot.changed? });
+        let mut changes: Vec<RowChange> = rows.filter_map(changed).collect();
         changes.sort_by(|one, other| one.key.cmp(&other.key));
         changes
     }
@@ -517,7 +457,7 @@ fn note(changed: &mut Vec<usize>, slot: &mut Option<usize>, record: Option<usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::intent::{IntentFacts, IntentState, KeptIntent};
+    use crate::intent::{IntentFacts, IntentRow, IntentState, KeptIntent};
 
     fn key(tenant: &str, entity: Entity) -> Key {
         Key { tenant: Arc::from(tenant), entity }
@@ -564,7 +504,7 @@ mod tests {
         world.put_for_record(fresh.clone(), state(9), 2);
         world.update(known, || state(0), |row| *row = state(2));
         world.update(absent, || state(7), |row| assert_eq!(*row, state(7)));
-        let changed = |key: &Key, row, record| Changed { key: key.clone(), row, record };
+        let changed = |key: &Key, row, record| RowChange { key: key.clone(), row, record };
         let expected = [changed(known, state(2), 3), changed(absent, state(7), 3), changed(fresh, state(9), 5)];
         assert_eq!(world.iter().count(), 3);
         assert_eq!(world.take_changes(), expected);
@@ -601,7 +541,7 @@ mod tests {
         world.update(&flow("b"), || row("?"), |changed| *changed = row("three"));
         world.put(kept.clone(), state(2));
         assert_eq!(shown(&mut world), [(flow("b"), row("three"), 2)]);
-        assert_eq!(world.take_changes(), [Changed { key: kept, row: state(2), record: 2 }]);
+        assert_eq!(world.take_changes(), [RowChange { key: kept, row: state(2), record: 2 }]);
     }
 
     fn waiting(until: i64) -> Row {
@@ -644,7 +584,10 @@ mod tests {
         let mut slice = World::slice();
         slice.put(intent("t", "soon"), waiting(1));
         assert_eq!(due(&slice), None);
-        slice.load(key("t", Entity::DueIntents), Some(Row::DueIntents(vec!["told".to_owned()])));
+        let range = [key("t", Entity::DueIntents)];
+        assert_eq!(slice.missing(&range), KeySet::from(range.clone()));
+        slice.load_due_intents(vec!["told".to_owned()]);
         assert_eq!(due(&slice).as_deref(), Some("told"));
+        assert!(slice.missing(&range).is_empty());
     }
 }

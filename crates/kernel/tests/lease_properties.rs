@@ -1,7 +1,7 @@
 //! The book of leases against a model that looks at everything and is too simple to be wrong.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "everything here is a test")]
 
-use kernel::lease::book::{Acquired, HOLDERS_SHOWN_MAX, LeaseBook, Refusal, Verdict};
+use kernel::lease::book::{Acquisition, HOLDERS_SHOWN_MAX, LeaseBook, Refusal, Verdict};
 use kernel::lease::fence::Fence;
 use kernel::lease::region::Region;
 use kernel::lease::{Lease, Mode, Party, Request};
@@ -147,9 +147,9 @@ fn assert_names(by: &[Fence], more: bool, live: &[u64]) {
     assert_eq!(more, live.len() > HOLDERS_SHOWN_MAX);
 }
 
-fn assert_granted(acquired: &Acquired, expected: &Result<Vec<u64>, Vec<u64>>, next: u64, also_gone: Option<u64>) {
+fn assert_granted(acquired: &Acquisition, expected: &Result<Vec<u64>, Vec<u64>>, next: u64, also_gone: Option<u64>) {
     match (acquired, expected) {
-        (Acquired::Granted { fence, ended, .. }, Ok(gives_way)) => {
+        (Acquisition::Granted { fence, ended, .. }, Ok(gives_way)) => {
             assert_eq!(fence.number(), next, "numbers go up by one");
             let mut gone: Vec<u64> = ended.iter().map(|ended| ended.lease.fence.number()).collect();
             let mut expected: Vec<u64> = gives_way.iter().copied().chain(also_gone).collect();
@@ -157,8 +157,8 @@ fn assert_granted(acquired: &Acquired, expected: &Result<Vec<u64>, Vec<u64>>, ne
             expected.sort_unstable();
             assert_eq!(gone, expected);
         }
-        (Acquired::Refused(Refusal::Held { by, more }), Err(live)) => assert_names(by, *more, live),
-        (Acquired::Granted { .. } | Acquired::Renewed { .. } | Acquired::Refused(_), _) => {
+        (Acquisition::Refused(Refusal::Held { by, more }), Err(live)) => assert_names(by, *more, live),
+        (Acquisition::Granted { .. } | Acquisition::Renewed { .. } | Acquisition::Refused(_), _) => {
             panic!("{acquired:?} {expected:?}")
         }
     }
@@ -181,7 +181,7 @@ fn acquire(book: &mut LeaseBook, model: &mut Model, asked: &Asked) {
     if let Some(held) = model.held.iter_mut().find(same) {
         held.ttl = asked.ttl;
         held.expires = held.expires.max(expires);
-        assert!(matches!(acquired, Acquired::Renewed { fence, .. } if fence.number() == held.fence));
+        assert!(matches!(acquired, Acquisition::Renewed { fence, .. } if fence.number() == held.fence));
         return;
     }
     assert_granted(&acquired, &expected, model.last + 1, None);

@@ -16,8 +16,8 @@ use values::sealed::{FIRST_SEMANTICS, VERSION};
 /// Longest reason a person may give.
 pub const REASON_BYTES_MAX: usize = 1024;
 
-/// The word that says what the entry is.
-const KIND: &str = "discontinuity";
+/// The kind of its records.
+pub const KIND: &str = "discontinuity";
 
 /// Why a discontinuity cannot be declared like that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

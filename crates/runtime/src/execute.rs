@@ -10,8 +10,9 @@ use crate::ports::executor::{Attempt, Executor, Missing, Observation};
 use crate::ports::store::StoreFault;
 use crate::runtime::{Answered, Runtime};
 use kernel::agent::Actor;
-use kernel::change::{Act, Attached};
+use kernel::change::{Act, AttachedResult};
 use kernel::consequence::Consequence;
+use kernel::event::Event;
 use kernel::finding::Finding;
 use kernel::intent::{IntentRow, IntentState, Order, provider_key};
 use kernel::outcome::Verdict;
@@ -22,7 +23,6 @@ use kernel::world::{Entity, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use values::json::Json;
 use values::time::{Duration, Instant};
 
 /// Due intents looked at first; the look grows while nothing in it can be performed.
@@ -225,17 +225,17 @@ impl Shared<'_> {
             }
         }
         // What the store did not take now it may take in the next round.
-        Ok(answered.body.get("called_off").and_then(|count| count.as_number()?.to_i64()).unwrap_or(0) > 0)
+        Ok(matches!(answered.event.as_deref(), Some(Event::IntentsExpired { called_off }) if *called_off > 0))
     }
 
     /// Performs one intent that is ready; whether there was one.
     fn perform_one(&self) -> Result<bool, StoreFault> {
         let Some((name, row)) = self.take_ready()? else { return Ok(false) };
-        let came = self.perform(&name, &row);
+        let taken_up = self.perform(&name, &row);
         lock(&self.taken).remove(&name);
-        match came {
-            Ok(Came::Settled(state)) => self.count(&name, state),
-            Ok(Came::Waits) => {}
+        match taken_up {
+            Ok(TakeUp::Settled(state)) => self.count(&name, state),
+            Ok(TakeUp::Waits) => {}
             // Who waits for the end hears why there is none; who serves tries again after a pause.
             Err(fault) if self.options.once => return Err(fault),
             Err(_) => return Ok(false),
@@ -243,9 +243,9 @@ impl Shared<'_> {
         Ok(true)
     }
 
-    fn count(&self, name: &str, came: Option<IntentState>) {
+    fn count(&self, name: &str, state: Option<IntentState>) {
         let mut tally = lock(&self.tally);
-        match came {
+        match state {
             Some(IntentState::Succeeded) => tally.succeeded += 1,
             Some(IntentState::Failed) => tally.failed += 1,
             Some(IntentState::Cancelled) => tally.cancelled += 1,
@@ -359,30 +359,31 @@ impl Shared<'_> {
 
     /// Prepares, claims and performs. What is missing here is noticed before the claim: others may have the intent. A store
     /// that takes no claim is a fault.
-    fn perform(&self, name: &str, row: &IntentRow) -> Result<Came, StoreFault> {
-        let Some(running) = &row.running else { return Ok(Came::Settled(None)) };
-        let Some(executor) = self.prepared(name, &running.order) else { return Ok(Came::Waits) };
+    fn perform(&self, name: &str, row: &IntentRow) -> Result<TakeUp, StoreFault> {
+        let Some(running) = &row.running else { return Ok(TakeUp::Settled(None)) };
+        let Some(executor) = self.prepared(name, &running.order) else { return Ok(TakeUp::Waits) };
         let lease = timing::lease(self.options.lease, running.timeout());
         let begin = std::time::Instant::now();
         let (intent, worker) = (name.to_owned(), self.options.worker.clone());
         let claim = Act::Claim { intent, worker, lease };
         let claimed = around("execute.claim", || self.runtime.change(Actor::Kernel, claim).wait());
         if !taken(&claimed)? {
-            return Ok(Came::Settled(self.called_off(name, &claimed)));
+            return Ok(TakeUp::Settled(self.called_off(name, &claimed)));
         }
-        let epoch = claimed.body.get("epoch").and_then(|epoch| epoch.as_number()?.to_i64());
-        let Some(epoch) = epoch.and_then(|epoch| u64::try_from(epoch).ok()) else { return Ok(Came::Settled(None)) };
-        let prepared = Prepared { executor, order: &running.order, epoch, lease, begin };
-        self.perform_claimed(name, &prepared).map(Came::Settled)
+        let Some(Event::IntentClaimed { step, .. }) = claimed.event.as_deref() else {
+            return Ok(TakeUp::Settled(None));
+        };
+        let claimed = ClaimedIntent { executor, order: &running.order, epoch: step.epoch, lease, begin };
+        self.perform_claimed(name, &claimed).map(TakeUp::Settled)
     }
 
     /// Marks, calls, records. A store that takes no mark is a fault; nothing was sent.
-    fn perform_claimed(&self, name: &str, prepared: &Prepared<'_>) -> Result<Option<IntentState>, StoreFault> {
+    fn perform_claimed(&self, name: &str, claimed: &ClaimedIntent<'_>) -> Result<Option<IntentState>, StoreFault> {
         // What is performed is what the store holds now, and the kernel compares it with what was accepted.
         let Some(Row::Intent(row)) = self.runtime.read(Entity::Intent(name.to_owned()))? else { return Ok(None) };
-        let running = row.running.as_ref().filter(|running| running.order == *prepared.order);
+        let running = row.running.as_ref().filter(|running| running.order == *claimed.order);
         let Some(running) = running else { return Ok(None) };
-        let epoch = prepared.epoch;
+        let epoch = claimed.epoch;
         let start = Act::Start { intent: name.to_owned(), epoch, attempt: running.digest() };
         let started = around("execute.mark", || self.runtime.change(Actor::Kernel, start).wait());
         if !taken(&started)? {
@@ -390,7 +391,7 @@ impl Shared<'_> {
         }
         let tenant = self.runtime.tenant();
         let original = running.undoes.as_ref().and(row.facts.effect_key().strip_prefix("undo:"));
-        let deadline = timing::deadline(prepared.lease, prepared.begin.elapsed(), running.timeout());
+        let deadline = timing::deadline(claimed.lease, claimed.begin.elapsed(), running.timeout());
         let begin = std::time::Instant::now();
         let observation = match deadline {
             // Someone else may have it by now; nothing was sent.
@@ -407,7 +408,7 @@ impl Shared<'_> {
                     doubted: row.is_doubted(),
                     deadline,
                 };
-                around("execute.send", || prepared.executor.perform(&attempt))
+                around("execute.send", || claimed.executor.perform(&attempt))
             }
         };
         let took = begin.elapsed();
@@ -419,7 +420,7 @@ impl Shared<'_> {
             epoch,
             observed: observation.observed,
             detail: detail.clone(),
-            result: result.map(|result| Attached::Given(Box::new(result))),
+            result: result.map(|result| AttachedResult::Given(Box::new(result))),
         };
         let state = self.record(act);
         let (intent, effect_key) = (name.to_owned(), row.facts.effect_key().to_owned());
@@ -450,15 +451,15 @@ impl Shared<'_> {
 }
 
 /// What came of taking up an intent.
-enum Came {
+enum TakeUp {
     /// It needs something that is missing here; nobody claimed it.
     Waits,
     /// Where it stands, as far as that is known and this run's doing.
     Settled(Option<IntentState>),
 }
 
-/// An intent that is about to be claimed, with whoever performs exactly this order.
-struct Prepared<'a> {
+/// An intent that this worker claimed, with whoever performs exactly this order.
+struct ClaimedIntent<'a> {
     executor: Arc<dyn Executor>,
     order: &'a Order,
     epoch: u64,
@@ -492,6 +493,7 @@ fn consequence(record: &Record) -> Option<&Consequence> {
     }
 }
 
+/// Where a report leaves its intent.
 fn state_of(answered: &Answered) -> Option<IntentState> {
-    answered.body.get("state").and_then(Json::as_text).and_then(IntentState::from_word)
+    answered.event.as_ref()?.intent_left().map(|(state, _)| state)
 }

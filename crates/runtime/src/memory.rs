@@ -15,34 +15,34 @@ use values::time::Instant;
 
 /// What a row is kept as: as a store with a disk would read it, when it is due, and the record that wrote it.
 #[derive(Clone, Debug)]
-struct Kept {
-    row: Read,
+struct KeptRow {
+    row: ParsedRow,
     due: Option<Instant>,
     record: u64,
 }
 
 /// A row after it went through its text. That is done once, when it is written: rows are read far more often.
 #[derive(Clone, Debug)]
-enum Read {
+enum ParsedRow {
     Whole(Row),
     /// The answer to a key stands in the record; the row has what it was asked for.
     Answered(Option<Digest>),
     Damaged,
 }
 
-impl Read {
-    fn of(kind: Kind, text: &str) -> Read {
+impl ParsedRow {
+    fn of(kind: Kind, text: &str) -> ParsedRow {
         if kind == Kind::Idempotency {
-            return Read::Answered(Digest::parse(text));
+            return ParsedRow::Answered(Digest::parse(text));
         }
-        Row::from_stored(kind, text).map_or(Read::Damaged, Read::Whole)
+        Row::from_stored(kind, text).map_or(ParsedRow::Damaged, ParsedRow::Whole)
     }
 }
 
 /// What is kept of one tenant.
 #[derive(Debug, Default)]
 struct State {
-    rows: BTreeMap<Key, Kept>,
+    rows: BTreeMap<Key, KeptRow>,
     /// What of them is due, soonest first.
     due: BTreeSet<(Kind, Instant, Key)>,
     ledger: Vec<StoredRecord>,
@@ -100,9 +100,9 @@ impl State {
         let Some(kept) = self.rows.get(key) else { return Ok(None) };
         let damaged = || StoreFault::Corrupt(format!("{:?} cannot be read", key.entity));
         let fingerprint = match &kept.row {
-            Read::Whole(row) => return Ok(Some(row.clone())),
-            Read::Damaged => return Err(damaged()),
-            Read::Answered(fingerprint) => fingerprint.ok_or_else(damaged)?,
+            ParsedRow::Whole(row) => return Ok(Some(row.clone())),
+            ParsedRow::Damaged => return Err(damaged()),
+            ParsedRow::Answered(fingerprint) => fingerprint.ok_or_else(damaged)?,
         };
         let record = usize::try_from(kept.record).ok().and_then(|index| self.ledger.get(index)).ok_or_else(damaged)?;
         // Erased on purpose: whoever asks again can have no answer, everyone else can.
@@ -124,12 +124,12 @@ impl State {
 
     fn write(&mut self, key: Key, row: &Row, record: u64) {
         let kind = key.entity.kind();
-        let (read, due) = (Read::of(kind, &row.to_stored()), row.due());
+        let (read, due) = (ParsedRow::of(kind, &row.to_stored()), row.due());
         let entry = |at, key: &Key| (kind, at, key.clone());
         if let Some(at) = due {
             self.due.insert(entry(at, &key));
         }
-        let before = self.rows.insert(key.clone(), Kept { row: read, due, record });
+        let before = self.rows.insert(key.clone(), KeptRow { row: read, due, record });
         if let Some(at) = before.and_then(|before| before.due).filter(|at| due != Some(*at)) {
             self.due.remove(&entry(at, &key));
         }
@@ -153,7 +153,7 @@ impl State {
                 }
                 world.load(intent, row);
             }
-            world.load(key.clone(), Some(Row::DueIntents(names)));
+            world.load_due_intents(names);
         }
         for key in world.missing(&touched) {
             let row = self.read(&key)?;

@@ -7,22 +7,21 @@ use kernel::advice::Advice;
 use kernel::agent::Actor;
 use kernel::apply::{apply_under, touches};
 use kernel::change::read::{self, Contracts};
-use kernel::change::{Act, Change, HumanAnswer};
+use kernel::change::{Act, ActKind, Change, HumanAnswer};
 use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
-use kernel::consequence::ConsequenceKind;
 use kernel::evaluator::Compiled;
 use kernel::finding::Finding;
-use kernel::outcome::Outcome;
+use kernel::outcome::{Outcome, Verdict};
 use kernel::person::Identity;
 use kernel::proposal::{Malformed, Proposal};
-use kernel::record::Record;
+use kernel::record::{Record, RecordKind};
 use kernel::request::Provenance;
 use kernel::result::ResultRecord;
 use kernel::semantics::Semantics;
 use kernel::statement::Proof;
 use kernel::world::{Entity, Key, Row};
 use ledger::envelope::Envelope;
-use rows::{Kept, MemoryRows, Rows};
+use rows::{MemoryRows, ReplayRows, Rows};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use values::ids::Digest;
@@ -78,8 +77,8 @@ pub fn replay(reader: &mut dyn Reader) -> Result<Replayed, StoreFault> {
 
 /// A replay under way.
 pub struct Replay {
-    kept: Kept,
-    known: Known,
+    kept: ReplayRows,
+    known: KnownContracts,
     /// Bodies of what followed from a command whose own record comes next.
     consequences: Vec<String>,
     found: Replayed,
@@ -98,9 +97,9 @@ enum Expected {
     Anything,
 }
 
-struct Known(BTreeMap<Digest, Arc<Compiled>>);
+struct KnownContracts(BTreeMap<Digest, Arc<Compiled>>);
 
-impl Contracts for Known {
+impl Contracts for KnownContracts {
     fn known(&self, digest: Digest) -> Option<Arc<Compiled>> {
         self.0.get(&digest).cloned()
     }
@@ -116,10 +115,10 @@ impl Replay {
     /// Starts with an empty world whose rows are kept there.
     pub fn new(rows: Box<dyn Rows>) -> Result<Replay, StoreFault> {
         let nobody = crate::contracts::nobody()?;
-        let known = Known(BTreeMap::from([(nobody.digest, nobody)]));
+        let known = KnownContracts(BTreeMap::from([(nobody.digest, nobody)]));
         let found = Replayed::default();
         let expected = Expected::Other;
-        Ok(Replay { kept: Kept::new(rows), known, consequences: Vec::new(), found, last: None, expected })
+        Ok(Replay { kept: ReplayRows::new(rows), known, consequences: Vec::new(), found, last: None, expected })
     }
 
     /// What was found so far.
@@ -155,7 +154,8 @@ impl Replay {
             return Ok(None);
         };
         self.last = text(&json, "at").and_then(Instant::parse).or(self.last);
-        if text(&json, "kind") == Some(ResultRecord::KIND) {
+        let kind = RecordKind::of(&json);
+        if kind == Some(RecordKind::Result) {
             self.result(index, body, &json);
             return Ok(Some(json));
         }
@@ -163,13 +163,15 @@ impl Replay {
             self.found.differs = Some((index, format!("the result of intent {intent} should be here")));
             return Ok(Some(json));
         }
-        if text(&json, "kind") == Some("discontinuity") {
-            return Ok(Some(json));
-        }
-        // The record of the command that it followed from comes after it.
-        if text(&json, "kind").and_then(ConsequenceKind::from_word).is_some() {
-            self.consequences.push(body.to_owned());
-            return Ok(Some(json));
+        match kind {
+            Some(RecordKind::Result | RecordKind::Discontinuity) => return Ok(Some(json)),
+            // The record of the command that it followed from comes after it.
+            Some(RecordKind::Consequence(_)) => {
+                self.consequences.push(body.to_owned());
+                return Ok(Some(json));
+            }
+            // What this program does not know may be of newer rules.
+            Some(RecordKind::Decision | RecordKind::Refusal | RecordKind::Change(_)) | None => {}
         }
         let number = json.get("semantics").and_then(|number| u64::try_from(number.as_number()?.to_i64()?).ok());
         let known = number.and_then(Semantics::of);
@@ -243,10 +245,8 @@ impl Replay {
     }
 
     fn command(&mut self, json: &Json) -> Result<Option<Command>, StoreFault> {
-        let question = match text(json, "kind") {
-            Some("answer") => json.get("command").and_then(|command| text(command, "question")),
-            Some(_) | None => None,
-        };
+        let is_answer = RecordKind::of(json) == Some(RecordKind::Change(ActKind::Answer));
+        let question = json.get("command").and_then(|command| text(command, "question")).filter(|_| is_answer);
         let asked = match (question, text(json, "tenant")) {
             (Some(question), Some(tenant)) => {
                 let entity = Entity::Escalation(question.to_owned());
@@ -259,9 +259,9 @@ impl Replay {
 
     fn formed(&mut self, json: &Json, asked: Option<&Row>) -> Option<Command> {
         let tenant: Arc<str> = Arc::from(text(json, "tenant")?);
-        match text(json, "kind")? {
-            "decision" => Some(Command::Submit(Arc::new(self.submission(json, tenant)?))),
-            "refusal" => {
+        match RecordKind::of(json)? {
+            RecordKind::Decision => Some(Command::Submit(Arc::new(self.submission(json, tenant)?))),
+            RecordKind::Refusal => {
                 let findings = json.get("findings")?.as_list()?.iter().map(Finding::from_record);
                 let id = text(json, "proposal_id")?.to_owned();
                 let malformed = Malformed {
@@ -272,16 +272,18 @@ impl Replay {
                 let digest = Digest::parse(text(json, "digest")?)?;
                 Some(Command::Refuse(Box::new(RefusedInput { tenant, malformed, digest, id })))
             }
-            kind => {
+            RecordKind::Change(kind) => {
                 let command = json.get("command")?;
-                let act = match kind {
-                    "answer" => Act::Answer(Box::new(self.answer(command, &tenant, asked)?)),
-                    other => read::act(other, command, &mut self.known)?,
+                let act = if kind == ActKind::Answer {
+                    Act::Answer(Box::new(self.answer(command, &tenant, asked)?))
+                } else {
+                    read::act(kind, command, &mut self.known)?
                 };
                 let actor = Actor::parse(text(json, "actor")?)?;
                 let id = text(json, "id")?.to_owned();
                 Some(Command::Change(Arc::new(Change { tenant, id, actor, act })))
             }
+            RecordKind::Result | RecordKind::Discontinuity | RecordKind::Consequence(_) => None,
         }
     }
 
@@ -373,13 +375,15 @@ impl Replay {
 /// Whether a leaf is that of a result.
 pub(crate) fn is_result(leaf: &str) -> bool {
     let leaf = Json::parse(leaf.as_bytes()).unwrap_or_default();
-    text(&leaf, "kind") == Some(ResultRecord::KIND)
+    RecordKind::of(&leaf) == Some(RecordKind::Result)
 }
 
 /// What comes after a record.
 fn reported(json: &Json) -> Expected {
     let command = json.get("command").unwrap_or(&Json::Null);
-    let is_report = matches!(text(json, "kind"), Some("outcome" | "settle")) && text(json, "verdict") == Some("ACCEPT");
+    let of_report =
+        RecordKind::of(json).is_some_and(|kind| matches!(kind, RecordKind::Change(ActKind::Outcome | ActKind::Settle)));
+    let is_report = of_report && text(json, "verdict") == Some(Verdict::Accept.word());
     match text(command, "intent").filter(|_| is_report && command.get("result") == Some(&Json::Bool(true))) {
         Some(intent) => {
             let epoch = command.get("epoch").and_then(Json::as_number).and_then(|epoch| epoch.to_i64());

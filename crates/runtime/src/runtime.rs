@@ -19,6 +19,7 @@ use kernel::contract::Origin;
 use kernel::contract::amend::Amendment;
 use kernel::escalation::{EscalationRow, HumanDecision};
 use kernel::evaluator::Compiled;
+use kernel::event::Event;
 use kernel::finding::{Finding, Gate};
 use kernel::outcome::{Answer, Done, Verdict};
 use kernel::person::Identity;
@@ -100,8 +101,8 @@ impl Arrival {
 pub struct Answered {
     /// The answer; its line has the same bytes through every door.
     pub answer: Answer,
-    /// What a change has to tell besides.
-    pub body: Json,
+    /// What a change tells besides; proposals and most refusals tell nothing.
+    pub event: Option<Arc<Event>>,
     /// When it was decided; `None` if nothing was.
     pub at: Option<Instant>,
     /// What the ledger holds of it; nothing where an earlier answer was given again.
@@ -161,7 +162,7 @@ pub struct PersonAnswer {
     /// Why.
     pub reason: String,
     /// What is to happen instead, for MODIFY.
-    pub instead: Option<Json>,
+    pub instead: Option<Proposal>,
     /// Who performs what is accepted.
     pub door: Door,
     /// How the door knows who answers.
@@ -261,7 +262,7 @@ impl Runtime {
     /// What a person signs to give exactly this answer in this store.
     pub fn statement(&self, answer: &PersonAnswer) -> Result<AnswerStatement, StoreFault> {
         let instead = match (&answer.instead, self.read(question(answer))?) {
-            (Some(instead), Some(Row::Escalation(row))) => instead_of(&row, instead),
+            (Some(instead), Some(Row::Escalation(row))) => in_place_of(&row, instead.clone()),
             (Some(_) | None, _) => None,
         };
         Ok(AnswerStatement {
@@ -512,10 +513,11 @@ impl Inner {
     fn again(
         &self,
         row: &EscalationRow,
-        instead: Option<&Json>,
+        instead: Option<&Proposal>,
         answer: &PersonAnswer,
     ) -> Result<Option<Arc<Submission>>, StoreFault> {
-        let Some(proposal) = instead_of(row, instead.unwrap_or(&row.proposal)) else { return Ok(None) };
+        let proposal = instead.cloned().or_else(|| Proposal::from_json(row.proposal.clone()).ok());
+        let Some(proposal) = proposal.and_then(|proposal| in_place_of(row, proposal)) else { return Ok(None) };
         let provenance = match instead {
             Some(_) => typed_by_a_person(&proposal),
             None => Provenance::from_json(&row.provenance).unwrap_or(Provenance::Unknown),
@@ -540,9 +542,8 @@ impl Inner {
 }
 
 /// A proposal in the place of the one in question: for its agent and its flow, whatever the new text says.
-fn instead_of(row: &EscalationRow, instead: &Json) -> Option<Proposal> {
-    let proposal = Proposal::from_json(instead.clone()).ok().filter(|proposal| proposal.agent == row.agent)?;
-    Some(Proposal { flow: Some(row.flow.clone()), ..proposal })
+fn in_place_of(row: &EscalationRow, instead: Proposal) -> Option<Proposal> {
+    (instead.agent == row.agent).then(|| Proposal { flow: Some(row.flow.clone()), ..instead })
 }
 
 /// Where the values of a proposal come from that a person put in place of another.
@@ -647,8 +648,8 @@ fn finish(
     match reply {
         Some(Reply::Done { done, at, spent }) => {
             drop(spent);
-            let Done { answer, body, records } = *done;
-            Ok(Answered { answer, body, at: Some(at), records })
+            let Done { answer, event, records } = *done;
+            Ok(Answered { answer, event, at: Some(at), records })
         }
         Some(Reply::Prepare)
             if *formed < FORMED_MAX
@@ -675,5 +676,5 @@ fn undecided(id: &str, reason: Reason, problem: &str) -> Answered {
     let finding = Finding::reject(Gate::Shape, reason).with("problem", problem);
     let (verdict, findings) = (Verdict::Reject, Arc::from([finding]));
     let answer = Answer { id: id.to_owned(), verdict, findings, intent: None, question: None };
-    Answered { answer, body: Json::Null, at: None, records: Vec::new() }
+    Answered { answer, event: None, at: None, records: Vec::new() }
 }

@@ -109,10 +109,10 @@ impl Reply {
 
 /// Whoever holds it writes.
 pub struct Writer {
-    held: Mutex<Held>,
+    held: Mutex<WriterState>,
 }
 
-struct Held {
+struct WriterState {
     /// Nothing once it is over.
     store: Option<Box<dyn Store>>,
     /// Commands of the next batch.
@@ -122,10 +122,10 @@ struct Held {
 impl Writer {
     /// On a store.
     pub fn new(store: Box<dyn Store>) -> Writer {
-        Writer { held: Mutex::new(Held { store: Some(store), most: BATCH_START }) }
+        Writer { held: Mutex::new(WriterState { store: Some(store), most: BATCH_START }) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, WriterState> {
         // What panics inside of a batch is caught there.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,7 +159,7 @@ impl Writer {
     }
 }
 
-impl Held {
+impl WriterState {
     /// Carries jobs until none of them needs another look.
     fn carry(&mut self, jobs: Vec<Job>) {
         let Some(store) = &mut self.store else { return };
@@ -168,7 +168,7 @@ impl Held {
 }
 
 /// What each command of a batch came to.
-type Judged = Vec<(Outcome, Instant)>;
+type BatchOutcomes = Vec<(Outcome, Instant)>;
 
 /// Answers every job, whatever goes wrong. `most` is how many commands the next batch may have.
 fn carry(store: &mut dyn Store, mut jobs: Vec<Job>, most: &mut usize) {
@@ -176,14 +176,14 @@ fn carry(store: &mut dyn Store, mut jobs: Vec<Job>, most: &mut usize) {
     while !jobs.is_empty() {
         let batch = BatchId(Minted::batch());
         let begin = std::time::Instant::now();
-        let mut judged = Judged::with_capacity(jobs.len());
+        let mut outcomes = BatchOutcomes::with_capacity(jobs.len());
         // A panic of a fold is an error here.
-        let result = catch_unwind(AssertUnwindSafe(|| transact(store, batch, &jobs, &mut judged)));
+        let result = catch_unwind(AssertUnwindSafe(|| transact(store, batch, &jobs, &mut outcomes)));
         jobs = match result {
             Ok(Ok(_)) => {
                 *most = adapted(*most, jobs.len(), begin.elapsed());
                 conflicts = 0;
-                hand_out(jobs, judged)
+                hand_out(jobs, outcomes)
             }
             Ok(Err(StoreFault::Conflict(_))) if conflicts < CONFLICTS_MAX => {
                 conflicts += 1;
@@ -193,7 +193,7 @@ fn carry(store: &mut dyn Store, mut jobs: Vec<Job>, most: &mut usize) {
             Ok(Err(StoreFault::Conflict(problem))) => give_up(jobs, &problem),
             Ok(Err(StoreFault::Ambiguous(_))) if bugs::on(Bug::AmbiguousRetried) => jobs,
             Ok(Err(StoreFault::Ambiguous(problem))) => match settled(store, batch) {
-                Some(true) => hand_out(jobs, judged),
+                Some(true) => hand_out(jobs, outcomes),
                 Some(false) if conflicts < CONFLICTS_MAX => {
                     conflicts += 1;
                     jobs
@@ -211,7 +211,12 @@ fn carry(store: &mut dyn Store, mut jobs: Vec<Job>, most: &mut usize) {
 }
 
 /// One batch into the store, a step for every command.
-fn transact(store: &mut dyn Store, batch: BatchId, jobs: &[Job], judged: &mut Judged) -> Result<Committed, StoreFault> {
+fn transact(
+    store: &mut dyn Store,
+    batch: BatchId,
+    jobs: &[Job],
+    outcomes: &mut BatchOutcomes,
+) -> Result<Committed, StoreFault> {
     let mut next = jobs.iter();
     store.transact(batch, all_keys(jobs), &mut |world, at| {
         let outcome = apply(world, &next.next()?.command, at);
@@ -219,15 +224,15 @@ fn transact(store: &mut dyn Store, batch: BatchId, jobs: &[Job], judged: &mut Ju
             Outcome::Done(done) => done.records.iter().map(seal).collect(),
             Outcome::Prepare | Outcome::Need(_) => Vec::new(),
         };
-        judged.push((outcome, at));
+        outcomes.push((outcome, at));
         Some(records)
     })
 }
 
 /// Answers what is durable; gives back what needs another look.
-fn hand_out(jobs: Vec<Job>, judged: Judged) -> Vec<Job> {
+fn hand_out(jobs: Vec<Job>, outcomes: BatchOutcomes) -> Vec<Job> {
     let mut again = Vec::new();
-    for (mut job, (outcome, at)) in jobs.into_iter().zip(judged) {
+    for (mut job, (outcome, at)) in jobs.into_iter().zip(outcomes) {
         match outcome {
             Outcome::Done(done) => {
                 let spent = Box::new((job.command, job.keys));

@@ -6,13 +6,13 @@ use crate::ports::store::StoreFault;
 use crate::runtime::Runtime;
 use kernel::agent::Actor;
 use kernel::change::Act;
+use kernel::event::Event;
 use kernel::outcome::Verdict;
 use kernel::stored::Kind;
 use kernel::world::{DUE_INTENTS_MAX, Row};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use values::json::Json;
 use values::time::Instant;
 
 /// Questions one command looks at.
@@ -50,14 +50,15 @@ impl Runtime {
                 return Ok(());
             }
             let names = due.iter().map(|(key, _)| key.entity.parts().0.to_owned()).collect();
-            let body = self.by_itself(Act::ExpireQuestions(names))?;
-            let did = [counted(&body, "expired"), counted(&body, "reminded"), counted(&body, "rerouted")];
-            let [expired, reminded, rerouted] = did;
+            let event = self.by_itself(Act::ExpireQuestions(names))?;
+            let Some(Event::QuestionsExpired { expired, reminded, rerouted }) = event.as_deref() else {
+                return Ok(());
+            };
             ticked.expired += expired;
             ticked.reminded += reminded;
             ticked.rerouted += rerouted;
             // The store's clock may stand before ours: what it does not call due will be.
-            if did == [0; 3] {
+            if expired + reminded + rerouted == 0 {
                 return Ok(());
             }
         }
@@ -70,30 +71,26 @@ impl Runtime {
             if !due.iter().any(|(_, row)| matches!(row, Row::Intent(_))) {
                 return Ok(());
             }
-            let called_off = counted(&self.by_itself(Act::ExpireIntents)?, "called_off");
+            let event = self.by_itself(Act::ExpireIntents)?;
+            let Some(Event::IntentsExpired { called_off }) = event.as_deref() else { return Ok(()) };
             ticked.called_off += called_off;
-            if called_off < DUE_INTENTS_MAX as u64 {
+            if *called_off < DUE_INTENTS_MAX as u64 {
                 return Ok(());
             }
         }
         Ok(())
     }
 
-    fn by_itself(&self, act: Act) -> Result<Json, StoreFault> {
+    fn by_itself(&self, act: Act) -> Result<Option<Arc<Event>>, StoreFault> {
         let answered = self.change(Actor::Kernel, act).wait();
         match answered.answer.verdict {
-            Verdict::Accept => Ok(answered.body),
+            Verdict::Accept => Ok(answered.event),
             Verdict::Reject | Verdict::Escalate => {
                 let said: Vec<String> = answered.answer.findings.iter().map(|finding| finding.message()).collect();
                 Err(StoreFault::Unavailable(said.join("; ")))
             }
         }
     }
-}
-
-fn counted(body: &Json, key: &str) -> u64 {
-    let number = body.get(key).and_then(Json::as_number).and_then(|number| number.to_i64());
-    number.and_then(|number| u64::try_from(number).ok()).unwrap_or_default()
 }
 
 #[derive(Default)]

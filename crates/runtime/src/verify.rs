@@ -3,7 +3,13 @@
 use crate::ports::store::StoreFault;
 use crate::replay::rows::Rows;
 use crate::replay::{Replay, Replayed, is_result};
+use kernel::change::ActKind;
+use kernel::event::Event;
+use kernel::finding::{Code, Finding};
 use kernel::intent::{Contradiction, IntentRow, IntentState};
+use kernel::outcome::Verdict;
+use kernel::reasons::Reason;
+use kernel::record::RecordKind;
 use ledger::audit::{Audit, Audited, Damage, Place};
 use ledger::export::{Exported, Header, read_entry_line, read_tile_line};
 use ledger::keyring::Keyring;
@@ -205,27 +211,60 @@ impl Verify {
     }
 
     fn look_at(&mut self, said: &Json) {
-        let text = |json: &Json, key: &str| json.get(key).and_then(Json::as_text).map(str::to_owned);
-        let accepted = text(said, "verdict").as_deref() == Some("ACCEPT");
+        let Some(RecordKind::Change(kind)) = RecordKind::of(said) else { return };
+        let text = |json: Option<&Json>| json.and_then(Json::as_text).map(str::to_owned);
+        let Some(Verdict::Accept) = text(said.get("verdict")).and_then(|word| Verdict::from_word(&word)) else {
+            let findings = said.get("findings").and_then(Json::as_list).unwrap_or_default();
+            let findings = findings.iter().filter_map(Finding::from_record);
+            let unknown = |finding: Finding| finding.code == Code::Known(Reason::IntentUnknown);
+            self.unknown_reports += u64::from(findings.into_iter().any(unknown));
+            return;
+        };
         let Some(command) = said.get("command") else { return };
-        match text(said, "kind").as_deref() {
-            Some("erase") if accepted && self.erasures.len() < ERASURES_MAX => {
-                let index = |key: &str| text(command, key).and_then(|index| index.parse::<u64>().ok());
-                self.erasures.extend(index("from").zip(index("to")));
+        match kind {
+            ActKind::Erase => {
+                if let Some(Event::Erased { from, to }) = Event::from_record(said)
+                    && self.erasures.len() < ERASURES_MAX
+                {
+                    self.erasures.push((from, to));
+                }
             }
-            Some("answer" | "resolve") if accepted => {
+            ActKind::Answer | ActKind::Resolve => {
                 self.answers += 1;
                 self.signed_answers += u64::from(command.get("signature").is_some());
             }
-            Some("rotate_keys") if accepted => {
-                self.keyring = text(command, "keyring").and_then(|ring| Keyring::parse(&ring).ok());
+            ActKind::RotateKeys => {
+                self.keyring = text(command.get("keyring")).and_then(|ring| Keyring::parse(&ring).ok());
             }
-            Some(_) if !accepted => {
-                let findings = said.get("findings").and_then(Json::as_list).unwrap_or_default();
-                let unknown = |finding: &Json| text(finding, "code").as_deref() == Some("INTENT_UNKNOWN");
-                self.unknown_reports += u64::from(findings.iter().any(unknown));
-            }
-            Some(_) | None => {}
+            ActKind::Register
+            | ActKind::Activate
+            | ActKind::Restrict
+            | ActKind::Lift
+            | ActKind::Retire
+            | ActKind::Amend
+            | ActKind::OpenFlow
+            | ActKind::EndFlow
+            | ActKind::Merge
+            | ActKind::Remember
+            | ActKind::Freeze
+            | ActKind::Import
+            | ActKind::ExpireQuestions
+            | ActKind::Settle
+            | ActKind::ExpireIntents
+            | ActKind::Claim
+            | ActKind::Start
+            | ActKind::Outcome
+            | ActKind::Undo
+            | ActKind::Halt
+            | ActKind::Resume
+            | ActKind::LeaseAcquire
+            | ActKind::LeaseHeartbeat
+            | ActKind::LeaseRelease
+            | ActKind::LeaseEvict
+            | ActKind::LeaseAdopt
+            | ActKind::LegalHold
+            | ActKind::ReleaseHold
+            | ActKind::EnrolKey => {}
         }
     }
 

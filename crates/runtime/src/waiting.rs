@@ -7,6 +7,7 @@ use crate::runtime::Runtime;
 use kernel::escalation::{EscalationRow, EscalationState};
 use kernel::intent::{IntentRow, IntentState};
 use kernel::outcome::Answer;
+use kernel::record::RecordKind;
 use kernel::result::ResultRecord;
 use kernel::world::{Entity, Row};
 use std::time::Duration;
@@ -200,7 +201,7 @@ impl Runtime {
                 if only.is_some_and(|only| at > only) {
                     return Ok(found);
                 }
-                let Some((body, _)) = record.body.filter(|_| kind == ResultRecord::KIND) else { continue };
+                let Some((body, _)) = record.body.filter(|_| kind == Some(RecordKind::Result)) else { continue };
                 let body = Json::parse_within(body.as_bytes(), &Bounds::OWN).unwrap_or_default();
                 let result = ResultRecord::from_record(&body);
                 let own = |result: &ResultRecord| result.intent == intent && result.tenant == *self.tenant();
@@ -227,9 +228,9 @@ impl Runtime {
 }
 
 /// When the record of a leaf was made, and its kind.
-fn header(leaf: &str) -> Option<(Instant, String)> {
+fn header(leaf: &str) -> Option<(Instant, Option<RecordKind>)> {
     let leaf = Json::parse(leaf.as_bytes()).ok()?;
-    Some((Instant::parse(leaf.get("at")?.as_text()?)?, leaf.get("kind")?.as_text()?.to_owned()))
+    Some((Instant::parse(leaf.get("at")?.as_text()?)?, RecordKind::of(&leaf)))
 }
 
 /// Looks until something is over, or the deadline; what was seen last.

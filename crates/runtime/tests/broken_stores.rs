@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
 
 use kernel::stored::Kind;
-use kernel::world::{Changed, Entity, Key, Loaded, Row, World};
+use kernel::world::{Entity, Key, Loaded, Row, RowChange, World};
 use runtime::conformance::{Opened, check};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::clock::Clock;
@@ -85,7 +85,7 @@ impl Clock for Freezable {
     }
 }
 
-type Logged = (Arc<str>, BatchId, Vec<Changed>, Vec<Sealed>, Instant);
+type Logged = (Arc<str>, BatchId, Vec<RowChange>, Vec<Sealed>, Instant);
 
 /// What all handles of one store share.
 struct Shared {
@@ -153,7 +153,7 @@ impl Shared {
 fn apply(
     store: &mut MemoryStore,
     batch: BatchId,
-    changes: &[Changed],
+    changes: &[RowChange],
     records: &[Sealed],
 ) -> Result<Committed, StoreFault> {
     let mut fold = one_step(|world, _| {
@@ -186,7 +186,7 @@ impl Drop for Handle {
 
 impl Handle {
     /// Folds over a copy, and keeps what came of it to itself.
-    fn aside(&mut self, keys: &[Key], fold: &mut Fold<'_>) -> Result<(Vec<Changed>, Vec<Sealed>), StoreFault> {
+    fn aside(&mut self, keys: &[Key], fold: &mut Fold<'_>) -> Result<(Vec<RowChange>, Vec<Sealed>), StoreFault> {
         let mut copy = None;
         let mut look = one_step(|world, at| {
             copy = Some((world.clone(), at));

@@ -8,6 +8,7 @@ use kernel::evaluator::Compiled;
 use kernel::flow::FlowEvent;
 use kernel::intent::IntentEvent;
 use kernel::person::Identity;
+use kernel::proposal::Proposal;
 use kernel::world::{Entity, Row};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::store::{Reader, Store};
@@ -321,7 +322,7 @@ fn a_modified_proposal_is_judged_by_every_gate() {
             decision: "MODIFY".to_owned(),
             digest: row.digest,
             reason: "less".to_owned(),
-            instead: text.map(|text| Json::parse(text.as_bytes()).unwrap()),
+            instead: text.map(|text| Proposal::parse(text.as_bytes()).unwrap()),
             door,
             identity: Identity::default(),
         };

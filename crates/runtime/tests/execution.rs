@@ -84,10 +84,11 @@ impl Stage {
 
     fn change(&mut self, actor: Actor, act: Act) -> &mut Stage {
         self.number += 1;
-        let word = act.word();
+        let word = act.kind().word();
         let change = Change { tenant: Arc::from("default"), id: format!("c{}", self.number), actor, act };
         let done = self.apply(&Command::Change(Arc::new(change)));
-        let state = done.body.get("state").and_then(|state| state.as_text().map(str::to_owned)).unwrap_or_default();
+        let told = done.event.as_ref().map(|event| event.to_json()).unwrap_or_default();
+        let state = told.get("state").and_then(|state| state.as_text()).unwrap_or_default().to_owned();
         let reasons = done.answer.reasons().join(" ");
         let said = if done.answer.findings.is_empty() { state } else { reasons };
         self.said.push(format!("{word} {said}").trim_end().to_owned());

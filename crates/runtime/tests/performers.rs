@@ -6,6 +6,7 @@ use kernel::agent::{Actor, AgentStatus};
 use kernel::change::{Act, Write};
 use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::contract::EffectClass;
+use kernel::event::Event;
 use kernel::intent::{IntentEvent, IntentRow, Order, provider_key};
 use kernel::result::{Response, ResponseStatus, ResultBody};
 use kernel::world::{Entity, Key, Row};
@@ -197,10 +198,10 @@ fn bench() -> Bench {
 }
 
 impl Bench {
-    fn change(&self, actor: Actor, act: Act) -> Json {
+    fn change(&self, actor: Actor, act: Act) -> Arc<Event> {
         let answered = self.runtime.change(actor, act).wait();
         assert_eq!(answered.answer.verdict.word(), "ACCEPT", "{}", answered.answer.to_line());
-        answered.body
+        answered.event.unwrap()
     }
 
     fn later(&self, seconds: i64) -> &Bench {

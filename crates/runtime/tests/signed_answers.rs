@@ -6,6 +6,7 @@ use kernel::change::{Act, Write};
 use kernel::command::Door;
 use kernel::escalation::EscalationRow;
 use kernel::person::{Identity, Person};
+use kernel::proposal::Proposal;
 use kernel::signed_answer::AnswerStatement;
 use kernel::stored::Kind;
 use kernel::world::Row;
@@ -142,7 +143,7 @@ fn what_is_to_happen_instead_is_signed_too() {
     let asked = bench.ask("A");
     let with = |amount: u32| PersonAnswer {
         decision: "MODIFY".to_owned(),
-        instead: Json::parse(
+        instead: Proposal::parse(
             format!(r#"{{"agent":"refunds","action":"refund","params":{{"order":"A","amount":{amount}}}}}"#).as_bytes(),
         )
         .ok(),

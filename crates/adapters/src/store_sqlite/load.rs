@@ -12,6 +12,7 @@ use runtime::ports::store::StoreFault;
 use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use values::bugs::{self, Bug};
 use values::ids::Digest;
@@ -57,19 +58,21 @@ fn next_of_sequence(size: u64) -> u64 {
     next
 }
 
-/// The rows of entities, `None` where there is none, and with what is due also what calling it off touches.
-pub(super) fn rows(connection: &Connection, mut keys: Vec<Key>, cache: &mut RowCache) -> Result<Found, StoreFault> {
+/// The rows of entities, `None` where there is none. With the intents that are due also what calling them off touches, and
+/// their names.
+pub(super) fn rows(
+    connection: &Connection,
+    mut keys: Vec<Key>,
+    cache: &mut RowCache,
+) -> Result<(Found, Option<Vec<String>>), StoreFault> {
     let mut rows = Vec::with_capacity(keys.len());
-    let mut ranges: Vec<Key> = keys.extract_if(.., |key| key.entity == Entity::DueIntents).collect();
     // Under pressure every command asks for it.
-    ranges.sort();
-    ranges.dedup();
+    let range = keys.extract_if(.., |key| key.entity == Entity::DueIntents).last();
     load(connection, keys, cache, &mut rows)?;
-    for range in ranges {
-        let touched = due_intents(connection, range, &mut rows)?;
-        load(connection, touched.into_iter().collect(), cache, &mut rows)?;
-    }
-    Ok(rows)
+    let Some(range) = range else { return Ok((rows, None)) };
+    let (names, touched) = due_intents(connection, &range.tenant, &mut rows)?;
+    load(connection, touched.into_iter().collect(), cache, &mut rows)?;
+    Ok((rows, Some(names)))
 }
 
 fn load(connection: &Connection, mut keys: Vec<Key>, cache: &mut RowCache, rows: &mut Found) -> Result<(), StoreFault> {
@@ -199,19 +202,22 @@ pub(super) fn due(
 }
 
 /// Loads the intents that are due soonest, and names what calling them off touches.
-fn due_intents(connection: &Connection, range: Key, rows: &mut Found) -> Result<KeySet, StoreFault> {
+fn due_intents(
+    connection: &Connection,
+    tenant: &Arc<str>,
+    rows: &mut Found,
+) -> Result<(Vec<String>, KeySet), StoreFault> {
     let whenever = Instant::from_micros(i64::MAX);
-    let due = due(connection, &range.tenant, Kind::Intent, whenever, DUE_INTENTS_MAX)?;
+    let due = due(connection, tenant, Kind::Intent, whenever, DUE_INTENTS_MAX)?;
     let names = due.iter().map(|(key, _)| key.entity.parts().0.to_owned()).collect();
     let mut touched = KeySet::new();
     for (key, row) in due {
         if let Row::Intent(row) = &row {
-            touched.extend(touched_by_calling_off(&range.tenant, row));
+            touched.extend(touched_by_calling_off(tenant, row));
         }
         rows.push((key, Some(row)));
     }
-    rows.push((range, Some(Row::DueIntents(names))));
-    Ok(touched)
+    Ok((names, touched))
 }
 
 fn body(kind: Kind, value: ValueRef<'_>) -> Result<Row, StoreFault> {

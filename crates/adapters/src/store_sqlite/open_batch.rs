@@ -64,7 +64,11 @@ impl<'a> OpenBatch<'a> {
     }
 
     /// Loads what the batch needs.
-    pub(super) fn load(&self, keys: Vec<Key>, cache: &mut RowCache) -> Result<load::Found, StoreFault> {
+    pub(super) fn load(
+        &self,
+        keys: Vec<Key>,
+        cache: &mut RowCache,
+    ) -> Result<(load::Found, Option<Vec<String>>), StoreFault> {
         load::rows(&self.connection.lock(), keys, cache)
     }
 

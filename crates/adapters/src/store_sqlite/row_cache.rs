@@ -3,7 +3,7 @@
 //! They are right only as long as nobody else has committed, which is asked after the write lock is taken.
 
 use super::fault::fault;
-use kernel::world::{Changed, Key, Row};
+use kernel::world::{Key, Row, RowChange};
 use runtime::ports::store::StoreFault;
 use rusqlite::Connection;
 use std::collections::HashMap;
@@ -52,7 +52,7 @@ impl RowCache {
     }
 
     /// Remembers what was committed.
-    pub(super) fn take_over(&mut self, changes: Vec<Changed>) {
+    pub(super) fn take_over(&mut self, changes: Vec<RowChange>) {
         for changed in changes {
             if changed.key.entity.kind().is_shared() {
                 self.rows.insert(changed.key, Some(changed.row));

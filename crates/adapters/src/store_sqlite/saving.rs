@@ -7,7 +7,7 @@ use super::place::Head;
 use super::resident_thread::ResidentThread;
 use super::save::Rows;
 use kernel::stored::Kind;
-use kernel::world::{Changed, Key, Row, World};
+use kernel::world::{Key, Row, RowChange, World};
 use runtime::ports::store::{Steps, StoreFault, demand_own};
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Saver<'_> {
         keys: usize,
         world: &mut World,
         steps: &mut Steps<'_, '_>,
-    ) -> Result<(Saved, Vec<Changed>), StoreFault> {
+    ) -> Result<(Saved, Vec<RowChange>), StoreFault> {
         let mut saved = Saved::default();
         let records = if keys >= SHARED_FROM && self.thread.is_there() {
             saved = self.beside(world, steps)?;
@@ -87,7 +87,7 @@ impl Saver<'_> {
         &self,
         world: &mut World,
         keep: impl Fn(Kind) -> bool,
-        changed: &mut Vec<Changed>,
+        changed: &mut Vec<RowChange>,
     ) -> Result<Rows, StoreFault> {
         let (mut rows, mut problem) = (Rows::default(), None);
         let mut push = |key: &Key, row: &Row, record: usize| -> Result<(), StoreFault> {
@@ -99,7 +99,7 @@ impl Saver<'_> {
                 problem = push(key, row, record).err();
             }
             if key.entity.kind().is_shared() {
-                changed.push(Changed { key: key.clone(), row: row.clone(), record });
+                changed.push(RowChange { key: key.clone(), row: row.clone(), record });
             }
         });
         problem.map_or(Ok(rows), Err)

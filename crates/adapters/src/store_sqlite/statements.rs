@@ -55,7 +55,7 @@ macro_rules! due {
     };
 }
 
-/// The statements of a kind; stored answers and ranges have none of this form.
+/// The statements of a kind; stored answers have none of this form.
 pub(super) fn of(kind: Kind) -> Option<Statements> {
     match kind {
         Kind::Tenant => plain!("tenant"),
@@ -70,6 +70,6 @@ pub(super) fn of(kind: Kind) -> Option<Statements> {
         Kind::State => plain!("state"),
         Kind::Session => plain!("session"),
         Kind::Snapshot => plain!("snapshot"),
-        Kind::Idempotency | Kind::DueIntents => None,
+        Kind::Idempotency => None,
     }
 }

@@ -3,7 +3,7 @@
 use crate::folder::Folder;
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
-use kernel::intent::{IntentFacts, IntentRow, IntentState, KeptIntent, Taken};
+use kernel::intent::{BudgetDraw, IntentFacts, IntentRow, IntentState, KeptIntent};
 use kernel::world::{EffectRow, Entity, Key, Loaded, Row};
 use runtime::memory::MemoryStore;
 use runtime::ports::store::{BatchId, Store, one_step};
@@ -24,7 +24,7 @@ fn waiting() -> Row {
         effect_key: "refund:7".to_owned(),
         valid_until: Instant::from_micros(1),
         holds: Vec::new(),
-        taken: vec![Taken { agent: "bot".to_owned(), budget: "refund".to_owned(), amount: Decimal::from(1) }],
+        taken: vec![BudgetDraw { agent: "bot".to_owned(), budget: "refund".to_owned(), amount: Decimal::from(1) }],
     };
     let facts = IntentFacts::Kept(Box::new(kept));
     let accepted_at = Instant::from_micros(0);

@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure, UsageError};
 use crate::store;
 use crate::terminal::{FAINT, STRONG, echo, paint, say};
 use kernel::change::{Act, Write};
+use kernel::event::Event;
 use kernel::finding::{Finding, Gate, visible};
 use kernel::nearest::suggestion;
 use kernel::reasons::Reason;
@@ -68,12 +69,13 @@ fn set(runtime: &Runtime, key: &str, value: &str, expect: Option<u64>, json: boo
         })
     };
     let write = Write { key: key.to_owned(), value: parsed.map_err(problem)?, expect };
-    let answered = store::done(runtime.change(store::operator(), Act::Merge(vec![write])))?;
-    let version = answered.body.get("versions").and_then(|versions| versions.get(key)).cloned().unwrap_or(Json::Null);
+    let event = store::told(runtime.change(store::operator(), Act::Merge(vec![write])))?;
+    let Event::StateMerged { versions } = event.as_ref() else { return Err(store::other_event()) };
+    let version = versions.get(key).copied().unwrap_or_default();
     if json {
-        say!("{}", Json::object([("key", Json::text(key)), ("version", version)]).to_canonical());
+        say!("{}", Json::object([("key", Json::text(key)), ("version", Json::from(version))]).to_canonical());
     } else {
-        say!("{} is version {}", paint(STRONG, key), version.to_canonical());
+        say!("{} is version {version}", paint(STRONG, key));
     }
     Ok(())
 }
@@ -86,17 +88,16 @@ fn freeze(runtime: &Runtime, keys: &[String], flow: Option<&String>, json: bool)
     if keys.is_empty() && flow.is_none() {
         return Err(UsageError("name the keys to freeze, or a flow whose session is frozen".to_owned()).into());
     }
-    let answered = store::done(runtime.change(store::operator(), Act::Freeze { flow, keys: keys.to_vec() }))?;
+    let event = store::told(runtime.change(store::operator(), Act::Freeze { flow, keys: keys.to_vec() }))?;
+    let Event::SnapshotFrozen { snapshot, at, state } = event.as_ref() else { return Err(store::other_event()) };
     if json {
-        say!("{}", answered.body.to_canonical());
+        say!("{}", event.to_json().to_canonical());
         return Ok(());
     }
-    let said = |key: &str| answered.body.get(key).and_then(Json::as_text).unwrap_or_default();
-    let held = answered.body.get("state").and_then(Json::as_object);
-    for key in keys.iter().filter(|key| held.is_none_or(|held| !held.contains_key(*key))) {
+    for key in keys.iter().filter(|key| !state.contains_key(*key)) {
         crate::terminal::note(&format!("state has no key `{key}`; the snapshot says nothing about it"));
     }
-    say!("snapshot {} at {}", paint(STRONG, said("snapshot")), said("at"));
+    say!("snapshot {} at {at}", paint(STRONG, snapshot));
     Ok(())
 }
 

@@ -12,10 +12,12 @@ use crate::store;
 use crate::terminal::{self, ATTENTION, FAINT, STRONG, echo, paint, say, verdict_style};
 use kernel::command::Door;
 use kernel::contract::Impact;
-use kernel::escalation::{EscalationRow, QuestionKind};
-use kernel::finding::visible;
+use kernel::escalation::{EscalationRow, EscalationState, QuestionKind};
+use kernel::event::Event;
+use kernel::finding::{Finding, visible};
 use kernel::flow::FlowState;
 use kernel::person::Identity;
+use kernel::proposal::Proposal;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::{PersonAnswer, Runtime};
@@ -171,12 +173,16 @@ fn is_of(row: &EscalationRow, fits: impl Fn(&str) -> bool) -> bool {
 }
 
 /// The proposal that is to happen instead: with `modify`, and with nothing else.
-fn instead(args: &AnswerArgs) -> anyhow::Result<Option<Json>> {
+fn instead(args: &AnswerArgs) -> anyhow::Result<Option<Proposal>> {
     match (args.decision, args.instead.as_deref()) {
         (Decision::Modify, Some(path)) => {
             let parsed = Json::parse_within(&files::read(path)?, &Bounds::FILE);
             let json = parsed.map_err(|refusal| InvalidData(format!("`{}`: {refusal}", path.display())))?;
-            Ok(Some(json))
+            let proposal = Proposal::from_json(json).map_err(|malformed| {
+                let said: Vec<String> = malformed.findings.iter().map(Finding::message).collect();
+                InvalidData(format!("`{}` is no proposal: {}", path.display(), said.join("; ")))
+            })?;
+            Ok(Some(proposal))
         }
         (Decision::Modify, None) => {
             let problem = "`modify` needs --instead FILE: the proposal that is to happen instead";
@@ -199,7 +205,16 @@ fn word(decision: Decision) -> &'static str {
     }
 }
 
-fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: bool) -> anyhow::Result<()> {
+/// Where an answer leaves its question, and who must still agree.
+pub fn outcome(event: &Event) -> Option<(EscalationState, Option<String>)> {
+    if let Event::QuestionAnswered(end) = event {
+        return Some((end.state, None));
+    }
+    let Event::VoteCounted { state, votes, quorum, .. } = event else { return None };
+    Some((*state, Some(format!("{votes} of {quorum} agreed so far"))))
+}
+
+fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Proposal>, json: bool) -> anyhow::Result<()> {
     signature::demand_name(&args.person)?;
     let (name, row) = question(runtime, &args.id)?;
     if row.kind == QuestionKind::Doubt {
@@ -241,19 +256,15 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Json>, json: boo
     let answered = answered.map_err(|error| signature::with_command(error, &again))?;
     if json {
         let intent = answered.answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json());
-        say!("{}", Json::object([("result", answered.body), ("intent", intent)]).to_canonical());
+        let result = answered.event.as_ref().map(|event| event.to_json()).unwrap_or_default();
+        say!("{}", Json::object([("result", result), ("intent", intent)]).to_canonical());
         return Ok(());
     }
-    let said = |key: &str| answered.body.get(key).and_then(Json::as_text);
-    if let Some(refused) = said("refused") {
-        say!("{refused}");
-        return Ok(());
-    }
+    let (state, agreed) = answered.event.as_deref().and_then(outcome).ok_or_else(store::other_event)?;
     let signed = if is_signed { ", signed" } else { "" };
-    say!("{}{signed}", paint(ATTENTION, said("state").unwrap_or_default()));
-    if let Some(votes) = answered.body.get("votes") {
-        let quorum = answered.body.get("quorum").map(Json::to_canonical).unwrap_or_default();
-        say!("{} of {quorum} agreed so far", votes.to_canonical());
+    say!("{}{signed}", paint(ATTENTION, state.word()));
+    if let Some(agreed) = agreed {
+        say!("{agreed}");
     }
     if let Some(intent) = &answered.answer.intent {
         say!("{} intent {}", paint(verdict_style("ACCEPT"), "may now be performed:"), intent.id());

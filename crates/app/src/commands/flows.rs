@@ -9,6 +9,7 @@ use crate::hint;
 use crate::store::{self, History};
 use crate::terminal::{self, ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
 use kernel::change::Act;
+use kernel::event::{AbortedFlow, ClosedFlow, Event};
 use kernel::flow::{FlowEvent, FlowState, ProposalState};
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
@@ -178,55 +179,57 @@ fn open(runtime: &Runtime, agent: &str, parent: Option<&str>, json: bool) -> any
         None => None,
     };
     let act = Act::OpenFlow { flow: Minted::id(), agent, parent };
-    let answered = store::done(runtime.change(store::operator(), act))?;
+    let event = store::told(runtime.change(store::operator(), act))?;
+    let Event::FlowOpened(opened) = event.as_ref() else { return Err(store::other_event()) };
     if json {
-        say!("{}", answered.body.to_canonical());
+        say!("{}", event.to_json().to_canonical());
         return Ok(());
     }
-    let said = |key: &str| answered.body.get(key).and_then(Json::as_text).unwrap_or_default();
-    say!("opened flow {} for {}", paint(STRONG, said("flow")), said("agent"));
+    say!("opened flow {} for {}", paint(STRONG, &opened.flow), opened.agent);
     Ok(())
 }
 
 fn end(runtime: &Runtime, text: &str, event: FlowEvent, json: bool) -> anyhow::Result<()> {
     let (name, _) = flow(runtime, text)?;
-    let answered = store::done(runtime.change(store::operator(), Act::EndFlow { flow: name.clone(), event }))?;
+    let told = store::told(runtime.change(store::operator(), Act::EndFlow { flow: name.clone(), event }))?;
     if json {
-        say!("{}", answered.body.to_canonical());
+        say!("{}", told.to_json().to_canonical());
         return Ok(());
     }
-    let state = answered.body.get("state").and_then(Json::as_text).unwrap_or_default();
-    say!("flow {} is {}: {}", paint(STRONG, name), paint(ATTENTION, state), ended(&answered.body, event));
-    let unsettled = listed(&answered.body, "to_settle");
-    for intent in &unsettled {
+    let name = paint(STRONG, name);
+    if let Event::FlowClosed(closed) = told.as_ref() {
+        say!("flow {name} is {}: {}", paint(ATTENTION, FlowState::Closed.word()), closed_line(closed));
+        return Ok(());
+    }
+    let Event::FlowAborted(aborted) = told.as_ref() else { return Err(store::other_event()) };
+    say!("flow {name} is {}: {}", paint(ATTENTION, FlowState::Aborted.word()), aborted_line(aborted));
+    for intent in &aborted.to_settle {
         say!("  intent {intent} may have been sent; it stays, and its worker or a person says what became of it");
     }
-    if let [first, ..] = unsettled.as_slice() {
+    if let [first, ..] = aborted.to_settle.as_slice() {
         say!("\nnext: {}", hint::next(&format!("writkeeper intents show {first}")));
     }
     Ok(())
 }
 
-fn listed<'a>(body: &'a Json, key: &str) -> Vec<&'a str> {
-    body.get(key).and_then(Json::as_list).unwrap_or_default().iter().filter_map(Json::as_text).collect()
+/// What closing a flow leaves open in it.
+fn closed_line(closed: &ClosedFlow) -> String {
+    let intents = count(&closed.going_on, "accepted intent goes on", "accepted intents go on");
+    let questions = count(&closed.questions, "question may still be answered", "questions may still be answered");
+    format!("it takes no more proposals; {intents}, {questions}")
 }
 
-/// What ending a flow did to what was open in it.
-fn ended(body: &Json, event: FlowEvent) -> String {
-    let count = |key: &str, one: &str, many: &str| match listed(body, key).len() {
+/// What aborting a flow did to what was open in it.
+fn aborted_line(aborted: &AbortedFlow) -> String {
+    let intents = count(&aborted.called_off, "intent was called off", "intents were called off");
+    let questions = count(&aborted.questions, "question ended", "questions ended");
+    let beyond = "; what is open beyond these is called off when a worker takes it, or by its time";
+    format!("{intents}, {questions}{}", if aborted.unlisted { beyond } else { "" })
+}
+
+fn count(names: &[String], one: &str, many: &str) -> String {
+    match names.len() {
         1 => format!("1 {one}"),
         number => format!("{number} {many}"),
-    };
-    if event == FlowEvent::Abort {
-        let intents = count("called_off", "intent was called off", "intents were called off");
-        let questions = count("questions", "question ended", "questions ended");
-        let unlisted = match body.get("unlisted") {
-            Some(_) => "; what is open beyond these is called off when a worker takes it, or by its time",
-            None => "",
-        };
-        return format!("{intents}, {questions}{unlisted}");
     }
-    let intents = count("going_on", "accepted intent goes on", "accepted intents go on");
-    let questions = count("questions", "question may still be answered", "questions may still be answered");
-    format!("it takes no more proposals; {intents}, {questions}")
 }

@@ -11,7 +11,8 @@ use crate::hint;
 use crate::store::{self, History};
 use crate::terminal::{self, FAINT, STRONG, paint, say};
 use kernel::agent::Actor;
-use kernel::change::{Act, Attached, DoubtAnswer};
+use kernel::change::{Act, AttachedResult, DoubtAnswer};
+use kernel::event::Event;
 use kernel::finding::{Finding, Gate};
 use kernel::intent::{IntentEvent, IntentRow, IntentState, Observed};
 use kernel::reasons::Reason;
@@ -47,7 +48,7 @@ pub fn run(args: &IntentsArgs) -> anyhow::Result<Exit> {
         IntentsCommand::Undo { id, because } => {
             let (intent, _) = found(&runtime, id)?;
             let act = Act::Undo { intent, undo: Minted::id(), because: because.clone() };
-            tell(&store::done(runtime.change(store::operator(), act))?.body, json)?;
+            tell(&*store::told(runtime.change(store::operator(), act))?, json)?;
         }
         IntentsCommand::Sign { id, executor, key, within } => remote::sign(&runtime, id, executor, key, within, json)?,
         IntentsCommand::Check { .. } => {}
@@ -197,13 +198,13 @@ fn report(runtime: &Runtime, args: &ReportArgs, json: bool) -> anyhow::Result<()
         },
         None => return settle(runtime, &name, &row, (outcome, result), json),
     };
-    let answered = store::done(runtime.change(store::operator(), act))?;
-    let state = answered.body.get("state").and_then(Json::as_text).and_then(IntentState::from_word);
-    if answered.body.get("late").is_some() {
+    let event = store::told(runtime.change(store::operator(), act))?;
+    if matches!(event.as_ref(), Event::DoubtEnded(_) | Event::EvidenceKept(_)) {
         contradicted(runtime, &name, outcome)?;
     }
-    tell(&answered.body, json)?;
-    if outcome == Reported::Failed && state == Some(IntentState::InDoubt) && !json {
+    tell(&event, json)?;
+    let doubted = event.intent_left().is_some_and(|(state, _)| state == IntentState::InDoubt);
+    if outcome == Reported::Failed && doubted && !json {
         say!("kept as evidence: an earlier attempt may have got through, and only a person ends that doubt");
         let resolve = format!("writkeeper intents resolve {name} did-not --as YOU --because …");
         say!("\nnext: {}", hint::next(&resolve));
@@ -216,7 +217,7 @@ fn settle(
     runtime: &Runtime,
     name: &str,
     row: &IntentRow,
-    (outcome, result): (Reported, Option<Attached>),
+    (outcome, result): (Reported, Option<AttachedResult>),
     json: bool,
 ) -> anyhow::Result<()> {
     let (event, state) = match outcome {
@@ -225,15 +226,21 @@ fn settle(
         Reported::Doubt => (IntentEvent::Doubt, IntentState::InDoubt),
     };
     let again = || {
-        let (intent, state) = (Json::text(name), Json::text(state.word()));
-        tell(&Json::object([("intent", intent), ("state", state), ("repeated", Json::Bool(true))]), json)
+        if json {
+            let (intent, state) = (Json::text(name), Json::text(state.word()));
+            let repeated = [("intent", intent), ("state", state), ("repeated", Json::Bool(true))];
+            say!("{}", Json::object(repeated).to_canonical());
+        } else {
+            say!("{}", told::state(state));
+        }
+        Ok(())
     };
     if row.state == state {
         return again();
     }
     let act = Act::Settle { intent: name.to_owned(), event, result };
-    let refused = match store::done(runtime.change(store::operator(), act)) {
-        Ok(answered) => return tell(&answered.body, json),
+    let refused = match store::told(runtime.change(store::operator(), act)) {
+        Ok(event) => return tell(&event, json),
         Err(refused) => refused,
     };
     if Failure::of_error(&refused).code != Reason::StepRefused.code() {
@@ -311,25 +318,32 @@ fn resolve(runtime: &Runtime, args: &ResolveArgs, json: bool) -> anyhow::Result<
     let again = format!("writkeeper intents resolve {intent} … --as {} --because …", args.person);
     let answer = DoubtAnswer { intent, question, decision, digest, reason, identity };
     let person = Actor::Operator(args.person.clone());
-    let answered = store::done(runtime.change(person, Act::Resolve(Box::new(answer))));
-    tell(&answered.map_err(|error| signature::with_command(error, &again))?.body, json)
+    let told = store::told(runtime.change(person, Act::Resolve(Box::new(answer))));
+    tell(&*told.map_err(|error| signature::with_command(error, &again))?, json)
 }
 
-fn tell(body: &Json, json: bool) -> anyhow::Result<()> {
+fn tell(event: &Event, json: bool) -> anyhow::Result<()> {
     if json {
-        say!("{}", body.to_canonical());
+        say!("{}", event.to_json().to_canonical());
         return Ok(());
     }
-    let said = |key: &str| body.get(key).and_then(Json::as_text);
-    match (said("state").and_then(IntentState::from_word), body.get("votes")) {
-        (Some(state), _) => say!("{}", told::state(state)),
-        (None, Some(votes)) => say!("{} agreed so far", votes.to_canonical()),
-        (None, None) => {}
+    if let Event::UndoAccepted(undo) = event {
+        say!("{}", told::state(undo.state));
+        say!("undone by intent {}, until {}", undo.undo, terminal::at(undo.until));
+        return asked(undo.question.as_deref());
     }
-    if let Some(undo) = said("undo") {
-        say!("undone by intent {undo}, until {}", terminal::at_text(said("until").unwrap_or_default()));
+    if let Event::DoubtVoteCounted { question, votes, .. } = event {
+        say!("{votes} agreed so far");
+        return asked(Some(question));
     }
-    if let Some(question) = said("question").filter(|_| said("intent") != Some("")) {
+    let (state, question) = event.intent_left().ok_or_else(store::other_event)?;
+    say!("{}", told::state(state));
+    asked(question)
+}
+
+/// The question that waits for a person, or that was answered.
+fn asked(question: Option<&str>) -> anyhow::Result<()> {
+    if let Some(question) = question {
         say!("question {question}");
     }
     Ok(())

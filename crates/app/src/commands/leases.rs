@@ -8,6 +8,7 @@ use crate::terminal::{self, ATTENTION, FAINT, STRONG, echo, paint, say};
 use guard::{hard_links, place};
 use kernel::change::Act;
 use kernel::change::leasing::Leasing;
+use kernel::event::{Event, GrantedLease, LeaseEnd, LeaseTerms};
 use kernel::finding::visible;
 use kernel::lease::book::LeaseBook;
 use kernel::lease::fence::Fence;
@@ -18,7 +19,6 @@ use kernel::reasons::Reason;
 use kernel::world::{Entity, Row};
 use runtime::Runtime;
 use std::path::Path;
-use values::json::Json;
 use values::time::{Duration, Instant};
 
 /// Lists and changes.
@@ -49,8 +49,8 @@ pub fn run(args: &LeasesArgs) -> anyhow::Result<Exit> {
         }
     };
     let runtime = store::open(location)?;
-    let answered = store::done(runtime.change(store::operator(), Act::Lease(leasing)))?;
-    tell(&answered.body, json)?;
+    let event = store::told(runtime.change(store::operator(), Act::Lease(leasing)))?;
+    tell(&event, json)?;
     Ok(Exit::Fine)
 }
 
@@ -100,7 +100,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
     let book = book(runtime)?;
     for lease in book.leases() {
         if json {
-            say!("{}", lease.to_json().to_canonical());
+            say!("{}", LeaseTerms::of(lease).to_json(lease.fence).to_canonical());
         } else {
             say!("{}", line(lease, now));
         }
@@ -129,23 +129,30 @@ fn spelled(region: &Region) -> String {
     there.map_or(text, |path| path.to_string_lossy().into_owned())
 }
 
-fn tell(body: &Json, json: bool) -> anyhow::Result<()> {
+fn tell(event: &Event, json: bool) -> anyhow::Result<()> {
     if json {
-        say!("{}", body.to_canonical());
+        say!("{}", event.to_json().to_canonical());
         return Ok(());
     }
-    let said = |key: &str| visible(body.get(key).and_then(Json::as_text).unwrap_or_default());
-    let number = paint(STRONG, said("fence"));
-    if let Some(lease) = body.get("lease") {
-        let told = |key: &str| visible(lease.get(key).and_then(Json::as_text).unwrap_or_default());
-        let renewed = if body.get("renewed").and_then(Json::as_bool) == Some(true) { "renewed " } else { "" };
-        say!("{renewed}lease {number}: {} holds it {} until {}", told("holder"), told("mode"), told("expires_at"));
-        let ended = body.get("ended").and_then(Json::as_list).unwrap_or_default();
-        for fence in ended.iter().filter_map(Json::as_text) {
-            say!("  lease {fence} ended for it");
-        }
-        return Ok(());
+    if let Event::LeaseReleased(end) = event {
+        return ended(end, "released");
     }
-    say!("lease {number} of {} is {}", said("holder"), said("state"));
+    if let Event::LeaseEvicted(end) = event {
+        return ended(end, "evicted");
+    }
+    let Event::LeaseGranted(GrantedLease { fence, renewed, terms: Some(terms), ended, .. }) = event else {
+        return Err(store::other_event());
+    };
+    let (number, holder) = (paint(STRONG, fence), visible(&terms.holder));
+    let renewed = if *renewed { "renewed " } else { "" };
+    say!("{renewed}lease {number}: {holder} holds it {} until {}", terms.mode.word(), terms.expires_at);
+    for fence in ended {
+        say!("  lease {fence} ended for it");
+    }
+    Ok(())
+}
+
+fn ended(end: &LeaseEnd, how: &str) -> anyhow::Result<()> {
+    say!("lease {} of {} is {how}", paint(STRONG, end.fence), visible(&end.holder));
     Ok(())
 }

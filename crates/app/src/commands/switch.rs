@@ -27,9 +27,9 @@ pub fn resume(args: &SwitchArgs) -> anyhow::Result<Exit> {
 /// Whether the answer was printed as JSON.
 fn carry_out(args: &SwitchArgs, act: Act) -> anyhow::Result<bool> {
     let runtime = store::open(&args.kept.store)?;
-    let answered = store::done(runtime.change(store::operator(), act))?;
+    let event = store::told(runtime.change(store::operator(), act))?;
     if args.kept.json {
-        say!("{}", answered.body.to_canonical());
+        say!("{}", event.to_json().to_canonical());
     }
     Ok(args.kept.json)
 }

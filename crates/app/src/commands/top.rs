@@ -6,7 +6,7 @@ mod plain;
 mod screen;
 
 use crate::cli::top::TopArgs;
-use crate::commands::signature;
+use crate::commands::{escalations, signature};
 use crate::exit::{Exit, UsageError};
 use crate::store;
 use crate::terminal::echo;
@@ -20,7 +20,6 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use values::json::Json;
 
 /// How long a key may wait for the picture: short enough to feel at once, long enough to leave the machine alone.
 const WAIT: Duration = Duration::from_millis(200);
@@ -127,15 +126,11 @@ fn send(location: &str, answer: Answer) -> Vec<String> {
         Ok(answered) => answered,
         Err(problem) => return vec![format!("not answered: {problem:#}")],
     };
-    let said = |key: &str| answered.body.get(key).and_then(Json::as_text).map(str::to_owned);
-    if let Some(refused) = said("refused") {
-        return vec![refused];
-    }
-    let mut lines = vec![format!("the question is {}", said("state").unwrap_or_default())];
-    if let Some(votes) = answered.body.get("votes") {
-        let quorum = answered.body.get("quorum").map(Json::to_canonical).unwrap_or_default();
-        lines.push(format!("{} of {quorum} agreed so far", votes.to_canonical()));
-    }
+    let Some((state, agreed)) = answered.event.as_deref().and_then(escalations::outcome) else {
+        return vec![format!("not answered: {:#}", store::other_event())];
+    };
+    let mut lines = vec![format!("the question is {}", state.word())];
+    lines.extend(agreed);
     if let Some(intent) = &answered.answer.intent {
         lines.push(format!("may now be performed: intent {}", intent.id()));
     }

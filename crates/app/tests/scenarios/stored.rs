@@ -6,6 +6,7 @@ use kernel::agent::{Actor, AgentStatus};
 use kernel::change::{Act, Write};
 use kernel::command::Door;
 use kernel::context::Context;
+use kernel::event::Event;
 use kernel::outcome::Verdict;
 use kernel::proposal::Proposal;
 use kernel::world::{Entity, Row};
@@ -74,8 +75,8 @@ fn changed(runtime: &Runtime, line: &str) -> String {
     if answered.answer.verdict != Verdict::Accept {
         return format!("{} {}", answered.answer.verdict.word(), answered.answer.reasons().join(", "));
     }
-    let Some(id) = answered.body.get("snapshot").and_then(Json::as_text) else { return "ACCEPT".to_owned() };
-    let Some(Row::Snapshot(frozen)) = runtime.read(Entity::Snapshot(id.to_owned())).unwrap() else {
+    let Some(Event::SnapshotFrozen { snapshot, .. }) = answered.event.as_deref() else { return "ACCEPT".to_owned() };
+    let Some(Row::Snapshot(frozen)) = runtime.read(Entity::Snapshot(snapshot.clone())).unwrap() else {
         panic!("the snapshot is not there")
     };
     let holds = Json::object([("session", Json::Object(frozen.session)), ("state", Json::Object(frozen.state))]);

@@ -282,6 +282,9 @@ fn a_modified_proposal_takes_the_place_of_the_one_asked_about() {
     let answer = |rest: &str| desk.says(&format!("escalations answer flow-1 {rest} --as bob --because x"), 64);
     assert!(answer("modify").contains("needs --instead FILE"));
     assert!(answer("override --instead less.json").contains("belongs to `modify`"));
+    desk.write("typo.json", r#"{"agent":"bot","acton":"pay","params":{"order":"1","amount":10}}"#);
+    let typo = desk.says("escalations answer flow-1 modify --as bob --because x --instead typo.json", 65);
+    assert!(typo.contains("`typo.json` is no proposal") && typo.contains("`acton`"), "{typo}");
     let said = desk.json("escalations answer flow-1 modify --as bob --because x --instead less.json");
     assert_eq!(said["intent"]["params"]["amount"], 10);
 }

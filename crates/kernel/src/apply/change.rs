@@ -13,37 +13,42 @@ mod upkeep;
 
 use super::{expiry, standing};
 use crate::agent::Actor;
-use crate::change::{Act, Attached, Change};
+use crate::change::{Act, AttachedResult, Change};
+use crate::event::Event;
 use crate::finding::{Finding, Gate};
 use crate::outcome::{Answer, AnsweredIntent, Done, Outcome, Verdict};
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::result::ResultRecord;
 use crate::semantics::Semantics;
-use crate::world::{Entity, Halt, Key, KeySet, Loaded, Row, TenantRow, World};
+use crate::world::{Entity, Halt, Key, KeySet, Row, TenantRow, World};
 use std::sync::Arc;
-use values::json::Json;
 use values::time::Instant;
 
 /// What came of a change.
-pub(super) enum Came {
+pub(super) enum ChangeOutcome {
     /// Something must be loaded first.
-    Need(KeySet),
+    Need { keys: KeySet },
     /// It was formed under a contract that no longer counts.
     Prepare,
     /// It was refused; the world is as it was, but for what the records tell.
-    Refused(Vec<Finding>, Json, Vec<Record>),
+    Refused { findings: Vec<Finding>, event: Option<Event>, records: Vec<Record> },
     /// It happened.
-    Done(Json, Option<AnsweredIntent>, Vec<Record>),
+    Done { event: Event, intent: Option<AnsweredIntent>, records: Vec<Record> },
 }
 
-impl Came {
-    fn done(body: Json) -> Came {
-        Came::Done(body, None, Vec::new())
+impl ChangeOutcome {
+    fn done(event: Event) -> ChangeOutcome {
+        ChangeOutcome::followed_by(event, Vec::new())
     }
 
-    fn refused(finding: Finding) -> Came {
-        Came::Refused(vec![finding], Json::Null, Vec::new())
+    /// It happened, and something followed.
+    fn followed_by(event: Event, records: Vec<Record>) -> ChangeOutcome {
+        ChangeOutcome::Done { event, intent: None, records }
+    }
+
+    fn refused(finding: Finding) -> ChangeOutcome {
+        ChangeOutcome::Refused { findings: vec![finding], event: None, records: Vec::new() }
     }
 }
 
@@ -52,17 +57,18 @@ pub(super) fn apply(world: &mut World, change: &Arc<Change>, at: Instant) -> Out
     if !missing.is_empty() {
         return Outcome::Need(missing);
     }
-    let (verdict, findings, body, intent, mut records) = match carry_out(world, change, at) {
-        Came::Need(keys) => return Outcome::Need(keys),
-        Came::Prepare => return Outcome::Prepare,
-        Came::Refused(findings, body, records) => (Verdict::Reject, findings, body, None, records),
-        Came::Done(body, intent, records) => (Verdict::Accept, Vec::new(), body, intent, records),
+    let (verdict, findings, event, intent, mut records) = match carry_out(world, change, at) {
+        ChangeOutcome::Need { keys } => return Outcome::Need(keys),
+        ChangeOutcome::Prepare => return Outcome::Prepare,
+        ChangeOutcome::Refused { findings, event, records } => (Verdict::Reject, findings, event, None, records),
+        ChangeOutcome::Done { event, intent, records } => (Verdict::Accept, Vec::new(), Some(event), intent, records),
     };
+    let event = event.map(Arc::new);
     let result = (verdict == Verdict::Accept).then(|| keep_result(world, change, at)).flatten();
     let answer = Answer { id: change.id.clone(), verdict, findings: findings.into(), intent, question: None };
-    records.push(Record::Event(Arc::new(EventRecord::of(change, &answer, body.clone(), at))));
+    records.push(Record::Event(Arc::new(EventRecord::of(change, &answer, event.clone(), at))));
     records.extend(result);
-    Outcome::Done(Box::new(Done { answer, body, records }))
+    Outcome::Done(Box::new(Done { answer, event, records }))
 }
 
 /// The record of what the other side answered, where a report brings it. The intent keeps when that was, so that it is found
@@ -71,7 +77,7 @@ fn keep_result(world: &mut World, change: &Change, at: Instant) -> Option<Record
     let (intent, epoch, attached) = change.act.attached()?;
     execution::note_answered(world, change, intent, at);
     match attached {
-        Attached::Given(result) => {
+        AttachedResult::Given(result) => {
             let (tenant, intent, result) = (change.tenant.clone(), intent.to_owned(), result.as_ref().clone());
             Some(Record::Result(Arc::new(ResultRecord {
                 tenant,
@@ -82,7 +88,7 @@ fn keep_result(world: &mut World, change: &Change, at: Instant) -> Option<Record
                 semantics: Semantics::CURRENT,
             })))
         }
-        Attached::Recorded => None,
+        AttachedResult::Recorded => None,
     }
 }
 
@@ -151,9 +157,9 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
     keys
 }
 
-fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
+fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> ChangeOutcome {
     if let Some(finding) = misnamed(&change.actor) {
-        return Came::refused(finding);
+        return ChangeOutcome::refused(finding);
     }
     match &change.act {
         Act::Register(registration) => registry::register(world, change, registration, at),
@@ -181,11 +187,14 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> Came {
         Act::Resolve(answer) => resolving::resolve(world, change, answer, at),
         Act::Undo { intent, undo, .. } => undoing::undo(world, change, intent, undo, at),
         Act::ExpireIntents if !matches!(change.actor, Actor::Kernel | Actor::Operator(_)) => {
-            Came::refused(not_authorized(change, "call off intents".to_owned()))
+            ChangeOutcome::refused(not_authorized(change, "call off intents".to_owned()))
         }
         Act::ExpireIntents => match expiry::call_off_expired(world, &change.tenant, at) {
-            Err(keys) => Came::Need(keys),
-            Ok(records) => Came::Done(Json::object([("called_off", Json::from(records.len() as u64))]), None, records),
+            Err(keys) => ChangeOutcome::Need { keys },
+            Ok(records) => {
+                let called_off = records.len() as u64;
+                ChangeOutcome::followed_by(Event::IntentsExpired { called_off }, records)
+            }
         },
         Act::Halt { because } => switch(world, change, Some(because), at),
         Act::Resume { .. } => switch(world, change, None, at),
@@ -204,23 +213,20 @@ fn misnamed(actor: &Actor) -> Option<Finding> {
     Some(finding.with("problem", format!("has a name that {problem}")))
 }
 
-fn switch(world: &mut World, change: &Change, because: Option<&String>, at: Instant) -> Came {
+fn switch(world: &mut World, change: &Change, because: Option<&String>, at: Instant) -> ChangeOutcome {
     let may = match (&change.actor, because) {
         (Actor::Operator(_), _) | (Actor::Monitor(_), Some(_)) => true,
         (Actor::Monitor(_) | Actor::Agent(_) | Actor::Kernel, _) => false,
     };
     if !may {
-        return Came::refused(not_authorized(change, "use the kill switch".to_owned()));
+        return ChangeOutcome::refused(not_authorized(change, "use the kill switch".to_owned()));
     }
     let halted = because.map(|because| Halt { by: change.actor.text(), because: because.clone(), at });
-    let body = Json::object([("halted", Json::Bool(halted.is_some()))]);
+    let event = if halted.is_some() { Event::Halted } else { Event::Resumed };
     let tenant = key(change, Entity::Tenant);
-    let row = match world.get(&tenant) {
-        Loaded::Present(Row::Tenant(row)) => row.clone(),
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => TenantRow::default(),
-    };
+    let row = world.tenant(&tenant).cloned().unwrap_or_default();
     world.put(tenant, Row::Tenant(TenantRow { halted, ..row }));
-    Came::done(body)
+    ChangeOutcome::done(event)
 }
 
 fn not_authorized(change: &Change, what: String) -> Finding {

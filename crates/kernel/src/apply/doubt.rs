@@ -2,7 +2,7 @@
 
 use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, QuestionKind};
 use crate::intent::{IntentState, KeptIntent, Running};
-use crate::world::{Entity, Key, Loaded, Row, World};
+use crate::world::{Entity, Key, Row, World};
 use std::sync::Arc;
 use values::ids::Digest;
 use values::json::Json;
@@ -56,7 +56,7 @@ pub(super) fn ask(
 /// Evidence or a report came before an answer.
 pub(super) fn close(world: &mut World, tenant: &Arc<str>, question: &str, state: IntentState, at: Instant) {
     let key = Key { tenant: tenant.clone(), entity: Entity::Escalation(question.to_owned()) };
-    let Loaded::Present(Row::Escalation(row)) = world.get(&key) else { return };
+    let Some(row) = world.question(&key) else { return };
     if row.state != EscalationState::Open {
         return;
     }
@@ -64,5 +64,5 @@ pub(super) fn close(world: &mut World, tenant: &Arc<str>, question: &str, state:
     row.state = EscalationState::Resolved;
     let reason = format!("it became known: the intent is {}", state.word());
     row.answer = Some(GivenAnswer::by_nobody(reason, at));
-    world.put(key, Row::Escalation(row));
+    world.put(key, Row::Escalation(Box::new(row)));
 }

@@ -7,7 +7,7 @@ use crate::finding::{Code, Finding, Gate};
 use crate::intent::{IntentRow, IntentState, KeptIntent, Step};
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
-use crate::world::{Entity, Key, KeySet, Loaded, Row, World};
+use crate::world::{Entity, Key, KeySet, World};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
 use values::time::Instant;
@@ -56,7 +56,7 @@ pub(super) fn call_off_expired(world: &mut World, tenant: &Arc<str>, at: Instant
     let mut needed = KeySet::new();
     for name in names {
         let intent = key(tenant, Entity::Intent(name.clone()));
-        let Loaded::Present(Row::Intent(row)) = world.get(&intent) else { continue };
+        let Some(row) = world.intent(&intent) else { continue };
         let Some(step) = step_of(row, at) else { continue };
         needed.extend(settling::keys(tenant, row));
         due.push((name, row.facts.to_kept(), step));

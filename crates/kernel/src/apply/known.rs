@@ -2,8 +2,6 @@
 
 use super::flow_work;
 use super::touched::{Touched, planned_budgets};
-use crate::agent::AgentRow;
-use crate::budget::Window;
 use crate::command::Submission;
 use crate::contract::Budget;
 use crate::evaluator::Compiled;
@@ -12,7 +10,7 @@ use crate::lease::book::LeaseBook;
 use crate::plan::PlannedBudget;
 use crate::request::{Number, Request};
 use crate::snapshot::Snapshot;
-use crate::world::{EffectRow, FlowRow, Halt, Key, Loaded, ResourceRow, Row, StateRow, World};
+use crate::world::{FlowRow, Key, Loaded, ResourceRow, Row, StateRow, World};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use values::decimal::Decimal;
@@ -27,20 +25,16 @@ pub(super) fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &
     let mut state = BTreeMap::new();
     let mut live = BTreeMap::new();
     for (template, name, key) in &touched.state {
-        if let Loaded::Present(Row::State(StateRow { value, .. })) = world.get(key) {
+        if let Some(StateRow { value, .. }) = world.state(key) {
             state.insert(template.clone(), value.clone());
             live.insert(name.as_str(), value);
         }
     }
     let snapshot = snapshot_fact(world, submission, touched, &live, at);
-    let effect = touched.effect.as_ref().and_then(|(_, key)| effect_row(world, key));
-    let flow = match world.get(&touched.flow) {
-        Loaded::Present(Row::Flow(row)) => {
-            FlowFact { row: row.clone(), seen: true, aborted: flow_work::aborted(world, &touched.flow) }
-        }
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => {
-            FlowFact { row: FlowRow::default(), seen: false, aborted: None }
-        }
+    let effect = touched.effect.as_ref().and_then(|(_, key)| world.effect(key));
+    let flow = match world.flow(&touched.flow) {
+        Some(row) => FlowFact { row: row.clone(), seen: true, aborted: flow_work::aborted(world, &touched.flow) },
+        None => FlowFact { row: FlowRow::default(), seen: false, aborted: None },
     };
     Facts {
         request,
@@ -48,8 +42,8 @@ pub(super) fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &
         at,
         semantics: world.semantics(),
         refused: submission.prepared.refused_fields(),
-        halted: halt(world, &touched.tenant),
-        agent: agent_row(world, &touched.agent),
+        halted: world.tenant(&touched.tenant).and_then(|tenant| tenant.halted.as_ref()),
+        agent: world.agent(&touched.agent),
         door: &submission.door,
         flow_id: submission.flow_id(),
         flow,
@@ -78,7 +72,7 @@ fn ancestor_facts<'a>(world: &'a World, submission: &'a Submission, touched: &'a
     let fact = |(contract, (agent, budgets)): (&'a std::sync::Arc<Compiled>, &'a (Key, BTreeMap<String, Key>))| {
         let request = Request::new(&submission.proposal, contract, &submission.provenance);
         let budgets = budget_facts(world, &request, contract, budgets);
-        AncestorFact { agent: agent_row(world, agent), params: seen_params(&request), request, budgets }
+        AncestorFact { agent: world.agent(agent), params: seen_params(&request), request, budgets }
     };
     above.map(fact).collect()
 }
@@ -96,29 +90,8 @@ fn seen_params<'a>(request: &Request<'a>) -> Cow<'a, Object> {
     Cow::Owned(params)
 }
 
-pub(super) fn halt<'a>(world: &'a World, key: &Key) -> Option<&'a Halt> {
-    let Loaded::Present(Row::Tenant(tenant)) = world.get(key) else { return None };
-    tenant.halted.as_ref()
-}
-
-pub(super) fn agent_row<'a>(world: &'a World, key: &Key) -> Option<&'a AgentRow> {
-    let Loaded::Present(Row::Agent(agent)) = world.get(key) else { return None };
-    Some(agent)
-}
-
-fn effect_row<'a>(world: &'a World, key: &Key) -> Option<&'a EffectRow> {
-    let Loaded::Present(Row::Effect(effect)) = world.get(key) else { return None };
-    Some(effect)
-}
-
 pub(super) fn resource_row(world: &World, key: &Key) -> ResourceRow {
-    let Loaded::Present(Row::Resource(row)) = world.get(key) else { return ResourceRow::UNTOUCHED };
-    row.clone()
-}
-
-pub(super) fn window<'a>(world: &'a World, key: &Key) -> Option<&'a Window> {
-    let Loaded::Present(Row::Budget(window)) = world.get(key) else { return None };
-    Some(window)
+    world.resource(key).cloned().unwrap_or(ResourceRow::UNTOUCHED)
 }
 
 fn budget_facts<'a>(
@@ -128,7 +101,7 @@ fn budget_facts<'a>(
     keys: &BTreeMap<String, Key>,
 ) -> Vec<BudgetFact<'a>> {
     let fact = |PlannedBudget { name, rule }: &'a PlannedBudget| {
-        let window = keys.get(name).and_then(|key| window(world, key));
+        let window = keys.get(name).and_then(|key| world.budget(key));
         BudgetFact { name, rule, window, amount: amount(request, rule) }
     };
     planned_budgets(contract, &request.proposal.action).iter().map(fact).collect()
@@ -151,8 +124,7 @@ fn snapshot_fact<'a>(
     at: Instant,
 ) -> SnapshotFact<'a> {
     let Some(name) = submission.proposal.snapshot.as_deref() else { return SnapshotFact::None };
-    let stored = touched.snapshot.as_ref().map(|key| world.get(key));
-    if let Some(Loaded::Present(Row::Snapshot(snapshot))) = stored {
+    if let Some(snapshot) = touched.snapshot.as_ref().and_then(|key| world.snapshot(key)) {
         return SnapshotFact::Known(name, snapshot.clone());
     }
     if name != CURRENT {

@@ -4,7 +4,7 @@ use super::{doubt, flow_work};
 use crate::consequence::IntentStep;
 use crate::contract::{Impact, ResourceKind};
 use crate::intent::{IntentRow, IntentState, Running, Step, transition};
-use crate::world::{Entity, Key, KeySet, Loaded, ResourceRow, Row, World};
+use crate::world::{Entity, Key, KeySet, ResourceRow, Row, World};
 use std::sync::Arc;
 use values::time::Instant;
 
@@ -22,8 +22,7 @@ pub(super) fn keys(tenant: &Arc<str>, row: &IntentRow) -> KeySet {
 
 pub(super) fn intent_row<'a>(world: &'a World, tenant: &Arc<str>, name: &str) -> Option<&'a IntentRow> {
     let key = Key { tenant: tenant.clone(), entity: Entity::Intent(name.to_owned()) };
-    let Loaded::Present(Row::Intent(row)) = world.get(&key) else { return None };
-    Some(row)
+    world.intent(&key)
 }
 
 /// Moves an intent on; the error is the state that refuses the step. `note` writes down what else the step tells.
@@ -127,14 +126,14 @@ fn settle(world: &mut World, tenant: &Arc<str>, name: &str, row: &IntentRow, hap
     }
     for taken in row.facts.taken().iter().filter(|_| !happened) {
         let budget = key(Entity::Budget(taken.agent.clone(), taken.budget.clone()));
-        if let Loaded::Present(Row::Budget(window)) = world.get(&budget) {
+        if let Some(window) = world.budget(&budget) {
             let mut window = window.clone();
             window.give_back(row.accepted_at, taken.amount);
             world.put(budget, Row::Budget(window));
         }
     }
     let effect_key = key(Entity::Effect(row.facts.effect_key().to_owned()));
-    if let Loaded::Present(Row::Effect(effect)) = world.get(&effect_key)
+    if let Some(effect) = world.effect(&effect_key)
         && effect.intent == name
     {
         let mut effect = effect.clone();
@@ -147,7 +146,7 @@ fn settle(world: &mut World, tenant: &Arc<str>, name: &str, row: &IntentRow, hap
 }
 
 fn release(world: &mut World, key: &Key, amount: values::decimal::Decimal, consume: bool) {
-    let Loaded::Present(Row::Resource(row)) = world.get(key) else { return };
+    let Some(row) = world.resource(key) else { return };
     let held = row.held.checked_sub(amount).unwrap_or(row.held);
     let consumed = if consume { row.consumed.checked_add(amount).unwrap_or(row.consumed) } else { row.consumed };
     let row = ResourceRow { held, consumed, declared: row.declared.clone() };

@@ -1,6 +1,5 @@
 //! Whether a command was formed under the contracts that count now, and limits that someone amended.
 
-use super::known::agent_row;
 use super::touched::Touched;
 use crate::agent::AgentRow;
 use crate::command::Submission;
@@ -16,14 +15,14 @@ pub(super) fn is_stale(world: &World, submission: &Submission, touched: &Touched
     let differs = |agent: Option<&AgentRow>, contract: &Compiled| {
         agent.and_then(|agent| agent.contract).is_some_and(|active| active != contract.digest)
     };
-    let own = agent_row(world, &touched.agent);
+    let own = world.agent(&touched.agent);
     if differs(own, &submission.contract) {
         return true;
     }
     let registered = own.is_some_and(|agent| agent.contract.is_some());
     let mut parent = submission.contract.contract.parent.as_deref();
     for (contract, (key, _)) in submission.ancestors.iter().zip(&touched.ancestors) {
-        let above = agent_row(world, key);
+        let above = world.agent(key);
         let named = parent == Some(contract.contract.agent.as_str());
         if !named || differs(above, contract) {
             return true;

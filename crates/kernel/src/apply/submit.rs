@@ -1,6 +1,6 @@
 //! Submitting a proposal: load, judge, take what an acceptance takes, answer and record.
 
-use super::known::{self, agent_row, window};
+use super::known;
 use super::taking;
 use super::touched::Touched;
 use super::{expiry, flow_work, standing};
@@ -12,7 +12,7 @@ use crate::decide::{Judgement, decide, fold};
 use crate::facts::{Facts, SnapshotFact};
 use crate::finding::{Code, Finding, Findings, Gate};
 use crate::gates::{reservations, validity};
-use crate::intent::{Hold, Intent, Taken};
+use crate::intent::{BudgetDraw, Hold, Intent};
 use crate::outcome::{Answer, AnsweredIntent, AskedQuestion, Done, Outcome, Verdict};
 use crate::reasons::Reason;
 use crate::record::{DecisionRecord, Record};
@@ -22,7 +22,6 @@ use crate::world::{Loaded, Row, StoredAnswer, World};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
 use values::decimal::Decimal;
-use values::json::Json;
 use values::time::Instant;
 
 pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant) -> Outcome {
@@ -47,18 +46,18 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
         return Outcome::Prepare;
     }
     let mut records = Vec::new();
-    let mut judged = judged(world, submission, touched, at);
-    if expiry::may_help(&judged.0.findings) {
+    let mut assessment = assess(world, submission, touched, at);
+    if expiry::may_help(&assessment.judgement.findings) {
         match expiry::call_off_expired(world, &submission.tenant, at) {
             Err(needed) => return Outcome::Need(needed),
             Ok(called_off) if called_off.is_empty() => {}
             Ok(called_off) => {
                 records = called_off;
-                judged = self::judged(world, submission, touched, at);
+                assessment = assess(world, submission, touched, at);
             }
         }
     }
-    let (judgement, intent, snapshot) = judged;
+    let Assessment { judgement, intent, snapshot } = assessment;
     taking::take(world, submission, touched, &judgement, intent.as_ref(), at);
     let answer = Answer {
         id: submission.proposal_id().to_owned(),
@@ -69,7 +68,7 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
     };
     // Only the agent itself uses a proof up: a stranger who signs the same bytes must not spoil it. One that was refused
     // as used before stays with the proposal that used it first.
-    let key = agent_row(world, &touched.agent).and_then(|agent| agent.key.as_ref());
+    let key = world.agent(&touched.agent).and_then(|agent| agent.key.as_ref());
     let own = key.zip(submission.proof.as_ref()).is_some_and(|(key, proof)| proof.is_signed_by(key));
     let proof = touched.proof.clone().filter(|key| own && !matches!(world.get(key), Loaded::Present(_)));
     // The first proposal of an id keeps it.
@@ -83,7 +82,7 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
     if !unrecorded {
         records.push(record(submission, &answer, snapshot, at));
     }
-    Outcome::Done(Box::new(Done { answer, body: Json::Null, records }))
+    Outcome::Done(Box::new(Done { answer, event: None, records }))
 }
 
 /// The question that an escalation opens.
@@ -92,9 +91,16 @@ fn question(submission: &Submission, at: Instant) -> AskedQuestion {
     AskedQuestion { id: submission.ids.escalation.clone(), deadline }
 }
 
-type Judged = (Judgement, Option<Arc<Intent>>, Option<Snapshot>);
+/// What comes of a proposal in the world as it is.
+struct Assessment {
+    judgement: Judgement,
+    /// What an acceptance permits.
+    intent: Option<Arc<Intent>>,
+    /// What the agent had seen.
+    snapshot: Option<Snapshot>,
+}
 
-fn judged(world: &World, submission: &Arc<Submission>, touched: &Touched, at: Instant) -> Judged {
+fn assess(world: &World, submission: &Arc<Submission>, touched: &Touched, at: Instant) -> Assessment {
     let facts = known::facts(world, submission, touched, at);
     let judgement = judge(&facts, submission, world, touched);
     let valid_until = validity::valid_until(&facts);
@@ -104,7 +110,7 @@ fn judged(world: &World, submission: &Arc<Submission>, touched: &Touched, at: In
         SnapshotFact::Known(_, snapshot) => Some(snapshot),
         SnapshotFact::None | SnapshotFact::Unknown(_) => None,
     };
-    (judgement, intent, snapshot)
+    Assessment { judgement, intent, snapshot }
 }
 
 fn record(submission: &Arc<Submission>, answer: &Answer, snapshot: Option<Snapshot>, at: Instant) -> Record {
@@ -114,12 +120,12 @@ fn record(submission: &Arc<Submission>, answer: &Answer, snapshot: Option<Snapsh
 
 /// The stored answer for an idempotency key, or the refusal of a key used for something else.
 fn answered_before(world: &World, submission: &Arc<Submission>, touched: &Touched, at: Instant) -> Option<Outcome> {
-    let Loaded::Present(Row::Idempotency(stored)) = world.get(touched.idempotency.as_ref()?) else { return None };
+    let stored = world.stored_answer(touched.idempotency.as_ref()?)?;
     if bugs::on(Bug::W01KeyForgotten) {
         return None;
     }
     if stored.fingerprint == submission.proposal.fingerprint {
-        let done = Done { answer: stored.answer.clone(), body: Json::Null, records: Vec::new() };
+        let done = Done { answer: stored.answer.clone(), event: None, records: Vec::new() };
         return Some(Outcome::Done(Box::new(done)));
     }
     let key = submission.proposal.idempotency_key.clone().unwrap_or_default();
@@ -130,7 +136,7 @@ fn answered_before(world: &World, submission: &Arc<Submission>, touched: &Touche
 /// An id names one proposal of an agent. The same proposal may come again; another one under its id is refused, or
 /// nobody could tell later which of them an id means.
 fn id_of_another(world: &World, submission: &Arc<Submission>, touched: &Touched, at: Instant) -> Option<Outcome> {
-    let Loaded::Present(Row::Idempotency(first)) = world.get(touched.named.as_ref()?) else { return None };
+    let first = world.stored_answer(touched.named.as_ref()?)?;
     if first.fingerprint == submission.proposal.fingerprint || bugs::on(Bug::IdForgotten) {
         return None;
     }
@@ -149,7 +155,7 @@ fn refused(submission: &Arc<Submission>, finding: Finding, at: Instant) -> Outco
         question: None,
     };
     let record = record(submission, &answer, None, at);
-    Outcome::Done(Box::new(Done { answer, body: Json::Null, records: vec![record] }))
+    Outcome::Done(Box::new(Done { answer, event: None, records: vec![record] }))
 }
 
 /// What was found outside the lock, with amended limits where someone amended them.
@@ -169,7 +175,7 @@ fn judge(facts: &Facts<'_>, submission: &Submission, world: &World, touched: &To
     let fits =
         |asked: &Window| asked.fits(facts.at, rules.budget_per, Decimal::from(1), Decimal::from(rules.budget_max));
     if judgement.verdict != Verdict::Escalate
-        || window(world, &touched.escalations).is_none_or(fits) && rules.budget_max > 0
+        || world.budget(&touched.escalations).is_none_or(fits) && rules.budget_max > 0
     {
         return judgement;
     }
@@ -211,20 +217,20 @@ pub(super) fn intent(
 }
 
 /// What an acceptance takes of budgets: its own, and those of every contract above.
-fn taken(facts: &Facts<'_>, submission: &Submission) -> Vec<Taken> {
+fn taken(facts: &Facts<'_>, submission: &Submission) -> Vec<BudgetDraw> {
     let own = (submission.proposal.agent.as_str(), &facts.budgets);
     let above = facts.ancestors.iter().map(|ancestor| {
         let name = ancestor.request.compiled.contract.agent.as_str();
         (name, &ancestor.budgets)
     });
-    let mut taken: Vec<Taken> = Vec::new();
+    let mut taken: Vec<BudgetDraw> = Vec::new();
     for (agent, budgets) in std::iter::once(own).chain(above) {
         for budget in budgets {
             let Some(amount) = budget.amount.filter(|amount| *amount > Decimal::ZERO) else { continue };
             // Two budgets of one name share one window and take once.
             let again = taken.iter().any(|earlier| earlier.agent == agent && earlier.budget == budget.name);
             if !again {
-                taken.push(Taken { agent: agent.to_owned(), budget: budget.name.to_owned(), amount });
+                taken.push(BudgetDraw { agent: agent.to_owned(), budget: budget.name.to_owned(), amount });
             }
         }
     }
@@ -233,7 +239,7 @@ fn taken(facts: &Facts<'_>, submission: &Submission) -> Vec<Taken> {
 
 /// Whether the agent is one the registry knows and the contract is for.
 pub(super) fn is_known(world: &World, submission: &Submission, touched: &Touched) -> bool {
-    submission.proposal.agent == submission.contract.contract.agent && agent_row(world, &touched.agent).is_some()
+    submission.proposal.agent == submission.contract.contract.agent && world.agent(&touched.agent).is_some()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a verdict takes: retries on REJECT, questions on ESCALATE, budgets and reservations on ACCEPT.
 
-use super::known::{agent_row, amount, resource_row, window};
+use super::known::{amount, resource_row};
 use super::submit::is_known;
 use super::touched::{ESCALATIONS, Touched, is_local, planned_budgets};
 use super::{flow_work, settling};
@@ -18,7 +18,7 @@ use crate::outcome::Verdict;
 use crate::reasons::Reason;
 use crate::request::Request;
 use crate::semantics::Semantics;
-use crate::world::{EffectRow, Entity, FlowRow, Key, Loaded, ResourceRow, Row, StateRow, World};
+use crate::world::{EffectRow, Entity, FlowRow, Key, ResourceRow, Row, StateRow, World};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
@@ -57,12 +57,11 @@ fn count_step(
     latest: Latest,
     at: Instant,
 ) {
-    let mut flow = match world.get(&touched.flow) {
-        Loaded::Present(Row::Flow(flow)) => flow.clone(),
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => {
-            FlowRow { agent: submission.proposal.agent.clone(), opened_at: Some(at), ..FlowRow::default() }
-        }
-    };
+    let mut flow = world.flow(&touched.flow).cloned().unwrap_or_else(|| FlowRow {
+        agent: submission.proposal.agent.clone(),
+        opened_at: Some(at),
+        ..FlowRow::default()
+    });
     let refused = |reason: Reason| judgement.findings.iter().any(|finding| finding.code == Code::Known(reason));
     let foreign = refused(Reason::FlowUnknown) || refused(Reason::FlowClosed);
     if !is_known(world, submission, touched) || flow.agent != submission.proposal.agent || foreign {
@@ -93,7 +92,7 @@ fn counts_as_retry(findings: &[Finding], semantics: Semantics) -> bool {
 fn exhaust(world: &mut World, submission: &Submission, touched: &Touched, findings: &[Finding], at: Instant) {
     let exhausted = findings.iter().any(|finding| finding.code == Code::Known(Reason::EscalationBudgetExhausted));
     let passive = submission.contract.contract.escalation.on_exhausted == OnExhausted::Passive;
-    let Some(agent) = agent_row(world, &touched.agent).filter(|_| exhausted && passive) else { return };
+    let Some(agent) = world.agent(&touched.agent).filter(|_| exhausted && passive) else { return };
     let by = Actor::Kernel.text();
     // Asking again in vain adds nothing.
     if agent.restrictions.iter().any(|known| known.status == AgentStatus::Passive && known.by == by) {
@@ -114,7 +113,7 @@ fn exhaust(world: &mut World, submission: &Submission, touched: &Touched, findin
 fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judgement: &Judgement, at: Instant) {
     let rules = &submission.contract.contract.escalation;
     if !bugs::on(Bug::W03QuestionsUncounted) {
-        let mut asked = window(world, &touched.escalations).cloned().unwrap_or_default();
+        let mut asked = world.budget(&touched.escalations).cloned().unwrap_or_default();
         asked.take(at, rules.budget_per, Decimal::from(1));
         world.put(touched.escalations.clone(), Row::Budget(asked));
     }
@@ -179,9 +178,7 @@ pub(super) fn accept(
     }
     let mut fence = 0;
     if let Some((_, key)) = &touched.effect {
-        if let Loaded::Present(Row::Effect(before)) = world.get(key) {
-            fence = before.fence;
-        }
+        fence = world.effect(key).map_or(0, |before| before.fence);
         world.put(key.clone(), Row::Effect(EffectRow { fence, ..EffectRow::by(intent.id.clone()) }));
     }
     let (local, by_caller) = (is_local(submission), submission.door.performer == Performer::Caller);
@@ -203,10 +200,7 @@ pub(super) fn accept(
 
 /// An effect in our own store happens with its decision, so there is nothing anyone could lose.
 fn perform_locally(world: &mut World, submission: &Submission, key: &Key, intent: &Intent, at: Instant) {
-    let version = match world.get(key) {
-        Loaded::Present(Row::State(row)) => row.version,
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => 0,
-    };
+    let version = world.state(key).map_or(0, |row| row.version);
     let value = Json::object([
         ("intent", Json::text(intent.id())),
         ("agent", Json::text(submission.proposal.agent.as_str())),

@@ -54,17 +54,6 @@ pub enum Leasing {
 }
 
 impl Leasing {
-    /// The word of records and listings.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Leasing::Acquire { .. } => "lease_acquire",
-            Leasing::Heartbeat { .. } => "lease_heartbeat",
-            Leasing::Release { .. } => "lease_release",
-            Leasing::Evict { .. } => "lease_evict",
-            Leasing::Adopt { .. } => "lease_adopt",
-        }
-    }
-
     /// Everything needed to carry it out again.
     pub fn to_json(&self) -> Json {
         let number = |fence: &Fence| Json::text(fence.to_string());
@@ -89,25 +78,33 @@ impl Leasing {
         }
     }
 
-    /// Reads back what [`Leasing::to_json`] wrote; `None` if the record is not one of these.
-    pub fn read(kind: &str, command: &Json) -> Option<Leasing> {
-        let fence = || command.get("fence")?.as_text()?.parse().ok().map(Fence::from_number);
-        Some(match kind {
-            "lease_acquire" => Leasing::Acquire {
-                holder: text_of(command, "holder")?,
-                mode: Mode::from_word(command.get("mode")?.as_text()?)?,
-                regions: texts_of(command, "regions")?,
-                ttl: Duration::from_micros(command.get("ttl_us")?.as_number()?.to_i64()?),
-            },
-            "lease_heartbeat" => Leasing::Heartbeat { holder: text_of(command, "holder")?, fence: fence()? },
-            "lease_release" => Leasing::Release { holder: text_of(command, "holder")?, fence: fence()? },
-            "lease_evict" => Leasing::Evict { fence: fence()?, because: text_of(command, "because")? },
-            "lease_adopt" => Leasing::Adopt {
-                fence: fence()?,
-                heir: text_of(command, "heir")?,
-                because: text_of(command, "because")?,
-            },
-            _ => return None,
+    pub(super) fn read_acquire(command: &Json) -> Option<Leasing> {
+        Some(Leasing::Acquire {
+            holder: text_of(command, "holder")?,
+            mode: Mode::from_word(command.get("mode")?.as_text()?)?,
+            regions: texts_of(command, "regions")?,
+            ttl: Duration::from_micros(command.get("ttl_us")?.as_number()?.to_i64()?),
         })
     }
+
+    pub(super) fn read_heartbeat(command: &Json) -> Option<Leasing> {
+        Some(Leasing::Heartbeat { holder: text_of(command, "holder")?, fence: fence(command)? })
+    }
+
+    pub(super) fn read_release(command: &Json) -> Option<Leasing> {
+        Some(Leasing::Release { holder: text_of(command, "holder")?, fence: fence(command)? })
+    }
+
+    pub(super) fn read_evict(command: &Json) -> Option<Leasing> {
+        Some(Leasing::Evict { fence: fence(command)?, because: text_of(command, "because")? })
+    }
+
+    pub(super) fn read_adopt(command: &Json) -> Option<Leasing> {
+        let (heir, because) = (text_of(command, "heir")?, text_of(command, "because")?);
+        Some(Leasing::Adopt { fence: fence(command)?, heir, because })
+    }
+}
+
+fn fence(command: &Json) -> Option<Fence> {
+    command.get("fence")?.as_text()?.parse().ok().map(Fence::from_number)
 }

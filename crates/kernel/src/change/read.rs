@@ -2,7 +2,7 @@
 
 use super::leasing::Leasing;
 use super::upkeep::Upkeep;
-use super::{Act, Attached, DoubtAnswer, Registration, Write};
+use super::{Act, ActKind, AttachedResult, DoubtAnswer, Registration, Write};
 use crate::agent::{AgentStatus, Session};
 use crate::evaluator::Compiled;
 use crate::flow::FlowEvent;
@@ -24,100 +24,123 @@ pub trait Contracts {
     fn compile(&mut self, contract: &Json) -> Option<Arc<Compiled>>;
 }
 
-/// The act of a record; `None` if the record is not one of ours.
-pub fn act(kind: &str, command: &Json, contracts: &mut dyn Contracts) -> Option<Act> {
-    let digest = |key: &str| Digest::parse(command.get(key)?.as_text()?);
+/// The act of a record; `None` if it cannot be read, and for an answer of a person, which needs its question too.
+pub fn act(kind: ActKind, command: &Json, contracts: &mut dyn Contracts) -> Option<Act> {
     Some(match kind {
-        "register" => Act::Register(Box::new(registration(command, contracts)?)),
-        "activate" => Act::Activate {
-            contract: contracts
-                .compile(command.get("text")?)
-                .filter(|contract| digest("contract") == Some(contract.digest))?,
-            expected: match command.get("expected") {
-                Some(_) => Some(digest("expected")?),
-                None => None,
-            },
-        },
-        "amend" => Act::Amend {
-            contract: contracts.known(digest("contract")?)?,
+        ActKind::Answer => return None,
+        ActKind::Register => Act::Register(Box::new(registration(command, contracts)?)),
+        ActKind::Activate => activation(command, contracts)?,
+        ActKind::Amend => Act::Amend {
+            contract: contracts.known(digest(command, "contract")?)?,
             amendment: amendment(command.get("amendment")?)?,
         },
-        "restrict" => Act::Restrict {
+        ActKind::Restrict => Act::Restrict {
             agent: text_of(command, "agent")?,
             status: AgentStatus::from_word(command.get("status")?.as_text()?)?,
             because: text_of(command, "because")?,
             actions: texts_of(command, "actions")?,
         },
-        "lift" => Act::Lift {
+        ActKind::Lift => Act::Lift {
             agent: text_of(command, "agent")?,
             status: AgentStatus::from_word(command.get("status")?.as_text()?)?,
             because: text_of(command, "because")?,
         },
-        "retire" => Act::Retire { agent: text_of(command, "agent")?, because: text_of(command, "because")? },
-        "open_flow" => Act::OpenFlow {
+        ActKind::Retire => Act::Retire { agent: text_of(command, "agent")?, because: text_of(command, "because")? },
+        ActKind::OpenFlow => Act::OpenFlow {
             flow: text_of(command, "flow")?,
             agent: text_of(command, "agent")?,
             parent: optional_text(command, "parent"),
         },
-        "end_flow" => Act::EndFlow {
+        ActKind::EndFlow => Act::EndFlow {
             flow: text_of(command, "flow")?,
             event: FlowEvent::from_word(command.get("event")?.as_text()?)?,
         },
-        "merge_state" => Act::Merge(command.get("writes")?.as_list()?.iter().map(write).collect::<Option<_>>()?),
-        "merge_session" => {
+        ActKind::Merge => Act::Merge(command.get("writes")?.as_list()?.iter().map(write).collect::<Option<_>>()?),
+        ActKind::Remember => {
             Act::Remember { flow: text_of(command, "flow")?, values: command.get("values")?.as_object()?.clone() }
         }
-        "snapshot" => Act::Freeze { flow: optional_text(command, "flow"), keys: texts_of(command, "keys")? },
-        "import_snapshot" => Act::Import { name: text_of(command, "name")?, snapshot: snapshot(command)? },
-        "expire_questions" => Act::ExpireQuestions(texts_of(command, "questions")?),
-        "settle" => Act::Settle {
-            intent: text_of(command, "intent")?,
-            event: IntentEvent::from_word(command.get("event")?.as_text()?)?,
-            result: attached(command)?,
-        },
-        "expire_intents" => Act::ExpireIntents,
-        "claim" | "start" | "outcome" | "resolve" | "undo" => execution(kind, command)?,
-        "halt" => Act::Halt { because: text_of(command, "because")? },
-        "resume" => Act::Resume { because: text_of(command, "because")? },
-        other => match Leasing::read(other, command) {
-            Some(leasing) => Act::Lease(leasing),
-            None => Act::Upkeep(Upkeep::read(other, command)?),
-        },
+        ActKind::Freeze => Act::Freeze { flow: optional_text(command, "flow"), keys: texts_of(command, "keys")? },
+        ActKind::Import => Act::Import { name: text_of(command, "name")?, snapshot: snapshot(command)? },
+        ActKind::ExpireQuestions => Act::ExpireQuestions(texts_of(command, "questions")?),
+        ActKind::Settle => settle(command)?,
+        ActKind::ExpireIntents => Act::ExpireIntents,
+        ActKind::Claim => claim(command)?,
+        ActKind::Start => start(command)?,
+        ActKind::Outcome => outcome(command)?,
+        ActKind::Resolve => Act::Resolve(Box::new(doubt_answer(command)?)),
+        ActKind::Undo => undo(command)?,
+        ActKind::Halt => Act::Halt { because: text_of(command, "because")? },
+        ActKind::Resume => Act::Resume { because: text_of(command, "because")? },
+        ActKind::LeaseAcquire => Act::Lease(Leasing::read_acquire(command)?),
+        ActKind::LeaseHeartbeat => Act::Lease(Leasing::read_heartbeat(command)?),
+        ActKind::LeaseRelease => Act::Lease(Leasing::read_release(command)?),
+        ActKind::LeaseEvict => Act::Lease(Leasing::read_evict(command)?),
+        ActKind::LeaseAdopt => Act::Lease(Leasing::read_adopt(command)?),
+        ActKind::Erase => Act::Upkeep(Upkeep::read_erase(command)?),
+        ActKind::LegalHold => Act::Upkeep(Upkeep::read_hold(command)?),
+        ActKind::ReleaseHold => Act::Upkeep(Upkeep::read_release(command)?),
+        ActKind::RotateKeys => Act::Upkeep(Upkeep::read_rotate(command)?),
+        ActKind::EnrolKey => Act::Upkeep(Upkeep::read_key(command)?),
     })
 }
 
-fn execution(kind: &str, command: &Json) -> Option<Act> {
-    let digest = |key: &str| Digest::parse(command.get(key)?.as_text()?);
-    let intent = text_of(command, "intent")?;
-    Some(match kind {
-        "claim" => {
-            let lease = Duration::from_micros(command.get("lease_us")?.as_number()?.to_i64()?);
-            Act::Claim { intent, worker: text_of(command, "worker")?, lease }
-        }
-        "start" => Act::Start { intent, epoch: whole_of(command, "epoch")?, attempt: digest("attempt")? },
-        "outcome" => Act::Outcome {
-            intent,
-            epoch: whole_of(command, "epoch")?,
-            observed: Observed::from_word(command.get("observed")?.as_text()?)?,
-            detail: text_of(command, "detail")?,
-            result: attached(command)?,
-        },
-        "resolve" => Act::Resolve(Box::new(DoubtAnswer {
-            intent,
-            question: text_of(command, "question")?,
-            decision: text_of(command, "decision")?,
-            digest: digest("digest")?,
-            reason: text_of(command, "reason")?,
-            identity: Identity::from_json(command)?,
-        })),
-        "undo" => Act::Undo { intent, undo: text_of(command, "undo")?, because: text_of(command, "because")? },
-        _ => return None,
+fn digest(command: &Json, key: &str) -> Option<Digest> {
+    Digest::parse(command.get(key)?.as_text()?)
+}
+
+fn activation(command: &Json, contracts: &mut dyn Contracts) -> Option<Act> {
+    let contract = contracts.compile(command.get("text")?)?;
+    let expected = match command.get("expected") {
+        Some(_) => Some(digest(command, "expected")?),
+        None => None,
+    };
+    (digest(command, "contract") == Some(contract.digest)).then_some(Act::Activate { contract, expected })
+}
+
+fn settle(command: &Json) -> Option<Act> {
+    let event = IntentEvent::from_word(command.get("event")?.as_text()?)?;
+    Some(Act::Settle { intent: text_of(command, "intent")?, event, result: attached(command)? })
+}
+
+fn claim(command: &Json) -> Option<Act> {
+    let lease = Duration::from_micros(command.get("lease_us")?.as_number()?.to_i64()?);
+    Some(Act::Claim { intent: text_of(command, "intent")?, worker: text_of(command, "worker")?, lease })
+}
+
+fn start(command: &Json) -> Option<Act> {
+    let (epoch, attempt) = (whole_of(command, "epoch")?, digest(command, "attempt")?);
+    Some(Act::Start { intent: text_of(command, "intent")?, epoch, attempt })
+}
+
+fn outcome(command: &Json) -> Option<Act> {
+    Some(Act::Outcome {
+        intent: text_of(command, "intent")?,
+        epoch: whole_of(command, "epoch")?,
+        observed: Observed::from_word(command.get("observed")?.as_text()?)?,
+        detail: text_of(command, "detail")?,
+        result: attached(command)?,
     })
+}
+
+fn doubt_answer(command: &Json) -> Option<DoubtAnswer> {
+    Some(DoubtAnswer {
+        intent: text_of(command, "intent")?,
+        question: text_of(command, "question")?,
+        decision: text_of(command, "decision")?,
+        digest: digest(command, "digest")?,
+        reason: text_of(command, "reason")?,
+        identity: Identity::from_json(command)?,
+    })
+}
+
+fn undo(command: &Json) -> Option<Act> {
+    let (intent, undo) = (text_of(command, "intent")?, text_of(command, "undo")?);
+    Some(Act::Undo { intent, undo, because: text_of(command, "because")? })
 }
 
 /// Whether a result came with a report. What it said stands in a record of its own.
-fn attached(command: &Json) -> Option<Option<Attached>> {
-    Some(command.get("result")?.as_bool()?.then_some(Attached::Recorded))
+fn attached(command: &Json) -> Option<Option<AttachedResult>> {
+    Some(command.get("result")?.as_bool()?.then_some(AttachedResult::Recorded))
 }
 
 fn registration(command: &Json, contracts: &mut dyn Contracts) -> Option<Registration> {

@@ -57,17 +57,6 @@ pub enum Upkeep {
 }
 
 impl Upkeep {
-    /// The word of records and listings.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Upkeep::Erase { .. } => "erase",
-            Upkeep::Hold { .. } => "legal_hold",
-            Upkeep::Release { .. } => "release_hold",
-            Upkeep::Rotate { .. } => "rotate_keys",
-            Upkeep::EnrolKey { .. } => "enrol_key",
-        }
-    }
-
     /// Everything needed to carry it out again. Indices are texts: a JSON number is not exact beyond 2^53.
     pub fn to_json(&self) -> Json {
         let index = |index: u64| Json::text(index.to_string());
@@ -97,36 +86,43 @@ impl Upkeep {
         }
     }
 
-    /// Reads back what [`Upkeep::to_json`] wrote; `None` if the record is not one of these.
-    pub fn read(kind: &str, command: &Json) -> Option<Upkeep> {
-        let index = |key: &str| command.get(key)?.as_text()?.parse::<u64>().ok();
-        let because = || text_of(command, "because");
-        Some(match kind {
-            "erase" => Upkeep::Erase {
-                from: index("from")?,
-                to: index("to")?,
-                intents: texts_of(command, "intents")?,
-                questions: texts_of(command, "questions")?,
-                because: because()?,
-            },
-            "legal_hold" => Upkeep::Hold {
-                hold: text_of(command, "hold")?,
-                from: index("from")?,
-                to: match optional_text(command, "to") {
-                    Some(to) => Some(to.parse().ok()?),
-                    None => None,
-                },
-                because: because()?,
-            },
-            "release_hold" => Upkeep::Release { hold: text_of(command, "hold")?, because: because()? },
-            "rotate_keys" => Upkeep::Rotate {
-                keyring: Keyring::parse(command.get("keyring")?.as_text()?).ok()?,
-                because: because()?,
-            },
-            "enrol_key" => {
-                Upkeep::EnrolKey { agent: text_of(command, "agent")?, key: read_key(command.get("key")?.as_text()?)? }
-            }
-            _ => return None,
+    pub(super) fn read_erase(command: &Json) -> Option<Upkeep> {
+        Some(Upkeep::Erase {
+            from: index(command, "from")?,
+            to: index(command, "to")?,
+            intents: texts_of(command, "intents")?,
+            questions: texts_of(command, "questions")?,
+            because: text_of(command, "because")?,
         })
     }
+
+    pub(super) fn read_hold(command: &Json) -> Option<Upkeep> {
+        Some(Upkeep::Hold {
+            hold: text_of(command, "hold")?,
+            from: index(command, "from")?,
+            to: match optional_text(command, "to") {
+                Some(to) => Some(to.parse().ok()?),
+                None => None,
+            },
+            because: text_of(command, "because")?,
+        })
+    }
+
+    pub(super) fn read_release(command: &Json) -> Option<Upkeep> {
+        Some(Upkeep::Release { hold: text_of(command, "hold")?, because: text_of(command, "because")? })
+    }
+
+    pub(super) fn read_rotate(command: &Json) -> Option<Upkeep> {
+        let keyring = Keyring::parse(command.get("keyring")?.as_text()?).ok()?;
+        Some(Upkeep::Rotate { keyring, because: text_of(command, "because")? })
+    }
+
+    pub(super) fn read_key(command: &Json) -> Option<Upkeep> {
+        let key = read_key(command.get("key")?.as_text()?)?;
+        Some(Upkeep::EnrolKey { agent: text_of(command, "agent")?, key })
+    }
+}
+
+fn index(command: &Json, key: &str) -> Option<u64> {
+    command.get(key)?.as_text()?.parse().ok()
 }

@@ -2,7 +2,12 @@
 //! must see them.
 
 use super::{IntentEvent, IntentState, Observed};
+use crate::change::ActKind;
+use crate::event::{Event, KeptEvidence};
+use crate::finding::{Code, Finding};
 use crate::reasons::Reason;
+use crate::record::RecordKind;
+use crate::stored::{text_of, whole_of};
 use values::json::Json;
 
 /// A report that a record keeps beside the end it contradicts.
@@ -19,30 +24,46 @@ pub struct Contradiction {
 impl Contradiction {
     /// What a record says, if it is such a report.
     pub fn in_record(body: &Json) -> Option<Contradiction> {
-        let text = |json: &Json, key: &str| json.get(key).and_then(Json::as_text).map(str::to_owned);
-        let command = body.get("command")?;
-        let (state, happened) = match text(body, "kind")?.as_str() {
-            "settle" => {
-                let findings = body.get("findings").and_then(Json::as_list).unwrap_or_default();
-                let is_refused = |finding: &&Json| text(finding, "code").as_deref() == Some(Reason::StepRefused.code());
-                let state = text(findings.iter().find(is_refused)?.get("values")?, "state")?;
-                (state, reported(&text(command, "event")?, IntentEvent::Succeed.word(), IntentEvent::Fail.word())?)
-            }
-            "outcome" => {
-                let result = body.get("result").filter(|result| result.get("late").is_some())?;
-                let observed = text(command, "observed")?;
-                let happened = reported(&observed, Observed::Positive.word(), Observed::Negative.word())?;
-                // An attempt that did nothing contradicts no later one that did.
-                if !happened && command.get("epoch") != result.get("epoch") {
-                    return None;
-                }
-                (text(result, "state")?, happened)
-            }
-            _ => return None,
+        let (intent, state, happened) = match RecordKind::of(body)? {
+            RecordKind::Change(ActKind::Settle) => refused_report(body)?,
+            RecordKind::Change(ActKind::Outcome) => late_report(body)?,
+            RecordKind::Change(_)
+            | RecordKind::Decision
+            | RecordKind::Refusal
+            | RecordKind::Result
+            | RecordKind::Discontinuity
+            | RecordKind::Consequence(_) => return None,
         };
-        let state = IntentState::from_word(&state).filter(|state| state.is_contradicted(happened))?;
         let reported = if happened { IntentState::Succeeded } else { IntentState::Failed };
-        Some(Contradiction { intent: text(command, "intent")?, state, reported })
+        state.is_contradicted(happened).then_some(Contradiction { intent, state, reported })
+    }
+}
+
+/// What a host reported about an intent that was over already.
+fn refused_report(body: &Json) -> Option<(String, IntentState, bool)> {
+    let command = body.get("command")?;
+    let mut findings = body.get("findings")?.as_list()?.iter().filter_map(Finding::from_record);
+    let refused = findings.find(|finding| finding.code == Code::Known(Reason::StepRefused))?;
+    let (_, state) = refused.values.iter().find(|(name, _)| name == "state")?;
+    let happened = match IntentEvent::from_word(command.get("event")?.as_text()?)? {
+        IntentEvent::Succeed => true,
+        IntentEvent::Fail => false,
+        IntentEvent::Cancel | IntentEvent::Doubt => return None,
+    };
+    Some((text_of(command, "intent")?, IntentState::from_word(state.as_text()?)?, happened))
+}
+
+/// What an attempt observed that no longer moves its intent.
+fn late_report(body: &Json) -> Option<(String, IntentState, bool)> {
+    let command = body.get("command")?;
+    let Event::EvidenceKept(KeptEvidence { intent, state, epoch, .. }) = Event::from_record(body)? else {
+        return None;
+    };
+    match Observed::from_word(command.get("observed")?.as_text()?)? {
+        Observed::Positive => Some((intent, state, true)),
+        // An attempt that did nothing contradicts no later one that did.
+        Observed::Negative => (whole_of(command, "epoch")? == epoch).then_some((intent, state, false)),
+        Observed::Unknown => None,
     }
 }
 
@@ -51,10 +72,6 @@ impl IntentState {
     pub fn is_contradicted(self, happened: bool) -> bool {
         self.over() == Some(!happened)
     }
-}
-
-fn reported(word: &str, happened: &str, did_not: &str) -> Option<bool> {
-    if word == happened { Some(true) } else { (word == did_not).then_some(false) }
 }
 
 #[cfg(test)]
@@ -73,7 +90,7 @@ mod tests {
     fn only_the_opposite_of_an_end_contradicts() {
         let settle = |event: &str, code: &str, state: &str| {
             format!(
-                r#"{{"kind":"settle","command":{{"intent":"i","event":"{event}"}},"findings":[{{"code":"{code}","values":{{"state":"{state}"}}}}]}}"#
+                r#"{{"kind":"settle","command":{{"intent":"i","event":"{event}"}},"findings":[{{"code":"{code}","effect":"reject","gate":"agent","values":{{"state":"{state}"}}}}]}}"#
             )
         };
         check(&settle("SUCCEED", "STEP_REFUSED", "FAILED"), Some(("FAILED", "SUCCEEDED")));
@@ -86,10 +103,10 @@ mod tests {
         check(&settle("SUCCEED", "NOT_AUTHORIZED", "FAILED"), None);
         let outcome = |observed: &str, epoch: u64, state: &str, late: &str| {
             format!(
-                r#"{{"kind":"outcome","command":{{"intent":"i","observed":"{observed}","epoch":{epoch}}},"result":{{"epoch":2,"state":"{state}"{late}}}}}"#
+                r#"{{"kind":"outcome","verdict":"ACCEPT","command":{{"intent":"i","observed":"{observed}","epoch":{epoch}}},"result":{{"epoch":2,"from":"{state}","intent":"i","question":null,"retry_at":null,"state":"{state}"{late}}}}}"#
             )
         };
-        let late = r#","late":true"#;
+        let late = r#","contradicts":false,"late":true"#;
         check(&outcome("POSITIVE", 2, "FAILED", late), Some(("FAILED", "SUCCEEDED")));
         check(&outcome("POSITIVE", 1, "ABANDONED", late), Some(("ABANDONED", "SUCCEEDED")));
         check(&outcome("NEGATIVE", 2, "SUCCEEDED", late), Some(("SUCCEEDED", "FAILED")));

@@ -3,7 +3,7 @@
 use super::fence::Fence;
 use super::index::{Entry, Index};
 use super::region::Region;
-use super::{End, Ended, Lease, Mode, Party, Request};
+use super::{End, EndedLease, Lease, Mode, Party, Request};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use values::bugs::{self, Bug};
@@ -22,7 +22,7 @@ pub const HOLDERS_SHOWN_MAX: usize = 16;
 /// A holder never stands in its own way: its leases may overlap.
 ///
 /// ```
-/// use kernel::lease::book::{Acquired, LeaseBook};
+/// use kernel::lease::book::{Acquisition, LeaseBook};
 /// use kernel::lease::region::Region;
 /// use kernel::lease::{Mode, Party, Request};
 /// use values::time::{Duration, Instant};
@@ -33,9 +33,9 @@ pub const HOLDERS_SHOWN_MAX: usize = 16;
 /// };
 /// let (noon, later) = (Instant::from_micros(0), Instant::from_micros(61_000_000));
 /// let mut book = LeaseBook::default();
-/// let Acquired::Granted { fence: first, .. } = book.acquire(&request(&ada, "src"), noon) else { panic!() };
-/// assert!(matches!(book.acquire(&request(&bob, "src/api"), noon), Acquired::Refused(_)));
-/// let Acquired::Granted { fence: second, .. } = book.acquire(&request(&bob, "src/api"), later) else { panic!() };
+/// let Acquisition::Granted { fence: first, .. } = book.acquire(&request(&ada, "src"), noon) else { panic!() };
+/// assert!(matches!(book.acquire(&request(&bob, "src/api"), noon), Acquisition::Refused(_)));
+/// let Acquisition::Granted { fence: second, .. } = book.acquire(&request(&bob, "src/api"), later) else { panic!() };
 /// assert!(second > first);
 /// assert!(book.heartbeat(&ada, first, later).is_err(), "what was not renewed in time went to who asked");
 /// ```
@@ -127,7 +127,7 @@ impl std::error::Error for Refusal {}
 
 /// What came of asking for a lease.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Acquired {
+pub enum Acquisition {
     /// It is given.
     Granted {
         /// Its number.
@@ -135,7 +135,7 @@ pub enum Acquired {
         /// From when on it gives way.
         expires_at: Instant,
         /// Leases that ended for it.
-        ended: Vec<Ended>,
+        ended: Vec<EndedLease>,
     },
     /// The holder had it already: an answer that got lost costs nothing.
     Renewed {
@@ -150,7 +150,7 @@ pub enum Acquired {
 
 /// Why a number gives no right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lost {
+pub enum LeaseLoss {
     /// No lease ever had it.
     NeverGiven,
     /// The lease ended.
@@ -165,20 +165,20 @@ pub enum Lost {
     SharedOnly,
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for LeaseLoss {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Lost::NeverGiven => "no lease ever had this number",
-            Lost::Ended => "the lease has ended",
-            Lost::OtherHolder => "the lease is somebody else's",
-            Lost::Expired => "the lease has expired and was not renewed",
-            Lost::Elsewhere => "the lease does not cover this",
-            Lost::SharedOnly => "the lease is shared, which does not allow changes",
+            LeaseLoss::NeverGiven => "no lease ever had this number",
+            LeaseLoss::Ended => "the lease has ended",
+            LeaseLoss::OtherHolder => "the lease is somebody else's",
+            LeaseLoss::Expired => "the lease has expired and was not renewed",
+            LeaseLoss::Elsewhere => "the lease does not cover this",
+            LeaseLoss::SharedOnly => "the lease is shared, which does not allow changes",
         })
     }
 }
 
-impl std::error::Error for Lost {}
+impl std::error::Error for LeaseLoss {}
 
 impl LeaseBook {
     /// A book as it was written down: its leases in any order and the last number that was given.
@@ -221,22 +221,22 @@ impl LeaseBook {
     }
 
     /// Gives the lease, or says who stands against it. Expired leases give way; a refusal changes nothing.
-    pub fn acquire(&mut self, request: &Request, at: Instant) -> Acquired {
+    pub fn acquire(&mut self, request: &Request, at: Instant) -> Acquisition {
         if let Some(fence) = self.same(request) {
             let expires_at = self.renew(fence, request.ttl, at);
-            return Acquired::Renewed { fence, expires_at };
+            return Acquisition::Renewed { fence, expires_at };
         }
         let mut gives_way = match self.decide(request, at) {
             Verdict::Free { gives_way } => gives_way,
-            Verdict::Held { by, more } => return Acquired::Refused(Refusal::Held { by, more }),
+            Verdict::Held { by, more } => return Acquisition::Refused(Refusal::Held { by, more }),
         };
         if self.leases.len() - gives_way.len() >= LEASES_MAX {
             gives_way = self.leases.values().filter(|lease| lease.is_expired(at)).map(|lease| lease.fence).collect();
             if self.leases.len() - gives_way.len() >= LEASES_MAX {
-                return Acquired::Refused(Refusal::Full);
+                return Acquisition::Refused(Refusal::Full);
             }
         }
-        let Some(fence) = self.fence_last.next() else { return Acquired::Refused(Refusal::NoFenceLeft) };
+        let Some(fence) = self.fence_last.next() else { return Acquisition::Refused(Refusal::NoFenceLeft) };
         let ended = self.end_expired(&gives_way);
         let expires_at = at.plus(request.ttl);
         self.give(Lease {
@@ -248,58 +248,71 @@ impl LeaseBook {
             acquired_at: at,
             expires_at,
         });
-        Acquired::Granted { fence, expires_at, ended }
+        Acquisition::Granted { fence, expires_at, ended }
     }
 
     /// Renews a lease, also an expired one for which nobody has asked since. Returns from when on it gives way.
-    pub fn heartbeat(&mut self, holder: &Party, fence: Fence, at: Instant) -> Result<Instant, Lost> {
+    pub fn heartbeat(&mut self, holder: &Party, fence: Fence, at: Instant) -> Result<Instant, LeaseLoss> {
         let ttl = self.held(holder, fence)?.ttl;
         Ok(self.renew(fence, ttl, at))
     }
 
     /// Gives a lease back.
-    pub fn release(&mut self, holder: &Party, fence: Fence) -> Result<Ended, Lost> {
+    pub fn release(&mut self, holder: &Party, fence: Fence) -> Result<EndedLease, LeaseLoss> {
         self.held(holder, fence)?;
-        self.end(fence, End::Released).ok_or(Lost::Ended)
+        self.end(fence, End::Released).ok_or(LeaseLoss::Ended)
     }
 
     /// Whether the holder may act on a region now, by the number it shows.
-    pub fn confirm(&self, holder: &Party, fence: Fence, region: &Region, needs: Mode, at: Instant) -> Result<(), Lost> {
+    pub fn confirm(
+        &self,
+        holder: &Party,
+        fence: Fence,
+        region: &Region,
+        needs: Mode,
+        at: Instant,
+    ) -> Result<(), LeaseLoss> {
         let lease = self.held(holder, fence)?;
         if lease.is_expired(at) {
-            return Err(Lost::Expired);
+            return Err(LeaseLoss::Expired);
         }
         if !lease.covers(region) {
-            return Err(Lost::Elsewhere);
+            return Err(LeaseLoss::Elsewhere);
         }
         match (needs, lease.mode) {
-            (Mode::Exclusive, Mode::Shared) => Err(Lost::SharedOnly),
+            (Mode::Exclusive, Mode::Shared) => Err(LeaseLoss::SharedOnly),
             (Mode::Shared, Mode::Shared | Mode::Exclusive) | (Mode::Exclusive, Mode::Exclusive) => Ok(()),
         }
     }
 
     /// An operator takes a lease away, expired or not.
-    pub fn evict(&mut self, fence: Fence, operator: &Party, reason: &str) -> Result<Ended, Lost> {
+    pub fn evict(&mut self, fence: Fence, operator: &Party, reason: &str) -> Result<EndedLease, LeaseLoss> {
         let end = End::Evicted { operator: operator.clone(), reason: reason.to_owned() };
         let lost = self.lost(fence);
         self.end(fence, end).ok_or(lost)
     }
 
     /// An operator gives a lease to somebody else. It gets a new number, so that the old holder is out at once.
-    pub fn adopt(&mut self, fence: Fence, heir: &Party, operator: &Party, at: Instant) -> Result<Acquired, Lost> {
+    pub fn adopt(
+        &mut self,
+        fence: Fence,
+        heir: &Party,
+        operator: &Party,
+        at: Instant,
+    ) -> Result<Acquisition, LeaseLoss> {
         let Some(old) = self.leases.get(&fence) else { return Err(self.lost(fence)) };
         // The former holder may have other leases that overlap this one; between two holders they could not stand.
         let gives_way = match self.judge(heir, old.mode, &old.regions, at, Some(fence)) {
             Verdict::Free { gives_way } => gives_way,
-            Verdict::Held { by, more } => return Ok(Acquired::Refused(Refusal::Held { by, more })),
+            Verdict::Held { by, more } => return Ok(Acquisition::Refused(Refusal::Held { by, more })),
         };
-        let Some(next) = self.fence_last.next() else { return Ok(Acquired::Refused(Refusal::NoFenceLeft)) };
+        let Some(next) = self.fence_last.next() else { return Ok(Acquisition::Refused(Refusal::NoFenceLeft)) };
         let expires_at = at.plus(old.ttl);
         let heirs = Lease { fence: next, holder: heir.clone(), acquired_at: at, expires_at, ..old.clone() };
         let mut ended = self.end_expired(&gives_way);
         ended.extend(self.end(fence, End::Adopted { operator: operator.clone(), fence: next }));
         self.give(heirs);
-        Ok(Acquired::Granted { fence: next, expires_at, ended })
+        Ok(Acquisition::Granted { fence: next, expires_at, ended })
     }
 
     /// The decision: looks at nothing but what overlaps.
@@ -345,16 +358,16 @@ impl LeaseBook {
         candidates.find(|fence| self.leases.get(fence).is_some_and(|lease| lease.regions == request.regions))
     }
 
-    fn held(&self, holder: &Party, fence: Fence) -> Result<&Lease, Lost> {
+    fn held(&self, holder: &Party, fence: Fence) -> Result<&Lease, LeaseLoss> {
         match self.leases.get(&fence) {
             Some(lease) if lease.holder == *holder => Ok(lease),
-            Some(_) => Err(Lost::OtherHolder),
+            Some(_) => Err(LeaseLoss::OtherHolder),
             None => Err(self.lost(fence)),
         }
     }
 
-    fn lost(&self, fence: Fence) -> Lost {
-        if fence == Fence::NONE || fence > self.fence_last { Lost::NeverGiven } else { Lost::Ended }
+    fn lost(&self, fence: Fence) -> LeaseLoss {
+        if fence == Fence::NONE || fence > self.fence_last { LeaseLoss::NeverGiven } else { LeaseLoss::Ended }
     }
 
     /// A late heartbeat never takes time away that an earlier one gave.
@@ -387,11 +400,11 @@ impl LeaseBook {
         self.leases.insert(lease.fence, lease);
     }
 
-    fn end_expired(&mut self, fences: &[Fence]) -> Vec<Ended> {
+    fn end_expired(&mut self, fences: &[Fence]) -> Vec<EndedLease> {
         fences.iter().filter_map(|fence| self.end(*fence, End::GaveWay)).collect()
     }
 
-    fn end(&mut self, fence: Fence, end: End) -> Option<Ended> {
+    fn end(&mut self, fence: Fence, end: End) -> Option<EndedLease> {
         let lease = self.leases.remove(&fence)?;
         for region in &lease.regions {
             self.index.remove(region, lease.mode, fence);
@@ -402,7 +415,7 @@ impl LeaseBook {
                 self.holders.remove(&lease.holder);
             }
         }
-        Some(Ended { lease, end })
+        Some(EndedLease { lease, end })
     }
 }
 
@@ -430,14 +443,14 @@ mod tests {
         Request::new(party(holder), mode, words.map(region), Duration::from_secs(60)).unwrap()
     }
 
-    fn shown(acquired: &Acquired) -> String {
+    fn shown(acquired: &Acquisition) -> String {
         match acquired {
-            Acquired::Granted { fence, ended, .. } => {
+            Acquisition::Granted { fence, ended, .. } => {
                 let ended: Vec<String> = ended.iter().map(|ended| format!(" -{}", ended.lease.fence)).collect();
                 format!("{fence}{}", ended.join(""))
             }
-            Acquired::Renewed { fence, .. } => format!("again {fence}"),
-            Acquired::Refused(refusal) => refusal.to_string(),
+            Acquisition::Renewed { fence, .. } => format!("again {fence}"),
+            Acquisition::Refused(refusal) => refusal.to_string(),
         }
     }
 
@@ -484,7 +497,7 @@ mod tests {
             (61, "b x src/api", "3 -1"),
             (61, "a x src", "held under lease 3"),
         ]);
-        assert_eq!(book.heartbeat(&party("a"), Fence::from_number(1), at(61)), Err(Lost::Ended));
+        assert_eq!(book.heartbeat(&party("a"), Fence::from_number(1), at(61)), Err(LeaseLoss::Ended));
         assert_eq!(book.heartbeat(&party("b"), Fence::from_number(2), at(500)), Ok(at(560)), "nobody has asked since");
     }
 
@@ -535,12 +548,12 @@ mod tests {
         assert_eq!(shown(&refused), "held under lease 1", "what `a` still holds around it");
         let adopted = book.adopt(Fence::from_number(3), &party("c"), &party("olga"), at(1)).unwrap();
         assert_eq!(shown(&adopted), "4 -3");
-        assert_eq!(book.heartbeat(&party("b"), Fence::from_number(3), at(2)), Err(Lost::Ended));
+        assert_eq!(book.heartbeat(&party("b"), Fence::from_number(3), at(2)), Err(LeaseLoss::Ended));
         assert_eq!(book.heartbeat(&party("c"), Fence::from_number(4), at(2)), Ok(at(62)));
         let ended = book.evict(Fence::from_number(1), &party("olga"), "went home").unwrap();
         assert_eq!(ended.end, End::Evicted { operator: party("olga"), reason: "went home".to_owned() });
-        assert_eq!(book.evict(Fence::from_number(1), &party("olga"), "again"), Err(Lost::Ended));
-        assert_eq!(book.evict(Fence::from_number(8), &party("olga"), "typo"), Err(Lost::NeverGiven));
+        assert_eq!(book.evict(Fence::from_number(1), &party("olga"), "again"), Err(LeaseLoss::Ended));
+        assert_eq!(book.evict(Fence::from_number(8), &party("olga"), "typo"), Err(LeaseLoss::NeverGiven));
     }
 
     #[test]
@@ -557,7 +570,7 @@ mod tests {
         }
         assert_eq!(shown(&book.acquire(&request("b x new"), at(60))), "10000 leases are held already");
         assert!(
-            matches!(book.acquire(&request("b x new"), at(61)), Acquired::Granted { ended, .. } if ended.len() == LEASES_MAX)
+            matches!(book.acquire(&request("b x new"), at(61)), Acquisition::Granted { ended, .. } if ended.len() == LEASES_MAX)
         );
         assert_eq!(book.leases().len(), 1);
     }

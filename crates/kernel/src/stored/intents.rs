@@ -2,7 +2,8 @@
 
 use super::{decimal_json, instant_json, instant_of, optional_text, text_of, texts_of, whole_of};
 use crate::intent::{
-    Evidence, IntentFacts, IntentRow, IntentState, KeptIntent, Observed, Order, Running, Taken, hold_json, read_hold,
+    BudgetDraw, Evidence, IntentFacts, IntentRow, IntentState, KeptIntent, Observed, Order, Running, hold_json,
+    read_hold,
 };
 use values::decimal::Decimal;
 use values::json::{Json, Members, Object};
@@ -22,7 +23,7 @@ pub(super) fn write(row: &IntentRow, text: &mut String) {
         }
         members.text("state", row.state.word());
         members.list("taken", facts.taken(), |taken, text| {
-            let Taken { agent, budget, amount } = taken;
+            let BudgetDraw { agent, budget, amount } = taken;
             Json::List(vec![Json::text(agent.as_str()), Json::text(budget.as_str()), decimal_json(*amount)])
                 .write_canonical(text);
         });
@@ -33,7 +34,7 @@ pub(super) fn write(row: &IntentRow, text: &mut String) {
 pub(super) fn from_json(json: &Json) -> Option<IntentRow> {
     let taken = |item: &Json| {
         let [agent, budget, amount] = item.as_list()? else { return None };
-        Some(Taken {
+        Some(BudgetDraw {
             agent: agent.as_text()?.to_owned(),
             budget: budget.as_text()?.to_owned(),
             amount: Decimal::parse(amount.as_text()?)?,
@@ -180,7 +181,7 @@ mod tests {
                 kind: ResourceKind::Stock,
                 unit: Some("EUR".to_owned()),
             }],
-            taken: vec![Taken { agent: "boss".to_owned(), budget: "day".to_owned(), amount: Decimal::from(3) }],
+            taken: vec![BudgetDraw { agent: "boss".to_owned(), budget: "day".to_owned(), amount: Decimal::from(3) }],
         };
         let running = running.map(Box::new);
         let facts = IntentFacts::Kept(Box::new(kept));

@@ -41,9 +41,9 @@ pub(super) fn due_intents(room: &Room) -> Result<(), String> {
         let range = key(Entity::DueIntents);
         let mut problem = Some("the range was not loaded".to_owned());
         change(store.as_mut(), std::slice::from_ref(&range), "look", &mut |world, _| {
-            let Loaded::Present(Row::DueIntents(names)) = world.get(&range) else { return };
+            let Some(names) = world.due_intents(&range.tenant) else { return };
             let row_of = |name: &String| world.get(&key(Entity::Intent(name.clone())));
-            problem = if *names != expected {
+            problem = if names != expected {
                 Some(format!("the range is {names:?}"))
             } else if !names.iter().all(|name| matches!(row_of(name), Loaded::Present(Row::Intent(_)))) {
                 Some("an intent of the range was not loaded with it".to_owned())
@@ -86,7 +86,7 @@ pub(super) fn scan(room: &Room) -> Result<(), String> {
         must(found.len() <= names.len(), || format!("a scan found too much: {found:?}"))?;
     }
     must(found == names, || format!("a scan found {found:?}"))?;
-    for kind in [Kind::Idempotency, Kind::DueIntents, Kind::Session] {
+    for kind in [Kind::Idempotency, Kind::Session] {
         let none = reader.scan(kind, None, 10).map_err(|fault| fault.to_string())?;
         must(none.is_empty(), || format!("a scan of {} found {none:?}", kind.word()))?;
     }

@@ -1,7 +1,7 @@
 //! Keys, rows, records and small batches that the checks are made of.
 
 use crate::ports::store::{BatchId, Committed, Store, StoreFault};
-use kernel::advice::{Advice, AdviceKind, Said};
+use kernel::advice::{Advice, AdviceKind, AdviceOutcome};
 use kernel::agent::{AgentRow, AgentStatus, Restriction};
 use kernel::apply::apply;
 use kernel::budget::Window;
@@ -9,7 +9,7 @@ use kernel::command::{Command, RefusedInput};
 use kernel::contract::{Impact, ResourceKind};
 use kernel::escalation::{EscalationRow, EscalationState, QuestionKind, Reroute, Vote};
 use kernel::flow::FlowState;
-use kernel::intent::{Hold, IntentFacts, IntentRow, IntentState, KeptIntent, Taken};
+use kernel::intent::{BudgetDraw, Hold, IntentFacts, IntentRow, IntentState, KeptIntent};
 use kernel::outcome::Outcome;
 use kernel::proposal::Malformed;
 use kernel::record::Record;
@@ -180,7 +180,7 @@ pub(super) fn intent(state: IntentState, valid_until: Instant) -> Row {
             kind: ResourceKind::Stock,
             unit: Some("EUR".to_owned()),
         }],
-        taken: vec![Taken { agent: "bot".to_owned(), budget: "daily".to_owned(), amount: Decimal::from(5) }],
+        taken: vec![BudgetDraw { agent: "bot".to_owned(), budget: "daily".to_owned(), amount: Decimal::from(5) }],
     };
     Row::Intent(Box::new(IntentRow {
         state,
@@ -218,7 +218,7 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
             kind: AdviceKind::Validator,
             name: "check".to_owned(),
             input: Digest::of("question"),
-            said: Said::Nothing("it ended".to_owned()),
+            said: AdviceOutcome::Nothing("it ended".to_owned()),
         }],
     }))
 }

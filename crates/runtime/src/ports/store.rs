@@ -75,10 +75,11 @@ pub fn seal(record: &Record) -> Sealed {
 /// A store may save the first steps while later ones are folded. A panic of `fold` is passed on, and nothing is left.
 ///
 /// Stored answers ([`Kind::Idempotency`]) keep the fingerprint and point at the record that
-/// [`Changed::record`](kernel::world::Changed) names; loading one reads that record's body
+/// [`RowChange::record`](kernel::world::RowChange) names; loading one reads that record's body
 /// ([`Answer::from_record`](kernel::outcome::Answer::from_record)). [`Entity::DueIntents`]
-/// loads the at most 64 intents of the tenant with the smallest [`Row::due`], their rows with them, and what calling
-/// them off touches ([`touched_by_calling_off`](kernel::apply::touched_by_calling_off)).
+/// is a range: it loads the at most 64 intents of the tenant with the smallest [`Row::due`], what calling them off touches
+/// ([`touched_by_calling_off`](kernel::apply::touched_by_calling_off)), and their names
+/// ([`World::load_due_intents`]).
 pub trait Store: Send {
     /// Whose handle it is. Keys of other tenants are refused.
     fn tenant(&self) -> &Arc<str>;

@@ -46,15 +46,15 @@ impl Rows for MemoryRows {
 }
 
 /// Rows and what of them is due.
-pub(super) struct Kept {
+pub(super) struct ReplayRows {
     rows: Box<dyn Rows>,
     /// Waiting intents by when their time ends.
     due: BTreeSet<(Instant, Key)>,
 }
 
-impl Kept {
-    pub(super) fn new(rows: Box<dyn Rows>) -> Kept {
-        Kept { rows, due: BTreeSet::new() }
+impl ReplayRows {
+    pub(super) fn new(rows: Box<dyn Rows>) -> ReplayRows {
+        ReplayRows { rows, due: BTreeSet::new() }
     }
 
     pub(super) fn get(&mut self, key: &Key) -> Result<Option<Row>, StoreFault> {
@@ -84,7 +84,7 @@ impl Kept {
                 }
                 world.load(intent, row);
             }
-            world.load(key.clone(), Some(Row::DueIntents(names)));
+            world.load_due_intents(names);
         }
         for key in world.missing(&touched) {
             let row = self.rows.get(&key)?;
@@ -113,25 +113,14 @@ impl Kept {
 
 /// The row without what it shares with a judgement that is over.
 fn lean(row: Row) -> Row {
-    match row {
-        Row::Intent(intent) => {
-            let facts = IntentFacts::Kept(Box::new(intent.facts.to_kept()));
-            Row::Intent(Box::new(IntentRow { facts, ..*intent }))
-        }
-        Row::Idempotency(stored) => stored_answer(stored.fingerprint),
-        other @ (Row::Tenant(_)
-        | Row::Agent(_)
-        | Row::Contract(_)
-        | Row::Flow(_)
-        | Row::Escalation(_)
-        | Row::DueIntents(_)
-        | Row::Effect(_)
-        | Row::Resource(_)
-        | Row::Budget(_)
-        | Row::State(_)
-        | Row::Session(_)
-        | Row::Snapshot(_)) => other,
+    if let Row::Intent(intent) = row {
+        let facts = IntentFacts::Kept(Box::new(intent.facts.to_kept()));
+        return Row::Intent(Box::new(IntentRow { facts, ..*intent }));
     }
+    if let Row::Idempotency(stored) = row {
+        return stored_answer(stored.fingerprint);
+    }
+    row
 }
 
 /// What a replay keeps of an answered key. An answer that is given again leaves no record, so only whether the same was

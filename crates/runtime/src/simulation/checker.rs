@@ -52,7 +52,7 @@ type Checked = Result<(), Broken>;
 
 /// An intent as the ledger tells it.
 #[derive(Clone, Debug)]
-struct Seen {
+struct LedgerIntent {
     agent: String,
     flow: String,
     class: String,
@@ -79,7 +79,7 @@ pub struct Checker {
     blind: bool,
     tenant: Arc<str>,
     capacities: BTreeMap<String, i64>,
-    intents: BTreeMap<String, Seen>,
+    intents: BTreeMap<String, LedgerIntent>,
     suspended: BTreeMap<String, BTreeSet<String>>,
     halted: bool,
     /// The flow each child flow came out of.
@@ -128,7 +128,7 @@ fn micros(json: &Json, key: &str) -> i64 {
 }
 
 /// Enters what an intent has of its resources into sums, or takes it out again.
-fn enter(sums: &mut BTreeMap<String, Sums>, seen: &Seen, sign: i64) {
+fn enter(sums: &mut BTreeMap<String, Sums>, seen: &LedgerIntent, sign: i64) {
     let (live, succeeded) = (is_live(&seen.state), seen.state == "SUCCEEDED");
     for (resource, amount, stock) in &seen.holds {
         if !sums.contains_key(resource) {
@@ -300,7 +300,7 @@ impl Checker {
         // Who tries an effect again comes with a higher fence than all before.
         let before = self.intents.values().filter(|other| other.effect_key == effect_key);
         let epoch = before.map(|other| other.epoch).max().unwrap_or_default();
-        let seen = Seen {
+        let seen = LedgerIntent {
             agent: agent.to_owned(),
             flow: flow.to_owned(),
             key: provider_key(&self.tenant, &effect_key),
@@ -387,7 +387,7 @@ impl Checker {
     /// The records before this one have called everything off that was not started.
     fn flow_aborted(&mut self, flow: &str) -> Checked {
         self.aborted.insert(flow.to_owned());
-        let waits = |seen: &&Seen| !seen.undoes && matches!(seen.state.as_str(), "READY" | "CLAIMED");
+        let waits = |seen: &&LedgerIntent| !seen.undoes && matches!(seen.state.as_str(), "READY" | "CLAIMED");
         let own = self.intents.values().filter(|seen| seen.flow == flow);
         let (had, left) = (own.clone().count() > 0, own.filter(waits).count());
         self.holds("no_start_after_abort", had, left == 0, |_| format!("{left} intents of {flow} still wait"))

@@ -6,8 +6,9 @@ use super::provider::{Asks, Heard, Request, SECOND};
 use super::stage::{Job, Origin, Stage, strikes};
 use crate::ports::store::Reader;
 use kernel::agent::Actor;
-use kernel::change::{Act, Attached};
+use kernel::change::{Act, AttachedResult};
 use kernel::contract::EffectClass;
+use kernel::event::Event;
 use kernel::intent::{IntentRow, IntentState, Observed, provider_key};
 use kernel::outcome::{Done, Verdict};
 use kernel::result::{EffectResult, Response, ResponseStatus, Secrets};
@@ -252,8 +253,8 @@ impl Stage {
         let accepted = done.filter(|done| done.answer.verdict == Verdict::Accept);
         let next = match origin {
             Origin::Claim(_) => accepted.and_then(|done| {
-                let epoch = done.body.get("epoch")?.as_number()?.to_i64()?;
-                task.epoch = u64::try_from(epoch).ok()?;
+                let Event::IntentClaimed { step, .. } = done.event.as_deref()? else { return None };
+                task.epoch = step.epoch;
                 Some(At::Claimed)
             }),
             Origin::Mark(_) => accepted.map(|_| At::Marked),
@@ -267,8 +268,8 @@ impl Stage {
 }
 
 /// What the other side answers when it did what was asked.
-fn answered() -> Attached {
+fn answered() -> AttachedResult {
     let (status, body) = (ResponseStatus::Http(200), b"done".to_vec());
     let response = Response { status, content_type: None, body, complete: true, secrets: Vec::new() };
-    Attached::Given(Box::new(EffectResult::of(response, Secrets::Known(Vec::new()))))
+    AttachedResult::Given(Box::new(EffectResult::of(response, Secrets::Known(Vec::new()))))
 }

@@ -10,6 +10,7 @@ use kernel::change::{Act, Change, DoubtAnswer, HumanAnswer, Registration, Write}
 use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlow};
 use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::evaluator::Compiled;
+use kernel::event::Event;
 use kernel::flow::FlowEvent;
 use kernel::intent::{IntentEvent, Observed, Running};
 use kernel::lease::Mode;
@@ -59,7 +60,7 @@ impl Library {
 
 /// What came out of the kernel, to the byte.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Came {
+pub enum KernelOutcome {
     /// Line, what a change tells besides, bodies of the records; verdict and codes once more for reading.
     Done {
         line: String,
@@ -71,18 +72,23 @@ pub enum Came {
     Prepare,
 }
 
-impl Came {
-    pub fn of(outcome: &Outcome) -> Option<Came> {
+impl KernelOutcome {
+    pub fn of(outcome: &Outcome) -> Option<KernelOutcome> {
         match outcome {
             Outcome::Need(_) => None,
-            Outcome::Prepare => Some(Came::Prepare),
-            Outcome::Done(done) => Some(Came::Done {
-                line: done.answer.to_line(),
-                body: done.body.to_canonical(),
-                records: done.records.iter().map(|record| record.body().to_canonical()).collect(),
-                verdict: done.answer.verdict.word().to_owned(),
-                codes: done.answer.reasons().into_iter().map(str::to_owned).collect(),
-            }),
+            Outcome::Prepare => Some(KernelOutcome::Prepare),
+            Outcome::Done(done) => {
+                let records: Vec<Json> = done.records.iter().map(|record| record.body()).collect();
+                let recorded = records.iter().find_map(Event::from_record);
+                assert_eq!(recorded.as_ref(), done.event.as_deref(), "the record tells what the answer tells");
+                Some(KernelOutcome::Done {
+                    line: done.answer.to_line(),
+                    body: done.event.as_ref().map(|event| event.to_json()).unwrap_or_default().to_canonical(),
+                    records: records.iter().map(Json::to_canonical).collect(),
+                    verdict: done.answer.verdict.word().to_owned(),
+                    codes: done.answer.reasons().into_iter().map(str::to_owned).collect(),
+                })
+            }
         }
     }
 }
@@ -96,7 +102,7 @@ pub struct Harness<'a> {
     /// What frozen snapshots are called.
     slots: BTreeMap<String, String>,
     /// Commands of one batch that the slices have still to carry out, with what came of them.
-    waiting: Vec<(Command, Came)>,
+    waiting: Vec<(Command, KernelOutcome)>,
     at: Instant,
     /// The question that the last answer names, and its deadline.
     pub asked_last: Option<(String, i64)>,
@@ -118,7 +124,7 @@ impl<'a> Harness<'a> {
     }
 
     /// Carries a command out over everything; slices follow when the batch is full.
-    pub fn apply(&mut self, number: usize, command: &commands::Command, at: i64, joins: bool) -> Came {
+    pub fn apply(&mut self, number: usize, command: &commands::Command, at: i64, joins: bool) -> KernelOutcome {
         let at = Instant::from_micros(at);
         if !joins || at != self.at {
             self.settle_batch();
@@ -126,11 +132,11 @@ impl<'a> Harness<'a> {
         self.at = at;
         let formed = self.formed(number, command);
         let outcome = apply(&mut self.world, &formed, at);
-        let came = Came::of(&outcome).unwrap_or_else(|| panic!("a complete world needs nothing: {formed:?}"));
+        let came = KernelOutcome::of(&outcome).unwrap_or_else(|| panic!("a complete world needs nothing: {formed:?}"));
         if let (commands::Command::Freeze { slot, .. }, Outcome::Done(done)) = (command, &outcome)
-            && let Some(id) = done.body.get("snapshot").and_then(Json::as_text)
+            && let Some(Event::SnapshotFrozen { snapshot, .. }) = done.event.as_deref()
         {
-            self.slots.insert(slot.clone(), id.to_owned());
+            self.slots.insert(slot.clone(), snapshot.clone());
         }
         if let Outcome::Done(done) = &outcome {
             let question = done.answer.question.as_ref();

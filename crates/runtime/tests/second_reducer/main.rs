@@ -22,7 +22,7 @@ mod shown;
 mod store;
 
 use generator::{Wish, runs};
-use harness::{Came, Harness, Library};
+use harness::{Harness, KernelOutcome, Library};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use reducer::{Reducer, Said};
 use std::cell::RefCell;
@@ -32,10 +32,10 @@ use values::time::Instant;
 /// How often what occurred.
 type Tally = BTreeMap<String, usize>;
 
-fn said(came: &Came) -> Said {
+fn said(came: &KernelOutcome) -> Said {
     match came {
-        Came::Prepare => Said::Prepare,
-        Came::Done { verdict, codes, .. } => match verdict.as_str() {
+        KernelOutcome::Prepare => Said::Prepare,
+        KernelOutcome::Done { verdict, codes, .. } => match verdict.as_str() {
             "ACCEPT" => Said::accept(),
             "ESCALATE" => Said::Verdict("ESCALATE", codes.iter().cloned().collect()),
             _ => Said::Verdict("REJECT", codes.iter().cloned().collect()),

@@ -72,7 +72,6 @@ pub fn of_world(harness: &Harness<'_>, library: &Library, at: i64) -> Shown {
             | Row::Effect(_)
             | Row::Idempotency(_)
             | Row::Contract(_)
-            | Row::DueIntents(_)
             | Row::Session(_)
             | Row::Snapshot(_) => return None,
         };

@@ -1,7 +1,7 @@
 //! A store as dumb as can be: text by key. Each batch gets a slice with exactly the keys that were named, so that a
 //! forgotten key or a row that does not survive its text shows.
 
-use crate::harness::Came;
+use crate::harness::KernelOutcome;
 use kernel::apply::{apply, touches};
 use kernel::command::Command;
 use kernel::outcome::{Answer, Outcome};
@@ -29,7 +29,7 @@ struct Kept {
 
 impl Store {
     /// Carries out a batch in one slice, or in several where something was not loaded.
-    pub fn carry(&mut self, batch: &[(Command, Came)], at: Instant) {
+    pub fn carry(&mut self, batch: &[(Command, KernelOutcome)], at: Instant) {
         let mut keys: KeySet = batch.iter().flat_map(|(command, _)| touches(command)).collect();
         let mut done = 0;
         let mut rounds = 0;
@@ -41,13 +41,13 @@ impl Store {
             for (command, expected) in &batch[done..] {
                 world.begin_record(fresh.len());
                 let outcome = apply(&mut world, command, at);
-                let Some(came) = Came::of(&outcome) else {
+                let Some(came) = KernelOutcome::of(&outcome) else {
                     let Outcome::Need(missing) = outcome else { panic!("only a need is no outcome") };
                     need = missing;
                     break;
                 };
                 assert_eq!(came, *expected, "a slice says something else: {command:?}");
-                if let Came::Done { records, .. } = came {
+                if let KernelOutcome::Done { records, .. } = came {
                     fresh.extend(records);
                 }
                 done += 1;
@@ -81,7 +81,7 @@ impl Store {
                 names.push(intent.entity.parts().0.to_owned());
                 world.load(intent.clone(), self.read(intent));
             }
-            world.load(key.clone(), Some(Row::DueIntents(names)));
+            world.load_due_intents(names);
         }
         world
     }

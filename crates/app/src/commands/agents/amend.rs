@@ -5,9 +5,9 @@ use crate::exit::UsageError;
 use crate::store;
 use crate::terminal::{STRONG, paint, say};
 use kernel::contract::amend::Amendment;
+use kernel::event::{Event, LimitBounds};
 use kernel::finding::visible;
 use values::decimal::Decimal;
-use values::json::Json;
 use values::time::Duration;
 
 /// Amends, and shows the bounds before and after.
@@ -27,30 +27,25 @@ pub fn run(location: &str, json: bool, args: &AmendArgs) -> anyhow::Result<()> {
         at: now,
         expires: length.map(|length| now.plus(length)),
     };
-    let answered = store::done(runtime.amend(store::operator(), &agent, amendment))?;
+    let event = store::told(runtime.amend(store::operator(), &agent, amendment))?;
+    let Event::Amended(amended) = event.as_ref() else { return Err(store::other_event()) };
     if json {
-        say!("{}", answered.body.to_canonical());
+        say!("{}", event.to_json().to_canonical());
         return Ok(());
     }
-    let said = |key: &str| answered.body.get(key).and_then(Json::as_text).unwrap_or_default();
-    say!(
-        "{} {}: bounds of `{}`",
-        paint(STRONG, visible(said("agent"))),
-        visible(said("action")),
-        visible(said("param"))
-    );
-    for key in ["before", "after"] {
-        say!("  {key:<7} {}", bounds(answered.body.get(key)));
-    }
-    say!("  until   {}", said("expires"));
-    say!("  because {}", visible(said("because")));
+    let agent = paint(STRONG, visible(&amended.agent));
+    say!("{agent} {}: bounds of `{}`", visible(&amended.action), visible(&amended.param));
+    say!("  before  {}", bounds(amended.before));
+    say!("  after   {}", bounds(amended.after));
+    say!("  until   {}", amended.expires);
+    say!("  because {}", visible(&amended.because));
     Ok(())
 }
 
 /// `min 5, max 50`; what is unbounded is left out.
-fn bounds(limit: Option<&Json>) -> String {
-    let bound = |key: &str| Some(format!("{key} {}", limit?.get(key)?.as_text()?));
-    let words: Vec<String> = ["min", "max"].into_iter().filter_map(bound).collect();
+fn bounds(bounds: LimitBounds) -> String {
+    let bound = |(key, bound): (&str, Option<Decimal>)| bound.map(|bound| format!("{key} {bound}"));
+    let words: Vec<String> = [("min", bounds.min), ("max", bounds.max)].into_iter().filter_map(bound).collect();
     words.join(", ")
 }
 

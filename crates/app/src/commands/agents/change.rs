@@ -9,10 +9,11 @@ use crate::terminal::{STRONG, echo, paint, say};
 use kernel::agent::{AgentRow, AgentStatus, Session};
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
+use kernel::event::{AgentStanding, Event};
 use kernel::finding::{Finding, Gate, visible};
 use kernel::reasons::Reason;
 use ledger::envelope::read_key;
-use runtime::{Answered, Minted, Runtime};
+use runtime::{Minted, Pending, Runtime};
 use std::path::Path;
 use std::sync::Arc;
 use values::ids::Digest;
@@ -45,14 +46,14 @@ pub fn register(location: &str, json: bool, newcomer: &Newcomer<'_>) -> anyhow::
     let session = Session { token_hash: Digest::of(&token), expires: store::now().plus(counts) };
     let expires = session.expires;
     let version = version.cloned();
-    let answered = store::done(runtime.register(store::operator(), contract.clone(), version, Some(session)))?;
+    let event = store::told(runtime.register(store::operator(), contract.clone(), version, Some(session)))?;
     if let Some(key) = key {
         let upkeep = Upkeep::EnrolKey { agent: contract.contract.agent.clone(), key };
         store::done(runtime.change(store::operator(), Act::Upkeep(upkeep)))?;
     }
     let name = &contract.contract.agent;
     if json {
-        let mut body = answered.body;
+        let mut body = event.to_json();
         if let Json::Object(members) = &mut body {
             members.insert("token".to_owned(), Json::text(token));
             members.insert("expires".to_owned(), Json::text(expires.to_string()));
@@ -84,15 +85,12 @@ pub fn activate(
     }
     let contract = Arc::new(file.loaded.compiled);
     let runtime = store::open(location)?;
-    let answered = store::done(runtime.activate_over(store::operator(), contract, over))?;
-    told(&answered, json)?;
-    let status = answered.body.get("status").and_then(Json::as_text).and_then(AgentStatus::from_word);
-    let Some(liftable) = status.and_then(liftable) else { return Ok(Exit::Fine) };
+    let standing = carry_out(runtime.activate_over(store::operator(), contract, over), json)?;
+    let Some(liftable) = liftable(standing.status) else { return Ok(Exit::Fine) };
     // The contract counts from now on, and still the agent cannot do what it says.
     if !json {
-        let agent = answered.body.get("agent").and_then(Json::as_text).unwrap_or_default();
         say!("the contract is in force, but activating lifts no restriction");
-        say!("next: {}", hint::next(&format!("writkeeper agents lift {} {liftable}", echo(agent))));
+        say!("next: {}", hint::next(&format!("writkeeper agents lift {} {liftable}", echo(&standing.agent))));
     }
     Ok(Exit::Rejected)
 }
@@ -120,7 +118,7 @@ pub fn restrict(
     let (agent, row) = store::agent_named(&runtime, &whom.agent)?;
     has_actions(&runtime, &agent, &row, actions)?;
     let act = Act::Restrict { agent, status, because: whom.because.clone(), actions: actions.to_vec() };
-    told(&store::done(runtime.change(store::operator(), act))?, json)
+    carry_out(runtime.change(store::operator(), act), json).map(|_| ())
 }
 
 /// Revoking what the contract does not have would look like a restriction and be none.
@@ -140,7 +138,7 @@ pub fn lift(location: &str, json: bool, agent: &str, status: AgentStatus, becaus
     let runtime = store::open(location)?;
     let (agent, _) = store::agent_named(&runtime, agent)?;
     let act = Act::Lift { agent, status, because: because.to_owned() };
-    told(&store::done(runtime.change(store::operator(), act))?, json)
+    carry_out(runtime.change(store::operator(), act), json).map(|_| ())
 }
 
 /// Ends an agent.
@@ -148,16 +146,18 @@ pub fn retire(location: &str, json: bool, whom: &RestrictArgs) -> anyhow::Result
     let runtime = store::open(location)?;
     let (agent, _) = store::agent_named(&runtime, &whom.agent)?;
     let act = Act::Retire { agent, because: whom.because.clone() };
-    told(&store::done(runtime.change(store::operator(), act))?, json)
+    carry_out(runtime.change(store::operator(), act), json).map(|_| ())
 }
 
-fn told(answered: &Answered, json: bool) -> anyhow::Result<()> {
+/// Waits for a change of an agent, and shows how the agent stands then.
+fn carry_out(pending: Pending, json: bool) -> anyhow::Result<AgentStanding> {
+    let event = store::told(pending)?;
+    let Event::AgentChanged(standing) = event.as_ref() else { return Err(store::other_event()) };
     if json {
-        say!("{}", answered.body.to_canonical());
-        return Ok(());
+        say!("{}", event.to_json().to_canonical());
+        return Ok(standing.clone());
     }
-    let said = |key: &str| answered.body.get(key).and_then(Json::as_text);
-    let because = said("because").map(|because| format!(": {}", visible(because))).unwrap_or_default();
-    say!("{} is {}{because}", paint(STRONG, said("agent").unwrap_or_default()), said("status").unwrap_or_default());
-    Ok(())
+    let because = standing.because.as_ref().map(|because| format!(": {}", visible(because))).unwrap_or_default();
+    say!("{} is {}{because}", paint(STRONG, &standing.agent), standing.status.word());
+    Ok(standing.clone())
 }

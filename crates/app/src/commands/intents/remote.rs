@@ -7,6 +7,7 @@ use crate::files;
 use crate::store;
 use crate::terminal::{self, GOOD, paint, say};
 use kernel::change::Act;
+use kernel::event::Event;
 use kernel::intent::{SignedIntent, provider_key};
 use ledger::keys::{NoteSigner, VerifierKey};
 use runtime::Runtime;
@@ -42,9 +43,9 @@ pub fn sign(runtime: &Runtime, id: &str, executor: &str, key: &Path, within: &st
     let within = Duration::from_micros(until.since(now).micros().max(0));
     let lease = Duration::from_micros(within.micros().saturating_add(running.timeout().micros()));
     let claim = Act::Claim { intent: intent.clone(), worker: format!("remote {executor}"), lease };
-    let claimed = store::done(runtime.change(store::operator(), claim))?;
-    let epoch = claimed.body.get("epoch").and_then(|epoch| epoch.as_number()?.to_i64());
-    let epoch = epoch.and_then(|epoch| u64::try_from(epoch).ok()).unwrap_or_default();
+    let claimed = store::told(runtime.change(store::operator(), claim))?;
+    let Event::IntentClaimed { step, .. } = claimed.as_ref() else { return Err(store::other_event()) };
+    let epoch = step.epoch;
     let start = Act::Start { intent: intent.clone(), epoch, attempt: running.digest() };
     let started = store::done(runtime.change(store::operator(), start))?;
     let signed = SignedIntent {

@@ -4,19 +4,19 @@ use crate::cli::performing::ReportArgs;
 use crate::files;
 use crate::terminal::counted;
 use crate::terminal::{FAINT, paint, say};
-use kernel::change::Attached;
+use kernel::change::AttachedResult;
 use kernel::finding::visible;
 use kernel::intent::IntentRow;
 use kernel::result::{EffectResult, Response, ResponseStatus, ResultBody, ResultRecord, Secrets};
 
 /// The result that a report brings, without the secrets of its intent.
-pub fn given(args: &ReportArgs, row: &IntentRow) -> anyhow::Result<Option<Attached>> {
+pub fn given(args: &ReportArgs, row: &IntentRow) -> anyhow::Result<Option<AttachedResult>> {
     let Some(path) = &args.result else { return Ok(None) };
     let (body, content_type) = (files::read(path)?, args.content_type.clone());
     let status = ResponseStatus::Reported;
     let response = Response { status, content_type, body, complete: true, secrets: Vec::new() };
     let secrets = row.running.as_deref().map_or_else(|| Secrets::Known(Vec::new()), Secrets::of);
-    Ok(Some(Attached::Given(Box::new(EffectResult::of(response, secrets)))))
+    Ok(Some(AttachedResult::Given(Box::new(EffectResult::of(response, secrets)))))
 }
 
 /// For people.

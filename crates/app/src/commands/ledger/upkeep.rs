@@ -7,10 +7,11 @@ use crate::store;
 use crate::terminal::{GOOD, paint, say};
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
+use kernel::event::Event;
 use kernel::result::ResultRecord;
-use runtime::Answered;
 use runtime::crash::around;
 use runtime::ports::store::Reader;
+use std::sync::Arc;
 use values::json::{Bounds, Json};
 use writkeeper::entries::entry_of;
 
@@ -106,22 +107,24 @@ fn told_of(reader: &mut dyn Reader, from: u64, to: u64) -> anyhow::Result<(Vec<S
 
 /// Forbids to erase.
 pub fn hold(site: &Site, name: &str, from: u64, to: Option<u64>, because: &str) -> anyhow::Result<()> {
-    told(site, &done(site, Upkeep::Hold { hold: name.to_owned(), from, to, because: because.to_owned() })?, "held")
+    let event = done(site, Upkeep::Hold { hold: name.to_owned(), from, to, because: because.to_owned() })?;
+    told(site, &event, "held")
 }
 
 /// Ends a hold.
 pub fn release(site: &Site, name: &str, because: &str) -> anyhow::Result<()> {
-    told(site, &done(site, Upkeep::Release { hold: name.to_owned(), because: because.to_owned() })?, "released")
+    let event = done(site, Upkeep::Release { hold: name.to_owned(), because: because.to_owned() })?;
+    told(site, &event, "released")
 }
 
-fn done(site: &Site, upkeep: Upkeep) -> anyhow::Result<Answered> {
+fn done(site: &Site, upkeep: Upkeep) -> anyhow::Result<Arc<Event>> {
     let runtime = store::open(&site.location)?;
-    store::done(runtime.change(store::operator(), Act::Upkeep(upkeep)))
+    store::told(runtime.change(store::operator(), Act::Upkeep(upkeep)))
 }
 
-fn told(site: &Site, answered: &Answered, what: &str) -> anyhow::Result<()> {
+fn told(site: &Site, event: &Event, what: &str) -> anyhow::Result<()> {
     if site.json {
-        say!("{}", answered.body.to_canonical());
+        say!("{}", event.to_json().to_canonical());
     } else {
         say!("{}", paint(GOOD, what));
     }

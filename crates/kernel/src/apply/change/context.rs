@@ -1,26 +1,28 @@
 //! Context: state with versions, sessions of flows, and snapshots of both.
 
 use super::flows::{flow_row, may, unknown};
-use super::{Came, key, not_authorized, step_refused};
+use super::{ChangeOutcome, key, not_authorized, step_refused};
 use crate::agent::Actor;
 use crate::change::{Change, Write};
 use crate::escalation::PEOPLE;
+use crate::event::Event;
 use crate::finding::{Finding, Gate};
 use crate::lease::kept::LEASES;
 use crate::person::Person;
 use crate::reasons::Reason;
 use crate::snapshot::Snapshot;
-use crate::world::{Entity, Loaded, Row, StateRow, World};
+use crate::world::{Entity, Row, StateRow, World};
+use std::collections::BTreeMap;
 use values::bugs::{self, Bug};
 use values::ids::identifier_problem;
-use values::json::{Json, Object};
+use values::json::Object;
 use values::time::Instant;
 
 /// Values one session keeps.
 const SESSION_VALUES_MAX: usize = 1_024;
 
 /// Writes every value, or none: a version that moved refuses all of them.
-pub(super) fn merge(world: &mut World, change: &Change, writes: &[Write]) -> Came {
+pub(super) fn merge(world: &mut World, change: &Change, writes: &[Write]) -> ChangeOutcome {
     let own = |name: &str, key: &str| {
         key.strip_prefix("agents/")
             .is_some_and(|rest| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')))
@@ -33,27 +35,27 @@ pub(super) fn merge(world: &mut World, change: &Change, writes: &[Write]) -> Cam
         };
         // Leases are given by what is held, never by writing that it is so.
         if !may || write.key.starts_with(LEASES) {
-            return Came::refused(not_authorized(change, format!("write state `{}`", write.key)));
+            return ChangeOutcome::refused(not_authorized(change, format!("write state `{}`", write.key)));
         }
         if let Some(finding) = wrong_groups(write) {
-            return Came::refused(finding);
+            return ChangeOutcome::refused(finding);
         }
         let version = version(world, change, &write.key);
         if let Some(expected) = write.expect.filter(|expected| *expected != version && !bugs::on(Bug::W06MergeBlind)) {
             let finding = Finding::reject(Gate::Shape, Reason::StateConflict).field("expect");
-            return Came::refused(
+            return ChangeOutcome::refused(
                 finding.with("key", write.key.as_str()).with("version", version).with("expected", expected),
             );
         }
     }
-    let mut versions = Object::new();
+    let mut versions = BTreeMap::new();
     for write in writes {
         let version = version(world, change, &write.key).saturating_add(1);
-        versions.insert(write.key.clone(), Json::from(version));
+        versions.insert(write.key.clone(), version);
         let row = StateRow { value: write.value.clone(), version };
         world.put(key(change, Entity::State(write.key.clone())), Row::State(row));
     }
-    Came::done(Json::object([("versions", Json::Object(versions))]))
+    ChangeOutcome::done(Event::StateMerged { versions })
 }
 
 /// Under `people/` state says who is in which groups; something else there would let nobody answer.
@@ -67,13 +69,10 @@ fn wrong_groups(write: &Write) -> Option<Finding> {
 }
 
 fn version(world: &World, change: &Change, name: &str) -> u64 {
-    match world.get(&key(change, Entity::State(name.to_owned()))) {
-        Loaded::Present(Row::State(row)) => row.version,
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => 0,
-    }
+    world.state(&key(change, Entity::State(name.to_owned()))).map_or(0, |row| row.version)
 }
 
-pub(super) fn remember(world: &mut World, change: &Change, flow: &str, values: &Object) -> Came {
+pub(super) fn remember(world: &mut World, change: &Change, flow: &str, values: &Object) -> ChangeOutcome {
     if flow_row(world, change, flow).is_none_or(|row| !may(change, row)) {
         return unknown(flow);
     }
@@ -82,59 +81,56 @@ pub(super) fn remember(world: &mut World, change: &Change, flow: &str, values: &
     session.extend(values.iter().map(|(name, value)| (name.clone(), value.clone())));
     if session.len() > SESSION_VALUES_MAX {
         let problem = format!("a session keeps at most {SESSION_VALUES_MAX} values");
-        return Came::refused(step_refused(format!("session of flow `{flow}`"), "full", problem));
+        return ChangeOutcome::refused(step_refused(format!("session of flow `{flow}`"), "full", problem));
     }
-    let count = Json::from(session.len() as u64);
+    let values = session.len() as u64;
     world.put(key(change, Entity::Session(flow.to_owned())), Row::Session(session));
-    Came::done(Json::object([("flow", Json::text(flow)), ("values", count)]))
+    ChangeOutcome::done(Event::SessionKept { flow: flow.to_owned(), values })
 }
 
 fn session(world: &World, change: &Change, flow: &str) -> Object {
-    match world.get(&key(change, Entity::Session(flow.to_owned()))) {
-        Loaded::Present(Row::Session(values)) => values.clone(),
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => Object::new(),
-    }
+    world.session(&key(change, Entity::Session(flow.to_owned()))).cloned().unwrap_or_default()
 }
 
 /// Freezes state and session as they are; the snapshot is named by its full digest.
-pub(super) fn freeze(world: &mut World, change: &Change, flow: Option<&str>, names: &[String], at: Instant) -> Came {
+pub(super) fn freeze(
+    world: &mut World,
+    change: &Change,
+    flow: Option<&str>,
+    names: &[String],
+    at: Instant,
+) -> ChangeOutcome {
     if let Some(flow) = flow
         && flow_row(world, change, flow).is_none_or(|row| !may(change, row))
     {
         return unknown(flow);
     }
     if flow.is_none() && !matches!(change.actor, Actor::Operator(_) | Actor::Kernel) {
-        return Came::refused(not_authorized(change, "freeze state outside of a flow".to_owned()));
+        return ChangeOutcome::refused(not_authorized(change, "freeze state outside of a flow".to_owned()));
     }
     let mut state = Object::new();
     for name in names {
-        if let Loaded::Present(Row::State(row)) = world.get(&key(change, Entity::State(name.clone()))) {
+        if let Some(row) = world.state(&key(change, Entity::State(name.clone()))) {
             state.insert(name.clone(), row.value.clone());
         }
     }
     let session = flow.map(|flow| session(world, change, flow)).unwrap_or_default();
     let snapshot = Snapshot { at, source: "context".to_owned(), flow: flow.map(str::to_owned), state, session };
     let id = snapshot.id();
-    let body = Json::object([
-        ("snapshot", Json::text(id.as_str())),
-        ("at", Json::text(at.to_string())),
-        ("state", Json::Object(snapshot.state.clone())),
-    ]);
+    let event = Event::SnapshotFrozen { snapshot: id.clone(), at, state: snapshot.state.clone() };
     world.put(key(change, Entity::Snapshot(id)), Row::Snapshot(snapshot));
-    Came::done(body)
+    ChangeOutcome::done(event)
 }
 
-pub(super) fn import(world: &mut World, change: &Change, name: &str, snapshot: &Snapshot) -> Came {
+pub(super) fn import(world: &mut World, change: &Change, name: &str, snapshot: &Snapshot) -> ChangeOutcome {
     if !matches!(change.actor, Actor::Operator(_)) {
-        return Came::refused(not_authorized(change, "import snapshots".to_owned()));
+        return ChangeOutcome::refused(not_authorized(change, "import snapshots".to_owned()));
     }
     let entity = key(change, Entity::Snapshot(name.to_owned()));
-    if let Loaded::Present(Row::Snapshot(known)) = world.get(&entity)
-        && known != snapshot
-    {
+    if world.snapshot(&entity).is_some_and(|known| known != snapshot) {
         let problem = "another snapshot has this name".to_owned();
-        return Came::refused(step_refused(format!("snapshot `{name}`"), "there", problem));
+        return ChangeOutcome::refused(step_refused(format!("snapshot `{name}`"), "there", problem));
     }
     world.put(entity, Row::Snapshot(snapshot.clone()));
-    Came::done(Json::object([("name", Json::text(name)), ("snapshot", Json::text(snapshot.id()))]))
+    ChangeOutcome::done(Event::SnapshotImported { name: name.to_owned(), snapshot: snapshot.id() })
 }

@@ -1,22 +1,21 @@
 //! Performing intents: claimed, marked before the first byte, settled by a fenced outcome, otherwise doubted.
 
-use super::{Came, key, not_authorized, step_refused};
+use super::{ChangeOutcome, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentStatus};
 use crate::apply::flow_work;
-use crate::apply::known::agent_row;
 use crate::apply::settling::{self, intent_row};
 use crate::change::{Act, Change};
 use crate::consequence::{Consequence, IntentStep};
+use crate::event::{Event, KeptEvidence};
 use crate::finding::{Code, Finding, Gate};
 use crate::flow::FlowState;
 use crate::intent::{Evidence, IntentEvent, IntentRow, IntentState, LEASE_MAX, Observed, Step};
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
-use crate::world::{Entity, Key, KeySet, Loaded, Row, TenantRow, World};
+use crate::world::{Entity, Key, KeySet, Row, World};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
 use values::ids::Digest;
-use values::json::Json;
 use values::time::{Duration, Instant};
 
 #[cfg(test)]
@@ -50,18 +49,18 @@ pub(super) fn performed<'a>(
     change: &Change,
     name: &str,
     what: &str,
-) -> Result<&'a IntentRow, Box<Came>> {
+) -> Result<&'a IntentRow, Box<ChangeOutcome>> {
     let row = intent_row(world, &change.tenant, name);
     match change.actor {
         Actor::Kernel | Actor::Operator(_) => row.ok_or_else(|| Box::new(unknown(name))),
         Actor::Agent(_) | Actor::Monitor(_) => {
-            Err(Box::new(Came::refused(not_authorized(change, format!("{what} intent `{name}`")))))
+            Err(Box::new(ChangeOutcome::refused(not_authorized(change, format!("{what} intent `{name}`")))))
         }
     }
 }
 
-pub(super) fn unknown(name: &str) -> Came {
-    Came::refused(Finding::reject(Gate::EffectKey, Reason::IntentUnknown).with("intent", name))
+pub(super) fn unknown(name: &str) -> ChangeOutcome {
+    ChangeOutcome::refused(Finding::reject(Gate::EffectKey, Reason::IntentUnknown).with("intent", name))
 }
 
 pub(super) fn claim(
@@ -71,10 +70,10 @@ pub(super) fn claim(
     worker: &str,
     lease: Duration,
     at: Instant,
-) -> Came {
+) -> ChangeOutcome {
     let row = match performed(world, change, name, "claim") {
         Ok(row) => row,
-        Err(came) => return *came,
+        Err(outcome) => return *outcome,
     };
     if row.state != IntentState::Ready || row.running.is_none() {
         return refused_in(name, row.state, "it cannot be claimed");
@@ -89,31 +88,36 @@ pub(super) fn claim(
         running.lease_until = Some(lease_until);
     });
     match moved {
-        Ok(moved) => {
-            Came::done(with(Json::Object(moved.members()), "lease_until", Json::text(lease_until.to_string())))
-        }
+        Ok(step) => ChangeOutcome::done(Event::IntentClaimed { step, lease_until }),
         Err(state) => refused_in(name, state.unwrap_or(IntentState::Ready), "it cannot be claimed"),
     }
 }
 
-pub(super) fn start(world: &mut World, change: &Change, name: &str, epoch: u64, attempt: Digest, at: Instant) -> Came {
+pub(super) fn start(
+    world: &mut World,
+    change: &Change,
+    name: &str,
+    epoch: u64,
+    attempt: Digest,
+    at: Instant,
+) -> ChangeOutcome {
     let row = match performed(world, change, name, "start") {
         Ok(row) => row,
-        Err(came) => return *came,
+        Err(outcome) => return *outcome,
     };
     let Some(running) = row.running.as_ref().filter(|running| owns(running.epoch, epoch)) else {
-        return Came::refused(lost(name, row, epoch));
+        return ChangeOutcome::refused(lost(name, row, epoch));
     };
     // A claim whose lease is over may be someone else's in the next moment.
     let over = running.lease_until.is_none_or(|until| at > until);
     if row.state != IntentState::Claimed || over {
-        return Came::refused(lost(name, row, epoch));
+        return ChangeOutcome::refused(lost(name, row, epoch));
     }
     let accepted = running.digest();
     if attempt != accepted {
         let finding = Finding::reject(Gate::EffectKey, Reason::IntentAltered).with("intent", name);
         let finding = finding.with("attempt", attempt.to_string()).with("accepted", accepted.to_string());
-        return Came::refused(finding);
+        return ChangeOutcome::refused(finding);
     }
     if let Some(finding) = against_starting(world, change, row, at) {
         return stop(world, change, name, finding, at);
@@ -132,13 +136,13 @@ pub(super) fn outcome(
     name: &str,
     (epoch, observed): (u64, Observed),
     at: Instant,
-) -> Came {
+) -> ChangeOutcome {
     let row = match performed(world, change, name, "report on") {
         Ok(row) => row,
-        Err(came) => return *came,
+        Err(outcome) => return *outcome,
     };
     let Some(running) = row.running.as_ref().filter(|running| epoch > 0 && epoch <= running.epoch) else {
-        return Came::refused(lost(name, row, epoch));
+        return ChangeOutcome::refused(lost(name, row, epoch));
     };
     let attempted =
         row.state == IntentState::InFlight || row.state == IntentState::Claimed && bugs::on(Bug::NoInFlightMark);
@@ -155,24 +159,22 @@ pub(super) fn outcome(
         })
     });
     if let Some(Ok(moved)) = resolved {
-        return Came::done(with(Json::Object(moved.members()), "late", Json::Bool(true)));
+        return ChangeOutcome::done(Event::DoubtEnded(moved));
     }
     keep(world, change, name, evidence);
-    let (intent, question, retry_at) = (name.to_owned(), None, None);
-    let stays = IntentStep { intent, from: state, to: state, epoch: current, question, retry_at };
-    let body = with(Json::Object(stays.members()), "late", Json::Bool(true));
     let contradicts = observed == Observed::Positive && state.over() == Some(false);
-    Came::done(with(body, "contradicts", Json::Bool(contradicts)))
+    let kept = KeptEvidence { intent: name.to_owned(), state, epoch: current, contradicts };
+    ChangeOutcome::done(Event::EvidenceKept(kept))
 }
 
 /// Whoever performed an intent reports; only a person may say "it did not happen" once there is doubt. What the runtime
 /// performs is nobody's to report but its own.
-pub(super) fn settle(world: &mut World, change: &Change, name: &str, event: IntentEvent, at: Instant) -> Came {
+pub(super) fn settle(world: &mut World, change: &Change, name: &str, event: IntentEvent, at: Instant) -> ChangeOutcome {
     let Some(row) = intent_row(world, &change.tenant, name) else { return unknown(name) };
     let by_person = matches!(change.actor, Actor::Operator(_));
     let own = matches!(&change.actor, Actor::Agent(agent) if *agent == row.facts.to_kept().agent);
     if !by_person && !own && change.actor != Actor::Kernel {
-        return Came::refused(not_authorized(change, format!("say what became of intent `{name}`")));
+        return ChangeOutcome::refused(not_authorized(change, format!("say what became of intent `{name}`")));
     }
     let cannot = format!("it cannot {}", event.word());
     let asked = row.running.as_ref().is_some_and(|running| running.question.is_some());
@@ -186,12 +188,8 @@ pub(super) fn settle(world: &mut World, change: &Change, name: &str, event: Inte
     }
     let step = if by_person { Step::PersonReports(event) } else { Step::Report(event) };
     match settling::step(world, &change.tenant, name, step, at, |_| {}) {
-        Ok(moved) => {
-            let said = Json::object([("intent", Json::text(name)), ("state", Json::text(moved.to.word()))]);
-            Came::done(match moved.question {
-                Some(question) => with(said, "question", Json::text(question)),
-                None => said,
-            })
+        Ok(IntentStep { intent, to: state, question, .. }) => {
+            ChangeOutcome::done(Event::IntentSettled { intent, state, question })
         }
         Err(state) => refused_in(name, state.unwrap_or(IntentState::Ready), &cannot),
     }
@@ -229,29 +227,21 @@ fn lost(name: &str, row: &IntentRow, claimed: u64) -> Finding {
         .with("claimed", claimed)
 }
 
-pub(super) fn refused_in(name: &str, state: IntentState, problem: &str) -> Came {
-    Came::refused(step_refused(format!("intent `{name}`"), state.word(), problem.to_owned()))
+pub(super) fn refused_in(name: &str, state: IntentState, problem: &str) -> ChangeOutcome {
+    ChangeOutcome::refused(step_refused(format!("intent `{name}`"), state.word(), problem.to_owned()))
 }
 
-pub(super) fn done(name: &str, moved: Result<IntentStep, Option<IntentState>>, problem: &str) -> Came {
+pub(super) fn done(name: &str, moved: Result<IntentStep, Option<IntentState>>, problem: &str) -> ChangeOutcome {
     match moved {
-        Ok(moved) => Came::done(Json::Object(moved.members())),
+        Ok(moved) => ChangeOutcome::done(Event::IntentMoved(moved)),
         Err(state) => refused_in(name, state.unwrap_or(IntentState::Ready), problem),
     }
-}
-
-pub(super) fn with(mut body: Json, key: &str, value: Json) -> Json {
-    if let Json::Object(members) = &mut body {
-        members.insert(key.to_owned(), value);
-    }
-    body
 }
 
 /// What stands against starting now: the kill switch, its time, a flow that was aborted, the agent's standing and that
 /// of everyone above it.
 fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant) -> Option<Finding> {
-    if let Loaded::Present(Row::Tenant(TenantRow { halted: Some(halt), .. })) = world.get(&key(change, Entity::Tenant))
-    {
+    if let Some(halt) = world.tenant(&key(change, Entity::Tenant)).and_then(|tenant| tenant.halted.as_ref()) {
         let finding = Finding::reject(Gate::Agent, Reason::Halted);
         return Some(finding.with("by", halt.by.as_str()).with("because", halt.because.as_str()));
     }
@@ -274,7 +264,7 @@ fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant
     let own = std::iter::once((kept.agent.as_str(), true));
     let mut line = own.chain(running.above.iter().map(|name| (name.as_str(), false)));
     line.find_map(|(name, own)| {
-        let agent = agent_row(world, &key(change, Entity::Agent(name.to_owned())));
+        let agent = world.agent(&key(change, Entity::Agent(name.to_owned())));
         let reason = match agent.map(|agent| (agent.status(), agent.revokes(action))) {
             None => Reason::AgentUnknown,
             Some((AgentStatus::Suspended, _)) => Reason::AgentSuspended,
@@ -300,7 +290,7 @@ fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant
 }
 
 /// Refuses to go on. The kill switch only makes it wait; whatever else stands against it calls it off for good.
-fn stop(world: &mut World, change: &Change, name: &str, finding: Finding, at: Instant) -> Came {
+fn stop(world: &mut World, change: &Change, name: &str, finding: Finding, at: Instant) -> ChangeOutcome {
     let waits = finding.code == Code::Known(Reason::Halted);
     let step = if waits { Step::Release } else { Step::CallOff };
     let kept = intent_row(world, &change.tenant, name).map(|row| row.facts.to_kept());
@@ -309,7 +299,7 @@ fn stop(world: &mut World, change: &Change, name: &str, finding: Finding, at: In
         let consequence = Consequence::IntentMoved { step, flow: kept.flow, agent: kept.agent };
         Record::Event(Arc::new(EventRecord::following(&change.tenant, consequence, at)))
     });
-    Came::Refused(vec![finding], Json::Null, records.into_iter().collect())
+    ChangeOutcome::Refused { findings: vec![finding], event: None, records: records.into_iter().collect() }
 }
 
 pub(super) fn question_key(change: &Change, name: &str) -> Key {

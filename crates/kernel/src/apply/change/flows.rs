@@ -1,29 +1,27 @@
 //! Flows: opened for an agent, perhaps out of another, and ended once.
 
-use super::{Came, key, not_authorized, people, step_refused};
+use super::{ChangeOutcome, key, not_authorized, people, step_refused};
 use crate::agent::Actor;
 use crate::apply::flow_work;
-use crate::apply::known::agent_row;
 use crate::apply::settling::{self, intent_row};
 use crate::change::Change;
 use crate::consequence::Consequence;
+use crate::event::{AbortedFlow, ClosedFlow, Event, OpenedFlow};
 use crate::finding::{Finding, Gate};
 use crate::flow::{DEPTH_MAX, FlowEvent, FlowState, transition};
 use crate::intent::Step;
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
-use crate::world::{Entity, FlowRow, KeySet, Loaded, Row, World};
+use crate::world::{Entity, FlowRow, KeySet, Row, World};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
-use values::json::Json;
 use values::time::Instant;
 
 #[cfg(test)]
 mod tests;
 
 pub(super) fn flow_row<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a FlowRow> {
-    let Loaded::Present(Row::Flow(row)) = world.get(&key(change, Entity::Flow(name.to_owned()))) else { return None };
-    Some(row)
+    world.flow(&key(change, Entity::Flow(name.to_owned())))
 }
 
 /// Whether the actor may speak for the flow: its agent, or an operator.
@@ -35,8 +33,8 @@ pub(super) fn may(change: &Change, row: &FlowRow) -> bool {
     }
 }
 
-pub(super) fn unknown(name: &str) -> Came {
-    Came::refused(Finding::reject(Gate::Retry, Reason::FlowUnknown).field("flow").with("flow", name))
+pub(super) fn unknown(name: &str) -> ChangeOutcome {
+    ChangeOutcome::refused(Finding::reject(Gate::Retry, Reason::FlowUnknown).field("flow").with("flow", name))
 }
 
 /// What ending a flow touches, as far as the flow is known: closing leaves its work alone, aborting calls it off.
@@ -73,13 +71,17 @@ pub(super) fn open(
     agent: &str,
     parent: Option<&String>,
     at: Instant,
-) -> Came {
-    if agent_row(world, &key(change, Entity::Agent(agent.to_owned()))).is_none() {
-        return Came::refused(Finding::reject(Gate::Agent, Reason::AgentNotRegistered).with("agent", agent));
+) -> ChangeOutcome {
+    if world.agent(&key(change, Entity::Agent(agent.to_owned()))).is_none() {
+        return ChangeOutcome::refused(Finding::reject(Gate::Agent, Reason::AgentNotRegistered).with("agent", agent));
     }
     let mut row = FlowRow { agent: agent.to_owned(), opened_at: Some(at), ..FlowRow::default() };
     if flow_row(world, change, name).is_some() {
-        return Came::refused(step_refused(format!("flow `{name}`"), "there", "it cannot be opened again".to_owned()));
+        return ChangeOutcome::refused(step_refused(
+            format!("flow `{name}`"),
+            "there",
+            "it cannot be opened again".to_owned(),
+        ));
     }
     if let Some(parent) = parent {
         let Some(above) = flow_row(world, change, parent) else { return unknown(parent) };
@@ -96,57 +98,53 @@ pub(super) fn open(
         row.above = std::iter::once(parent).chain(&above.above).cloned().collect();
         if row.above.len() > DEPTH_MAX {
             let problem = format!("{DEPTH_MAX} flows stand above it already");
-            return Came::refused(step_refused(format!("flow `{parent}`"), "too deep", problem));
+            return ChangeOutcome::refused(step_refused(format!("flow `{parent}`"), "too deep", problem));
         }
     } else if !may(change, &row) {
-        return Came::refused(not_authorized(change, format!("open a flow for `{agent}`")));
+        return ChangeOutcome::refused(not_authorized(change, format!("open a flow for `{agent}`")));
     }
-    let body = Json::object([
-        ("flow", Json::text(name)),
-        ("agent", Json::text(agent)),
-        ("parent", Json::from(row.parent().map(str::to_owned))),
-        ("root", Json::from(row.root().map(str::to_owned))),
-    ]);
+    let opened = OpenedFlow {
+        flow: name.to_owned(),
+        agent: agent.to_owned(),
+        parent: row.parent().map(str::to_owned),
+        root: row.root().map(str::to_owned),
+    };
     world.put(key(change, Entity::Flow(name.to_owned())), Row::Flow(row));
-    Came::done(body)
+    ChangeOutcome::done(Event::FlowOpened(opened))
 }
 
-fn closed(flow: &str, state: FlowState) -> Came {
+fn closed(flow: &str, state: FlowState) -> ChangeOutcome {
     let finding = Finding::reject(Gate::Retry, Reason::FlowClosed).with("flow", flow);
-    Came::refused(finding.with("state", state.word()))
+    ChangeOutcome::refused(finding.with("state", state.word()))
 }
 
 /// Closing takes no more proposals and lets what was accepted, and what people are asked, come to its end. Aborting
 /// calls off what was not started and ends the questions; what may have been sent stays, and must be settled.
-pub(super) fn end(world: &mut World, change: &Change, name: &str, event: FlowEvent, at: Instant) -> Came {
+pub(super) fn end(world: &mut World, change: &Change, name: &str, event: FlowEvent, at: Instant) -> ChangeOutcome {
     let Some(row) = flow_row(world, change, name).filter(|row| may(change, row)) else { return unknown(name) };
     let mut row = row.clone();
     let next = if event == FlowEvent::Propose { None } else { transition(row.state, event) };
     let Some(state) = next else {
         let problem = format!("it cannot {}", event.word());
-        return Came::refused(step_refused(format!("flow `{name}`"), row.state.word(), problem));
+        return ChangeOutcome::refused(step_refused(format!("flow `{name}`"), row.state.word(), problem));
     };
     let (intents, questions, unlisted) = (row.intents.clone(), row.questions.clone(), row.unlisted);
     row.state = state;
     world.put(key(change, Entity::Flow(name.to_owned())), Row::Flow(row));
-    let mut members = vec![("flow", Json::text(name)), ("state", Json::text(state.word()))];
-    let names = |names: &[String]| Json::texts(names.iter().map(String::as_str));
+    let flow = name.to_owned();
+    if state != FlowState::Aborted {
+        let closed = ClosedFlow { flow, going_on: intents, questions, unlisted };
+        return ChangeOutcome::done(Event::FlowClosed(closed));
+    }
     let mut records = Vec::new();
-    if state == FlowState::Aborted && !bugs::on(Bug::AbortedFlowStarts) {
-        let (called_off, to_settle) = call_off(world, change, &intents, &mut records, at);
+    let mut aborted =
+        AbortedFlow { flow, called_off: Vec::new(), to_settle: Vec::new(), questions: Vec::new(), unlisted };
+    if !bugs::on(Bug::AbortedFlowStarts) {
+        (aborted.called_off, aborted.to_settle) = call_off(world, change, &intents, &mut records, at);
         let ended = questions.into_iter().filter(|question| people::abort(world, change, question, &mut records, at));
-        let ended: Vec<String> = ended.collect();
-        members.push(("called_off", names(&called_off)));
-        members.push(("to_settle", names(&to_settle)));
-        members.push(("questions", names(&ended)));
-    } else {
-        members.push(("going_on", names(&intents)));
-        members.push(("questions", names(&questions)));
+        aborted.questions = ended.collect();
     }
-    if unlisted {
-        members.push(("unlisted", Json::Bool(true)));
-    }
-    Came::Done(Json::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()), None, records)
+    ChangeOutcome::followed_by(Event::FlowAborted(aborted), records)
 }
 
 /// Calls off what was not started; the rest may have happened.

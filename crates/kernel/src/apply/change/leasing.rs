@@ -1,18 +1,18 @@
 //! Leases as commands: the book is loaded, changed and kept as one row.
 
-use super::{Came, key, not_authorized, step_refused};
+use super::{ChangeOutcome, key, not_authorized, step_refused};
 use crate::agent::Actor;
 use crate::change::Change;
 use crate::change::leasing::Leasing;
+use crate::event::{Event, GrantedLease, LeaseEnd, LeaseTerms};
 use crate::finding::{Finding, Gate};
-use crate::lease::book::{Acquired, LeaseBook, Lost, Refusal};
+use crate::lease::book::{Acquisition, LeaseBook, LeaseLoss, Refusal};
 use crate::lease::fence::Fence;
 use crate::lease::kept::{BOOK, BOOK_BYTES_MAX};
 use crate::lease::region::Region;
-use crate::lease::{Ended, Lease, Party, Request};
+use crate::lease::{EndedLease, Lease, Party, Request};
 use crate::reasons::Reason;
-use crate::world::{Entity, Loaded, Row, StateRow, World};
-use values::json::Json;
+use crate::world::{Entity, Row, StateRow, World};
 use values::time::Instant;
 
 /// Leases that ended for another and are told by their numbers; a record need not tell all of them.
@@ -23,32 +23,32 @@ pub(super) fn book() -> Entity {
     Entity::State(BOOK.to_owned())
 }
 
-pub(super) fn carry_out(world: &mut World, change: &Change, leasing: &Leasing, at: Instant) -> Came {
+pub(super) fn carry_out(world: &mut World, change: &Change, leasing: &Leasing, at: Instant) -> ChangeOutcome {
     if let Some(finding) = forbidden(change, leasing) {
-        return Came::refused(finding);
+        return ChangeOutcome::refused(finding);
     }
     let (mut book, version) = match loaded(world, change) {
         Ok(loaded) => loaded,
-        Err(finding) => return Came::refused(finding),
+        Err(finding) => return ChangeOutcome::refused(finding),
     };
-    let body = match leasing {
+    let event = match leasing {
         Leasing::Acquire { .. } => acquire(&mut book, leasing, at),
         Leasing::Heartbeat { holder, fence } => heartbeat(&mut book, holder, *fence, at),
         Leasing::Release { holder, fence } => release(&mut book, holder, *fence),
         Leasing::Evict { fence, because } => evict(&mut book, change, *fence, because),
         Leasing::Adopt { fence, heir, .. } => adopt(&mut book, change, *fence, heir, at),
     };
-    let body = match body {
-        Ok(body) => body,
-        Err(finding) => return Came::refused(*finding),
+    let event = match event {
+        Ok(event) => event,
+        Err(finding) => return ChangeOutcome::refused(*finding),
     };
     let value = book.to_json();
     if value.to_canonical().len() > BOOK_BYTES_MAX {
         let problem = format!("all leases together may take {BOOK_BYTES_MAX} bytes");
-        return Came::refused(step_refused("the book of leases".to_owned(), "full", problem));
+        return ChangeOutcome::refused(step_refused("the book of leases".to_owned(), "full", problem));
     }
     world.put(key(change, self::book()), Row::State(StateRow { value, version: version.saturating_add(1) }));
-    Came::done(body)
+    ChangeOutcome::done(event)
 }
 
 /// An agent acts for itself and its own sessions; taking away and handing over is for operators.
@@ -75,16 +75,12 @@ fn forbidden(change: &Change, leasing: &Leasing) -> Option<Finding> {
 }
 
 fn loaded(world: &World, change: &Change) -> Result<(LeaseBook, u64), Finding> {
-    match world.get(&key(change, book())) {
-        Loaded::Present(Row::State(row)) => match LeaseBook::from_json(&row.value) {
-            Some(book) => Ok((book, row.version)),
-            None => Err(step_refused("the book of leases".to_owned(), "damaged", "it cannot be read".to_owned())),
-        },
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => Ok((LeaseBook::default(), 0)),
+    let Some(row) = world.state(&key(change, book())) else { return Ok((LeaseBook::default(), 0)) };
+    match LeaseBook::from_json(&row.value) {
+        Some(book) => Ok((book, row.version)),
+        None => Err(step_refused("the book of leases".to_owned(), "damaged", "it cannot be read".to_owned())),
     }
 }
-
-type Told = Result<Json, Box<Finding>>;
 
 fn invalid(field: &str, problem: String) -> Box<Finding> {
     Box::new(Finding::reject(Gate::Shape, Reason::ParamInvalid).field(field).with("problem", problem))
@@ -94,7 +90,7 @@ fn party(name: &str) -> Result<Party, Box<Finding>> {
     Party::parse(name).map_err(|problem| invalid("holder", format!("is a name that {problem}")))
 }
 
-fn acquire(book: &mut LeaseBook, leasing: &Leasing, at: Instant) -> Told {
+fn acquire(book: &mut LeaseBook, leasing: &Leasing, at: Instant) -> Result<Event, Box<Finding>> {
     let Leasing::Acquire { holder, mode, regions, ttl } = leasing else {
         return Err(invalid("lease", "is no request".to_owned()));
     };
@@ -108,15 +104,15 @@ fn acquire(book: &mut LeaseBook, leasing: &Leasing, at: Instant) -> Told {
     granted(book, acquired)
 }
 
-fn granted(book: &LeaseBook, acquired: Acquired) -> Told {
+fn granted(book: &LeaseBook, acquired: Acquisition) -> Result<Event, Box<Finding>> {
     match acquired {
-        Acquired::Granted { fence, ended, .. } => Ok(told(book, fence, false, &ended)),
-        Acquired::Renewed { fence, .. } => Ok(told(book, fence, true, &[])),
-        Acquired::Refused(Refusal::Held { by, more }) => {
+        Acquisition::Granted { fence, ended, .. } => Ok(held_now(book, fence, false, &ended)),
+        Acquisition::Renewed { fence, .. } => Ok(held_now(book, fence, true, &[])),
+        Acquisition::Refused(Refusal::Held { by, more }) => {
             let first = by.first().and_then(|fence| book.lease(*fence));
             Err(Box::new(held(Gate::Agent, first, by.len(), more)))
         }
-        Acquired::Refused(refusal @ (Refusal::Full | Refusal::NoFenceLeft)) => {
+        Acquisition::Refused(refusal @ (Refusal::Full | Refusal::NoFenceLeft)) => {
             Err(Box::new(step_refused("the book of leases".to_owned(), "full", refusal.to_string())))
         }
     }
@@ -136,41 +132,39 @@ fn held(gate: Gate, lease: Option<&Lease>, count: usize, more: bool) -> Finding 
         .with("others", others)
 }
 
-fn told(book: &LeaseBook, fence: Fence, renewed: bool, ended: &[Ended]) -> Json {
-    let lease = book.lease(fence).map_or(Json::Null, Lease::to_json);
-    let numbers = ended.iter().take(ENDED_TOLD_MAX).map(|ended| ended.lease.fence.to_string());
-    Json::object([
-        ("fence", Json::text(fence.to_string())),
-        ("renewed", Json::Bool(renewed)),
-        ("lease", lease),
-        ("ended", Json::texts(numbers)),
-        ("ended_count", Json::from(ended.len() as u64)),
-    ])
+fn held_now(book: &LeaseBook, fence: Fence, renewed: bool, ended: &[EndedLease]) -> Event {
+    Event::LeaseGranted(GrantedLease {
+        fence,
+        renewed,
+        terms: book.lease(fence).map(LeaseTerms::of),
+        ended: ended.iter().take(ENDED_TOLD_MAX).map(|ended| ended.lease.fence).collect(),
+        ended_count: ended.len() as u64,
+    })
 }
 
-fn lost(fence: Fence, holder: &str, problem: Lost) -> Box<Finding> {
+fn lost(fence: Fence, holder: &str, problem: LeaseLoss) -> Box<Finding> {
     let finding = Finding::reject(Gate::Agent, Reason::LeaseLost);
     Box::new(finding.with("fence", fence.to_string()).with("holder", holder).with("problem", problem.to_string()))
 }
 
-fn heartbeat(book: &mut LeaseBook, holder: &str, fence: Fence, at: Instant) -> Told {
+fn heartbeat(book: &mut LeaseBook, holder: &str, fence: Fence, at: Instant) -> Result<Event, Box<Finding>> {
     let renewed = book.heartbeat(&party(holder)?, fence, at);
     renewed.map_err(|problem| lost(fence, holder, problem))?;
-    Ok(told(book, fence, true, &[]))
+    Ok(held_now(book, fence, true, &[]))
 }
 
-fn release(book: &mut LeaseBook, holder: &str, fence: Fence) -> Told {
+fn release(book: &mut LeaseBook, holder: &str, fence: Fence) -> Result<Event, Box<Finding>> {
     let ended = book.release(&party(holder)?, fence);
-    ended.map(|ended| over(&ended, "released")).map_err(|problem| lost(fence, holder, problem))
+    ended.map(|ended| Event::LeaseReleased(over(&ended))).map_err(|problem| lost(fence, holder, problem))
 }
 
-fn evict(book: &mut LeaseBook, change: &Change, fence: Fence, because: &str) -> Told {
+fn evict(book: &mut LeaseBook, change: &Change, fence: Fence, because: &str) -> Result<Event, Box<Finding>> {
     let operator = party(operator(change))?;
     let ended = book.evict(fence, &operator, because);
-    ended.map(|ended| over(&ended, "evicted")).map_err(|problem| lost(fence, "anybody", problem))
+    ended.map(|ended| Event::LeaseEvicted(over(&ended))).map_err(|problem| lost(fence, "anybody", problem))
 }
 
-fn adopt(book: &mut LeaseBook, change: &Change, fence: Fence, heir: &str, at: Instant) -> Told {
+fn adopt(book: &mut LeaseBook, change: &Change, fence: Fence, heir: &str, at: Instant) -> Result<Event, Box<Finding>> {
     let (heir, operator) = (party(heir)?, party(operator(change))?);
     let acquired = book.adopt(fence, &heir, &operator, at).map_err(|problem| lost(fence, heir.as_str(), problem))?;
     granted(book, acquired)
@@ -183,10 +177,6 @@ fn operator(change: &Change) -> &str {
     }
 }
 
-fn over(ended: &Ended, state: &str) -> Json {
-    Json::object([
-        ("fence", Json::text(ended.lease.fence.to_string())),
-        ("holder", Json::text(ended.lease.holder.as_str())),
-        ("state", Json::text(state)),
-    ])
+fn over(ended: &EndedLease) -> LeaseEnd {
+    LeaseEnd { fence: ended.lease.fence, holder: ended.lease.holder.as_str().to_owned() }
 }

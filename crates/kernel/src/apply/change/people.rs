@@ -1,10 +1,10 @@
 //! Answers of people: bound to the exact bytes shown, given once, by someone entitled, judged again.
 
-use super::signing::{self, Given};
-use super::{Came, expiry, is_stale, key, not_authorized};
+use super::signing::{self, AnswerToCheck};
+use super::{ChangeOutcome, expiry, is_stale, key, not_authorized};
 use crate::agent::Actor;
 use crate::apply::flow_work;
-use crate::apply::known::{self, agent_row};
+use crate::apply::known;
 use crate::apply::submit;
 use crate::apply::taking;
 use crate::apply::touched::Touched;
@@ -15,6 +15,7 @@ use crate::decide::decide;
 use crate::escalation::{
     EscalationRow, EscalationState, GivenAnswer, HumanDecision, PEOPLE, QuestionKind, Vote, transition,
 };
+use crate::event::Event;
 use crate::finding::{Code, Effect, Finding, Gate};
 use crate::flow::FlowState;
 use crate::intent::Intent;
@@ -24,12 +25,11 @@ use crate::proposal::Proposal;
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::signed_answer::instead_digest;
-use crate::world::{Entity, Key, KeySet, Loaded, Row, World};
+use crate::world::{Entity, Key, KeySet, Row, World};
 use ledger::ed25519::PublicKey;
 use std::sync::Arc;
 use values::bugs::{self, Bug};
 use values::ids::{Digest, folded, is_same_person};
-use values::json::Json;
 use values::time::Instant;
 
 pub(super) fn keys_of_answer(actor: &Actor, answer: &HumanAnswer, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
@@ -55,21 +55,18 @@ pub(super) fn person(name: &str) -> Entity {
 
 /// The groups and the key of someone, as operators wrote them down; no door's word counts.
 pub(super) fn person_row(world: &World, change: &Change, name: &str) -> Option<Person> {
-    let Loaded::Present(Row::State(row)) = world.get(&key(change, person(name))) else { return None };
-    Person::from_json(&row.value)
+    Person::from_json(&world.state(&key(change, person(name)))?.value)
 }
 
 fn question<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a EscalationRow> {
-    let entity = key(change, Entity::Escalation(name.to_owned()));
-    let Loaded::Present(Row::Escalation(row)) = world.get(&entity) else { return None };
-    Some(row)
+    world.question(&key(change, Entity::Escalation(name.to_owned())))
 }
 
-pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, at: Instant) -> Came {
+pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, at: Instant) -> ChangeOutcome {
     let name = &answer.escalation;
     let Some(row) = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal) else {
         let finding = Finding::reject(Gate::Escalation, Reason::ApprovalUnknown);
-        return Came::refused(finding.with("question", name.as_str()));
+        return ChangeOutcome::refused(finding.with("question", name.as_str()));
     };
     let mut row = row.clone();
     if row.state != EscalationState::Open && !bugs::on(Bug::W15AnsweredTwice) {
@@ -81,21 +78,21 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
         return already(name, &row, vec![record]);
     }
     // What is answered is the proposal under the contract of this moment.
-    let Some(shown_now) = shown_now(world, change, answer, &row) else { return Came::Prepare };
+    let Some(shown_now) = shown_now(world, change, answer, &row) else { return ChangeOutcome::Prepare };
     let (person, decision, key_of_person) = match entitled(world, change, answer, &row, (shown_now, at)) {
         Ok(said) => said,
-        Err(finding) => return Came::refused(*finding),
+        Err(finding) => return ChangeOutcome::refused(*finding),
     };
     if decision != HumanDecision::Abort {
         let digest = match agreed_to(answer, decision, &row, shown_now) {
             Ok(digest) => digest,
-            Err(came) => return *came,
+            Err(outcome) => return *outcome,
         };
         let votes = vote(&mut row, Vote { digest, person: person.clone(), at });
         if votes < row.quorum {
-            let body = counted(name, &row, votes);
+            let (question, state, quorum) = (name.clone(), row.state, row.quorum);
             world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
-            return Came::done(body);
+            return ChangeOutcome::done(Event::VoteCounted { question, state, votes, quorum });
         }
     }
     let mut called_off = Vec::new();
@@ -103,19 +100,19 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
         HumanDecision::Abort => None,
         HumanDecision::Override | HumanDecision::Modify => {
             let submission = if decision == HumanDecision::Override { &answer.original } else { &answer.modified };
-            let Some(submission) = submission else { return Came::Prepare };
+            let Some(submission) = submission else { return ChangeOutcome::Prepare };
             let id =
                 if decision == HumanDecision::Override { row.intent.clone() } else { submission.ids.intent.clone() };
             match accept(world, submission, &id, &mut called_off, at) {
-                Accepted::Stale => return Came::Prepare,
-                Accepted::Need(keys) => return Came::Need(keys),
+                Reassessment::Stale => return ChangeOutcome::Prepare,
+                Reassessment::Need { keys } => return ChangeOutcome::Need { keys },
                 // The question stays open, and whoever agreed has agreed.
-                Accepted::No(findings) => {
-                    let body = shown(name, &row);
+                Reassessment::Refused { findings } => {
+                    let event = Some(Event::AnswerRefused(QuestionEnd::of(name, &row)));
                     world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
-                    return Came::Refused(findings, body, called_off);
+                    return ChangeOutcome::Refused { findings, event, records: called_off };
                 }
-                Accepted::Yes(intent) => intent,
+                Reassessment::Accepted { intent } => intent,
             }
         }
     };
@@ -130,10 +127,10 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
         key: key_of_person,
         ..GivenAnswer::by_nobody(answer.reason.clone(), at)
     });
-    let body = shown(name, &row);
+    let event = Event::QuestionAnswered(QuestionEnd::of(name, &row));
     flow_work::end_question(world, &flow_work::key(&change.tenant, &row.flow), name);
     world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
-    Came::Done(body, intent.map(AnsweredIntent::Made), called_off)
+    ChangeOutcome::Done { event, intent: intent.map(AnsweredIntent::Made), records: called_off }
 }
 
 /// Counts someone's vote once, and says how many agree: only if they agree to the same thing.
@@ -146,7 +143,7 @@ pub(super) fn vote(row: &mut EscalationRow, cast: Vote) -> u64 {
 
 /// The digest of what a person is shown now; `None` if the answer was formed under a contract that no longer counts.
 fn shown_now(world: &World, change: &Change, answer: &HumanAnswer, row: &EscalationRow) -> Option<Digest> {
-    let in_force = agent_row(world, &key(change, Entity::Agent(row.agent.clone()))).and_then(|agent| agent.contract);
+    let in_force = world.agent(&key(change, Entity::Agent(row.agent.clone()))).and_then(|agent| agent.contract);
     let formed = answer.original.as_ref().map(|original| original.contract.digest);
     match (in_force, formed) {
         (Some(in_force), Some(formed)) if in_force != formed => None,
@@ -161,7 +158,7 @@ fn agreed_to(
     decision: HumanDecision,
     row: &EscalationRow,
     shown_now: Digest,
-) -> Result<Digest, Box<Came>> {
+) -> Result<Digest, Box<ChangeOutcome>> {
     if decision != HumanDecision::Modify {
         return Ok(shown_now);
     }
@@ -172,35 +169,23 @@ fn agreed_to(
     }
     // Without the original the question was not there yet when the command was formed.
     if answer.original.is_none() {
-        return Err(Box::new(Came::Prepare));
+        return Err(Box::new(ChangeOutcome::Prepare));
     }
     let problem = format!("is missing, or is no proposal of agent `{}`", row.agent);
     let finding = Finding::reject(Gate::Escalation, Reason::ParamInvalid).field("instead").with("problem", problem);
-    Err(Box::new(Came::refused(finding)))
-}
-
-fn counted(name: &str, row: &EscalationRow, votes: u64) -> Json {
-    Json::object([
-        ("question", Json::text(name)),
-        ("state", Json::text(row.state.word())),
-        ("votes", Json::from(votes)),
-        ("quorum", Json::from(row.quorum)),
-    ])
-}
-
-fn shown(name: &str, row: &EscalationRow) -> Json {
-    QuestionEnd::of(name, row).to_json()
+    Err(Box::new(ChangeOutcome::refused(finding)))
 }
 
 /// The second answer gets the first.
-fn already(name: &str, row: &EscalationRow, records: Vec<Record>) -> Came {
+fn already(name: &str, row: &EscalationRow, records: Vec<Record>) -> ChangeOutcome {
     let said = row.answer.as_ref().map(|answer| match (&answer.decision, &answer.person) {
         (Some(decision), Some(person)) => format!("{} by {person}", decision.word()),
         (Some(decision), None) => decision.word().to_owned(),
         (None, _) => answer.reason.clone(),
     });
     let finding = Finding::reject(Gate::Escalation, Reason::AlreadyAnswered).with("question", name);
-    Came::Refused(vec![finding.with("answer", said.unwrap_or_default())], shown(name, row), records)
+    let findings = vec![finding.with("answer", said.unwrap_or_default())];
+    ChangeOutcome::Refused { findings, event: Some(Event::AnswerRefused(QuestionEnd::of(name, row))), records }
 }
 
 /// Who says what; an unknown word, the wrong person or other bytes are no answer.
@@ -238,8 +223,8 @@ fn is_signature_demanded(answer: &HumanAnswer, row: &EscalationRow) -> bool {
     row.signed || answer.original.as_ref().is_some_and(|formed| formed.contract.contract.escalation.signed)
 }
 
-fn given<'a>(answer: &'a HumanAnswer, person: &'a str) -> Given<'a> {
-    Given {
+fn given<'a>(answer: &'a HumanAnswer, person: &'a str) -> AnswerToCheck<'a> {
+    AnswerToCheck {
         question: &answer.escalation,
         person,
         digest: answer.digest,
@@ -281,11 +266,19 @@ fn is_asked(formed: &Submission, row: &EscalationRow) -> bool {
     same && formed.proposal.agent == row.agent && formed.flow_id() == row.flow
 }
 
-enum Accepted {
+/// What comes of a proposal when it is judged again at an answer.
+enum Reassessment {
+    /// It was formed under a contract that no longer counts.
     Stale,
-    Need(KeySet),
-    No(Vec<Finding>),
-    Yes(Option<Arc<Intent>>),
+    Need {
+        keys: KeySet,
+    },
+    Refused {
+        findings: Vec<Finding>,
+    },
+    Accepted {
+        intent: Option<Arc<Intent>>,
+    },
 }
 
 /// Judges again at the answer. A person takes the place of what asked for one and of the proposal's own time; nothing
@@ -296,19 +289,19 @@ fn accept(
     intent: &str,
     called_off: &mut Vec<Record>,
     at: Instant,
-) -> Accepted {
+) -> Reassessment {
     let touched = submission.touched();
     let missing = world.missing(&flow_work::above(world, &touched.flow));
     if !missing.is_empty() {
-        return Accepted::Need(missing);
+        return Reassessment::Need { keys: missing };
     }
     if is_stale(world, submission, touched) {
-        return Accepted::Stale;
+        return Reassessment::Stale;
     }
     let mut judged = judged(world, submission, touched, intent, at);
     if expiry::may_help(&judged.0) {
         match expiry::call_off_expired(world, &submission.tenant, at) {
-            Err(needed) => return Accepted::Need(needed),
+            Err(keys) => return Reassessment::Need { keys },
             Ok(records) if records.is_empty() => {}
             Ok(records) => {
                 *called_off = records;
@@ -318,10 +311,10 @@ fn accept(
     }
     let (against, intent) = judged;
     if !against.is_empty() {
-        return Accepted::No(against);
+        return Reassessment::Refused { findings: against };
     }
     taking::accept(world, submission, touched, intent.as_ref(), true, at);
-    Accepted::Yes(intent)
+    Reassessment::Accepted { intent }
 }
 
 /// What still stands against it, and what it becomes if nothing does.
@@ -359,13 +352,12 @@ fn stands(finding: &Finding) -> bool {
 }
 
 /// What time does: people are reminded, others may answer too, and at last nobody has answered and it is over.
-pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: Instant) -> Came {
+pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: Instant) -> ChangeOutcome {
     if !matches!(change.actor, Actor::Kernel | Actor::Operator(_)) {
-        return Came::refused(not_authorized(change, "end questions".to_owned()));
+        return ChangeOutcome::refused(not_authorized(change, "end questions".to_owned()));
     }
     let mut records = Vec::new();
-    let mut counts = [("expired", 0_u64), ("reminded", 0), ("rerouted", 0)];
-    let [(_, over), (_, reminded), (_, rerouted)] = &mut counts;
+    let (mut over, mut reminded, mut rerouted) = (0, 0, 0);
     for name in names {
         // Whether something happened is no question that time answers.
         let asked = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal);
@@ -373,26 +365,24 @@ pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: I
         let Some(mut row) = due else { continue };
         if row.is_late(at) {
             records.push(expired(world, change, name, row, at).1);
-            *over += 1;
+            over += 1;
             continue;
         }
         if let Some(reroute) = row.reroute.as_mut().filter(|reroute| at >= reroute.at && !reroute.told) {
             reroute.told = true;
-            *rerouted += 1;
+            rerouted += 1;
             let notice = Consequence::QuestionRerouted(notice(name, &row, at));
             records.push(following(change, notice, at));
         }
         if row.remind.is_some_and(|remind| at >= remind) {
             row.remind = None;
-            *reminded += 1;
+            reminded += 1;
             let notice = Consequence::QuestionReminded(notice(name, &row, at));
             records.push(following(change, notice, at));
         }
         world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
     }
-    let happened = counts.into_iter().filter(|(what, count)| *what == "expired" || *count > 0);
-    let body = happened.map(|(what, count)| (what.to_owned(), Json::from(count))).collect();
-    Came::Done(Json::Object(body), None, records)
+    ChangeOutcome::followed_by(Event::QuestionsExpired { expired: over, reminded, rerouted }, records)
 }
 
 /// What is needed to carry a message to people.

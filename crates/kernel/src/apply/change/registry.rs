@@ -1,22 +1,21 @@
 //! The registry: agents come, are put in force, restricted, let go.
 
-use super::{Came, key, not_authorized, step_refused};
+use super::{ChangeOutcome, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentEvent, AgentRefusal, AgentRow, AgentStatus, Restriction, transition};
-use crate::apply::known::agent_row;
+use crate::apply::known::resource_row;
 use crate::change::{Change, Registration};
+use crate::contract::Resource;
 use crate::contract::amend::{self, Amendment};
 use crate::contract::attenuate::attenuate;
-use crate::contract::{Limit, Resource};
 use crate::evaluator::Compiled;
+use crate::event::{AgentStanding, AmendedLimit, Event, LimitBounds};
 use crate::finding::{Finding, Gate};
 use crate::reasons::Reason;
 use crate::version::supports;
-use crate::world::{Entity, Key, Loaded, ResourceRow, Row, World};
+use crate::world::{Entity, Key, Row, World};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
-use values::decimal::Decimal;
 use values::ids::Digest;
-use values::json::Json;
 use values::time::Instant;
 
 /// Versions of agents this runtime speaks with.
@@ -38,22 +37,22 @@ pub(super) fn keys_of_contract(contract: &Compiled, key: &impl Fn(Entity) -> Key
 }
 
 /// An agent comes with a contract. What the registry holds of it already stays as it is.
-pub(super) fn register(world: &mut World, change: &Change, registration: &Registration, _at: Instant) -> Came {
+pub(super) fn register(world: &mut World, change: &Change, registration: &Registration, _at: Instant) -> ChangeOutcome {
     let contract = &registration.contract;
     let name = &contract.contract.agent;
     let agent_key = key(change, Entity::Agent(name.clone()));
     let itself = matches!(&change.actor, Actor::Agent(actor) if actor == name);
     if !itself && !matches!(change.actor, Actor::Operator(_)) {
-        return Came::refused(not_authorized(change, format!("register agent `{name}`")));
+        return ChangeOutcome::refused(not_authorized(change, format!("register agent `{name}`")));
     }
     if let Some(version) = registration.version.as_ref().filter(|version| !supports(SUPPORTED_VERSIONS, version)) {
         let finding = Finding::reject(Gate::Agent, Reason::VersionMismatch);
-        return Came::refused(finding.with("version", version.as_str()).with("range", SUPPORTED_VERSIONS));
+        return ChangeOutcome::refused(finding.with("version", version.as_str()).with("range", SUPPORTED_VERSIONS));
     }
     if let Some(finding) = outside_its_parent(world, change, registration) {
-        return Came::refused(finding);
+        return ChangeOutcome::refused(finding);
     }
-    let known = agent_row(world, &agent_key).cloned();
+    let known = world.agent(&agent_key).cloned();
     let mut row = match known {
         Some(_) if bugs::on(Bug::W04HandshakeResets) => {
             AgentRow { contract: Some(contract.digest), ..AgentRow::active() }
@@ -72,17 +71,17 @@ pub(super) fn register(world: &mut World, change: &Change, registration: &Regist
     };
     if let Some(reason) = refusal {
         let because = row.because().map(|because| format!(": {because}")).unwrap_or_default();
-        return Came::refused(
+        return ChangeOutcome::refused(
             Finding::reject(Gate::Agent, reason).with("agent", name.as_str()).with("because", because),
         );
     }
     row.offered = Some(contract.digest);
     row.version = registration.version.clone().or(row.version);
     row.session = registration.session.clone().or(row.session);
-    let body = described(name, &row);
+    let standing = AgentStanding::of(name, &row);
     world.put(key(change, Entity::Contract(contract.digest.to_string())), contract_row(contract));
     world.put(agent_key, Row::Agent(Box::new(row)));
-    Came::done(body)
+    ChangeOutcome::done(Event::AgentChanged(standing))
 }
 
 fn contract_row(contract: &Compiled) -> Row {
@@ -95,7 +94,7 @@ fn outside_its_parent(world: &World, change: &Change, registration: &Registratio
     let parent = contract.parent.as_ref()?;
     let widens =
         |problem: String| Some(Finding::reject(Gate::Agent, Reason::ContractWidensParent).with("problem", problem));
-    let in_force = agent_row(world, &key(change, Entity::Agent(parent.clone()))).and_then(|row| row.contract);
+    let in_force = world.agent(&key(change, Entity::Agent(parent.clone()))).and_then(|row| row.contract);
     match &registration.parent {
         Some(bound) if Some(bound.digest) == in_force => match attenuate(contract, &bound.contract) {
             Ok(()) => None,
@@ -106,10 +105,15 @@ fn outside_its_parent(world: &World, change: &Change, registration: &Registratio
 }
 
 /// An operator puts a contract in force. All contracts that name a resource must declare it alike.
-pub(super) fn activate(world: &mut World, change: &Change, contract: &Arc<Compiled>, expected: Option<Digest>) -> Came {
+pub(super) fn activate(
+    world: &mut World,
+    change: &Change,
+    contract: &Arc<Compiled>,
+    expected: Option<Digest>,
+) -> ChangeOutcome {
     let name = &contract.contract.agent;
     let agent_key = key(change, Entity::Agent(name.clone()));
-    let mut row = match agent_row(world, &agent_key) {
+    let mut row = match world.agent(&agent_key) {
         Some(row) => row.clone(),
         None => return unknown(name),
     };
@@ -119,21 +123,18 @@ pub(super) fn activate(world: &mut World, change: &Change, contract: &Arc<Compil
     }
     if let Some(expected) = expected.filter(|expected| row.contract != Some(*expected)) {
         let now = row.contract.map_or_else(|| "no contract".to_owned(), |digest| digest.to_string());
-        return Came::refused(conflict(format!("contract of {name}"), &now, &expected.to_string()));
+        return ChangeOutcome::refused(conflict(format!("contract of {name}"), &now, &expected.to_string()));
     }
     let mut fresh = Vec::new();
     for (resource, declared) in &contract.contract.resources {
         let resource_key = key(change, Entity::Resource(resource.clone()));
         let text = declared_text(declared);
-        let mut known = match world.get(&resource_key) {
-            Loaded::Present(Row::Resource(row)) => row.clone(),
-            Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => ResourceRow::UNTOUCHED,
-        };
+        let mut known = resource_row(world, &resource_key);
         match &known.declared {
             Some(other) if *other != text => {
                 let problem = format!("resource `{resource}` is {text} here and {other} elsewhere");
                 let finding = Finding::reject(Gate::Agent, Reason::ContractInvalid).with("problem", problem);
-                return Came::refused(finding);
+                return ChangeOutcome::refused(finding);
             }
             Some(_) => {}
             None => {
@@ -150,10 +151,10 @@ pub(super) fn activate(world: &mut World, change: &Change, contract: &Arc<Compil
     row.parent = contract.contract.parent.clone();
     // An amendment was made to the contract that was in force.
     row.amendments.clear();
-    let body = described(name, &row);
+    let standing = AgentStanding::of(name, &row);
     world.put(key(change, Entity::Contract(contract.digest.to_string())), contract_row(contract));
     world.put(agent_key, Row::Agent(Box::new(row)));
-    Came::done(body)
+    ChangeOutcome::done(Event::AgentChanged(standing))
 }
 
 fn declared_text(resource: &Resource) -> String {
@@ -169,7 +170,7 @@ pub(super) fn restrict(
     because: &str,
     actions: &[String],
     at: Instant,
-) -> Came {
+) -> ChangeOutcome {
     changed(world, change, name, &AgentEvent::Restrict(status), |row| {
         // The same restriction by the same actor is one restriction.
         let by = change.actor.text();
@@ -184,20 +185,20 @@ pub(super) fn restrict(
     })
 }
 
-pub(super) fn lift(world: &mut World, change: &Change, name: &str, status: AgentStatus) -> Came {
-    let row = agent_row(world, &key(change, Entity::Agent(name.to_owned())));
+pub(super) fn lift(world: &mut World, change: &Change, name: &str, status: AgentStatus) -> ChangeOutcome {
+    let row = world.agent(&key(change, Entity::Agent(name.to_owned())));
     let absent = row.filter(|row| !row.restrictions.iter().any(|known| known.status == status));
     if let Some(row) = absent
         && transition(row.base, &AgentEvent::Lift(status), &change.actor, name).is_ok()
     {
-        return Came::refused(conflict(format!("agent {name}"), row.status().word(), status.word()));
+        return ChangeOutcome::refused(conflict(format!("agent {name}"), row.status().word(), status.word()));
     }
     changed(world, change, name, &AgentEvent::Lift(status), |row| {
         row.restrictions.retain(|known| known.status != status);
     })
 }
 
-pub(super) fn retire(world: &mut World, change: &Change, name: &str) -> Came {
+pub(super) fn retire(world: &mut World, change: &Change, name: &str) -> ChangeOutcome {
     changed(world, change, name, &AgentEvent::Retire, |_| {})
 }
 
@@ -207,18 +208,18 @@ fn changed(
     name: &str,
     event: &AgentEvent,
     edit: impl FnOnce(&mut AgentRow),
-) -> Came {
+) -> ChangeOutcome {
     let agent_key = key(change, Entity::Agent(name.to_owned()));
-    let Some(row) = agent_row(world, &agent_key) else { return unknown(name) };
+    let Some(row) = world.agent(&agent_key) else { return unknown(name) };
     let mut row = row.clone();
     match transition(row.base, event, &change.actor, name) {
         Ok(base) => row.base = base,
-        Err(refusal) => return refused(change, name, &row, refusal, change.act.word()),
+        Err(refusal) => return refused(change, name, &row, refusal, change.act.kind().word()),
     }
     edit(&mut row);
-    let body = described(name, &row);
+    let standing = AgentStanding::of(name, &row);
     world.put(agent_key, Row::Agent(Box::new(row)));
-    Came::done(body)
+    ChangeOutcome::done(Event::AgentChanged(standing))
 }
 
 pub(super) fn amend(
@@ -227,20 +228,21 @@ pub(super) fn amend(
     contract: &Arc<Compiled>,
     amendment: &Amendment,
     at: Instant,
-) -> Came {
+) -> ChangeOutcome {
     let name = &contract.contract.agent;
     let agent_key = key(change, Entity::Agent(name.clone()));
-    let Some(row) = agent_row(world, &agent_key) else { return unknown(name) };
+    let Some(row) = world.agent(&agent_key) else { return unknown(name) };
     if row.contract != Some(contract.digest) {
-        return Came::Prepare;
+        return ChangeOutcome::Prepare;
     }
     if !matches!(change.actor, Actor::Operator(_)) {
-        return Came::refused(not_authorized(change, format!("amend the contract of `{name}`")));
+        return ChangeOutcome::refused(not_authorized(change, format!("amend the contract of `{name}`")));
     }
     let mut row = row.clone();
     let amendment = Amendment { at, actor: change.actor.text(), ..amendment.clone() };
-    let refused =
-        |problem: &str| Came::refused(Finding::reject(Gate::Agent, Reason::AmendmentRefused).with("problem", problem));
+    let refused = |problem: &str| {
+        ChangeOutcome::refused(Finding::reject(Gate::Agent, Reason::AmendmentRefused).with("problem", problem))
+    };
     let expires = match amend::check(&contract.contract, &amendment) {
         Ok(expires) => expires,
         Err(_) if bugs::on(Bug::AmendmentUnbounded) => at,
@@ -254,23 +256,16 @@ pub(super) fn amend(
     row.amendments.push(amendment.clone());
     let after = in_force(contract, &row, &amendment, at);
     world.put(agent_key, Row::Agent(Box::new(row)));
-    Came::done(Json::object([
-        ("agent", Json::text(name.as_str())),
-        ("action", Json::text(amendment.action.as_str())),
-        ("param", Json::text(amendment.param.as_str())),
-        ("before", before),
-        ("after", after),
-        ("because", Json::text(amendment.because.as_str())),
-        ("expires", Json::text(expires.to_string())),
-    ]))
+    let Amendment { action, param, because, .. } = amendment;
+    let agent = name.clone();
+    ChangeOutcome::done(Event::Amended(AmendedLimit { agent, action, param, before, after, because, expires }))
 }
 
 /// The bounds that hold for the param of an amendment.
-fn in_force(contract: &Compiled, row: &AgentRow, amendment: &Amendment, at: Instant) -> Json {
+fn in_force(contract: &Compiled, row: &AgentRow, amendment: &Amendment, at: Instant) -> LimitBounds {
     let limits = amend::effective_limits(&contract.contract, &row.amendments, at);
     let limit = limits.get(&amendment.action).and_then(|limits| limits.get(&amendment.param));
-    let bound = |of: fn(&Limit) -> Option<Decimal>| Json::from(limit.and_then(of).map(|bound| bound.to_string()));
-    Json::object([("min", bound(|limit| limit.min)), ("max", bound(|limit| limit.max))])
+    LimitBounds { min: limit.and_then(|limit| limit.min), max: limit.and_then(|limit| limit.max) }
 }
 
 /// Someone compared before changing, and what was to be there is not.
@@ -279,11 +274,11 @@ fn conflict(what: String, now: &str, expected: &str) -> Finding {
     finding.with("key", what).with("version", now).with("expected", expected)
 }
 
-fn unknown(name: &str) -> Came {
-    Came::refused(Finding::reject(Gate::Agent, Reason::AgentNotRegistered).with("agent", name))
+fn unknown(name: &str) -> ChangeOutcome {
+    ChangeOutcome::refused(Finding::reject(Gate::Agent, Reason::AgentNotRegistered).with("agent", name))
 }
 
-fn refused(change: &Change, name: &str, row: &AgentRow, refusal: AgentRefusal, what: &str) -> Came {
+fn refused(change: &Change, name: &str, row: &AgentRow, refusal: AgentRefusal, what: &str) -> ChangeOutcome {
     let finding = match refusal {
         AgentRefusal::Retired => Finding::reject(Gate::Agent, Reason::AgentRetired).with("agent", name),
         AgentRefusal::NotAuthorized => not_authorized(change, format!("{what} agent `{name}`")),
@@ -291,16 +286,5 @@ fn refused(change: &Change, name: &str, row: &AgentRow, refusal: AgentRefusal, w
             step_refused(format!("agent `{name}`"), row.status().word(), format!("it cannot {what} like this"))
         }
     };
-    Came::refused(finding)
-}
-
-/// An agent as answers show it. Tokens are never shown, not even hashed.
-pub(super) fn described(name: &str, row: &AgentRow) -> Json {
-    Json::object([
-        ("agent", Json::text(name)),
-        ("status", Json::text(row.status().word())),
-        ("because", Json::from(row.because().map(str::to_owned))),
-        ("contract", Json::from(row.contract.map(|digest| digest.to_string()))),
-        ("offered", Json::from(row.offered.map(|digest| digest.to_string()))),
-    ])
+    ChangeOutcome::refused(finding)
 }

@@ -1,41 +1,39 @@
 //! A person says what became of an intent in doubt: bound to the exact bytes shown, given once, by someone entitled.
 
-use super::execution::{question_key, refused_in, unknown, with};
+use super::execution::{question_key, refused_in, unknown};
 use super::people::vote;
-use super::signing::{self, Given};
-use super::{Came, not_authorized};
+use super::signing::{self, AnswerToCheck};
+use super::{ChangeOutcome, not_authorized};
 use crate::agent::Actor;
 use crate::apply::settling::{self, intent_row};
 use crate::change::{Change, DoubtAnswer};
 use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, QuestionKind, Vote};
+use crate::event::Event;
 use crate::finding::{Finding, Gate};
 use crate::intent::{DoubtDecision, Step};
 use crate::reasons::Reason;
-use crate::world::{Loaded, Row, World};
+use crate::world::{Row, World};
 use ledger::ed25519::PublicKey;
 use values::ids::Digest;
-use values::json::Json;
 use values::time::Instant;
 
-pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, at: Instant) -> Came {
+pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, at: Instant) -> ChangeOutcome {
     let (name, question) = (&answer.intent, &answer.question);
     let Some(intent) = intent_row(world, &change.tenant, name) else { return unknown(name) };
     let by_host = intent.running.as_ref().is_some_and(|running| running.by_host);
     let state = intent.state;
-    let row = match world.get(&question_key(change, question)) {
-        Loaded::Present(Row::Escalation(row)) if row.kind == QuestionKind::Doubt && row.intent == *name => row,
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => {
-            let finding = Finding::reject(Gate::Escalation, Reason::ApprovalUnknown);
-            return Came::refused(finding.with("question", question.as_str()));
-        }
+    let asked = world.question(&question_key(change, question));
+    let Some(row) = asked.filter(|row| row.kind == QuestionKind::Doubt && row.intent == *name) else {
+        let finding = Finding::reject(Gate::Escalation, Reason::ApprovalUnknown);
+        return ChangeOutcome::refused(finding.with("question", question.as_str()));
     };
-    let mut row = row.as_ref().clone();
+    let mut row = row.clone();
     if row.state != EscalationState::Open {
         return already(question, &row);
     }
     let (person, decision, key) = match entitled(world, change, answer, &row, at) {
         Ok(said) => said,
-        Err(finding) => return Came::refused(*finding),
+        Err(finding) => return ChangeOutcome::refused(*finding),
     };
     if decision == DoubtDecision::Retry && by_host {
         return refused_in(name, state, "the runtime does not perform it; say `did not`, and it may be proposed again");
@@ -44,15 +42,15 @@ pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, 
     let digest = Digest::of_parts(&[row.digest.bytes(), decision.word().as_bytes()]);
     let votes = vote(&mut row, Vote { digest, person: person.clone(), at });
     let enough = votes >= row.quorum;
-    let body = Json::object([("question", Json::text(question.as_str())), ("intent", Json::text(name.as_str()))]);
-    let body = if enough {
+    let quorum = row.quorum;
+    let event = if enough {
         let moved = settling::step(world, &change.tenant, name, Step::Resolve(decision), at, |_| {});
         let moved = match moved {
             Ok(moved) => moved,
             Err(state) => {
                 let state = state.map_or("unknown", |state| state.word());
                 let problem = format!("nobody can say {} about it", decision.word());
-                return Came::refused(super::step_refused(format!("intent `{name}`"), state, problem));
+                return ChangeOutcome::refused(super::step_refused(format!("intent `{name}`"), state, problem));
             }
         };
         row.state = EscalationState::Resolved;
@@ -60,12 +58,12 @@ pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, 
         let (person, doubt) = (Some(person), Some(decision));
         let os_user = answer.identity.os_user.clone();
         row.answer = Some(GivenAnswer { person, doubt, os_user, key, ..GivenAnswer::by_nobody(reason, at) });
-        with(body, "state", Json::text(moved.to.word()))
+        Event::DoubtResolved { question: question.clone(), intent: name.clone(), state: moved.to }
     } else {
-        with(with(body, "votes", Json::from(votes)), "quorum", Json::from(row.quorum))
+        Event::DoubtVoteCounted { question: question.clone(), intent: name.clone(), votes, quorum }
     };
     world.put(question_key(change, question), Row::Escalation(Box::new(row)));
-    Came::done(body)
+    ChangeOutcome::done(event)
 }
 
 fn entitled(
@@ -87,7 +85,7 @@ fn entitled(
     if answer.digest != row.digest {
         return Err(Box::new(Finding::reject(Gate::Escalation, Reason::ApprovalMismatch)));
     }
-    let given = Given {
+    let given = AnswerToCheck {
         question: &answer.question,
         person,
         digest: answer.digest,
@@ -101,11 +99,11 @@ fn entitled(
 }
 
 /// The second answer gets the first.
-fn already(question: &str, row: &EscalationRow) -> Came {
+fn already(question: &str, row: &EscalationRow) -> ChangeOutcome {
     let said = row.answer.as_ref().map(|answer| match (answer.doubt, &answer.person) {
         (Some(decision), Some(person)) => format!("{} by {person}", decision.word()),
         (Some(_) | None, _) => answer.reason.clone(),
     });
     let finding = Finding::reject(Gate::Escalation, Reason::AlreadyAnswered).with("question", question);
-    Came::refused(finding.with("answer", said.unwrap_or_default()))
+    ChangeOutcome::refused(finding.with("answer", said.unwrap_or_default()))
 }

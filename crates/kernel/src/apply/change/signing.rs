@@ -6,13 +6,13 @@ use crate::finding::{Finding, Gate};
 use crate::person::Identity;
 use crate::reasons::Reason;
 use crate::signed_answer::{AnswerStatement, SignatureProblem};
-use crate::world::{Entity, Loaded, Row, World};
+use crate::world::{Entity, World};
 use ledger::ed25519::PublicKey;
 use values::bugs::{self, Bug};
 use values::ids::Digest;
 
 /// An answer as someone gave it.
-pub(super) struct Given<'a> {
+pub(super) struct AnswerToCheck<'a> {
     pub question: &'a str,
     pub person: &'a str,
     pub digest: Digest,
@@ -26,7 +26,7 @@ pub(super) struct Given<'a> {
 pub(super) fn signer(
     world: &World,
     change: &Change,
-    given: &Given<'_>,
+    given: &AnswerToCheck<'_>,
     demanded: bool,
 ) -> Result<Option<PublicKey>, Box<Finding>> {
     let refused = |reason| Finding::reject(Gate::Escalation, reason).with("person", given.person);
@@ -63,7 +63,7 @@ pub(super) fn signer(
 
 /// The name of the log that signs for this ledger, once one was recorded.
 fn origin(world: &World, change: &Change) -> Option<String> {
-    let Loaded::Present(Row::Tenant(row)) = world.get(&key(change, Entity::Tenant)) else { return None };
+    let row = world.tenant(&key(change, Entity::Tenant))?;
     row.origin().map(str::to_owned)
 }
 
@@ -73,7 +73,7 @@ mod tests {
     use crate::agent::Actor;
     use crate::change::Act;
     use crate::person::Person;
-    use crate::world::StateRow;
+    use crate::world::{Row, StateRow};
     use ledger::ed25519::SecretKey;
     use std::sync::Arc;
 
@@ -98,7 +98,7 @@ mod tests {
         };
         changed(&mut statement);
         let signature = seed.map(|seed| statement.sign(&SecretKey::from_seed(&[seed; 32])));
-        let given = Given {
+        let given = AnswerToCheck {
             question: "q",
             person: "ann",
             digest: Digest::of("shown"),

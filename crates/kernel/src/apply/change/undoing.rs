@@ -1,16 +1,16 @@
 //! Undoing: an intent of its own, with its own key, until a deadline.
 
 use super::execution::{performed, refused_in};
-use super::{Came, key};
+use super::{ChangeOutcome, key};
 use crate::apply::doubt;
 use crate::apply::settling::intent_row;
 use crate::change::Change;
 use crate::contract::{Executor, Run, Undo, UndoKind};
+use crate::event::{AcceptedUndo, Event};
 use crate::finding::{Finding, Gate};
 use crate::intent::{IntentFacts, IntentRow, IntentState, KeptIntent, Order, Running};
 use crate::reasons::Reason;
-use crate::world::{EffectRow, Entity, Loaded, Row, World};
-use values::json::Json;
+use crate::world::{EffectRow, Entity, Row, World};
 use values::time::{Duration, Instant};
 
 /// How long undoing may wait where the contract names no deadline.
@@ -21,14 +21,14 @@ pub(super) fn effect_key(row: &IntentRow) -> String {
     format!("undo:{}", row.facts.effect_key())
 }
 
-pub(super) fn undo(world: &mut World, change: &Change, name: &str, undo: &str, at: Instant) -> Came {
+pub(super) fn undo(world: &mut World, change: &Change, name: &str, undo: &str, at: Instant) -> ChangeOutcome {
     let row = match performed(world, change, name, "undo") {
         Ok(row) => row.clone(),
-        Err(came) => return *came,
+        Err(outcome) => return *outcome,
     };
     let not_undoable = |problem: &str| {
         let finding = Finding::reject(Gate::EffectKey, Reason::NotUndoable);
-        Came::refused(finding.with("intent", name).with("problem", problem))
+        ChangeOutcome::refused(finding.with("intent", name).with("problem", problem))
     };
     if row.state != IntentState::Succeeded {
         return refused_in(name, row.state, "only what happened can be undone");
@@ -39,27 +39,27 @@ pub(super) fn undo(world: &mut World, change: &Change, name: &str, undo: &str, a
         return not_undoable("its contract has no way to");
     };
     if let Some(finding) = taken(world, change, &row) {
-        return Came::refused(finding);
+        return ChangeOutcome::refused(finding);
     }
     let deadline = running.over_at.unwrap_or(row.accepted_at).plus(within.unwrap_or(WITHIN_DEFAULT));
     if at > deadline {
         let finding = Finding::reject(Gate::Validity, Reason::UndoTooLate).with("intent", name);
-        return Came::refused(finding.with("deadline", deadline.to_string()).with("now", at.to_string()));
+        return ChangeOutcome::refused(finding.with("deadline", deadline.to_string()).with("now", at.to_string()));
     }
     if intent_row(world, &change.tenant, undo).is_some() {
         return refused_in(undo, IntentState::Ready, "another intent has this id");
     }
     let undoing = made(name, undo, &row, running, (http, deadline), at);
-    let body = Json::object([
-        ("intent", Json::text(name)),
-        ("undo", Json::text(undo)),
-        ("kind", Json::text(kind.word())),
-        ("state", Json::text(undoing.state.word())),
-        ("until", Json::text(deadline.to_string())),
-        ("question", Json::from(undoing.running.as_ref().and_then(|running| running.question.clone()))),
-    ]);
+    let accepted = AcceptedUndo {
+        intent: name.to_owned(),
+        undo: undo.to_owned(),
+        kind,
+        state: undoing.state,
+        until: deadline,
+        question: undoing.running.as_ref().and_then(|running| running.question.clone()),
+    };
     put(world, change, (name, undo), row, undoing, at);
-    Came::done(body)
+    ChangeOutcome::done(Event::UndoAccepted(accepted))
 }
 
 /// The intent that undoes: exactly the contract's request with exactly the params of what happened.
@@ -131,9 +131,7 @@ fn put(
 /// Whether undoing is on its way, done, or was tried and ended: what was broken off is for a person.
 fn taken(world: &World, change: &Change, row: &IntentRow) -> Option<Finding> {
     let name = effect_key(row);
-    let Loaded::Present(Row::Effect(effect)) = world.get(&key(change, Entity::Effect(name.clone()))) else {
-        return None;
-    };
+    let effect = world.effect(&key(change, Entity::Effect(name.clone())))?;
     if effect.intent.is_empty() {
         return None;
     }

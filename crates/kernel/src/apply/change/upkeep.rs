@@ -1,11 +1,11 @@
 //! Looking after the ledger: who may erase, hold and change keys, and what a legal hold forbids.
 
-use super::{Came, key, not_authorized, step_refused};
+use super::{ChangeOutcome, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentStatus};
-use crate::apply::known::agent_row;
 use crate::change::Change;
 use crate::change::upkeep::Upkeep;
 use crate::escalation::EscalationState;
+use crate::event::Event;
 use crate::finding::{Finding, Gate};
 use crate::intent::IntentState;
 use crate::reasons::Reason;
@@ -27,9 +27,9 @@ pub(super) fn keys(upkeep: &Upkeep, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
     }
 }
 
-pub(super) fn carry_out(world: &mut World, change: &Change, upkeep: &Upkeep, at: Instant) -> Came {
+pub(super) fn carry_out(world: &mut World, change: &Change, upkeep: &Upkeep, at: Instant) -> ChangeOutcome {
     if !matches!(change.actor, Actor::Operator(_)) {
-        return Came::refused(not_authorized(change, upkeep.word().replace('_', " ")));
+        return ChangeOutcome::refused(not_authorized(change, change.act.kind().word().replace('_', " ")));
     }
     match upkeep {
         Upkeep::Erase { from, to, .. } => {
@@ -50,43 +50,41 @@ pub(super) fn carry_out(world: &mut World, change: &Change, upkeep: &Upkeep, at:
         Upkeep::Rotate { keyring, .. } => {
             let row = TenantRow { log: Some(keyring.to_string()), ..tenant(world, change) };
             world.put(key(change, Entity::Tenant), Row::Tenant(row));
-            Came::done(Json::object([("keys", Json::from(keyring.periods().len() as u64))]))
+            ChangeOutcome::done(Event::KeysRotated { keys: keyring.periods().len() as u64 })
         }
         Upkeep::EnrolKey { agent, key: public } => {
             let agent_key = key(change, Entity::Agent(agent.clone()));
-            let Some(row) = agent_row(world, &agent_key) else {
+            let Some(row) = world.agent(&agent_key) else {
                 let finding = Finding::reject(Gate::Agent, Reason::AgentUnknown);
-                return Came::refused(finding.with("agent", agent.as_str()).with("expected", agent.as_str()));
+                return ChangeOutcome::refused(finding.with("agent", agent.as_str()).with("expected", agent.as_str()));
             };
             let mut row = row.clone();
             if row.status() == AgentStatus::Retired {
-                return Came::refused(Finding::reject(Gate::Agent, Reason::AgentRetired).with("agent", agent.as_str()));
+                return ChangeOutcome::refused(
+                    Finding::reject(Gate::Agent, Reason::AgentRetired).with("agent", agent.as_str()),
+                );
             }
             row.key = Some(public.clone());
             world.put(agent_key, Row::Agent(Box::new(row)));
-            let shown = ledger::envelope::key_text(public);
-            Came::done(Json::object([("agent", Json::text(agent.as_str())), ("key", Json::text(shown))]))
+            ChangeOutcome::done(Event::KeyEnrolled { agent: agent.clone(), key: public.clone() })
         }
     }
 }
 
 fn tenant(world: &World, change: &Change) -> TenantRow {
-    match world.get(&key(change, Entity::Tenant)) {
-        Loaded::Present(Row::Tenant(row)) => row.clone(),
-        Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => TenantRow::default(),
-    }
+    world.tenant(&key(change, Entity::Tenant)).cloned().unwrap_or_default()
 }
 
 /// The bodies themselves are removed after this is committed: the record must be there first.
-fn erase(world: &mut World, change: &Change, from: u64, to: u64, told_of: &[Key]) -> Came {
+fn erase(world: &mut World, change: &Change, from: u64, to: u64, told_of: &[Key]) -> ChangeOutcome {
     if from >= to {
         let what = format!("the range from {from} to {to}");
-        return Came::refused(step_refused(what, "empty", "there is nothing to erase".to_owned()));
+        return ChangeOutcome::refused(step_refused(what, "empty", "there is nothing to erase".to_owned()));
     }
     let holds = tenant(world, change).holds;
     if let Some(hold) = holds.iter().find(|hold| hold.covers(from, to)) {
         let finding = Finding::reject(Gate::Agent, Reason::LegalHold).with("hold", hold.id.as_str());
-        return Came::refused(finding.with("by", hold.by.as_str()).with("because", hold.because.as_str()));
+        return ChangeOutcome::refused(finding.with("by", hold.by.as_str()).with("because", hold.because.as_str()));
     }
     let mut forgotten = Vec::new();
     for key in told_of {
@@ -95,14 +93,18 @@ fn erase(world: &mut World, change: &Change, from: u64, to: u64, told_of: &[Key]
             Ok(Some(row)) => forgotten.push((key.clone(), row)),
             Err((what, state)) => {
                 let problem = "what is still to happen cannot be erased".to_owned();
-                return Came::refused(step_refused(format!("{what} `{}`", key.entity.parts().0), state, problem));
+                return ChangeOutcome::refused(step_refused(
+                    format!("{what} `{}`", key.entity.parts().0),
+                    state,
+                    problem,
+                ));
             }
         }
     }
     for (key, row) in forgotten {
         world.put(key, row);
     }
-    Came::done(Json::object([("from", Json::text(from.to_string())), ("to", Json::text(to.to_string()))]))
+    ChangeOutcome::done(Event::Erased { from, to })
 }
 
 /// A row without the params it kept; an error says what is not over yet.
@@ -146,10 +148,10 @@ fn without_params(world: &World, key: &Key) -> Result<Option<Row>, (&'static str
     }
 }
 
-fn place(world: &mut World, change: &Change, held: LegalHold) -> Came {
+fn place(world: &mut World, change: &Change, held: LegalHold) -> ChangeOutcome {
     let mut row = tenant(world, change);
     if row.holds.iter().any(|hold| hold.id == held.id) {
-        return Came::refused(step_refused(
+        return ChangeOutcome::refused(step_refused(
             format!("hold `{}`", held.id),
             "there",
             "it cannot be placed twice".to_owned(),
@@ -157,25 +159,25 @@ fn place(world: &mut World, change: &Change, held: LegalHold) -> Came {
     }
     if row.holds.len() >= HOLDS_MAX {
         let problem = format!("there are {HOLDS_MAX} already");
-        return Came::refused(step_refused(format!("hold `{}`", held.id), "not there", problem));
+        return ChangeOutcome::refused(step_refused(format!("hold `{}`", held.id), "not there", problem));
     }
-    let body = Json::object([("hold", Json::text(held.id.as_str()))]);
+    let event = Event::HoldPlaced { hold: held.id.clone() };
     row.holds.push(held);
     world.put(key(change, Entity::Tenant), Row::Tenant(row));
-    Came::done(body)
+    ChangeOutcome::done(event)
 }
 
-fn release(world: &mut World, change: &Change, name: &str) -> Came {
+fn release(world: &mut World, change: &Change, name: &str) -> ChangeOutcome {
     let mut row = tenant(world, change);
     let before = row.holds.len();
     row.holds.retain(|hold| hold.id != name);
     if row.holds.len() == before {
-        return Came::refused(step_refused(
+        return ChangeOutcome::refused(step_refused(
             format!("hold `{name}`"),
             "not there",
             "nothing can be released".to_owned(),
         ));
     }
     world.put(key(change, Entity::Tenant), Row::Tenant(row));
-    Came::done(Json::object([("hold", Json::text(name))]))
+    ChangeOutcome::done(Event::HoldReleased { hold: name.to_owned() })
 }

@@ -7,6 +7,7 @@
 use crate::agent::{Actor, AgentStatus};
 use crate::change::{Act, DoubtAnswer, Write};
 use crate::contract::{Budget, EffectClass, Executor, Impact, ResourceKind, UndoKind};
+use crate::event::Event;
 use crate::intent::{IntentEvent, IntentFacts, IntentRow, Observed};
 use crate::outcome::Done;
 use crate::person::Identity;
@@ -54,7 +55,8 @@ fn books(case: &Case) -> String {
 }
 
 fn said(done: &Done) -> String {
-    let state = done.body.get("state").and_then(Json::as_text).unwrap_or("done");
+    let told = done.event.as_ref().map(|event| event.to_json()).unwrap_or_default();
+    let state = told.get("state").and_then(Json::as_text).unwrap_or("done");
     if done.answer.findings.is_empty() { state.to_owned() } else { done.answer.reasons().join("+") }
 }
 
@@ -271,8 +273,9 @@ fn evidence_that_comes_late_resolves_a_doubt_and_overwrites_nothing() {
     for (observed, contradicts) in [(Observed::Positive, true), (Observed::Negative, false), (Observed::Unknown, false)]
     {
         let act = Act::Outcome { intent: "i-1".to_owned(), epoch: 1, observed, detail: String::new(), result: None };
-        let body = case.change(Actor::Kernel, act).body;
-        assert_eq!(body.get("contradicts"), Some(&Json::Bool(contradicts)), "{observed:?}");
+        let done = case.change(Actor::Kernel, act);
+        let Some(Event::EvidenceKept(kept)) = done.event.as_deref() else { panic!("{:?}", done.event) };
+        assert_eq!(kept.contradicts, contradicts, "{observed:?}");
     }
     check_rows(
         EffectClass::Opaque,
@@ -578,7 +581,7 @@ fn agents_above_stop_only_by_being_stopped() {
 
 #[test]
 fn what_the_other_side_answered_is_a_record_beside_the_outcome_that_nothing_depends_on() {
-    use crate::change::Attached;
+    use crate::change::AttachedResult;
     use crate::record::Record;
     use crate::result::{EffectResult, Response, ResponseStatus, ResultBody, Secrets};
     let outcome = |result| Act::Outcome {
@@ -591,9 +594,9 @@ fn what_the_other_side_answered_is_a_record_beside_the_outcome_that_nothing_depe
     let given = || {
         let (status, body) = (ResponseStatus::Http(200), b"r-1".to_vec());
         let response = Response { status, content_type: None, body, complete: true, secrets: Vec::new() };
-        Some(Attached::Given(Box::new(EffectResult::of(response, Secrets::Known(Vec::new())))))
+        Some(AttachedResult::Given(Box::new(EffectResult::of(response, Secrets::Known(Vec::new())))))
     };
-    let rows_of = |result: Option<Attached>| {
+    let rows_of = |result: Option<AttachedResult>| {
         let mut case = check(http(EffectClass::Opaque), "pay claim", "ACCEPT CLAIMED");
         // Nothing was sent yet: the report is evidence, and what it brings is kept with it.
         let done = case.change(Actor::Kernel, outcome(result));
@@ -606,7 +609,7 @@ fn what_the_other_side_answered_is_a_record_beside_the_outcome_that_nothing_depe
     assert_eq!(result.result.body(), &ResultBody::Text("r-1".to_owned()));
     assert_eq!(row.running.unwrap().answered_at, Some(result.at));
     // A replay has the report alone, and comes to the same row and the same record of the report.
-    let (again, replayed, _) = rows_of(Some(Attached::Recorded));
+    let (again, replayed, _) = rows_of(Some(AttachedResult::Recorded));
     assert_eq!(replayed.running.unwrap().answered_at, Some(result.at));
     assert_eq!(again.len(), 1);
     assert_eq!(again[0].to_canonical(), records[0].to_canonical());

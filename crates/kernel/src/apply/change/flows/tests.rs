@@ -3,6 +3,7 @@
 use crate::agent::Actor;
 use crate::change::{Act, HumanAnswer};
 use crate::contract::{Budget, EffectClass, Executor};
+use crate::event::{AbortedFlow, Event};
 use crate::flow::{FlowEvent, FlowState, Latest, OPEN_WORK_MAX};
 use crate::intent::{IntentRow, Observed};
 use crate::outcome::Done;
@@ -69,7 +70,17 @@ fn books(case: &Case) -> String {
 }
 
 fn told(done: &Done) -> String {
-    if done.answer.findings.is_empty() { done.body.to_canonical() } else { done.answer.reasons().join("+") }
+    match &done.event {
+        Some(event) if done.answer.findings.is_empty() => event.to_json().to_canonical(),
+        Some(_) | None => done.answer.reasons().join("+"),
+    }
+}
+
+fn aborted(done: &Done) -> &AbortedFlow {
+    match done.event.as_deref() {
+        Some(Event::FlowAborted(aborted)) => aborted,
+        other => panic!("not aborted: {other:?}"),
+    }
 }
 
 fn open_child(case: &mut Case, name: &str, parent: &str) -> String {
@@ -188,7 +199,7 @@ fn aborting_a_flow_stops_the_flows_below_it() {
     let mut case = case.flow("h").amount(2).check("ACCEPT");
     assert_eq!((row(&case, "i-2").state.word(), flow(&case, "h").above), ("READY", vec!["g".into(), "f".into()]));
     let done = end(&mut case, "f", FlowEvent::Abort);
-    assert_eq!(done.body.get("called_off"), Some(&Json::texts(["i-1"])));
+    assert_eq!(aborted(&done).called_off, ["i-1"]);
     // Below it nothing is accepted, opened or started; what was accepted is called off when someone takes it.
     let mut case = case.flow("h").amount(3).check("REJECT FLOW_CLOSED");
     assert_eq!(open_child(&mut case, "k", "g"), "FLOW_CLOSED");
@@ -219,7 +230,7 @@ fn what_does_not_fit_into_the_list_of_open_work_is_stopped_at_its_start() {
     }
     assert_eq!((flow(&case, "f").intents.len(), flow(&case, "f").unlisted), (OPEN_WORK_MAX, true));
     let done = end(&mut case, "f", FlowEvent::Abort);
-    assert_eq!(done.body.get("unlisted"), Some(&Json::Bool(true)));
+    assert!(aborted(&done).unlisted);
     let last = format!("i-{}", OPEN_WORK_MAX + 1);
     assert_eq!(row(&case, &last).state.word(), "READY");
     assert_eq!(told(&claim(&mut case, &last)), "FLOW_CLOSED");
@@ -272,7 +283,7 @@ fn aborting_asks_for_all_it_touches() {
         }
     };
     assert_eq!(asked, [vec!["tenant", "flow"], vec!["escalation", "intent"], vec!["effect", "resource", "budget"]]);
-    assert_eq!(done.body.get("called_off"), Some(&Json::texts(["i-1"])));
+    assert_eq!(aborted(&done).called_off, ["i-1"]);
 }
 
 #[cfg(feature = "bugs")]
