@@ -1,40 +1,31 @@
 //! What to type about an error of the library: the library knows codes and values, the command line knows its verbs.
 
+use crate::cli::Cli;
+use clap::CommandFactory;
 use kernel::finding::{Code, Finding};
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use ledger::publish::SignRefusal;
 use runtime::ports::signer::SignerFault;
+use std::path::Path;
 use writkeeper::Error;
 use writkeeper::restored::Loss;
-
-/// Verbs that work on a store.
-const STORE_VERBS: [&str; 15] = [
-    "agents",
-    "always",
-    "context",
-    "decide",
-    "escalations",
-    "flows",
-    "halt",
-    "intents",
-    "leases",
-    "ledger",
-    "people",
-    "report",
-    "resume",
-    "run",
-    "top",
-];
 
 /// A command line to type next. If it works on a store and this one was named with `--store`, it names the same; a store
 /// that the environment or the default names needs no word.
 pub fn next(command: &str) -> String {
     let verb = command.split_once("writkeeper ").and_then(|(_, rest)| rest.split(' ').next());
-    match typed_store().filter(|_| verb.is_some_and(|verb| STORE_VERBS.contains(&verb))) {
+    match typed_store().filter(|_| verb.is_some_and(works_on_a_store)) {
         Some(store) if !command.contains("--store") => format!("{command} --store {}", quoted(&store)),
         Some(_) | None => command.to_owned(),
     }
+}
+
+/// Whether a verb takes `--store`.
+fn works_on_a_store(verb: &str) -> bool {
+    let cli = Cli::command();
+    let verb = cli.find_subcommand(verb);
+    verb.is_some_and(|verb| verb.get_arguments().any(|argument| argument.get_long() == Some("store")))
 }
 
 /// The store as this command line names it.
@@ -52,8 +43,13 @@ fn typed_store() -> Option<String> {
     None
 }
 
+/// A path as a shell takes it.
+pub fn path(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
+
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=@%+,".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
@@ -73,7 +69,7 @@ pub fn command(reason: Reason) -> Option<&'static str> {
         (Reason::SignerUnknown, "--keys DIR, or writkeeper ledger discontinue --because TEXT"),
         (Reason::Usage, "writkeeper help COMMAND"),
         (Reason::StateUnknown, "writkeeper context set KEY JSON"),
-        (Reason::Halted, "writkeeper resume"),
+        (Reason::Halted, "writkeeper resume --because TEXT"),
         (Reason::AgentPassive, "writkeeper agents lift {agent} passive"),
         (Reason::AgentSuspended, "writkeeper agents lift {agent} suspended"),
         (Reason::AgentDegraded, "writkeeper agents lift {agent} degraded"),

@@ -3,7 +3,7 @@
 use crate::cli::kept::{ContextArgs, ContextCommand};
 use crate::exit::{Exit, Failure, UsageError};
 use crate::store;
-use crate::terminal::{FAINT, STRONG, echo, paint, say};
+use crate::terminal::{self, FAINT, STRONG, echo, paint, say};
 use kernel::change::{Act, Write};
 use kernel::finding::{Finding, Gate, visible};
 use kernel::nearest::suggestion;
@@ -96,7 +96,7 @@ fn freeze(runtime: &Runtime, keys: &[String], flow: Option<&String>, json: bool)
     for key in keys.iter().filter(|key| held.is_none_or(|held| !held.contains_key(*key))) {
         crate::terminal::note(&format!("state has no key `{key}`; the snapshot says nothing about it"));
     }
-    say!("snapshot {} at {}", paint(STRONG, said("snapshot")), said("at"));
+    say!("snapshot {} at {}", paint(STRONG, said("snapshot")), terminal::at_text(said("at")));
     Ok(())
 }
 
@@ -116,7 +116,7 @@ fn show(name: &str, snapshot: &Snapshot, json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     say!("snapshot {}", paint(STRONG, id));
-    say!("  taken {} by {}", snapshot.at, snapshot.source);
+    say!("  taken {} by {}", terminal::at(snapshot.at), visible(&snapshot.source));
     if let Some(flow) = &snapshot.flow {
         say!("  for flow {flow}");
     }

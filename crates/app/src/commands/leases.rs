@@ -114,7 +114,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
 fn line(lease: &Lease, now: Instant) -> String {
     let regions: Vec<String> = lease.regions.iter().map(|region| visible(&spelled(region))).collect();
     let until = match lease.is_expired(now) {
-        true => paint(ATTENTION, format!("over since {}, gives way to who asks", lease.expires_at)),
+        true => paint(ATTENTION, format!("over since {}, gives way to who asks", terminal::at(lease.expires_at))),
         false => paint(FAINT, format!("until {}", terminal::at(lease.expires_at))),
     };
     let number = paint(STRONG, format!("{:>4}", lease.fence.number()));
@@ -139,7 +139,8 @@ fn tell(body: &Json, json: bool) -> anyhow::Result<()> {
     if let Some(lease) = body.get("lease") {
         let told = |key: &str| visible(lease.get(key).and_then(Json::as_text).unwrap_or_default());
         let renewed = if body.get("renewed").and_then(Json::as_bool) == Some(true) { "renewed " } else { "" };
-        say!("{renewed}lease {number}: {} holds it {} until {}", told("holder"), told("mode"), told("expires_at"));
+        let until = terminal::at_text(&told("expires_at"));
+        say!("{renewed}lease {number}: {} holds it {} until {until}", told("holder"), told("mode"));
         let ended = body.get("ended").and_then(Json::as_list).unwrap_or_default();
         for fence in ended.iter().filter_map(Json::as_text) {
             say!("  lease {fence} ended for it");
