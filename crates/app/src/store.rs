@@ -10,7 +10,6 @@ use kernel::evaluator::Compiled;
 use kernel::finding::{Code, Finding};
 use kernel::outcome::Answer;
 use kernel::reasons::Reason;
-use kernel::stored::Kind;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::{Store, StoreFault};
 use runtime::{Answered, Pending, Runtime};
@@ -18,10 +17,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use values::time::{Duration, Instant};
 use writkeeper::restored::{self, Examined, KeysNotice};
-use writkeeper::{Keeper, Notice, OpenOptions, lookup};
+use writkeeper::{Keeper, Notice, OpenOptions};
 
-pub use writkeeper::history::History;
-pub use writkeeper::lookup::{agent_like, agent_named, find, look_up, short_ids, typed};
+pub use writkeeper::lookup::{agent_named, find, short_ids};
 pub use writkeeper::restored::keys_beside;
 
 /// The store of the name nobody typed.
@@ -79,10 +77,15 @@ pub fn open_with(named: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Runtime> 
 
 /// A runtime on a store that must be there and is only looked at: it makes nothing and waits for nobody.
 pub fn view(named: &str) -> anyhow::Result<Runtime> {
+    Ok(read_only(named)?.into_runtime())
+}
+
+/// The library's handle on a store that is only looked at.
+pub fn read_only(named: &str) -> anyhow::Result<Keeper> {
     let location = location(named);
     let keeper = Keeper::view(&location, &with_keys(&location, options()?))?;
     note_all(keeper.notices());
-    Ok(keeper.into_runtime())
+    Ok(keeper)
 }
 
 fn opened(location: &str, options: OpenOptions) -> anyhow::Result<Keeper> {
@@ -196,14 +199,4 @@ pub fn sentence(finding: &Finding) -> String {
         fix if fix.is_empty() => format!("{}: {}", finding.code.as_str(), finding.message()),
         fix => format!("{}: {}; {fix}", finding.code.as_str(), finding.message()),
     }
-}
-
-/// Nothing could be meant.
-pub fn not_found(kind: Kind, text: &str) -> anyhow::Error {
-    writkeeper::Error::NotFound { kind, id: text.to_owned() }.into()
-}
-
-/// Several could be meant.
-pub fn ambiguous<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> anyhow::Error {
-    lookup::ambiguous(text, names).into()
 }

@@ -1,10 +1,12 @@
-//! Cards of the inbox: what a person must see before answering a question, as values for every door.
+//! Cards of the inbox: what would happen, what it costs and how it is undone, as values for every door.
 
+use super::contract_in_force;
 use crate::error::Error;
 use crate::history::History;
 use adapters::executor_http::rendered;
 use kernel::argument;
 use kernel::command::{MintedIds, Submission};
+use kernel::contract::amend::effective_limits;
 use kernel::contract::{Executor, Undo};
 use kernel::escalation::{EscalationRow, QuestionKind};
 use kernel::evaluator::Compiled;
@@ -16,20 +18,28 @@ use kernel::world::{Entity, Row};
 use runtime::{Minted, Runtime};
 use std::sync::Arc;
 use values::decimal::Decimal;
+use values::ids::Digest;
 use values::json::{Json, Object};
 use values::time::Instant;
+
+/// Records read at once for the rules: a question stands in the record of its own instant.
+const RECORDS: usize = 16;
 
 /// What an approver needs besides the question itself. Whatever the contract calls secret is withheld.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Card {
     /// The proposal as a person may see it; of a doubt the intent.
     pub proposal: Json,
+    /// Whether nothing of it is withheld.
+    pub is_whole: bool,
     /// What an acceptance calls, with the params filled in: method and address, or a program with its arguments.
     pub call: Option<String>,
     /// The business key of the effect.
     pub effect_key: Option<String>,
-    /// Every budget that an acceptance takes from.
+    /// Every budget that an acceptance takes from, by the contracts in force: an answer is judged under these.
     pub budgets: Vec<BudgetUse>,
+    /// Limits of its params that were changed for a while.
+    pub limits: Vec<AmendedLimit>,
     /// The rules that asked.
     pub rules: Vec<AskingRule>,
     /// How the effect is undone.
@@ -49,6 +59,22 @@ pub struct BudgetUse {
     pub amount: Decimal,
     /// The most the window may hold.
     pub max: Decimal,
+    /// The most it could hold under the contract that asked, where another is in force since; nothing where the two
+    /// agree, or where that contract had no such budget.
+    pub max_when_asked: Option<Decimal>,
+}
+
+/// A limit that an amendment changed, with the value that the proposal has.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AmendedLimit {
+    pub param: String,
+    /// What the proposal says; nothing where it is withheld or no number.
+    pub value: Option<Decimal>,
+    pub min: Option<Decimal>,
+    pub max: Option<Decimal>,
+    /// What the contract says without the amendment.
+    pub contract_min: Option<Decimal>,
+    pub contract_max: Option<Decimal>,
 }
 
 impl BudgetUse {
@@ -86,27 +112,31 @@ impl Card {
         if row.kind == QuestionKind::Doubt {
             return Ok(Card::of_intent(&row.proposal));
         }
-        let Some(submission) = submission(runtime, row) else {
-            let proposal = Json::object([("withheld", Json::Bool(true))]);
-            return Ok(Card {
-                proposal,
-                call: None,
-                effect_key: None,
-                budgets: Vec::new(),
-                rules: Vec::new(),
-                undo: None,
-            });
+        let line = runtime.line(&row.agent)?;
+        // What is over stays under the contract it was asked under; what is open is answered under the one in force.
+        let is_over = row.due().is_none() || line.contract.contract.agent != row.agent;
+        let (Some(asked), Some(shown)) = (submission(runtime, row, row.contract), shown_params(runtime, row)) else {
+            return Ok(Card { is_whole: false, ..Card::of_proposal(withheld()) });
         };
-        let shown = submission.shown_params();
+        let in_force = if is_over { None } else { submission(runtime, row, line.contract.digest) };
+        let submission = in_force.as_ref().unwrap_or(&asked);
         let action = submission.contract.contract.actions.get(&submission.proposal.action);
         Ok(Card {
-            proposal: submission.proposal.to_json(shown.clone()),
             call: action.and_then(|action| call_of(&action.run.as_ref()?.executor, &shown)),
             effect_key: submission.effect_key().map(str::to_owned),
-            budgets: budgets(runtime, &submission, &shown, now)?,
+            budgets: budgets(runtime, submission, (&asked, &line.ancestors), &shown, now)?,
+            limits: if is_over { Vec::new() } else { limits(runtime, submission, &shown, now)? },
             rules: rules(runtime, name, row)?,
             undo: action.map(|action| undo_of(&action.undo, &shown)),
+            is_whole: shown == asked.proposal.params,
+            proposal: asked.proposal.to_json(shown),
         })
+    }
+
+    /// A card with nothing but the proposal.
+    fn of_proposal(proposal: Json) -> Card {
+        let (budgets, limits, rules) = (Vec::new(), Vec::new(), Vec::new());
+        Card { proposal, is_whole: true, call: None, effect_key: None, budgets, limits, rules, undo: None }
     }
 
     /// Of an intent in doubt: it was called already, so no budget changes.
@@ -122,14 +152,12 @@ impl Card {
             Some(UndoPlan { kind: text("kind")?.to_owned(), call, within: text("within").map(str::to_owned) })
         });
         let effect_key = order.get("effect_key").and_then(Json::as_text).map(str::to_owned);
-        Card {
-            proposal: order.clone(),
-            call: http.or(program),
-            effect_key,
-            budgets: Vec::new(),
-            rules: Vec::new(),
-            undo,
-        }
+        Card { call: http.or(program), effect_key, undo, ..Card::of_proposal(order.clone()) }
+    }
+
+    /// What is proposed, or was to happen.
+    pub fn action(&self) -> &str {
+        self.proposal.get("action").and_then(Json::as_text).unwrap_or_default()
     }
 
     /// For programs.
@@ -143,6 +171,17 @@ impl Card {
                 ("amount", decimal(Some(budget.amount))),
                 ("after", decimal(budget.after())),
                 ("max", decimal(Some(budget.max))),
+                ("max_when_asked", decimal(budget.max_when_asked)),
+            ])
+        };
+        let limit = |limit: &AmendedLimit| {
+            Json::object([
+                ("param", Json::text(limit.param.as_str())),
+                ("value", decimal(limit.value)),
+                ("min", decimal(limit.min)),
+                ("max", decimal(limit.max)),
+                ("contract_min", decimal(limit.contract_min)),
+                ("contract_max", decimal(limit.contract_max)),
             ])
         };
         let rule = |rule: &AskingRule| {
@@ -161,9 +200,11 @@ impl Card {
         };
         let members = [
             ("proposal", self.proposal.clone()),
+            ("whole", Json::Bool(self.is_whole)),
             ("call", Json::from(self.call.clone())),
             ("effect_key", Json::from(self.effect_key.clone())),
             ("budgets", Json::List(self.budgets.iter().map(budget).collect())),
+            ("limits", Json::List(self.limits.iter().map(limit).collect())),
             ("rules", Json::List(self.rules.iter().map(rule).collect())),
             ("undo", self.undo.as_ref().map_or(Json::Null, undo)),
         ];
@@ -178,16 +219,35 @@ pub fn shown_proposal(runtime: &Runtime, row: &EscalationRow) -> Json {
     if row.kind == QuestionKind::Doubt {
         return row.proposal.clone();
     }
-    match submission(runtime, row) {
-        Some(submission) => submission.proposal.to_json(submission.shown_params()),
-        None => Json::object([("withheld", Json::Bool(true))]),
-    }
+    let proposal = Proposal::from_json(row.proposal.clone()).ok();
+    let shown = proposal.zip(shown_params(runtime, row));
+    shown.map_or_else(withheld, |(proposal, shown)| proposal.to_json(shown))
 }
 
-/// The proposal of a question as it would be judged again.
-fn submission(runtime: &Runtime, row: &EscalationRow) -> Option<Submission> {
+/// A proposal of which nothing may be seen.
+fn withheld() -> Json {
+    Json::object([("withheld", Json::Bool(true))])
+}
+
+/// The params of a question as a person may see them. Another contract in force may call more of them secret, and none
+/// that was secret when it was asked is shown because of it.
+fn shown_params(runtime: &Runtime, row: &EscalationRow) -> Option<Object> {
+    let asked = submission(runtime, row, row.contract)?;
+    let mut shown = asked.shown_params();
+    let in_force = contract_in_force(runtime, row).ok()?;
+    if in_force != row.contract {
+        let now = submission(runtime, row, in_force)?;
+        let own = now.shown_params();
+        let hidden = own.into_iter().filter(|(name, value)| now.proposal.params.get(name) != Some(value));
+        shown.extend(hidden);
+    }
+    Some(shown)
+}
+
+/// The proposal of a question as it would be judged again under a contract.
+fn submission(runtime: &Runtime, row: &EscalationRow, contract: Digest) -> Option<Submission> {
     let proposal = Proposal::from_json(row.proposal.clone()).ok()?;
-    let contract = runtime.contract(row.contract).ok()?;
+    let contract = runtime.contract(contract).ok()?;
     let ids = MintedIds {
         proposal: row.proposal_id.clone(),
         flow: row.flow.clone(),
@@ -239,30 +299,66 @@ fn undo_of(undo: &Undo, shown: &Object) -> UndoPlan {
     }
 }
 
-/// The budgets of the agent's own contract and of those above.
-fn budgets(runtime: &Runtime, submission: &Submission, shown: &Object, now: Instant) -> Result<Vec<BudgetUse>, Error> {
-    let above = runtime.line(&submission.proposal.agent)?.ancestors;
-    let own: (&str, &Arc<Compiled>) = (submission.proposal.agent.as_str(), &submission.contract);
-    let above = above.iter().map(|contract| (contract.contract.agent.as_str(), contract));
+/// The budgets of a contract and of those above. Where another contract asked, what that one allowed is told too.
+fn budgets(
+    runtime: &Runtime,
+    submission: &Submission,
+    (asked, above): (&Submission, &[Arc<Compiled>]),
+    shown: &Object,
+    now: Instant,
+) -> Result<Vec<BudgetUse>, Error> {
+    let action = &submission.proposal.action;
     let mut uses: Vec<BudgetUse> = Vec::new();
-    for (agent, contract) in std::iter::once(own).chain(above) {
-        let Some(action) = contract.actions.get(&submission.proposal.action) else { continue };
-        for planned in &action.plan.budgets {
+    for contract in std::iter::once(&submission.contract).chain(above) {
+        let Some(compiled) = contract.actions.get(action) else { continue };
+        for planned in &compiled.plan.budgets {
             let amount = match &planned.rule.sum {
                 Some(param) => shown.get(param).and_then(amount),
                 None => Some(Decimal::from(1)),
             };
             let Some(amount) = amount else { continue };
-            let entity = Entity::Budget(agent.to_owned(), planned.name.clone());
+            let agent = &contract.contract.agent;
+            let entity = Entity::Budget(agent.clone(), planned.name.clone());
             let used = match runtime.read(entity)? {
                 Some(Row::Budget(window)) => window.used(now, planned.rule.per),
                 Some(_) | None => Some(Decimal::ZERO),
             };
-            let (agent, name, max) = (agent.to_owned(), planned.name.clone(), planned.rule.max);
-            uses.push(BudgetUse { agent, name, used, amount, max });
+            let asked = Some(&asked.contract).filter(|asked| asked.contract.agent == *agent);
+            let asked = asked.and_then(|asked| asked.actions.get(action));
+            let asked = asked.and_then(|asked| asked.plan.budgets.iter().find(|budget| budget.name == planned.name));
+            let max_when_asked = asked.map(|budget| budget.rule.max).filter(|max| *max != planned.rule.max);
+            let (agent, name, max) = (agent.clone(), planned.name.clone(), planned.rule.max);
+            uses.push(BudgetUse { agent, name, used, amount, max, max_when_asked });
         }
     }
     Ok(uses)
+}
+
+/// The limits of an action's params that are not what the contract says, because an operator changed them for a while.
+fn limits(
+    runtime: &Runtime,
+    submission: &Submission,
+    shown: &Object,
+    now: Instant,
+) -> Result<Vec<AmendedLimit>, Error> {
+    let (proposal, contract) = (&submission.proposal, &submission.contract);
+    let Some(Row::Agent(row)) = runtime.read(Entity::Agent(proposal.agent.clone()))? else { return Ok(Vec::new()) };
+    let mut in_force = effective_limits(&contract.contract, &row.amendments, now);
+    let Some(in_force) = in_force.remove(&proposal.action) else { return Ok(Vec::new()) };
+    let written = contract.contract.actions.get(&proposal.action).map(|action| &action.limits);
+    let amended = in_force.into_iter().filter_map(|(param, limit)| {
+        let written = written?.get(&param)?;
+        let is_same = (limit.min, limit.max) == (written.min, written.max);
+        (!is_same).then(|| AmendedLimit {
+            value: shown.get(&param).and_then(amount),
+            min: limit.min,
+            max: limit.max,
+            contract_min: written.min,
+            contract_max: written.max,
+            param,
+        })
+    });
+    Ok(amended.collect())
 }
 
 fn amount(value: &Json) -> Option<Decimal> {
@@ -271,7 +367,7 @@ fn amount(value: &Json) -> Option<Decimal> {
 
 /// What the record of the decision says about who asked. Once it is erased, nobody knows.
 fn rules(runtime: &Runtime, name: &str, row: &EscalationRow) -> Result<Vec<AskingRule>, Error> {
-    let mut history = History::since(runtime, Some(row.asked_at))?;
+    let mut history = History::since(runtime, Some(row.asked_at))?.by(RECORDS);
     while let Some(body) = history.next_body()? {
         let asked = body.get("escalation").and_then(|question| question.get("id")).and_then(Json::as_text);
         if asked != Some(name) {

@@ -1,0 +1,295 @@
+//! The inbox: what waits for people, most urgent first, and what a person must see before answering.
+
+mod card;
+
+pub use card::{AmendedLimit, AskingRule, BudgetUse, Card, UndoPlan, shown_proposal};
+
+use crate::error::Error;
+use crate::happening::object;
+use crate::history::History;
+use kernel::agent::Actor;
+use kernel::contract::Impact;
+use kernel::escalation::{EscalationRow, EscalationState, GivenAnswer, QuestionKind};
+use kernel::flow::FlowState;
+use kernel::outcome::Verdict;
+use kernel::person::person_key_text;
+use kernel::proposal::Proposal;
+use kernel::stored::Kind;
+use kernel::world::{Entity, Row};
+use runtime::Runtime;
+use std::collections::BTreeMap;
+use values::ids::Digest;
+use values::json::Json;
+use values::time::{Duration, Instant};
+
+/// A question as the store keeps it, with its id.
+pub type QuestionRow = (String, Box<EscalationRow>);
+
+/// What waits for people.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Inbox {
+    /// Most urgent first.
+    pub questions: Vec<Question>,
+    /// Whether there are more; these are the ones whose time ends soonest.
+    pub more: bool,
+}
+
+impl Inbox {
+    /// Questions where nobody says how many; whoever has more open ones needs another answer than a longer list.
+    pub const LIMIT: usize = 1_000;
+
+    /// What waits at an instant.
+    pub fn of(runtime: &Runtime, limit: usize, now: Instant) -> Result<Inbox, Error> {
+        let (rows, more) = Inbox::rows(runtime, limit, now)?;
+        let questions = rows.iter().map(|(id, row)| Question::of(runtime, id, row, now));
+        Ok(Inbox { questions: questions.collect::<Result<_, _>>()?, more })
+    }
+
+    /// The rows of what waits, most urgent first, and whether there are more.
+    pub fn rows(runtime: &Runtime, limit: usize, now: Instant) -> Result<(Vec<QuestionRow>, bool), Error> {
+        let far = Instant::from_micros(i64::MAX);
+        let mut found = runtime.due(Kind::Escalation, far, limit.saturating_add(1))?;
+        let more = found.len() > limit;
+        found.truncate(limit);
+        let open = found.into_iter().filter_map(|(key, row)| {
+            let Row::Escalation(row) = row else { return None };
+            Some((key.entity.parts().0.to_owned(), row))
+        });
+        let mut open: Vec<QuestionRow> = open.collect();
+        open.sort_by_key(|(_, row)| std::cmp::Reverse(urgency(row, now)));
+        Ok((open, more))
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> Json {
+        Json::object([
+            ("questions", Json::List(self.questions.iter().map(Question::to_json).collect())),
+            ("more", Json::Bool(self.more)),
+        ])
+    }
+}
+
+/// Risk times age: what may hurt most and waits longest comes first.
+fn urgency(row: &EscalationRow, now: Instant) -> i64 {
+    let weight = match row.impact {
+        Impact::Low => 1,
+        Impact::Medium => 3,
+        Impact::High => 10,
+        Impact::Critical => 30,
+    };
+    now.since(row.asked_at).micros().max(1).saturating_mul(weight)
+}
+
+/// A question with everything that an answer is for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Question {
+    pub id: String,
+    pub kind: QuestionKind,
+    pub state: EscalationState,
+    pub agent: String,
+    pub flow: String,
+    pub proposal_id: String,
+    /// The intent an acceptance will make, or the intent in doubt.
+    pub intent: String,
+    /// Digest of exactly what is shown, under the contract in force: what an answer is bound to.
+    pub digest: Digest,
+    /// The contract it would be answered under now.
+    pub contract: Digest,
+    /// The contract it was asked under.
+    pub asked_under: Digest,
+    /// The codes that made it a question.
+    pub reasons: Vec<String>,
+    pub impact: Impact,
+    /// Groups whose members may answer, as the contract names them.
+    pub approvers: Vec<String>,
+    /// Groups whose members may answer now: where the contract names none, and after the question went to others too.
+    pub entitled: Vec<String>,
+    /// How many must say the same.
+    pub quorum: u64,
+    /// Whether only signed answers count.
+    pub signed: bool,
+    pub asked_at: Instant,
+    /// After this the safe default counts; whether something happened is not answered by time.
+    pub deadline: Option<Instant>,
+    /// How its flow ended, if nothing can be accepted in it any more.
+    pub flow_over: Option<FlowState>,
+    /// Who voted so far.
+    pub votes: Vec<String>,
+    /// What they said, gathered by what it is for.
+    pub agreed: Vec<Agreement>,
+    /// How it ended.
+    pub answer: Option<GivenAnswer>,
+    pub card: Card,
+}
+
+/// One thing that was said about a question, by everyone who said exactly it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Agreement {
+    /// The word, as it was said.
+    pub decision: String,
+    /// The proposal that is to happen instead.
+    pub instead: Option<Proposal>,
+    pub people: Vec<String>,
+    /// Whether it was said under the contract that counts.
+    pub counts: bool,
+}
+
+impl Question {
+    /// Of the row of a question, at an instant.
+    pub fn of(runtime: &Runtime, id: &str, row: &EscalationRow, now: Instant) -> Result<Question, Error> {
+        let contract = contract_in_force(runtime, row)?;
+        Ok(Question {
+            id: id.to_owned(),
+            kind: row.kind,
+            state: row.state,
+            agent: row.agent.clone(),
+            flow: row.flow.clone(),
+            proposal_id: row.proposal_id.clone(),
+            intent: row.intent.clone(),
+            digest: EscalationRow::digest_of(&row.proposal, contract),
+            contract,
+            asked_under: row.contract,
+            reasons: row.reasons.clone(),
+            impact: row.impact,
+            approvers: row.approvers.clone(),
+            entitled: row.entitled(now).into_iter().map(str::to_owned).collect(),
+            quorum: row.quorum,
+            signed: row.signed,
+            asked_at: row.asked_at,
+            deadline: row.deadline,
+            flow_over: flow_over(runtime, row)?,
+            votes: row.votes.iter().map(|vote| vote.person.clone()).collect(),
+            agreed: agreements(runtime, id, row, contract)?,
+            answer: row.answer.clone(),
+            card: Card::of(runtime, id, row, now)?,
+        })
+    }
+
+    /// Whether it waits for an answer.
+    pub fn is_open(&self) -> bool {
+        self.state == EscalationState::Open
+    }
+
+    /// How long people have, if it has an end; negative once its time is over.
+    pub fn left(&self, now: Instant) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.since(now))
+    }
+
+    /// For programs: the question, and its card.
+    pub fn to_json(&self) -> Json {
+        let answer = self.answer.as_ref().map_or(Json::Null, |answer| {
+            Json::object([
+                ("decision", Json::from(answer.decision.map(|decision| decision.word().to_owned()))),
+                ("doubt", Json::from(answer.doubt.map(|doubt| doubt.word().to_owned()))),
+                ("person", Json::from(answer.person.clone())),
+                ("reason", Json::text(answer.reason.as_str())),
+                ("at", Json::text(answer.at.to_string())),
+                ("intent", Json::from(answer.intent.clone())),
+                ("os_user", Json::from(answer.os_user.clone())),
+                ("key", Json::from(answer.key.as_ref().map(person_key_text))),
+            ])
+        });
+        let mut members = self.card.to_json();
+        members.extend(object([
+            ("id", Json::text(self.id.as_str())),
+            ("kind", Json::text(self.kind.word())),
+            ("intent", Json::text(self.intent.as_str())),
+            ("state", Json::text(self.state.word())),
+            ("agent", Json::text(self.agent.as_str())),
+            ("flow", Json::text(self.flow.as_str())),
+            ("flow_over", Json::from(self.flow_over.map(|state| state.word().to_owned()))),
+            ("proposal_id", Json::text(self.proposal_id.as_str())),
+            ("digest", Json::text(self.digest.to_string())),
+            ("contract", Json::text(self.contract.to_string())),
+            ("asked_under", Json::text(self.asked_under.to_string())),
+            ("reasons", Json::texts(self.reasons.iter().map(String::as_str))),
+            ("impact", Json::text(self.impact.word())),
+            ("approvers", Json::texts(self.approvers.iter().map(String::as_str))),
+            ("entitled", Json::texts(self.entitled.iter().map(String::as_str))),
+            ("quorum", Json::from(self.quorum)),
+            ("signed", Json::Bool(self.signed)),
+            ("votes", Json::texts(self.votes.iter().map(String::as_str))),
+            ("agreed", Json::List(self.agreed.iter().map(Agreement::to_json).collect())),
+            ("asked_at", Json::text(self.asked_at.to_string())),
+            ("deadline", Json::from(self.deadline.map(|deadline| deadline.to_string()))),
+            ("answer", answer),
+        ]));
+        Json::Object(members)
+    }
+}
+
+impl Agreement {
+    fn to_json(&self) -> Json {
+        let instead = self.instead.as_ref().map_or(Json::Null, |instead| instead.to_json(instead.params.clone()));
+        Json::object([
+            ("decision", Json::text(self.decision.as_str())),
+            ("instead", instead),
+            ("people", Json::texts(self.people.iter().map(String::as_str))),
+            ("counts", Json::Bool(self.counts)),
+        ])
+    }
+}
+
+/// The digest of the contract a question would be answered under now.
+pub fn contract_in_force(runtime: &Runtime, row: &EscalationRow) -> Result<Digest, Error> {
+    // What is over stays under the contract it was asked under, and so does whether something happened.
+    if row.due().is_none() || row.kind == QuestionKind::Doubt {
+        return Ok(row.contract);
+    }
+    let contract = runtime.line(&row.agent)?.contract;
+    Ok(if contract.contract.agent == row.agent { contract.digest } else { row.contract })
+}
+
+/// How the flow of a question ended, if nothing can be accepted in it any more: it was aborted, or one above it was. In
+/// one that was closed an answer still counts.
+fn flow_over(runtime: &Runtime, row: &EscalationRow) -> Result<Option<FlowState>, Error> {
+    let mut line = vec![row.flow.clone()];
+    while let Some(name) = line.pop() {
+        let Some(Row::Flow(flow)) = runtime.read(Entity::Flow(name.clone()))? else { continue };
+        if flow.state == FlowState::Aborted {
+            return Ok(Some(flow.state));
+        }
+        // The flow of the question knows all above it.
+        if name == row.flow {
+            line.extend(flow.above);
+        }
+    }
+    Ok(None)
+}
+
+/// The votes of a question, gathered by what they are for. A vote alone only holds a digest, so the records tell.
+fn agreements(runtime: &Runtime, id: &str, row: &EscalationRow, in_force: Digest) -> Result<Vec<Agreement>, Error> {
+    if row.votes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut said: BTreeMap<String, Json> = BTreeMap::new();
+    let mut history = History::since(runtime, Some(row.asked_at))?;
+    while let Some(body) = history.next_body()? {
+        let text = |key: &str| body.get(key).and_then(Json::as_text).unwrap_or_default();
+        let of_question = body.get("command").and_then(|command| command.get("question")).and_then(Json::as_text);
+        if text("kind") != "answer" || text("verdict") != Verdict::Accept.word() || of_question != Some(id) {
+            continue;
+        }
+        if let (Some(Actor::Operator(person)), Some(command)) = (Actor::parse(text("actor")), body.get("command")) {
+            said.insert(person, command.clone());
+        }
+    }
+    let mut gathered: Vec<(Digest, Agreement)> = Vec::new();
+    for vote in &row.votes {
+        if let Some((_, known)) = gathered.iter_mut().find(|(digest, _)| *digest == vote.digest) {
+            known.people.push(vote.person.clone());
+            continue;
+        }
+        let command = said.get(&vote.person);
+        let text = |key: &str| command.and_then(|command| command.get(key)).and_then(Json::as_text);
+        let instead = command.and_then(|command| command.get("modified")?.get("proposal")).cloned();
+        let agreement = Agreement {
+            decision: text("decision").unwrap_or("something else").to_owned(),
+            instead: instead.and_then(|instead| Proposal::from_json(instead).ok()),
+            people: vec![vote.person.clone()],
+            counts: text("contract") == Some(in_force.to_string().as_str()),
+        };
+        gathered.push((vote.digest, agreement));
+    }
+    Ok(gathered.into_iter().map(|(_, agreement)| agreement).collect())
+}
