@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let answer = keeper.decide(proposal.as_bytes())?.answer;
         println!("{order} {amount:>5} EUR  {} {}", answer.verdict.word(), answer.reasons().join(" "));
     }
-    for question in keeper.questions()? {
+    for question in keeper.inbox()?.questions {
         keeper.respond(&question, "bob", HumanDecision::Override, "the customer sent pictures")?;
     }
     let pay = Function(|attempt: &writkeeper::Attempt| Observation::positive(format!("paid {}", attempt.key)));

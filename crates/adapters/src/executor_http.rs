@@ -307,6 +307,12 @@ impl Connector<()> for Watched {
     }
 }
 
+/// The host that an order is sent to, with its port where one is written; nothing if it names no request.
+pub fn host_of_order(order: &Order) -> Option<&str> {
+    let (_, address) = request_of(order).ok()?;
+    host_of(address).ok()
+}
+
 /// The host of an address, with its port where one is written.
 fn host_of(address: &str) -> Result<&str, String> {
     let (_, rest) = address.split_once("://").ok_or_else(|| "the address has no scheme".to_owned())?;

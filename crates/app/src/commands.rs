@@ -15,6 +15,7 @@ pub mod doctor;
 pub mod escalations;
 pub mod explain;
 pub mod flows;
+mod happened;
 pub mod help;
 pub mod hook;
 pub mod init;

@@ -6,6 +6,7 @@ use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use ledger::publish::SignRefusal;
 use runtime::ports::signer::SignerFault;
+use std::path::Path;
 use writkeeper::Error;
 use writkeeper::restored::Loss;
 
@@ -42,8 +43,13 @@ fn typed_store() -> Option<String> {
     None
 }
 
+/// A path as a shell takes it.
+pub fn path(path: &Path) -> String {
+    quoted(&path.to_string_lossy())
+}
+
 /// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=@%+,".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
@@ -63,7 +69,7 @@ pub fn command(reason: Reason) -> Option<&'static str> {
         (Reason::SignerUnknown, "--keys DIR, or writkeeper ledger discontinue --because TEXT"),
         (Reason::Usage, "writkeeper help COMMAND"),
         (Reason::StateUnknown, "writkeeper context set KEY JSON"),
-        (Reason::Halted, "writkeeper resume"),
+        (Reason::Halted, "writkeeper resume --because TEXT"),
         (Reason::AgentPassive, "writkeeper agents lift {agent} passive"),
         (Reason::AgentSuspended, "writkeeper agents lift {agent} suspended"),
         (Reason::AgentDegraded, "writkeeper agents lift {agent} degraded"),

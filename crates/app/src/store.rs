@@ -11,7 +11,6 @@ use kernel::event::Event;
 use kernel::finding::{Code, Finding};
 use kernel::outcome::Answer;
 use kernel::reasons::Reason;
-use kernel::stored::Kind;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::{Store, StoreFault};
 use runtime::{Answered, Pending, Runtime};
@@ -19,10 +18,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use values::time::{Duration, Instant};
 use writkeeper::restored::{self, Examined, KeysNotice};
-use writkeeper::{Keeper, Notice, OpenOptions, finding_text, lookup};
+use writkeeper::{Keeper, Notice, OpenOptions, finding_text};
 
-pub use writkeeper::history::History;
-pub use writkeeper::lookup::{agent_like, agent_named, find, look_up, short_ids, typed};
+pub use writkeeper::lookup::{agent_named, find, short_ids};
 pub use writkeeper::restored::keys_beside;
 
 /// The store of the name nobody typed.
@@ -80,10 +78,15 @@ pub fn open_with(named: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Runtime> 
 
 /// A runtime on a store that must be there and is only looked at: it makes nothing and waits for nobody.
 pub fn view(named: &str) -> anyhow::Result<Runtime> {
+    Ok(read_only(named)?.into_runtime())
+}
+
+/// The library's handle on a store that is only looked at.
+pub fn read_only(named: &str) -> anyhow::Result<Keeper> {
     let location = location(named);
     let keeper = Keeper::view(&location, &with_keys(&location, options()?))?;
     note_all(keeper.notices());
-    Ok(keeper.into_runtime())
+    Ok(keeper)
 }
 
 fn opened(location: &str, options: OpenOptions) -> anyhow::Result<Keeper> {
@@ -204,14 +207,4 @@ pub fn sentences(answer: &Answer) -> String {
 /// One finding in words, with what the operator can do about it.
 pub fn sentence(finding: &Finding) -> String {
     finding_text::sentence(finding, &crate::hint::operator(finding))
-}
-
-/// Nothing could be meant.
-pub fn not_found(kind: Kind, text: &str) -> anyhow::Error {
-    writkeeper::Error::NotFound { kind, id: text.to_owned() }.into()
-}
-
-/// Several could be meant.
-pub fn ambiguous<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> anyhow::Error {
-    lookup::ambiguous(text, names).into()
 }

@@ -5,6 +5,8 @@ use std::io::Write;
 use values::json::{Json, Object};
 use values::time::Instant;
 
+pub use values::count::counted;
+
 /// Good news.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
 /// Bad news.
@@ -82,6 +84,26 @@ pub fn cut_short(listed: usize, all: usize, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// A cell that is longer than this does not widen its column: one long value must not push all others off the screen.
+const CELL_CHARS_MAX: usize = 40;
+
+/// Rows whose cells stand below each other.
+pub fn aligned<const N: usize>(mut rows: Vec<[String; N]>) -> Vec<[String; N]> {
+    let mut widths = [0; N];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count().min(CELL_CHARS_MAX));
+        }
+    }
+    for row in &mut rows {
+        for (width, cell) in widths.iter().zip(row) {
+            let missing = width.saturating_sub(cell.chars().count());
+            cell.push_str(&" ".repeat(missing));
+        }
+    }
+    rows
+}
+
 /// A time as people say it, in one unit.
 pub fn span(seconds: i64) -> String {
     const UNITS: [(i64, i64, &str); 4] =
@@ -123,15 +145,6 @@ fn write_pretty(json: &Json, depth: usize, text: &mut String) {
     text.push_str(close);
 }
 
-/// A count with its noun, which agrees with it.
-pub fn counted(count: u64, noun: &str) -> String {
-    match noun.strip_suffix('y') {
-        _ if count == 1 => format!("1 {noun}"),
-        Some(stem) => format!("{count} {stem}ies"),
-        None => format!("{count} {noun}s"),
-    }
-}
-
 /// An instant as people read it: UTC, whole seconds, and every flag takes it back.
 pub fn at(instant: Instant) -> String {
     const SECOND: i64 = 1_000_000;
@@ -167,6 +180,14 @@ pub(crate) use say;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_stand_below_each_other_unless_one_is_too_long() {
+        let rows = |first: &str| aligned(vec![[first.to_owned(), "x".to_owned()], ["ü".to_owned(), "yy".to_owned()]]);
+        assert_eq!(rows("abc"), [["abc", "x "], ["ü  ", "yy"]]);
+        let long = "a".repeat(50);
+        assert_eq!(rows(&long), [[long.clone(), "x ".to_owned()], [format!("{:<40}", "ü"), "yy".to_owned()]]);
+    }
 
     #[test]
     fn a_time_is_told_in_a_unit_that_reads_well() {

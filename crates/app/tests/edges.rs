@@ -201,3 +201,39 @@ fn an_approver_sees_what_would_happen() {
     assert_eq!(card["rules"][0]["when"], "params.amount <= 50");
     assert!(card["asked_at"].as_str().unwrap().contains('.'), "programs read microseconds");
 }
+
+/// Who, what, how much and until when stand below each other, and the card tells what the contract in force allows.
+#[test]
+fn the_inbox_is_a_table_and_its_card_is_up_to_date() {
+    let desk = Desk::new();
+    desk.pay("1", 40);
+    desk.pay("a-longer-order", 30);
+    let listed = desk.says("escalations --store s.db", 0);
+    let rows: Vec<&str> = listed.lines().take(2).collect();
+    for part in ["HIGH", "left", "bot", "pay", "amount=", "NEEDS_APPROVAL"] {
+        let places: Vec<Option<usize>> = rows.iter().map(|row| row.find(part)).collect();
+        assert!(places[0].is_some() && places[0] == places[1], "{part}: {listed}");
+    }
+    let wider = CONTRACT.replace("max: 100", "max: 250");
+    std::fs::write(desk.0.path().join("contract.yaml"), wider).unwrap();
+    desk.says("agents activate --contract contract.yaml --store s.db", 0);
+    let question = listed.split_whitespace().next().unwrap();
+    let card = desk.says(&format!("escalations show {question} --store s.db"), 0);
+    assert!(card.contains("0 of 250 used (of 100 when it was asked)"), "{card}");
+    assert!(card.contains(" approve|deny --as YOU --because … --digest "), "{card}");
+}
+
+/// A hint names the store with every verb that takes one, wherever it is written.
+#[test]
+fn every_hint_names_the_store() {
+    let desk = Desk::new();
+    desk.pay("1", 40);
+    for (arguments, code, expected) in [
+        ("report --store s.db", 0, "next: writkeeper escalations --store s.db\n"),
+        ("halt --because fire --store s.db", 0, "`writkeeper resume --because TEXT --store s.db`"),
+        ("run --once --keys none --store s.db", 0, "`writkeeper ledger keys new --keys none --store s.db` makes one"),
+    ] {
+        let said = desk.says(arguments, code);
+        assert!(said.contains(expected), "{arguments}: {said}");
+    }
+}

@@ -106,7 +106,7 @@ fn os_user() -> String {
 fn an_answer_on_a_plain_file_names_who_typed_it() {
     let desk = Desk::new("");
     assert_eq!(desk.pay("A", 40, &[]), "ESCALATE NEEDS_APPROVAL");
-    assert!(desk.answer("A", "approve --as ann", 0).contains("OVERRIDDEN"));
+    assert!(desk.answer("A", "approve --as ann", 0).contains("approved: the question is OVERRIDDEN"));
     let shown = desk.json("escalations show flow-A");
     assert_eq!(shown["answer"]["person"], "ann");
     assert_eq!(shown["answer"]["os_user"], os_user().as_str(), "no variable of the environment counts");
@@ -118,9 +118,16 @@ fn an_answer_on_a_plain_file_names_who_typed_it() {
 #[test]
 fn approve_and_deny_are_words_too() {
     let desk = Desk::new("");
-    for (order, word, state) in [("A", "approve", "OVERRIDDEN"), ("B", "DENY", "ABORTED"), ("C", "abort", "ABORTED")] {
+    for (order, word, said) in [
+        ("A", "approve", "approved: the question is OVERRIDDEN"),
+        ("B", "DENY", "denied: the question is ABORTED"),
+        ("C", "abort", "aborted: the question is ABORTED"),
+        ("D", "override", "overridden: the question is OVERRIDDEN"),
+    ] {
         assert_eq!(desk.pay(order, 40, &[]), "ESCALATE NEEDS_APPROVAL");
-        assert!(desk.answer(order, &format!("{word} --as ann"), 0).contains(state), "{word}");
+        assert!(desk.says(&format!("escalations show flow-{order}"), 0).contains(" approve|deny --as YOU"), "{word}");
+        let told = desk.answer(order, &format!("{word} --as ann"), 0);
+        assert!(told.contains(said), "{word}: {told}");
     }
 }
 

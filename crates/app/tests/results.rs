@@ -234,7 +234,8 @@ fn whoever_waits_hears_what_is_still_open() {
     // No worker runs.
     let (said, error) = answer(shop.propose("A", 1, &["--wait=1s"]), 3);
     assert_eq!((&said["outcome"]["state"], &said["result"]), (&"READY".into(), &Value::Null));
-    assert!(error.contains("no worker has taken intent") && error.contains("writkeeper run"), "{error}");
+    assert!(error.contains("no worker has taken intent") && error.contains("writkeeper run --allow-host "), "{error}");
+    assert!(error.contains(" --allow-private 127.0.0.1 --store db"), "{error}");
     // Nobody answers.
     assert!(shop.run(&["people", "set", "people.yaml", "--store", "db"]).status.success());
     let (said, error) = answer(shop.propose("B", 250_000, &["--wait=1s"]), 2);

@@ -102,18 +102,6 @@ macro_rules! detectors {
 
 detectors!(stall, noop_streak, breaker, productivity, efficiency, precursor, effect_witness, dangling_intent,);
 
-/// Asks every detector, in the order of the table.
-///
-/// ```
-/// use kernel::detectors::{DETECTORS, Seen, Thresholds, judge_all};
-/// let signals = judge_all(&Seen::default(), &Thresholds::default());
-/// assert_eq!(signals.len(), DETECTORS.len());
-/// assert!(signals.iter().all(|signal| !signal.is_concern), "nothing seen, nothing to say");
-/// ```
-pub fn judge_all(seen: &Seen, thresholds: &Thresholds) -> Vec<Signal> {
-    DETECTORS.iter().map(|detector| (detector.judge)(seen, thresholds)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

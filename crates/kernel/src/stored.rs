@@ -346,6 +346,13 @@ pub(crate) fn amendment_json(amendment: &Amendment) -> Json {
     ])
 }
 
+impl Amendment {
+    /// Reads what a row or a record holds.
+    pub fn from_json(json: &Json) -> Option<Amendment> {
+        amendment(json)
+    }
+}
+
 pub(crate) fn amendment(json: &Json) -> Option<Amendment> {
     Some(Amendment {
         action: text_of(json, "action")?,

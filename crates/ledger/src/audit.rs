@@ -9,6 +9,7 @@ use super::merkle::{Frontier, TreeHash};
 use super::tile_path::TILE_WIDTH;
 use std::fmt;
 use std::sync::Arc;
+use values::count::{counted, was};
 use values::json::Json;
 use values::sealed::Sealed;
 use values::time::Instant;
@@ -166,14 +167,16 @@ impl Audit {
     /// Nothing comes any more.
     pub fn finish(&self) -> Result<Audited, Damage> {
         if self.next < self.header.size {
-            let problem = format!("it is missing: {} entries were exported", self.header.size);
+            let size = self.header.size;
+            let problem = format!("it is missing: {} {} exported", counted(size, "entry"), was(size));
             return Err(Damage { place: Place::Entry(self.next), problem });
         }
         let own = self.signed.get(self.log).map(Vec::as_slice).unwrap_or_default();
         let last = own.last().cloned();
         let size = self.frontier.size();
         if let Some(beyond) = own.iter().find(|checkpoint| checkpoint.size() > size) {
-            let problem = format!("it is missing: {} entries were signed", beyond.size());
+            let size = beyond.size();
+            let problem = format!("it is missing: {} {} signed", counted(size, "entry"), was(size));
             return Err(Damage { place: Place::Entry(self.next), problem });
         }
         let unsigned = size - last.as_ref().map_or(0, Checkpoint::size);
@@ -231,7 +234,8 @@ impl Audit {
         }
         let lost = self.signed.get(self.log).into_iter().flatten();
         if let Some(beyond) = lost.into_iter().find(|one| one.size() > declared.published().size()) {
-            let problem = format!("{} entries were signed before it, and it does not say so", beyond.size());
+            let signed = format!("{} {} signed", counted(beyond.size(), "entry"), was(beyond.size()));
+            let problem = format!("{signed} before it, and it does not say so");
             return Err(damaged(problem));
         }
         self.log += 1;

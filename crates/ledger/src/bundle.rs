@@ -2,6 +2,7 @@
 
 use super::tile_path::TILE_WIDTH;
 use std::fmt;
+use values::count::{counted, is};
 
 /// Longest entry: its length has two bytes. What is longer, or may have to be erased, enters by commitment.
 pub const ENTRY_BYTES_MAX: usize = u16::MAX as usize;
@@ -40,8 +41,13 @@ impl fmt::Display for BundleProblem {
             BundleProblem::EntryTooLong { at, bytes } => {
                 write!(formatter, "entry {at} has {bytes} bytes; the longest may have {ENTRY_BYTES_MAX}")
             }
-            BundleProblem::CutOff { whole } => write!(formatter, "the bundle is cut off behind {whole} entries"),
-            BundleProblem::LeftOver { bytes } => write!(formatter, "{bytes} bytes are left over behind the last entry"),
+            BundleProblem::CutOff { whole } => {
+                write!(formatter, "the bundle is cut off behind {}", counted(*whole as u64, "entry"))
+            }
+            BundleProblem::LeftOver { bytes } => {
+                let bytes = *bytes as u64;
+                write!(formatter, "{} {} left over behind the last entry", counted(bytes, "byte"), is(bytes))
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use super::merkle::{HashSource, Node, TreeHash, fold_right};
 use std::fmt;
+use values::count::counted;
 
 /// Longest proof of either kind: a tree of 2^64 − 1 leaves is 64 levels high, and growth may add the node it starts at.
 pub const PROOF_HASHES_MAX: usize = 65;
@@ -47,17 +48,17 @@ impl fmt::Display for ProofProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ProofProblem::IndexBeyondTree { index, size } => {
-                write!(formatter, "a tree of {size} entries has no entry {index}")
+                write!(formatter, "a tree of {} has no entry {index}", counted(*size, "entry"))
             }
             ProofProblem::FromNothing => formatter.write_str("every tree continues the empty one"),
             ProofProblem::Shrinks { old, new } => {
-                write!(formatter, "a tree of {new} entries does not continue one of {old}")
+                write!(formatter, "a tree of {} does not continue one of {old}", counted(*new, "entry"))
             }
             ProofProblem::Missing(Node { level, index }) => {
                 write!(formatter, "the hash of node {index} at level {level} is missing")
             }
             ProofProblem::WrongLength { expected, found } => {
-                write!(formatter, "the proof has {found} hashes instead of {expected}")
+                write!(formatter, "the proof has {} instead of {expected}", counted(*found as u64, "hash"))
             }
             ProofProblem::WrongRoot => formatter.write_str("the proof leads to another root"),
             ProofProblem::WrongOldRoot => formatter.write_str("the proof leads to another root of the earlier tree"),

@@ -8,6 +8,7 @@ use super::merkle::TreeHash;
 use super::note::{Note, NoteProblem};
 use super::proof::{ProofProblem, verify_consistency, verify_inclusion};
 use std::fmt;
+use values::count::{counted, is, was};
 
 /// Why a checkpoint must not be signed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,9 +80,12 @@ impl fmt::Display for SignRefusal {
         match self {
             SignRefusal::OtherLog { expected } => write!(formatter, "the checkpoint is not of the log `{expected}`"),
             SignRefusal::Below { published, next } => {
-                write!(formatter, "{published} entries were published and only {next} are left")
+                let published = format!("{} {} published", counted(*published, "entry"), was(*published));
+                write!(formatter, "{published} and only {next} {} left", is(*next))
             }
-            SignRefusal::Beside { size } => write!(formatter, "another root was published for {size} entries"),
+            SignRefusal::Beside { size } => {
+                write!(formatter, "another root was published for {}", counted(*size, "entry"))
+            }
             SignRefusal::NotContinued(problem) => write!(formatter, "the published tree is not continued: {problem}"),
             SignRefusal::NotDeclared(problem) => {
                 write!(formatter, "the log does not start with the declared discontinuity: {problem}")

@@ -266,11 +266,6 @@ impl Receipt {
         Ok((trusted, carried))
     }
 
-    /// What somebody put beside the proof. **Nothing vouches for it** unless it is what [`Receipt::carried`] reads.
-    pub fn unproven_extra(&self) -> Option<&[u8]> {
-        self.extra.as_deref()
-    }
-
     /// Adds a signature to the checkpoint: a receipt gains witnesses after it was handed out.
     pub fn witnessed(&mut self, line: super::note::SignatureLine) -> Result<(), NoteProblem> {
         self.checkpoint.add(line)
@@ -385,7 +380,7 @@ mod tests {
     fn what_stands_beside_the_proof_comes_back_and_proves_nothing() {
         let text = receipt().replace("index 1", "extra AAE=\nindex 1");
         let read = Receipt::parse(text.as_bytes()).unwrap();
-        assert_eq!(read.unproven_extra(), Some([0, 1].as_slice()));
+        assert_eq!(read.extra.as_deref(), Some([0, 1].as_slice()));
         assert_eq!(read.to_string(), text);
     }
 

@@ -4,6 +4,7 @@ use super::merkle::{HASH_BYTES, HashSource, Node, TreeHash};
 use super::tile_path::{TILE_HEIGHT, TILE_WIDTH, TileKind, TilePath};
 use std::collections::BTreeMap;
 use std::fmt;
+use values::count::counted;
 
 /// Why bytes are not the tile they should be.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,7 +33,7 @@ impl fmt::Display for TileProblem {
             TileProblem::NotHashes(path) => write!(formatter, "`{path}` holds entries instead of hashes"),
             TileProblem::WrongLength { path, found } => {
                 let expected = usize::from(path.width()) * HASH_BYTES;
-                write!(formatter, "`{path}` has {found} bytes instead of {expected}")
+                write!(formatter, "`{path}` has {} instead of {expected}", counted(*found as u64, "byte"))
             }
             TileProblem::Disagrees { path, at } => {
                 write!(formatter, "`{path}` differs at hash {at} from another form of the same tile")

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::lookup::{ambiguous, typed};
 use runtime::ports::store::Reader;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use values::json::{Bounds, Json};
 
 /// Records read at once, from the end.
@@ -64,6 +64,36 @@ pub fn entry_of(reader: &mut dyn Reader, text: &str) -> Result<u64, Error> {
         end = start;
     }
     chosen(text, &found)
+}
+
+/// The same for many ids. Whole ids, as programs give them, are found in one pass over the ledger from its end; the other
+/// ones are looked for one by one.
+pub fn entries_of(reader: &mut dyn Reader, texts: &[String]) -> Result<Vec<u64>, Error> {
+    let whole = texts.iter().filter_map(|text| text.strip_prefix('=')).filter(|id| !id.trim().is_empty());
+    let mut wanted: BTreeSet<&str> = whole.collect();
+    let mut known: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut end = reader.size()?;
+    while end > 0 && !wanted.is_empty() {
+        let start = end.saturating_sub(PAGE);
+        let records = reader.records(start, usize::try_from(end - start).unwrap_or_default())?;
+        for record in records.iter().rev() {
+            let body = record.body.as_ref();
+            let Some(body) = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok()) else {
+                continue;
+            };
+            for (_, id) in ids(&body).filter(|(named, _)| *named != Named::Flow) {
+                if let Some(id) = wanted.take(id) {
+                    known.insert(id, record.index);
+                }
+            }
+        }
+        end = start;
+    }
+    let found = texts.iter().map(|text| {
+        let known = text.strip_prefix('=').and_then(|id| known.get(id));
+        known.map_or_else(|| entry_of(reader, text), |index| Ok(*index))
+    });
+    found.collect()
 }
 
 /// The one that is meant. Ids of one flow may begin alike, and the first kind counts; those of several flows are told.

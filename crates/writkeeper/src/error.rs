@@ -2,6 +2,7 @@
 
 use crate::restored::Loss;
 use contract::source::Diagnostic;
+use kernel::contract::Contract;
 use kernel::finding::{Code, Finding};
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
@@ -80,6 +81,13 @@ pub struct ContractInForce {
     pub version: String,
     /// Its digest.
     pub digest: Digest,
+}
+
+impl ContractInForce {
+    /// Of a contract, by its digest.
+    pub(crate) fn of(digest: Digest, contract: &Contract) -> ContractInForce {
+        ContractInForce { id: contract.id.clone(), version: contract.version.to_string(), digest }
+    }
 }
 
 /// What kind of error it is: exit codes and HTTP statuses are functions of it.

@@ -15,6 +15,8 @@ pub struct History<'r> {
     runtime: &'r Runtime,
     next: u64,
     page: VecDeque<StoredRecord>,
+    /// Records read at once.
+    size: usize,
 }
 
 impl<'r> History<'r> {
@@ -24,14 +26,24 @@ impl<'r> History<'r> {
             Some(since) => runtime.first_at(since)?,
             None => 0,
         };
-        Ok(History { runtime, next, page: VecDeque::new() })
+        Ok(History { runtime, next, page: VecDeque::new(), size: PAGE })
     }
 
-    /// The body of the next record of this tenant that was not erased.
+    /// Reads so many records at once: fewer where what is looked for stands at the beginning.
+    pub fn by(self, size: usize) -> History<'r> {
+        History { size: size.max(1), ..self }
+    }
+
+    /// The body of the next record that was not erased.
     pub fn next_body(&mut self) -> Result<Option<Json>, Error> {
+        Ok(self.next_entry()?.map(|(_, body)| body))
+    }
+
+    /// The same, with the index of the record in the ledger.
+    pub fn next_entry(&mut self) -> Result<Option<(u64, Json)>, Error> {
         loop {
             let Some(record) = self.page.pop_front() else {
-                self.page = self.runtime.records(self.next, PAGE)?.into();
+                self.page = self.runtime.records(self.next, self.size)?.into();
                 match self.page.back() {
                     Some(last) => self.next = last.index + 1,
                     None => return Ok(None),
@@ -39,9 +51,8 @@ impl<'r> History<'r> {
                 continue;
             };
             let body = record.body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
-            let own = |body: &Json| body.get("tenant").and_then(Json::as_text) == Some(self.runtime.tenant());
-            if let Some(body) = body.filter(own) {
-                return Ok(Some(body));
+            if let Some(body) = body {
+                return Ok(Some((record.index, body)));
             }
         }
     }

@@ -1,303 +1,295 @@
-//! Cards of the inbox: what a person must see before answering a question, as values for every door.
+//! The inbox: what waits for people, most urgent first, and what a person must see before answering.
+
+mod card;
+
+pub use card::{AmendedLimit, AskingRule, BudgetUse, Card, UndoPlan, shown_proposal};
 
 use crate::error::Error;
+use crate::happening::object;
 use crate::history::History;
-use adapters::executor_http::rendered;
-use kernel::argument;
-use kernel::command::{MintedIds, Submission};
-use kernel::contract::{Executor, Undo};
-use kernel::escalation::{EscalationRow, QuestionKind};
-use kernel::evaluator::Compiled;
-use kernel::finding::{Code, Effect, Finding};
+use kernel::agent::Actor;
+use kernel::contract::Impact;
+use kernel::escalation::{EscalationRow, EscalationState, GivenAnswer, QuestionKind};
+use kernel::flow::FlowState;
+use kernel::outcome::Verdict;
+use kernel::person::person_key_text;
 use kernel::proposal::Proposal;
-use kernel::reasons::Reason;
-use kernel::request::Provenance;
+use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
-use runtime::{Minted, Runtime};
-use std::sync::Arc;
-use values::decimal::Decimal;
-use values::json::{Json, Object};
-use values::time::Instant;
+use runtime::Runtime;
+use std::collections::BTreeMap;
+use values::ids::Digest;
+use values::json::Json;
+use values::time::{Duration, Instant};
 
-/// What an approver needs besides the question itself. Whatever the contract calls secret is withheld.
+/// A question as the store keeps it, with its id.
+pub type QuestionRow = (String, Box<EscalationRow>);
+
+/// What waits for people.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Card {
-    /// The proposal as a person may see it; of a doubt the intent.
-    pub proposal: Json,
-    /// What an acceptance calls, with the params filled in: method and address, or a program with its arguments.
-    pub call: Option<String>,
-    /// The business key of the effect.
-    pub effect_key: Option<String>,
-    /// Every budget that an acceptance takes from.
-    pub budgets: Vec<BudgetUse>,
-    /// The rules that asked.
-    pub rules: Vec<AskingRule>,
-    /// How the effect is undone.
-    pub undo: Option<UndoPlan>,
+pub struct Inbox {
+    /// Most urgent first.
+    pub questions: Vec<Question>,
+    /// Whether there are more; these are the ones whose time ends soonest.
+    pub more: bool,
 }
 
-/// A budget before and after an acceptance.
-#[derive(Clone, PartialEq, Debug)]
-pub struct BudgetUse {
-    /// Whose.
-    pub agent: String,
-    /// Its name, which says what is summed and over which window.
-    pub name: String,
-    /// Used now; nothing where the window cannot tell, which counts as full.
-    pub used: Option<Decimal>,
-    /// What this proposal takes.
-    pub amount: Decimal,
-    /// The most the window may hold.
-    pub max: Decimal,
-}
+impl Inbox {
+    /// Questions where nobody says how many; whoever has more open ones needs another answer than a longer list.
+    pub const LIMIT: usize = 1_000;
 
-impl BudgetUse {
-    /// Used once this is accepted.
-    pub fn after(&self) -> Option<Decimal> {
-        self.used.and_then(|used| used.checked_add(self.amount))
-    }
-}
-
-/// A rule that made the proposal a question.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AskingRule {
-    /// The reason code.
-    pub reason: String,
-    /// The expression, where the rule has one of its own.
-    pub when: Option<String>,
-    /// What it says about this proposal.
-    pub message: String,
-}
-
-/// How an effect is undone.
-#[derive(Clone, PartialEq, Debug)]
-pub struct UndoPlan {
-    /// Which way.
-    pub kind: String,
-    /// The request that undoes it, with the params filled in.
-    pub call: Option<String>,
-    /// For how long.
-    pub within: Option<String>,
-}
-
-impl Card {
-    /// Of a question at an instant.
-    pub fn of(runtime: &Runtime, name: &str, row: &EscalationRow, now: Instant) -> Result<Card, Error> {
-        if row.kind == QuestionKind::Doubt {
-            return Ok(Card::of_intent(&row.proposal));
-        }
-        let Some(submission) = submission(runtime, row) else {
-            let proposal = Json::object([("withheld", Json::Bool(true))]);
-            return Ok(Card {
-                proposal,
-                call: None,
-                effect_key: None,
-                budgets: Vec::new(),
-                rules: Vec::new(),
-                undo: None,
-            });
-        };
-        let shown = submission.shown_params();
-        let action = submission.contract.contract.actions.get(&submission.proposal.action);
-        Ok(Card {
-            proposal: submission.proposal.to_json(shown.clone()),
-            call: action.and_then(|action| call_of(&action.run.as_ref()?.executor, &shown)),
-            effect_key: submission.effect_key().map(str::to_owned),
-            budgets: budgets(runtime, &submission, &shown, now)?,
-            rules: rules(runtime, name, row)?,
-            undo: action.map(|action| undo_of(&action.undo, &shown)),
-        })
+    /// What waits at an instant.
+    pub fn of(runtime: &Runtime, limit: usize, now: Instant) -> Result<Inbox, Error> {
+        let (rows, more) = Inbox::rows(runtime, limit, now)?;
+        let questions = rows.iter().map(|(id, row)| Question::of(runtime, id, row, now));
+        Ok(Inbox { questions: questions.collect::<Result<_, _>>()?, more })
     }
 
-    /// Of an intent in doubt: it was called already, so no budget changes.
-    fn of_intent(order: &Json) -> Card {
-        let params = order.get("params").and_then(Json::as_object).cloned().unwrap_or_default();
-        let run = order.get("run");
-        let http = run.and_then(|run| run.get("http")?.as_text()).map(|request| filled(request, &params));
-        let words = run.and_then(|run| run.get("command")?.as_list());
-        let program = words.map(|words| program(words.iter().filter_map(Json::as_text), &params));
-        let undo = order.get("undo").and_then(|undo| {
-            let text = |key: &str| undo.get(key).and_then(Json::as_text);
-            let call = text("http").map(|request| filled(request, &params));
-            Some(UndoPlan { kind: text("kind")?.to_owned(), call, within: text("within").map(str::to_owned) })
+    /// The rows of what waits, most urgent first, and whether there are more.
+    pub fn rows(runtime: &Runtime, limit: usize, now: Instant) -> Result<(Vec<QuestionRow>, bool), Error> {
+        let far = Instant::from_micros(i64::MAX);
+        let mut found = runtime.due(Kind::Escalation, far, limit.saturating_add(1))?;
+        let more = found.len() > limit;
+        found.truncate(limit);
+        let open = found.into_iter().filter_map(|(key, row)| {
+            let Row::Escalation(row) = row else { return None };
+            Some((key.entity.parts().0.to_owned(), row))
         });
-        let effect_key = order.get("effect_key").and_then(Json::as_text).map(str::to_owned);
-        Card {
-            proposal: order.clone(),
-            call: http.or(program),
-            effect_key,
-            budgets: Vec::new(),
-            rules: Vec::new(),
-            undo,
-        }
+        let mut open: Vec<QuestionRow> = open.collect();
+        open.sort_by_key(|(_, row)| std::cmp::Reverse(urgency(row, now)));
+        Ok((open, more))
     }
 
     /// For programs.
-    pub fn to_json(&self) -> Object {
-        let decimal = |value: Option<Decimal>| value.map_or(Json::Null, Json::from_decimal);
-        let budget = |budget: &BudgetUse| {
-            Json::object([
-                ("agent", Json::text(budget.agent.as_str())),
-                ("name", Json::text(budget.name.as_str())),
-                ("used", decimal(budget.used)),
-                ("amount", decimal(Some(budget.amount))),
-                ("after", decimal(budget.after())),
-                ("max", decimal(Some(budget.max))),
-            ])
-        };
-        let rule = |rule: &AskingRule| {
-            Json::object([
-                ("reason", Json::text(rule.reason.as_str())),
-                ("when", Json::from(rule.when.clone())),
-                ("message", Json::text(rule.message.as_str())),
-            ])
-        };
-        let undo = |undo: &UndoPlan| {
-            Json::object([
-                ("kind", Json::text(undo.kind.as_str())),
-                ("call", Json::from(undo.call.clone())),
-                ("within", Json::from(undo.within.clone())),
-            ])
-        };
-        let members = [
-            ("proposal", self.proposal.clone()),
-            ("call", Json::from(self.call.clone())),
-            ("effect_key", Json::from(self.effect_key.clone())),
-            ("budgets", Json::List(self.budgets.iter().map(budget).collect())),
-            ("rules", Json::List(self.rules.iter().map(rule).collect())),
-            ("undo", self.undo.as_ref().map_or(Json::Null, undo)),
-        ];
-        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    pub fn to_json(&self) -> Json {
+        Json::object([
+            ("questions", Json::List(self.questions.iter().map(Question::to_json).collect())),
+            ("more", Json::Bool(self.more)),
+        ])
     }
 }
 
-/// The proposal of a question as a person may see it: what the contract calls secret is withheld, as in answers and
-/// records.
-pub fn shown_proposal(runtime: &Runtime, row: &EscalationRow) -> Json {
-    // An intent is shown as the ledger holds it.
-    if row.kind == QuestionKind::Doubt {
-        return row.proposal.clone();
-    }
-    match submission(runtime, row) {
-        Some(submission) => submission.proposal.to_json(submission.shown_params()),
-        None => Json::object([("withheld", Json::Bool(true))]),
-    }
-}
-
-/// The proposal of a question as it would be judged again.
-fn submission(runtime: &Runtime, row: &EscalationRow) -> Option<Submission> {
-    let proposal = Proposal::from_json(row.proposal.clone()).ok()?;
-    let contract = runtime.contract(row.contract).ok()?;
-    let ids = MintedIds {
-        proposal: row.proposal_id.clone(),
-        flow: row.flow.clone(),
-        intent: row.intent.clone(),
-        ..Minted::ids()
+/// Risk times age: what may hurt most and waits longest comes first.
+fn urgency(row: &EscalationRow, now: Instant) -> i64 {
+    let weight = match row.impact {
+        Impact::Low => 1,
+        Impact::Medium => 3,
+        Impact::High => 10,
+        Impact::Critical => 30,
     };
-    Some(Submission::new(runtime.tenant().clone(), proposal, contract, Provenance::Unknown, ids))
+    now.since(row.asked_at).micros().max(1).saturating_mul(weight)
 }
 
-fn call_of(executor: &Executor, shown: &Object) -> Option<String> {
-    match executor {
-        Executor::Http(request) => Some(filled(request, shown)),
-        Executor::Command(words) => Some(program(words.iter().map(String::as_str), shown)),
-        Executor::Function(name) => Some(format!("function {name}")),
-        Executor::Host => None,
+/// A question with everything that an answer is for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Question {
+    pub id: String,
+    pub kind: QuestionKind,
+    pub state: EscalationState,
+    pub agent: String,
+    pub flow: String,
+    pub proposal_id: String,
+    /// The intent an acceptance will make, or the intent in doubt.
+    pub intent: String,
+    /// Digest of exactly what is shown, under the contract in force: what an answer is bound to.
+    pub digest: Digest,
+    /// The contract it would be answered under now.
+    pub contract: Digest,
+    /// The contract it was asked under.
+    pub asked_under: Digest,
+    /// The codes that made it a question.
+    pub reasons: Vec<String>,
+    pub impact: Impact,
+    /// Groups whose members may answer, as the contract names them.
+    pub approvers: Vec<String>,
+    /// Groups whose members may answer now: where the contract names none, and after the question went to others too.
+    pub entitled: Vec<String>,
+    /// How many must say the same.
+    pub quorum: u64,
+    /// Whether only signed answers count.
+    pub signed: bool,
+    pub asked_at: Instant,
+    /// After this the safe default counts; whether something happened is not answered by time.
+    pub deadline: Option<Instant>,
+    /// How its flow ended, if nothing can be accepted in it any more.
+    pub flow_over: Option<FlowState>,
+    /// Who voted so far.
+    pub votes: Vec<String>,
+    /// What they said, gathered by what it is for.
+    pub agreed: Vec<Agreement>,
+    /// How it ended.
+    pub answer: Option<GivenAnswer>,
+    pub card: Card,
+}
+
+/// One thing that was said about a question, by everyone who said exactly it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Agreement {
+    /// The word, as it was said.
+    pub decision: String,
+    /// The proposal that is to happen instead.
+    pub instead: Option<Proposal>,
+    pub people: Vec<String>,
+    /// Whether it was said under the contract that counts.
+    pub counts: bool,
+}
+
+impl Question {
+    /// Of the row of a question, at an instant.
+    pub fn of(runtime: &Runtime, id: &str, row: &EscalationRow, now: Instant) -> Result<Question, Error> {
+        let contract = contract_in_force(runtime, row)?;
+        Ok(Question {
+            id: id.to_owned(),
+            kind: row.kind,
+            state: row.state,
+            agent: row.agent.clone(),
+            flow: row.flow.clone(),
+            proposal_id: row.proposal_id.clone(),
+            intent: row.intent.clone(),
+            digest: EscalationRow::digest_of(&row.proposal, contract),
+            contract,
+            asked_under: row.contract,
+            reasons: row.reasons.clone(),
+            impact: row.impact,
+            approvers: row.approvers.clone(),
+            entitled: row.entitled(now).into_iter().map(str::to_owned).collect(),
+            quorum: row.quorum,
+            signed: row.signed,
+            asked_at: row.asked_at,
+            deadline: row.deadline,
+            flow_over: flow_over(runtime, row)?,
+            votes: row.votes.iter().map(|vote| vote.person.clone()).collect(),
+            agreed: agreements(runtime, id, row, contract)?,
+            answer: row.answer.clone(),
+            card: Card::of(runtime, id, row, now)?,
+        })
+    }
+
+    /// Whether it waits for an answer.
+    pub fn is_open(&self) -> bool {
+        self.state == EscalationState::Open
+    }
+
+    /// How long people have, if it has an end; negative once its time is over.
+    pub fn left(&self, now: Instant) -> Option<Duration> {
+        self.deadline.map(|deadline| deadline.since(now))
+    }
+
+    /// For programs: the question, and its card.
+    pub fn to_json(&self) -> Json {
+        let answer = self.answer.as_ref().map_or(Json::Null, |answer| {
+            Json::object([
+                ("decision", Json::from(answer.decision.map(|decision| decision.word().to_owned()))),
+                ("doubt", Json::from(answer.doubt.map(|doubt| doubt.word().to_owned()))),
+                ("person", Json::from(answer.person.clone())),
+                ("reason", Json::text(answer.reason.as_str())),
+                ("at", Json::text(answer.at.to_string())),
+                ("intent", Json::from(answer.intent.clone())),
+                ("os_user", Json::from(answer.os_user.clone())),
+                ("key", Json::from(answer.key.as_ref().map(person_key_text))),
+            ])
+        });
+        let mut members = self.card.to_json();
+        members.extend(object([
+            ("id", Json::text(self.id.as_str())),
+            ("kind", Json::text(self.kind.word())),
+            ("intent", Json::text(self.intent.as_str())),
+            ("state", Json::text(self.state.word())),
+            ("agent", Json::text(self.agent.as_str())),
+            ("flow", Json::text(self.flow.as_str())),
+            ("flow_over", Json::from(self.flow_over.map(|state| state.word().to_owned()))),
+            ("proposal_id", Json::text(self.proposal_id.as_str())),
+            ("digest", Json::text(self.digest.to_string())),
+            ("contract", Json::text(self.contract.to_string())),
+            ("asked_under", Json::text(self.asked_under.to_string())),
+            ("reasons", Json::texts(self.reasons.iter().map(String::as_str))),
+            ("impact", Json::text(self.impact.word())),
+            ("approvers", Json::texts(self.approvers.iter().map(String::as_str))),
+            ("entitled", Json::texts(self.entitled.iter().map(String::as_str))),
+            ("quorum", Json::from(self.quorum)),
+            ("signed", Json::Bool(self.signed)),
+            ("votes", Json::texts(self.votes.iter().map(String::as_str))),
+            ("agreed", Json::List(self.agreed.iter().map(Agreement::to_json).collect())),
+            ("asked_at", Json::text(self.asked_at.to_string())),
+            ("deadline", Json::from(self.deadline.map(|deadline| deadline.to_string()))),
+            ("answer", answer),
+        ]));
+        Json::Object(members)
     }
 }
 
-/// A program as it would be started, each argument in quotes where it needs them.
-fn program<'w>(words: impl Iterator<Item = &'w str>, shown: &Object) -> String {
-    let word = |word: &str| {
-        let text = argument::render(word, shown).unwrap_or_else(|_| word.to_owned());
-        let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:=@%+,{}".contains(letter);
-        if text.is_empty() || !text.chars().all(is_plain) { Json::text(text).to_canonical() } else { text }
-    };
-    words.map(word).collect::<Vec<_>>().join(" ")
-}
-
-/// Puts params into an address as the executor does. A placeholder whose value is withheld or missing stays.
-fn filled(request: &str, shown: &Object) -> String {
-    let mut text = String::with_capacity(request.len());
-    let mut rest = request;
-    while let Some((literal, behind)) = rest.split_once('{') {
-        let Some((name, after)) = behind.split_once('}') else { break };
-        let placeholder = format!("{{{name}}}");
-        text.push_str(literal);
-        text.push_str(&rendered(&placeholder, shown).unwrap_or(placeholder));
-        rest = after;
-    }
-    text.push_str(rest);
-    text
-}
-
-fn undo_of(undo: &Undo, shown: &Object) -> UndoPlan {
-    UndoPlan {
-        kind: undo.kind.word().to_owned(),
-        call: undo.http.as_deref().map(|request| filled(request, shown)),
-        within: undo.within.map(|within| within.to_string()),
+impl Agreement {
+    fn to_json(&self) -> Json {
+        let instead = self.instead.as_ref().map_or(Json::Null, |instead| instead.to_json(instead.params.clone()));
+        Json::object([
+            ("decision", Json::text(self.decision.as_str())),
+            ("instead", instead),
+            ("people", Json::texts(self.people.iter().map(String::as_str))),
+            ("counts", Json::Bool(self.counts)),
+        ])
     }
 }
 
-/// The budgets of the agent's own contract and of those above.
-fn budgets(runtime: &Runtime, submission: &Submission, shown: &Object, now: Instant) -> Result<Vec<BudgetUse>, Error> {
-    let above = runtime.line(&submission.proposal.agent)?.ancestors;
-    let own: (&str, &Arc<Compiled>) = (submission.proposal.agent.as_str(), &submission.contract);
-    let above = above.iter().map(|contract| (contract.contract.agent.as_str(), contract));
-    let mut uses: Vec<BudgetUse> = Vec::new();
-    for (agent, contract) in std::iter::once(own).chain(above) {
-        let Some(action) = contract.actions.get(&submission.proposal.action) else { continue };
-        for planned in &action.plan.budgets {
-            let amount = match &planned.rule.sum {
-                Some(param) => shown.get(param).and_then(amount),
-                None => Some(Decimal::from(1)),
-            };
-            let Some(amount) = amount else { continue };
-            let entity = Entity::Budget(agent.to_owned(), planned.name.clone());
-            let used = match runtime.read(entity)? {
-                Some(Row::Budget(window)) => window.used(now, planned.rule.per),
-                Some(_) | None => Some(Decimal::ZERO),
-            };
-            let (agent, name, max) = (agent.to_owned(), planned.name.clone(), planned.rule.max);
-            uses.push(BudgetUse { agent, name, used, amount, max });
+/// The digest of the contract a question would be answered under now.
+pub fn contract_in_force(runtime: &Runtime, row: &EscalationRow) -> Result<Digest, Error> {
+    // What is over stays under the contract it was asked under, and so does whether something happened.
+    if row.due().is_none() || row.kind == QuestionKind::Doubt {
+        return Ok(row.contract);
+    }
+    let contract = runtime.line(&row.agent)?.contract;
+    Ok(if contract.contract.agent == row.agent { contract.digest } else { row.contract })
+}
+
+/// How the flow of a question ended, if nothing can be accepted in it any more: it was aborted, or one above it was. In
+/// one that was closed an answer still counts.
+fn flow_over(runtime: &Runtime, row: &EscalationRow) -> Result<Option<FlowState>, Error> {
+    let mut line = vec![row.flow.clone()];
+    while let Some(name) = line.pop() {
+        let Some(Row::Flow(flow)) = runtime.read(Entity::Flow(name.clone()))? else { continue };
+        if flow.state == FlowState::Aborted {
+            return Ok(Some(flow.state));
+        }
+        // The flow of the question knows all above it.
+        if name == row.flow {
+            line.extend(flow.above);
         }
     }
-    Ok(uses)
+    Ok(None)
 }
 
-fn amount(value: &Json) -> Option<Decimal> {
-    value.as_number().or_else(|| Decimal::parse(value.as_text()?))
-}
-
-/// What the record of the decision says about who asked. Once it is erased, nobody knows.
-fn rules(runtime: &Runtime, name: &str, row: &EscalationRow) -> Result<Vec<AskingRule>, Error> {
+/// The votes of a question, gathered by what they are for. A vote alone only holds a digest, so the records tell.
+fn agreements(runtime: &Runtime, id: &str, row: &EscalationRow, in_force: Digest) -> Result<Vec<Agreement>, Error> {
+    if row.votes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut said: BTreeMap<String, Json> = BTreeMap::new();
     let mut history = History::since(runtime, Some(row.asked_at))?;
     while let Some(body) = history.next_body()? {
-        let asked = body.get("escalation").and_then(|question| question.get("id")).and_then(Json::as_text);
-        if asked != Some(name) {
-            // Everything of one instant stands together, and the question was asked in its own.
-            let at = body.get("at").and_then(Json::as_text).and_then(Instant::parse);
-            if at.is_some_and(|at| at > row.asked_at) {
-                break;
-            }
+        let text = |key: &str| body.get(key).and_then(Json::as_text).unwrap_or_default();
+        let of_question = body.get("command").and_then(|command| command.get("question")).and_then(Json::as_text);
+        if text("kind") != "answer" || text("verdict") != Verdict::Accept.word() || of_question != Some(id) {
             continue;
         }
-        let findings = body.get("findings").and_then(Json::as_list).unwrap_or_default();
-        let asking = findings.iter().filter_map(Finding::from_record).filter(|found| found.effect == Effect::Escalate);
-        let rule = |finding: Finding| AskingRule {
-            reason: finding.code.as_str().to_owned(),
-            when: match &finding.code {
-                Code::Custom { when, .. } => Some(when.clone()),
-                // A rule without a code of its own.
-                Code::Known(Reason::NeedsApproval) => {
-                    let problem = finding.values.iter().find(|(name, _)| name == "problem");
-                    problem.and_then(|(_, when)| when.as_text()).map(str::to_owned)
-                }
-                Code::Known(_) => None,
-            },
-            message: finding.message(),
-        };
-        return Ok(asking.map(rule).collect());
+        if let (Some(Actor::Operator(person)), Some(command)) = (Actor::parse(text("actor")), body.get("command")) {
+            said.insert(person, command.clone());
+        }
     }
-    Ok(Vec::new())
+    let mut gathered: Vec<(Digest, Agreement)> = Vec::new();
+    for vote in &row.votes {
+        if let Some((_, known)) = gathered.iter_mut().find(|(digest, _)| *digest == vote.digest) {
+            known.people.push(vote.person.clone());
+            continue;
+        }
+        let command = said.get(&vote.person);
+        let text = |key: &str| command.and_then(|command| command.get(key)).and_then(Json::as_text);
+        let instead = command.and_then(|command| command.get("modified")?.get("proposal")).cloned();
+        let agreement = Agreement {
+            decision: text("decision").unwrap_or("something else").to_owned(),
+            instead: instead.and_then(|instead| Proposal::from_json(instead).ok()),
+            people: vec![vote.person.clone()],
+            counts: text("contract") == Some(in_force.to_string().as_str()),
+        };
+        gathered.push((vote.digest, agreement));
+    }
+    Ok(gathered.into_iter().map(|(_, agreement)| agreement).collect())
 }

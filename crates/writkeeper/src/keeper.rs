@@ -4,6 +4,7 @@ mod context;
 mod deciding;
 mod enrolment;
 mod people;
+mod reading;
 
 pub use enrolment::Enrolment;
 
@@ -95,6 +96,7 @@ impl fmt::Display for Notice {
 /// Handles may be shared between threads. Dropping the last one serves what waits and closes the store.
 pub struct Keeper {
     runtime: Runtime,
+    clock: Arc<dyn Clock>,
     location: String,
     notices: Vec<Notice>,
 }
@@ -147,10 +149,10 @@ impl Keeper {
     }
 
     fn start(location: &str, store: Box<dyn Store>, options: &OpenOptions) -> Result<Keeper, Error> {
-        let advisor = Some(Arc::new(PluginAdvisor) as _);
+        let (advisor, clock) = (Some(Arc::new(PluginAdvisor) as _), options.clock.clone());
         let options = Options { strangers: options.strangers.clone(), advisor, ..Options::default() };
         let runtime = Runtime::start(store, options).map_err(|fault| Error::unopened(location, &fault))?;
-        Ok(Keeper { runtime, location: location.to_owned(), notices: Vec::new() })
+        Ok(Keeper { runtime, clock, location: location.to_owned(), notices: Vec::new() })
     }
 
     /// Notes a clock that is far ahead of the last decision.
@@ -162,6 +164,11 @@ impl Keeper {
     /// The runtime, which every door calls.
     pub fn runtime(&self) -> &Runtime {
         &self.runtime
+    }
+
+    /// What the clock of the store says.
+    pub fn now(&self) -> Instant {
+        self.clock.now()
     }
 
     /// The runtime alone.

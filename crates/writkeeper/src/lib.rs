@@ -7,15 +7,20 @@
 //! There is one error type, [`Error`]. What a program ends with, and what an HTTP response says, are functions of its
 //! [`Class`].
 
+pub mod agents;
 pub mod entries;
 mod error;
 pub mod finding_text;
+pub mod flows;
 mod function;
+pub mod happening;
 pub mod history;
 pub mod inbox;
+pub mod intents;
 mod keeper;
 pub mod lookup;
 pub mod matter;
+pub mod report;
 pub mod restored;
 pub mod signing;
 pub mod verification;

@@ -1,5 +1,9 @@
 //! Names and ids as people type them: in full, by a short beginning, or slightly wrong.
 
+mod meant;
+
+pub use meant::{Found, anything, each, flow, intent, question};
+
 use crate::error::Error;
 use kernel::agent::AgentRow;
 use kernel::nearest::nearest;

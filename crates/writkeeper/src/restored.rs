@@ -10,6 +10,7 @@ use runtime::ports::store::{Reader, Store, StoreFault};
 use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use values::count::counted;
 
 /// What is asked of a store before it decides.
 pub trait Examined {
@@ -92,8 +93,9 @@ impl fmt::Display for Loss {
         match self {
             Loss::Behind { location, folder, log, published, entries } => write!(
                 formatter,
-                "no decision: the store `{location}` has {entries} entries, and log `{log}` has published {published} \
+                "no decision: the store `{location}` has {}, and log `{log}` has published {published} \
                  (`{}`): it came back from a backup, and what it forgot would be done again",
+                counted(*entries, "entry"),
                 folder.display()
             ),
             Loss::AnotherHistory { location, difference } => write!(

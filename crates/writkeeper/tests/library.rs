@@ -63,9 +63,9 @@ fn a_decision_is_asked_about_performed_and_verified() {
     assert_eq!(site.propose("A", 12).answer.reasons(), ["IN_PROGRESS"]);
     let asked = site.propose("B", 60).answer;
     assert_eq!(asked.verdict, Verdict::Escalate);
-    let [question] = site.keeper.questions().unwrap().try_into().unwrap();
+    let [question] = site.keeper.inbox().unwrap().questions.try_into().unwrap();
     site.keeper.respond(&question, "bob", HumanDecision::Override, "seen").unwrap();
-    assert!(site.keeper.questions().unwrap().is_empty());
+    assert!(site.keeper.inbox().unwrap().questions.is_empty());
     let tally = site.perform(|_| Observation::positive("paid"));
     assert_eq!((tally.succeeded, tally.doubted), (2, 0));
     let followed = site.keeper.follow(&asked, std::time::Duration::ZERO).unwrap();
@@ -106,7 +106,7 @@ fn errors_are_sorted_by_what_the_caller_does_next() {
     let nowhere = format!("{}-not-there", location(&site.folder));
     check(Keeper::open(&nowhere, &missing).err().unwrap(), Class::Invalid, "INVALID_DATA");
     site.propose("B", 60);
-    let [question] = site.keeper.questions().unwrap().try_into().unwrap();
+    let [question] = site.keeper.inbox().unwrap().questions.try_into().unwrap();
     let refused = site.keeper.respond(&question, "mallory", HumanDecision::Override, "x").unwrap_err();
     check(refused, Class::Refused, "APPROVER_NOT_ENTITLED");
 }

@@ -218,6 +218,9 @@ pub enum FlowsCommand {
         /// The flow, or a question, an intent or a proposal of it
         #[arg(value_name = "ID", value_parser = id)]
         id: String,
+        /// Begin with this entry of the ledger
+        #[arg(long, value_name = "INDEX")]
+        from: Option<u64>,
     },
     /// Open a flow
     Open {
@@ -346,13 +349,15 @@ pub struct AnswerArgs {
 /// What a person can say.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decision {
-    /// Accept it as it is; `approve` says the same
-    #[value(alias = "approve")]
+    /// Accept it as it is
+    Approve,
+    /// No
+    Deny,
+    /// The same as `approve`, in the record's word
     Override,
     /// Accept something else instead
     Modify,
-    /// No; `deny` says the same
-    #[value(alias = "deny")]
+    /// The same as `deny`, in the record's word
     Abort,
 }
 

@@ -5,19 +5,16 @@ mod change;
 mod show;
 
 use crate::cli::kept::{AgentsArgs, AgentsCommand, Liftable};
+use crate::commands::happened::short;
 use crate::exit::Exit;
 use crate::hint;
 use crate::store;
 use crate::terminal::{FAINT, STRONG, paint, say};
-use kernel::agent::{AgentRow, AgentStatus};
+use kernel::agent::AgentStatus;
 use kernel::finding::visible;
-use kernel::stored::Kind;
-use kernel::world::Row;
-use runtime::Runtime;
 use values::json::Json;
-
-/// Agents read at once; names go on after the last one.
-const PAGE: usize = 256;
+use writkeeper::Keeper;
+use writkeeper::agents::AgentSummary;
 
 /// Lists, shows and changes agents.
 pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
@@ -26,8 +23,8 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
         change::restrict(location, json, whom, status, actions)
     };
     match args.command.as_ref().unwrap_or(&AgentsCommand::List) {
-        AgentsCommand::List => list(&store::view(location)?, json)?,
-        AgentsCommand::Show { agent } => show::run(&store::view(location)?, agent, json)?,
+        AgentsCommand::List => list(&store::read_only(location)?, json)?,
+        AgentsCommand::Show { agent } => show::run(&store::read_only(location)?, agent, json)?,
         AgentsCommand::Register { contract, agent_version, key, session } => {
             let newcomer =
                 change::Newcomer { path: contract, version: agent_version.as_ref(), key: key.as_deref(), session };
@@ -55,42 +52,37 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
+fn list(keeper: &Keeper, json: bool) -> anyhow::Result<()> {
     let mut after: Option<String> = None;
-    let mut count = 0;
     loop {
-        let page = runtime.scan(Kind::Agent, after.as_deref(), PAGE).map_err(store::unread)?;
-        let Some((last, _)) = page.last() else { break };
-        after = Some(last.entity.parts().0.to_owned());
-        for (key, row) in &page {
-            let Row::Agent(row) = row else { continue };
-            count += 1;
-            let name = key.entity.parts().0;
-            if json {
-                say!("{}", to_json(runtime, name, row)?.to_canonical());
-            } else {
-                say!("{}", line(runtime, name, row)?);
+        let page = keeper.agents(after.as_deref())?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.name.clone());
+        for agent in &page {
+            match json {
+                true => say!("{}", Json::Object(agent.to_json()).to_canonical()),
+                false => say!("{}", line(agent)),
             }
         }
     }
-    if count == 0 && !json {
+    if after.is_none() && !json {
         say!("no agents yet; register one with `{}`", hint::next("writkeeper agents register --contract FILE"));
     }
     Ok(())
 }
 
-fn line(runtime: &Runtime, name: &str, row: &AgentRow) -> anyhow::Result<String> {
-    let because = row.because().map(|because| format!("  {}", visible(because))).unwrap_or_default();
-    let name = paint(STRONG, format!("{name:<24}"));
-    let status = paint(style(row.status()), format!("{:<15}", row.status().word()));
-    Ok(format!("{name} {status} {}{because}", paint(FAINT, contract_in_force(runtime, row)?)))
+fn line(agent: &AgentSummary) -> String {
+    let because = agent.because().map(|because| format!("  {}", visible(because))).unwrap_or_default();
+    let name = paint(STRONG, format!("{:<24}", visible(&agent.name)));
+    let status = paint(style(agent.status), format!("{:<15}", agent.status.word()));
+    format!("{name} {status} {}{because}", paint(FAINT, contract_in_force(agent)))
 }
 
-fn contract_in_force(runtime: &Runtime, row: &AgentRow) -> anyhow::Result<String> {
-    let Some(digest) = row.contract else { return Ok("no contract in force".to_owned()) };
-    let contract = &runtime.contract(digest).map_err(store::unread)?.contract;
-    let short: String = digest.to_string().chars().take(12).collect();
-    Ok(format!("{} {} sha256 {short}", contract.id, contract.version))
+fn contract_in_force(agent: &AgentSummary) -> String {
+    match &agent.contract {
+        Some(contract) => format!("{} {} sha256 {}", visible(&contract.id), contract.version, short(contract.digest)),
+        None => "no contract in force".to_owned(),
+    }
 }
 
 fn style(status: AgentStatus) -> anstyle::Style {
@@ -101,37 +93,4 @@ fn style(status: AgentStatus) -> anstyle::Style {
             crate::terminal::ATTENTION
         }
     }
-}
-
-fn to_json(runtime: &Runtime, name: &str, row: &AgentRow) -> anyhow::Result<Json> {
-    let restrictions = row.restrictions.iter().map(|held| {
-        Json::object([
-            ("status", Json::text(held.status.word())),
-            ("by", Json::text(held.by.as_str())),
-            ("because", Json::text(held.because.as_str())),
-            ("at", Json::text(held.at.to_string())),
-            ("actions", Json::texts(held.actions.iter().map(String::as_str))),
-        ])
-    });
-    let restrictions: Vec<Json> = restrictions.collect();
-    let contract = match row.contract {
-        Some(digest) => {
-            let contract = &runtime.contract(digest).map_err(store::unread)?.contract;
-            Json::object([
-                ("id", Json::text(contract.id.as_str())),
-                ("version", Json::text(contract.version.to_string())),
-                ("digest", Json::text(digest.to_string())),
-            ])
-        }
-        None => Json::Null,
-    };
-    Ok(Json::object([
-        ("agent", Json::text(name)),
-        ("status", Json::text(row.status().word())),
-        ("restrictions", Json::List(restrictions)),
-        ("contract", contract),
-        ("offered", Json::from(row.offered.map(|digest| digest.to_string()))),
-        ("parent", Json::from(row.parent.clone())),
-        ("version", Json::from(row.version.clone())),
-    ]))
 }

@@ -1,6 +1,5 @@
 //! `writkeeper always`: one command is allowed for a while, as a line of the contract that is shown before it counts.
 
-use super::escalations::question;
 use super::init;
 use crate::cli::guard::AlwaysArgs;
 use crate::exit::{Exit, InvalidData, UsageError};
@@ -13,6 +12,7 @@ use guard::text_diff::diff;
 use std::path::Path;
 use values::json::Json;
 use values::time::{Duration, Instant};
+use writkeeper::lookup;
 
 /// The longest a rule may count.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -24,7 +24,7 @@ const ANCHOR: &str = "|| false";
 pub fn run(args: &AlwaysArgs) -> anyhow::Result<Exit> {
     let (agent, proposal) = {
         let runtime = store::open(&args.kept.store)?;
-        let (_, row) = question(&runtime, &args.id)?;
+        let (_, row) = lookup::question(&runtime, &args.id)?;
         (row.agent, row.proposal)
     };
     let host = hooks::host(&agent)

@@ -2,8 +2,9 @@
 
 use crate::cli::guard::BreakGlassArgs;
 use crate::exit::{Exit, UsageError};
+use crate::hint;
 use crate::store;
-use crate::terminal::{BAD, paint, say};
+use crate::terminal::{self, BAD, paint, say};
 use guard::judge::BREAK_GLASS;
 use kernel::agent::Actor;
 use kernel::change::{Act, Write};
@@ -45,8 +46,9 @@ pub fn run(args: &BreakGlassArgs) -> anyhow::Result<Exit> {
         say!("questions are asked again");
         return Ok(Exit::Fine);
     }
-    say!("{} until {until}, by {by}: {}", paint(BAD, "GLASS IS BROKEN"), kernel::finding::visible(&args.because));
+    let (until, because) = (terminal::at(until), kernel::finding::visible(&args.because));
+    say!("{} until {until}, by {by}: {because}", paint(BAD, "GLASS IS BROKEN"));
     say!("Destructive, unknown and outside calls run unasked. Catastrophes, secrets and the guard stay refused.");
-    say!("To end it now: writkeeper break-glass --end --because done");
+    say!("to end it now: {}", hint::next("writkeeper break-glass --end --because done"));
     Ok(Exit::Fine)
 }

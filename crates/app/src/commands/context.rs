@@ -3,7 +3,7 @@
 use crate::cli::kept::{ContextArgs, ContextCommand};
 use crate::exit::{Exit, Failure, UsageError};
 use crate::store;
-use crate::terminal::{FAINT, STRONG, echo, paint, say};
+use crate::terminal::{self, FAINT, STRONG, echo, paint, say};
 use kernel::change::{Act, Write};
 use kernel::event::Event;
 use kernel::finding::{Finding, Gate, visible};
@@ -97,7 +97,7 @@ fn freeze(runtime: &Runtime, keys: &[String], flow: Option<&String>, json: bool)
     for key in keys.iter().filter(|key| !state.contains_key(*key)) {
         crate::terminal::note(&format!("state has no key `{key}`; the snapshot says nothing about it"));
     }
-    say!("snapshot {} at {at}", paint(STRONG, snapshot));
+    say!("snapshot {} at {}", paint(STRONG, snapshot), terminal::at(*at));
     Ok(())
 }
 
@@ -117,7 +117,7 @@ fn show(name: &str, snapshot: &Snapshot, json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     say!("snapshot {}", paint(STRONG, id));
-    say!("  taken {} by {}", snapshot.at, snapshot.source);
+    say!("  taken {} by {}", terminal::at(snapshot.at), visible(&snapshot.source));
     if let Some(flow) = &snapshot.flow {
         say!("  for flow {flow}");
     }

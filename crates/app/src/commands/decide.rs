@@ -240,10 +240,10 @@ impl Tally {
         let total = self.total();
         let open = if self.open > 0 { format!(", {} accepted and still open", self.open) } else { String::new() };
         let undecided = if self.undecided > 0 { format!(", {} not decided", self.undecided) } else { String::new() };
-        let proposals = if total == 1 { "proposal" } else { "proposals" };
+        let proposals = terminal::counted(total, "proposal");
         let _ = writeln!(
             anstream::stderr(),
-            "{total} {proposals}: {} accepted, {} rejected, {} escalated{open}{undecided}",
+            "{proposals}: {} accepted, {} rejected, {} escalated{open}{undecided}",
             self.accepted,
             self.rejected,
             self.escalated

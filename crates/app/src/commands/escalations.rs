@@ -1,6 +1,5 @@
 //! `writkeeper escalations …`: what waits for people, exactly what an answer is for, and answering.
 
-mod given;
 pub(super) mod show;
 
 use crate::cli::kept::{AnswerArgs, Decision, EscalationsArgs, EscalationsCommand};
@@ -11,37 +10,25 @@ use crate::hint;
 use crate::store;
 use crate::terminal::{self, ATTENTION, FAINT, STRONG, echo, paint, say, verdict_style};
 use kernel::command::Door;
-use kernel::contract::Impact;
-use kernel::escalation::{EscalationRow, EscalationState, QuestionKind};
+use kernel::escalation::{EscalationState, HumanDecision, QuestionKind};
 use kernel::event::Event;
 use kernel::finding::{Finding, visible};
-use kernel::flow::FlowState;
 use kernel::person::Identity;
 use kernel::proposal::Proposal;
 use kernel::stored::Kind;
-use kernel::world::{Entity, Row};
 use runtime::{PersonAnswer, Runtime};
 use values::ids::Digest;
 use values::json::{Bounds, Json};
 use values::time::Instant;
-use writkeeper::inbox::shown_proposal;
-
-/// Questions listed; whoever has more open ones needs another answer than a longer list.
-const LISTED_MAX: usize = 1_000;
-
-/// Questions looked through for a proposal, a flow or an intent.
-const PAGE: usize = 512;
+use writkeeper::inbox::Inbox;
+use writkeeper::{Keeper, lookup};
 
 /// Lists, shows and answers.
 pub fn run(args: &EscalationsArgs) -> anyhow::Result<Exit> {
     let (json, location) = (args.kept.json, args.kept.store.as_str());
     match args.command.as_ref().unwrap_or(&EscalationsCommand::List) {
-        EscalationsCommand::List => list(&store::view(location)?, json)?,
-        EscalationsCommand::Show { id } => {
-            let runtime = store::view(location)?;
-            let (name, row) = question(&runtime, id)?;
-            show::run(&runtime, &name, &row, json)?;
-        }
+        EscalationsCommand::List => list(&store::read_only(location)?, json)?,
+        EscalationsCommand::Show { id } => show::run(&store::read_only(location)?, id, json)?,
         EscalationsCommand::Answer(args) => {
             let instead = instead(args)?;
             answer(&store::open(location)?, args, instead, json)?;
@@ -50,80 +37,50 @@ pub fn run(args: &EscalationsArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Risk times age: what may hurt most and waits longest comes first.
-pub(super) fn urgency(row: &EscalationRow, now: Instant) -> i64 {
-    let weight = match row.impact {
-        Impact::Low => 1,
-        Impact::Medium => 3,
-        Impact::High => 10,
-        Impact::Critical => 30,
-    };
-    now.since(row.asked_at).micros().max(1).saturating_mul(weight)
-}
-
-fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
-    let now = store::now();
-    let far = Instant::from_micros(i64::MAX);
-    let found = runtime.due(Kind::Escalation, far, LISTED_MAX + 1).map_err(store::unread)?;
-    if found.len() > LISTED_MAX {
-        terminal::note(&format!("more than {LISTED_MAX} questions wait; listed are those whose time ends soonest"));
+fn list(keeper: &Keeper, json: bool) -> anyhow::Result<()> {
+    let Inbox { questions, more } = keeper.inbox()?;
+    if more {
+        let listed = Inbox::LIMIT;
+        terminal::note(&format!("more than {listed} questions wait; listed are those whose time ends soonest"));
     }
-    let open = found.into_iter().take(LISTED_MAX).filter_map(|(key, row)| {
-        let Row::Escalation(row) = row else { return None };
-        Some((key.entity.parts().0.to_owned(), row))
-    });
-    let mut open: Vec<(String, Box<EscalationRow>)> = open.collect();
-    open.sort_by_key(|(_, row)| std::cmp::Reverse(urgency(row, now)));
     if json {
-        for (name, row) in &open {
-            say!("{}", show::to_json(runtime, name, row)?.to_canonical());
+        for question in &questions {
+            say!("{}", question.to_json().to_canonical());
         }
         return Ok(());
     }
-    if open.is_empty() {
+    if questions.is_empty() {
         say!("nothing waits for an answer");
         return Ok(());
     }
-    let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
-    for (short, (_, row)) in store::short_ids(runtime, Kind::Escalation, &names)?.iter().zip(&open) {
-        let action = row.proposal.get("action").and_then(Json::as_text).unwrap_or_default();
-        let shown = shown_proposal(runtime, row);
-        let params = shown.get("params").and_then(Json::as_object).map(terminal::params).unwrap_or_default();
-        let over = ended_flow(runtime, row)?.map(|state| format!("; its flow is {state}, so only `abort` is left"));
-        let rest = format!("{}; {}{}", row.reasons.join(", "), left(row, now), over.unwrap_or_default());
-        say!(
-            "{}  {:<8} {} {}  {params}  {}",
-            paint(STRONG, visible(short)),
-            row.impact.word(),
-            visible(&row.agent),
-            paint(STRONG, echo(action)),
-            paint(FAINT, visible(&rest))
-        );
+    let (now, ids) = (keeper.now(), questions.iter().map(|question| question.id.clone()).collect::<Vec<_>>());
+    let short = store::short_ids(keeper.runtime(), Kind::Escalation, &ids)?;
+    // Which, how bad, how long, who, what, how much; then why.
+    let rows = short.iter().zip(&questions).map(|(short, question)| {
+        let params = question.card.proposal.get("params").and_then(Json::as_object);
+        [
+            visible(short),
+            question.impact.word().to_owned(),
+            left(question.deadline, now),
+            visible(&question.agent),
+            echo(question.card.action()),
+            params.map(terminal::params).unwrap_or_default(),
+        ]
+    });
+    for (cells, question) in terminal::aligned(rows.collect()).into_iter().zip(&questions) {
+        let [id, impact, left, agent, action, params] = cells;
+        let over = question.flow_over.map(|state| format!("; its flow is {}, so only `abort` is left", state.word()));
+        let why = visible(&format!("{}{}", question.reasons.join(", "), over.unwrap_or_default()));
+        let (id, action) = (paint(STRONG, id), paint(STRONG, action));
+        say!("{id}  {impact}  {left}  {agent}  {action}  {params}  {}", paint(FAINT, why));
     }
     say!("\nnext: {}", hint::next("writkeeper escalations show ID"));
     Ok(())
 }
 
-/// How the flow of a question ended, if nothing can be accepted in it any more: it was aborted, or one above it was. In
-/// one that was closed an answer still counts.
-fn ended_flow(runtime: &Runtime, row: &EscalationRow) -> anyhow::Result<Option<&'static str>> {
-    let mut line = vec![row.flow.clone()];
-    while let Some(name) = line.pop() {
-        let Some(Row::Flow(flow)) = runtime.read(Entity::Flow(name.clone())).map_err(store::unread)? else { continue };
-        if flow.state == FlowState::Aborted {
-            return Ok(Some(flow.state.word()));
-        }
-        // The flow of the question knows all above it.
-        if name == row.flow {
-            line.extend(flow.above);
-        }
-    }
-    Ok(None)
-}
-
 /// How long people have, in a unit that reads well.
-pub(super) fn left(row: &EscalationRow, now: Instant) -> String {
-    let Some(deadline) = row.deadline else { return "open until someone answers".to_owned() };
+pub(super) fn left(deadline: Option<Instant>, now: Instant) -> String {
+    let Some(deadline) = deadline else { return "open until someone answers".to_owned() };
     if now > deadline {
         return format!("over since {}", terminal::at(deadline));
     }
@@ -131,45 +88,6 @@ pub(super) fn left(row: &EscalationRow, now: Instant) -> String {
         ..60 => "less than a minute left".to_owned(),
         seconds => format!("{} left", terminal::span(seconds)),
     }
-}
-
-/// By its own id, or by its proposal, flow or intent.
-pub(super) fn question(runtime: &Runtime, text: &str) -> anyhow::Result<(String, EscalationRow)> {
-    if let Some((name, Row::Escalation(row))) = store::look_up(runtime, Kind::Escalation, text)? {
-        return Ok((name, *row));
-    }
-    let (text, is_whole) = store::typed(text)?;
-    let mut after: Option<String> = None;
-    let mut found: Vec<(String, EscalationRow)> = Vec::new();
-    loop {
-        let page = runtime.scan(Kind::Escalation, after.as_deref(), PAGE).map_err(store::unread)?;
-        let Some((last, _)) = page.last() else { break };
-        after = Some(last.entity.parts().0.to_owned());
-        for (key, row) in page {
-            let Row::Escalation(row) = row else { continue };
-            if is_of(&row, |id| id == text || !is_whole && id.starts_with(text)) {
-                found.push((key.entity.parts().0.to_owned(), *row));
-            }
-        }
-    }
-    match found.len() {
-        0 => Err(store::not_found(Kind::Escalation, text)),
-        1 => found.pop().ok_or_else(|| store::not_found(Kind::Escalation, text)),
-        _ => {
-            let names = found.iter().map(|(name, row)| {
-                let ids = [&row.proposal_id, &row.flow, &row.intent];
-                let id = ids.into_iter().find(|id| id.starts_with(text)).map_or("", String::as_str);
-                format!("question {name} of {id}")
-            });
-            let names: Vec<String> = names.collect();
-            Err(store::ambiguous(text, names.iter().map(String::as_str)))
-        }
-    }
-}
-
-/// Whether the id of something the question belongs to fits.
-fn is_of(row: &EscalationRow, fits: impl Fn(&str) -> bool) -> bool {
-    [&row.proposal_id, &row.flow, &row.intent].into_iter().any(|id| fits(id))
 }
 
 /// The proposal that is to happen instead: with `modify`, and with nothing else.
@@ -188,20 +106,22 @@ fn instead(args: &AnswerArgs) -> anyhow::Result<Option<Proposal>> {
             let problem = "`modify` needs --instead FILE: the proposal that is to happen instead";
             Err(UsageError(problem.to_owned()).into())
         }
-        (Decision::Override | Decision::Abort, Some(_)) => {
-            let problem = "--instead belongs to `modify`; `override` and `abort` are about the proposal as it is";
+        (Decision::Approve | Decision::Deny | Decision::Override | Decision::Abort, Some(_)) => {
+            let problem = "--instead belongs to `modify`; every other answer is about the proposal as it is";
             Err(UsageError(problem.to_owned()).into())
         }
-        (Decision::Override | Decision::Abort, None) => Ok(None),
+        (Decision::Approve | Decision::Deny | Decision::Override | Decision::Abort, None) => Ok(None),
     }
 }
 
-/// The word that was typed.
-fn word(decision: Decision) -> &'static str {
+/// What was typed, what the record calls it, and what the person did.
+fn words(decision: Decision) -> (&'static str, HumanDecision, &'static str) {
     match decision {
-        Decision::Override => "override",
-        Decision::Modify => "modify --instead FILE",
-        Decision::Abort => "abort",
+        Decision::Approve => ("approve", HumanDecision::Override, "approved"),
+        Decision::Deny => ("deny", HumanDecision::Abort, "denied"),
+        Decision::Override => ("override", HumanDecision::Override, "overridden"),
+        Decision::Modify => ("modify --instead FILE", HumanDecision::Modify, "modified"),
+        Decision::Abort => ("abort", HumanDecision::Abort, "aborted"),
     }
 }
 
@@ -216,7 +136,7 @@ pub fn outcome(event: &Event) -> Option<(EscalationState, Option<String>)> {
 
 fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Proposal>, json: bool) -> anyhow::Result<()> {
     signature::demand_name(&args.person)?;
-    let (name, row) = question(runtime, &args.id)?;
+    let (name, row) = lookup::question(runtime, &args.id)?;
     if row.kind == QuestionKind::Doubt {
         let problem = "the question is whether something happened, not whether it may";
         let command = hint::next(&format!("writkeeper intents resolve {} happened|did-not|retry", row.intent));
@@ -233,15 +153,11 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Proposal>, json:
         }
         None => row.digest,
     };
-    let decision = match args.decision {
-        Decision::Override => "OVERRIDE",
-        Decision::Modify => "MODIFY",
-        Decision::Abort => "ABORT",
-    };
+    let (typed, decision, did) = words(args.decision);
     let given = PersonAnswer {
         person: args.person.clone(),
         question: name.clone(),
-        decision: decision.to_owned(),
+        decision: decision.word().to_owned(),
         digest,
         reason: args.because.clone(),
         instead,
@@ -251,8 +167,7 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Proposal>, json:
     let identity = signature::signed(args.key.as_deref(), || runtime.statement(&given).map_err(store::unread))?;
     let is_signed = identity.signature.is_some();
     let answered = store::done(runtime.answer(PersonAnswer { identity, ..given }));
-    let again =
-        format!("writkeeper escalations answer {name} {} --as {} --because …", word(args.decision), args.person);
+    let again = format!("writkeeper escalations answer {name} {typed} --as {} --because …", args.person);
     let answered = answered.map_err(|error| signature::with_command(error, &again))?;
     if json {
         let intent = answered.answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json());
@@ -262,7 +177,7 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Proposal>, json:
     }
     let (state, agreed) = answered.event.as_deref().and_then(outcome).ok_or_else(store::other_event)?;
     let signed = if is_signed { ", signed" } else { "" };
-    say!("{}{signed}", paint(ATTENTION, state.word()));
+    say!("{did}: the question is {}{signed}", paint(ATTENTION, state.word()));
     if let Some(agreed) = agreed {
         say!("{agreed}");
     }

@@ -5,7 +5,7 @@ use crate::cli::guard::InitArgs;
 use crate::contract_file;
 use crate::exit::{Exit, InvalidData};
 use crate::store;
-use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, paint, say};
+use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, STRONG, counted, paint, say};
 use anyhow::Context;
 use guard::daemon::start::IDLE;
 use guard::daemon::{DaemonFolder, client};
@@ -217,7 +217,10 @@ fn show(file: &Path, old: &str, new: &str, folded: bool) -> anyhow::Result<()> {
     }
     say!("  {}", file.display());
     if folded && old.is_empty() {
-        say!("    {}", paint(GOOD, format!("+ {} lines, from the template `coding-agent`", lines.len())));
+        say!(
+            "    {}",
+            paint(GOOD, format!("+ {}, from the template `coding-agent`", counted(lines.len() as u64, "line")))
+        );
         return Ok(());
     }
     for line in lines {

@@ -5,29 +5,27 @@ mod results;
 mod told;
 
 use crate::cli::performing::{IntentsArgs, IntentsCommand, ReportArgs, Reported, ResolveArgs, Resolved};
-use crate::commands::signature;
+use crate::commands::{happened, signature};
 use crate::exit::{Exit, Failure, InvalidData, UsageError};
 use crate::hint;
-use crate::store::{self, History};
+use crate::store;
 use crate::terminal::{self, FAINT, STRONG, paint, say};
 use kernel::agent::Actor;
 use kernel::change::{Act, AttachedResult, DoubtAnswer};
 use kernel::event::Event;
-use kernel::finding::{Finding, Gate};
+use kernel::finding::{Finding, Gate, visible};
 use kernel::intent::{IntentEvent, IntentRow, IntentState, Observed};
 use kernel::reasons::Reason;
-use kernel::result::ResultRecord;
 use kernel::signed_answer::AnswerStatement;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::{Minted, Runtime};
 use values::ids::Digest;
 use values::json::Json;
+use writkeeper::intents::{IntentPage, IntentSummary};
+use writkeeper::lookup;
 
 pub use told::state;
-
-/// Intents read at once.
-const PAGE: usize = 512;
 
 /// Lists, shows, reports, resolves, undoes, signs and checks.
 pub fn run(args: &IntentsArgs) -> anyhow::Result<Exit> {
@@ -37,7 +35,8 @@ pub fn run(args: &IntentsArgs) -> anyhow::Result<Exit> {
     if let IntentsCommand::Check { file, keys, executor } = command {
         return remote::check(file, keys, executor, json);
     }
-    let runtime = store::open(&args.kept.store)?;
+    let is_looking = matches!(command, IntentsCommand::List { .. } | IntentsCommand::Show { .. });
+    let runtime = if is_looking { store::view(&args.kept.store)? } else { store::open(&args.kept.store)? };
     match command {
         IntentsCommand::List { state, limit, all } => {
             list(&runtime, state.as_deref(), if *all { usize::MAX } else { *limit }, json)?;
@@ -46,7 +45,7 @@ pub fn run(args: &IntentsArgs) -> anyhow::Result<Exit> {
         IntentsCommand::Report(args) => report(&runtime, args, json)?,
         IntentsCommand::Resolve(args) => resolve(&runtime, args, json)?,
         IntentsCommand::Undo { id, because } => {
-            let (intent, _) = found(&runtime, id)?;
+            let (intent, _) = lookup::intent(&runtime, id)?;
             let act = Act::Undo { intent, undo: Minted::id(), because: because.clone() };
             tell(&*store::told(runtime.change(store::operator(), act))?, json)?;
         }
@@ -54,47 +53,6 @@ pub fn run(args: &IntentsArgs) -> anyhow::Result<Exit> {
         IntentsCommand::Check { .. } => {}
     }
     Ok(Exit::Fine)
-}
-
-/// By its own id, or by its proposal, its flow or the question about it. An undoing has the proposal of what it undoes, and
-/// is meant by its own id only.
-pub fn found(runtime: &Runtime, text: &str) -> anyhow::Result<(String, Box<IntentRow>)> {
-    if let Some((name, Row::Intent(row))) = store::look_up(runtime, Kind::Intent, text)? {
-        return Ok((name, row));
-    }
-    let (typed, is_whole) = store::typed(text)?;
-    let is_meant = |id: &str| id == typed || !is_whole && id.starts_with(typed);
-    let mut found: Vec<(String, Box<IntentRow>)> = Vec::new();
-    each(runtime, |name, row| {
-        let kept = row.facts.to_kept();
-        let running = row.running.as_deref();
-        let question = running.and_then(|running| running.question.as_deref());
-        let undoes = running.is_some_and(|running| running.undoes.is_some());
-        let ids = [Some(kept.proposal.as_str()), Some(kept.flow.as_str()), question];
-        if !undoes && ids.into_iter().flatten().any(is_meant) {
-            found.push((name, row));
-        }
-    })?;
-    match found.len() {
-        0 => Err(store::not_found(Kind::Intent, text)),
-        1 => found.pop().ok_or_else(|| store::not_found(Kind::Intent, text)),
-        _ => Err(store::ambiguous(text, found.iter().map(|(name, _)| name.as_str()))),
-    }
-}
-
-/// Every intent, in the order of ids.
-fn each(runtime: &Runtime, mut look: impl FnMut(String, Box<IntentRow>)) -> anyhow::Result<()> {
-    let mut after: Option<String> = None;
-    loop {
-        let page = runtime.scan(Kind::Intent, after.as_deref(), PAGE).map_err(store::unread)?;
-        let Some((last, _)) = page.last() else { return Ok(()) };
-        after = Some(last.entity.parts().0.to_owned());
-        for (key, row) in page {
-            if let Row::Intent(row) = row {
-                look(key.entity.parts().0.to_owned(), row);
-            }
-        }
-    }
 }
 
 fn list(runtime: &Runtime, state: Option<&str>, limit: usize, json: bool) -> anyhow::Result<()> {
@@ -108,7 +66,8 @@ fn list(runtime: &Runtime, state: Option<&str>, limit: usize, json: bool) -> any
     };
     let mut latest = std::collections::VecDeque::new();
     let mut all = 0_usize;
-    each(runtime, |name, row| {
+    lookup::each(runtime, Kind::Intent, |name, row| {
+        let Row::Intent(row) = row else { return };
         if state.is_none_or(|state| row.state == state) {
             latest.push_back((name, row));
             all += 1;
@@ -119,7 +78,7 @@ fn list(runtime: &Runtime, state: Option<&str>, limit: usize, json: bool) -> any
     })?;
     if json {
         for (name, row) in &latest {
-            say!("{}", told::json(name, row).to_canonical());
+            say!("{}", Json::Object(IntentSummary::of(name, row).to_json()).to_canonical());
         }
         return terminal::cut_short(latest.len(), all, json);
     }
@@ -127,50 +86,35 @@ fn list(runtime: &Runtime, state: Option<&str>, limit: usize, json: bool) -> any
         say!("no intents");
     }
     let names: Vec<String> = latest.iter().map(|(name, _)| name.clone()).collect();
-    for (short, (_, row)) in store::short_ids(runtime, Kind::Intent, &names)?.iter().zip(&latest) {
+    let short = store::short_ids(runtime, Kind::Intent, &names)?;
+    let rows = short.iter().zip(&latest).map(|(short, (_, row))| {
         let kept = row.facts.to_kept();
-        let until = paint(FAINT, format!("valid until {}", terminal::at(kept.valid_until)));
-        say!("{}  {}  {} {}  {until}", paint(STRONG, short), told::state(row.state), kept.agent, kept.effect_key);
+        [visible(short), row.state.word().to_owned(), visible(&kept.agent), visible(&kept.effect_key)]
+    });
+    for ([short, state, agent, effect_key], (_, row)) in terminal::aligned(rows.collect()).iter().zip(&latest) {
+        let (short, state) = (paint(STRONG, short), paint(told::style(row.state), state));
+        let until = paint(FAINT, format!("valid until {}", terminal::at(row.facts.valid_until())));
+        say!("{short}  {state}  {agent}  {effect_key}  {until}");
     }
     terminal::cut_short(names.len(), all, json)
 }
 
 fn show(runtime: &Runtime, id: &str, json: bool) -> anyhow::Result<()> {
-    let (name, row) = found(runtime, id)?;
-    let undo = match row.running.as_ref().and_then(|running| running.undone_by.clone()) {
-        Some(undo) => match runtime.read(Entity::Intent(undo)).map_err(store::unread)? {
-            Some(Row::Intent(undo)) => Some(undo),
-            Some(_) | None => None,
-        },
-        None => None,
-    };
-    let mut ledger = History::since(runtime, Some(row.accepted_at))?;
-    let mut events = Vec::new();
-    while let Some(body) = ledger.next_body()? {
-        events.extend(told::event(&body, &name));
-    }
-    let result = runtime.result(&name, &row).map_err(store::unread)?;
+    let (name, row) = lookup::intent(runtime, id)?;
+    let page = IntentPage::of(runtime, &name, &row)?;
     if json {
-        let mut told = told::json(&name, &row);
-        if let Json::Object(members) = &mut told {
-            let lines = events
-                .iter()
-                .map(|(at, what)| Json::object([("at", Json::text(at.as_str())), ("what", Json::text(what.as_str()))]));
-            members.insert("timeline".to_owned(), Json::List(lines.collect()));
-            members.insert("result".to_owned(), result.as_ref().map(ResultRecord::to_answer).unwrap_or_default());
-            members.insert("proposal_state".to_owned(), Json::text(told::proposal(&row, undo.as_deref()).word()));
-        }
-        say!("{}", told.to_canonical());
+        say!("{}", page.to_json().to_canonical());
         return Ok(());
     }
-    told::row(&name, &row, undo.as_deref())?;
-    for (at, what) in &events {
-        say!("  {}  {what}", paint(FAINT, terminal::at_text(at)));
+    told::intent(&page)?;
+    happened::print_intent(&page.entries)?;
+    if page.more {
+        say!("  {}", paint(FAINT, "and more"));
     }
-    if let Some(result) = &result {
+    if let Some(result) = &page.result {
         results::tell(result)?;
     }
-    if let Some(question) = row.running.as_ref().and_then(|running| running.question.as_ref()) {
+    if let Some(question) = &page.intent.question {
         let resolve = format!("writkeeper intents resolve {name} happened|did-not|retry --as YOU --because …");
         say!("\nnext: {}", hint::next(&format!("writkeeper escalations show {question}")));
         say!("      {}", hint::next(&resolve));
@@ -180,7 +124,7 @@ fn show(runtime: &Runtime, id: &str, json: bool) -> anyhow::Result<()> {
 
 fn report(runtime: &Runtime, args: &ReportArgs, json: bool) -> anyhow::Result<()> {
     let (outcome, epoch) = (args.outcome, args.epoch);
-    let (intent, row) = found(runtime, &args.id)?;
+    let (intent, row) = lookup::intent(runtime, &args.id)?;
     let name = intent.clone();
     let result = results::given(args, &row)?;
     let by_runtime = row.running.as_ref().filter(|running| !running.by_host);
@@ -269,7 +213,10 @@ fn contradicted(runtime: &Runtime, name: &str, outcome: Reported) -> anyhow::Res
     }
     let since = match row.running.as_ref().and_then(|running| running.over_at) {
         Some(at) => at.to_string(),
-        None => told::ended(runtime, name, &row)?,
+        None => {
+            let ended = IntentPage::of(runtime, name, &row)?.ended_at();
+            ended.map(|at| at.to_string()).unwrap_or_default()
+        }
     };
     let finding = Finding::reject(Gate::EffectKey, Reason::ReportContradicts)
         .with("intent", name)
@@ -280,7 +227,7 @@ fn contradicted(runtime: &Runtime, name: &str, outcome: Reported) -> anyhow::Res
 }
 
 fn resolve(runtime: &Runtime, args: &ResolveArgs, json: bool) -> anyhow::Result<()> {
-    let (intent, row) = found(runtime, &args.id)?;
+    let (intent, row) = lookup::intent(runtime, &args.id)?;
     let question = row.running.as_ref().and_then(|running| running.question.clone()).unwrap_or_default();
     let digest = match &args.digest {
         Some(text) => {

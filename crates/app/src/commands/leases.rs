@@ -114,7 +114,7 @@ fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
 fn line(lease: &Lease, now: Instant) -> String {
     let regions: Vec<String> = lease.regions.iter().map(|region| visible(&spelled(region))).collect();
     let until = match lease.is_expired(now) {
-        true => paint(ATTENTION, format!("over since {}, gives way to who asks", lease.expires_at)),
+        true => paint(ATTENTION, format!("over since {}, gives way to who asks", terminal::at(lease.expires_at))),
         false => paint(FAINT, format!("until {}", terminal::at(lease.expires_at))),
     };
     let number = paint(STRONG, format!("{:>4}", lease.fence.number()));
@@ -145,7 +145,8 @@ fn tell(event: &Event, json: bool) -> anyhow::Result<()> {
     };
     let (number, holder) = (paint(STRONG, fence), visible(&terms.holder));
     let renewed = if *renewed { "renewed " } else { "" };
-    say!("{renewed}lease {number}: {holder} holds it {} until {}", terms.mode.word(), terms.expires_at);
+    let until = terminal::at(terms.expires_at);
+    say!("{renewed}lease {number}: {holder} holds it {} until {until}", terms.mode.word());
     for fence in ended {
         say!("  lease {fence} ended for it");
     }

@@ -13,6 +13,7 @@ pub use site::Site;
 
 use crate::cli::proof::{LedgerArgs, LedgerCommand};
 use crate::exit::{Exit, StoreUnavailable, UsageError};
+use crate::hint;
 use crate::terminal::{self, GOOD, STRONG, paint, say};
 use adapters::export_files::{ExportPath, write_part};
 use adapters::signer_file::FileSigner;
@@ -96,7 +97,7 @@ fn export(site: &Site, out: &Path) -> anyhow::Result<()> {
     }
     say!("{} {} in {}", paint(GOOD, "exported"), terminal::counted(header.size, "entry"), out.display());
     say!("key  {key}");
-    say!("next: writkeeper verify {}", out.display());
+    say!("next: writkeeper verify {}", hint::path(out));
     Ok(())
 }
 
@@ -117,7 +118,8 @@ fn publish_tiles(site: &Site, out: &Path) -> anyhow::Result<()> {
         say!("{}", Json::object(members).to_canonical());
         return Ok(());
     }
-    say!("{} {written} tiles and bundles in {}", paint(GOOD, "published"), paint(STRONG, out.display()));
+    let written = terminal::counted(written, "file");
+    say!("{} {written} of tiles and bundles in {}", paint(GOOD, "published"), paint(STRONG, out.display()));
     Ok(())
 }
 

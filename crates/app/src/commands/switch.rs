@@ -2,6 +2,7 @@
 
 use crate::cli::kept::SwitchArgs;
 use crate::exit::Exit;
+use crate::hint;
 use crate::store;
 use crate::terminal::{BAD, GOOD, paint, say};
 use kernel::change::Act;
@@ -10,7 +11,8 @@ use kernel::change::Act;
 pub fn halt(args: &SwitchArgs) -> anyhow::Result<Exit> {
     let said = carry_out(args, Act::Halt { because: args.because.clone() })?;
     if !said {
-        say!("{}: nothing is accepted until `writkeeper resume`", paint(BAD, "halted"));
+        let resume = hint::next("writkeeper resume --because TEXT");
+        say!("{}: nothing is accepted until `{resume}`", paint(BAD, "halted"));
     }
     Ok(Exit::Fine)
 }

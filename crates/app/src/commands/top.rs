@@ -15,11 +15,12 @@ use keys::{Answer, Asked, Screen};
 use picture::Picture;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event;
-use runtime::{PersonAnswer, Runtime};
+use runtime::PersonAnswer;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use writkeeper::Keeper;
 
 /// How long a key may wait for the picture: short enough to feel at once, long enough to leave the machine alone.
 const WAIT: Duration = Duration::from_millis(200);
@@ -37,22 +38,23 @@ pub fn run(args: &TopArgs) -> anyhow::Result<Exit> {
     {
         return Err(UsageError(format!("--as `{}` is no name: it {problem}", echo(person))).into());
     }
-    let runtime = store::view(&args.kept.store)?;
+    let keeper = store::read_only(&args.kept.store)?;
+    let runtime = keeper.runtime();
     if args.kept.json {
-        plain::json(&runtime, &Picture::take(&runtime)?)?;
+        plain::json(&keeper, &Picture::take(runtime)?)?;
         return Ok(Exit::Fine);
     }
     if args.once || !is_interactive() {
-        plain::print(&Picture::take(&runtime)?)?;
+        plain::print(&Picture::take(runtime)?)?;
         return Ok(Exit::Fine);
     }
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register(signal, stop.clone())?;
     }
-    let first = Picture::take(&runtime)?;
+    let first = Picture::take(runtime)?;
     let mut terminal = ratatui::try_init()?;
-    let shown = watch(&mut terminal, &runtime, args, first, &stop);
+    let shown = watch(&mut terminal, &keeper, args, first, &stop);
     // Before anything is said: an error on the other screen would vanish with it.
     ratatui::try_restore()?;
     shown?;
@@ -67,7 +69,7 @@ fn is_interactive() -> bool {
 
 fn watch(
     terminal: &mut DefaultTerminal,
-    runtime: &Runtime,
+    keeper: &Keeper,
     args: &TopArgs,
     first: Picture,
     stop: &AtomicBool,
@@ -81,7 +83,7 @@ fn watch(
             match screen.on(&event::read()?) {
                 Asked::Nothing => {}
                 Asked::Quit => return Ok(()),
-                Asked::Open(name) => match picture::opened(runtime, &name) {
+                Asked::Open(name) => match picture::opened(keeper, &name) {
                     Ok(opened) => screen.open(opened),
                     Err(problem) => screen.tell(vec![format!("{problem:#}")]),
                 },
@@ -90,7 +92,7 @@ fn watch(
             }
         }
         if looked.elapsed() >= EVERY || screen.is_stale() {
-            screen.see(Picture::take(runtime));
+            screen.see(Picture::take(keeper.runtime()));
             looked = Instant::now();
         }
     }

@@ -93,7 +93,7 @@ fn a_log_whose_keys_are_lost_ends_by_a_declaration_and_its_exports_verify() {
         desk.decide(10 + round..11 + round);
         desk.says("ledger export --store s.db --out l.export", 0);
         let said = desk.says("verify l.export", 0);
-        assert!(said.contains(&format!("{} earlier logs", round + 1)), "{said}");
+        assert!(said.contains(&format!("{} earlier log", round + 1)), "{said}");
     }
     // Whoever kept a checkpoint of the first log can still compare it.
     desk.says("verify l.export old", 0);

@@ -165,7 +165,7 @@ fn keys_rotate_and_a_restored_store_is_not_signed() {
     desk.decide(20..23);
     desk.says("ledger export --store s.db --out l.export", 0);
     let said = desk.says("verify l.export", 0);
-    assert!(said.contains("1 earlier logs ended with a declared discontinuity"), "{said}");
+    assert!(said.contains("1 earlier log ended with a declared discontinuity"), "{said}");
 }
 
 #[test]

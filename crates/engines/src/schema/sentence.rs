@@ -5,6 +5,7 @@ use jsonschema::{JsonType, ValidationError};
 use kernel::evaluator::{SchemaFault, SchemaFaultKind};
 use kernel::nearest::suggestion;
 use serde_json::Value;
+use values::count::counted;
 use values::json::Json;
 
 /// Longer values are cut in messages.
@@ -162,10 +163,6 @@ fn word(kind: JsonType) -> &'static str {
         JsonType::Array => "a list",
         JsonType::Object => "an object",
     }
-}
-
-fn counted(count: u64, word: &str) -> String {
-    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
 fn listed(options: &Value) -> String {

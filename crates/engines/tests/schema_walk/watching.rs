@@ -4,7 +4,7 @@
 use kernel::contract::{Contract, Mode};
 use kernel::detectors::precursor::{Ended, Prior};
 use kernel::detectors::{
-    Seen, breaker, dangling_intent, efficiency, judge_all, noop_streak, precursor, productivity, stall,
+    DETECTORS, Seen, breaker, dangling_intent, efficiency, noop_streak, precursor, productivity, stall,
 };
 use kernel::enforcement::handler::Answer;
 use kernel::enforcement::verdict::{decided, enforced};
@@ -18,7 +18,8 @@ pub fn outcome(contract: &Contract) -> String {
     let mut told = Vec::new();
     for seen in sights() {
         // A signal reaches the proposal as its state, and the host as its reason where it is a concern.
-        told.extend(judge_all(&seen, &thresholds).iter().map(|signal| {
+        told.extend(DETECTORS.iter().map(|detector| {
+            let signal = (detector.judge)(&seen, &thresholds);
             let reason = if signal.is_concern { signal.reason.as_str() } else { "" };
             format!("{} {} {reason}", signal.detector, signal.state)
         }));

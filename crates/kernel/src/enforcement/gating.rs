@@ -2,7 +2,7 @@
 
 use super::decision::{Decision, Why};
 use super::ladder::{BLOCK, Ladder, OBSERVE, Rung, UnknownRung, WARN};
-use crate::contract::{Impact, words};
+use crate::contract::words;
 use std::fmt;
 
 words! {
@@ -102,18 +102,6 @@ impl GatingPolicy {
     /// BLOCK when sure, WARN when not, OBSERVE when there is no doubt; DEFER only for who asks for it.
     pub fn standard() -> GatingPolicy {
         GatingPolicy(PolicySpec::default())
-    }
-
-    /// WARN at most, unless what the call does cannot be undone or may hurt much.
-    pub fn for_call(impact: Impact, is_reversible: bool) -> GatingPolicy {
-        let is_grave = match impact {
-            Impact::Low | Impact::Medium => !is_reversible,
-            Impact::High | Impact::Critical => true,
-        };
-        if is_grave {
-            return GatingPolicy::standard();
-        }
-        GatingPolicy(PolicySpec { on_high: WARN.to_owned(), ceiling: WARN.to_owned(), ..PolicySpec::default() })
     }
 
     /// The policy, if it makes sense on the ladder.
@@ -264,19 +252,5 @@ mod tests {
         check("WARN", "BLOCK", "OBSERVE", "WARN", "BLOCK", "`low` is BLOCK, which is harder than WARN for `high`");
         check("BLOCK", "WARN", "BLOCK", "WARN", "BLOCK", "`none` is BLOCK, which is harder than WARN for `low`");
         check("DEFER", "WARN", "OBSERVE", "WARN", "BLOCK", "`high` is DEFER, which is harder than BLOCK for `ceiling`");
-    }
-
-    #[test]
-    fn only_grave_calls_are_blocked() {
-        let invented = [Unsupported::new("id", 1, ["9"])];
-        let check = |impact, is_reversible, expected: &str| {
-            let policy = GatingPolicy::for_call(impact, is_reversible).proved(&Ladder::base()).unwrap();
-            assert_eq!(policy.choose(&Ladder::base(), "t", &invented).rung().token(), expected);
-        };
-        check(Impact::Low, true, "WARN");
-        check(Impact::Medium, true, "WARN");
-        check(Impact::Medium, false, "BLOCK");
-        check(Impact::High, true, "BLOCK");
-        check(Impact::Critical, true, "BLOCK");
     }
 }

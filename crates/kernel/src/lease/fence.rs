@@ -37,36 +37,3 @@ impl fmt::Debug for Fence {
         fmt::Display::fmt(&self.0, formatter)
     }
 }
-
-/// What the receiving side of one region remembers: the highest number it has seen.
-///
-/// ```
-/// use kernel::lease::fence::{Fence, FenceGate};
-/// let mut gate = FenceGate::default();
-/// assert!(gate.admit(Fence::from_number(7)));
-/// assert!(gate.admit(Fence::from_number(7)), "the same holder comes again");
-/// assert!(gate.admit(Fence::from_number(9)));
-/// assert!(!gate.admit(Fence::from_number(7)), "its lease went to somebody else");
-/// assert!(!FenceGate::default().admit(Fence::NONE), "no lease, no entry");
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FenceGate {
-    highest: Fence,
-}
-
-impl Default for FenceGate {
-    fn default() -> FenceGate {
-        FenceGate { highest: Fence::NONE }
-    }
-}
-
-impl FenceGate {
-    /// Lets in whoever has the highest number so far, or a higher one.
-    pub fn admit(&mut self, fence: Fence) -> bool {
-        let is_current = fence >= self.highest && fence > Fence::NONE;
-        if is_current {
-            self.highest = fence;
-        }
-        is_current
-    }
-}

@@ -105,8 +105,7 @@ impl Keeper {
         let in_force = match active {
             Some(digest) => {
                 let active = self.runtime().contract(digest)?;
-                let (id, version) = (active.contract.id.clone(), active.contract.version.to_string());
-                Some(Box::new(ContractInForce { id, version, digest }))
+                Some(Box::new(ContractInForce::of(digest, &active.contract)))
             }
             None => None,
         };

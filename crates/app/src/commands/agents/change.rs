@@ -5,7 +5,7 @@ use crate::contract_file;
 use crate::exit::{Exit, Failure, InvalidData, UsageError};
 use crate::hint;
 use crate::store;
-use crate::terminal::{STRONG, echo, paint, say};
+use crate::terminal::{self, STRONG, echo, paint, say};
 use kernel::agent::{AgentRow, AgentStatus, Session};
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
@@ -62,8 +62,8 @@ pub fn register(location: &str, json: bool, newcomer: &Newcomer<'_>) -> anyhow::
         return Ok(());
     }
     say!("registered {} in {location}", paint(STRONG, name));
-    say!("session token, shown only now and until {expires}: {token}");
-    say!("next: {}", hint::next(&format!("writkeeper agents activate --contract {}", path.display())));
+    say!("session token, shown only now and valid until {}: {token}", terminal::at(expires));
+    say!("next: {}", hint::next(&format!("writkeeper agents activate --contract {}", hint::path(path))));
     Ok(())
 }
 

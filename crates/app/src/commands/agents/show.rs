@@ -1,105 +1,77 @@
-//! One agent, and its history from the records.
+//! One agent, and what the registry did to it.
 
-use super::{contract_in_force, to_json};
-use crate::store::{self, History};
-use crate::terminal::{FAINT, STRONG, paint, say};
-use kernel::agent::AgentRow;
+use super::contract_in_force;
+use crate::commands::happened::{actor, short};
+use crate::terminal::{self, FAINT, STRONG, counted, paint, say};
+use kernel::contract::amend::Amendment;
 use kernel::finding::visible;
-use runtime::Runtime;
-use values::json::Json;
-
-/// What the registry does to agents; decisions are told by flows and reports.
-const KINDS: [&str; 6] = ["register", "activate", "restrict", "lift", "retire", "amend"];
+use writkeeper::Keeper;
+use writkeeper::agents::{AgentChange, AgentSummary};
 
 /// Prints an agent.
-pub fn run(runtime: &Runtime, agent: &str, json: bool) -> anyhow::Result<()> {
-    let (name, row) = store::agent_like(runtime, agent)?;
-    let history = history(runtime, &name)?;
+pub fn run(keeper: &Keeper, agent: &str, json: bool) -> anyhow::Result<()> {
+    let page = keeper.agent(agent)?;
     if json {
-        let mut body = to_json(runtime, &name, &row)?;
-        if let Json::Object(members) = &mut body {
-            members.insert("history".to_owned(), Json::List(history));
-        }
-        say!("{}", body.to_canonical());
+        say!("{}", page.to_json().to_canonical());
         return Ok(());
     }
-    print_standing(runtime, &name, &row)?;
+    print_standing(&page.agent)?;
     say!("\nhistory");
-    for record in &history {
-        let said = |key: &str| record.get(key).and_then(Json::as_text).unwrap_or_default();
-        let refused = if said("verdict") == "REJECT" { "  refused" } else { "" };
+    if page.left_out > 0 {
+        say!("  {}", paint(FAINT, format!("{} before these", counted(page.left_out, "entry"))));
+    }
+    for entry in &page.history {
+        let refused = if entry.refused.is_empty() { "" } else { "  refused" };
         say!(
             "  {}  {:<9} {}  {}{refused}",
-            paint(FAINT, said("at")),
-            said("kind"),
-            visible(said("what")),
-            paint(FAINT, visible(said("actor")))
+            paint(FAINT, terminal::at(entry.at)),
+            entry.change.kind(),
+            what(&entry.change),
+            paint(FAINT, actor(entry.actor.as_ref()))
         );
     }
     Ok(())
 }
 
-fn print_standing(runtime: &Runtime, name: &str, row: &AgentRow) -> anyhow::Result<()> {
-    say!("{}  {}", paint(STRONG, name), paint(super::style(row.status()), row.status().word()));
-    say!("  contract  {}", contract_in_force(runtime, row)?);
-    if let Some(offered) = row.offered.filter(|offered| Some(*offered) != row.contract) {
+fn print_standing(agent: &AgentSummary) -> anyhow::Result<()> {
+    say!("{}  {}", paint(STRONG, visible(&agent.name)), paint(super::style(agent.status), agent.status.word()));
+    say!("  contract  {}", contract_in_force(agent));
+    let in_force = agent.contract.as_ref().map(|contract| contract.digest);
+    if let Some(offered) = agent.offered.filter(|offered| Some(*offered) != in_force) {
         say!("  offered   sha256 {offered}; an operator activates it");
     }
-    if let Some(parent) = &row.parent {
-        say!("  parent    {parent}");
+    if let Some(parent) = &agent.parent {
+        say!("  parent    {}", visible(parent));
     }
-    for held in &row.restrictions {
-        let actions: Vec<&str> = held.actions.iter().map(String::as_str).collect();
+    for held in &agent.restrictions {
+        let actions: Vec<String> = held.actions.iter().map(|action| visible(action)).collect();
         let actions = if actions.is_empty() { String::new() } else { format!(" ({})", actions.join(", ")) };
-        say!(
-            "  {}{actions} since {} by {}: {}",
-            held.status.word(),
-            held.at,
-            visible(&held.by),
-            visible(&held.because)
-        );
+        let (since, by) = (terminal::at(held.at), visible(&held.by));
+        say!("  {}{actions} since {since} by {by}: {}", held.status.word(), visible(&held.because));
+    }
+    for amendment in &agent.amendments {
+        let until = amendment.expires.map(|until| format!(" until {}", terminal::at(until))).unwrap_or_default();
+        say!("  amended   {}{until}", amended(amendment));
     }
     Ok(())
+}
+
+fn what(change: &AgentChange) -> String {
+    match change {
+        AgentChange::Registered { contract } => format!("with sha256 {}", short(*contract)),
+        AgentChange::Activated { contract } => format!("sha256 {}", short(*contract)),
+        AgentChange::Restricted { status, because, .. } => format!("{}: {}", status.word(), visible(because)),
+        AgentChange::Lifted { status, because } if because.is_empty() => status.word().to_owned(),
+        AgentChange::Lifted { status, because } => format!("{}: {}", status.word(), visible(because)),
+        AgentChange::Retired { because } => visible(because),
+        AgentChange::Amended(amendment) => amended(amendment),
+    }
 }
 
 /// `issue_refund amount max 70: a rush`.
-fn amended(command: Option<&Json>) -> String {
-    let Some(amendment) = command.and_then(|command| command.get("amendment")) else { return String::new() };
-    let text = |key: &str| amendment.get(key).and_then(Json::as_text).map(visible);
-    let bound = |key: &str| Some(format!(" {key} {}", text(key)?));
-    let bounds: String = ["min", "max"].into_iter().filter_map(bound).collect();
-    let said = |key: &str| text(key).unwrap_or_default();
-    format!("{} {}{bounds}: {}", said("action"), said("param"), said("because"))
-}
-
-/// Short lines about what was done to an agent, oldest first.
-fn history(runtime: &Runtime, name: &str) -> anyhow::Result<Vec<Json>> {
-    let mut history = Vec::new();
-    let mut ledger = History::since(runtime, None)?;
-    while let Some(body) = ledger.next_body()? {
-        let text = |key: &str| body.get(key).and_then(Json::as_text).unwrap_or_default();
-        let command = body.get("command");
-        let of = |key: &str| command.and_then(|command| command.get(key)).and_then(Json::as_text).unwrap_or_default();
-        if !KINDS.contains(&text("kind")) || of("agent") != name {
-            continue;
-        }
-        let short = |digest: &str| digest.chars().take(12).collect::<String>();
-        let what = match text("kind") {
-            "register" => format!("with sha256 {}", short(of("digest"))),
-            "activate" => format!("sha256 {}", short(of("contract"))),
-            "restrict" => format!("{}: {}", of("status"), visible(of("because"))),
-            "lift" => of("status").to_owned(),
-            "retire" => visible(of("because")),
-            "amend" => amended(command),
-            _ => String::new(),
-        };
-        history.push(Json::object([
-            ("at", Json::text(text("at"))),
-            ("kind", Json::text(text("kind"))),
-            ("actor", Json::text(text("actor"))),
-            ("what", Json::text(what)),
-            ("verdict", Json::text(text("verdict"))),
-        ]));
-    }
-    Ok(history)
+fn amended(amendment: &Amendment) -> String {
+    let bounds = [("min", amendment.min), ("max", amendment.max)];
+    let bounds = bounds.into_iter().filter_map(|(word, bound)| Some(format!(" {word} {}", bound?)));
+    let (action, param) = (visible(&amendment.action), visible(&amendment.param));
+    format!("{action} {param}{}: {}", bounds.collect::<String>(), visible(&amendment.because))
 }

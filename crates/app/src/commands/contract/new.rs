@@ -2,10 +2,8 @@
 
 use crate::cli::NewArgs;
 use crate::exit::{Exit, UsageError};
-use crate::terminal;
-use crate::terminal::counted;
-use crate::terminal::say;
-use crate::terminal::{FAINT, GOOD, STRONG, paint};
+use crate::hint;
+use crate::terminal::{self, FAINT, GOOD, STRONG, counted, paint, say};
 use anyhow::Context;
 use contract::{TEMPLATES, Template};
 use kernel::nearest::suggestion;
@@ -44,7 +42,7 @@ pub fn run(args: &NewArgs) -> anyhow::Result<Exit> {
             counted(proposals.lines().count() as u64, "proposal")
         );
     }
-    say!("{}", paint(FAINT, format!("next: writkeeper contract test {}", path.display())));
+    say!("{}", paint(FAINT, format!("next: writkeeper contract test {}", hint::path(&path))));
     Ok(Exit::Fine)
 }
 

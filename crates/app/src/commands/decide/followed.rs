@@ -4,10 +4,15 @@ use super::Judged;
 use crate::exit::UsageError;
 use crate::hint;
 use crate::terminal;
+use adapters::addresses;
+use adapters::executor_http::host_of_order;
+use kernel::contract::Executor;
 use kernel::escalation::EscalationState;
-use kernel::intent::IntentState;
+use kernel::intent::{IntentState, Order};
 use kernel::outcome::Verdict;
+use kernel::world::{Entity, Row};
 use runtime::{FollowUp, IntentOutcome};
+use std::net::{IpAddr, Ipv4Addr};
 use values::time::Duration;
 use writkeeper::Keeper;
 
@@ -42,7 +47,7 @@ pub fn follow(keeper: &Keeper, judged: Judged, wait: Option<std::time::Duration>
             return Judged { followed: Some(FollowUp::default()), ..judged };
         }
     };
-    if let Some(open) = still_open(&followed).filter(|_| !quiet) {
+    if let Some(open) = still_open(keeper, &followed).filter(|_| !quiet) {
         terminal::note(&format!("after {} s {open}", wait.as_secs()));
     }
     Judged { followed: Some(followed), ..judged }
@@ -65,7 +70,7 @@ pub fn end(followed: &FollowUp) -> Option<End> {
 }
 
 /// What is left to happen, and who has to do it.
-fn still_open(followed: &FollowUp) -> Option<String> {
+fn still_open(keeper: &Keeper, followed: &FollowUp) -> Option<String> {
     if let Some(answer) = followed.answer.as_ref().filter(|answer| answer.state == EscalationState::Open) {
         let question = &answer.question;
         let command = hint::next(&format!("writkeeper escalations show {question}"));
@@ -75,8 +80,10 @@ fn still_open(followed: &FollowUp) -> Option<String> {
     let by = worker.as_deref().unwrap_or("a worker");
     match state {
         IntentState::Ready => {
-            let command = hint::next("writkeeper run --allow-host …");
-            Some(format!("no worker has taken intent {intent}; is one running that may perform it? {command}"))
+            let needs = order(keeper, intent).and_then(|order| needs(&order));
+            let command = needs.map(|needs| format!("? {}", hint::next(&format!("writkeeper run {needs}"))));
+            let command = command.unwrap_or_else(|| "?".to_owned());
+            Some(format!("no worker has taken intent {intent}; is one running that may perform it{command}"))
         }
         IntentState::Claimed | IntentState::InFlight => Some(format!("{by} is still performing intent {intent}")),
         IntentState::HandedOut => {
@@ -88,5 +95,56 @@ fn still_open(followed: &FollowUp) -> Option<String> {
             Some(format!("nobody knows whether intent {intent} happened: {fix}"))
         }
         IntentState::Succeeded | IntentState::Failed | IntentState::Cancelled | IntentState::Abandoned => None,
+    }
+}
+
+/// What an intent permits; nothing where that cannot be read, which takes nothing of what is known back.
+fn order(keeper: &Keeper, intent: &str) -> Option<Order> {
+    let row = keeper.runtime().read(Entity::Intent(intent.to_owned())).ok()??;
+    let Row::Intent(row) = row else { return None };
+    row.running.map(|running| running.order)
+}
+
+/// The flags without which `run` performs nothing like this; nothing where `run` is not who performs it.
+fn needs(order: &Order) -> Option<String> {
+    match order.executor()? {
+        Executor::Http(_) => {
+            let host = host_of_order(order)?;
+            let private = private_address(host).map(|address| format!(" --allow-private {address}"));
+            Some(format!("--allow-host {}{}", hint::quoted(host), private.unwrap_or_default()))
+        }
+        Executor::Command(_) => Some("--allow-programs".to_owned()),
+        Executor::Function(_) | Executor::Host => None,
+    }
+}
+
+/// The address of a host on the inside, where its name says it: nobody is asked.
+fn private_address(host: &str) -> Option<IpAddr> {
+    let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let name = name.map_or(host, |(name, _)| name).trim_start_matches('[').trim_end_matches(']');
+    let address = match name == "localhost" || name.ends_with(".localhost") {
+        true => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        false => name.parse().ok()?,
+    };
+    addresses::problem(address, &[]).map(|_| address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_the_inside_is_known_by_its_name() {
+        for (host, expected) in [
+            ("127.0.0.1:8080", Some("127.0.0.1")),
+            ("10.1.2.3", Some("10.1.2.3")),
+            ("localhost:99", Some("127.0.0.1")),
+            ("[::1]:8080", Some("::1")),
+            ("pay.example", None),
+            ("pay.example:8443", None),
+            ("93.184.215.14", None),
+        ] {
+            assert_eq!(private_address(host).map(|address| address.to_string()).as_deref(), expected, "{host}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bank::Bank;
 use crate::commands::ledger::{Site, export_to};
-use crate::terminal::{BAD, FAINT, GOOD, STRONG, paint, say};
+use crate::terminal::{BAD, FAINT, GOOD, STRONG, counted, paint, say};
 use adapters::export_files::{ExportPath, Unread};
 use anyhow::{Context, bail};
 use std::path::Path;
@@ -45,11 +45,11 @@ pub fn play(number: usize, store: &Path, bank: &Bank, json: bool) -> anyhow::Res
     }
     say!("{}", paint(STRONG, format!("{number}. {TITLE}")));
     say!("   {STORY}");
-    say!("   verify, before: {entries} entries, signed, every hash in its place");
+    say!("   verify, before: {}, signed, every hash in its place", counted(entries, "entry"));
     say!("     {}", paint(GOOD, "clean"));
     say!("   verify, after one byte changed");
     say!("     {} {damage}", paint(BAD, "damaged"));
-    say!("   {} {payments} payments, as many as before\n", paint(FAINT, "bank log:"));
+    say!("   {} {}, as many as before\n", paint(FAINT, "bank log:"), counted(payments as u64, "payment"));
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use super::bank::Bank;
 use super::desk::Desk;
 use super::{print_step, step_json};
 use crate::store;
-use crate::terminal::{ATTENTION, FAINT, GOOD, STRONG, paint, say};
+use crate::terminal::{ATTENTION, FAINT, GOOD, STRONG, counted, paint, say};
 use adapters::addresses::Range;
 use adapters::executor_http::HttpExecutor;
 use adapters::system_clock::SystemClock;
@@ -63,7 +63,7 @@ pub fn play(number: usize, desk: &Desk, bank: &Bank, json: bool) -> anyhow::Resu
     let once_more = proposed(runtime)?;
     let payments = bank.payments()?.len();
     if payments != before + 1 {
-        bail!("the bank paid {} times", payments - before);
+        bail!("the bank paid {}", counted((payments - before) as u64, "time"));
     }
     let steps = [("the first proposal", &first), ("the same again", &again), ("and once more", &once_more)];
     if json {

@@ -1,84 +1,100 @@
 //! One question: exactly what an answer is for, and what people have said so far.
 
-use super::given::{Given, changes, given};
 use super::left;
 use crate::hint;
-use crate::store;
-use crate::terminal::{self, ATTENTION, STRONG, paint, say};
-use kernel::escalation::{EscalationRow, QuestionKind};
+use crate::terminal::{self, ATTENTION, STRONG, paint, param, param_name, say};
+use kernel::escalation::{GivenAnswer, QuestionKind};
 use kernel::finding::visible;
 use kernel::person::person_key_text;
-use runtime::Runtime;
 use values::decimal::Decimal;
-use values::ids::Digest;
-use values::json::Json;
-use writkeeper::inbox::{AskingRule, BudgetUse, Card, UndoPlan};
+use values::json::{Json, Object};
+use values::time::Instant;
+use writkeeper::Keeper;
+use writkeeper::inbox::{AmendedLimit, AskingRule, BudgetUse, Card, Question, UndoPlan};
 
 /// Prints the question.
-pub fn run(runtime: &Runtime, name: &str, row: &EscalationRow, json: bool) -> anyhow::Result<()> {
+pub fn run(keeper: &Keeper, id: &str, json: bool) -> anyhow::Result<()> {
+    let question = keeper.question(id)?;
     if json {
-        say!("{}", to_json(runtime, name, row)?.to_canonical());
+        say!("{}", question.to_json().to_canonical());
         return Ok(());
     }
-    let told = Card::of(runtime, name, row, store::now())?;
-    let in_force = contract_in_force(runtime, row)?;
-    say!("question {}  {}", paint(STRONG, name), paint(ATTENTION, row.state.word()));
-    let now = store::now();
-    let age = terminal::span(now.since(row.asked_at).micros().max(0) / 1_000_000);
-    let (agent, flow) = (visible(&row.agent), visible(&row.flow));
-    say!("  asked     {age} ago, {} by {agent} in flow {flow}", terminal::at(row.asked_at));
-    say!("  because   {}", row.reasons.join(", "));
-    say!("  impact    {}", row.impact.word());
-    let who = if row.approvers.is_empty() { "anyone".to_owned() } else { row.approvers.join(", ") };
-    let people = if row.quorum == 1 { "person".to_owned() } else { "people who say the same".to_owned() };
-    let signed = if row.signed { ", and only signed answers count" } else { "" };
-    say!("  answered  by {}; it takes {} {people}{signed}", visible(&who), row.quorum);
-    if let Some(deadline) = row.deadline {
-        let left = if row.due().is_some() { format!("{}: ", left(row, now)) } else { String::new() };
-        say!("  deadline  {left}{}", terminal::at(deadline));
+    let now = keeper.now();
+    say!("question {}  {}", paint(STRONG, &question.id), paint(ATTENTION, question.state.word()));
+    print_asked(&question, now)?;
+    if let Ok(contract) = keeper.runtime().contract(question.contract) {
+        let (id, version) = (visible(&contract.contract.id), &contract.contract.version);
+        say!("  contract  {id} {version} sha256 {}", question.contract);
     }
-    if let Ok(contract) = runtime.contract(in_force) {
-        say!("  contract  {} {} sha256 {in_force}", visible(&contract.contract.id), contract.contract.version);
-    }
-    let is_open = row.due().is_some();
-    if is_open && in_force != row.contract {
-        let changed = format!("another contract is in force since it was asked under sha256 {}", row.contract);
+    if question.is_open() && question.contract != question.asked_under {
+        let changed = format!("another contract is in force since it was asked under sha256 {}", question.asked_under);
         say!("  {}   {changed}; give the digest below with your answer", paint(ATTENTION, "changed"));
     }
-    for line in card_lines(&told) {
+    for line in card_lines(&question.card) {
         say!("  {line}");
     }
-    let shown = told.proposal;
-    say!("\n{}\n", terminal::pretty(&shown));
-    let digest = EscalationRow::digest_of(&row.proposal, in_force);
-    let what =
-        if shown == row.proposal { "exactly this proposal" } else { "this proposal, with what is withheld here," };
-    say!("digest of {what} under this contract: {}", paint(STRONG, digest));
-    let given = given(runtime, name, row, in_force)?;
-    print_votes(row, &shown, &given)?;
-    match &row.answer {
-        Some(answer) => {
-            let doubt = answer.doubt.map(|doubt| doubt.word());
-            let said = answer.decision.map(|decision| decision.word()).or(doubt).unwrap_or("by nobody in time");
-            let by = answer.person.as_deref().map(|person| format!(" by {}", visible(person))).unwrap_or_default();
-            say!("answered  {said}{by} at {}: {}", terminal::at(answer.at), visible(&answer.reason));
-            match (&answer.key, &answer.os_user) {
-                (Some(key), _) => say!("          signed with {}", person_key_text(key)),
-                (None, Some(os_user)) => say!("          unsigned; typed by the system's user {}", visible(os_user)),
-                (None, None) => {}
-            }
-        }
-        None if row.kind == QuestionKind::Doubt => {
+    say!("\n{}\n", terminal::pretty(&question.card.proposal));
+    let what = match question.card.is_whole {
+        true => "exactly this proposal",
+        false => "this proposal, with what is withheld here,",
+    };
+    say!("digest of {what} under this contract: {}", paint(STRONG, question.digest));
+    print_votes(&question)?;
+    match &question.answer {
+        Some(answer) => print_answer(answer),
+        None => print_next(&question),
+    }
+}
+
+fn print_asked(question: &Question, now: Instant) -> anyhow::Result<()> {
+    let age = terminal::span(now.since(question.asked_at).micros().max(0) / 1_000_000);
+    let (agent, flow) = (visible(&question.agent), visible(&question.flow));
+    say!("  asked     {age} ago, {} by {agent} in flow {flow}", terminal::at(question.asked_at));
+    say!("  because   {}", visible(&question.reasons.join(", ")));
+    say!("  impact    {}", question.impact.word());
+    let who = if question.approvers.is_empty() { "anyone".to_owned() } else { question.approvers.join(", ") };
+    let people = if question.quorum == 1 { "person" } else { "people who say the same" };
+    let signed = if question.signed { ", and only signed answers count" } else { "" };
+    say!("  answered  by {}; it takes {} {people}{signed}", visible(&who), question.quorum);
+    if let Some(deadline) = question.deadline {
+        let left = if question.is_open() { format!("{}: ", left(Some(deadline), now)) } else { String::new() };
+        say!("  deadline  {left}{}", terminal::at(deadline));
+    }
+    Ok(())
+}
+
+fn print_answer(answer: &GivenAnswer) -> anyhow::Result<()> {
+    let doubt = answer.doubt.map(|doubt| doubt.word());
+    let said = answer.decision.map(|decision| decision.word()).or(doubt).unwrap_or("by nobody in time");
+    let by = answer.person.as_deref().map(|person| format!(" by {}", visible(person))).unwrap_or_default();
+    say!("answered  {said}{by} at {}: {}", terminal::at(answer.at), visible(&answer.reason));
+    match (&answer.key, &answer.os_user) {
+        (Some(key), _) => say!("          signed with {}", person_key_text(key)),
+        (None, Some(os_user)) => say!("          unsigned; typed by the system's user {}", visible(os_user)),
+        (None, None) => {}
+    }
+    Ok(())
+}
+
+/// What to type, for the person who read all this.
+fn print_next(question: &Question) -> anyhow::Result<()> {
+    let key = if question.signed { " --key FILE" } else { "" };
+    let digest = match question.contract == question.asked_under {
+        true => String::new(),
+        false => format!(" --digest {}", question.digest),
+    };
+    match question.kind {
+        QuestionKind::Doubt => {
             say!("it may have happened; look at the other side, then say what you saw");
-            let command = format!("writkeeper intents resolve {} happened|did-not|retry", visible(&row.intent));
-            let key = if row.signed { " --key FILE" } else { "" };
+            let command = format!("writkeeper intents resolve {} happened|did-not|retry", visible(&question.intent));
             say!("next: {}", hint::next(&format!("{command} --as YOU --because …{key}")));
         }
-        None => {
-            let key = if row.signed { " --key FILE" } else { "" };
-            let command =
-                format!("writkeeper escalations answer {name} override|modify|abort --as YOU --because …{key}");
+        QuestionKind::Proposal => {
+            let answer = format!("writkeeper escalations answer {}", visible(&question.id));
+            let command = format!("{answer} approve|deny --as YOU --because …{digest}{key}");
             say!("next: {}", hint::next(&command));
+            say!("      or override|modify|abort in their place: `modify --instead FILE` accepts another proposal,");
+            say!("      `override` and `abort` say the same as `approve` and `deny`");
         }
     }
     Ok(())
@@ -94,7 +110,17 @@ pub fn card_lines(card: &Card) -> Vec<String> {
     let budget = |budget: &BudgetUse| {
         let used = |used: Option<Decimal>| used.map_or_else(|| "all".to_owned(), |used| used.to_string());
         let (before, after) = (used(budget.used), used(budget.after()));
-        format!("budget    {}: {before} of {} used, {after} after this", visible(&budget.name), budget.max)
+        let asked = budget.max_when_asked.map(|max| format!(" (of {max} when it was asked)")).unwrap_or_default();
+        format!("budget    {}: {before} of {} used{asked}, {after} after this", visible(&budget.name), budget.max)
+    };
+    let limit = |limit: &AmendedLimit| {
+        let bound = |word: &str, bound: Option<Decimal>| bound.map(|bound| format!("{word} {bound}"));
+        let bounds = |min, max| {
+            let told: Vec<String> = [bound("at least", min), bound("at most", max)].into_iter().flatten().collect();
+            told.join(" and ")
+        };
+        let (now, written) = (bounds(limit.min, limit.max), bounds(limit.contract_min, limit.contract_max));
+        format!("limit     {} {now} for a while; the contract says {written}", visible(&limit.param))
     };
     let undo = |undo: &UndoPlan| {
         let call = undo.call.as_ref().map(|call| format!(" {}", visible(call))).unwrap_or_default();
@@ -105,78 +131,44 @@ pub fn card_lines(card: &Card) -> Vec<String> {
     lines.extend(card.call.as_ref().map(|call| format!("calls     {}", visible(call))));
     lines.extend(card.effect_key.as_ref().map(|effect_key| format!("effect    {}", visible(effect_key))));
     lines.extend(card.budgets.iter().map(budget));
+    lines.extend(card.limits.iter().map(limit));
     lines.extend(card.undo.as_ref().map(undo));
     lines
 }
 
 /// People agree only if they say the same: each thing that was said, by whom, and whether it still counts.
-fn print_votes(row: &EscalationRow, shown: &Json, given: &[Given]) -> anyhow::Result<()> {
-    for said in given {
+fn print_votes(question: &Question) -> anyhow::Result<()> {
+    for said in &question.agreed {
         let people: Vec<String> = said.people.iter().map(|person| visible(person)).collect();
         let stale = if said.counts { "" } else { " under another contract, which no longer counts" };
-        say!("agreed    {} of {} to {}{stale}: {}", people.len(), row.quorum, said.decision, people.join(", "));
-        for change in said.instead.iter().flat_map(|instead| changes(shown, instead)) {
+        let (count, decision) = (people.len(), visible(&said.decision));
+        say!("agreed    {count} of {} to {decision}{stale}: {}", question.quorum, people.join(", "));
+        let instead = said.instead.as_ref().map(|instead| instead.to_json(instead.params.clone()));
+        for change in instead.iter().flat_map(|instead| changes(&question.card.proposal, instead)) {
             say!("          {change}");
         }
     }
     Ok(())
 }
 
-/// The digest of the contract a question would be answered under now.
-pub fn contract_in_force(runtime: &Runtime, row: &EscalationRow) -> anyhow::Result<Digest> {
-    // What is over stays under the contract it was asked under, and so does whether something happened.
-    if row.due().is_none() || row.kind == QuestionKind::Doubt {
-        return Ok(row.contract);
+/// What another proposal changes, one line each.
+pub fn changes(before: &Json, after: &Json) -> Vec<String> {
+    let nothing = Object::new();
+    let params = |json: &Json| json.get("params").and_then(Json::as_object).cloned().unwrap_or_else(|| nothing.clone());
+    let (old, new) = (params(before), params(after));
+    let shown = |value: Option<&Json>| value.map_or_else(|| "nothing".to_owned(), param);
+    let mut lines = Vec::new();
+    if before.get("action") != after.get("action") {
+        lines.push(format!("action: {} \u{2192} {}", shown(before.get("action")), shown(after.get("action"))));
     }
-    let contract = runtime.line(&row.agent).map_err(store::unread)?.contract;
-    Ok(if contract.contract.agent == row.agent { contract.digest } else { row.contract })
-}
-
-/// For programs.
-pub fn to_json(runtime: &Runtime, name: &str, row: &EscalationRow) -> anyhow::Result<Json> {
-    let answer = row.answer.as_ref().map_or(Json::Null, |answer| {
-        Json::object([
-            ("decision", Json::from(answer.decision.map(|decision| decision.word().to_owned()))),
-            ("person", Json::from(answer.person.clone())),
-            ("reason", Json::text(answer.reason.as_str())),
-            ("at", Json::text(answer.at.to_string())),
-            ("intent", Json::from(answer.intent.clone())),
-            ("os_user", Json::from(answer.os_user.clone())),
-            ("key", Json::from(answer.key.as_ref().map(person_key_text))),
-        ])
-    });
-    let in_force = contract_in_force(runtime, row)?;
-    let agreed = given(runtime, name, row, in_force)?.into_iter().map(|said| {
-        Json::object([
-            ("decision", Json::text(said.decision.as_str())),
-            ("instead", said.instead.clone().unwrap_or(Json::Null)),
-            ("people", Json::texts(said.people.iter().map(String::as_str))),
-            ("counts", Json::Bool(said.counts)),
-        ])
-    });
-    let mut told = Card::of(runtime, name, row, store::now())?.to_json();
-    let members = Json::object([
-        ("id", Json::text(name)),
-        ("kind", Json::text(row.kind.word())),
-        ("intent", Json::text(row.intent.as_str())),
-        ("state", Json::text(row.state.word())),
-        ("agent", Json::text(row.agent.as_str())),
-        ("flow", Json::text(row.flow.as_str())),
-        ("proposal_id", Json::text(row.proposal_id.as_str())),
-        ("digest", Json::text(EscalationRow::digest_of(&row.proposal, in_force).to_string())),
-        ("contract", Json::text(in_force.to_string())),
-        ("asked_under", Json::text(row.contract.to_string())),
-        ("reasons", Json::texts(row.reasons.iter().map(String::as_str))),
-        ("impact", Json::text(row.impact.word())),
-        ("approvers", Json::texts(row.approvers.iter().map(String::as_str))),
-        ("quorum", Json::from(row.quorum)),
-        ("signed", Json::Bool(row.signed)),
-        ("votes", Json::texts(row.votes.iter().map(|vote| vote.person.as_str()))),
-        ("agreed", Json::List(agreed.collect())),
-        ("asked_at", Json::text(row.asked_at.to_string())),
-        ("deadline", Json::from(row.deadline.map(|deadline| deadline.to_string()))),
-        ("answer", answer),
-    ]);
-    told.extend(members.as_object().cloned().unwrap_or_default());
-    Ok(Json::Object(told))
+    let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
+    names.sort();
+    names.dedup();
+    for name in names.into_iter().filter(|name| old.get(*name) != new.get(*name)) {
+        lines.push(format!("{}: {} \u{2192} {}", param_name(name), shown(old.get(name)), shown(new.get(name))));
+    }
+    if lines.is_empty() {
+        lines.push("the same params".to_owned());
+    }
+    lines
 }

@@ -1,6 +1,5 @@
 //! Signed intents for executors elsewhere.
 
-use super::found;
 use crate::commands::run::duration;
 use crate::exit::{Exit, InvalidData, Refused, UsageError};
 use crate::files;
@@ -14,6 +13,7 @@ use runtime::Runtime;
 use std::path::Path;
 use values::json::Json;
 use values::time::Duration;
+use writkeeper::lookup;
 
 /// Claims, marks and signs: from now on it may happen, and only a report says whether it did.
 pub fn sign(runtime: &Runtime, id: &str, executor: &str, key: &Path, within: &str, json: bool) -> anyhow::Result<()> {
@@ -28,7 +28,7 @@ pub fn sign(runtime: &Runtime, id: &str, executor: &str, key: &Path, within: &st
         ))
     };
     let signer = NoteSigner::parse(line).map_err(|_| problem())?;
-    let (intent, row) = found(runtime, id)?;
+    let (intent, row) = lookup::intent(runtime, id)?;
     let Some(running) = row.running.as_ref().filter(|running| !running.by_host) else {
         return Err(Refused(format!("intent {intent} is not for the runtime to perform")).into());
     };

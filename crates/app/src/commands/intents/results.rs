@@ -2,8 +2,7 @@
 
 use crate::cli::performing::ReportArgs;
 use crate::files;
-use crate::terminal::counted;
-use crate::terminal::{FAINT, paint, say};
+use crate::terminal::{self, FAINT, counted, paint, say};
 use kernel::change::AttachedResult;
 use kernel::finding::visible;
 use kernel::intent::IntentRow;
@@ -35,7 +34,7 @@ pub fn tell(record: &ResultRecord) -> anyhow::Result<()> {
         (false, _) => " (it broke off)".to_owned(),
     };
     let heading = format!("{status}{content_type}, {}{extent}", counted(result.bytes(), "byte"));
-    say!("\nresult  {heading}  {}", paint(FAINT, record.at.to_string()));
+    say!("\nresult  {heading}  {}", paint(FAINT, terminal::at(record.at)));
     match result.body() {
         ResultBody::Text(text) => say!("{}", visible(text)),
         ResultBody::Bytes(_) => say!("{}", paint(FAINT, "no text; see --json")),

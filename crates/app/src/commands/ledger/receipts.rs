@@ -2,20 +2,14 @@
 
 use super::{Site, output};
 use crate::exit::{InvalidData, StoreUnavailable};
-use crate::store;
 use crate::terminal::{self, GOOD, paint, say};
 use ledger::receipt::{COMPANIONS_MAX, Receipt};
 use runtime::ports::signer::Signer;
-use runtime::ports::store::{Reader, StoredRecord};
 use runtime::seal::{Wanted, receipts};
 use std::io::ErrorKind;
 use std::path::Path;
-use values::json::{Bounds, Json};
-use writkeeper::entries::entry_of;
-use writkeeper::matter::{Matter, Part};
-
-/// Records read at once, from the end.
-const PAGE: u64 = 512;
+use writkeeper::entries::entries_of;
+use writkeeper::matter::companions;
 
 pub fn run(site: &Site, ids: &[String], out: Option<&Path>) -> anyhow::Result<()> {
     match out {
@@ -59,14 +53,17 @@ fn write_into(folder: &Path, ids: &[String], made: &[Receipt]) -> anyhow::Result
 pub fn make(site: &Site, ids: &[String]) -> anyhow::Result<Vec<Receipt>> {
     let (signer, note) = site.sealed()?;
     let mut reader = site.reader()?;
+    let entries = entries_of(reader.as_mut(), ids)?;
+    // An entry that was asked for by its number is meant alone.
+    let with_matter = ids.iter().zip(&entries).filter(|(id, _)| !is_index(id)).map(|(_, index)| *index);
+    let mut companions = companions(reader.as_mut(), &with_matter.collect::<Vec<_>>())?.into_iter();
     let mut wanted = Vec::with_capacity(ids.len());
-    for id in ids {
-        let index = entry_of(reader.as_mut(), id)?;
+    for (id, index) in ids.iter().zip(entries) {
         let entry = index
             .checked_sub(signer.from())
             .ok_or_else(|| InvalidData(format!("entry {index} is of a log that ended; only its exports prove it")))?;
-        // An entry that was asked for by its number is meant alone.
-        let companions = if is_index(id) { Vec::new() } else { companions(reader.as_mut(), index)? };
+        let mut companions = if is_index(id) { Vec::new() } else { companions.next().unwrap_or_default() };
+        companions.truncate(COMPANIONS_MAX);
         let companions = companions.into_iter().filter_map(|index| index.checked_sub(signer.from())).collect();
         wanted.push(Wanted { entry, companions });
     }
@@ -76,55 +73,6 @@ pub fn make(site: &Site, ids: &[String]) -> anyhow::Result<Vec<Receipt>> {
 
 fn is_index(id: &str) -> bool {
     id.parse::<u64>().is_ok()
-}
-
-/// The other entries of the same matter, in order: the decision, answers of people, what became of it.
-fn companions(reader: &mut dyn Reader, index: u64) -> anyhow::Result<Vec<u64>> {
-    let own = reader.records(index, 1).map_err(store::unread)?;
-    let Some(own) = own.first().and_then(body) else { return Ok(Vec::new()) };
-    let mut matter = Matter::of(&own);
-    let mut found = Vec::new();
-    // Backwards to the decision, then forwards to the end: what is told later names what came before.
-    let mut end = if Matter::part(&matter, &own) == Some(Part::Decision) { 0 } else { index };
-    while end > 0 {
-        let start = end.saturating_sub(PAGE);
-        for record in reader.records(start, (end - start) as usize).map_err(store::unread)?.iter().rev() {
-            let Some((part, body)) = part_of(&matter, record) else { continue };
-            matter.learn(&body);
-            found.push(record.index);
-            if part == Part::Decision {
-                end = 0;
-                break;
-            }
-        }
-        end = end.min(start);
-    }
-    let mut next = index + 1;
-    loop {
-        let page = reader.records(next, PAGE as usize).map_err(store::unread)?;
-        let Some(last) = page.last() else { break };
-        next = last.index + 1;
-        for record in &page {
-            let Some((_, body)) = part_of(&matter, record) else { continue };
-            matter.learn(&body);
-            found.push(record.index);
-        }
-    }
-    found.sort_unstable();
-    found.truncate(COMPANIONS_MAX);
-    Ok(found)
-}
-
-fn body(record: &StoredRecord) -> Option<Json> {
-    let (body, _) = record.body.as_ref()?;
-    Json::parse_within(body.as_bytes(), &Bounds::OWN).ok()
-}
-
-/// Which part of a matter a record is, with its body.
-fn part_of(matter: &Matter, record: &StoredRecord) -> Option<(Part, Json)> {
-    record.body.as_ref().filter(|(body, _)| matter.is_named_in(body))?;
-    let body = body(record)?;
-    Some((matter.part(&body)?, body))
 }
 
 fn write(path: &Path, receipt: &Receipt) -> anyhow::Result<()> {

@@ -4,6 +4,7 @@ use super::Site;
 use crate::cli::proof::SealArgs;
 use crate::commands::run::duration;
 use crate::exit::UsageError;
+use crate::hint;
 use crate::store;
 use crate::terminal;
 use adapters::location::Location;
@@ -37,8 +38,8 @@ pub fn start(args: &SealArgs, location: &str, runtime: &Runtime) -> anyhow::Resu
     }
     if !FileSigner::is_at(&site.folder) {
         if args.keys.is_some() {
-            let folder = site.folder.display();
-            warn(&format!("there are no keys in `{folder}`; `writkeeper ledger keys new` makes one"));
+            let command = format!("writkeeper ledger keys new --keys {}", hint::path(&site.folder));
+            warn(&format!("there are no keys in `{}`; `{}` makes one", site.folder.display(), hint::next(&command)));
         }
         return Ok(Sealer(None));
     }

@@ -1,10 +1,9 @@
 //! Erasing bodies, and forbidding to.
 
 use super::Site;
-use crate::commands::intents;
 use crate::exit::InvalidData;
 use crate::store;
-use crate::terminal::{GOOD, paint, say};
+use crate::terminal::{GOOD, counted, paint, say};
 use kernel::change::Act;
 use kernel::change::upkeep::Upkeep;
 use kernel::event::Event;
@@ -14,6 +13,7 @@ use runtime::ports::store::Reader;
 use std::sync::Arc;
 use values::json::{Bounds, Json};
 use writkeeper::entries::entry_of;
+use writkeeper::lookup;
 
 /// Records read at once.
 const PAGE: usize = 1_000;
@@ -38,14 +38,18 @@ pub fn erase(site: &Site, what: &Erased<'_>, because: &str) -> anyhow::Result<()
     let (from, to) = match what {
         Erased::Record(id) => one(entry_of(site.reader()?.as_mut(), id)?),
         Erased::Result(id) => {
-            let (intent, _) = intents::found(&store::view(&site.location)?, id)?;
+            let (intent, _) = lookup::intent(&store::view(&site.location)?, id)?;
             one(result_of(site.reader()?.as_mut(), &intent)?)
         }
         Erased::Range(from, to) => (*from, *to),
     };
     let size = site.reader()?.size().map_err(store::unread)?;
     if to > size {
-        return Err(InvalidData(format!("the ledger has {size} entries, so nothing can be erased up to {to}")).into());
+        return Err(InvalidData(format!(
+            "the ledger has {}, so nothing can be erased up to {to}",
+            counted(size, "entry")
+        ))
+        .into());
     }
     if to.saturating_sub(from) > ERASED_MAX {
         let problem = format!("one command erases at most {ERASED_MAX} entries; {from} to {to} are more: go in steps");

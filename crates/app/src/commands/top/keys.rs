@@ -1,6 +1,7 @@
 //! What keys do. Nothing here draws or reads a store: an event in, what is asked for out.
 
 use super::picture::{Opened, Picture};
+use crate::hint;
 use kernel::escalation::HumanDecision;
 use kernel::finding::visible;
 use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -229,8 +230,9 @@ impl Screen {
             Press::Letter('a' | 'd') => self.begin(HumanDecision::Abort),
             Press::Letter('m') => {
                 let name = self.opened.as_ref().map(|opened| visible(&opened.name)).unwrap_or_default();
-                let command = format!("writkeeper escalations answer {name} modify --instead FILE --as YOU");
-                self.hint = Some(format!("another proposal takes a file: {command} --because …"));
+                let command =
+                    format!("writkeeper escalations answer {name} modify --instead FILE --as YOU --because …");
+                self.hint = Some(format!("another proposal takes a file: {}", hint::next(&command)));
             }
             Press::Letter(_) | Press::Enter | Press::Backspace | Press::Other => {}
         }
@@ -243,7 +245,7 @@ impl Screen {
         if elsewhere.is_some() {
             self.hint = elsewhere;
         } else if self.person.is_none() {
-            self.hint = Some("to answer, say who you are: writkeeper top --as YOU".to_owned());
+            self.hint = Some(format!("to answer, say who you are: {}", hint::next("writkeeper top --as YOU")));
         } else if decision == HumanDecision::Override && !self.read_to_end {
             self.hint = Some("read to the end first: Space, then o".to_owned());
         } else {

@@ -1,11 +1,11 @@
 //! What there is to see, read at once and bounded. Every text in it is safe to print.
 
-use super::super::escalations::{left, question, show, urgency};
+use super::super::escalations::{left, show};
 use crate::hint;
 use crate::store;
 use crate::terminal;
 use kernel::agent::AgentStatus;
-use kernel::escalation::{EscalationRow, QuestionKind};
+use kernel::escalation::QuestionKind;
 use kernel::finding::visible;
 use kernel::flow::FlowState;
 use kernel::outcome::{Answer, Verdict};
@@ -16,7 +16,8 @@ use runtime::ports::store::StoredRecord;
 use values::ids::Digest;
 use values::json::{Bounds, Json};
 use values::time::Instant;
-use writkeeper::inbox::{Card, shown_proposal};
+use writkeeper::Keeper;
+use writkeeper::inbox::{Inbox, shown_proposal};
 
 /// Agents on the screen; whoever has more looks at `agents`.
 const AGENTS_MAX: usize = 64;
@@ -71,7 +72,7 @@ pub struct FlowLine {
 
 /// One decision.
 pub struct VerdictLine {
-    pub at: String,
+    pub at: Instant,
     pub verdict: Verdict,
     /// Whether the contract only observed.
     pub observed: bool,
@@ -117,7 +118,6 @@ impl Picture {
         let from = entries.saturating_sub(RECENT as u64);
         let mut bodies: Vec<Json> =
             runtime.records(from, RECENT).map_err(store::unread)?.into_iter().filter_map(body).collect();
-        bodies.retain(|body| body.get("tenant").and_then(Json::as_text) == Some(runtime.tenant()));
         bodies.reverse();
         let verdicts: Vec<VerdictLine> = bodies.iter().filter_map(verdict).collect();
         let halted = match runtime.read(Entity::Tenant).map_err(store::unread)? {
@@ -129,7 +129,9 @@ impl Picture {
         Ok(Picture {
             at,
             entries,
-            halted: halted.map(|halt| format!("{} since {}: {}", visible(&halt.by), halt.at, visible(&halt.because))),
+            halted: halted.map(|halt| {
+                format!("{} since {}: {}", visible(&halt.by), terminal::at(halt.at), visible(&halt.because))
+            }),
             agents,
             more_agents,
             flows,
@@ -140,48 +142,49 @@ impl Picture {
 }
 
 /// The question as `escalations show` tells it.
-pub fn opened(runtime: &Runtime, name: &str) -> anyhow::Result<Opened> {
-    let (name, row) = question(runtime, &format!("={name}"))?;
-    let in_force = show::contract_in_force(runtime, &row)?;
-    let seen = shown_proposal(runtime, &row);
-    let approvers: Vec<String> = row.entitled(store::now()).into_iter().map(visible).collect();
+pub fn opened(keeper: &Keeper, name: &str) -> anyhow::Result<Opened> {
+    let question = keeper.question(&format!("={name}"))?;
+    let approvers: Vec<String> = question.entitled.iter().map(|group| visible(group)).collect();
+    let (agent, flow) = (visible(&question.agent), visible(&question.flow));
     let mut facts = vec![
-        format!("asked     {} by {} in flow {}", terminal::at(row.asked_at), visible(&row.agent), visible(&row.flow)),
-        format!("because   {}", visible(&row.reasons.join(", "))),
-        format!("impact    {}", row.impact.word()),
-        format!("answered  by {}; it takes {}", approvers.join(", "), row.quorum),
+        format!("asked     {} by {agent} in flow {flow}", terminal::at(question.asked_at)),
+        format!("because   {}", visible(&question.reasons.join(", "))),
+        format!("impact    {}", question.impact.word()),
+        format!("answered  by {}; it takes {}", approvers.join(", "), question.quorum),
     ];
-    facts.extend(row.deadline.map(|deadline| format!("deadline  {}", terminal::at(deadline))));
-    facts.extend(show::card_lines(&Card::of(runtime, &name, &row, store::now())?));
-    if in_force != row.contract {
+    facts.extend(question.deadline.map(|deadline| format!("deadline  {}", terminal::at(deadline))));
+    facts.extend(show::card_lines(&question.card));
+    if question.contract != question.asked_under {
         facts.push("changed   another contract is in force since it was asked".to_owned());
     }
-    if !row.votes.is_empty() {
-        let people: Vec<String> = row.votes.iter().map(|vote| visible(&vote.person)).collect();
-        facts.push(format!("agreed    {} of {}: {}", people.len(), row.quorum, people.join(", ")));
+    if !question.votes.is_empty() {
+        let people: Vec<String> = question.votes.iter().map(|person| visible(person)).collect();
+        facts.push(format!("agreed    {} of {}: {}", people.len(), question.quorum, people.join(", ")));
     }
-    let elsewhere = match (row.kind, row.due()) {
-        (QuestionKind::Doubt, _) => {
-            let intent = visible(&row.intent);
+    let elsewhere = match question.kind {
+        QuestionKind::Doubt => {
+            let intent = visible(&question.intent);
             Some(format!(
                 "it may have happened: say what you saw with `{}`",
                 hint::next(&format!("writkeeper intents resolve {intent} …"))
             ))
         }
-        (QuestionKind::Proposal, None) => Some(format!("the question is {} already", row.state.word())),
-        (QuestionKind::Proposal, Some(_)) if row.signed => {
-            let command = format!("writkeeper escalations answer {} override|abort", visible(&name));
+        QuestionKind::Proposal if !question.is_open() => {
+            Some(format!("the question is {} already", question.state.word()))
+        }
+        QuestionKind::Proposal if question.signed => {
+            let command = format!("writkeeper escalations answer {} approve|deny", visible(&question.id));
             let command = hint::next(&format!("{command} --as YOU --because … --key FILE"));
             Some(format!("only signed answers count: `{command}`"))
         }
-        (QuestionKind::Proposal, Some(_)) => None,
+        QuestionKind::Proposal => None,
     };
     Ok(Opened {
-        name,
+        name: question.id,
         facts,
-        withheld: seen != row.proposal,
-        bytes: visible(&seen.to_canonical()),
-        digest: EscalationRow::digest_of(&row.proposal, in_force),
+        withheld: !question.card.is_whole,
+        bytes: visible(&question.card.proposal.to_canonical()),
+        digest: question.digest,
         elsewhere,
     })
 }
@@ -202,7 +205,7 @@ fn verdict(body: &Json) -> Option<VerdictLine> {
     let answer = Answer::from_record(body)?;
     let action = body.get("proposal").and_then(|proposal| proposal.get("action")).and_then(Json::as_text);
     Some(VerdictLine {
-        at: visible(text(body, "at")),
+        at: Instant::parse(text(body, "at"))?,
         verdict: answer.verdict,
         observed: text(body, "mode") == kernel::contract::Mode::Observe.word(),
         agent: visible(text(body, "agent")),
@@ -246,14 +249,7 @@ fn flows(runtime: &Runtime, bodies: &[Json]) -> anyhow::Result<Vec<FlowLine>> {
 }
 
 fn questions(runtime: &Runtime, now: Instant) -> anyhow::Result<Vec<QuestionLine>> {
-    let far = Instant::from_micros(i64::MAX);
-    let open = runtime.due(Kind::Escalation, far, QUESTIONS_MAX).map_err(store::unread)?;
-    let open = open.into_iter().filter_map(|(key, row)| {
-        let Row::Escalation(row) = row else { return None };
-        Some((key.entity.parts().0.to_owned(), row))
-    });
-    let mut open: Vec<(String, Box<EscalationRow>)> = open.collect();
-    open.sort_by_key(|(_, row)| std::cmp::Reverse(urgency(row, now)));
+    let (open, _) = Inbox::rows(runtime, QUESTIONS_MAX, now)?;
     let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
     let lines =
         store::short_ids(runtime, Kind::Escalation, &names)?.into_iter().zip(open).map(|(short, (name, row))| {
@@ -266,7 +262,7 @@ fn questions(runtime: &Runtime, now: Instant) -> anyhow::Result<Vec<QuestionLine
                 action: terminal::echo(row.proposal.get("action").and_then(Json::as_text).unwrap_or_default()),
                 params: seen.get("params").and_then(Json::as_object).map(terminal::params).unwrap_or_default(),
                 reasons: visible(&row.reasons.join(", ")),
-                left: left(&row, now),
+                left: left(row.deadline, now),
             }
         });
     Ok(lines.collect())

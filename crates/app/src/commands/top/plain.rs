@@ -1,11 +1,10 @@
 //! One picture as text and as JSON, where nobody sits before a screen.
 
-use super::super::escalations::{question, show};
 use super::picture::Picture;
 use crate::hint;
 use crate::terminal::{self, ATTENTION, BAD, FAINT, STRONG, paint, say, verdict_style};
-use runtime::Runtime;
 use values::json::Json;
+use writkeeper::Keeper;
 
 /// Lines of each list that a person is shown.
 const LINES: usize = 10;
@@ -52,7 +51,7 @@ pub fn print(picture: &Picture) -> anyhow::Result<()> {
         let observed = if line.observed { " (observed only)" } else { "" };
         say!(
             "  {}  {} {} {}  {}{observed}",
-            paint(FAINT, &line.at),
+            paint(FAINT, terminal::at(line.at)),
             paint(verdict_style(verdict), format!("{verdict:<8}")),
             line.agent,
             line.action,
@@ -67,7 +66,7 @@ pub fn print(picture: &Picture) -> anyhow::Result<()> {
 }
 
 /// For a program.
-pub fn json(runtime: &Runtime, picture: &Picture) -> anyhow::Result<()> {
+pub fn json(keeper: &Keeper, picture: &Picture) -> anyhow::Result<()> {
     let agents = picture.agents.iter().map(|line| {
         let [accepted, rejected, escalated] = line.counts.map(|count| Json::from(count as u64));
         Json::object([
@@ -88,7 +87,7 @@ pub fn json(runtime: &Runtime, picture: &Picture) -> anyhow::Result<()> {
     });
     let verdicts = picture.verdicts.iter().map(|line| {
         Json::object([
-            ("at", Json::text(line.at.as_str())),
+            ("at", Json::text(line.at.to_string())),
             ("verdict", Json::text(line.verdict.word())),
             ("observed", Json::Bool(line.observed)),
             ("agent", Json::text(line.agent.as_str())),
@@ -99,8 +98,7 @@ pub fn json(runtime: &Runtime, picture: &Picture) -> anyhow::Result<()> {
     });
     let mut questions = Vec::new();
     for line in &picture.questions {
-        let (name, row) = question(runtime, &format!("={}", line.name))?;
-        questions.push(show::to_json(runtime, &name, &row)?);
+        questions.push(keeper.question(&format!("={}", line.name))?.to_json());
     }
     let json = Json::object([
         ("at", Json::text(picture.at.to_string())),

@@ -185,7 +185,7 @@ fn verdict_lines(picture: &Picture, paint: Paint) -> Vec<Line<'static>> {
         };
         let observed = if line.observed { " (observed only)" } else { "" };
         Line::from(vec![
-            Span::styled(format!("  {}  ", line.at), paint.faint()),
+            Span::styled(format!("  {}  ", terminal::at(line.at)), paint.faint()),
             Span::styled(format!("{:<8} ", line.verdict.word()), paint.of(colour)),
             Span::raw(format!("{} {}  {}{observed}", line.agent, line.action, line.reasons)),
         ])

@@ -1,5 +1,6 @@
 //! Checkpoints that someone kept elsewhere, compared with an exported ledger: of its log, or of one that it follows.
 
+use crate::terminal::counted;
 use adapters::export_files::{AuditedExport, ExportPath, Unread};
 use ledger::audit::{Damage, Place};
 use ledger::checkpoint::Checkpoint;
@@ -39,7 +40,9 @@ pub fn contradicted(own: &[&Note], others: &[Carried]) -> Option<String> {
         let (of, root) = tree(Checkpoint::parse(other.note.text()).ok()?);
         let size = of.1;
         let differs = known.get(&of).is_some_and(|known| *known != root);
-        differs.then(|| format!("`{}` has another root for {size} entries: two histories were signed", other.name))
+        differs.then(|| {
+            format!("`{}` has another root for {}: two histories were signed", other.name, counted(size, "entry"))
+        })
     })
 }
 
@@ -60,7 +63,9 @@ pub fn compare_carried(export: &ExportPath, seen: &AuditedExport, carried: &[Car
         } else if one.is_receipt && kept.log + 1 == seen.header.logs.len() {
             compared.is_open = true;
             let (name, size) = (&one.name, kept.checkpoint.size());
-            compared.lines.push(format!("`{name}` is of {size} entries, and fewer were exported: not compared"));
+            compared
+                .lines
+                .push(format!("`{name}` is of {}, and fewer were exported: not compared", counted(size, "entry")));
         }
     }
     let inner = compare(export, seen, &known)?;
@@ -166,7 +171,10 @@ fn judge(one: &Kept<'_>, seen: &AuditedExport, rebuilt: &Rebuilt, compared: &mut
     }
     if size > published.size() {
         let said = published.size();
-        return damaged(format!("`{name}` states {size} entries, and `{next}` says that {said} were published before"));
+        return damaged(format!(
+            "`{name}` states {}, and `{next}` says that {said} were published before",
+            counted(size, "entry")
+        ));
     }
     let lost =
         format!("`{name}` is of log `{before}`, which `{next}` follows; entries {kept} to {size} are declared lost");

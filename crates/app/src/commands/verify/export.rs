@@ -161,13 +161,16 @@ fn describe(report: &mut Report, seen: &AuditedExport, trust: &Trust) {
     if let Some(last) = &audited.last {
         report.line(
             "tree",
-            format!("{} entries, root {}, {} checkpoints agree", audited.entries, last.root(), audited.checkpoints),
+            format!("{}, root {}, {}", counted(audited.entries, "entry"), last.root(), agree(audited.checkpoints)),
         );
         report.put("root", last.root().to_string());
     }
     report.put("checkpoints", audited.checkpoints);
     if header.logs.len() > 1 {
-        report.line("broken", format!("{} earlier logs ended with a declared discontinuity", header.logs.len() - 1));
+        report.line(
+            "broken",
+            format!("{} ended with a declared discontinuity", counted((header.logs.len() - 1) as u64, "earlier log")),
+        );
         report.put("discontinuities", (header.logs.len() - 1) as u64);
     }
     let keys = header
@@ -181,6 +184,11 @@ fn describe(report: &mut Report, seen: &AuditedExport, trust: &Trust) {
         report.line("trust", "the key is the export's own; compare it with the one you know, or give --key");
     }
     report.put("own_key", !trust.is_stated());
+}
+
+fn agree(checkpoints: u64) -> String {
+    let agree = if checkpoints == 1 { "agrees" } else { "agree" };
+    format!("{} {agree}", counted(checkpoints, "checkpoint"))
 }
 
 /// The newest checkpoint is signed by someone the reader believes.
@@ -218,8 +226,8 @@ fn again(export: &ExportPath, seen: &AuditedExport, bar: &ProgressBar) -> anyhow
 fn tell(report: &mut Report, found: &Completeness, reports: bool) {
     let Completeness { replayed, intents, never_executed, unreported, named, in_doubt, never_accepted, .. } = found;
     let others = replayed.same - replayed.decisions;
-    report
-        .line("decided again", format!("{} decisions and {others} other records: the same bytes", replayed.decisions));
+    let (decisions, others) = (counted(replayed.decisions, "decision"), counted(others, "other record"));
+    report.line("decided again", format!("{decisions} and {others}: the same bytes"));
     report.put("decisions", replayed.decisions);
     report.put("same", replayed.same);
     if found.answers > 0 {

@@ -2,9 +2,9 @@
 
 use super::trust::{Trust, Unbelieved};
 use super::{Outcome, Report};
-use crate::terminal::counted;
+use crate::terminal::{self, at_text, counted};
 use kernel::finding::visible;
-use kernel::intent::SignedIntent;
+use kernel::intent::{IntentState, SignedIntent};
 use kernel::signed_answer::ANSWER_TYPE;
 use kernel::statement::PROOF_TYPE;
 use kernel::statement::Proof;
@@ -15,6 +15,7 @@ use ledger::note::Note;
 use ledger::receipt::Receipt;
 use runtime::export::stated_size;
 use values::json::{Bounds, Json};
+use writkeeper::happening::Happening;
 use writkeeper::matter::{Matter, Part, Signature, person, signature};
 
 /// One decision and the proof that it is in the ledger.
@@ -116,11 +117,11 @@ fn tell_matter(report: &mut Report, records: &[Json], origin: &str) -> Option<St
         report.put("intent", intent);
     }
     if let Some(record) = ended {
-        let state = text(record.get("result"), "state").or_else(|| text(record.get("result"), "to"));
+        let state = Happening::from_record(record).and_then(|happened| happened.intent_state());
+        let state = state.map_or("-", IntentState::word);
         let detail = text(record.get("command"), "detail").filter(|detail| !detail.is_empty());
         let detail = detail.map(|detail| format!(" ({})", visible(detail))).unwrap_or_default();
-        let state = state.or_else(|| text(Some(record), "kind")).unwrap_or("-");
-        report.line("outcome", format!("{state}{detail} at {}", text(Some(record), "at").unwrap_or("-")));
+        report.line("outcome", format!("{state}{detail} at {}", at(record)));
         report.put("outcome_of_intent", state);
     } else if made.is_some() {
         report.line("outcome", "none in this receipt");
@@ -132,8 +133,12 @@ fn tell_matter(report: &mut Report, records: &[Json], origin: &str) -> Option<St
 fn answer_line(record: &Json) -> String {
     let said = |key: &str| visible(text(record.get("command"), key).unwrap_or("-"));
     let who = person(record).unwrap_or_else(|| "nobody".to_owned());
-    let at = text(Some(record), "at").unwrap_or("-");
-    format!("{} by {} at {at}: {}", said("decision"), visible(&who), said("reason"))
+    format!("{} by {} at {}: {}", said("decision"), visible(&who), at(record), said("reason"))
+}
+
+/// When a record was made, as people read it; the record itself has it in full.
+fn at(record: &Json) -> String {
+    at_text(text(Some(record), "at").unwrap_or("-"))
 }
 
 fn text<'j>(json: Option<&'j Json>, key: &str) -> Option<&'j str> {
@@ -148,7 +153,7 @@ fn decided(report: &mut Report, body: &str) {
     let who = json.get("agent").and_then(Json::as_text).map_or_else(|| text("actor"), str::to_owned);
     report.line(
         "record",
-        format!("{} {} {} by {who} at {}", text("kind"), subject.unwrap_or(""), text("verdict"), text("at")),
+        format!("{} {} {} by {who} at {}", text("kind"), subject.unwrap_or(""), text("verdict"), at(&json)),
     );
     report.put("verdict", Json::text(text("verdict")));
     report.put("record", json);
@@ -164,7 +169,7 @@ pub fn intent(bytes: &[u8], trust: &Trust) -> Report {
     };
     let id = stated.order.id.as_str();
     report.line("intent", format!("{id}, epoch {}, for executor {}", stated.epoch, stated.executor));
-    report.line("not after", stated.not_after.to_string());
+    report.line("not after", terminal::at(stated.not_after));
     report.put("intent", id);
     report.put("epoch", stated.epoch);
     report.put("executor", stated.executor.as_str());
@@ -280,16 +285,18 @@ pub fn checkpoint(note: &Note, trust: &Trust, all: &[(String, Note)], beside: Be
             continue;
         }
         if other.size() == own.size() && other.root() != own.root() {
-            return report
-                .damaged(format!("`{name}` has another root for {} entries: two histories were signed", own.size()));
+            return report.damaged(format!(
+                "`{name}` has another root for {}: two histories were signed",
+                counted(own.size(), "entry")
+            ));
         }
         if other.size() != own.size() && !has_export {
             report.at_least(Outcome::Incomplete);
             report.line(
                 "growth",
                 format!(
-                    "whether {} entries continue {} shows only the exported ledger: give it too",
-                    own.size().max(other.size()),
+                    "whether a tree of {} continues one of {} shows only the exported ledger: give it too",
+                    counted(own.size().max(other.size()), "entry"),
                     own.size().min(other.size())
                 ),
             );

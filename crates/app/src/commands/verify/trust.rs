@@ -3,6 +3,7 @@
 use crate::cli::proof::VerifyArgs;
 use crate::exit::{InvalidData, UsageError};
 use crate::files;
+use crate::terminal::counted;
 use ledger::checkpoint::Checkpoint;
 use ledger::ed25519::PublicKey;
 use ledger::envelope::read_key;
@@ -114,7 +115,7 @@ impl Trust {
         let names: Vec<String> = trusted.log_keys.iter().map(ToString::to_string).collect();
         let seen = match trusted.witnesses.len() {
             0 => String::new(),
-            count => format!(", seen by {count} witnesses"),
+            count => format!(", seen by {}", counted(count as u64, "witness")),
         };
         Ok(format!("{}{seen}", names.join(" and ")))
     }
