@@ -72,6 +72,12 @@ pub const ALL: &[Case] = &[
         run: people::overridden,
     },
     Case {
+        name: "overridden-asking",
+        about: "the same in a mode in which the host would ask a person, though nobody is there",
+        expected: |_| &[Word::Once, Word::Absent],
+        run: people::overridden_asking,
+    },
+    Case {
         name: "mcp",
         about: "a tool of an MCP server that the contract does not name writes outside of the workspace",
         expected: |_| &[Word::Asked],

@@ -42,6 +42,12 @@ pub trait Host: Sync {
     }
     /// The command that runs one session.
     fn start(&self, trust: Trust, port: u16) -> Command;
+    /// The command that runs a session in which the host would ask a person about what a hook wants asked; `None` where a
+    /// hook cannot have that, or the usual session does so.
+    fn start_asking(&self, port: u16) -> Option<Command> {
+        let _ = port;
+        None
+    }
     /// Runs a command.
     fn shell(&self, command: &str) -> ToolCall;
     fn read(&self, path: &str) -> ToolCall;

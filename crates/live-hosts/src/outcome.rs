@@ -60,7 +60,7 @@ impl Word {
         (Word::StartHeld, "start held", "the guard stopped the start of the subagent itself"),
         (Word::True, "true", "`doctor` says `enforced` after a call has arrived, and not before"),
         (Word::False, "false", "`doctor` says something else than what is so"),
-        (Word::Absent, "no such tool", "the host has no tool of this kind"),
+        (Word::Absent, "none", "the host has no tool or mode of this kind"),
         (Word::NotRun, "not run", "the session came to no end that says anything"),
     ];
 

@@ -29,11 +29,13 @@ pub struct Setting<'s> {
     pub trust: Trust,
     /// More words for `writkeeper init`.
     pub options: &'s [&'s str],
+    /// Whether the host would ask a person, though nobody is there.
+    pub asks: bool,
 }
 
 impl Setting<'_> {
     /// As a person leaves it who followed the guide.
-    pub const USUAL: Setting<'static> = Setting { trust: Trust::Given, options: &[] };
+    pub const USUAL: Setting<'static> = Setting { trust: Trust::Given, options: &[], asks: false };
 }
 
 /// Plays a script in a fresh home; `spoil` is called between `init` and the session.
@@ -48,7 +50,8 @@ pub fn play(
     spoil()?;
     let page = format!("touch {}\n", mark("page"));
     let model = Model::play(listener, port, script(port), page);
-    let ended = process::run(&mut host.start(setting.trust, port), PATIENCE)?;
+    let asking = if setting.asks { host.start_asking(port) } else { None };
+    let ended = process::run(&mut asking.unwrap_or_else(|| host.start(setting.trust, port)), PATIENCE)?;
     Ok(Session { heard: model.heard(), ended, init: site.said })
 }
 

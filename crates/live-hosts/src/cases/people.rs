@@ -13,6 +13,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 const ID_LETTERS: usize = 36;
 
 pub fn overridden(host: &dyn Host) -> Result<Outcome> {
+    approved(host, &Setting::USUAL)
+}
+
+pub fn overridden_asking(host: &dyn Host) -> Result<Outcome> {
+    if host.start_asking(0).is_none() {
+        return Ok(Outcome::new(Word::Absent, ""));
+    }
+    approved(host, &Setting { asks: true, ..Setting::USUAL })
+}
+
+fn approved(host: &dyn Host, setting: &Setting) -> Result<Outcome> {
     let people = || -> Result<()> {
         std::fs::write(format!("{WORKSPACE}/people.yaml"), "maintainers: [anna]\n")?;
         let known = keeper(&["people", "set", "people.yaml", "--store", &store()])?;
@@ -33,7 +44,7 @@ pub fn overridden(host: &dyn Host) -> Result<Outcome> {
     let call = host.shell(&format!("mkdir {}", mark("approved")));
     let unmark = |_: &[String]| drop(std::fs::rename(mark("approved"), mark("first")));
     let script = |_| Script::of(vec![step(call.clone()), after(approve, call.clone()), after(unmark, call)]);
-    let session = play(host, &Setting::USUAL, people, script)?;
+    let session = play(host, setting, people, script)?;
     let said = said.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let second = session.heard.main.get(1).map_or_else(|| last_words(&session.ended), |heard| short(heard));
     let outcome = match (is_marked("first"), is_marked("approved"), session.heard.main.len()) {

@@ -10,7 +10,7 @@ use crate::site::{is_marked, keeper};
 use anyhow::{Result, ensure};
 
 pub fn init_alone(host: &dyn Host) -> Result<Outcome> {
-    let setting = Setting { trust: Trust::InitAlone, options: &[] };
+    let setting = Setting { trust: Trust::InitAlone, ..Setting::USUAL };
     let call = host.shell(&format!("touch {}", mark("alone")));
     let session = play(host, &setting, || Ok(()), |_| Script::of(vec![step(call)]))?;
     let outcome = match (is_marked("alone"), session.heard.main.first()) {
@@ -35,7 +35,7 @@ fn unguarded(host: &dyn Host, init: &str) -> Result<Outcome> {
 }
 
 pub fn switching(host: &dyn Host) -> Result<Outcome> {
-    let setting = Setting { trust: Trust::Given, options: &["--observe"] };
+    let setting = Setting { options: &["--observe"], ..Setting::USUAL };
     let enforce = || -> Result<()> {
         let said = keeper(&["init", "--host", host.word()])?;
         ensure!(said.code == Some(0), "`writkeeper init` failed: {}", said.both());

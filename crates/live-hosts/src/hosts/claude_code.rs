@@ -10,6 +10,19 @@ use std::process::Command;
 
 pub struct ClaudeCode;
 
+impl ClaudeCode {
+    fn without_mode(&self, port: u16) -> Command {
+        let mut command = in_home(Command::new(installed(self.word(), self.program())));
+        command.args(["-p", "go", "--output-format", "stream-json", "--verbose"]);
+        command.args(["--mcp-config", &format!("{HOME}/mcp.json")]);
+        command.env("ANTHROPIC_BASE_URL", model(port)).env("ANTHROPIC_API_KEY", "none");
+        // Without a sandbox it refuses to skip permissions where the user is root.
+        command.envs([("IS_SANDBOX", "1"), ("DISABLE_AUTOUPDATER", "1"), ("DISABLE_TELEMETRY", "1")]);
+        command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
+        command
+    }
+}
+
 impl Host for ClaudeCode {
     fn word(&self) -> &'static str {
         "claude-code"
@@ -36,14 +49,15 @@ impl Host for ClaudeCode {
     }
 
     fn start(&self, _: Trust, port: u16) -> Command {
-        let mut command = in_home(Command::new(installed(self.word(), self.program())));
-        command.args(["-p", "go", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]);
-        command.args(["--mcp-config", &format!("{HOME}/mcp.json")]);
-        command.env("ANTHROPIC_BASE_URL", model(port)).env("ANTHROPIC_API_KEY", "none");
-        // Without a sandbox it refuses to skip permissions where the user is root.
-        command.envs([("IS_SANDBOX", "1"), ("DISABLE_AUTOUPDATER", "1"), ("DISABLE_TELEMETRY", "1")]);
-        command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
+        let mut command = self.without_mode(port);
+        command.arg("--dangerously-skip-permissions");
         command
+    }
+
+    fn start_asking(&self, port: u16) -> Option<Command> {
+        let mut command = self.without_mode(port);
+        command.args(["--permission-mode", "acceptEdits", "--allowedTools", "Bash,Read,Write,Edit"]);
+        Some(command)
     }
 
     fn shell(&self, command: &str) -> ToolCall {

@@ -10,6 +10,16 @@ use std::process::Command;
 
 pub struct Qwen;
 
+impl Qwen {
+    fn without_mode(&self, port: u16) -> Command {
+        let mut command = in_home(Command::new(installed(self.word(), self.program())));
+        command.args(["-p", "go", "--auth-type", "openai", "-o", "stream-json"]);
+        command.env("OPENAI_API_KEY", "none").env("OPENAI_BASE_URL", format!("{}/v1", model(port)));
+        command.env("OPENAI_MODEL", "live");
+        command
+    }
+}
+
 impl Host for Qwen {
     fn word(&self) -> &'static str {
         "qwen"
@@ -42,11 +52,15 @@ impl Host for Qwen {
     }
 
     fn start(&self, _: Trust, port: u16) -> Command {
-        let mut command = in_home(Command::new(installed(self.word(), self.program())));
-        command.args(["-p", "go", "--auth-type", "openai", "-o", "stream-json", "--yolo"]);
-        command.env("OPENAI_API_KEY", "none").env("OPENAI_BASE_URL", format!("{}/v1", model(port)));
-        command.env("OPENAI_MODEL", "live");
+        let mut command = self.without_mode(port);
+        command.arg("--yolo");
         command
+    }
+
+    fn start_asking(&self, port: u16) -> Option<Command> {
+        let mut command = self.without_mode(port);
+        command.args(["--approval-mode", "auto-edit", "--allowed-tools", "run_shell_command"]);
+        Some(command)
     }
 
     fn shell(&self, command: &str) -> ToolCall {
