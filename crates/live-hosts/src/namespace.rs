@@ -35,7 +35,7 @@ pub fn enter(cache: &Path, program: &[&str]) -> Result<Command> {
 
 /// Enters once for nothing, so that what is missing is said before anything is fetched.
 pub fn check(cache: &Path) -> Result<()> {
-    let output = enter(cache, &["true"])?.output().context("starting `unshare`")?;
+    let output = enter(cache, &["/bin/sh", "-c", ":"])?.output().context("starting `unshare`")?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(
         output.status.success(),
@@ -47,7 +47,12 @@ pub fn check(cache: &Path) -> Result<()> {
 
 fn opens(way: &[&[&str]]) -> bool {
     let mut command = Command::new("unshare");
-    command.args(way.concat()).arg("true").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(way.concat())
+        .args(["/bin/sh", "-c", ":"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
