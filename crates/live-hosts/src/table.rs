@@ -117,7 +117,7 @@ impl Findings<'_> {
             page.push_str("\n## Notes\n\n");
         }
         for cell in noted {
-            let note = cell.outcome.note.replace('|', "\\|");
+            let note = cell.outcome.note.replace('|', "\\|").replace('<', "\\<");
             page.push_str(&format!("* {} × {}: {} ({note})\n", cell.host, cell.case, cell.outcome.word));
         }
         page
