@@ -5,6 +5,7 @@ mod console;
 mod deps;
 mod docs;
 mod fuzz;
+mod hosts;
 mod process;
 mod repository;
 mod seeded;
@@ -29,6 +30,8 @@ cargo xtask <task>
   measure [--json] [--seed N]    figures of the shell classifier on labelled cases
   dist [--out FILE]              builds the one binary that needs nothing else
   bench-hook [--json]            how long a hook takes, with a daemon and without (builds the binary of `dist`)
+  hosts [--host NAME] [--case NAME] [--json] [--write]
+                                 drives the real hosts from npm with a scripted model (`hosts --help`)
   soak [--minutes N] [--seeds N] [--from SEED]
                                  simulates fresh seeds and prints what that proves
   disguise --seed N [COMMAND]    disguises of a dangerous command, with their class
@@ -65,6 +68,7 @@ fn run(words: &[&str]) -> Result<bool> {
         ["fuzz", options @ ..] => fuzz::run(options),
         ["measure" | "disguise", ..] => process::workbench(words),
         ["soak", options @ ..] => soak::run(options),
+        ["hosts", options @ ..] => hosts::run(options),
         ["dist", options @ ..] => static_binary::run(options),
         ["bench-hook", options @ ..] => bench_hook::run(options),
         [task, ..] => bail!("`{task}` with these options is not a task\n\n{HELP}"),

@@ -138,7 +138,10 @@ fn the_same_call_is_answered_with_the_same_bytes() {
     let mut asked = 0;
     for (host, fixture) in fixtures() {
         let event = fixture.split('.').next().unwrap();
-        for command in ["cargo test", "git reset --hard", "rm -rf /"] {
+        // Many payloads hold no command; they are the same each time.
+        let is_same = with.payload(host, &fixture, "a") == with.payload(host, &fixture, "b");
+        let commands = ["cargo test", "git reset --hard", "rm -rf /"];
+        for command in commands.into_iter().take(if is_same { 1 } else { commands.len() }) {
             let say = |site: &Site| {
                 let output = site.run(&["hook", event, "--host", host], &site.payload(host, &fixture, command));
                 comparable(site, &output)

@@ -144,8 +144,9 @@ impl Site {
             let quoted = serde_json::to_string(text).unwrap();
             quoted[1..quoted.len() - 1].to_owned()
         };
-        // Copilot's arguments are JSON inside of JSON.
-        let command = if host == "copilot" { inside(&inside(command)) } else { inside(command) };
+        // Some versions of Copilot write arguments as JSON inside of JSON.
+        let is_nested = recorded.contains(r#"\"{{command}}"#);
+        let command = if is_nested { inside(&inside(command)) } else { inside(command) };
         recorded.replace("{{cwd}}", &self.workspace().to_string_lossy()).replace("{{command}}", &command)
     }
 
