@@ -57,33 +57,35 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// What to type about a reason, where a verb or a flag helps. Names in braces stand for values of the finding.
+/// What to type about reasons. Names in braces stand for values of the finding.
+const COMMANDS: &[(Reason, &str)] = &[
+    (Reason::AgentNotRegistered, "writkeeper agents register --contract FILE"),
+    (Reason::ProvenanceClaimed, "--trust-provenance"),
+    (Reason::ContractInvalid, "writkeeper contract check FILE"),
+    (Reason::NotEnforcedYet, "--allow-inert"),
+    (Reason::ApprovalMismatch, "writkeeper escalations show ID"),
+    (Reason::StoreBehind, "writkeeper ledger discontinue --because TEXT"),
+    (Reason::SignerUnknown, "--keys DIR, or writkeeper ledger discontinue --because TEXT"),
+    (Reason::Usage, "writkeeper help COMMAND"),
+    (Reason::StateUnknown, "writkeeper context set KEY JSON"),
+    (Reason::Halted, "writkeeper resume --because TEXT"),
+    (Reason::AgentPassive, "writkeeper agents lift {agent} passive"),
+    (Reason::AgentSuspended, "writkeeper agents lift {agent} suspended"),
+    (Reason::AgentDegraded, "writkeeper agents lift {agent} degraded"),
+    (Reason::AgentEscalationOnly, "writkeeper agents lift {agent} escalation-only"),
+    (Reason::AnswerUnsigned, "writkeeper escalations answer {question} … --as {person} --because … --key FILE"),
+    (Reason::AnswerKeyWrong, "writkeeper people enrol {person}"),
+    (Reason::ApprovalUnknown, "writkeeper escalations"),
+    (Reason::RegionLeased, "writkeeper leases evict {fence} --because TEXT"),
+    (Reason::LeaseLost, "writkeeper leases"),
+    (Reason::Destructive, "writkeeper always ID"),
+    (Reason::EffectUnknown, "writkeeper always ID"),
+    (Reason::NeedsPrivilege, "writkeeper always ID"),
+    (Reason::InstallsSoftware, "writkeeper always ID"),
+];
+
+/// What to type about a reason, where a verb or a flag helps.
 pub fn command(reason: Reason) -> Option<&'static str> {
-    const COMMANDS: &[(Reason, &str)] = &[
-        (Reason::AgentNotRegistered, "writkeeper agents register --contract FILE"),
-        (Reason::ProvenanceClaimed, "--trust-provenance"),
-        (Reason::ContractInvalid, "writkeeper contract check FILE"),
-        (Reason::NotEnforcedYet, "--allow-inert"),
-        (Reason::ApprovalMismatch, "writkeeper escalations show ID"),
-        (Reason::StoreBehind, "writkeeper ledger discontinue --because TEXT"),
-        (Reason::SignerUnknown, "--keys DIR, or writkeeper ledger discontinue --because TEXT"),
-        (Reason::Usage, "writkeeper help COMMAND"),
-        (Reason::StateUnknown, "writkeeper context set KEY JSON"),
-        (Reason::Halted, "writkeeper resume --because TEXT"),
-        (Reason::AgentPassive, "writkeeper agents lift {agent} passive"),
-        (Reason::AgentSuspended, "writkeeper agents lift {agent} suspended"),
-        (Reason::AgentDegraded, "writkeeper agents lift {agent} degraded"),
-        (Reason::AgentEscalationOnly, "writkeeper agents lift {agent} escalation-only"),
-        (Reason::AnswerUnsigned, "writkeeper escalations answer {question} … --as {person} --because … --key FILE"),
-        (Reason::AnswerKeyWrong, "writkeeper people enrol {person}"),
-        (Reason::ApprovalUnknown, "writkeeper escalations"),
-        (Reason::RegionLeased, "writkeeper leases evict {fence}"),
-        (Reason::LeaseLost, "writkeeper leases"),
-        (Reason::Destructive, "writkeeper always ID"),
-        (Reason::EffectUnknown, "writkeeper always ID"),
-        (Reason::NeedsPrivilege, "writkeeper always ID"),
-        (Reason::InstallsSoftware, "writkeeper always ID"),
-    ];
     COMMANDS.iter().find(|(known, _)| *known == reason).map(|(_, command)| *command)
 }
 
@@ -176,7 +178,22 @@ fn listing(kind: Kind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::works_on_store;
+    use super::*;
+    use crate::cli::Cli;
+
+    /// Whoever types what a message suggests must not be told that it is wrong.
+    #[test]
+    fn what_is_suggested_can_be_typed() {
+        for (reason, text) in COMMANDS {
+            let command = text.split_once("writkeeper ").map(|(_, command)| command);
+            // Where the person has to choose, there is nothing to parse yet.
+            let Some(command) = command.filter(|command| !command.contains('…')) else { continue };
+            let filled = |word: &'static str| if word.starts_with('{') { "1" } else { word };
+            let words = std::iter::once("writkeeper").chain(command.split(' ').map(filled));
+            let parsed = Cli::command().try_get_matches_from(words);
+            assert!(parsed.is_ok(), "{}: {text}: {}", reason.code(), parsed.unwrap_err());
+        }
+    }
 
     #[test]
     fn verbs_with_a_store_are_those_that_can_be_told_one() {

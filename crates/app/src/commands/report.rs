@@ -45,7 +45,7 @@ fn print(report: &Report) -> anyhow::Result<()> {
             count => format!("{count} reports say the opposite of how their intent ended"),
         };
         say!("\n{}; `verify` on an export names them", paint(ATTENTION, reports));
-        say!("next: {}", hint::next("writkeeper ledger export FILE"));
+        say!("next: {}", hint::next("writkeeper ledger export --out FILE"));
     }
     let observed = &report.would_have_stopped;
     if observed.verdicts.total() > 0 {
