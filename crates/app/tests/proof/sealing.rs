@@ -3,12 +3,13 @@
 use crate::desk::{Desk, text};
 use ledger::checkpoint::Checkpoint;
 use ledger::note::Note;
+use std::io::Read as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A `run` that stays, sealing as often as it may.
+/// A `run` that stays, sealing as often as it may. It has said that it runs, so a signal ends it in order.
 fn resident(desk: &Desk, arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_writkeeper"))
+    let mut process = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
         .args(["run", "--store", "s.db", "--seal-every", "100ms"])
         .args(arguments)
         .current_dir(desk.path("."))
@@ -19,7 +20,14 @@ fn resident(desk: &Desk, arguments: &[&str]) -> Child {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap()
+        .unwrap();
+    let mut said = Vec::new();
+    let mut byte = [0];
+    let stderr = process.stderr.as_mut().unwrap();
+    while !text(&said).contains("performing what is accepted") && stderr.read(&mut byte).unwrap() == 1 {
+        said.extend(byte);
+    }
+    process
 }
 
 /// How many entries the newest checkpoint covers.
