@@ -1,9 +1,8 @@
 //! Writkeeper inside of a program: decide, ask, perform and verify. `cargo run -p writkeeper --example embed`
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use writkeeper::signing::SigningSite;
-use writkeeper::{Actor, Executor, Executors, ExportPath, Function, HumanDecision, Keeper, Observation, Verification};
+use writkeeper::{Actor, Executors, ExportPath, Function, HumanDecision, Keeper, Observation, Verification};
 
 const CONTRACT: &str = "
 agent: refund-bot
@@ -36,8 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         keeper.respond(&question, "bob", HumanDecision::Override, "the customer sent pictures")?;
     }
     let pay = Function(|attempt: &writkeeper::Attempt| Observation::positive(format!("paid {}", attempt.key)));
-    let functions = BTreeMap::from([("pay".to_owned(), Arc::new(pay) as Arc<dyn Executor>)]);
-    let done = keeper.perform(&Executors { functions, ..Executors::default() }, Arc::new(writkeeper::SystemClock))?;
+    let executors = Executors::default().with_function("pay", Arc::new(pay));
+    let done = keeper.perform(&executors, Arc::new(writkeeper::SystemClock))?;
     println!("{} performed, {} in doubt", done.succeeded, done.doubted);
     drop(keeper);
 

@@ -7,11 +7,11 @@ use adapters::executor_http::HttpExecutor;
 use adapters::host_names::HostNames;
 use kernel::agent::Actor;
 use kernel::command::{Door, Performer, UnseenFlow};
-use kernel::contract::EffectClass;
+use kernel::contract::{EffectClass, ExecutorKind};
 use kernel::intent::Order;
 use kernel::world::{Entity, Row};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
-use runtime::execute::{self, Performers};
+use runtime::execute::{self, Executors};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::executor::{Attempt, Executor, Missing, Observation};
 use runtime::{Arrival, Runtime};
@@ -265,7 +265,7 @@ fn an_intent_whose_certificate_was_refused_is_free_to_be_tried_again() {
         let intent =
             answer.get("intent").and_then(|intent| intent.get("id")?.as_text()).unwrap_or_else(|| panic!("{line}"));
         let http: Arc<dyn Executor> = Arc::new(executor(&server.host()).trusting(trusted.pem.as_bytes()).unwrap());
-        let performers = Performers { http: Some(http), ..Performers::default() };
+        let executors = Executors::default().with(ExecutorKind::Http, http);
         let options = execute::Options {
             worker: "w".to_owned(),
             clock: clock.clone(),
@@ -276,7 +276,7 @@ fn an_intent_whose_certificate_was_refused_is_free_to_be_tried_again() {
             waits: Arc::new(|_, _| {}),
             performed: Arc::new(|_| {}),
         };
-        execute::run(&runtime, &performers, &options, &AtomicBool::new(false)).unwrap();
+        execute::run(&runtime, &executors, &options, &AtomicBool::new(false)).unwrap();
         match runtime.read(Entity::Intent(intent.to_owned())) {
             Ok(Some(Row::Intent(row))) => row.state.word(),
             other => panic!("no intent: {other:?}"),

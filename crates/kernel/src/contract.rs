@@ -28,7 +28,7 @@ pub use limit::{Limit, Matching, Script, StateMatch};
 pub use plugin::{Plugin, PluginSource};
 pub use proposal_rules::{Confidence, ProposalRules};
 pub use resource::{Amount, Reserve, Resource, ResourceKind};
-pub use run::{EffectClass, Executor, Run};
+pub use run::{EffectClass, Executor, ExecutorKind, Run};
 pub use tolerance::{DriftKey, Tolerance};
 pub use witness::{Witness, WitnessSource};
 

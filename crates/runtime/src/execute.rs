@@ -12,6 +12,7 @@ use crate::runtime::{Answered, Runtime};
 use kernel::agent::Actor;
 use kernel::change::{Act, AttachedResult};
 use kernel::consequence::Consequence;
+use kernel::contract::{self, ExecutorKind};
 use kernel::event::Event;
 use kernel::finding::Finding;
 use kernel::intent::{IntentRow, IntentState, Order, provider_key};
@@ -38,26 +39,41 @@ const WAITING_MAX: usize = 10_000;
 /// Times an outcome is offered to a store that does not answer; afterwards it is in doubt.
 const RECORDED_MAX: u32 = 8;
 
-/// Who performs what, by the word of the contract.
+/// Who performs what, by the key under `run` of the contract.
 #[derive(Clone, Default)]
-pub struct Performers {
-    /// HTTP requests.
-    pub http: Option<Arc<dyn Executor>>,
-    /// Programs.
-    pub command: Option<Arc<dyn Executor>>,
-    /// Functions of this process, by name.
-    pub functions: BTreeMap<String, Arc<dyn Executor>>,
+pub struct Executors {
+    by_kind: BTreeMap<ExecutorKind, Arc<dyn Executor>>,
+    functions: BTreeMap<String, Arc<dyn Executor>>,
 }
 
-impl Performers {
+impl Executors {
+    /// With an executor for every order of a kind.
+    #[must_use]
+    pub fn with(mut self, kind: ExecutorKind, executor: Arc<dyn Executor>) -> Executors {
+        self.by_kind.insert(kind, executor);
+        self
+    }
+
+    /// With a function of this process under a name.
+    #[must_use]
+    pub fn with_function(mut self, name: impl Into<String>, executor: Arc<dyn Executor>) -> Executors {
+        self.functions.insert(name.into(), executor);
+        self
+    }
+
     /// Who performs an order; the error says what is missing here.
     pub fn of(&self, order: &Order) -> Result<&Arc<dyn Executor>, Missing> {
-        use kernel::contract::Executor as By;
         let executor = match order.executor() {
-            Some(By::Http(_)) => self.http.as_ref().ok_or(Missing::Http)?,
-            Some(By::Command(_)) => self.command.as_ref().ok_or(Missing::Programs)?,
-            Some(By::Function(name)) => self.functions.get(name).ok_or_else(|| Missing::Function(name.clone()))?,
-            Some(By::Host) | None => return Err(Missing::Other("the agent's host performs it".to_owned())),
+            Some(contract::Executor::Function(name)) => {
+                self.functions.get(name).ok_or_else(|| Missing::Function(name.clone()))?
+            }
+            Some(contract::Executor::Host) | None => {
+                return Err(Missing::Other("the agent's host performs it".to_owned()));
+            }
+            Some(other @ (contract::Executor::Http(_) | contract::Executor::Command(_))) => {
+                let kind = other.kind();
+                self.by_kind.get(&kind).ok_or(Missing::Kind(kind))?
+            }
         };
         executor.can_perform(order)?;
         Ok(executor)
@@ -69,7 +85,7 @@ pub type Waits = Arc<dyn Fn(&str, &Missing) + Send + Sync>;
 
 /// One attempt at an effect that came to an end.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Performed {
+pub struct AttemptReport {
     /// The intent.
     pub intent: String,
     /// The business key of its effect.
@@ -85,7 +101,7 @@ pub struct Performed {
 }
 
 /// Hears of every attempt that came to an end.
-pub type Watch = Arc<dyn Fn(&Performed) + Send + Sync>;
+pub type Watch = Arc<dyn Fn(&AttemptReport) + Send + Sync>;
 
 /// How performing is done.
 #[derive(Clone)]
@@ -129,7 +145,7 @@ pub struct Tally {
 
 struct Shared<'a> {
     runtime: &'a Runtime,
-    performers: &'a Performers,
+    executors: &'a Executors,
     options: &'a Options,
     stop: &'a AtomicBool,
     /// What a thread of this process has in hand.
@@ -147,13 +163,13 @@ struct Shared<'a> {
 /// Performs what is ready until `stop`, or with `once` until nothing is due. Calls that are running are finished.
 pub fn run(
     runtime: &Runtime,
-    performers: &Performers,
+    executors: &Executors,
     options: &Options,
     stop: &AtomicBool,
 ) -> Result<Tally, StoreFault> {
     let shared = Shared {
         runtime,
-        performers,
+        executors,
         options,
         stop,
         taken: Mutex::default(),
@@ -315,7 +331,7 @@ impl Shared<'_> {
         if lock(&self.put_off).get(name).is_some_and(|until| *until > std::time::Instant::now()) {
             return false;
         }
-        if let Err(problem) = self.performers.of(&running.order) {
+        if let Err(problem) = self.executors.of(&running.order) {
             self.wait_for(name, problem);
             return false;
         }
@@ -339,7 +355,7 @@ impl Shared<'_> {
 
     /// Whoever can perform the order, with everything that is needed for it at hand.
     fn prepared(&self, name: &str, order: &Order) -> Option<Arc<dyn Executor>> {
-        let executor = self.performers.of(order);
+        let executor = self.executors.of(order);
         match executor.and_then(|executor| Ok(executor.prepare(order)?.unwrap_or_else(|| executor.clone()))) {
             Ok(prepared) => {
                 lock(&self.tally).waiting.remove(name);
@@ -425,7 +441,7 @@ impl Shared<'_> {
         let state = self.record(act);
         let (intent, effect_key) = (name.to_owned(), row.facts.effect_key().to_owned());
         let what = what(&running.order);
-        (self.options.performed)(&Performed { intent, effect_key, what, state, detail, took });
+        (self.options.performed)(&AttemptReport { intent, effect_key, what, state, detail, took });
         Ok(state)
     }
 
@@ -469,8 +485,7 @@ struct ClaimedIntent<'a> {
 
 /// What an order performs, as the contract writes it.
 fn what(order: &Order) -> String {
-    use kernel::contract::Executor as By;
-    order.executor().unwrap_or(&By::Host).summary()
+    order.executor().unwrap_or(&contract::Executor::Host).summary()
 }
 
 fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

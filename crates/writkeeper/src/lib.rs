@@ -37,6 +37,6 @@ pub use kernel::agent::Actor;
 pub use kernel::escalation::HumanDecision;
 pub use kernel::intent::Order;
 pub use kernel::outcome::{Answer, Verdict};
-pub use runtime::execute::{Performers as Executors, Tally};
+pub use runtime::execute::{Executors, Tally};
 pub use runtime::ports::executor::{Attempt, Executor, Missing, Observation};
 pub use runtime::{Answered, FollowUp, PersonAnswer};

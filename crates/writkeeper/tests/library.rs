@@ -46,8 +46,7 @@ impl Site {
 
     /// Performs what is due; each attempt is observed like this.
     fn perform(&self, observe: fn(&Attempt) -> Observation) -> writkeeper::Tally {
-        let functions = BTreeMap::from([("pay".to_owned(), Arc::new(Function(observe)) as Arc<dyn Executor>)]);
-        let executors = Executors { functions, ..Executors::default() };
+        let executors = Executors::default().with_function("pay", Arc::new(Function(observe)));
         self.keeper.perform(&executors, Arc::new(SystemClock)).unwrap()
     }
 }

@@ -83,8 +83,8 @@ impl Site {
 
     fn perform(&self) {
         let pay = Function(|_: &writkeeper::Attempt| Observation::positive("paid"));
-        let functions = BTreeMap::from([("pay".to_owned(), Arc::new(pay) as Arc<dyn Executor>)]);
-        self.keeper.perform(&Executors { functions, ..Executors::default() }, Arc::new(SystemClock)).unwrap();
+        let executors = Executors::default().with_function("pay", Arc::new(pay));
+        self.keeper.perform(&executors, Arc::new(SystemClock)).unwrap();
     }
 
     fn activate(&self, contract: &str) {

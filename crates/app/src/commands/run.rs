@@ -12,8 +12,9 @@ use adapters::addresses::Range;
 use adapters::executor_command::CommandExecutor;
 use adapters::executor_http::HttpExecutor;
 use adapters::system_clock::SystemClock;
+use kernel::contract::ExecutorKind;
 use kernel::finding::visible;
-use runtime::execute::{self, Options, Performed, Performers, Tally};
+use runtime::execute::{self, Options, AttemptReport, Executors, Tally};
 use runtime::ports::clock::Clock;
 use runtime::ports::executor::Missing;
 use std::collections::BTreeMap;
@@ -25,11 +26,7 @@ use values::time::{Duration, Instant};
 
 /// Performs until a signal, or with `--once` until nothing is due.
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    let performers = Performers {
-        http: Some(Arc::new(http(args)?)),
-        command: args.allow_programs.then(|| Arc::new(CommandExecutor) as _),
-        functions: BTreeMap::new(),
-    };
+    let executors = executors(args)?;
     let clock = clock(args.clock_ahead.as_deref())?;
     let options = Options {
         worker: format!("{}@{}", std::process::id(), runtime::Minted::id()),
@@ -51,7 +48,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
     if !args.once && !args.kept.json {
         terminal::note("performing what is accepted; end with Ctrl-C");
     }
-    let tally = execute::run(&runtime, &performers, &options, &stop);
+    let tally = execute::run(&runtime, &executors, &options, &stop);
     sealer.end();
     let tally = tally.map_err(store::unread)?;
     tell(&tally, args.kept.json)?;
@@ -63,8 +60,8 @@ fn told_waiting(name: &str, missing: &Missing) {
 }
 
 /// One line for every attempt. Nobody has to read it: a pipe that was closed ends nothing that is under way.
-fn told(performed: &Performed) {
-    let Performed { intent, effect_key, what, state, detail, took } = performed;
+fn told(performed: &AttemptReport) {
+    let AttemptReport { intent, effect_key, what, state, detail, took } = performed;
     let state = state.map_or_else(|| paint(ATTENTION, "not recorded"), intents::state);
     let detail = if detail.is_empty() { String::new() } else { format!(", {}", visible(detail)) };
     let (what, effect_key) = (visible(what), visible(effect_key));
@@ -72,8 +69,8 @@ fn told(performed: &Performed) {
     let _ = writeln!(anstream::stdout(), "{line}  {}", paint(FAINT, intent));
 }
 
-fn told_as_json(performed: &Performed) {
-    let Performed { intent, effect_key, what, state, detail, took } = performed;
+fn told_as_json(performed: &AttemptReport) {
+    let AttemptReport { intent, effect_key, what, state, detail, took } = performed;
     let line = Json::object([
         ("intent", Json::text(intent.as_str())),
         ("effect_key", Json::text(effect_key.as_str())),
@@ -83,6 +80,15 @@ fn told_as_json(performed: &Performed) {
         ("took_ms", Json::from(u64::try_from(took.as_millis()).unwrap_or(u64::MAX))),
     ]);
     let _ = writeln!(std::io::stdout(), "{}", line.to_canonical());
+}
+
+/// Everything that this process may perform.
+fn executors(args: &RunArgs) -> anyhow::Result<Executors> {
+    let executors = Executors::default().with(ExecutorKind::Http, Arc::new(http(args)?));
+    if !args.allow_programs {
+        return Ok(executors);
+    }
+    Ok(executors.with(ExecutorKind::Command, Arc::new(CommandExecutor)))
 }
 
 /// Who sends requests, to whom, and whom it believes.
@@ -120,8 +126,9 @@ fn host_problem(text: &str) -> Result<(), UsageError> {
 /// What is missing, and what to type so that it is not.
 fn with_remedy(missing: &Missing) -> String {
     match missing {
-        Missing::Http => format!("{missing}; use `writkeeper run`"),
-        Missing::Programs => format!("{missing}; add --allow-programs"),
+        Missing::Kind(ExecutorKind::Http) => format!("{missing}; use `writkeeper run`"),
+        Missing::Kind(ExecutorKind::Command) => format!("{missing}; add --allow-programs"),
+        Missing::Kind(ExecutorKind::Function | ExecutorKind::Host) => missing.to_string(),
         Missing::Function(_) => format!("{missing}; run the program that registers it"),
         Missing::Host(host) => format!("{missing}; add --allow-host {host}"),
         Missing::Address { address, .. } => format!("{missing}; to reach it, add --allow-private {address}"),

@@ -36,6 +36,16 @@ words! {
     }
 }
 
+words! {
+    /// Which kind of executor performs an action: the key under `run`.
+    ExecutorKind {
+        Http = "http",
+        Command = "command",
+        Function = "function",
+        Host = "host",
+    }
+}
+
 /// Who performs an action and how.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
@@ -78,14 +88,25 @@ pub enum Executor {
 }
 
 impl Executor {
+    /// Which kind it is.
+    pub fn kind(&self) -> ExecutorKind {
+        match self {
+            Executor::Http(_) => ExecutorKind::Http,
+            Executor::Command(_) => ExecutorKind::Command,
+            Executor::Function(_) => ExecutorKind::Function,
+            Executor::Host => ExecutorKind::Host,
+        }
+    }
+
     /// The key under `run` and its value.
     pub fn member(&self) -> (&'static str, Json) {
-        match self {
-            Executor::Http(request) => ("http", Json::text(request.as_str())),
-            Executor::Command(words) => ("command", Json::texts(words.iter().map(String::as_str))),
-            Executor::Function(name) => ("function", Json::text(name.as_str())),
-            Executor::Host => ("host", Json::Bool(true)),
-        }
+        let value = match self {
+            Executor::Http(request) => Json::text(request.as_str()),
+            Executor::Command(words) => Json::texts(words.iter().map(String::as_str)),
+            Executor::Function(name) => Json::text(name.as_str()),
+            Executor::Host => Json::Bool(true),
+        };
+        (self.kind().word(), value)
     }
 
     /// Reads the [`member`](Executor::member) of an object.

@@ -1,6 +1,6 @@
 //! Executors: whoever causes an effect outside. They are asked once for each mark, and never try again by themselves.
 
-use kernel::contract::EffectClass;
+use kernel::contract::{EffectClass, ExecutorKind};
 use kernel::intent::{Observed, Order};
 use kernel::result::Response;
 use std::fmt;
@@ -68,10 +68,8 @@ impl Observation {
 /// What is missing here for an order. Whoever shows it says how to supply it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Missing {
-    /// Nobody here sends HTTP requests.
-    Http,
-    /// Nobody here runs programs.
-    Programs,
+    /// An executor for orders of this kind.
+    Kind(ExecutorKind),
     /// The function that is registered under this name.
     Function(String),
     /// The permission to talk to this host.
@@ -85,8 +83,9 @@ pub enum Missing {
 impl fmt::Display for Missing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Missing::Http => formatter.write_str("HTTP requests are not sent here"),
-            Missing::Programs => formatter.write_str("programs are not run here"),
+            Missing::Kind(ExecutorKind::Http) => formatter.write_str("HTTP requests are not sent here"),
+            Missing::Kind(ExecutorKind::Command) => formatter.write_str("programs are not run here"),
+            Missing::Kind(kind) => write!(formatter, "`run: {}` is not performed here", kind.word()),
             Missing::Function(name) => write!(formatter, "this process has no function `{name}`"),
             Missing::Host(host) => write!(formatter, "the host `{host}` is not allowed"),
             Missing::Address { host, address, is } => write!(formatter, "`{host}` has {is}, {address}"),

@@ -4,7 +4,7 @@ use super::{Keeper, carried_out};
 use crate::error::Error;
 use kernel::command::Door;
 use kernel::outcome::Answer;
-use runtime::execute::{self, Options, Performers, Tally};
+use runtime::execute::{self, Options, Executors, Tally};
 use runtime::ports::clock::Clock;
 use runtime::{Answered, Arrival, FollowUp, Minted, PersonAnswer};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Keeper {
     }
 
     /// Performs everything that is due, once, on this thread's behalf.
-    pub fn perform(&self, executors: &Performers, clock: Arc<dyn Clock>) -> Result<Tally, Error> {
+    pub fn perform(&self, executors: &Executors, clock: Arc<dyn Clock>) -> Result<Tally, Error> {
         let options = Options {
             worker: format!("{}@{}", std::process::id(), Minted::id()),
             clock,

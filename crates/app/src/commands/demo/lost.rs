@@ -10,13 +10,14 @@ use adapters::executor_http::HttpExecutor;
 use adapters::system_clock::SystemClock;
 use anyhow::{Context, anyhow, bail};
 use engines::load::load;
+use kernel::contract::ExecutorKind;
 use kernel::agent::Actor;
 use kernel::change::{Act, DoubtAnswer};
 use kernel::command::Door;
 use kernel::outcome::Answer;
 use kernel::person::Identity;
 use kernel::world::{Entity, Row};
-use runtime::execute::{self, Options, Performers};
+use runtime::execute::{self, Options, Executors};
 use runtime::{Arrival, Runtime};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -102,7 +103,7 @@ fn proposed(runtime: &Runtime) -> anyhow::Result<Answer> {
 fn perform(runtime: &Runtime, bank: &Bank) -> anyhow::Result<()> {
     let ranges = Range::parse("127.0.0.0/8").into_iter().collect();
     let http = HttpExecutor::new(vec![format!("127.0.0.1:{}", bank.port())], ranges);
-    let performers = Performers { http: Some(Arc::new(http)), ..Performers::default() };
+    let executors = Executors::default().with(ExecutorKind::Http, Arc::new(http));
     let options = Options {
         worker: "demo".to_owned(),
         clock: Arc::new(SystemClock),
@@ -113,7 +114,7 @@ fn perform(runtime: &Runtime, bank: &Bank) -> anyhow::Result<()> {
         waits: Arc::new(|_, _| {}),
         performed: Arc::new(|_| {}),
     };
-    execute::run(runtime, &performers, &options, &AtomicBool::new(false)).map_err(store::unread)?;
+    execute::run(runtime, &executors, &options, &AtomicBool::new(false)).map_err(store::unread)?;
     Ok(())
 }
 

@@ -5,12 +5,12 @@
 use kernel::agent::{Actor, AgentStatus};
 use kernel::change::{Act, Write};
 use kernel::command::{Door, Performer, UnseenFlow};
-use kernel::contract::EffectClass;
+use kernel::contract::{EffectClass, ExecutorKind};
 use kernel::event::Event;
 use kernel::intent::{IntentEvent, IntentRow, Order, provider_key};
 use kernel::result::{Response, ResponseStatus, ResultBody};
 use kernel::world::{Entity, Key, Row};
-use runtime::execute::{self, Performed, Performers, Tally, timing};
+use runtime::execute::{self, AttemptReport, Executors, Tally, timing};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::clock::Clock;
 use runtime::ports::executor::{Attempt, Executor, Missing, Observation};
@@ -149,7 +149,7 @@ struct Bench {
     function: Arc<Function>,
     stop: Arc<AtomicBool>,
     heard: Arc<Mutex<Vec<(String, Missing)>>>,
-    performed: Arc<Mutex<Vec<Performed>>>,
+    performed: Arc<Mutex<Vec<AttemptReport>>>,
 }
 
 /// It happened, and the answer repeats a secret.
@@ -216,13 +216,12 @@ impl Bench {
         accepted(&self.runtime, action, order)
     }
 
-    fn performers(&self) -> Performers {
+    fn executors(&self) -> Executors {
         let function: Arc<dyn Executor> = self.function.clone();
-        let functions = BTreeMap::from([("ship".to_owned(), function)]);
-        Performers { functions, ..Performers::default() }
+        Executors::default().with_function("ship", function)
     }
 
-    fn perform_with(&self, performers: &Performers, threads: usize, once: bool) -> Result<Tally, StoreFault> {
+    fn perform_with(&self, executors: &Executors, threads: usize, once: bool) -> Result<Tally, StoreFault> {
         let options = execute::Options {
             worker: "w".to_owned(),
             clock: self.clock.clone(),
@@ -239,11 +238,11 @@ impl Bench {
                 move |one| performed.lock().unwrap().push(one.clone())
             }),
         };
-        execute::run(&self.runtime, performers, &options, &self.stop)
+        execute::run(&self.runtime, executors, &options, &self.stop)
     }
 
     fn perform(&self) -> Tally {
-        self.perform_with(&self.performers(), 1, true).unwrap()
+        self.perform_with(&self.executors(), 1, true).unwrap()
     }
 
     fn row(&self, intent: &str) -> IntentRow {
@@ -319,15 +318,15 @@ fn what_is_missing_here_waits_and_is_named() {
         let waiting = rows.iter().map(|(intent, what)| ((*intent).clone(), (*what).clone())).collect();
         Tally { waiting, ..Tally::default() }
     };
-    let (crane, http) = ((&heavy, &Missing::Other("no crane".to_owned())), (&call, &Missing::Http));
-    assert_eq!(bench.perform(), named(&[crane, (&pack, &Missing::Programs), http]));
+    let (crane, http) = ((&heavy, &Missing::Other("no crane".to_owned())), (&call, &Missing::Kind(ExecutorKind::Http)));
+    assert_eq!(bench.perform(), named(&[crane, (&pack, &Missing::Kind(ExecutorKind::Command)), http]));
     bench.check(&pack, "READY");
-    let none = bench.perform_with(&Performers::default(), 1, true).unwrap();
+    let none = bench.perform_with(&Executors::default(), 1, true).unwrap();
     let function = (&heavy, &Missing::Function("ship".to_owned()));
-    assert_eq!(none, named(&[function, (&pack, &Missing::Programs), http]));
+    assert_eq!(none, named(&[function, (&pack, &Missing::Kind(ExecutorKind::Command)), http]));
     let command: Arc<dyn Executor> = bench.function.clone();
-    let performers = Performers { command: Some(command), ..bench.performers() };
-    let told = bench.perform_with(&performers, 1, true).unwrap();
+    let executors = bench.executors().with(ExecutorKind::Command, command);
+    let told = bench.perform_with(&executors, 1, true).unwrap();
     assert_eq!(told, Tally { succeeded: 1, ..named(&[crane, http]) });
     bench.check(&pack, "SUCCEEDED");
 }
@@ -430,8 +429,8 @@ fn undoing_names_the_effect_it_undoes() {
     assert_eq!(bench.perform(), tally(1, 0, 0, 0));
     bench.change(ann(), Act::Undo { intent: good.clone(), undo: "u".to_owned(), because: "wrong".to_owned() });
     let http: Arc<dyn Executor> = bench.function.clone();
-    let performers = Performers { http: Some(http), ..Performers::default() };
-    assert_eq!(bench.perform_with(&performers, 1, true).unwrap(), tally(1, 0, 0, 0));
+    let executors = Executors::default().with(ExecutorKind::Http, http);
+    assert_eq!(bench.perform_with(&executors, 1, true).unwrap(), tally(1, 0, 0, 0));
     let asked = bench.asked();
     let keys: Vec<(String, Option<String>)> = asked.into_iter().map(|attempt| (attempt.key, attempt.undoes)).collect();
     let key = |effect: &str| provider_key("default", effect);
@@ -447,7 +446,7 @@ fn threads_share_the_work_until_they_are_told_to_stop() {
     bench.later(1);
     bench.accepted("ship", "last");
     // Without `once` it goes on until someone says so; here the last call does.
-    let told = bench.perform_with(&bench.performers(), 3, false).unwrap();
+    let told = bench.perform_with(&bench.executors(), 3, false).unwrap();
     // Two threads may reach for one intent; the one that comes second starts nothing.
     assert_eq!(Tally { not_started: 0, ..told }, tally(21, 0, 0, 0));
     let mut intents: Vec<String> = bench.asked().into_iter().map(|attempt| attempt.intent).collect();
@@ -518,7 +517,7 @@ fn a_store_that_takes_no_claim_or_no_mark_ends_a_run_that_is_to_end() {
             count.store(passes, Ordering::SeqCst);
             away.store(1, Ordering::SeqCst);
         }));
-        match bench.perform_with(&bench.performers(), 1, true) {
+        match bench.perform_with(&bench.executors(), 1, true) {
             Err(StoreFault::Unavailable(_)) => {
                 assert!(bench.asked().is_empty(), "{passes}");
                 left.insert(bench.row(&intent).state.word());
@@ -535,7 +534,7 @@ fn a_store_that_takes_no_claim_or_no_mark_ends_a_run_that_is_to_end() {
     *bench.function.before.lock().unwrap() = Some(Arc::new(move |_| {
         away.store(u32::from(once.swap(false, Ordering::SeqCst)), Ordering::SeqCst);
     }));
-    assert_eq!(bench.perform_with(&bench.performers(), 1, false).unwrap(), tally(1, 0, 0, 0));
+    assert_eq!(bench.perform_with(&bench.executors(), 1, false).unwrap(), tally(1, 0, 0, 0));
     bench.check(&intent, "SUCCEEDED");
 }
 
@@ -572,7 +571,7 @@ fn nobody_ends_while_another_has_something_in_hand() {
             changed.wait_timeout_while(count, std::time::Duration::from_secs(10), |count| *count < 2).unwrap();
         assert!(!late.timed_out(), "the other thread has left");
     }));
-    assert_eq!(bench.perform_with(&bench.performers(), 2, true).unwrap(), tally(3, 0, 0, 0));
+    assert_eq!(bench.perform_with(&bench.executors(), 2, true).unwrap(), tally(3, 0, 0, 0));
 }
 
 #[test]
@@ -624,9 +623,8 @@ fn one_thread_sees_what_time_does_three_times_in_a_lease_and_always_while_nothin
 fn a_result_is_found_again_and_erasing_it_costs_no_replay() {
     let bench = bench();
     let packed = accepted(&bench.runtime, "pack", "A");
-    let mut performers = bench.performers();
-    performers.command = performers.functions.get("ship").cloned();
-    bench.perform_with(&performers, 1, true).unwrap();
+    let executors = bench.executors().with(ExecutorKind::Command, bench.function.clone());
+    bench.perform_with(&executors, 1, true).unwrap();
     let result = bench.runtime.result(&packed, &bench.row(&packed)).unwrap().unwrap();
     assert_eq!(result.result.body(), &ResultBody::Text("done, pin 1234".to_owned()), "nothing in it is secret here");
     let replayed = |bench: &Bench| runtime::replay::replay(bench.store.reader().unwrap().as_mut()).unwrap();
