@@ -16,7 +16,7 @@ use runtime::ports::clock::Clock;
 use runtime::ports::executor::{Attempt, Executor, Missing, Observation};
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Store, StoreFault};
 use runtime::{Arrival, Runtime};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use values::json::Json;

@@ -1,12 +1,11 @@
 //! The library as an embedding program meets it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use writkeeper::signing::SigningSite;
 use writkeeper::{
-    Actor, Attempt, Class, Error, Executor, Executors, ExportPath, Function, HumanDecision, Keeper, Observation,
-    OpenOptions, SystemClock, Verdict, Verification,
+    Actor, Attempt, Class, Error, Executors, ExportPath, Function, HumanDecision, Keeper, Observation, OpenOptions,
+    SystemClock, Verdict, Verification,
 };
 
 const CONTRACT: &str = "

@@ -26,8 +26,7 @@ use writkeeper::lookup::Found;
 use writkeeper::matter::companions;
 use writkeeper::report::{Ending, Range};
 use writkeeper::{
-    Actor, Answer, Class, Executor, Executors, Function, HumanDecision, Keeper, Observation, OpenOptions, SystemClock,
-    Verdict,
+    Actor, Answer, Class, Executors, Function, HumanDecision, Keeper, Observation, OpenOptions, SystemClock, Verdict,
 };
 
 const CONTRACT: &str = "

@@ -14,7 +14,7 @@ use adapters::executor_http::HttpExecutor;
 use adapters::system_clock::SystemClock;
 use kernel::contract::ExecutorKind;
 use kernel::finding::visible;
-use runtime::execute::{self, Options, AttemptReport, Executors, Tally};
+use runtime::execute::{self, AttemptReport, Executors, Options, Tally};
 use runtime::ports::clock::Clock;
 use runtime::ports::executor::Missing;
 use std::collections::BTreeMap;

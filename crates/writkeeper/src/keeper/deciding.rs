@@ -4,7 +4,7 @@ use super::{Keeper, carried_out};
 use crate::error::Error;
 use kernel::command::Door;
 use kernel::outcome::Answer;
-use runtime::execute::{self, Options, Executors, Tally};
+use runtime::execute::{self, Executors, Options, Tally};
 use runtime::ports::clock::Clock;
 use runtime::{Answered, Arrival, FollowUp, Minted, PersonAnswer};
 use std::sync::Arc;
