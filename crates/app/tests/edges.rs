@@ -237,3 +237,69 @@ fn every_hint_names_the_store() {
         assert!(said.contains(expected), "{arguments}: {said}");
     }
 }
+
+/// What was found by someone who had only the README.
+#[test]
+fn every_record_of_a_proposal_that_was_sent_again_is_erased() {
+    let desk = Desk::new();
+    let line = r#"{"id":"p-1","agent":"bot","action":"pay","params":{"order":"Secret Street 5","amount":90}}"#;
+    for _ in 0..2 {
+        desk.run("decide --store s.db --contract contract.yaml", line, None);
+    }
+    desk.pay("other", 90);
+    let kept = |place: &str| desk.says(&format!("ledger export --store s.db --out {place}"), 0);
+    kept("before");
+    let said = desk.says("ledger erase p-1 --because wish --store s.db", 0);
+    assert!(said.contains("erased 2 bodies"), "{said}");
+    kept("after");
+    let holds = |place: &str| text(&std::fs::read(desk.0.path().join(place)).unwrap()).contains("Secret Street");
+    assert_eq!((holds("before"), holds("after")), (true, false));
+    assert!(desk.says("verify after", 2).contains("2 not replayable: erased"));
+}
+
+#[test]
+fn a_store_that_is_not_there_is_not_begun_without_a_contract() {
+    let desk = Desk::new();
+    let output = desk.run("decide --store typo.db", &payment("1", 5), None);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(65), "{said}");
+    assert!(said.contains("there is no store at `typo.db`; give --contract FILE to begin one"), "{said}");
+    assert!(!desk.0.path().join("typo.db").exists());
+}
+
+#[test]
+fn a_card_says_that_approving_is_refused_and_who_agreed_to_what() {
+    let desk = Desk::new();
+    let question = |order: &str| desk.pay(order, 45)["question"]["id"].as_str().unwrap().to_owned();
+    let questions = [question("1"), question("2"), question("3")];
+    std::fs::write(desk.0.path().join("people.yaml"), "desk: [ann]\n").unwrap();
+    desk.says("people set people.yaml --store s.db", 0);
+    let approve = |id: &str, code| {
+        desk.says(&format!("escalations answer {id} approve --as ann --because fine --store s.db"), code)
+    };
+    approve(&questions[0], 0);
+    approve(&questions[1], 0);
+    let show = || desk.says(&format!("escalations show {} --store s.db", questions[2]), 0);
+    let card = show();
+    assert!(card.contains(": 90 of 100 used, 135 after this: more than it holds, so approving is refused\n"), "{card}");
+    assert!(approve(&questions[2], 1).contains("BUDGET_EXCEEDED"));
+    let card = show();
+    assert!(card.contains("agreed    1 of 1 to OVERRIDE: ann") && !card.contains("no longer counts"), "{card}");
+}
+
+#[test]
+fn an_agent_is_not_told_to_wait_for_a_question_that_is_not_asked() {
+    let desk = Desk::new();
+    for order in ["1", "2", "3", "4"] {
+        desk.pay(order, 25);
+    }
+    let refused = desk.pay("5", 45);
+    assert_eq!(refused["verdict"], "REJECT", "{refused}");
+    let fixes: Vec<&str> =
+        refused["findings"].as_array().unwrap().iter().filter_map(|one| one["fix"].as_str()).collect();
+    let codes: Vec<&str> =
+        refused["findings"].as_array().unwrap().iter().filter_map(|one| one["code"].as_str()).collect();
+    assert_eq!(codes, ["NEEDS_APPROVAL", "BUDGET_EXCEEDED"]);
+    assert!(fixes.iter().all(|fix| !fix.contains("wait for")), "{fixes:?}");
+    assert!(fixes.iter().any(|fix| fix.starts_with("mend what is refused")), "{fixes:?}");
+}

@@ -296,7 +296,9 @@ fn what_nobody_reported_in_time_is_counted_as_a_doubt() {
         desk.ok(&format!("intents sign {} --for till --key {key} --within 10s", id(answer)));
     }
     let (code, said, _) = desk.says("run --once --allow-programs --clock-ahead 10m");
-    assert_eq!((code, said.lines().next()), (2, Some("0 succeeded, 0 failed, 2 left in doubt")), "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!((code, lines[2]), (2, "0 succeeded, 0 failed, 2 left in doubt"), "{said}");
+    assert!(lines[..2].iter().all(|line| line.starts_with("IN_DOUBT  pack:")), "each is told: {said}");
     assert_eq!(desk.intent(id(&answers[0]))["state"], "IN_DOUBT");
     // Told once: the next one has nothing to do with it.
     let (code, said, _) = desk.says("run --once --allow-programs --clock-ahead 11m");

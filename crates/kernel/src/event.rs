@@ -16,10 +16,11 @@ pub use intents::{AcceptedUndo, KeptEvidence};
 pub use leases::{GrantedLease, LeaseEnd, LeaseTerms};
 
 use crate::change::ActKind;
-use crate::consequence::{IntentStep, QuestionEnd};
+use crate::consequence::{Consequence, IntentStep, QuestionEnd};
 use crate::escalation::EscalationState;
 use crate::intent::IntentState;
 use crate::outcome::Verdict;
+use crate::record::Record;
 use crate::stored::{optional_text, text_of, whole_of};
 use ledger::ed25519::PublicKey;
 use ledger::envelope::{key_text, read_key};
@@ -104,9 +105,12 @@ pub enum Event {
         /// The question that now waits for a person.
         question: Option<String>,
     },
-    /// How many intents time moved on.
+    /// What time did to intents: those that nobody started, and those of which nobody knows whether they happened.
     IntentsExpired {
         called_off: u64,
+        doubted: u64,
+        /// Those that may be tried again.
+        retried: u64,
     },
     UndoAccepted(AcceptedUndo),
     Halted,
@@ -180,7 +184,9 @@ impl Event {
                 let question = question.as_ref().map(|question| ("question".to_owned(), text(question)));
                 Json::Object(members.into_iter().chain(question).collect())
             }
-            Event::IntentsExpired { called_off } => Json::object([count("called_off", *called_off)]),
+            Event::IntentsExpired { called_off, doubted, retried } => {
+                Json::object([count("called_off", *called_off), count("doubted", *doubted), count("retried", *retried)])
+            }
             Event::UndoAccepted(undo) => undo.to_json(),
             Event::Halted => Json::object([("halted", Json::Bool(true))]),
             Event::Resumed => Json::object([("halted", Json::Bool(false))]),
@@ -235,6 +241,30 @@ impl Event {
         }
     }
 
+    /// What time did to intents, by the records of what followed.
+    pub(crate) fn intents_expired(records: &[Record]) -> Event {
+        let (mut called_off, mut doubted, mut retried) = (0, 0, 0);
+        for record in records {
+            let Record::Event(event) = record else { continue };
+            match event.consequence() {
+                Some(Consequence::IntentMoved { step, .. }) => match step.to {
+                    IntentState::InDoubt | IntentState::Unreported => doubted += 1,
+                    IntentState::Ready => retried += 1,
+                    IntentState::Claimed
+                    | IntentState::InFlight
+                    | IntentState::HandedOut
+                    | IntentState::Succeeded
+                    | IntentState::Failed
+                    | IntentState::Cancelled
+                    | IntentState::Abandoned => called_off += 1,
+                },
+                Some(_) => called_off += 1,
+                None => {}
+            }
+        }
+        Event::IntentsExpired { called_off, doubted, retried }
+    }
+
     /// What the body of a change's record tells; `None` where it tells nothing besides its verdict.
     pub fn from_record(body: &Json) -> Option<Event> {
         let kind = ActKind::from_word(body.get("kind")?.as_text()?)?;
@@ -279,7 +309,11 @@ impl Event {
                 state: IntentState::from_word(json.get("state")?.as_text()?)?,
                 question: optional_text(json, "question"),
             },
-            ActKind::ExpireIntents => Event::IntentsExpired { called_off: whole_of(json, "called_off")? },
+            ActKind::ExpireIntents => Event::IntentsExpired {
+                called_off: whole_of(json, "called_off")?,
+                doubted: whole_of(json, "doubted")?,
+                retried: whole_of(json, "retried")?,
+            },
             ActKind::Claim => Event::IntentClaimed {
                 step: IntentStep::read(json)?,
                 lease_until: Instant::parse(json.get("lease_until")?.as_text()?)?,

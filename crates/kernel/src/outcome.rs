@@ -150,7 +150,7 @@ impl Answer {
             if index > 0 {
                 line.push(',');
             }
-            write_finding(finding, &mut line);
+            write_finding(finding, self.verdict, &mut line);
         }
         line.push_str("],\"intent\":");
         write_intent(self.intent.as_ref(), &mut line);
@@ -163,6 +163,9 @@ impl Answer {
     }
 }
 
+/// What an agent can do about a question that is not asked yet.
+const ASKED_LATER: &str = "mend what is refused and propose again; then a person is asked about this";
+
 /// Appends the canonical text of an intent, or null.
 fn write_intent(intent: Option<&AnsweredIntent>, text: &mut String) {
     match intent {
@@ -172,13 +175,18 @@ fn write_intent(intent: Option<&AnsweredIntent>, text: &mut String) {
     }
 }
 
-fn write_finding(finding: &Finding, line: &mut String) {
+fn write_finding(finding: &Finding, verdict: Verdict, line: &mut String) {
+    let fix = match (verdict, finding.effect) {
+        // Nobody is asked about what is refused anyway.
+        (Verdict::Reject, Effect::Escalate) => ASKED_LATER.to_owned(),
+        (Verdict::Accept | Verdict::Escalate | Verdict::Reject, _) => finding.fix(),
+    };
     let members = [
         ("{\"code\":", Json::text(finding.code.as_str())),
         (",\"gate\":", Json::text(finding.gate.word())),
         (",\"field\":", Json::from(finding.field.clone())),
         (",\"message\":", Json::text(finding.message())),
-        (",\"fix\":", Json::text(finding.fix())),
+        (",\"fix\":", Json::text(fix)),
     ];
     for (key, value) in members {
         line.push_str(key);

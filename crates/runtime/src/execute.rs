@@ -232,6 +232,7 @@ impl Shared<'_> {
                 // Its worker is gone, or its host reported nothing in time.
                 Consequence::IntentMoved { step, .. } if step.to == IntentState::InDoubt => {
                     lock(&self.doubted).insert(step.intent.clone());
+                    self.tell_doubt(&step.intent);
                 }
                 Consequence::IntentMoved { .. }
                 | Consequence::QuestionExpired(_)
@@ -241,7 +242,23 @@ impl Shared<'_> {
             }
         }
         // What the store did not take now it may take in the next round.
-        Ok(matches!(answered.event.as_deref(), Some(Event::IntentsExpired { called_off }) if *called_off > 0))
+        Ok(
+            matches!(answered.event.as_deref(), Some(Event::IntentsExpired { called_off, doubted, retried }) if called_off + doubted + retried > 0),
+        )
+    }
+
+    /// Tells of an intent whose worker or host said nothing in time.
+    fn tell_doubt(&self, intent: &str) {
+        let Ok(Some(Row::Intent(row))) = self.runtime.read(Entity::Intent(intent.to_owned())) else { return };
+        let what = row.running.as_ref().map(|running| what(&running.order)).unwrap_or_default();
+        (self.options.performed)(&AttemptReport {
+            intent: intent.to_owned(),
+            effect_key: row.facts.effect_key().to_owned(),
+            what,
+            state: Some(IntentState::InDoubt),
+            detail: "nobody reported in time".to_owned(),
+            took: std::time::Duration::ZERO,
+        });
     }
 
     /// Performs one intent that is ready; whether there was one.

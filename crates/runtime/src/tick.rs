@@ -32,6 +32,8 @@ pub struct Ticked {
     pub rerouted: u64,
     /// Intents that were called off.
     pub called_off: u64,
+    /// Intents whose worker or host said nothing in time: nobody knows whether they happened.
+    pub doubted: u64,
 }
 
 impl Runtime {
@@ -72,9 +74,10 @@ impl Runtime {
                 return Ok(());
             }
             let event = self.by_itself(Act::ExpireIntents)?;
-            let Some(Event::IntentsExpired { called_off }) = event.as_deref() else { return Ok(()) };
+            let Some(Event::IntentsExpired { called_off, doubted, retried }) = event.as_deref() else { return Ok(()) };
             ticked.called_off += called_off;
-            if *called_off < DUE_INTENTS_MAX as u64 {
+            ticked.doubted += doubted;
+            if called_off + doubted + retried < DUE_INTENTS_MAX as u64 {
                 return Ok(());
             }
         }

@@ -66,6 +66,36 @@ pub fn entry_of(reader: &mut dyn Reader, text: &str) -> Result<u64, Error> {
     chosen(text, &found)
 }
 
+/// Every entry that tells of the id which is meant, in order: a proposal that was sent again has several.
+pub fn all_entries_of(reader: &mut dyn Reader, text: &str) -> Result<Vec<u64>, Error> {
+    let latest = entry_of(reader, text)?;
+    if text.parse::<u64>() == Ok(latest) {
+        return Ok(vec![latest]);
+    }
+    let (beginning, _) = typed(text)?;
+    let body = reader.records(latest, 1)?.pop().and_then(|record| record.body);
+    let Some(body) = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok()) else {
+        return Ok(vec![latest]);
+    };
+    let meant = ids(&body).filter(|(_, id)| id.starts_with(beginning)).min_by_key(|(named, _)| *named);
+    let Some(meant) = meant.map(|(_, id)| id.to_owned()) else { return Ok(vec![latest]) };
+    let mut found = Vec::new();
+    let (mut next, size) = (0, reader.size()?);
+    while next < size {
+        let records = reader.records(next, usize::try_from(PAGE).unwrap_or_default())?;
+        let Some(last) = records.last() else { break };
+        next = last.index + 1;
+        for record in &records {
+            let body = record.body.as_ref().filter(|(body, _)| body.contains(&meant));
+            let body = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
+            if body.is_some_and(|body| ids(&body).any(|(_, id)| id == meant)) {
+                found.push(record.index);
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// The same for many ids. Whole ids, as programs give them, are found in one pass over the ledger from its end; the other
 /// ones are looked for one by one.
 pub fn entries_of(reader: &mut dyn Reader, texts: &[String]) -> Result<Vec<u64>, Error> {

@@ -8,12 +8,15 @@ use crate::error::Error;
 use crate::happening::object;
 use crate::history::History;
 use kernel::agent::Actor;
+use kernel::change::ActKind;
 use kernel::contract::Impact;
 use kernel::escalation::{EscalationRow, EscalationState, GivenAnswer, QuestionKind};
+use kernel::event::Event;
 use kernel::flow::FlowState;
 use kernel::outcome::Verdict;
 use kernel::person::person_key_text;
 use kernel::proposal::Proposal;
+use kernel::record::RecordKind;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::Runtime;
@@ -267,7 +270,10 @@ fn agreements(runtime: &Runtime, id: &str, row: &EscalationRow, in_force: Digest
     while let Some(body) = history.next_body()? {
         let text = |key: &str| body.get(key).and_then(Json::as_text).unwrap_or_default();
         let of_question = body.get("command").and_then(|command| command.get("question")).and_then(Json::as_text);
-        if text("kind") != "answer" || text("verdict") != Verdict::Accept.word() || of_question != Some(id) {
+        // Whoever agreed has agreed, also where nothing could come of it at that moment.
+        let is_counted = text("verdict") == Verdict::Accept.word() || Event::from_record(&body).is_some();
+        if RecordKind::of(&body) != Some(RecordKind::Change(ActKind::Answer)) || !is_counted || of_question != Some(id)
+        {
             continue;
         }
         if let (Some(Actor::Operator(person)), Some(command)) = (Actor::parse(text("actor")), body.get("command")) {

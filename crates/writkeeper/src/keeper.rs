@@ -130,9 +130,7 @@ impl Keeper {
     /// Opens a store that must be there for looking at it: makes nothing, waits for no writer, and refuses nothing.
     pub fn view(location: &str, options: &OpenOptions) -> Result<Keeper, Error> {
         demand_store(location)?;
-        let store = view_store(&place(location)?, TENANT_DEFAULT, options.clock.clone(), options.adapted());
-        let store = store.map_err(|fault| Error::unopened(location, &fault))?;
-        let mut keeper = Keeper::start(location, store, options)?;
+        let mut keeper = Keeper::start(location, Keeper::view_store(location, options)?, options)?;
         match restored::demand_whole(location, options.keys.as_deref(), &keeper.runtime) {
             Ok(noticed) => keeper.notices.extend(noticed.into_iter().map(Notice::Keys)),
             // Looking does no harm.
@@ -145,6 +143,12 @@ impl Keeper {
     /// The store itself, without a runtime in front of it.
     pub fn store(location: &str, options: &OpenOptions) -> Result<Box<dyn Store>, Error> {
         let store = open_store(&place(location)?, TENANT_DEFAULT, options.clock.clone(), options.adapted());
+        store.map_err(|fault| Error::unopened(location, &fault))
+    }
+
+    /// The store itself for reading only, which works where nothing can be written.
+    pub fn view_store(location: &str, options: &OpenOptions) -> Result<Box<dyn Store>, Error> {
+        let store = view_store(&place(location)?, TENANT_DEFAULT, options.clock.clone(), options.adapted());
         store.map_err(|fault| Error::unopened(location, &fault))
     }
 

@@ -54,7 +54,7 @@ impl SigningSite {
     /// What is committed, for reading.
     pub fn reader(&self) -> Result<Box<dyn Reader>, Error> {
         demand_store(&self.location)?;
-        Ok(Keeper::store(&self.location, &self.options)?.reader()?)
+        Ok(Keeper::view_store(&self.location, &self.options)?.reader()?)
     }
 
     /// The signer, made on first use: an export must not need a ceremony. A ledger that names its log gets no other.

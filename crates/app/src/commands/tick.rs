@@ -2,6 +2,7 @@
 
 use crate::cli::kept::TickArgs;
 use crate::exit::{Exit, UsageError};
+use crate::hint;
 use crate::store;
 use crate::terminal::say;
 use adapters::system_clock::SystemClock;
@@ -27,12 +28,24 @@ pub fn run(args: &TickArgs) -> anyhow::Result<Exit> {
 }
 
 fn print(ticked: &Ticked, json: bool) -> anyhow::Result<()> {
-    let Ticked { expired, reminded, rerouted, called_off } = *ticked;
+    let Ticked { expired, reminded, rerouted, called_off, doubted } = *ticked;
     if json {
-        let counts = [("expired", expired), ("reminded", reminded), ("rerouted", rerouted), ("called_off", called_off)];
+        let counts = [
+            ("expired", expired),
+            ("reminded", reminded),
+            ("rerouted", rerouted),
+            ("called_off", called_off),
+            ("in_doubt", doubted),
+        ];
         say!("{}", Json::object(counts.map(|(what, count)| (what, Json::from(count)))).to_canonical());
     } else {
-        say!("questions: {expired} ended, {reminded} reminded, {rerouted} passed on; intents: {called_off} called off");
+        say!(
+            "questions: {expired} ended, {reminded} reminded, {rerouted} passed on; \
+             intents: {called_off} called off, {doubted} in doubt"
+        );
+        if doubted > 0 {
+            say!("\nnext: {}", hint::next("writkeeper intents list --state IN_DOUBT"));
+        }
     }
     Ok(())
 }

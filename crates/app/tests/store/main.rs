@@ -785,7 +785,10 @@ fn time_acts_when_it_is_let() {
     let desk = Desk::new();
     desk.enroll();
     desk.pay("1", "40");
-    assert_eq!(desk.json("tick"), serde_json::json!({"expired": 0, "reminded": 0, "rerouted": 0, "called_off": 0}));
+    assert_eq!(
+        desk.json("tick"),
+        serde_json::json!({"expired": 0, "reminded": 0, "rerouted": 0, "called_off": 0, "in_doubt": 0})
+    );
     assert!(desk.says("tick", 0).contains("0 ended"));
     desk.says("tick --every soon", 64);
 }

@@ -191,10 +191,7 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> ChangeOutc
         }
         Act::ExpireIntents => match expiry::call_off_expired(world, &change.tenant, at) {
             Err(keys) => ChangeOutcome::Need { keys },
-            Ok(records) => {
-                let called_off = records.len() as u64;
-                ChangeOutcome::followed_by(Event::IntentsExpired { called_off }, records)
-            }
+            Ok(records) => ChangeOutcome::followed_by(Event::intents_expired(&records), records),
         },
         Act::Halt { because } => switch(world, change, Some(because), at),
         Act::Resume { .. } => switch(world, change, None, at),

@@ -111,7 +111,7 @@ fn samples(kind: ActKind) -> Vec<Event> {
             Event::QuestionsExpired { expired: 1, reminded: 2, rerouted: 3 },
         ],
         ActKind::Settle => vec![settled(None), settled(Some("q"))],
-        ActKind::ExpireIntents => vec![Event::IntentsExpired { called_off: 4 }],
+        ActKind::ExpireIntents => vec![Event::IntentsExpired { called_off: 4, doubted: 2, retried: 1 }],
         ActKind::Claim => vec![Event::IntentClaimed { step: step(None, None), lease_until: AT }],
         ActKind::Start => vec![Event::IntentMoved(step(None, Some(AT)))],
         ActKind::Outcome => {

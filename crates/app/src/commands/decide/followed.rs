@@ -48,9 +48,18 @@ pub fn follow(keeper: &Keeper, judged: Judged, wait: Option<std::time::Duration>
         }
     };
     if let Some(open) = still_open(keeper, &followed).filter(|_| !quiet) {
-        terminal::note(&format!("after {} s {open}", wait.as_secs()));
+        let is_over = followed.outcome.as_ref().is_some_and(|outcome| outcome.over_at.is_some());
+        match is_over || followed.outcome.as_ref().is_some_and(|outcome| is_doubt(outcome.state)) {
+            true => terminal::note(&open),
+            false => terminal::note(&format!("after {} s {open}", wait.as_secs())),
+        }
     }
     Judged { followed: Some(followed), ..judged }
+}
+
+/// Whether people must say what happened; waiting does not.
+fn is_doubt(state: IntentState) -> bool {
+    matches!(state, IntentState::InDoubt | IntentState::Unreported)
 }
 
 /// How it ended; `None` where the verdict says it all.
@@ -85,6 +94,10 @@ fn still_open(keeper: &Keeper, followed: &FollowUp) -> Option<String> {
             let command = command.unwrap_or_else(|| "?".to_owned());
             Some(format!("no worker has taken intent {intent}; is one running that may perform it{command}"))
         }
+        IntentState::Claimed | IntentState::InFlight if is_lease_over(keeper, intent) => {
+            let fix = hint::next("writkeeper tick");
+            Some(format!("{by} took intent {intent} and its lease is over; to find out where it stands: {fix}"))
+        }
         IntentState::Claimed | IntentState::InFlight => Some(format!("{by} is still performing intent {intent}")),
         IntentState::HandedOut => {
             let fix = hint::next(&format!("writkeeper intents report {intent} succeeded|failed|doubt"));
@@ -96,6 +109,13 @@ fn still_open(keeper: &Keeper, followed: &FollowUp) -> Option<String> {
         }
         IntentState::Succeeded | IntentState::Failed | IntentState::Cancelled | IntentState::Abandoned => None,
     }
+}
+
+/// Whether whoever took an intent has had all the time there was.
+fn is_lease_over(keeper: &Keeper, intent: &str) -> bool {
+    let row = keeper.runtime().read(Entity::Intent(intent.to_owned()));
+    let Ok(Some(Row::Intent(row))) = row else { return false };
+    row.due().is_some_and(|due| due < keeper.now())
 }
 
 /// What an intent permits; nothing where that cannot be read, which takes nothing of what is known back.

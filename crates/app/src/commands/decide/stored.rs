@@ -3,7 +3,9 @@
 use super::Judged;
 use super::prepare::{enroll, take_over};
 use crate::cli::DecideArgs;
+use crate::exit::InvalidData;
 use crate::store;
+use crate::terminal;
 use adapters::system_clock::SystemClock;
 use kernel::command::{Door, UnseenFlow};
 use kernel::context::Context;
@@ -33,6 +35,11 @@ impl StoredRun {
         context: &Context,
         at: Option<Instant>,
     ) -> anyhow::Result<StoredRun> {
+        if contract.is_none() && !writkeeper::place(location)?.exists() {
+            let problem =
+                format!("there is no store at `{}`; give --contract FILE to begin one", terminal::echo(location));
+            return Err(InvalidData(problem).into());
+        }
         let manual = at.is_some() || args.clock_of_lines;
         let clock = manual.then(|| Arc::new(ManualClock::at(at.unwrap_or(Instant::PURE_DEFAULT))));
         let keeper = match &clock {

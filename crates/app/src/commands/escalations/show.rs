@@ -111,7 +111,9 @@ pub fn card_lines(card: &Card) -> Vec<String> {
         let used = |used: Option<Decimal>| used.map_or_else(|| "all".to_owned(), |used| used.to_string());
         let (before, after) = (used(budget.used), used(budget.after()));
         let asked = budget.max_when_asked.map(|max| format!(" (of {max} when it was asked)")).unwrap_or_default();
-        format!("budget    {}: {before} of {} used{asked}, {after} after this", visible(&budget.name), budget.max)
+        let is_over = budget.after().is_none_or(|after| after > budget.max);
+        let over = if is_over { ": more than it holds, so approving is refused" } else { "" };
+        format!("budget    {}: {before} of {} used{asked}, {after} after this{over}", visible(&budget.name), budget.max)
     };
     let limit = |limit: &AmendedLimit| {
         let bound = |word: &str, bound: Option<Decimal>| bound.map(|bound| format!("{word} {bound}"));

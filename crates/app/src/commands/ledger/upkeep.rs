@@ -12,7 +12,7 @@ use runtime::crash::around;
 use runtime::ports::store::Reader;
 use std::sync::Arc;
 use values::json::{Bounds, Json};
-use writkeeper::entries::entry_of;
+use writkeeper::entries::all_entries_of;
 use writkeeper::lookup;
 
 /// Records read at once.
@@ -34,15 +34,45 @@ pub enum Erased<'a> {
 /// Records the erasure, then removes the bodies: a crash in between leaves a record and bodies that are still there, and
 /// the same command again removes them.
 pub fn erase(site: &Site, what: &Erased<'_>, because: &str) -> anyhow::Result<()> {
-    let one = |index: u64| (index, index + 1);
-    let (from, to) = match what {
-        Erased::Record(id) => one(entry_of(site.reader()?.as_mut(), id)?),
+    let ranges = match what {
+        Erased::Record(id) => ranges_of(&all_entries_of(site.reader()?.as_mut(), id)?),
         Erased::Result(id) => {
             let (intent, _) = lookup::intent(&store::view(&site.location)?, id)?;
-            one(result_of(site.reader()?.as_mut(), &intent)?)
+            ranges_of(&[result_of(site.reader()?.as_mut(), &intent)?])
         }
-        Erased::Range(from, to) => (*from, *to),
+        Erased::Range(from, to) => vec![(*from, *to)],
     };
+    let mut erased = 0;
+    for (from, to) in ranges {
+        erased += erase_range(site, from, to, because)?;
+    }
+    if site.json {
+        say!("{}", Json::object([("erased", Json::from(erased))]).to_canonical());
+    } else {
+        let bodies = if erased == 1 { "body" } else { "bodies" };
+        let then = match what {
+            Erased::Result(_) => "everything can still be judged again",
+            Erased::Record(_) | Erased::Range(..) => "`verify` will say \"not replayable: erased\"",
+        };
+        say!("{} {erased} {bodies}; proofs stay, and {then}", paint(GOOD, "erased"));
+    }
+    Ok(())
+}
+
+/// Entries as ranges: those that follow one another are one.
+fn ranges_of(entries: &[u64]) -> Vec<(u64, u64)> {
+    let mut ranges: Vec<(u64, u64)> = Vec::new();
+    for index in entries {
+        match ranges.last_mut().filter(|(_, to)| to == index) {
+            Some((_, to)) => *to += 1,
+            None => ranges.push((*index, index + 1)),
+        }
+    }
+    ranges
+}
+
+/// Records that a range is erased, then erases it; how many bodies were there.
+fn erase_range(site: &Site, from: u64, to: u64, because: &str) -> anyhow::Result<u64> {
     let size = site.reader()?.size().map_err(store::unread)?;
     if to > size {
         return Err(InvalidData(format!(
@@ -58,18 +88,7 @@ pub fn erase(site: &Site, what: &Erased<'_>, because: &str) -> anyhow::Result<()
     let (intents, questions) = told_of(site.reader()?.as_mut(), from, to)?;
     done(site, Upkeep::Erase { from, to, intents, questions, because: because.to_owned() })?;
     let mut store = store::open_file(&site.location)?;
-    let erased = around("erase.bodies", || store.erase(from, to)).map_err(store::unread)?;
-    if site.json {
-        say!("{}", Json::object([("erased", Json::from(erased))]).to_canonical());
-    } else {
-        let bodies = if erased == 1 { "body" } else { "bodies" };
-        let then = match what {
-            Erased::Result(_) => "everything can still be judged again",
-            Erased::Record(_) | Erased::Range(..) => "`verify` will say \"not replayable: erased\"",
-        };
-        say!("{} {erased} {bodies}; proofs stay, and {then}", paint(GOOD, "erased"));
-    }
-    Ok(())
+    around("erase.bodies", || store.erase(from, to)).map_err(store::unread)
 }
 
 /// The entry with the latest result of an intent.
