@@ -291,8 +291,7 @@ fn a_key_over_a_list_is_refused_where_it_stands() {
 fn keys_that_do_nothing_are_named() {
     let folder = folder();
     for (key, path) in [
-        ("enforcement: { confidence: { high: WARN } }", "enforcement.confidence"),
-        ("detectors: { breaker: { on_trip: HUMAN } }", "detectors.breaker.on_trip"),
+        ("priority: 3", "priority"),
         ("escalation: { timeout: { reroute: 1m, to: agent } }", "escalation.timeout.to: agent"),
     ] {
         std::fs::write(folder.path().join("inert.yaml"), format!("{CONTRACT}{key}\n")).unwrap();

@@ -80,8 +80,6 @@ pub const INERT: &[InertKey] = &[
     InertKey { path: "priority", property: ("contract", "priority"), value: None },
     InertKey { path: "wake_when", property: ("contract", "wake_when"), value: None },
     InertKey { path: "monitors", property: ("contract", "monitors"), value: None },
-    InertKey { path: "detectors.breaker.on_trip", property: ("breaker", "on_trip"), value: None },
-    InertKey { path: "enforcement.confidence", property: ("enforcement", "confidence"), value: None },
     InertKey { path: "escalation.timeout.to", property: ("escalation_timeout", "to"), value: Some("agent") },
 ];
 

@@ -16,12 +16,12 @@ use adapters::os_user::os_user;
 use adapters::store_sqlite::LogKeeper;
 use adapters::system_clock::SystemClock;
 use kernel::command::{Door, Performer, UnseenFlow};
-use kernel::contract::{Contract, Mode};
+use kernel::contract::{Contract, Impact, Mode};
 use kernel::detectors::Signal;
 use kernel::enforcement::decision::Decision;
 use kernel::enforcement::handler::{Answer as HandlerAnswer, Effect, Enforced, Taken};
-use kernel::enforcement::plan::EnforcementPlan;
-use kernel::enforcement::verdict::{binds, decided, enforced};
+use kernel::enforcement::plan::{EnforcementPlan, Stakes};
+use kernel::enforcement::verdict::{Noticed, binds, decided, enforced};
 use kernel::evaluator::Compiled;
 use kernel::finding::{Finding, Gate};
 use kernel::intent::{IntentEvent, IntentState};
@@ -34,6 +34,7 @@ use kernel::world::{Entity, Row};
 use runtime::ports::advisor::Advisor as _;
 use runtime::ports::store::Store;
 use runtime::{Answered, Arrival, Minted, Options, PersonAnswer, Runtime};
+use shell::Class;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -164,7 +165,7 @@ impl<'a> CallJudge<'a> {
 
     /// What the session did lately, seen with the contract's thresholds.
     fn session(&self, call: &Call) -> Session {
-        Session::open(self.guard, &self.flow(call), self.contract.contract.thresholds(), &self.ticket.id)
+        Session::open(self.guard, &self.flow(call), self.contract.contract.thresholds(), self.ticket)
     }
 
     fn before_tool(&self, call: &Call, facts: &CallFacts) -> Result<Reply, String> {
@@ -187,8 +188,10 @@ impl<'a> CallJudge<'a> {
         }
         let answered = self.submit(call, facts.action, params)?;
         let id = answered.answer.id.clone();
-        let precursor = session.precursor(&call.name, !facts.is_harmless());
-        let reply = self.enforced(call, facts, &answered, &[stall, breaker, precursor])?;
+        let mut noticed = vec![stall, breaker, session.precursor(&call.name, !facts.is_harmless())];
+        noticed.push(session.scope(facts.workspace.to_string_lossy().into_owned(), facts.writes.clone()));
+        noticed.extend(Some(session.liveness(true)).filter(|signal| self.sets(signal)));
+        let reply = self.enforced(call, facts, &answered, Noticed { stakes: self.stakes(facts), signals: &noticed })?;
         let runs = matches!(reply, Reply::Pass | Reply::Warn(_) | Reply::Ask(_)) || !binds(self.mode);
         if runs {
             let intent = answered.answer.intent.as_ref().map(|intent| intent.id().to_owned());
@@ -197,6 +200,8 @@ impl<'a> CallJudge<'a> {
             session.called(call.id.as_deref().unwrap_or_default(), &arguments, facts.action, &open);
         } else if answered.answer.verdict == Verdict::Escalate {
             self.waits(&mut session, call, &arguments, &id);
+        } else if let (Verdict::Accept, Some(intent)) = (answered.answer.verdict, &answered.answer.intent) {
+            self.settle(intent.id(), IntentEvent::Cancel);
         }
         Ok(reply)
     }
@@ -215,41 +220,73 @@ impl<'a> CallJudge<'a> {
         call: &Call,
         facts: &CallFacts,
         answered: &Answered,
-        signals: &[Signal],
+        noticed: Noticed<'_>,
     ) -> Result<Reply, String> {
         let answer = &answered.answer;
         if answered.at.is_none() {
             return Err(undecided(answer));
         }
         let concerns: Vec<&str> =
-            signals.iter().filter(|signal| signal.is_concern).map(|signal| signal.reason.as_str()).collect();
-        let noticed = !concerns.is_empty();
+            noticed.signals.iter().filter(|signal| signal.is_concern()).map(|signal| signal.reason.as_str()).collect();
         let why = match answer.verdict {
-            Verdict::Accept if !noticed => String::new(),
+            Verdict::Accept if concerns.is_empty() => "Writkeeper noticed nothing about this call".to_owned(),
             Verdict::Accept => format!("Writkeeper noticed: {}", concerns.join("; ")),
             Verdict::Reject => told(&answer.findings, &facts.why, "refused", &answer.id),
             Verdict::Escalate => told(&answer.findings, &facts.why, "wants a person to look at", &answer.id),
         };
-        let decision = decided(self.plan.ladder(), self.mode, answer.verdict, noticed, &call.name, &why);
-        let asked = self.ask_handler(call, &answer.id, &decision);
-        let enforced = enforced(&self.plan, self.mode, &decision, asked.as_ref().map(|(answer, _)| answer));
-        let note = match &asked {
-            Some((_, question)) => {
-                self.remember(call, &enforced, *question);
-                Some(enforced.note.trim()).filter(|note| enforced.taken == Taken::Followed && !note.is_empty())
-            }
-            None => None,
-        };
-        let why = note.map_or_else(|| why.clone(), |note| format!("{why}\n{note}").trim_start().to_owned());
+        let decision = decided(&self.plan, self.mode, answer.verdict, noticed, &call.name, &why);
+        let (enforced, note) = self.settled(call, &answer.id, &decision);
+        let is_found = answer.verdict == Verdict::Accept;
+        if is_found && enforced.withholds_call() {
+            self.remember(call, &enforced, None);
+        }
+        let why = note.map_or_else(|| why.clone(), |note| format!("{why}\n{note}"));
         Ok(match enforced.effect {
             Effect::Run if enforced.rung != *self.plan.ladder().softest() => Reply::Warn(why),
             Effect::Run => Reply::Pass,
             // The mark keeps what we say out of what counts as evidence.
+            Effect::Answer(corrective) if is_found => {
+                Reply::Deny(format!("{why}. {WITHHELD}\n{}", marked(&corrective.to_json())))
+            }
             Effect::Answer(corrective) => Reply::Deny(format!("{why}\n{}", marked(&corrective.to_json()))),
             // The host's own dialog cannot sign.
-            Effect::Wait if call.can_ask && !self.contract.contract.escalation.signed => Reply::Ask(why),
+            Effect::Wait if call.can_ask && (is_found || !self.contract.contract.escalation.signed) => Reply::Ask(why),
+            Effect::Wait if is_found => Reply::Deny(format!("{why}. {WITHHELD} This host cannot ask a person.")),
             Effect::Wait => Reply::Deny(format!("{why}\n{}", self.how_to_approve(&answer.id))),
         })
+    }
+
+    /// What a decision comes to, and what the handler adds for the agent.
+    fn settled(&self, call: &Call, proposal: &str, decision: &Decision) -> (Enforced, Option<String>) {
+        let asked = self.ask_handler(call, proposal, decision);
+        let enforced = enforced(&self.plan, self.mode, decision, asked.as_ref().map(|(answer, _)| answer));
+        let Some((_, question)) = asked else { return (enforced, None) };
+        self.remember(call, &enforced, Some(question));
+        let is_followed = enforced.taken == Taken::Followed && !enforced.note.trim().is_empty();
+        let note = is_followed.then(|| enforced.note.trim().to_owned());
+        (enforced, note)
+    }
+
+    /// What is at stake in a call before it runs.
+    fn stakes(&self, facts: &CallFacts) -> Stakes {
+        let action = self.contract.contract.actions.get(facts.action);
+        let weighs = match action.map(|action| action.impact) {
+            Some(Impact::High | Impact::Critical) => true,
+            Some(Impact::Low | Impact::Medium) | None => false,
+        };
+        match facts.class {
+            _ if facts.is_harmless() => Stakes::None,
+            Class::Destructive | Class::Catastrophic => Stakes::High,
+            Class::Read | Class::Write | Class::Unknown if weighs => Stakes::High,
+            Class::Read | Class::Write | Class::Unknown => Stakes::Ordinary,
+        }
+    }
+
+    /// Whether the contract has settings for a detector. What little means depends on the work, so some of them speak
+    /// only where it says so.
+    fn sets(&self, signal: &Signal) -> bool {
+        let settings = self.contract.contract.detectors.as_ref();
+        settings.is_some_and(|settings| settings.get(signal.detector).is_some())
     }
 
     /// The answer of the external handler that the contract names, with the digest of the question.
@@ -281,9 +318,12 @@ impl<'a> CallJudge<'a> {
         Some((answer, Digest::of(&question)))
     }
 
-    /// Records what a handler made of a decision, and the digest of the question.
-    fn remember(&self, call: &Call, enforced: &Enforced, question: Digest) {
-        let told = object([("enforced", enforced.to_json()), ("question", Json::text(question.to_string()))]);
+    /// Records what became of a call, and the digest of the question to a handler.
+    fn remember(&self, call: &Call, enforced: &Enforced, question: Option<Digest>) {
+        let mut told = object([("enforced", enforced.to_json())]);
+        if let Some(question) = question {
+            told.insert("question".to_owned(), Json::text(question.to_string()));
+        }
         let values = object([("enforced", Json::Object(told))]);
         let act = kernel::change::Act::Remember { flow: self.flow(call), values };
         let actor = kernel::agent::Actor::Agent(self.host.word.to_owned());
@@ -314,12 +354,7 @@ impl<'a> CallJudge<'a> {
         session.returned(&call.name, &arguments, kept, call.failed, !facts.is_harmless() && !call.failed);
         let (stall, breaker) = (session.stall(&call.name, &arguments), session.breaker());
         let mut noticed = vec![stall.clone(), breaker.clone()];
-        // What little means depends on the work, so these two speak only where the contract says it.
-        let is_set = |signal: &Signal| {
-            let settings = self.contract.contract.detectors.as_ref();
-            settings.is_some_and(|settings| settings.get(signal.detector).is_some())
-        };
-        noticed.extend(session.yields().into_iter().filter(is_set));
+        noticed.extend(session.yields().into_iter().filter(|signal| self.sets(signal)));
         let result = Json::object([
             ("sha256", Json::from(digest.map(|digest| digest.to_string()))),
             ("bytes", Json::from(text.as_ref().map_or(0, String::len) as u64)),
@@ -337,7 +372,7 @@ impl<'a> CallJudge<'a> {
             self.report(&open);
         }
         let answered = self.submit(call, "tool.result", params)?;
-        self.enforced(call, facts, &answered, &noticed)
+        self.enforced(call, facts, &answered, Noticed { stakes: Stakes::None, signals: &noticed })
     }
 
     /// Settles a call that ran; if it was asked about, a person approved it.
@@ -348,10 +383,14 @@ impl<'a> CallJudge<'a> {
         };
         if let Some(intent) = intent.filter(|intent| self.is_open(intent)) {
             // The host performed it; whether the tool liked the outcome stands in the result.
-            let act = kernel::change::Act::Settle { intent, event: IntentEvent::Succeed, result: None };
-            let actor = kernel::agent::Actor::Agent(self.host.word.to_owned());
-            let _ = self.runtime.change_here(actor, act);
+            self.settle(&intent, IntentEvent::Succeed);
         }
+    }
+
+    fn settle(&self, intent: &str, event: IntentEvent) {
+        let act = kernel::change::Act::Settle { intent: intent.to_owned(), event, result: None };
+        let actor = kernel::agent::Actor::Agent(self.host.word.to_owned());
+        let _ = self.runtime.change_here(actor, act);
     }
 
     /// Whether the outcome of an intent is still unknown; a daemon that was asked before may have settled it.
@@ -401,7 +440,8 @@ impl<'a> CallJudge<'a> {
             ("dirty", Json::Bool(dirty)),
         ]);
         // Contracts from before there were these facts do not name them, and params are closed.
-        for (name, value) in [("witness", witness.word()), ("dangling", dangling.state)] {
+        let liveness = session.liveness(true).state;
+        for (name, value) in [("witness", witness.word()), ("dangling", dangling.state), ("liveness", liveness)] {
             if self.names("session.stop", name) {
                 params.insert(name.to_owned(), Json::text(value));
             }
@@ -416,7 +456,30 @@ impl<'a> CallJudge<'a> {
             return Ok(Reply::Deny(format!("{why}\n{said}")));
         }
         session.turned("stop");
-        Ok(Reply::Pass)
+        Ok(self.left_open(call, &answered.answer.id, &mut session, dangling))
+    }
+
+    /// What a stop comes to after words that promise more. It is held up once at most, so nothing goes round in circles.
+    fn left_open(&self, call: &Call, proposal: &str, session: &mut Session, dangling: Signal) -> Reply {
+        if !dangling.is_concern() {
+            return Reply::Pass;
+        }
+        let why = format!("Writkeeper noticed: {}, and nothing ran after it", dangling.reason);
+        let decision = self.plan.notice("stop", Stakes::Ordinary, &[dangling], &why);
+        let (enforced, note) = self.settled(call, proposal, &decision);
+        let why = note.map_or_else(|| why.clone(), |note| format!("{why}\n{note}"));
+        match enforced.effect {
+            Effect::Run if enforced.rung == *self.plan.ladder().softest() => Reply::Pass,
+            Effect::Answer(_) | Effect::Wait if !session.was_held() => {
+                session.turned("stop-held");
+                Reply::Deny(format!("{why}. What to do: do it now, or say that it is left open, and for whom."))
+            }
+            // Hosts show an agent nothing when it stops, so it is told when it goes on.
+            Effect::Run | Effect::Answer(_) | Effect::Wait => {
+                session.note(&why);
+                Reply::Pass
+            }
+        }
     }
 
     /// Runs the check the contract names, as an intent of its own.
@@ -444,6 +507,7 @@ impl<'a> CallJudge<'a> {
             ("cwd", Json::text(call.cwd.as_str())),
         ]);
         self.submit(call, "session.start", params)?;
+        let asleep = self.noticed_asleep(&self.session(call)).map(|said| format!(" {said}."));
         let mode = match self.mode {
             Mode::Enforce => "Writkeeper judges every tool call of this session.",
             Mode::Observe => "Writkeeper observes every tool call of this session and stops none.",
@@ -451,7 +515,15 @@ impl<'a> CallJudge<'a> {
         let glass =
             self.broken_glass().map(|until| format!(" Glass is broken until {until}: questions are not asked."));
         let advice = " A refusal says why and what to do instead; the guard's own files are out of reach.";
-        Ok(Reply::Warn(format!("{mode}{}{advice}", glass.unwrap_or_default())))
+        Ok(Reply::Warn(format!("{mode}{}{advice}{}", glass.unwrap_or_default(), asleep.unwrap_or_default())))
+    }
+
+    /// What is said of a session that stood still, where the contract wants it.
+    fn noticed_asleep(&self, session: &Session) -> Option<String> {
+        let signal = session.liveness(false);
+        let decision = self.plan.notice("session", Stakes::None, std::slice::from_ref(&signal), &signal.reason);
+        let is_told = signal.is_concern() && self.sets(&signal) && decision.rung() != self.plan.ladder().softest();
+        is_told.then(|| format!("Writkeeper noticed: {}", signal.reason))
     }
 
     /// Until when a person has switched the questions off.
@@ -463,6 +535,8 @@ impl<'a> CallJudge<'a> {
 
     fn prompt(&self, call: &Call) -> Result<Reply, String> {
         let mut session = self.session(call);
+        let mut told = session.notes();
+        told.extend(self.noticed_asleep(&session));
         session.turned("prompt");
         let prompt = call.prompt.as_deref().unwrap_or_default();
         let params = object([
@@ -478,7 +552,7 @@ impl<'a> CallJudge<'a> {
             ),
         ]);
         self.submit(call, "session.prompt", params)?;
-        Ok(Reply::Pass)
+        Ok(if told.is_empty() { Reply::Pass } else { Reply::Warn(told.join("\n")) })
     }
 
     /// Whether an action of the contract has a param.
@@ -534,6 +608,9 @@ impl<'a> CallJudge<'a> {
         Ok(Some(Answered { answer: stored.answer, event: None, at: Some(self.ticket.at), records: Vec::new() }))
     }
 }
+
+/// What an agent reads where a finding and no rule of the contract withholds a call.
+const WITHHELD: &str = "The call was not made. What to do: look at what was noticed, and go about it another way.";
 
 /// Checks that a contract names are steps of their own.
 const VERIFY: &str = "session.verify";

@@ -4,15 +4,20 @@
 
 use super::place::Guard;
 use super::session_line::Line;
+use super::ticket::Ticket;
 use kernel::detectors::{
-    Signal, Thresholds, breaker, dangling_intent, efficiency, noop_streak, precursor, productivity, stall,
+    Seen, Signal, Thresholds, breaker, dangling_intent, efficiency, liveness, noop_streak, precursor, productivity,
+    scope, stall,
 };
+use kernel::enforcement::gating::Confidence;
 use std::collections::{BTreeSet, HashSet};
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
+use values::decimal::Decimal;
 use values::ids::Digest;
 use values::json::Json;
+use values::time::{Duration, Instant};
 
 /// How much of the end of a session is looked at.
 const LOOKED_AT_BYTES: u64 = 64 * 1024;
@@ -24,7 +29,7 @@ pub struct Session {
     lines: Vec<Line>,
     thresholds: Thresholds,
     /// Names the call that is being judged, by this process or by a daemon.
-    ticket: String,
+    ticket: Ticket,
 }
 
 /// A call that was let through or asked about and has no result yet.
@@ -38,10 +43,10 @@ pub struct OpenCall {
 
 impl Session {
     /// The session of a host, as far as it is remembered.
-    pub fn open(guard: &Guard, name: &str, thresholds: Thresholds, ticket: &str) -> Session {
+    pub fn open(guard: &Guard, name: &str, thresholds: Thresholds, ticket: &Ticket) -> Session {
         let path = guard.sessions().join(format!("{}.jsonl", Digest::of(name).to_uuid_text()));
         let lines = tail(&path).unwrap_or_default();
-        Session { path, lines, thresholds, ticket: ticket.to_owned() }
+        Session { path, lines, thresholds, ticket: ticket.clone() }
     }
 
     /// Digest of a call's arguments.
@@ -90,6 +95,8 @@ impl Session {
         failed: bool,
         effect: bool,
     ) {
+        let counts = self.failures();
+        let counts = if failed { counts.failed() } else { counts.succeeded() };
         let line = Json::object([
             ("is", Json::text("result")),
             ("tool", Json::text(tool)),
@@ -98,6 +105,9 @@ impl Session {
             ("bytes", Json::from(result.map_or(0, |(_, bytes)| bytes as u64))),
             ("failed", Json::Bool(failed)),
             ("effect", Json::Bool(effect)),
+            // The end of a long session alone is read, so its counts go on in every line.
+            ("failures_in_a_row", Json::from(counts.consecutive)),
+            ("failures", Json::from(counts.total)),
         ]);
         self.remember(line);
     }
@@ -111,7 +121,8 @@ impl Session {
     fn remember(&mut self, line: Json) {
         let line = match line {
             Json::Object(mut members) => {
-                members.insert("ticket".to_owned(), Json::text(self.ticket.as_str()));
+                members.insert("ticket".to_owned(), Json::text(self.ticket.id.as_str()));
+                members.insert("at".to_owned(), Json::Number(Decimal::from(self.ticket.at.micros())));
                 Json::Object(members)
             }
             other @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_)) => other,
@@ -146,19 +157,71 @@ impl Session {
         let last = self.results().filter_map(step).next_back();
         let repeats = last.is_some_and(|last| last.tool == tool && Some(last.arguments) == Digest::parse(arguments));
         let steps = if repeats { self.results().filter_map(step).collect() } else { Vec::new() };
-        let seen = kernel::detectors::Seen { stall: stall::Evidence { steps }, ..Default::default() };
+        let seen = Seen { stall: stall::Evidence { steps }, ..Seen::default() };
         self.signal("stall", &seen)
     }
 
     /// Failures in a row and in all.
     pub fn breaker(&self) -> Signal {
-        let fold = |counts: breaker::Evidence, line: &Line| match line.flag("failed") {
-            Some(true) => counts.failed(),
-            Some(false) => counts.succeeded(),
-            None => counts,
+        self.signal("breaker", &Seen { breaker: self.failures(), ..Seen::default() })
+    }
+
+    fn failures(&self) -> breaker::Evidence {
+        let fold = |counts: breaker::Evidence, line: &Line| match (
+            line.count("failures_in_a_row"),
+            line.count("failures"),
+            line.flag("failed"),
+        ) {
+            (Some(consecutive), Some(total), _) => breaker::Evidence { consecutive, total },
+            (_, _, Some(true)) => counts.failed(),
+            (_, _, Some(false)) => counts.succeeded(),
+            (_, _, None) => counts,
         };
-        let evidence = self.results().fold(breaker::Evidence::default(), fold);
-        self.signal("breaker", &kernel::detectors::Seen { breaker: evidence, ..Default::default() })
+        self.results().fold(breaker::Evidence::default(), fold)
+    }
+
+    /// Whether this turn moves anything. A call that comes in is a sign of life, a person who types is none.
+    pub fn liveness(&self, is_sign: bool) -> Signal {
+        let moment = |line: &Line| line.count("at").and_then(|at| i64::try_from(at).ok()).map(Instant::from_micros);
+        let since = |then: Instant| Duration::from_micros(self.ticket.at.micros().saturating_sub(then.micros()));
+        let turn = self.lines.iter().rposition(|line| line.kind() == "prompt").unwrap_or(0);
+        let lines = self.lines.get(turn..).unwrap_or_default();
+        let effects = lines.iter().filter(|line| line.flag("effect") == Some(true)).count() as u64;
+        let last_sign = lines.iter().rev().find_map(moment).map(since);
+        let evidence = liveness::Evidence {
+            age: lines.iter().find_map(moment).map(since),
+            // A commit is an effect of some call.
+            commits: 0,
+            effects,
+            last_sign: if is_sign { Some(Duration::from_micros(0)) } else { last_sign },
+            process: None,
+        };
+        self.signal("liveness", &Seen { liveness: evidence, ..Seen::default() })
+    }
+
+    /// Whether what a call writes lies in the tree that the contract declares.
+    pub fn scope(&self, root: String, touched: Vec<String>) -> Signal {
+        self.signal("scope", &Seen { scope: scope::Evidence { root, touched }, ..Seen::default() })
+    }
+
+    /// Remembers what the agent is to be told when a person types again.
+    pub fn note(&mut self, said: &str) {
+        self.remember(Json::object([("is", Json::text("note")), ("said", Json::text(said))]));
+    }
+
+    /// What the agent was to be told since a person last typed.
+    pub fn notes(&self) -> Vec<String> {
+        let since = self.lines.iter().rev().take_while(|line| line.kind() != "prompt");
+        let said = since.filter(|line| line.kind() == "note").filter_map(|line| line.text("said"));
+        let mut notes: Vec<String> = said.map(|said| said.into_owned()).collect();
+        notes.reverse();
+        notes
+    }
+
+    /// Whether a stop was held up since a person last typed something.
+    pub fn was_held(&self) -> bool {
+        let mut since = self.lines.iter().rev().take_while(|line| line.kind() != "prompt");
+        since.any(|line| line.kind() == "stop-held")
     }
 
     /// Turns that ended without any effect.
@@ -176,7 +239,7 @@ impl Session {
             }
         }
         let evidence = noop_streak::Evidence { noop_turns: if moved { 0 } else { noop_turns } };
-        self.signal("noop_streak", &kernel::detectors::Seen { noop_streak: evidence, ..Default::default() })
+        self.signal("noop_streak", &Seen { noop_streak: evidence, ..Seen::default() })
     }
 
     /// Whether a lookup is missing before this change.
@@ -191,7 +254,7 @@ impl Session {
         };
         let prior = self.results().filter_map(prior).collect();
         let evidence = precursor::Evidence { tool: tool.to_owned(), is_mutating, prior };
-        self.signal("precursor", &kernel::detectors::Seen { precursor: evidence, ..Default::default() })
+        self.signal("precursor", &Seen { precursor: evidence, ..Seen::default() })
     }
 
     /// What each call brought, and what all of them took. Hosts tell neither work nor tokens: the bytes of a result
@@ -205,23 +268,25 @@ impl Session {
             bytes = bytes.saturating_add(length);
         }
         let spent = efficiency::Evidence { work: deltas.iter().sum(), tokens: bytes / 4 };
-        let seen = kernel::detectors::Seen {
-            productivity: productivity::Evidence { deltas },
-            efficiency: spent,
-            ..Default::default()
-        };
+        let seen = Seen { productivity: productivity::Evidence { deltas }, efficiency: spent, ..Default::default() };
         [self.signal("productivity", &seen), self.signal("efficiency", &seen)]
     }
 
     /// Whether the agent announced something and stops without it.
     pub fn dangling_intent(&self, last_words: &str) -> Signal {
         let evidence = dangling_intent::Evidence { text: last_words.to_owned(), results_after: 0 };
-        self.signal("dangling_intent", &kernel::detectors::Seen { dangling_intent: evidence, ..Default::default() })
+        self.signal("dangling_intent", &Seen { dangling_intent: evidence, ..Seen::default() })
     }
 
-    fn signal(&self, name: &str, seen: &kernel::detectors::Seen) -> Signal {
-        let quiet =
-            Signal { detector: "none", state: "QUIET", is_concern: false, reason: String::new(), details: Json::Null };
+    fn signal(&self, name: &str, seen: &Seen) -> Signal {
+        let quiet = Signal {
+            detector: "none",
+            state: "QUIET",
+            confidence: Confidence::None,
+            rung: None,
+            reason: String::new(),
+            details: Json::Null,
+        };
         let detector = kernel::detectors::DETECTORS.iter().find(|detector| detector.name == name);
         detector.map_or(quiet, |detector| (detector.judge)(seen, &self.thresholds))
     }

@@ -1,18 +1,21 @@
 //! Detectors: pure functions from what was seen to a judgement, each in its own file.
 //!
-//! A detector advises. It never stops a call by itself, every doubt of it is quiet, and its thresholds come from
-//! settings that a contract can fill. To add one: write `detectors/<name>.rs` with `ABOUT`, `Evidence`, `Settings` and
-//! `signal`, and add its name to the table below.
+//! A detector advises: how sure it is picks a rung of the ladder, unless the contract names one. Every doubt of it is
+//! quiet, and its thresholds come from settings that a contract can fill. To add one: write `detectors/<name>.rs` with
+//! `ABOUT`, `Evidence`, `Settings` and `signal`, and add its name to the table below.
 
 pub mod breaker;
 pub mod dangling_intent;
 pub mod effect_witness;
 pub mod efficiency;
+pub mod liveness;
 pub mod noop_streak;
 pub mod precursor;
 pub mod productivity;
+pub mod scope;
 pub mod stall;
 
+use crate::enforcement::gating::Confidence;
 use crate::settings::{Fault, Fields};
 use values::json::Json;
 
@@ -23,8 +26,10 @@ pub struct Signal {
     pub detector: &'static str,
     /// Its judgement, one of a closed set of words.
     pub state: &'static str,
-    /// Whether somebody should look.
-    pub is_concern: bool,
+    /// How sure it is that something is wrong.
+    pub confidence: Confidence,
+    /// The rung that the contract names for it; `None` leaves the choice to confidence.
+    pub rung: Option<&'static str>,
     /// Why, as one line.
     pub reason: String,
     /// The figures behind it.
@@ -32,12 +37,17 @@ pub struct Signal {
 }
 
 impl Signal {
+    /// Whether somebody should look.
+    pub fn is_concern(&self) -> bool {
+        self.confidence != Confidence::None
+    }
+
     /// The signal as a record keeps it.
     pub fn to_json(&self) -> Json {
         Json::object([
             ("detector", Json::text(self.detector)),
             ("state", Json::text(self.state)),
-            ("concern", Json::Bool(self.is_concern)),
+            ("concern", Json::Bool(self.is_concern())),
             ("details", self.details.clone()),
         ])
     }
@@ -100,7 +110,18 @@ macro_rules! detectors {
     };
 }
 
-detectors!(stall, noop_streak, breaker, productivity, efficiency, precursor, effect_witness, dangling_intent,);
+detectors!(
+    stall,
+    noop_streak,
+    breaker,
+    productivity,
+    efficiency,
+    precursor,
+    effect_witness,
+    dangling_intent,
+    liveness,
+    scope,
+);
 
 #[cfg(test)]
 mod tests {
@@ -123,7 +144,7 @@ mod tests {
         );
         check(
             r#"{"breaker":{"on_trip":"JURY"}}"#,
-            "`detectors.breaker.on_trip` must be one of `NONE`, `JUDGE`, `HUMAN`, not `JURY`",
+            "`detectors.breaker.on_trip` must be one of `NONE`, `JUDGE`, `HUMAN`, `REFUSE`, not `JURY`",
         );
         check(
             r#"{"efficiency":{"floor":-1}}"#,

@@ -4,6 +4,7 @@ use crate::nearest::suggestion;
 use std::fmt;
 use values::decimal::Decimal;
 use values::json::{Json, Object};
+use values::time::Duration;
 
 /// What is wrong with a setting, and where it stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -97,6 +98,11 @@ impl<'a> Fields<'a> {
         self.read(key, default, "a number that is not negative", |value| {
             value.as_number().filter(|number| !number.is_negative())
         })
+    }
+
+    /// A length of time, such as `15m`.
+    pub fn duration(&self, key: &str, default: Duration) -> Result<Duration, Fault> {
+        self.read(key, default, "a length of time such as `15m`", |value| value.as_text().and_then(Duration::parse))
     }
 
     /// `true` or `false`.

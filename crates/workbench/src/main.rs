@@ -1,6 +1,7 @@
 //! Tools of the repository that need the product's own code. `cargo xtask` builds this with everything else and runs it in
 //! the root of the repository, so that `cargo xtask` itself builds in seconds.
 
+mod cases;
 mod disguise;
 mod figures;
 mod fuzz;
@@ -30,6 +31,7 @@ fn run(words: &[&str]) -> Result<bool> {
         ["fuzz", seconds, seed, targets @ ..] => fuzz::run(seconds.parse()?, seed.parse()?, targets),
         ["measure", options @ ..] => figures::run(options),
         ["disguise", options @ ..] => disguise::run(options),
-        _ => bail!("`cargo xtask` runs this with `pages`, `fuzz`, `measure` or `disguise`"),
+        ["cases", files @ ..] => cases::run(files),
+        _ => bail!("`cargo xtask` runs this with `pages`, `fuzz`, `measure`, `disguise` or `cases`"),
     }
 }

@@ -35,6 +35,7 @@ cargo xtask <task>
   soak [--minutes N] [--seeds N] [--from SEED]
                                  simulates fresh seeds and prints what that proves
   disguise --seed N [COMMAND]    disguises of a dangerous command, with their class
+  cases FILE…                    runs cases of enforcement; fails on a row that differs and is not meant to
 ";
 
 fn main() -> ExitCode {
@@ -48,6 +49,14 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The tool runs in the root of the repository, so files are named from there on.
+fn cases(files: &[&str]) -> Result<bool> {
+    let absolute = |file: &&str| std::path::absolute(file).map(|path| path.to_string_lossy().into_owned());
+    let files = files.iter().map(absolute).collect::<std::io::Result<Vec<String>>>()?;
+    let words: Vec<&str> = std::iter::once("cases").chain(files.iter().map(String::as_str)).collect();
+    process::workbench(&words)
 }
 
 /// `Ok(false)` means that the task ran and found something; what it found was printed.
@@ -67,6 +76,7 @@ fn run(words: &[&str]) -> Result<bool> {
         ["docs", "--check"] => docs::run(docs::Mode::Check),
         ["fuzz", options @ ..] => fuzz::run(options),
         ["measure" | "disguise", ..] => process::workbench(words),
+        ["cases", files @ ..] => cases(files),
         ["soak", options @ ..] => soak::run(options),
         ["hosts", options @ ..] => hosts::run(options),
         ["dist", options @ ..] => static_binary::run(options),

@@ -12,6 +12,7 @@ mod byways;
 mod contract_keys;
 mod daemon;
 mod failures;
+mod findings;
 mod hosts;
 mod install;
 mod leases;

@@ -108,33 +108,10 @@ fn inert() -> Vec<Witness> {
         let seen = Box::new(Shows::Run { lines: vec![line(FIFTY)], context: "{}" });
         Witness { shows: Shows::Inert { key, seen }, ..top(property, written, &[]) }
     };
-    let watched = |property, key, written: &str| Witness {
-        shows: Shows::Inert { key, seen: Box::new(Shows::Watching) },
-        ..top(property, written, &[])
-    };
-    let rated = |property, written: &str| {
-        let written = format!("enforcement: {{ confidence: {{ {written} }} }}");
-        watched(property, "enforcement.confidence", &written)
-    };
     vec![
         row("contract.priority", "priority", "«priority: 3¦»"),
         row("contract.wake_when", "wake_when", "«wake_when: \"true\"¦»"),
         row("contract.monitors", "monitors", "«monitors: [ { id: watch, kind: rate } ]¦»"),
-        watched(
-            "breaker.on_trip",
-            "detectors.breaker.on_trip",
-            "detectors: { breaker: { max_total: 9, «on_trip: HUMAN¦» } }",
-        ),
-        watched(
-            "enforcement.confidence",
-            "enforcement.confidence",
-            "enforcement: { handler: observe, «confidence: { high: WARN }¦» }",
-        ),
-        rated("rungs_by_confidence.high", "«high: WARN¦»"),
-        rated("rungs_by_confidence.low", "«low: BLOCK¦»"),
-        rated("rungs_by_confidence.none", "«none: WARN¦»"),
-        rated("rungs_by_confidence.floor", "«floor: WARN¦»"),
-        rated("rungs_by_confidence.ceiling", "«ceiling: DEFER¦»"),
     ]
 }
 
@@ -254,6 +231,9 @@ fn watched() -> Vec<Witness> {
         ..top(property, &format!("witnesses: {{ seen: {{ {written} }} }}"), &[])
     };
     let enforced = |property, written: &str| set(property, &format!("enforcement: {{ {written} }}"));
+    let rated = |property, written: &str| enforced(property, &format!("confidence: {{ {written} }}"));
+    // A policy outside of its own bounds is refused, so bounds never change a rung that was read.
+    let bounded = |property, written: &str| Witness { shows: Shows::Refusal, ..rated(property, written) };
     // A rung of the contract's own is reached by a handler outside alone.
     let outside = |property, written: &str| {
         set(property, &format!("handlers: {{ pager: [ page ] }}\nenforcement: {{ handler: pager, {written} }}"))
@@ -275,6 +255,12 @@ fn watched() -> Vec<Witness> {
         outside("enforcement.rungs", "«rungs: { HUSH: { rank: 5, runs: true } }¦»"),
         outside("enforcement.binding", "binding: [ «WARN¦BLOCK» ]"),
         enforced("enforcement.handler", "handler: «observe¦obey»"),
+        enforced("enforcement.confidence", "«confidence: { low: BLOCK }¦»"),
+        rated("rungs_by_confidence.high", "«high: WARN¦»"),
+        rated("rungs_by_confidence.low", "low: «BLOCK¦WARN»"),
+        rated("rungs_by_confidence.none", "none: «WARN¦OBSERVE»"),
+        bounded("rungs_by_confidence.floor", "low: WARN, floor: «WARN¦BLOCK»"),
+        bounded("rungs_by_confidence.ceiling", "high: DEFER, ceiling: «DEFER¦BLOCK»"),
         rung("rung.rank", "rank: «5¦15», runs: true"),
         rung("rung.summary", "rank: 5, runs: true, summary: «one¦two»"),
         rung("rung.runs", "rank: 15, runs: «true¦false»"),
@@ -294,6 +280,13 @@ fn watched() -> Vec<Witness> {
         ("precursor.requires", "precursor", "requires: { edit: [ «read¦list» ] }"),
         ("precursor.aliases", "precursor", "requires: { edit: [ read ] }, aliases: { read: [ «cat¦head» ] }"),
         ("dangling_intent.enabled", "dangling_intent", "enabled: «true¦false»"),
+        ("dangling_intent.on_stop", "dangling_intent", "on_stop: «WARN¦BLOCK»"),
+        ("breaker.on_trip", "breaker", "on_trip: «NONE¦HUMAN»"),
+        ("liveness.grace", "liveness", "grace: «5m¦10m»"),
+        ("liveness.spin", "liveness", "grace: 1m, spin: «5m¦10m»"),
+        ("scope.tree", "scope", "tree: [ «src¦docs» ]"),
+        ("scope.tolerance", "scope", "tree: [ src ], tolerance: «0¦1»"),
+        ("scope.shared", "scope", "tree: [ src ], shared: «true¦false»"),
     ] {
         rows.push(detector(property, name, written));
     }
@@ -305,6 +298,8 @@ fn watched() -> Vec<Witness> {
         ("detectors.efficiency", "efficiency", "min_tokens: 1, floor: 0.5"),
         ("detectors.precursor", "precursor", "requires: { edit: [ read ] }"),
         ("detectors.dangling_intent", "dangling_intent", "enabled: false"),
+        ("detectors.liveness", "liveness", "grace: 5m"),
+        ("detectors.scope", "scope", "tree: [ docs ]"),
     ] {
         rows.push(set(property, &format!("detectors: {{ «{name}: {{ {written} }}¦» }}")));
     }

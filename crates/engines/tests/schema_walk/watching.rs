@@ -4,13 +4,17 @@
 use kernel::contract::{Contract, Mode};
 use kernel::detectors::precursor::{Ended, Prior};
 use kernel::detectors::{
-    DETECTORS, Seen, breaker, dangling_intent, efficiency, noop_streak, precursor, productivity, stall,
+    DETECTORS, Seen, Signal, breaker, dangling_intent, efficiency, liveness, noop_streak, precursor, productivity,
+    scope, stall,
 };
+use kernel::enforcement::gating::Confidence;
 use kernel::enforcement::handler::Answer;
-use kernel::enforcement::verdict::{decided, enforced};
+use kernel::enforcement::plan::Stakes;
+use kernel::enforcement::verdict::{Noticed, decided, enforced};
 use kernel::outcome::Verdict;
 use values::ids::Digest;
 use values::json::Json;
+use values::time::Duration;
 
 /// Everything that is told, one line each.
 pub fn outcome(contract: &Contract) -> String {
@@ -20,20 +24,42 @@ pub fn outcome(contract: &Contract) -> String {
         // A signal reaches the proposal as its state, and the host as its reason where it is a concern.
         told.extend(DETECTORS.iter().map(|detector| {
             let signal = (detector.judge)(&seen, &thresholds);
-            let reason = if signal.is_concern { signal.reason.as_str() } else { "" };
-            format!("{} {} {reason}", signal.detector, signal.state)
+            let reason = if signal.is_concern() { signal.reason.as_str() } else { "" };
+            format!("{} {} {reason} {:?}", signal.detector, signal.state, signal.rung)
         }));
     }
     let plan = contract.enforcement_plan();
-    for (verdict, noticed) in [(Verdict::Accept, true), (Verdict::Reject, true), (Verdict::Escalate, false)] {
+    let found = found();
+    let nothing = Noticed { stakes: Stakes::Ordinary, signals: &[] };
+    let noticed = |stakes, signals| Noticed { stakes, signals };
+    let (low, high) = found.split_at(1);
+    for (verdict, noticed) in [
+        (Verdict::Accept, nothing),
+        (Verdict::Accept, noticed(Stakes::Ordinary, low)),
+        (Verdict::Accept, noticed(Stakes::High, high)),
+        (Verdict::Reject, noticed(Stakes::Ordinary, low)),
+        (Verdict::Escalate, nothing),
+    ] {
         for (rung, run) in [("OBSERVE", true), ("HUSH", true), ("HUSH", false), ("WARN", true)] {
             let proposed = Json::object([("rung", Json::text(rung)), ("run", Json::Bool(run))]);
-            let decision = decided(plan.ladder(), Mode::Enforce, verdict, noticed, "pay", "because");
+            let decision = decided(&plan, Mode::Enforce, verdict, noticed, "pay", "because");
             let enforced = enforced(&plan, Mode::Enforce, &decision, Some(&Answer::read(&proposed)));
             told.push(enforced.to_json().to_canonical());
         }
     }
     told.join("\n")
+}
+
+/// A finding of little confidence and one of much.
+fn found() -> [Signal; 2] {
+    [Confidence::Low, Confidence::High].map(|confidence| Signal {
+        detector: "stall",
+        state: "REPEATING",
+        confidence,
+        rung: None,
+        reason: "again".to_owned(),
+        details: Json::Null,
+    })
 }
 
 fn sights() -> Vec<Seen> {
@@ -61,8 +87,20 @@ fn sights() -> Vec<Seen> {
         let precursor = precursor::Evidence { tool: "edit".to_owned(), is_mutating: true, prior };
         sights.push(Seen { precursor, ..Seen::default() });
     }
-    let text = "I will now run the tests.".to_owned();
+    let text = "I still need to run the tests.".to_owned();
     let dangling_intent = dangling_intent::Evidence { text, results_after: 0 };
     sights.push(Seen { dangling_intent, ..Seen::default() });
+    for minutes in [5, 10, 20, 40] {
+        for since in [1, 6, 16] {
+            let length = |minutes: i64| Some(Duration::from_secs(minutes * 60));
+            let liveness =
+                liveness::Evidence { age: length(minutes), last_sign: length(since), ..liveness::Evidence::default() };
+            sights.push(Seen { liveness, ..Seen::default() });
+        }
+    }
+    for touched in [&["src/a.rs", "docs/b.md"][..], &["src/a.rs", "Cargo.toml"], &["docs/b.md"]] {
+        let touched = touched.iter().map(|path| (*path).to_owned()).collect();
+        sights.push(Seen { scope: scope::Evidence { root: "/".to_owned(), touched }, ..Seen::default() });
+    }
     sights
 }

@@ -20,6 +20,8 @@ shape! {
         "efficiency": Direction::Unclear;
         "precursor": Direction::Unclear;
         "dangling_intent": Direction::Unclear;
+        "liveness": Direction::Unclear;
+        "scope": Direction::Unclear;
     }
 }
 
@@ -59,7 +61,17 @@ shape! {
 
 shape! {
     /// Announced and not done.
-    DANGLING_INTENT = "dangling_intent" { "enabled": Direction::Unclear; }
+    DANGLING_INTENT = "dangling_intent" { "enabled": Direction::Unclear; "on_stop": Direction::Unclear; }
+}
+
+shape! {
+    /// A run that moves nothing.
+    LIVENESS = "liveness" { "grace": Direction::Unclear; "spin": Direction::Unclear; }
+}
+
+shape! {
+    /// The tree that a run is meant for.
+    SCOPE = "scope" { "tree": Direction::Unclear; "tolerance": Direction::Unclear; "shared": Direction::Unclear; }
 }
 
 shape! {

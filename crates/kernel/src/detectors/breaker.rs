@@ -2,6 +2,8 @@
 
 use super::Signal;
 use crate::contract::words;
+use crate::enforcement::gating::Confidence;
+use crate::enforcement::ladder::{BLOCK, DEFER, WARN};
 use crate::settings::{Fault, Fields};
 use values::json::Json;
 
@@ -32,14 +34,16 @@ impl Evidence {
 }
 
 words! {
-    /// Who is asked when the breaker opens.
+    /// What becomes of calls that change something while the breaker is open.
     OnTrip {
-        /// Nobody.
+        /// They run, and the agent is told.
         None = "NONE",
-        /// A judge.
+        /// Confidence picks the rung and the handler has its say, as with other findings.
         Judge = "JUDGE",
-        /// A person.
+        /// A person is asked.
         Human = "HUMAN",
+        /// They are refused.
+        Refuse = "REFUSE",
     }
 }
 
@@ -129,7 +133,16 @@ pub(super) fn signal(evidence: &Evidence, settings: &Settings) -> Signal {
     Signal {
         detector: "breaker",
         state: state.word(),
-        is_concern: state == State::Open,
+        confidence: match state {
+            State::Closed => Confidence::None,
+            State::Open => Confidence::High,
+        },
+        rung: match (state, settings.on_trip) {
+            (State::Closed, _) | (State::Open, OnTrip::Judge) => None,
+            (State::Open, OnTrip::None) => Some(WARN),
+            (State::Open, OnTrip::Human) => Some(DEFER),
+            (State::Open, OnTrip::Refuse) => Some(BLOCK),
+        },
         reason: format!("{consecutive} failures in a row, {total} in all"),
         details: Json::object([
             ("consecutive", Json::from(consecutive)),

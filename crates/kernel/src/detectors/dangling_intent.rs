@@ -1,9 +1,10 @@
 //! Dangling intent: the agent stops right after saying that something is left to do.
 //!
-//! It reads the agent's own words, which prove nothing about the world; it may remind, never refuse.
+//! It reads the agent's own words, which prove nothing about the world: it reminds, and holds a stop up once at most.
 
 use super::Signal;
 use crate::contract::words;
+use crate::enforcement::gating::Confidence;
 use crate::settings::{Fault, Fields};
 use values::json::Json;
 
@@ -22,23 +23,49 @@ pub struct Evidence {
     pub results_after: u64,
 }
 
-/// Whether the detector speaks at all.
+words! {
+    /// What a stop after such words comes to.
+    OnStop {
+        /// It is on record.
+        Observe = "OBSERVE",
+        /// The agent is told when it goes on.
+        Warn = "WARN",
+        /// The stop is held up once.
+        Block = "BLOCK",
+    }
+}
+
+/// Whether the detector speaks at all, and what it comes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {
     /// `false` makes it abstain.
     pub enabled: bool,
+    /// What the contract names; `None` leaves it to confidence.
+    pub on_stop: Option<OnStop>,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { enabled: true }
+        Settings { enabled: true, on_stop: None }
     }
 }
 
 impl Settings {
     /// Reads what a contract gives.
     pub fn read(path: &str, written: Option<&Json>) -> Result<Settings, Fault> {
-        Ok(Settings { enabled: Fields::of(path, written, &["enabled"])?.flag("enabled", true)? })
+        let fields = Fields::of(path, written, &["enabled", "on_stop"])?;
+        let on_stop = match fields.get("on_stop") {
+            None => None,
+            Some(_) => {
+                let word = fields.text("on_stop", "")?;
+                let known = OnStop::from_word(&word).ok_or_else(|| {
+                    let words = OnStop::WORDS.join("`, `");
+                    Fault::new(fields.at("on_stop"), format!("must be one of `{words}`, not `{word}`"))
+                })?;
+                Some(known)
+            }
+        };
+        Ok(Settings { enabled: fields.flag("enabled", true)?, on_stop })
     }
 }
 
@@ -67,62 +94,59 @@ enum Piece {
     One(&'static [&'static str]),
     /// One of these words, or nothing.
     Maybe(&'static [&'static str]),
-    /// Between one and so many words, whatever they are.
-    Any(usize),
+    /// Whatever stands in so many characters, the words on both sides not counted.
+    Gap(usize),
 }
 
-use Piece::{Any, Maybe, One};
+use Piece::{Gap, Maybe, One};
 
-const WHO: &[&str] = &["i", "we"];
-const WILL: &[&str] = &["will", "'ll", "shall"];
-const NEED: &[&str] = &["need", "must", "have", "will", "'ll", "should"];
-const FINISH: &[&str] = &["finish", "complete", "do", "proceed", "continue", "achieve", "accomplish", "resolve"];
+const I: Piece = One(&["i"]);
+const TO: Piece = One(&["to"]);
+const MUST: Piece = One(&["need", "will", "'ll", "have", "must"]);
+const OPEN: &[&str] = &["done", "completed", "added", "assigned", "created"];
 const DONE: &[&str] = &[
     "done",
     "finished",
     "completed",
-    "complete",
-    "made",
-    "updated",
     "created",
+    "added",
+    "assigned",
+    "updated",
     "resolved",
     "fixed",
     "sent",
     "applied",
 ];
 
-/// Ways to say that something is left to do. Commas are not read.
-const CUES: [&[Piece]; 12] = [
-    &[One(WHO), Maybe(&["still", "also", "now", "just", "first", "then"]), One(&["need", "have"]), One(&["to"])],
-    &[One(WHO), Maybe(&["still", "also", "now", "first", "then"]), One(&["must"])],
-    &[One(&["next", "then"]), One(WHO), One(NEED)],
+/// Ways in which an agent says of itself that something is left to do; others are passed over, because a reminder for
+/// nothing costs a turn. Commas are not read, and `I'll` is `I will`.
+const CUES: [&[Piece]; 15] = [
+    &[I, Maybe(&["still"]), One(&["need"]), TO],
+    &[I, Maybe(&["still"]), One(&["have"]), TO],
+    &[I, One(&["will", "'ll"]), Maybe(&["now", "then"]), One(&["need", "have", "proceed"]), TO],
+    &[One(&["next"]), I, One(&["will", "'ll", "need", "have", "should"])],
     &[
-        One(&["to"]),
-        One(FINISH),
-        Maybe(&["this", "that", "it", "so", "the"]),
-        Maybe(&["task", "work"]),
-        One(WHO),
-        One(NEED),
+        I,
+        One(&["should"]),
+        Maybe(&["now", "next"]),
+        One(&["proceed", "continue", "identify", "create", "add", "assign", "update"]),
     ],
-    &[One(&["now", "next", "then"]), One(&["to"]), Any(4), One(WHO), One(NEED)],
-    &[One(WHO), One(&["cannot", "can't"]), Maybe(&["yet"]), One(FINISH), Maybe(&["yet", "until"])],
-    &[One(WHO), One(&["haven't", "hadn't"]), Maybe(&["not", "yet", "fully"]), One(DONE)],
-    &[One(WHO), One(&["have", "'ve"]), One(&["not"]), Maybe(&["yet", "fully"]), One(DONE)],
-    &[One(WHO), One(WILL), One(&["now", "next", "then", "proceed", "continue"])],
-    &[One(WHO), One(&["am", "'m", "are", "'re"]), Maybe(&["now"]), One(&["going", "about"]), One(&["to"])],
-    &[One(&["let"]), One(&["me"]), One(&["now", "next", "then", "first", "also", "proceed", "continue"])],
-    &[
-        One(&["remaining", "outstanding", "unfinished"]),
-        One(&["step", "steps", "task", "tasks", "work", "item", "items"]),
-    ],
+    &[I, One(&["was"]), One(&["unable"]), TO],
+    &[I, One(&["have", "haven't", "had", "'ve", "'d"]), One(&["not"]), Maybe(&["yet"]), One(&["been"]), One(&["able"])],
+    &[I, One(&["have", "haven't", "had", "'ve", "'d"]), One(&["not"]), Maybe(&["yet"]), One(ENDED)],
+    &[I, One(&["haven't", "hadn't"]), Maybe(&["yet"]), One(&["been"]), One(&["able"])],
+    &[I, One(&["haven't", "hadn't"]), Maybe(&["yet"]), One(ENDED)],
+    &[I, One(&["cannot", "can't"]), Gap(40), One(&["yet"])],
+    &[One(&["still", "yet"]), TO, One(&["be"]), One(OPEN)],
+    &[One(&["remain", "remains"]), TO, One(&["be"]), One(OPEN)],
+    &[TO, One(&["do", "complete", "finish"]), One(&["this"]), I, MUST],
+    &[One(&["now"]), TO, Gap(40), I, MUST],
 ];
 
-/// Ways to say, in the same sentence, that it has been done after all.
-const DONE_ALREADY: [&[Piece]; 3] = [
-    &[One(&["already"])],
-    &[One(&["has", "have", "was", "were", "had"]), Maybe(&["now", "all"]), Maybe(&["been"]), One(DONE)],
-    &[One(&["is", "are", "'s"]), Maybe(&["now", "all"]), One(DONE)],
-];
+const ENDED: &[&str] = &["completed", "finished", "done"];
+
+/// Says, in the same sentence, that it has been done after all.
+const DONE_ALREADY: &[Piece] = &[One(&["have", "has", "already", "now"]), Maybe(&["been"]), One(DONE)];
 
 /// Looks for a cue in the last words; a sentence that also says it is done does not count.
 pub fn judge(evidence: &Evidence, settings: &Settings) -> Judgement {
@@ -131,16 +155,13 @@ pub fn judge(evidence: &Evidence, settings: &Settings) -> Judgement {
         return quiet;
     }
     let tail = tail(&evidence.text);
-    for sentence in sentences(tail) {
-        let is_done = DONE_ALREADY.iter().any(|cue| find(&sentence, cue).is_some());
-        let earliest =
-            CUES.iter().filter_map(|cue| find(&sentence, cue)).min_by_key(|(start, end)| (*start, usize::MAX - end));
-        if let (false, Some((start, end))) = (is_done, earliest) {
-            let cue = tail.get(start..end).unwrap_or_default().to_owned();
-            return Judgement { state: State::Dangling, cue };
-        }
-    }
-    quiet
+    let sentences = sentences(tail);
+    let open: Vec<&Vec<Word>> = sentences.iter().filter(|sentence| find(sentence, DONE_ALREADY).is_none()).collect();
+    let heard = CUES.iter().find_map(|cue| open.iter().find_map(|sentence| find(sentence, cue)));
+    heard.map_or(quiet, |(start, end)| {
+        let cue = tail.get(start..end).unwrap_or_default().to_owned();
+        Judgement { state: State::Dangling, cue }
+    })
 }
 
 fn tail(text: &str) -> &str {
@@ -209,11 +230,15 @@ fn find(sentence: &[Word], cue: &[Piece]) -> Option<(usize, usize)> {
 fn fits(words: &[Word], cue: &[Piece]) -> Option<usize> {
     let Some((piece, rest)) = cue.split_first() else { return Some(0) };
     let next = |taken: usize| words.get(taken..).and_then(|behind| fits(behind, rest)).map(|more| taken + more);
+    let length = |taken: usize| match (words.first(), taken.checked_sub(1).and_then(|last| words.get(last))) {
+        (Some(first), Some(last)) => last.end.saturating_sub(first.start),
+        (_, _) => 0,
+    };
     let is_one = |known: &[&str]| words.first().is_some_and(|word| known.contains(&word.lower.as_str()));
     match piece {
         Piece::One(known) => is_one(known).then(|| next(1))?,
         Piece::Maybe(known) => is_one(known).then(|| next(1)).flatten().or_else(|| next(0)),
-        Piece::Any(most) => (1..=*most).find_map(next),
+        Piece::Gap(most) => (0..words.len()).rev().filter(|taken| length(*taken) <= *most).find_map(next),
     }
 }
 
@@ -222,7 +247,11 @@ pub(super) fn signal(evidence: &Evidence, settings: &Settings) -> Signal {
     Signal {
         detector: "dangling_intent",
         state: state.word(),
-        is_concern: state == State::Dangling,
+        confidence: match state {
+            State::Dangling => Confidence::Low,
+            State::Abstain => Confidence::None,
+        },
+        rung: settings.on_stop.filter(|_| state == State::Dangling).map(OnStop::word),
         reason: match state {
             State::Dangling => format!("the agent stopped after saying `{cue}`"),
             State::Abstain => "nothing was promised, or something ran after it".to_owned(),
@@ -244,15 +273,19 @@ mod tests {
     #[test]
     fn promises_are_heard() {
         check("I still need to assign the ticket.", "I still need to");
+        check("I have to wait.", "I have to");
         check("Done with part one. Next, I will create the user.", "Next, I will");
-        check("I'll now run the tests", "I'll now");
-        check("I\u{2019}m going to push it", "I\u{2019}m going to");
-        check("To finish the work, I must wait", "To finish the work, I must");
+        check("Next I'll create the user.", "Next I'll");
+        check("I'll now proceed to run the tests", "I'll now proceed to");
+        check("I should continue tomorrow", "I should continue");
+        check("I was unable to push it", "I was unable to");
+        check("To finish this, I must wait", "To finish this, I must");
         check("Now, to wrap this up I need a key", "Now, to wrap this up I need");
         check("I have not yet finished", "I have not yet finished");
-        check("Let me now check v1.2 of it", "Let me now");
-        check("There are outstanding tasks", "outstanding tasks");
-        check("I can't proceed until then", "I can't proceed until");
+        check("I haven\u{2019}t been able to look", "I haven\u{2019}t been able");
+        check("The key is yet to be added", "yet to be added");
+        check("One step remains to be done", "remains to be done");
+        check("I can't proceed with that yet", "I can't proceed with that yet");
     }
 
     #[test]
@@ -262,9 +295,11 @@ mod tests {
         check("I need to update it, which has been done.", "");
         check("I have to say: it was already fixed", "");
         check("I need to check. Everything has been completed.", "I need to");
+        check("I need to add it, now done. I need to push it.", "I need to");
         check("Let me know if it helps.", "");
         check("I will be here.", "");
         check("They need to decide.", "");
+        check(&format!("I cannot say {} yet", "why ".repeat(12)), "");
     }
 
     #[test]
@@ -278,6 +313,6 @@ mod tests {
         let evidence = Evidence { text: "I need to go".to_owned(), results_after: 1 };
         assert_eq!(judge(&evidence, &Settings::default()).state, State::Abstain);
         let evidence = Evidence { results_after: 0, ..evidence };
-        assert_eq!(judge(&evidence, &Settings { enabled: false }).state, State::Abstain);
+        assert_eq!(judge(&evidence, &Settings { enabled: false, on_stop: None }).state, State::Abstain);
     }
 }

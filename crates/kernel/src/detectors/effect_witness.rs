@@ -6,6 +6,7 @@
 use super::Signal;
 use crate::contract::words;
 use crate::enforcement::corrective::{Evidence as ToolEvidence, WrittenByGuard};
+use crate::enforcement::gating::Confidence;
 use crate::settings::{Fault, Fields};
 use std::collections::BTreeSet;
 use values::json::{Json, Object};
@@ -185,7 +186,12 @@ pub(super) fn signal(evidence: &Evidence, settings: &Settings) -> Signal {
     Signal {
         detector: "effect_witness",
         state: state.word(),
-        is_concern: matches!(state, State::Refuted | State::Unwitnessed),
+        confidence: match state {
+            State::Confirmed | State::NoClaim => Confidence::None,
+            State::Unwitnessed => Confidence::Low,
+            State::Refuted => Confidence::High,
+        },
+        rung: None,
         reason: match state {
             State::Confirmed => format!("`{shown}` was seen by somebody else"),
             State::Refuted => format!("`{shown}` was seen to be otherwise"),

@@ -2,6 +2,7 @@
 
 use super::Signal;
 use crate::contract::words;
+use crate::enforcement::gating::Confidence;
 use crate::settings::{Fault, Fields};
 use values::decimal::Decimal;
 use values::json::Json;
@@ -85,7 +86,12 @@ pub(super) fn signal(evidence: &Evidence, settings: &Settings) -> Signal {
     Signal {
         detector: "efficiency",
         state: state.word(),
-        is_concern: state != State::Efficient,
+        confidence: match state {
+            State::Efficient => Confidence::None,
+            State::Costly => Confidence::Low,
+            State::Wasteful => Confidence::High,
+        },
+        rung: None,
         reason: format!("{work} units of work for {tokens} tokens"),
         details: Json::object([
             ("work", Json::from(work)),

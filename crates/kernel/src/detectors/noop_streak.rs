@@ -2,6 +2,7 @@
 
 use super::Signal;
 use crate::contract::words;
+use crate::enforcement::gating::Confidence;
 use crate::settings::{Fault, Fields};
 use values::json::Json;
 
@@ -70,7 +71,11 @@ pub(super) fn signal(evidence: &Evidence, settings: &Settings) -> Signal {
     Signal {
         detector: "noop_streak",
         state: state.word(),
-        is_concern: state == State::Exhausted,
+        confidence: match state {
+            State::Live => Confidence::None,
+            State::Exhausted => Confidence::Low,
+        },
+        rung: None,
         reason: format!("{noop_turns} of {} turns that move nothing", settings.max),
         details: Json::object([("noop_turns", Json::from(noop_turns)), ("max", Json::from(settings.max))]),
     }

@@ -2,6 +2,7 @@
 
 use super::Signal;
 use crate::contract::words;
+use crate::enforcement::gating::Confidence;
 use crate::settings::{Fault, Fields};
 use std::collections::{BTreeMap, BTreeSet};
 use values::json::Json;
@@ -124,7 +125,11 @@ pub(super) fn signal(evidence: &Evidence, settings: &Settings) -> Signal {
     Signal {
         detector: "precursor",
         state: state.word(),
-        is_concern: state == State::Refuted,
+        confidence: match state {
+            State::Attested | State::NoSignal => Confidence::None,
+            State::Refuted => Confidence::Low,
+        },
+        rung: None,
         reason: match state {
             State::Attested => format!("`{tool}` comes after its lookup"),
             State::Refuted => format!("`{tool}` comes without any of `{names}` before it"),

@@ -2,6 +2,7 @@
 
 use super::Signal;
 use crate::contract::words;
+use crate::enforcement::gating::Confidence;
 use crate::settings::{Fault, Fields};
 use values::json::Json;
 
@@ -73,7 +74,12 @@ pub(super) fn signal(evidence: &Evidence, settings: &Settings) -> Signal {
     Signal {
         detector: "productivity",
         state: state.word(),
-        is_concern: state != State::Productive,
+        confidence: match state {
+            State::Productive => Confidence::None,
+            State::Diminishing => Confidence::Low,
+            State::Stalled => Confidence::High,
+        },
+        rung: None,
         reason: match last {
             Some(last) => format!("step {steps} moved {last}, with {} expected", settings.floor),
             None => "no step was seen".to_owned(),

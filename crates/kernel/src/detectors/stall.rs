@@ -2,6 +2,7 @@
 
 use super::Signal;
 use crate::contract::words;
+use crate::enforcement::gating::Confidence;
 use crate::settings::{Fault, Fields};
 use values::ids::Digest;
 use values::json::Json;
@@ -125,7 +126,12 @@ pub(super) fn signal(evidence: &Evidence, settings: &Settings) -> Signal {
     Signal {
         detector: "stall",
         state: judgement.state.word(),
-        is_concern: judgement.state != State::Advancing,
+        confidence: match judgement.state {
+            State::Advancing => Confidence::None,
+            State::Repeating => Confidence::Low,
+            State::Stalled => Confidence::High,
+        },
+        rung: None,
         reason,
         details: Json::object([("run", Json::from(run)), ("tool", Json::from(tool))]),
     }

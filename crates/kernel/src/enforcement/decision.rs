@@ -39,6 +39,12 @@ impl Decision {
         Ok(Decision::on(ladder, rung, tool, &[], Why::Stated(reason.to_owned())))
     }
 
+    /// A rung for what detectors noticed, as sure as they are.
+    pub(super) fn noticed(ladder: &Ladder, rung: &Rung, tool: &str, confidence: Confidence, reason: &str) -> Decision {
+        let decision = Decision::on(ladder, rung.clone(), tool, &[], Why::Stated(reason.to_owned()));
+        Decision { confidence, ..decision }
+    }
+
     /// The hardest rung there is, for a rung that cannot be found.
     pub(super) fn hardest(ladder: &Ladder, tool: &str, reason: &str) -> Decision {
         let rung = ladder.rungs().last().unwrap_or_else(|| ladder.softest()).clone();

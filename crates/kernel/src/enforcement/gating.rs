@@ -6,13 +6,13 @@ use crate::contract::words;
 use std::fmt;
 
 words! {
-    /// How sure it is that an argument was invented.
+    /// How sure it is that something is wrong.
     Confidence {
-        /// Nothing is untraced.
+        /// There is nothing to doubt.
         None = "NONE",
-        /// Something is untraced, and part of it may be known.
+        /// There is a sign of it; of an argument, part may be known.
         Low = "LOW",
-        /// A whole value came from nowhere.
+        /// There is hardly another way to read it; of an argument, a whole value came from nowhere.
         High = "HIGH",
     }
 }
@@ -129,6 +129,11 @@ impl GatingPolicy {
                 Decision::on(ladder, rung, tool, unsupported, Why::PolicyUnsafe(fault))
             }
         }
+    }
+
+    /// The rung that a finding of this confidence is worth; the ladder's default where the policy does not fit it.
+    pub fn rung<'l>(&self, ladder: &'l Ladder, confidence: Confidence) -> &'l Rung {
+        self.resolve(ladder).map_or_else(|_| ladder.default_rung(), |rungs| rungs.pick(confidence).0)
     }
 
     fn resolve<'l>(&self, ladder: &'l Ladder) -> Result<Resolved<'l>, PolicyFault> {

@@ -1,12 +1,24 @@
 //! How a contract wants calls to be enforced: more rungs, which of them bind, what confidence is worth, which handler.
 
 use super::decision::Decision;
-use super::gating::{GatingPolicy, PolicySpec, Unsupported};
+use super::gating::{Confidence, GatingPolicy, PolicySpec, Unsupported};
 use super::handler::{Answer, Enforced, HandlerName, settle};
-use super::ladder::{Ladder, RungSpec};
+use super::ladder::{Actuation, Ladder, Rung, RungSpec};
 use super::registry::{BuiltIn, Handler, OBEY, Registry};
+use crate::detectors::Signal;
 use crate::settings::{Fault, Fields};
 use values::json::Json;
+
+/// What is at stake in a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Stakes {
+    /// It changes nothing, or has run already.
+    None,
+    /// It can be undone.
+    Ordinary,
+    /// It cannot be undone, or weighs much.
+    High,
+}
 
 /// Settings that were proved together: every rung is on the ladder, the handler is registered.
 ///
@@ -31,13 +43,20 @@ use values::json::Json;
 pub struct EnforcementPlan {
     ladder: Ladder,
     policy: GatingPolicy,
+    /// Whether the contract says itself what confidence is worth.
+    states_confidence: bool,
     handler: HandlerName,
 }
 
 /// The base ladder, the standard policy, and what was decided is done.
 impl Default for EnforcementPlan {
     fn default() -> EnforcementPlan {
-        EnforcementPlan { ladder: Ladder::base(), policy: GatingPolicy::standard(), handler: OBEY.handler_name() }
+        EnforcementPlan {
+            ladder: Ladder::base(),
+            policy: GatingPolicy::standard(),
+            states_confidence: false,
+            handler: OBEY.handler_name(),
+        }
     }
 }
 
@@ -57,7 +76,8 @@ impl EnforcementPlan {
             Handler::BuiltIn(built_in) => built_in.handler_name(),
             Handler::Outside(outside) => outside.clone(),
         };
-        Ok(EnforcementPlan { ladder, policy, handler })
+        let states_confidence = fields.get("confidence").is_some();
+        Ok(EnforcementPlan { ladder, policy, states_confidence, handler })
     }
 
     /// The same with another handler of the kernel.
@@ -80,6 +100,32 @@ impl EnforcementPlan {
     /// The rung for a call with these untraced arguments.
     pub fn choose(&self, tool: &str, unsupported: &[Unsupported]) -> Decision {
         self.policy.choose(&self.ladder, tool, unsupported)
+    }
+
+    /// The rung for what detectors noticed about a call, the hardest that any of them comes to.
+    ///
+    /// A rung that the contract names for a detector holds; otherwise its confidence picks one. Where the contract does
+    /// not say what confidence is worth, a finding withholds only what cannot be undone or weighs much. What changes
+    /// nothing is never withheld.
+    pub fn notice(&self, tool: &str, stakes: Stakes, signals: &[Signal], reason: &str) -> Decision {
+        let counted = |confidence: Confidence| match (stakes, self.states_confidence) {
+            (Stakes::Ordinary, false) => confidence.min(Confidence::Low),
+            (Stakes::None | Stakes::Ordinary | Stakes::High, _) => confidence,
+        };
+        let rung = |signal: &Signal| {
+            let named = signal.rung.and_then(|token| self.ladder.rung(token).ok());
+            named.unwrap_or_else(|| self.policy.rung(&self.ladder, counted(signal.confidence)))
+        };
+        let concerns = signals.iter().filter(|signal| signal.is_concern());
+        let quiet = || self.policy.rung(&self.ladder, Confidence::None);
+        let hardest = concerns.map(rung).max_by_key(|rung| rung.rank()).unwrap_or_else(quiet);
+        let runs = |rung: &&Rung| rung.rank() <= hardest.rank() && rung.actuation() == Actuation::Run;
+        let chosen = match stakes {
+            Stakes::None => self.ladder.rungs().iter().rev().find(runs).unwrap_or_else(|| self.ladder.softest()),
+            Stakes::Ordinary | Stakes::High => hardest,
+        };
+        let confidence = signals.iter().map(|signal| signal.confidence).max().unwrap_or(Confidence::None);
+        Decision::noticed(&self.ladder, chosen, tool, confidence, reason)
     }
 
     /// What becomes of the call where not even a binding rung binds: only a contract that observes asks for this.
@@ -173,6 +219,41 @@ mod tests {
             r#"{"confidence":{"floor":"DEFER"}}"#,
             "`enforcement.confidence` cannot be used: `floor` is DEFER, which is harder than BLOCK for `ceiling`",
         );
+    }
+
+    #[test]
+    fn confidence_picks_the_rung_of_a_finding() {
+        let check = |written: &str, stakes: Stakes, signals: &[(Confidence, Option<&'static str>)], expected: &str| {
+            let written = Json::parse(written.as_bytes()).unwrap();
+            let plan = EnforcementPlan::read(Some(&written), &Registry::default()).unwrap();
+            let signal = |(confidence, rung): &(Confidence, Option<&'static str>)| Signal {
+                detector: "stall",
+                state: "STALLED",
+                confidence: *confidence,
+                rung: *rung,
+                reason: String::new(),
+                details: Json::Null,
+            };
+            let signals: Vec<Signal> = signals.iter().map(signal).collect();
+            let decision = plan.notice("rm", stakes, &signals, "because");
+            assert_eq!(decision.rung().token(), expected, "{written:?} {stakes:?}");
+            assert!(!decision.is_binding());
+        };
+        let (none, low, high) = ((Confidence::None, None), (Confidence::Low, None), (Confidence::High, None));
+        check("{}", Stakes::High, &[none], "OBSERVE");
+        check("{}", Stakes::High, &[low], "WARN");
+        check("{}", Stakes::Ordinary, &[high], "WARN");
+        check("{}", Stakes::High, &[low, high], "BLOCK");
+        check("{}", Stakes::None, &[high], "WARN");
+        let stated = r#"{"confidence":{"high":"DEFER","ceiling":"DEFER"}}"#;
+        check(stated, Stakes::Ordinary, &[high], "DEFER");
+        check(stated, Stakes::None, &[high], "WARN");
+        check(r#"{"confidence":{"low":"BLOCK"}}"#, Stakes::Ordinary, &[low], "BLOCK");
+        check(r#"{"confidence":{"none":"WARN"}}"#, Stakes::Ordinary, &[none], "WARN");
+        check(r#"{"confidence":{"high":"WARN"}}"#, Stakes::High, &[high], "WARN");
+        check("{}", Stakes::Ordinary, &[(Confidence::High, Some("DEFER"))], "DEFER");
+        check("{}", Stakes::High, &[(Confidence::High, Some("WARN"))], "WARN");
+        check("{}", Stakes::None, &[(Confidence::High, Some("BLOCK"))], "WARN");
     }
 
     #[test]

@@ -2,17 +2,17 @@
 //!
 //! | verdict | rung | |
 //! |---|---|---|
-//! | ACCEPT, nothing noticed | OBSERVE | |
-//! | ACCEPT, a detector is concerned | WARN | |
+//! | ACCEPT | as confident as detectors are of a finding; OBSERVE without one | |
 //! | REJECT | BLOCK | binds |
 //! | ESCALATE | DEFER | binds |
 
 use super::decision::Decision;
 use super::handler::{Answer, Enforced};
-use super::ladder::Ladder;
-use super::plan::EnforcementPlan;
+use super::ladder::{BLOCK, DEFER};
+use super::plan::{EnforcementPlan, Stakes};
 use super::registry::OBSERVE;
 use crate::contract::Mode;
+use crate::detectors::Signal;
 use crate::outcome::Verdict;
 
 /// Whether verdicts under this mode stop anything.
@@ -27,31 +27,43 @@ pub fn binds(mode: Mode) -> bool {
 ///
 /// ```
 /// use kernel::contract::Mode;
-/// use kernel::enforcement::{ladder::Ladder, verdict::decided};
+/// use kernel::enforcement::{plan::{EnforcementPlan, Stakes}, verdict::{Noticed, decided}};
 /// use kernel::outcome::Verdict;
-/// let rung = |verdict, noticed| {
-///     let decision = decided(&Ladder::base(), Mode::Enforce, verdict, noticed, "rm", "because");
+/// let (plan, noticed) = (EnforcementPlan::default(), Noticed { stakes: Stakes::Ordinary, signals: &[] });
+/// let rung = |verdict| {
+///     let decision = decided(&plan, Mode::Enforce, verdict, noticed, "rm", "because");
 ///     format!("{} {}", decision.rung().token(), decision.is_binding())
 /// };
-/// assert_eq!(rung(Verdict::Accept, false), "OBSERVE false");
-/// assert_eq!(rung(Verdict::Accept, true), "WARN false");
-/// assert_eq!(rung(Verdict::Reject, false), "BLOCK true");
-/// assert_eq!(rung(Verdict::Escalate, true), "DEFER true");
+/// assert_eq!(rung(Verdict::Accept), "OBSERVE false");
+/// assert_eq!(rung(Verdict::Reject), "BLOCK true");
+/// assert_eq!(rung(Verdict::Escalate), "DEFER true");
 /// ```
-pub fn decided(ladder: &Ladder, mode: Mode, verdict: Verdict, noticed: bool, tool: &str, why: &str) -> Decision {
+pub fn decided(
+    plan: &EnforcementPlan,
+    mode: Mode,
+    verdict: Verdict,
+    noticed: Noticed<'_>,
+    tool: &str,
+    why: &str,
+) -> Decision {
     let token = match verdict {
-        Verdict::Accept if noticed => "WARN",
-        Verdict::Accept => "OBSERVE",
-        Verdict::Reject => "BLOCK",
-        Verdict::Escalate => "DEFER",
+        Verdict::Accept => return plan.notice(tool, noticed.stakes, noticed.signals, why),
+        Verdict::Reject => BLOCK,
+        Verdict::Escalate => DEFER,
     };
     // The four are on every ladder: a contract adds rungs and takes none away.
-    let decision = Decision::stated(ladder, token, tool, why);
-    let decision = decision.unwrap_or_else(|_| Decision::hardest(ladder, tool, why));
-    match verdict {
-        Verdict::Reject | Verdict::Escalate if binds(mode) => decision.bound(),
-        Verdict::Reject | Verdict::Escalate | Verdict::Accept => decision,
-    }
+    let decision = Decision::stated(plan.ladder(), token, tool, why);
+    let decision = decision.unwrap_or_else(|_| Decision::hardest(plan.ladder(), tool, why));
+    if binds(mode) { decision.bound() } else { decision }
+}
+
+/// What detectors noticed about a call, and what is at stake in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Noticed<'s> {
+    /// What is at stake.
+    pub stakes: Stakes,
+    /// What the detectors say.
+    pub signals: &'s [Signal],
 }
 
 /// What becomes of the call: as the contract's handler has it, or, where the contract only observes, it runs.
@@ -72,7 +84,8 @@ mod tests {
     fn check(written: &str, mode: Mode, verdict: Verdict, answer: Option<&str>, expected: &str) {
         let written = Json::parse(written.as_bytes()).unwrap();
         let plan = EnforcementPlan::read(Some(&written), &Registry::with(["pager"]).unwrap()).unwrap();
-        let decision = decided(plan.ladder(), mode, verdict, false, "rm", "because");
+        let noticed = Noticed { stakes: Stakes::Ordinary, signals: &[] };
+        let decision = decided(&plan, mode, verdict, noticed, "rm", "because");
         let answer = answer.map(|text| Answer::read(&Json::parse(text.as_bytes()).unwrap()));
         let enforced = enforced(&plan, mode, &decision, answer.as_ref());
         let shown = format!("{} {} {}", enforced.rung.token(), enforced.withholds_call(), enforced.handler);
