@@ -21,3 +21,4 @@ mod site;
 mod tamper;
 mod watching;
 mod witnesses;
+mod written;
