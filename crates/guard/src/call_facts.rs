@@ -1,5 +1,6 @@
 //! What a call would do, as facts a contract can judge. Nothing is run and nothing is decided.
 
+use super::disk::Disk;
 use super::fetch_target::{self, FetchTarget};
 use super::package_install;
 use super::path_expansion;
@@ -8,8 +9,9 @@ use super::protected_files::{Overlap, ProtectedFiles};
 use super::push_target;
 use crate::command_line::CommandLine;
 use crate::hooks::tools::{self, Kind, Tool};
-use crate::hooks::{self, Call};
-use shell::{Capability, Class, Classification, Links, View, classify};
+use crate::hooks::{self, Call, Host};
+use crate::session::flow_name;
+use shell::{Capability, Class, Classification, View, classify};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use values::ids::Digest;
@@ -71,36 +73,29 @@ pub struct CallFacts {
     pub why: Vec<String>,
     /// Where the agent may write.
     pub workspace: PathBuf,
+    /// Digests of the files that the call would run.
+    pub contents: Vec<String>,
     /// What is compared with leases beside the written paths: what programs may write, whole trees, and what stands
     /// before a part that is not known.
     compared: Vec<String>,
 }
 
-struct OnDisk;
-
-impl Links for OnDisk {
-    fn target(&self, path: &str) -> Option<String> {
-        std::fs::read_link(path).ok().map(|target| target.to_string_lossy().into_owned())
-    }
-
-    fn is_folder(&self, path: &str) -> bool {
-        Path::new(path).is_dir()
-    }
-
-    fn exists(&self, path: &str) -> bool {
-        Path::new(path).symlink_metadata().is_ok()
-    }
-}
-
 /// Looks at a call.
-pub fn of(call: &Call, guard: Option<&Guard>, program: &'static CommandLine) -> CallFacts {
+pub fn of(call: &Call, guard: Option<&Guard>, program: &'static CommandLine, host: Host) -> CallFacts {
     let cwd = place::canonical(Path::new(&call.cwd));
     let workspace = guard.map_or_else(|| cwd.clone(), |guard| guard.workspace(&cwd));
     let home = place::home().map_or_else(|| "/root".to_owned(), |home| home.to_string_lossy().into_owned());
     let folders = if matches!(call.tool, Tool::Shell { .. }) { tools::folders(&call.input) } else { Vec::new() };
     let cwd = folders.first().map_or_else(|| cwd.clone(), |folder| place::canonical(&cwd.join(folder)));
     let cwd = cwd.to_string_lossy().into_owned();
-    let view = View { cwd: &cwd, home: &home, links: Some(&OnDisk), hosts: hooks::host_files() };
+    let disk = Disk::of(guard.map(|guard| (guard, flow_name(host, &call.session))));
+    let view = View {
+        cwd: &cwd,
+        home: &home,
+        links: Some(&disk),
+        hosts: hooks::host_files(),
+        is_typed_into: host.types_into_programs,
+    };
     let mut facts = CallFacts {
         action: action(&call.tool),
         class: Class::Read,
@@ -116,6 +111,7 @@ pub fn of(call: &Call, guard: Option<&Guard>, program: &'static CommandLine) -> 
         server: String::new(),
         why: Vec::new(),
         workspace: workspace.clone(),
+        contents: Vec::new(),
         compared: Vec::new(),
     };
     let protected = ProtectedFiles::of(guard, &workspace, program);
@@ -124,6 +120,11 @@ pub fn of(call: &Call, guard: Option<&Guard>, program: &'static CommandLine) -> 
         facts.unclear.push(format!("the folder it runs in: {}", folders.join(" or ")));
     }
     facts.place(&protected);
+    for (path, digest) in disk.seen() {
+        // An approval is one for this content.
+        facts.reads.push(short(&format!("{path} {digest}")));
+        facts.contents.push(digest);
+    }
     facts
 }
 
@@ -290,12 +291,13 @@ impl CallFacts {
     /// What a command runs; and what it names of the guard, whatever it does with it: what one part reads of the guard,
     /// such as the number of its process, another part may use.
     fn take_argv(&mut self, answer: &Classification, view: &View<'_>, protected: &ProtectedFiles) {
-        self.programs.extend(answer.talkers.iter().filter(|program| !stays_here(program, &answer.argv)).cloned());
+        let all = [answer.argv.as_slice(), &answer.in_files].concat();
+        self.programs.extend(answer.talkers.iter().filter(|program| !stays_here(program, &all)).cloned());
         // An empty list of programs never grants network access.
         if answer.talkers.is_empty() && answer.capabilities.contains(&Capability::Network) {
             self.programs.insert("?".to_owned());
         }
-        self.guarded.extend(protected.searched_and_signalled(&answer.argv));
+        self.guarded.extend(protected.searched_and_signalled(&all));
         for (path, words) in &answer.started {
             if protected.overlap(path.as_str()) == Overlap::Within || protected.is_copy_of_binary(path.as_str()) {
                 self.take_own_verb(words, protected.program());
@@ -304,11 +306,11 @@ impl CallFacts {
         if answer.class > Class::Read {
             self.take_read_guard(answer, protected);
         }
-        if let Some(branch) = push_target::to_main(&answer.argv, Path::new(view.cwd)) {
+        if let Some(branch) = push_target::to_main(&all, Path::new(view.cwd)) {
             self.can.insert("main-branch");
             self.why.push(format!("it pushes to `{branch}`"));
         }
-        for words in &answer.argv {
+        for (at, words) in all.iter().enumerate() {
             if package_install::brings_software(words, Path::new(view.cwd), &self.workspace) {
                 self.can.insert("install");
                 self.why.push(format!("`{}` brings software that no lock file pins", short(&words.join(" "))));
@@ -318,7 +320,7 @@ impl CallFacts {
                 self.guarded.push(named);
             }
             self.argv.push(words.join(" "));
-            if answer.class == Class::Read {
+            if answer.class == Class::Read || at >= answer.argv.len() {
                 continue;
             }
             for word in words.iter().skip(1) {

@@ -5,7 +5,7 @@ mod approval;
 use super::call_facts::CallFacts;
 use super::hard_links;
 use super::place::Guard;
-use super::session::{OpenCall, Session};
+use super::session::{OpenCall, Session, flow_name};
 use super::stop_check;
 use super::ticket::Ticket;
 use crate::command_line::{CommandLine, Task};
@@ -39,7 +39,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use values::ids::{Digest, TENANT_DEFAULT, identifier_problem};
+use values::ids::{Digest, TENANT_DEFAULT};
 use values::json::{Json, Object};
 use writkeeper::finding_text;
 use writkeeper::restored::{Unstarted, demand_whole};
@@ -192,6 +192,7 @@ impl<'a> CallJudge<'a> {
         noticed.push(session.scope(facts.workspace.to_string_lossy().into_owned(), facts.writes.clone()));
         noticed.extend(Some(session.liveness(true)).filter(|signal| self.sets(signal)));
         let reply = self.enforced(call, facts, &answered, Noticed { stakes: self.stakes(facts), signals: &noticed })?;
+        session.looked_into(&arguments, &facts.contents, answered.answer.verdict == Verdict::Escalate);
         let runs = matches!(reply, Reply::Pass | Reply::Warn(_) | Reply::Ask(_)) || !binds(self.mode);
         if runs {
             let intent = answered.answer.intent.as_ref().map(|intent| intent.id().to_owned());
@@ -563,11 +564,7 @@ impl<'a> CallJudge<'a> {
 
     /// The session as a flow.
     fn flow(&self, call: &Call) -> String {
-        let name = format!("{}:{}", self.host.word, call.session);
-        if identifier_problem(&name).is_none() {
-            return name;
-        }
-        format!("{}:{}", self.host.word, Digest::of(&call.session).to_uuid_text())
+        flow_name(self.host, &call.session)
     }
 
     fn submit(&self, call: &Call, action: &str, params: Object) -> Result<Answered, String> {

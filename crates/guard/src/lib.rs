@@ -2,10 +2,12 @@
 //!
 //! Nothing here decides. Facts about a call go into a proposal, and the contract's rules judge them.
 
+mod archive_members;
 pub mod call_facts;
 pub mod command_line;
 pub mod contract_cache;
 pub mod daemon;
+mod disk;
 pub mod fetch_target;
 pub mod hard_links;
 pub mod hooks;

@@ -69,7 +69,7 @@ impl Question<'_> {
             Some(folder) => Some(Guard::at(folder)),
             None => Guard::find(Path::new(&call.cwd)),
         };
-        let facts = Arc::new(call_facts::of(&call, guard.as_ref(), self.program));
+        let facts = Arc::new(call_facts::of(&call, guard.as_ref(), self.program, self.host));
         lock(known).facts = Some(facts.clone());
         let Some(guard) = guard else {
             let again = (self.program.typed)(&Task::Install(self.host));

@@ -5,17 +5,19 @@
 use super::place::Guard;
 use super::session_line::Line;
 use super::ticket::Ticket;
+use crate::hooks::Host;
 use kernel::detectors::{
     Seen, Signal, Thresholds, breaker, dangling_intent, efficiency, liveness, noop_streak, precursor, productivity,
     scope, stall,
 };
 use kernel::enforcement::gating::Confidence;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
+use std::time::SystemTime;
 use values::decimal::Decimal;
-use values::ids::Digest;
+use values::ids::{Digest, identifier_problem};
 use values::json::Json;
 use values::time::{Duration, Instant};
 
@@ -44,7 +46,7 @@ pub struct OpenCall {
 impl Session {
     /// The session of a host, as far as it is remembered.
     pub fn open(guard: &Guard, name: &str, thresholds: Thresholds, ticket: &Ticket) -> Session {
-        let path = guard.sessions().join(format!("{}.jsonl", Digest::of(name).to_uuid_text()));
+        let path = path_of(guard, name);
         let lines = tail(&path).unwrap_or_default();
         Session { path, lines, thresholds, ticket: ticket.clone() }
     }
@@ -64,6 +66,18 @@ impl Session {
             ("intent", Json::from(open.intent.clone())),
             ("asked", Json::from(open.asked.clone())),
         ]));
+    }
+
+    /// Remembers the digests of the files that a call would run, and whether a person was asked about it.
+    pub fn looked_into(&mut self, arguments: &str, contents: &[String], is_asked: bool) {
+        if !contents.is_empty() {
+            self.remember(Json::object([
+                ("is", Json::text("contents")),
+                ("arguments", Json::text(arguments)),
+                ("contents", Json::text(contents.join(" "))),
+                ("asked", Json::Bool(is_asked)),
+            ]));
+        }
     }
 
     /// Remembers the question that a refused call waits for.
@@ -317,6 +331,51 @@ fn step(line: &Line) -> Option<stall::Step> {
     let digest = |key: &str| line.text(key).and_then(|text| Digest::parse(&text));
     let tool = line.text("tool")?.into_owned();
     Some(stall::Step { tool, arguments: digest("arguments")?, result: digest("result") })
+}
+
+/// What a session has settled about files that were run.
+#[derive(Default, Debug)]
+pub struct Settled {
+    /// Digests of contents that a person let run.
+    pub digests: BTreeSet<String>,
+    /// When the session began.
+    pub began: Option<SystemTime>,
+}
+
+/// What the session of a name has settled: a question about a content is settled when the call it was asked about ran.
+pub fn settled(guard: &Guard, name: &str) -> Settled {
+    let path = path_of(guard, name);
+    let began = std::fs::metadata(&path).ok().and_then(|about| about.created().ok());
+    let lines = tail(&path).unwrap_or_default();
+    let (mut open, mut digests) = (BTreeMap::new(), BTreeSet::new());
+    for line in &lines {
+        let Some(arguments) = line.text("arguments") else { continue };
+        match line.kind() {
+            "contents" if line.flag("asked") == Some(true) => {
+                open.insert(arguments, line.text("contents").unwrap_or_default());
+            }
+            "contents" => _ = open.remove(&arguments),
+            "result" => {
+                let contents = open.remove(&arguments).unwrap_or_default();
+                digests.extend(contents.split_whitespace().map(str::to_owned));
+            }
+            _ => {}
+        }
+    }
+    Settled { digests, began }
+}
+
+/// The session of a host as a flow.
+pub fn flow_name(host: Host, session: &str) -> String {
+    let name = format!("{}:{session}", host.word);
+    if identifier_problem(&name).is_none() {
+        return name;
+    }
+    format!("{}:{}", host.word, Digest::of(session).to_uuid_text())
+}
+
+fn path_of(guard: &Guard, name: &str) -> PathBuf {
+    guard.sessions().join(format!("{}.jsonl", Digest::of(name).to_uuid_text()))
 }
 
 /// Refuses anything but a regular file: reading a pipe could block until the host gives up.

@@ -121,6 +121,9 @@ pub struct Classification {
     /// The simple commands after wrappers, quotes and substitutions are gone. Rules on argv match these.
     #[serde(skip)]
     pub argv: Vec<Vec<String>>,
+    /// The same for the files on disk that are run: words in them name a path only to programs that do not only read.
+    #[serde(skip)]
+    pub in_files: Vec<Vec<String>>,
     /// The files of programs that were started by a path, as seen from the folder of that moment, with their words.
     #[serde(skip)]
     pub started: Vec<(Path, Vec<String>)>,

@@ -48,6 +48,14 @@ impl Language {
             _ => return None,
         })
     }
+
+    /// The language that the first line of a script names, if it is not a shell.
+    pub fn of_script(text: &str) -> Option<Self> {
+        let shebang = text.lines().next()?.strip_prefix("#!")?;
+        let words = shebang.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+        let mut words = words.filter(|word| *word != "env" && !word.starts_with('-'));
+        Self::of(words.next()?)
+    }
 }
 
 /// What a call does with its argument.

@@ -46,7 +46,7 @@ mod zone;
 pub use answer::{Capability, Class, Classification, Reason, Span};
 pub use glob::matches as wildcard_matches;
 pub use path::Path;
-pub use view::{HostFiles, Links, View};
+pub use view::{Content, HostFiles, Links, Member, View};
 
 /// Says what a command would do.
 ///

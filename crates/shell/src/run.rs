@@ -213,6 +213,7 @@ impl Walker<'_> {
         let before = std::mem::replace(&mut self.report.class, Class::Read);
         let mut could = std::mem::take(&mut self.report.capabilities);
         let inner = std::mem::replace(&mut self.talked, false);
+        let outer = std::mem::replace(&mut self.was_read, false);
         let out = self.judged(&first, &words, stdin, span);
         if self.report.class > Class::Read {
             self.name_words(words.get(1..).unwrap_or_default());
@@ -222,7 +223,9 @@ impl Walker<'_> {
         self.secret_words(&name, words.get(1..).unwrap_or_default());
         self.swept_words(&name, words.get(1..).unwrap_or_default());
         let talks = self.report.capabilities.contains(&Capability::Network);
-        if talks && !(self.talked && HANDING.contains(&name.as_str())) && !self.report.is_brought {
+        let was_read = std::mem::replace(&mut self.was_read, outer);
+        let hands_on = was_read || HANDING.contains(&name.as_str());
+        if talks && !(self.talked && hands_on) && !self.report.is_brought {
             self.report.talks(&name);
         }
         self.talked = inner || talks && !self.report.is_brought;
@@ -293,6 +296,7 @@ impl Walker<'_> {
         self.runs_what_was_written(name, &args, span);
         self.options_that_run(name, &args, span);
         self.local_packages(name, &args);
+        crate::act::typing::typed(self, name, &args, &stdin, span);
         match rules::lookup(name) {
             // `./test` need not be `test`: the entry counts only where it adds caution, or in a `bin` directory.
             Some(program) if local && !resolved.rsplit('/').nth(1).is_some_and(|parent| parent.ends_with("bin")) => {
@@ -396,7 +400,17 @@ impl Walker<'_> {
                 return Some(out);
             }
         }
-        match self.state.files.get(&path).cloned()? {
+        let Some(written) = self.state.files.get(&path).cloned() else {
+            // A program that was compiled is no text; what it does is not claimed to be known.
+            let crate::view::Content::Seen(text) = self.looks_at(&path)?.text(&path) else { return None };
+            let text = mark::cleaned(&text).into_owned();
+            let saved = self.state.positional.replace(words.iter().skip(1).map(|word| word.text.clone()).collect());
+            self.may_write_words(words.get(1..).unwrap_or_default());
+            let out = crate::act::language::run_on_disk(self, &text, &first.text, stdin, span);
+            self.state.positional = saved;
+            return Some(out);
+        };
+        match written {
             Stream::Text(text) => {
                 let saved = self.state.positional.replace(words.iter().skip(1).map(|word| word.text.clone()).collect());
                 let out = self.program_text(&text, stdin.clone(), span);
@@ -612,17 +626,9 @@ impl Walker<'_> {
 
     /// A script found in a file or a pipe: its first line may name another interpreter.
     pub fn program_text(&mut self, text: &str, stdin: Stream, span: Span) -> Stream {
-        let first = text.lines().next().unwrap_or_default();
-        if let Some(shebang) = first.strip_prefix("#!") {
-            let interpreter = shebang
-                .split_whitespace()
-                .map(|word| word.rsplit('/').next().unwrap_or(word))
-                .find(|word| *word != "env" && !word.starts_with('-'))
-                .unwrap_or("sh");
-            if let Some(language) = crate::code::Language::of(interpreter) {
-                self.code(language, text, span);
-                return Stream::Opaque;
-            }
+        if let Some(language) = crate::code::Language::of_script(text) {
+            self.code(language, text, span);
+            return Stream::Opaque;
         }
         self.inner(text, stdin, span)
     }

@@ -269,7 +269,9 @@ impl Walker<'_> {
         }
         let vital_file = sensitive::is(Concern::Vital, path, &self.view);
         let class = match how {
-            How::Create | How::Mode | How::Link => Class::Write,
+            How::Create | How::Mode => Class::Write,
+            // A link in place of a system file replaces what it says.
+            How::Link => overwrite(path, vital_file),
             How::Append | How::Modify => {
                 if vital_file {
                     Class::Destructive
@@ -312,9 +314,9 @@ impl Walker<'_> {
             return;
         }
         let verb = match how {
-            How::Create | How::Mode | How::ModeTree | How::Link => "changes",
+            How::Create | How::Mode | How::ModeTree => "changes",
             How::Append | How::Modify => "edits",
-            How::Overwrite => "overwrites",
+            How::Overwrite | How::Link => "overwrites",
             How::Empty => "empties",
             How::Remove | How::RemoveTree => "removes",
             How::Move => "moves away",

@@ -21,7 +21,27 @@ const EXAMPLE: HostFiles = HostFiles {
     logins: &[".claude/.credentials.json"],
 };
 
-/// Looks at symbolic links without touching anything else. The caller decides how.
+/// What the caller sees of a file that a command would run, apply or unpack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content<T> {
+    /// Nothing lies there, or nobody looked.
+    Missing,
+    /// All of it.
+    Seen(T),
+    /// Something lies there that is too large, of no known form, or not to be read.
+    Unseen,
+}
+
+/// An entry of an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its path in the archive.
+    pub name: String,
+    /// Where it leads, if it is a link.
+    pub link: Option<String>,
+}
+
+/// Looks at the disk without changing anything. The caller decides how, and bounds what is read.
 pub trait Links {
     /// Where the link at `path` points, or `None` when `path` is no link.
     fn target(&self, path: &str) -> Option<String>;
@@ -35,6 +55,21 @@ pub trait Links {
     fn exists(&self, _path: &str) -> bool {
         false
     }
+
+    /// The text of the file at `path`, which the command would run or apply.
+    fn text(&self, _path: &str) -> Content<String> {
+        Content::Missing
+    }
+
+    /// The entries of the archive at `path`, which the command would unpack.
+    fn members(&self, _path: &str) -> Content<Vec<Member>> {
+        Content::Missing
+    }
+
+    /// Whether doubts about the file at `path` need not be raised: a person has looked at it, or nobody touched it lately.
+    fn is_settled(&self, _path: &str) -> bool {
+        false
+    }
 }
 
 /// Where the command would run.
@@ -44,17 +79,19 @@ pub struct View<'a> {
     pub cwd: &'a str,
     /// Absolute home directory.
     pub home: &'a str,
-    /// Symbolic links, when the caller can look them up.
+    /// The disk, when the caller can look at it.
     pub links: Option<&'a dyn Links>,
     /// The hosts whose files matter.
     pub hosts: &'a [HostFiles],
+    /// Whether text can be typed into a program that was started without any, unseen by the caller.
+    pub is_typed_into: bool,
 }
 
 impl<'a> View<'a> {
     /// A view without symbolic links and hosts.
     #[must_use]
     pub const fn new(cwd: &'a str, home: &'a str) -> Self {
-        Self { cwd, home, links: None, hosts: &[] }
+        Self { cwd, home, links: None, hosts: &[], is_typed_into: false }
     }
 }
 

@@ -7,6 +7,7 @@ mod evaluate;
 mod expand;
 mod made;
 mod merge;
+mod on_disk;
 mod parameter;
 mod redirect;
 mod report;
@@ -25,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 pub(crate) use made::Made;
+pub(crate) use on_disk::{Handed, Weight};
 pub(crate) use report::Report;
 
 /// Folders kept in which the shell may still be.
@@ -146,6 +148,12 @@ pub(crate) struct Walker<'v> {
     jobs: Vec<Job>,
     /// Whether there are more of them than are kept.
     more_jobs: bool,
+    /// Whether the program being judged is a file that was read: then those in it say who they are.
+    pub was_read: bool,
+    /// The file that the command being judged has for its input, if its content is not known from the text.
+    pub input: Option<String>,
+    /// Files on disk whose text is being walked, innermost last.
+    reading: Vec<String>,
     /// Second names that the text itself makes. They lie on disk, so no subshell takes them back.
     pub made: Made,
 }
@@ -203,6 +211,9 @@ impl<'v> Walker<'v> {
             beside: BTreeSet::new(),
             jobs: Vec::new(),
             more_jobs: false,
+            was_read: false,
+            input: None,
+            reading: Vec::new(),
             made: Made::default(),
         }
     }

@@ -22,3 +22,4 @@ mod site;
 mod tamper;
 mod watching;
 mod witnesses;
+mod written;

@@ -69,6 +69,7 @@ pub(super) const HOST: Dialect = Dialect {
             ],
         ),
     ],
+    types_into_programs: false,
     blocks_by_exit: true,
     read: nested::read,
     write: |event, _, reply| nested::write(event, reply, true),

@@ -56,6 +56,7 @@ pub(super) const HOST: Dialect = Dialect {
         (Kind::Fetch, &["web_fetch", "web_search", "fetch", "fetch_webpage"]),
         (Kind::Internal, &["task", "skill", "report_intent", "ask_user", "stop_bash", "update_todo"]),
     ],
+    types_into_programs: false,
     blocks_by_exit: false,
     read,
     write,

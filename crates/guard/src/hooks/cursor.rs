@@ -52,6 +52,7 @@ pub(super) const HOST: Dialect = Dialect {
         (Kind::Fetch, &["WebFetch", "WebSearch", "web_search"]),
         (Kind::Internal, &["TodoWrite", "Task", "todo_write"]),
     ],
+    types_into_programs: false,
     blocks_by_exit: false,
     read,
     write,

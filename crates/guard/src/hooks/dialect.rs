@@ -31,6 +31,8 @@ pub struct Dialect {
     pub scratch: &'static [&'static str],
     /// Its tools, by what they do.
     pub tools: &'static [(Kind, &'static [&'static str])],
+    /// Whether the agent can type into a program that runs, with a tool for which no hook is called.
+    pub types_into_programs: bool,
     /// Whether `exit 2` with a text on standard error blocks a call. Other hosts read an object on standard output.
     pub blocks_by_exit: bool,
     /// Reads what the host sent; the error says what is wrong with it.
@@ -139,6 +141,7 @@ pub(crate) mod tests {
         configuration: &[".made-up/hooks.json", ".made-up/local"],
         scratch: &[".made-up/notes"],
         tools: &[(Kind::Shell, &["terminal"])],
+        types_into_programs: false,
         blocks_by_exit: false,
         read: nested::read,
         write: |event, _, reply| nested::write(event, reply, true),

@@ -41,6 +41,7 @@ pub(super) const HOST: Dialect = Dialect {
         (Kind::Fetch, &["web_fetch", "google_web_search"]),
         (Kind::Internal, &["write_todos", "exit_plan_mode", "ask_user"]),
     ],
+    types_into_programs: false,
     blocks_by_exit: true,
     read,
     write,

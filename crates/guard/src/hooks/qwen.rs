@@ -28,6 +28,7 @@ pub(super) const HOST: Dialect = Dialect {
         (Kind::Fetch, &["web_fetch", "web_search"]),
         (Kind::Internal, &["todo_write", "exit_plan_mode", "task", "skill"]),
     ],
+    types_into_programs: false,
     blocks_by_exit: true,
     read: nested::read,
     write: |event, _, reply| nested::write(event, reply, true),

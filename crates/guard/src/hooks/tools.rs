@@ -48,6 +48,8 @@ pub enum Kind {
     Search,
     /// Reads from the network.
     Fetch,
+    /// Types into a program that runs. What the program does with it depends on what it is.
+    Typing,
     /// Changes a plan, a list or the conversation and nothing else. A tool that starts another agent is one of these,
     /// because that agent's own calls come through the hooks again.
     Internal,
@@ -80,6 +82,9 @@ const PATH_LISTS: &[&str] = &["paths", "file_paths", "include", "files"];
 /// Members of an input that hold a command.
 const COMMANDS: &[&str] = &["command", "cmd", "script"];
 
+/// Members of an input that hold what is typed.
+const TYPED: &[&str] = &["chars", "input", "text"];
+
 /// Members of a shell's input that name the folder it runs in.
 const FOLDERS: &[&str] = &["workdir", "working_directory", "cwd", "dir_path", "directory"];
 
@@ -105,9 +110,16 @@ pub fn recognise(name: &str, input: &Object) -> Tool {
         }
         Some(Kind::Read | Kind::Search) => Tool::Read { paths: paths(input) },
         Some(Kind::Fetch) => Tool::Fetch,
+        // Looking at what a program printed is no typing.
+        Some(Kind::Typing) if TYPED.iter().all(|key| input.get(*key).is_none_or(is_empty)) => Tool::Internal,
+        Some(Kind::Typing) => Tool::Other,
         Some(Kind::Internal) => Tool::Internal,
         None => Tool::Other,
     }
+}
+
+fn is_empty(value: &Json) -> bool {
+    value.as_text() == Some("")
 }
 
 /// `mcp__server__tool`, as most hosts write it.
@@ -189,6 +201,8 @@ mod tests {
         check("mcp__files", "{}", &Tool::Other);
         check("TodoWrite", "{}", &Tool::Internal);
         check("SomethingNew", "{}", &Tool::Other);
+        check("write_stdin", r#"{"session_id":1,"chars":"rm -rf /\n"}"#, &Tool::Other);
+        check("write_stdin", r#"{"session_id":1,"chars":""}"#, &Tool::Internal);
     }
 
     #[test]

@@ -94,59 +94,85 @@ enum Piece {
     One(&'static [&'static str]),
     /// One of these words, or nothing.
     Maybe(&'static [&'static str]),
+    /// Any word but these.
+    Other(&'static [&'static str]),
+    /// A word that says something is over: `tested`, `done`.
+    Participle,
     /// Whatever stands in so many characters, the words on both sides not counted.
     Gap(usize),
 }
 
-use Piece::{Gap, Maybe, One};
+use Piece::{Gap, Maybe, One, Other, Participle};
 
 const I: Piece = One(&["i"]);
 const TO: Piece = One(&["to"]);
-const MUST: Piece = One(&["need", "will", "'ll", "have", "must"]);
-const OPEN: &[&str] = &["done", "completed", "added", "assigned", "created"];
-const DONE: &[&str] = &[
-    "done",
-    "finished",
-    "completed",
-    "created",
-    "added",
-    "assigned",
-    "updated",
-    "resolved",
-    "fixed",
-    "sent",
-    "applied",
-];
+const WILL: &[&str] = &["will", "'ll"];
+const SOON: Piece = Maybe(&["still", "now", "then", "next", "also", "first", "just"]);
 
-/// Ways in which an agent says of itself that something is left to do; others are passed over, because a reminder for
-/// nothing costs a turn. Commas are not read, and `I'll` is `I will`.
+/// Participles that do not end in `ed`.
+const IRREGULAR: [&str; 12] =
+    ["done", "made", "sent", "written", "built", "run", "set", "put", "begun", "shown", "dealt", "rebuilt"];
+
+/// What one should do and does in saying so.
+const SAYING: &[&str] = &["note", "mention", "say", "add", "point", "stress", "warn", "clarify", "be", "have"];
+
+/// Ways in which an agent says of itself that something is left to do: it owes it, announces it, could not do it, or calls
+/// it open. Others are passed over, because a reminder for nothing costs a turn. Commas are not read, and `I'll` is `I will`.
 const CUES: [&[Piece]; 15] = [
-    &[I, Maybe(&["still"]), One(&["need"]), TO],
-    &[I, Maybe(&["still"]), One(&["have"]), TO],
-    &[I, One(&["will", "'ll"]), Maybe(&["now", "then"]), One(&["need", "have", "proceed"]), TO],
-    &[One(&["next"]), I, One(&["will", "'ll", "need", "have", "should"])],
+    // It owes it.
+    &[I, SOON, One(&["need", "have", "ought"]), TO],
+    &[I, One(WILL), SOON, One(&["need", "have"]), TO],
+    &[I, SOON, One(&["must"]), Other(SAYING)],
+    &[I, One(&["should"]), SOON, Other(SAYING)],
+    // It announces it.
+    &[One(&["next"]), I, One(&["will", "'ll", "'m", "am", "need", "have", "should", "must", "plan"])],
+    &[I, One(WILL), One(&["now", "next", "then"]), Other(SAYING)],
+    &[I, One(WILL), One(&["proceed", "continue", "start", "begin"])],
+    &[
+        One(&["to"]),
+        One(&["do", "finish", "complete", "continue"]),
+        Gap(20),
+        I,
+        One(&["need", "will", "'ll", "have", "must"]),
+    ],
+    &[One(&["now"]), TO, Gap(40), I, One(&["need", "will", "'ll", "have", "must"])],
+    // It could not.
     &[
         I,
-        One(&["should"]),
-        Maybe(&["now", "next"]),
-        One(&["proceed", "continue", "identify", "create", "add", "assign", "update"]),
+        One(&["was", "wasn't", "am", "'m", "have", "haven't", "had", "'ve"]),
+        Maybe(&["not"]),
+        Maybe(&["yet"]),
+        Maybe(&["been"]),
+        One(&["unable", "able"]),
+        TO,
     ],
-    &[I, One(&["was"]), One(&["unable"]), TO],
-    &[I, One(&["have", "haven't", "had", "'ve", "'d"]), One(&["not"]), Maybe(&["yet"]), One(&["been"]), One(&["able"])],
-    &[I, One(&["have", "haven't", "had", "'ve", "'d"]), One(&["not"]), Maybe(&["yet"]), One(ENDED)],
-    &[I, One(&["haven't", "hadn't"]), Maybe(&["yet"]), One(&["been"]), One(&["able"])],
-    &[I, One(&["haven't", "hadn't"]), Maybe(&["yet"]), One(ENDED)],
-    &[I, One(&["cannot", "can't"]), Gap(40), One(&["yet"])],
-    &[One(&["still", "yet"]), TO, One(&["be"]), One(OPEN)],
-    &[One(&["remain", "remains"]), TO, One(&["be"]), One(OPEN)],
-    &[TO, One(&["do", "complete", "finish"]), One(&["this"]), I, MUST],
-    &[One(&["now"]), TO, Gap(40), I, MUST],
+    &[I, One(&["cannot", "can't", "couldn't"]), Gap(40), One(&["yet"])],
+    &[
+        I,
+        One(&["haven't", "hadn't"]),
+        Maybe(&["yet"]),
+        Maybe(&["been"]),
+        One(&["able", "done", "finished", "completed", "started", "tested"]),
+    ],
+    &[
+        I,
+        One(&["have", "had", "'ve", "'d"]),
+        One(&["not"]),
+        Maybe(&["yet"]),
+        Maybe(&["been"]),
+        One(&["able", "done", "finished", "completed", "started", "tested"]),
+    ],
+    // It is open.
+    &[One(&["still", "yet", "remain", "remains", "left"]), TO, One(&["be"]), Participle],
+    &[One(&["is", "are", "'s"]), Maybe(&["still"]), One(&["left"]), TO, One(&["do"])],
 ];
 
-const ENDED: &[&str] = &["completed", "finished", "done"];
-
 /// Says, in the same sentence, that it has been done after all.
-const DONE_ALREADY: &[Piece] = &[One(&["have", "has", "already", "now"]), Maybe(&["been"]), One(DONE)];
+const DONE_ALREADY: &[Piece] = &[One(&["have", "has", "already", "now", "was", "were"]), Maybe(&["been"]), Participle];
+
+fn is_participle(word: &str) -> bool {
+    word.len() > 3 && word.ends_with("ed") && word != "need" || IRREGULAR.contains(&word)
+}
 
 /// Looks for a cue in the last words; a sentence that also says it is done does not count.
 pub fn judge(evidence: &Evidence, settings: &Settings) -> Judgement {
@@ -237,6 +263,8 @@ fn fits(words: &[Word], cue: &[Piece]) -> Option<usize> {
     let is_one = |known: &[&str]| words.first().is_some_and(|word| known.contains(&word.lower.as_str()));
     match piece {
         Piece::One(known) => is_one(known).then(|| next(1))?,
+        Piece::Other(known) => (!words.is_empty() && !is_one(known)).then(|| next(1))?,
+        Piece::Participle => words.first().is_some_and(|word| is_participle(&word.lower)).then(|| next(1))?,
         Piece::Maybe(known) => is_one(known).then(|| next(1)).flatten().or_else(|| next(0)),
         Piece::Gap(most) => (0..words.len()).rev().filter(|taken| length(*taken) <= *most).find_map(next),
     }
@@ -278,11 +306,13 @@ mod tests {
         check("Next I'll create the user.", "Next I'll");
         check("I'll now proceed to run the tests", "I'll now proceed to");
         check("I should continue tomorrow", "I should continue");
+        check("I must still restart the worker", "I must still");
+        check("There is still left to do: the docs", "is still left to do");
         check("I was unable to push it", "I was unable to");
         check("To finish this, I must wait", "To finish this, I must");
         check("Now, to wrap this up I need a key", "Now, to wrap this up I need");
         check("I have not yet finished", "I have not yet finished");
-        check("I haven\u{2019}t been able to look", "I haven\u{2019}t been able");
+        check("I haven\u{2019}t been able to look", "I haven\u{2019}t been able to");
         check("The key is yet to be added", "yet to be added");
         check("One step remains to be done", "remains to be done");
         check("I can't proceed with that yet", "I can't proceed with that yet");
@@ -298,6 +328,9 @@ mod tests {
         check("I need to add it, now done. I need to push it.", "I need to");
         check("Let me know if it helps.", "");
         check("I will be here.", "");
+        check("I should note that it is slow.", "");
+        check("I must say it looks good.", "");
+        check("I have not changed anything else.", "");
         check("They need to decide.", "");
         check(&format!("I cannot say {} yet", "why ".repeat(12)), "");
     }

@@ -13,14 +13,12 @@ use values::json::Json;
 pub const ABOUT: &str = "files outside the declared tree are touched";
 
 /// Files that nearly every change touches; they count as tolerated beside a declared tree, not anywhere.
-pub const SHARED: [&str; 14] = [
+pub const SHARED: [&str; 17] = [
     "__init__.py",
-    "cli.py",
-    "config.py",
     "conftest.py",
-    "constants.py",
+    "config.py",
     "pyproject.toml",
-    "settings.py",
+    "requirements.txt",
     "setup.cfg",
     "setup.py",
     "Cargo.lock",
@@ -28,6 +26,11 @@ pub const SHARED: [&str; 14] = [
     "go.mod",
     "go.sum",
     "package.json",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "tsconfig.json",
+    "yarn.lock",
+    "CHANGELOG.md",
 ];
 
 /// What is touched.

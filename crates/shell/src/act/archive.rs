@@ -1,5 +1,6 @@
 //! Archives: what is packed, what is unpacked over what.
 
+use crate::act::patch;
 use crate::answer::{Capability, Class};
 use crate::call::{Call, Options};
 use crate::rules::Style;
@@ -55,18 +56,7 @@ pub(crate) fn tar(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
     }
     if options.has("-x --extract --get") {
-        let target = walker.state.cwd.clone();
-        walker.report.writes(&target);
-        if let Some(file) = options.value("-f --file").filter(|_| options.has("-C --directory")) {
-            // What is unpacked into a folder is not what a build made there.
-            walker.placed(&target, file);
-        }
-        if let Some(folder) = options.value("--one-top-level") {
-            walker.may_write(folder, call.span);
-        }
-        if matches!(target.as_str(), "/" | "/etc" | "/usr" | "/bin") {
-            walker.report.can(Capability::Privilege);
-        }
+        unpack(walker, call, &options, &saved);
     }
     if options.has("--delete") {
         walker.report.raise(Class::Destructive, "REMOVES", "removes entries of an archive", call.span);
@@ -76,6 +66,37 @@ pub(crate) fn tar(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         walker.write_file(file, How::Overwrite, call.span);
     }
     unpacked(&call.stdin)
+}
+
+/// `tar -x`, from the folder `tar` was started in into the one it was told.
+fn unpack(walker: &mut Walker<'_>, call: &Call<'_>, options: &Options, started_in: &str) {
+    let target = walker.state.cwd.clone();
+    walker.state.cwd = started_in.to_owned();
+    let is_seen = match options.value("-f --file") {
+        _ if options.has("--transform --xform") => {
+            walker.not_seen("which names the files get", call.span);
+            false
+        }
+        Some("-") | None => patch::unpacked_stream(walker, &call.stdin, &target, call.span),
+        Some(file) => patch::unpacked(walker, file, &target, call.span),
+    };
+    // Entries that are seen are judged one by one.
+    if is_seen {
+        walker.report.may_write(&target);
+    } else {
+        walker.report.writes(&target);
+    }
+    walker.state.cwd.clone_from(&target);
+    if let Some(file) = options.value("-f --file").filter(|_| options.has("-C --directory")) {
+        // What is unpacked into a folder is not what a build made there.
+        walker.placed(&target, file);
+    }
+    if let Some(folder) = options.value("--one-top-level") {
+        walker.may_write(folder, call.span);
+    }
+    if matches!(target.as_str(), "/" | "/etc" | "/usr" | "/bin") {
+        walker.report.can(Capability::Privilege);
+    }
 }
 
 pub(crate) fn zip(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {

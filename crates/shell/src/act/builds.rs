@@ -9,14 +9,17 @@ use crate::walk::Walker;
 pub(crate) fn make(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     crate::act::handed::make_variables(walker, call);
     // A makefile on standard input, or out of a command, is a text like any other.
-    let file = call.options.value("-f --file --makefile").map(ToOwned::to_owned);
+    let file = call.options.value("-f --file --makefile --justfile").map(ToOwned::to_owned);
     let content = match file.as_deref() {
         Some("-" | "/dev/stdin") => Some(call.stdin.clone()),
         Some(file) if file.starts_with("/dev/fd/") => Some(walker.read_file(file, call.span)),
         Some(_) | None => None,
     };
     match content {
-        None => written_before(walker, file.as_deref(), call),
+        None => {
+            written_before(walker, file.as_deref(), call);
+            crate::act::makefile::on_disk(walker, file.as_deref(), call);
+        }
         Some(Stream::Text(text)) => makefile(walker, &text, call.span),
         Some(Stream::Remote) => walker.remote_code("the makefile came from another machine".to_owned(), call.span),
         Some(Stream::Absent | Stream::Secret | Stream::Opaque) => {

@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::mark;
 use crate::stream::Stream;
 use crate::touch::How;
-use crate::walk::{ANY_WORDS, Arg, State, Variable, Walker};
+use crate::walk::{ANY_WORDS, Arg, Handed, State, Variable, Walker, Weight};
 
 /// Options of the shell that have names.
 const SHELL_OPTIONS: &[&str] = &[
@@ -115,13 +115,21 @@ pub(crate) fn source(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     walker.report.can(Capability::Exec);
     let Some(file) = call.args.iter().find(|arg| !arg.text.starts_with("--")) else { return Stream::Absent };
     let content = if file.text == "-" || file.text == "/dev/stdin" {
-        call.stdin.clone()
+        Handed::Told(call.stdin.clone())
     } else {
-        walker.read_file(&file.text, file.span)
+        walker.handed_file(&file.text, file.span)
     };
     match content {
-        Stream::Text(text) => walker.inline(&text, call.stdin.clone(), call.span),
-        other @ (Stream::Absent | Stream::Remote | Stream::Secret | Stream::Opaque) => {
+        Handed::Told(Stream::Text(text)) => walker.inline(&text, call.stdin.clone(), call.span),
+        Handed::OnDisk(text) => {
+            walker.report.raise(Class::Write, "LOCAL_PROGRAM", "runs a script in this shell", call.span);
+            walker.within_file(&file.text, Weight::Typed, |walker| walker.inline(&text, call.stdin.clone(), call.span))
+        }
+        Handed::Unseen => {
+            walker.unseen(&file.text, call.span);
+            Stream::Opaque
+        }
+        Handed::Told(other @ (Stream::Absent | Stream::Remote | Stream::Secret | Stream::Opaque)) => {
             crate::act::language::run_content(walker, other, &file.text.clone(), call)
         }
     }

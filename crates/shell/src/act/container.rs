@@ -82,6 +82,9 @@ fn inside(walker: &mut Walker<'_>, call: &Call<'_>, words: &[Arg]) -> Stream {
     let entry = options.value("--entrypoint").map(|text| Arg::new(text, call.span));
     let command: Vec<Arg> = entry.into_iter().chain(options.operands.iter().skip(1).cloned()).collect();
     if command.is_empty() {
+        if options.has("-i -t --interactive --tty") && !options.has("-d --detach") {
+            crate::act::typing::waiting(walker, call.name, call.span);
+        }
         return Stream::Opaque;
     }
     contained(walker, call, command, host_root);

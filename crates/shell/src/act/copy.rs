@@ -1,11 +1,12 @@
 //! Copies and moves: `cp`, `mv`, `ln`, `install`, `dd`, `tee`, `rsync`, `scp`.
 
-use crate::answer::{Capability, Class};
+use crate::answer::{Capability, Class, Span};
 use crate::call::Call;
 use crate::mark;
 use crate::stream::Stream;
 use crate::touch::How;
 use crate::walk::{Arg, Walker};
+use crate::zone::Zone;
 
 /// Sources and target of a copy-like call.
 fn split(call: &Call<'_>) -> (Vec<Arg>, Option<Arg>) {
@@ -114,6 +115,7 @@ pub(crate) fn mv(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
         receive(walker, &target, &sources, How::Overwrite);
         let path = walker.resolve(&target.text);
+        taken_away(walker, &sources, &path, target.span);
         match content {
             Some(content) => walker.put(path, content, false),
             None => _ = walker.state.files.remove(&path),
@@ -123,6 +125,26 @@ pub(crate) fn mv(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
     }
     Stream::Absent
+}
+
+/// What is moved among temporary files is gone from where it was, and soon for good.
+fn taken_away(walker: &mut Walker<'_>, sources: &[Arg], target: &str, span: Span) {
+    let zone = |walker: &Walker<'_>, path: &str| crate::zone::of(path, &walker.state.cwd, walker.view.home);
+    let is_here = |walker: &Walker<'_>, path: &str| {
+        let own = crate::path::normalise(walker.view.cwd, "/");
+        path.strip_prefix(own.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if zone(walker, target) != Zone::Temp || is_here(walker, target) {
+        return;
+    }
+    for source in sources {
+        let path = walker.resolve_entry(&source.text);
+        if is_here(walker, &path) && !crate::build_output::holds(&path, &walker.view) {
+            let sentence =
+                format!("takes `{}` out of the project, to where files are temporary", mark::shown(&source.text));
+            walker.report.raise(Class::Destructive, "MOVES", sentence, span);
+        }
+    }
 }
 
 pub(crate) fn ln(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {

@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::mark;
 use crate::stream::Stream;
 use crate::touch::How;
-use crate::walk::Walker;
+use crate::walk::{Handed, Walker};
 
 /// `psql`, `mysql`, `sqlite3` and other clients of SQL.
 pub(crate) fn sql(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
@@ -40,14 +40,17 @@ pub(crate) fn sql(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     }
     let file = call.options.value("-f --file").map(str::to_owned);
     if let Some(path) = &file {
-        match walker.read_file(path, call.span) {
-            Stream::Text(text) => statements.push(text),
-            Stream::Absent | Stream::Remote | Stream::Secret | Stream::Opaque => walker.report.raise(
-                Class::Write,
-                "WRITES",
-                format!("runs the statements in `{}`", mark::shown(path)),
-                call.span,
-            ),
+        let content = walker.handed_file(path, call.span);
+        walker.report.raise(
+            Class::Write,
+            "WRITES",
+            format!("runs the statements in `{}`", mark::shown(path)),
+            call.span,
+        );
+        match content {
+            Handed::Told(Stream::Text(text)) | Handed::OnDisk(text) => statements.push(text),
+            Handed::Unseen => walker.unseen(path, call.span),
+            Handed::Told(Stream::Absent | Stream::Remote | Stream::Secret | Stream::Opaque) => {}
         }
     }
     initial(walker, call, &mut statements);

@@ -139,7 +139,7 @@ pub(crate) fn git(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         }
     };
     if walker.report.class > Class::Read {
-        git_tree::changed(walker, &globals, &sub.text, rest);
+        git_tree::changed(walker, &globals, &sub.text, rest, &call.stdin);
     }
     walker.report.class = walker.report.class.max(before);
     walker.state.cwd = saved;

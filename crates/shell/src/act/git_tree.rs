@@ -4,6 +4,7 @@ use crate::act::git::path_like;
 use crate::call::Options;
 use crate::rules::Style;
 use crate::rules::git::SUBCOMMANDS;
+use crate::stream::Stream;
 use crate::touch::How;
 use crate::walk::{Arg, Variable, Walker};
 
@@ -18,7 +19,7 @@ enum Effect {
 }
 
 /// Reports what a subcommand that is no question writes.
-pub(crate) fn changed(walker: &mut Walker<'_>, globals: &Options, name: &str, args: &[Arg]) {
+pub(crate) fn changed(walker: &mut Walker<'_>, globals: &Options, name: &str, args: &[Arg], stdin: &Stream) {
     let root = root(walker, globals);
     let own = crate::path::normalise(walker.view.cwd, "/");
     let is_own = own == root || own.starts_with(&format!("{}/", root.trim_end_matches('/')));
@@ -55,9 +56,11 @@ pub(crate) fn changed(walker: &mut Walker<'_>, globals: &Options, name: &str, ar
             }
         }
     }
-    if let (true, Some(folder)) = (matches!(name, "apply" | "am"), options.value("--directory")) {
-        let path = format!("{root}/{folder}");
-        walker.may_write(&path, crate::answer::Span::default());
+    if matches!(name, "apply" | "am") && !options.has("--check --stat --numstat --summary --cached") {
+        if let Some(folder) = options.value("--directory") {
+            walker.may_write(&format!("{root}/{folder}"), crate::answer::Span::default());
+        }
+        crate::act::patch::git(walker, &root, args, stdin);
     }
 }
 

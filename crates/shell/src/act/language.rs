@@ -1,12 +1,12 @@
 //! Interpreters: shells and languages that run text.
 
-use crate::answer::{Capability, Class};
+use crate::answer::{Capability, Class, Span};
 use crate::call::{Call, Options};
 use crate::code::Language;
 use crate::mark;
 use crate::rules::Style;
 use crate::stream::Stream;
-use crate::walk::{Arg, Variable, Walker};
+use crate::walk::{Arg, Handed, Variable, Walker, Weight};
 
 /// `sh`, `bash` and their relatives.
 pub(crate) fn shell(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
@@ -24,20 +24,20 @@ pub(crate) fn shell(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
         return walker.inner(text, call.stdin.clone(), call.span);
     }
     if let Some(path) = options.value("--rcfile --init-file") {
-        let content = walker.read_file(path, call.span);
-        run_content(walker, content, path, call);
+        let content = walker.handed_file(path, call.span);
+        run_handed(walker, content, path, call);
     }
     if options.has("-n") && !operands.is_empty() {
         return Stream::Opaque;
     }
     match operands.split_first() {
         Some((script, rest)) if !options.has("-s") && script.text != "-" => {
-            let content = walker.read_file(&script.text, script.span);
-            if !matches!(content, Stream::Text(_)) {
+            let content = walker.handed_file(&script.text, script.span);
+            if !matches!(content, Handed::Told(Stream::Text(_))) {
                 walker.may_write_words(rest);
             }
             let saved = walker.state.positional.replace(rest.iter().map(|arg| arg.text.clone()).collect());
-            let out = run_content(walker, content, &script.text, call);
+            let out = run_handed(walker, content, &script.text, call);
             walker.state.positional = saved;
             out
         }
@@ -53,6 +53,36 @@ fn text_with_arguments(walker: &mut Walker<'_>, text: &str, rest: &[Arg], call: 
         walker.state.positional = Some(arguments.iter().map(|arg| arg.text.clone()).collect());
     }
     let out = walker.inline(text, call.stdin.clone(), call.span);
+    walker.state.returned(saved);
+    out
+}
+
+/// A script file, as far as it can be seen.
+fn run_handed(walker: &mut Walker<'_>, content: Handed, path: &str, call: &Call<'_>) -> Stream {
+    match content {
+        Handed::Told(content) => run_content(walker, content, path, call),
+        Handed::OnDisk(text) => run_on_disk(walker, &text, path, &call.stdin, call.span),
+        Handed::Unseen => {
+            walker.unseen(path, call.span);
+            run_content(walker, Stream::Opaque, path, call)
+        }
+    }
+}
+
+/// A script that lies on disk, as if it had been typed.
+pub(crate) fn run_on_disk(walker: &mut Walker<'_>, text: &str, path: &str, stdin: &Stream, span: Span) -> Stream {
+    walker.report.raise(Class::Write, "LOCAL_PROGRAM", format!("runs the script `{}`", mark::shown(path)), span);
+    if let Some(language) = Language::of_script(text) {
+        return walker.within_file(path, Weight::Program, |walker| {
+            walker.code(language, text, span);
+            Stream::Opaque
+        });
+    }
+    let saved = walker.state.clone();
+    walker.state.started(false);
+    walker.state.doubtful.remove("0");
+    walker.state.variables.insert("0".to_owned(), Variable::Scalar(path.to_owned()));
+    let out = walker.within_file(path, Weight::Typed, |walker| walker.inline(text, stdin.clone(), span));
     walker.state.returned(saved);
     out
 }
@@ -241,14 +271,21 @@ fn script_or_input(walker: &mut Walker<'_>, language: Language, options: &Option
             {
                 walker.report.raise(Class::Destructive, "LOSES", "drops the data of an application", call.span);
             }
-            let content = walker.read_file(&script.text, script.span);
+            let content = walker.handed_file(&script.text, script.span);
             walker.may_write_words(options.operands.get(1..).unwrap_or_default());
             match content {
-                Stream::Text(text) => walker.code(language, &text, call.span),
-                Stream::Remote => {
+                Handed::OnDisk(text) => {
+                    walker.within_file(&script.text, Weight::Program, |walker| {
+                        walker.code(language, &text, call.span);
+                        Stream::Opaque
+                    });
+                }
+                Handed::Unseen => walker.unseen(&script.text, call.span),
+                Handed::Told(Stream::Text(text)) => walker.code(language, &text, call.span),
+                Handed::Told(Stream::Remote) => {
                     walker.remote_code(format!("`{}` came from another machine", mark::shown(&script.text)), call.span)
                 }
-                Stream::Absent | Stream::Secret | Stream::Opaque => {
+                Handed::Told(Stream::Absent | Stream::Secret | Stream::Opaque) => {
                     let text = script.text.as_str();
                     if text.starts_with("http://") || text.starts_with("https://") {
                         walker.remote_code(format!("`{text}` is fetched and run"), call.span);
@@ -321,11 +358,19 @@ pub(crate) fn awk(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     let mut skip = 0usize;
     if let Some(path) = options.value("-f --file") {
         walker.report.can(Capability::Exec);
-        let content = walker.read_file(path, call.span);
-        match content {
-            Stream::Text(text) => walker.awk_program(&text, &call.stdin, call.span),
-            Stream::Remote => walker.remote_code("an awk program came from another machine".to_owned(), call.span),
-            Stream::Absent | Stream::Secret | Stream::Opaque => {}
+        match walker.handed_file(path, call.span) {
+            Handed::OnDisk(text) => {
+                walker.within_file(path, Weight::Program, |walker| {
+                    walker.awk_program(&text, &call.stdin, call.span);
+                    Stream::Opaque
+                });
+            }
+            Handed::Unseen => walker.unseen(path, call.span),
+            Handed::Told(Stream::Text(text)) => walker.awk_program(&text, &call.stdin, call.span),
+            Handed::Told(Stream::Remote) => {
+                walker.remote_code("an awk program came from another machine".to_owned(), call.span)
+            }
+            Handed::Told(Stream::Absent | Stream::Secret | Stream::Opaque) => {}
         }
     } else if let Some(program) = options.operands.first() {
         skip = 1;

@@ -5,7 +5,7 @@ use crate::call::Call;
 use crate::mark;
 use crate::stream::Stream;
 use crate::touch::How;
-use crate::walk::Walker;
+use crate::walk::{Handed, Walker};
 
 /// Commands of one script that are looked at.
 const COMMANDS_MAX: usize = 256;
@@ -33,11 +33,19 @@ pub(crate) fn files(walker: &mut Walker<'_>, call: &Call<'_>) -> Vec<String> {
     named.iter().filter_map(|file| program_file(walker, file, call)).collect()
 }
 
-/// A program in a file: its text if this text says it. What lies in the workspace untouched is the project's own.
+/// A program in a file: its text if this text says it, or the disk. What cannot be looked at in the workspace is the
+/// project's own.
 pub(crate) fn program_file(walker: &mut Walker<'_>, file: &str, call: &Call<'_>) -> Option<String> {
     let content = match file {
         "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => call.stdin.clone(),
-        file => walker.read_file(file, call.span),
+        file => match walker.handed_file(file, call.span) {
+            Handed::Told(content) => content,
+            Handed::OnDisk(text) => return Some(text),
+            Handed::Unseen => {
+                walker.unseen(file, call.span);
+                return None;
+            }
+        },
     };
     let path = walker.resolve(file);
     let own = crate::path::normalise(walker.view.cwd, "/");

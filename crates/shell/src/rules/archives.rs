@@ -1,7 +1,7 @@
 //! Archives, compression and backups.
 
 use super::{Files, Program, destroy, dry, read, verb, write};
-use crate::act::archive;
+use crate::act::{archive, patch};
 use crate::answer::Capability::Network;
 use crate::answer::Class;
 
@@ -9,11 +9,12 @@ use crate::answer::Class;
 pub const PROGRAMS: &[Program] = &[
     read("tar gtar bsdtar star pax", "packs or unpacks").act(archive::tar),
     write("zip", "packs files").act(archive::zip).valued("-b -i -n -t -tt -x --password -P -s"),
-    write("unzip", "unpacks files").files(Files::None).valued("-d -x -P").flags(&[dry("-l -v -t -z -Z -p")]),
+    write("unzip", "unpacks files").act(patch::unzip).valued("-d -x -P").flags(&[dry("-l -v -t -z -Z -p")]),
     write("7z 7za 7zr p7zip rar unrar unar atool aunpack apack dtrx unace arj cabextract lha zoo", "packs or unpacks").verbs(&[verb("l|t|i|h|lb|lt|v|vb", Class::Read, "lists an archive"), verb("d", Class::Destructive, "removes entries of an archive")]),
     read("gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma zstd unzstd lz4 unlz4 lzop compress uncompress pigz unpigz pbzip2 pixz brotli lzip plzip lrzip zopfli", "compresses files").act(archive::compress).valued("-S -b -p -T -o"),
     read("zcat gzcat bzcat xzcat lzcat zstdcat lz4cat zdiff zcmp bzdiff xzdiff zipinfo zipgrep lsar funzip zfile", "prints compressed files").files(Files::Read),
-    write("cpio ar ranlib strip shar uuencode mkisofs genisoimage xorriso mksquashfs unsquashfs makeself createrepo rpm2cpio rpmbuild dpkg-deb dpkg-buildpackage debuild fpm makepkg upx", "builds archives").valued("-F -O -I -o"),
+    write("cpio", "packs or unpacks").act(patch::cpio).valued("-F -O -I -D -H -R -E"),
+    write("ar ranlib strip shar uuencode mkisofs genisoimage xorriso mksquashfs unsquashfs makeself createrepo rpm2cpio rpmbuild dpkg-deb dpkg-buildpackage debuild fpm makepkg upx", "builds archives").valued("-F -O -I -o"),
     write("cdrecord wodim growisofs brasero", "burns a disc"),
     write("restic", "backs up").can(&[Network]).valued("-r --repo --repository-file -p --password-file --tag --host --path --keep-last --keep-daily").verbs(&[verb("snapshots|ls|find|dump|stats|check|diff|cat|list|version|cache|mount, key list", Class::Read, "looks at backups"), verb("forget|prune|rewrite|repair", Class::Destructive, "drops backups"), verb("key remove", Class::Destructive, "drops a key")]).flags(&[dry("--dry-run")]),
     write("borg borgmatic", "backs up").can(&[Network]).verbs(&[verb("list|info|diff|check|mount|umount|version|rlist|repo-list|repo-info|rinfo, key export", Class::Read, "looks at backups"), verb("delete|prune|compact|recreate|repo-delete|rdelete|rcompress", Class::Destructive, "drops backups")]).flags(&[dry("-n --dry-run")]),

@@ -1,7 +1,7 @@
 //! Files and directories.
 
 use super::{Files, Program, destroy, dry, flag, read, write};
-use crate::act::{copy, filter, find, modes, remove, system};
+use crate::act::{copy, filter, find, modes, patch, remove, system};
 use crate::answer::Class;
 
 /// Programs of this family.
@@ -41,7 +41,7 @@ pub const PROGRAMS: &[Program] = &[
     write("split gsplit csplit", "cuts files into pieces").files(Files::Read).valued("-l -b -n -a -d -C --lines --bytes --suffix-length --additional-suffix"),
     read("xattr", "reads extended attributes").act(system::setter),
     write("sync fsync fallocate mkfile", "writes files out").files(Files::Create).valued("-l -o -n --length --offset"),
-    write("patch", "changes files by a patch").files(Files::Write).valued("-i -p -d -o --input --strip --directory").flags(&[dry("--dry-run")]),
+    write("patch", "changes files by a patch").act(patch::patch).valued("-i -p -d -o -r --input --strip --directory --output --reject-file").flags(&[dry("--dry-run")]),
     write("stow symlinks dos2unix unix2dos mac2unix fromdos todos recode convmv fdupes jdupes rdfind rmlint", "changes files").flags(&[flag("-d --delete -deleteduplicates", Class::Destructive, "removes duplicates")]),
 ];
 

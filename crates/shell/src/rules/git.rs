@@ -96,8 +96,8 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
     sub("filter-branch filter-repo", Class::Destructive, "rewrites the whole history").can(&[Exec]),
     sub("stash", Class::Write, "puts changes aside").valued("-m --message").verbs(&[verb("list|show", Class::Read, "looks at stashes"), verb("drop|clear", Class::Destructive, "throws stashes away")]),
     sub("branch", Class::Write, "changes branches").valued("-u --set-upstream-to --contains --merged --no-merged --sort --format").asks(lists_branches).flags(&[flag("-D", Class::Destructive, "removes an unmerged branch"), flag("-d --delete & -f --force", Class::Destructive, "removes an unmerged branch"), flag("-M", Class::Destructive, "overwrites a branch")]),
-    sub("tag", Class::Write, "changes tags").valued("-m -F -u --sort --format --contains --points-at").asks(lists_tags),
-    sub("remote", Class::Write, "changes remotes").asks(has_no_operands).verbs(&[verb("show|get-url", Class::Read, "looks at remotes"), verb("update|prune", Class::Write, "refreshes remotes")]),
+    sub("tag", Class::Write, "changes tags").valued("-m -F -u --sort --format --contains --points-at").asks(lists_tags).flags(&[flag("-d --delete", Class::Destructive, "removes tags")]),
+    sub("remote", Class::Write, "changes remotes").asks(has_no_operands).verbs(&[verb("show|get-url", Class::Read, "looks at remotes"), verb("update|prune", Class::Write, "refreshes remotes"), verb("remove|rm", Class::Destructive, "forgets a remote and what was fetched from it")]),
     sub("push", Class::Write, "publishes history").can(&[Network]).valued("-o --push-option --repo --receive-pack --exec").flags(&[
         dry("-n --dry-run"),
         flag("-f --force --force-with-lease --force-if-includes", Class::Destructive, "rewrites shared history"),

@@ -196,6 +196,10 @@ impl Walker<'_> {
         Value::One(match name {
             "HOME" => self.view.home.to_owned(),
             "PWD" => self.state.cwd.clone(),
+            "BASH_SOURCE" => match self.reading.last() {
+                Some(file) => file.clone(),
+                None => return Value::Unset,
+            },
             "IFS" => " \t\n".to_owned(),
             "TMPDIR" | "TEMP" | "TMP" | "RUNNER_TEMP" => mark::TEMP.to_string(),
             "EDITOR" | "VISUAL" => "vi".to_owned(),
@@ -260,6 +264,9 @@ impl Walker<'_> {
             self.arithmetic(index, span);
         }
         let name = self.referred(name);
+        if let ("BASH_SOURCE", "0", Some(file)) = (name.as_str(), index, self.reading.last()) {
+            return Value::One(file.clone());
+        }
         if super::evaluate::DYNAMIC.contains(&name.as_str()) || !mark::is_literal(&name) {
             return Value::One(mark::OUTPUT.to_string());
         }

@@ -30,6 +30,7 @@ struct Output {
 
 impl Walker<'_> {
     pub(crate) fn redirects(&mut self, list: &[IoRedirect], stdin: Stream) -> Plan {
+        self.input = None;
         let mut plan =
             Plan { stdin, outputs: Vec::new(), connected: false, duplicated: false, may_fail: false, into: None };
         for redirect in list {
@@ -87,6 +88,7 @@ impl Walker<'_> {
                 if matches!(kind, IoFileRedirectKind::Read) {
                     let span = self.span_of(word.loc.as_ref());
                     plan.stdin = self.read_file(&path, span);
+                    self.input = (plan.stdin == Stream::Opaque).then(|| path.clone());
                 }
             }
             (

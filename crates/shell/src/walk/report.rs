@@ -3,6 +3,7 @@
 use crate::answer::{Capability, Class, Classification, Reason, Span};
 use crate::limits::{KEPT_MAX, NAMED_MAX, REASONS_MAX};
 use crate::path::Path;
+use crate::walk::Weight;
 use std::collections::BTreeSet;
 
 #[derive(Clone, Debug)]
@@ -18,6 +19,7 @@ pub(crate) struct Report {
     named: BTreeSet<String>,
     talkers: BTreeSet<String>,
     argv: Vec<Vec<String>>,
+    in_files: Vec<Vec<String>>,
     started: Vec<(String, Vec<String>)>,
     /// Set where what runs was brought along by a program that is listed.
     pub is_brought: bool,
@@ -39,6 +41,7 @@ impl Default for Report {
             named: BTreeSet::new(),
             talkers: BTreeSet::new(),
             argv: Vec::new(),
+            in_files: Vec::new(),
             started: Vec::new(),
             is_brought: false,
             is_quiet: false,
@@ -156,6 +159,12 @@ impl Report {
         self.or_too_many(kept);
     }
 
+    /// The program listed before the last one. What is walked again was listed, and judged, the first time.
+    pub fn before_last(&self) -> Option<&str> {
+        let before = self.argv.len().checked_sub(2).and_then(|at| self.argv.get(at));
+        before.and_then(|argv| argv.first()).map(String::as_str)
+    }
+
     /// How many commands are listed.
     pub fn listed(&self) -> usize {
         self.argv.len()
@@ -192,6 +201,74 @@ impl Report {
         self.class = before.max(self.class.min(ceiling));
     }
 
+    /// Takes in what was found in a file that is run.
+    pub fn take_in(&mut self, mut found: Self, file: &str, weight: Weight, is_doubted: bool) {
+        let reads_secrets = found.capabilities.contains(&Capability::Credentials);
+        match weight {
+            Weight::Typed => {
+                if !is_doubted {
+                    found.capabilities.remove(&Capability::Credentials);
+                }
+            }
+            Weight::Program => {
+                // A program that knows the name of a secret does not betray it.
+                if reads_secrets {
+                    found.class = found.class.max(Class::Unknown);
+                }
+                found.capabilities.retain(|kind| matches!(kind, Capability::Exec | Capability::GuardTampering));
+                found.talkers.clear();
+                found.sweeps.clear();
+            }
+            Weight::Build => {
+                found.capabilities.retain(|kind| matches!(kind, Capability::Exec | Capability::GuardTampering));
+                found.talkers.clear();
+                found.sweeps.clear();
+                found.argv.clear();
+                found.in_files.clear();
+                found.trees.clear();
+            }
+        }
+        let counts = |class: Class| match (weight, class) {
+            (_, Class::Read | Class::Write | Class::Catastrophic) | (Weight::Typed, Class::Destructive) => true,
+            (Weight::Typed, Class::Unknown) | (Weight::Program, Class::Unknown | Class::Destructive) => is_doubted,
+            (Weight::Build, Class::Unknown | Class::Destructive) => false,
+        };
+        if !counts(found.class) {
+            let kept = found.reasons.iter().map(|reason| reason.class).filter(|class| counts(*class));
+            found.class = kept.max().unwrap_or(Class::Write);
+        }
+        found.class = found.class.max(Class::Write);
+        if weight != Weight::Typed || !is_doubted {
+            let is_known = |path: &Path| !path.as_str().contains(['<', '$']);
+            found.writes.retain(is_known);
+            found.may_write.retain(is_known);
+        }
+        if weight != Weight::Typed {
+            found.may_write.clear();
+        }
+        for reason in found.reasons.into_iter().filter(|reason| counts(reason.class)) {
+            if self.reasons.len() < KEPT_MAX {
+                self.reasons.push(Reason { sentence: format!("in `{file}`: {}", reason.sentence), ..reason });
+            }
+        }
+        self.class = self.class.max(found.class);
+        self.capabilities.append(&mut found.capabilities);
+        found.reads.iter().for_each(|path| self.reads(path.as_str()));
+        found.writes.iter().for_each(|path| self.writes(path.as_str()));
+        found.may_write.iter().for_each(|path| self.may_write(path.as_str()));
+        found.trees.iter().for_each(|path| self.tree(path.as_str()));
+        found.sweeps.iter().for_each(|path| self.sweeps(path.as_str()));
+        if weight == Weight::Typed {
+            found.named.iter().for_each(|path| self.named(path));
+        }
+        found.talkers.iter().for_each(|name| self.talks(name));
+        let room = KEPT_MAX.saturating_sub(self.in_files.len());
+        let is_over = found.argv.len() + found.in_files.len() > room;
+        self.in_files.extend(found.argv.into_iter().chain(found.in_files).take(room));
+        self.or_too_many(!is_over || !is_doubted);
+        found.started.into_iter().for_each(|(path, argv)| self.started(&path, argv));
+    }
+
     pub fn into_classification(mut self) -> Classification {
         self.reasons.sort_by(|a, b| b.class.cmp(&a.class).then(a.span.cmp(&b.span)));
         Classification {
@@ -206,6 +283,7 @@ impl Report {
             named: self.named.iter().map(|path| Path::from_resolved(path)).collect(),
             talkers: self.talkers,
             argv: self.argv,
+            in_files: self.in_files,
             started: self.started.into_iter().map(|(path, words)| (Path::from_resolved(&path), words)).collect(),
         }
     }
