@@ -17,6 +17,9 @@ use values::json::Json;
 /// How much of the end of a session is looked at.
 const LOOKED_AT_BYTES: u64 = 64 * 1024;
 
+/// Questions of a session that are looked through for one that was answered.
+const QUESTIONS_MAX: usize = 8;
+
 /// The memory of one session.
 #[derive(Debug)]
 pub struct Session {
@@ -44,6 +47,11 @@ impl Session {
         Session { path, lines, thresholds, ticket: ticket.to_owned() }
     }
 
+    /// A session that leaves nothing behind.
+    pub fn fleeting(thresholds: Thresholds) -> Session {
+        Session { path: PathBuf::new(), lines: Vec::new(), thresholds, ticket: String::new() }
+    }
+
     /// Digest of a call's arguments.
     pub fn arguments(input: &values::json::Object) -> String {
         Digest::of(Json::Object(input.clone()).to_canonical()).to_string()
@@ -61,7 +69,7 @@ impl Session {
         ]));
     }
 
-    /// Remembers the question that a refused call waits for.
+    /// Remembers the question that was asked about a call.
     pub fn waits(&mut self, tool: &str, arguments: &str, question: &str) {
         self.remember(Json::object([
             ("is", Json::text("question")),
@@ -71,14 +79,15 @@ impl Session {
         ]));
     }
 
-    /// The last question that this very call was refused with.
-    pub fn question(&self, tool: &str, arguments: &str) -> Option<String> {
-        let is_it = |line: &&Line| {
+    /// Questions that were asked about a tool, or about this very call of it; the latest first.
+    pub fn questions(&self, tool: &str, arguments: Option<&str>) -> impl Iterator<Item = String> {
+        let is_it = move |line: &&Line| {
             line.kind() == "question"
                 && line.text("tool").as_deref() == Some(tool)
-                && line.text("arguments").as_deref() == Some(arguments)
+                && arguments.is_none_or(|arguments| line.text("arguments").as_deref() == Some(arguments))
         };
-        self.lines.iter().rev().find(is_it)?.text("question").map(|name| name.into_owned())
+        let found = self.lines.iter().rev().filter(is_it).take(QUESTIONS_MAX);
+        found.filter_map(|line| line.text("question").map(|name| name.into_owned()))
     }
 
     /// Remembers what a call returned.
@@ -232,6 +241,9 @@ impl Session {
 
     /// Written without waiting for the disk: what is lost here is lost only for detectors.
     fn append(&self, line: &Line) {
+        if self.path.as_os_str().is_empty() {
+            return;
+        }
         let open = || {
             demand_file(&self.path)?;
             OpenOptions::new().create(true).append(true).open(&self.path)
