@@ -124,10 +124,19 @@ impl Site {
     /// What `doctor` says about a host in its first line.
     #[track_caller]
     pub fn diagnosis(&self, host: &str) -> String {
+        let [line] = self.diagnoses([host]);
+        line
+    }
+
+    /// What `doctor` says about each of these hosts in its first line, also where the binary of this site is gone.
+    #[track_caller]
+    pub fn diagnoses<const N: usize>(&self, hosts: [&str; N]) -> [String; N] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_writkeeper"));
         let said = text(&self.fed(command.arg("doctor"), "").stdout);
-        let title = ::guard::hooks::host(host).unwrap().title;
-        said.lines().find(|line| line.starts_with(title)).unwrap_or_default().to_owned()
+        hosts.map(|host| {
+            let title = ::guard::hooks::host(host).unwrap().title;
+            said.lines().find(|line| line.starts_with(title)).unwrap_or_default().to_owned()
+        })
     }
 
     /// The command line that a host's own configuration holds for a moment.

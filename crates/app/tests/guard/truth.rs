@@ -67,13 +67,13 @@ fn switching_the_mode_keeps_what_was_trusted() {
     site.init(&HOSTS, &["--observe", "--trust"]);
     let lines = || HOSTS.map(|host| site.wired(host, before_tool(host)));
     let observing = lines();
-    for host in HOSTS {
-        assert!(!site.diagnosis(host).contains("not trusted"), "{}", site.diagnosis(host));
-    }
+    let is_trusted =
+        || site.diagnoses(HOSTS).iter().all(|line| line.contains("written") && !line.contains("not trusted"));
+    assert!(is_trusted(), "{:?}", site.diagnoses(HOSTS));
     site.init(&HOSTS, &[]);
     assert_eq!(lines(), observing);
+    assert!(is_trusted(), "{:?}", site.diagnoses(HOSTS));
     for host in HOSTS {
-        assert!(!site.diagnosis(host).contains("not trusted"), "{}", site.diagnosis(host));
         let say = || told(host, &site.call(host, before_tool(host), &site.payload(host, "pre-tool", "rm -rf /")));
         assert!(matches!(say(), Told::Blocked(_)), "{host}");
         // Where the program itself is gone, the same line still knows.
@@ -115,9 +115,8 @@ fn the_doctor_answers_although_hooks_hang() {
     std::fs::write(site.binary(), "#!/bin/sh\nexec sleep 600\n").unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(site.binary(), mode).unwrap();
-    for host in HOSTS {
-        // Were hosts looked at one after the other, the last would wait for all the others.
-        let line = site.diagnosis(host);
+    // Were hosts looked at one after the other, there would be no time for the last.
+    for line in site.diagnoses(HOSTS) {
         assert!(line.contains("not enforced") && line.contains("canary not refused"), "{line}");
     }
 }

@@ -35,6 +35,9 @@ pub fn probe(host: Host, command: &str, workspace: &Path) -> Probed {
     let canary = match through(command, &payload(host, "rm -rf / --no-preserve-root", workspace), workspace) {
         Err(problem) => Err(problem),
         Ok(said) if probe::says(&said, Verdict::Reject, Reason::Catastrophic.code()) => Ok(()),
+        Ok(said) if said.contains("deny") && !probe::is_answered(&said) => {
+            Err(format!("the canary was refused because nothing could be judged; the host would read: {}", said.trim()))
+        }
         Ok(said) => Err(format!("the canary was not refused; the host would read: {}", said.trim())),
     };
     let millis =

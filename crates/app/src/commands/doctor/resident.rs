@@ -1,12 +1,17 @@
 //! The daemon of a guard, and how its store keeps what was decided.
 
 use crate::terminal::{ATTENTION, FAINT, GOOD, paint, say};
-use adapters::store_sqlite::SqliteStore;
+use adapters::store_sqlite::{LogKeeper, SqliteStore};
 use adapters::system_clock::SystemClock;
 use guard::daemon::{DaemonFolder, client, start};
 use guard::place::Guard;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
+use values::ids::TENANT_DEFAULT;
+
+/// How long a store that others hold is waited for.
+const STORE_WAIT: Duration = Duration::from_millis(200);
 
 /// What is known about a guard's store and its daemon.
 pub struct Resident {
@@ -49,7 +54,7 @@ pub fn look(guard: &Guard) -> Resident {
         (daemon, _) => daemon,
     };
     let store = guard.store();
-    let durability = store.is_file().then(|| SqliteStore::open(&store, Arc::new(SystemClock)).ok()).flatten();
+    let durability = store.is_file().then(|| opened(&store)).flatten();
     let durability = durability.and_then(|store| store.durability().ok());
     Resident { folder: guard.folder.clone(), daemon, on_demand: start::allowed(&place).is_some(), durability }
 }
@@ -88,4 +93,10 @@ pub fn to_json(resident: &Resident) -> serde_json::Value {
         "synchronous": resident.durability.as_ref().map(|(synchronous, _)| synchronous),
         "journal": resident.durability.as_ref().map(|(_, journal)| journal),
     })
+}
+
+/// The store as hooks open it; a store that is held is not waited for, because others are being tried out meanwhile.
+fn opened(store: &Path) -> Option<SqliteStore> {
+    let waits = (STORE_WAIT, STORE_WAIT);
+    SqliteStore::open_waiting(store, TENANT_DEFAULT, Arc::new(SystemClock), waits, LogKeeper::USUAL).ok()
 }
