@@ -104,6 +104,8 @@ impl fmt::Display for Location {
 pub struct OpenOptions {
     /// How long a writer waits behind others before the store counts as unavailable.
     pub wait: Duration,
+    /// How long a single other writer may take.
+    pub turn_wait: Duration,
     /// Who keeps the WAL short: the first process to open a store reads the whole WAL.
     pub log: LogKeeper,
     /// Whether to prepare the statements of an ordinary decision at once.
@@ -112,7 +114,7 @@ pub struct OpenOptions {
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { wait: QUEUE_WAIT, log: LogKeeper::USUAL, is_prepared: false }
+        OpenOptions { wait: QUEUE_WAIT, turn_wait: QUEUE_WAIT, log: LogKeeper::USUAL, is_prepared: false }
     }
 }
 
@@ -126,7 +128,7 @@ pub fn open_store(
     match location {
         Location::Memory => Ok(Box::new(MemoryStore::new(clock).tenant_named(tenant))),
         Location::Sqlite(path) => {
-            let store = SqliteStore::open_waiting(path, tenant, clock, options.wait, options.log)?;
+            let store = SqliteStore::open_waiting(path, tenant, clock, (options.wait, options.turn_wait), options.log)?;
             if options.is_prepared {
                 store.prepare()?;
             }

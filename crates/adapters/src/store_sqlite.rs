@@ -87,16 +87,16 @@ impl SqliteStore {
 
     /// Opens a tenant of the store in a file.
     pub fn open_for(path: impl AsRef<Path>, tenant: &str, clock: Arc<dyn Clock>) -> Result<SqliteStore, StoreFault> {
-        SqliteStore::open_waiting(path, tenant, clock, QUEUE_WAIT, LogKeeper::USUAL)
+        SqliteStore::open_waiting(path, tenant, clock, (QUEUE_WAIT, QUEUE_WAIT), LogKeeper::USUAL)
     }
 
-    /// Opens a tenant of the store in a file; `wait` says how long it stands in line behind other writers, `keeper` who
-    /// keeps the log short.
+    /// Opens a tenant of the store in a file; `waits` say how long it stands in line behind other writers, and how
+    /// long for a single one; `keeper` who keeps the log short.
     pub fn open_waiting(
         path: impl AsRef<Path>,
         tenant: &str,
         clock: Arc<dyn Clock>,
-        wait: Duration,
+        (wait, turn_wait): (Duration, Duration),
         keeper: LogKeeper,
     ) -> Result<SqliteStore, StoreFault> {
         let path = path.as_ref().to_path_buf();
@@ -109,11 +109,13 @@ impl SqliteStore {
         {
             return Err(fault);
         }
-        let queue = Queue::beside(&path, wait)?;
+        let queue = Queue::beside(&path, wait, turn_wait)?;
         // Two processes that make the file at once would trip over each other's change of the journal.
         let turn = queue.wait()?;
         view::is_not_emptied(&path)?;
         let mut connection = connection::writer(&path)?;
+        // A foreign program that holds the file is one other writer.
+        connection.busy_timeout(turn_wait.min(connection::BUSY_WAIT)).map_err(fault::fault)?;
         schema::migrate(&mut connection, tenant)?;
         drop(turn);
         let log = Log::of(&path, keeper, &connection);

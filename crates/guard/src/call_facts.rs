@@ -43,7 +43,7 @@ const SWEPT_MAX: usize = 512;
 const HOLDING: &[&str] = &[".ssh", ".aws", ".gnupg", ".kube", ".azure", ".config/gcloud", ".password-store"];
 
 /// Everything known about a call before it is judged.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CallFacts {
     /// The action a proposal names.
     pub action: &'static str,
@@ -169,6 +169,15 @@ impl CallFacts {
     /// Whether the call only reads. Tools that act inside the host do not count as reads.
     pub fn is_proven_read(&self) -> bool {
         self.action == "tool.read" && self.class == Class::Read && self.can.is_empty() && self.guarded.is_empty()
+    }
+
+    /// The same call while the guard itself is not as it was installed: what changes something touches the guard then.
+    pub fn amid_tampering(&self, differences: &[String], settled_by: &str) -> CallFacts {
+        let mut facts = self.clone();
+        facts.guarded.extend(differences.iter().map(|difference| short(difference)));
+        let sentence = format!("{}; a person settles it with {settled_by}", differences.join("; "));
+        facts.why.insert(0, short(&sentence));
+        facts
     }
 
     fn look(&mut self, call: &Call, view: &View<'_>, protected: &ProtectedFiles) {

@@ -9,9 +9,8 @@ use std::path::Path;
 pub struct CommandLine {
     /// The program's name, by which its processes are found.
     pub program: &'static str,
-    /// The arguments of a hook for a host and a moment, up to the guard's folder, which follows. The flag says whether
-    /// failures let calls run.
-    pub hook: fn(Host, Event, bool) -> String,
+    /// The arguments of a hook for a host and a moment, up to the guard's folder, which follows.
+    pub hook: fn(Host, Event) -> String,
     /// The arguments of a daemon that ends after so long without a call, up to the guard's folder, which follows.
     pub daemon: fn(&str) -> Vec<String>,
     /// What the command lines of all daemons hold behind the program.
@@ -29,6 +28,8 @@ pub struct CommandLine {
 pub enum Task<'a> {
     /// Guard a host, or put its contract in force.
     Install(Host),
+    /// Guard a host no longer.
+    Uninstall(Host),
     /// Find out what is wrong.
     Diagnose,
     /// Allow a call once.
@@ -56,7 +57,7 @@ pub(crate) mod tests {
     /// The command line of a program that nobody has.
     pub(crate) static PROGRAM: CommandLine = CommandLine {
         program: "keeper",
-        hook: |host, event, _| format!("answer {} {} in", host.word, event.word()),
+        hook: |host, event| format!("answer {} {} in", host.word, event.word()),
         daemon: |idle| vec!["stay".to_owned(), idle.to_owned(), "in".to_owned()],
         daemon_pattern: "stay in",
         only_looks: |arguments| arguments == ["look"],

@@ -11,6 +11,7 @@ mod gemini;
 mod nested;
 mod qwen;
 pub mod tools;
+pub mod trust;
 
 pub use dialect::Host;
 

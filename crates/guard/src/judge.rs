@@ -4,17 +4,21 @@ mod approval;
 
 use super::call_facts::CallFacts;
 use super::hard_links;
+use super::installed::{self, Comparison};
 use super::place::Guard;
+use super::probe;
 use super::session::{OpenCall, Session, flow_name};
 use super::stop_check;
 use super::ticket::Ticket;
 use crate::command_line::{CommandLine, Task};
-use crate::hooks::{Call, Event, Host, Reply};
+use crate::hooks::{Call, Event, HOSTS, Host, Reply};
 use adapters::advisor::PluginAdvisor;
 use adapters::location::{Location, OpenOptions, open_store};
 use adapters::os_user::os_user;
 use adapters::store_sqlite::LogKeeper;
 use adapters::system_clock::SystemClock;
+use kernel::agent::Actor;
+use kernel::change::Act;
 use kernel::command::{Door, Performer, UnseenFlow};
 use kernel::contract::{Contract, Impact, Mode};
 use kernel::detectors::Signal;
@@ -31,6 +35,7 @@ use kernel::outcome::{Answer, Verdict};
 use kernel::person::Identity;
 use kernel::proposal::Proposal;
 use kernel::world::{Entity, Row};
+use runtime::memory::MemoryStore;
 use runtime::ports::advisor::Advisor as _;
 use runtime::ports::store::Store;
 use runtime::{Answered, Arrival, Minted, Options, PersonAnswer, Runtime};
@@ -44,14 +49,20 @@ use values::json::{Json, Object};
 use writkeeper::finding_text;
 use writkeeper::restored::{Unstarted, demand_whole};
 
-/// Hosts give a hook ten seconds; a refusal must come before that.
-const STORE_WAIT: Duration = Duration::from_secs(4);
+/// How long a hook stands in line behind other hooks, as long as the line moves. Hosts give a hook ten seconds.
+const LINE_WAIT: Duration = Duration::from_secs(4);
+
+/// How long a hook waits for a store that one other process holds.
+const STORE_WAIT: Duration = Duration::from_millis(1_200);
+
+/// The same for a daemon, after which its hook waits for itself: both together less than two seconds.
+const STORE_WAIT_OF_DAEMON: Duration = Duration::from_millis(600);
 
 /// How long a handler may take; what was decided holds without it.
 const HANDLER_WAIT: values::time::Duration = values::time::Duration::from_secs(2);
 
-/// How long a hook waits for a decision; the wrapper gives up after ten seconds.
-const WAIT: Duration = Duration::from_secs(5);
+/// How long a hook waits for a decision.
+const WAIT: Duration = Duration::from_secs(4);
 
 /// Open questions looked through for the one a call asked.
 const QUESTIONS_MAX: usize = 256;
@@ -71,6 +82,8 @@ pub struct CallJudge<'a> {
     mode: Mode,
     ticket: &'a Ticket,
     program: &'static CommandLine,
+    /// How what is installed compares with what was.
+    comparison: Comparison,
 }
 
 /// How long a hook lets the WAL grow: the next process that opens the store without a daemon has to read all of it.
@@ -81,7 +94,7 @@ const LOG_OF_DAEMON: LogKeeper = LogKeeper::Beside(256);
 
 /// Opens a guard's store for one hook.
 pub fn open(guard: &Guard) -> Result<Box<dyn Store>, String> {
-    let options = OpenOptions { wait: STORE_WAIT, log: LOG_OF_HOOKS, is_prepared: true };
+    let options = OpenOptions { wait: LINE_WAIT, turn_wait: STORE_WAIT, log: LOG_OF_HOOKS, is_prepared: true };
     open_with(guard, options)
 }
 
@@ -97,7 +110,8 @@ pub fn start(
 
 /// Starts a runtime on a guard's store for the daemon.
 pub fn start_resident(guard: &Guard) -> Result<Arc<Runtime>, String> {
-    let options = OpenOptions { wait: STORE_WAIT, log: LOG_OF_DAEMON, ..OpenOptions::default() };
+    let options =
+        OpenOptions { wait: LINE_WAIT, turn_wait: STORE_WAIT_OF_DAEMON, log: LOG_OF_DAEMON, ..OpenOptions::default() };
     start_with(guard, open_with(guard, options)?, None, None)
 }
 
@@ -145,11 +159,21 @@ impl<'a> CallJudge<'a> {
             return Err(format!("agent `{}` has no contract in force; run `{}`", host.word, install()));
         }
         let (mode, plan) = (line.contract.contract.mode, line.contract.contract.enforcement_plan());
-        Ok(CallJudge { host, guard, runtime, contract: line.contract, plan, mode, ticket, program })
+        let comparison = installed::compare(guard, &runtime);
+        Ok(CallJudge { host, guard, runtime, contract: line.contract, plan, mode, ticket, program, comparison })
+    }
+
+    /// Notes that a call of the host arrived by the command line that was written for it.
+    pub fn note_arrival(&self) {
+        installed::note_arrival(self.guard, self.host, &self.comparison, self.ticket.at);
     }
 
     /// Judges one call of a host.
     pub fn judge(&self, event: Event, call: &Call, facts: &CallFacts) -> Result<Reply, String> {
+        let differences = &self.comparison.differences;
+        let is_touched = event == Event::PreTool && !differences.is_empty() && !facts.is_harmless();
+        let touched = is_touched.then(|| facts.amid_tampering(differences, &self.settled_by()));
+        let facts = touched.as_ref().unwrap_or(facts);
         let reply = match event {
             Event::PreTool => self.before_tool(call, facts)?,
             Event::PostTool => self.after_tool(call, facts)?,
@@ -157,10 +181,43 @@ impl<'a> CallJudge<'a> {
             Event::SessionStart => self.session_start(call)?,
             Event::Prompt => self.prompt(call)?,
         };
-        Ok(match reply {
+        let reply = match reply {
             Reply::Deny(_) | Reply::Ask(_) if !binds(self.mode) => Reply::Pass,
             Reply::Deny(_) | Reply::Ask(_) | Reply::Pass | Reply::Warn(_) => reply,
-        })
+        };
+        if self.comparison.is_news {
+            let act =
+                Act::Merge(vec![self.comparison.record(self.host, &self.flow(call), &self.ticket.at.to_string())]);
+            let _ = self.runtime.change_here(Actor::Agent(self.host.word.to_owned()), act);
+        }
+        Ok(self.with_notice(event, reply))
+    }
+
+    /// Tells of tampering once when it is noticed, and whenever a session or a turn begins.
+    fn with_notice(&self, event: Event, reply: Reply) -> Reply {
+        let is_told = self.comparison.is_news || matches!(event, Event::SessionStart | Event::Prompt);
+        if self.comparison.differences.is_empty() || !is_told {
+            return reply;
+        }
+        let consequence = match binds(self.mode) {
+            true => "Calls that change something are refused until a person settles it with",
+            false => "Nothing is stopped, because the contract only observes; a person settles it with",
+        };
+        let differences = self.comparison.differences.join("; ");
+        let notice = format!("Writkeeper noticed that {differences}. {consequence} {}.", self.settled_by());
+        match reply {
+            Reply::Pass => Reply::Warn(notice),
+            Reply::Warn(said) => Reply::Warn(format!("{said}\n{notice}")),
+            Reply::Deny(_) | Reply::Ask(_) => reply,
+        }
+    }
+
+    /// What a person types to have things as they were installed, or not installed.
+    fn settled_by(&self) -> String {
+        let names = |host: &Host| self.comparison.differences.iter().any(|said| said.contains(host.title));
+        let host = HOSTS.into_iter().find(names).unwrap_or(self.host);
+        let (again, away) = ((self.program.typed)(&Task::Install(host)), (self.program.typed)(&Task::Uninstall(host)));
+        format!("`{again}`, or with `{away}` if the host is not to be guarded")
     }
 
     /// What the session did lately, seen with the contract's thresholds.
@@ -171,17 +228,14 @@ impl<'a> CallJudge<'a> {
     fn before_tool(&self, call: &Call, facts: &CallFacts) -> Result<Reply, String> {
         let mut session = self.session(call);
         let arguments = Session::arguments(&call.input);
-        let stall = session.stall(&call.name, &arguments);
-        let breaker = session.breaker();
-        let mut params = facts.params(call, self.host.word, &self.ticket.at.to_string());
-        params.insert("stall".to_owned(), Json::text(stall.state));
-        params.insert("breaker".to_owned(), Json::text(breaker.state));
+        let (stall, breaker) = (session.stall(&call.name, &arguments), session.breaker());
+        let mut params = self.params(&session, call, facts);
         let others = hard_links::of(&facts.writes, || self.book());
         if !others.is_empty() {
             let all = facts.writes.iter().chain(&others).map(String::as_str);
             params.insert("writes".to_owned(), Json::texts(all));
         }
-        if !call.can_ask && binds(self.mode) && self.uses_approval(&session, call, &arguments, &params) {
+        if binds(self.mode) && self.uses_approval(&session, call, &arguments, &params) {
             let open = OpenCall { intent: None, asked: None };
             session.called(call.id.as_deref().unwrap_or_default(), &arguments, facts.action, &open);
             return Ok(Reply::Pass);
@@ -194,17 +248,59 @@ impl<'a> CallJudge<'a> {
         let reply = self.enforced(call, facts, &answered, Noticed { stakes: self.stakes(facts), signals: &noticed })?;
         session.looked_into(&arguments, &facts.contents, answered.answer.verdict == Verdict::Escalate);
         let runs = matches!(reply, Reply::Pass | Reply::Warn(_) | Reply::Ask(_)) || !binds(self.mode);
+        // Where nothing is stopped nobody was asked, so that nobody has answered by letting it run.
+        let is_asked = answered.answer.verdict == Verdict::Escalate && binds(self.mode);
+        if is_asked {
+            self.waits(&mut session, call, &arguments, &id);
+        }
         if runs {
             let intent = answered.answer.intent.as_ref().map(|intent| intent.id().to_owned());
-            let asked = (answered.answer.verdict == Verdict::Escalate).then_some(id);
-            let open = OpenCall { intent, asked };
+            let open = OpenCall { intent, asked: is_asked.then_some(id) };
             session.called(call.id.as_deref().unwrap_or_default(), &arguments, facts.action, &open);
-        } else if answered.answer.verdict == Verdict::Escalate {
-            self.waits(&mut session, call, &arguments, &id);
         } else if let (Verdict::Accept, Some(intent)) = (answered.answer.verdict, &answered.answer.intent) {
+            // Only a finding objected, and the host does not run it.
             self.settle(intent.id(), IntentEvent::Cancel);
         }
         Ok(reply)
+    }
+
+    /// What the contract is told about a call.
+    fn params(&self, session: &Session, call: &Call, facts: &CallFacts) -> Object {
+        let arguments = Session::arguments(&call.input);
+        let mut params = facts.params(call, self.host.word, &self.ticket.at.to_string());
+        params.insert("stall".to_owned(), Json::text(session.stall(&call.name, &arguments).state));
+        params.insert("breaker".to_owned(), Json::text(session.breaker().state));
+        // Contracts from before there was this fact do not name it, and params are closed.
+        if matches!(facts.action, "tool.mcp" | "tool.other") && self.names(facts.action, "approved") {
+            params.insert("approved".to_owned(), Json::Bool(self.knows_tool(session, call)));
+        }
+        params
+    }
+
+    /// What would be decided about a call that nobody makes, under the contract in force and on a store that is gone
+    /// afterwards. Whatever it is, the host hears a refusal.
+    pub fn rehearse(&self, call: &Call, facts: &CallFacts) -> Result<Reply, String> {
+        let store = Box::new(MemoryStore::new(Arc::new(SystemClock)).tenant_named(TENANT_DEFAULT));
+        let options = Options { wait: WAIT, advisor: Some(Arc::new(PluginAdvisor)), ..Options::default() };
+        let runtime = Arc::new(Runtime::start(store, options).map_err(|fault| fault.to_string())?);
+        let operator = || Actor::Operator("probe".to_owned());
+        for pending in [
+            runtime.register(operator(), self.contract.clone(), None, None),
+            runtime.activate(operator(), self.contract.clone()),
+        ] {
+            let answered = pending.wait();
+            if answered.answer.verdict != Verdict::Accept {
+                return Err(undecided(&answered.answer));
+            }
+        }
+        let session = Session::fleeting(self.contract.contract.thresholds(), self.ticket);
+        let comparison = Comparison::default();
+        let (contract, plan) = (self.contract.clone(), self.contract.contract.enforcement_plan());
+        let CallJudge { host, guard, mode, ticket, program, .. } = *self;
+        let judge = CallJudge { host, guard, runtime, contract, plan, mode, ticket, program, comparison };
+        let answered = judge.submit(call, facts.action, judge.params(&session, call, facts))?;
+        let codes: Vec<&str> = answered.answer.findings.iter().map(|finding| finding.code.as_str()).collect();
+        Ok(Reply::Deny(probe::said(answered.answer.verdict, &codes)))
     }
 
     /// The leases in the store. If they cannot be read, the gate itself refuses.
@@ -326,8 +422,8 @@ impl<'a> CallJudge<'a> {
             told.insert("question".to_owned(), Json::text(question.to_string()));
         }
         let values = object([("enforced", Json::Object(told))]);
-        let act = kernel::change::Act::Remember { flow: self.flow(call), values };
-        let actor = kernel::agent::Actor::Agent(self.host.word.to_owned());
+        let act = Act::Remember { flow: self.flow(call), values };
+        let actor = Actor::Agent(self.host.word.to_owned());
         let _ = self.runtime.change_here(actor, act);
     }
 

@@ -3,6 +3,7 @@
 
 use super::place;
 use crate::hooks::Host;
+use crate::whole_file::text_or_nothing;
 use std::path::{Path, PathBuf};
 
 /// The files in which hooks of a host are switched off, in a workspace and in a home.
@@ -10,7 +11,7 @@ pub fn set_in(host: Host, workspace: &Path) -> Vec<PathBuf> {
     let Some(switch) = &host.off_switch else { return Vec::new() };
     let bases = std::iter::once(workspace.to_path_buf()).chain(place::home());
     let paths = bases.flat_map(|base| switch.files.iter().map(move |name| base.join(name)));
-    paths.filter(|path| std::fs::read_to_string(path).is_ok_and(|text| (switch.is_off)(&text))).collect()
+    paths.filter(|path| (switch.is_off)(&text_or_nothing(path))).collect()
 }
 
 #[cfg(test)]

@@ -31,6 +31,16 @@ impl Guard {
         self.folder.join(format!("{}.yaml", host.word))
     }
 
+    /// There while a host is only observed: what cannot be judged runs then. The mode itself stands in the contract.
+    pub fn observed(&self, host: Host) -> PathBuf {
+        self.folder.join(Guard::observed_name(host))
+    }
+
+    /// The name of that file.
+    pub fn observed_name(host: Host) -> String {
+        format!("guard.db-{}.observed", host.word)
+    }
+
     /// The store.
     pub fn store(&self) -> PathBuf {
         self.folder.join("guard.db")

@@ -5,6 +5,7 @@
 
 use super::daemon::DaemonFolder;
 use super::place::{self, Guard};
+use super::wiring;
 use crate::command_line::CommandLine;
 use crate::hooks::{HOSTS, Host};
 use std::os::unix::fs::MetadataExt;
@@ -74,6 +75,9 @@ impl ProtectedFiles {
                     protected.protect(&file);
                 }
             }
+        }
+        for folder in hosts.iter().filter_map(|host| wiring::variable(host.home_variable?.0)) {
+            protected.protect(&folder);
         }
         protected.bases = bases;
         if let Some(guard) = guard {

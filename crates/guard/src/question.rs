@@ -3,6 +3,7 @@
 use super::call_facts::{self, CallFacts};
 use super::judge::{CallJudge, unjudged};
 use super::place::Guard;
+use super::probe;
 use super::ticket::Ticket;
 use super::wrapper::FRAME;
 use crate::command_line::{CommandLine, Task};
@@ -76,7 +77,15 @@ impl Question<'_> {
             return Err(format!("there is no guard for `{}`; run `{again}`", call.cwd));
         };
         let desk = CallJudge::open(self.host, &guard, self.ticket, self.program, start)?;
-        desk.judge(self.event, &call, &facts)
+        if probe::is_probe(&call.session) {
+            return desk.rehearse(&call, &facts);
+        }
+        let reply = desk.judge(self.event, &call, &facts)?;
+        // Only what hosts run says where its answer begins.
+        if self.framed && self.event == Event::PreTool {
+            desk.note_arrival();
+        }
+        Ok(reply)
     }
 
     /// What the host reads when nothing could be judged.

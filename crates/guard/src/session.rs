@@ -24,6 +24,9 @@ use values::time::{Duration, Instant};
 /// How much of the end of a session is looked at.
 const LOOKED_AT_BYTES: u64 = 64 * 1024;
 
+/// Questions of a session that are looked through for one that was answered.
+const QUESTIONS_MAX: usize = 8;
+
 /// The memory of one session.
 #[derive(Debug)]
 pub struct Session {
@@ -49,6 +52,11 @@ impl Session {
         let path = path_of(guard, name);
         let lines = tail(&path).unwrap_or_default();
         Session { path, lines, thresholds, ticket: ticket.clone() }
+    }
+
+    /// A session that leaves nothing behind.
+    pub fn fleeting(thresholds: Thresholds, ticket: &Ticket) -> Session {
+        Session { path: PathBuf::new(), lines: Vec::new(), thresholds, ticket: ticket.clone() }
     }
 
     /// Digest of a call's arguments.
@@ -80,7 +88,7 @@ impl Session {
         }
     }
 
-    /// Remembers the question that a refused call waits for.
+    /// Remembers the question that was asked about a call.
     pub fn waits(&mut self, tool: &str, arguments: &str, question: &str) {
         self.remember(Json::object([
             ("is", Json::text("question")),
@@ -90,14 +98,15 @@ impl Session {
         ]));
     }
 
-    /// The last question that this very call was refused with.
-    pub fn question(&self, tool: &str, arguments: &str) -> Option<String> {
-        let is_it = |line: &&Line| {
+    /// Questions that were asked about a tool, or about this very call of it; the latest first.
+    pub fn questions(&self, tool: &str, arguments: Option<&str>) -> impl Iterator<Item = String> {
+        let is_it = move |line: &&Line| {
             line.kind() == "question"
                 && line.text("tool").as_deref() == Some(tool)
-                && line.text("arguments").as_deref() == Some(arguments)
+                && arguments.is_none_or(|arguments| line.text("arguments").as_deref() == Some(arguments))
         };
-        self.lines.iter().rev().find(is_it)?.text("question").map(|name| name.into_owned())
+        let found = self.lines.iter().rev().filter(is_it).take(QUESTIONS_MAX);
+        found.filter_map(|line| line.text("question").map(|name| name.into_owned()))
     }
 
     /// Remembers what a call returned.
@@ -311,6 +320,9 @@ impl Session {
 
     /// Written without waiting for the disk: what is lost here is lost only for detectors.
     fn append(&self, line: &Line) {
+        if self.path.as_os_str().is_empty() {
+            return;
+        }
         let open = || {
             demand_file(&self.path)?;
             OpenOptions::new().create(true).append(true).open(&self.path)

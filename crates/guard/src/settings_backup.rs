@@ -24,7 +24,7 @@ fn mark(guard: &Guard, host: Host) -> PathBuf {
 pub fn keep(guard: &Guard, host: Host, old: Option<&str>) -> anyhow::Result<()> {
     let backup = backup(guard, host);
     match old {
-        Some(text) if !wiring::found(host, text).is_empty() => Ok(()),
+        Some(text) if !wiring::entries(host, text).is_empty() => Ok(()),
         Some(text) => Ok(write_private(&backup, text)?),
         None => Ok(remove(&backup)?),
     }

@@ -1,8 +1,8 @@
 //! One call of a hook, whether a daemon judges it, the hook itself, or the hook after a daemon did not answer.
-use adapters::system_clock::SystemClock;
-use runtime::ports::clock::Clock;
 
+use adapters::system_clock::SystemClock;
 use runtime::Minted;
+use runtime::ports::clock::Clock;
 use values::time::Instant;
 
 /// Names a call. Judged twice under one ticket, it is decided once.

@@ -17,6 +17,12 @@ pub fn read_text(path: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
+/// What a file of another program says; nothing if it is none. Reading a pipe might never end.
+pub fn text_or_nothing(path: &Path) -> String {
+    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= FILE_BYTES_MAX);
+    is_file.then(|| std::fs::read_to_string(path).ok()).flatten().unwrap_or_default()
+}
+
 /// Writes a new file beside the old one and renames it, so that a reader never sees half of it.
 pub fn write_whole(file: &Path, text: &str) -> anyhow::Result<()> {
     let failed = || format!("cannot write `{}`", file.display());

@@ -3,6 +3,7 @@
 
 use crate::command_line::Task;
 use crate::hooks::{Event, Host, Reply, write};
+use crate::place::Guard;
 use crate::wiring::Source;
 use std::path::Path;
 
@@ -38,27 +39,32 @@ pub fn command(source: &Source, host: Host, event: Event) -> String {
          elif command -v perl >/dev/null 2>&1;then perl -e \"alarm {seconds};exec {{\\$ARGV[0]}} @ARGV\" \"$0\" \"$@\";\
          else \"$0\" \"$@\";fi"
     );
+    // Some hosts show the command line to the agent if it is killed.
+    let diagnose = (source.program.typed)(&Task::Diagnose);
     let script = format!(
-        "{MARK} o=$({run})&&case $o in \"{FRAME}{{\"*\"}}\")printf %s \"${{o#{FRAME}}}\";exit 0;;esac;{}",
+        "{MARK} : Writkeeper was ended while it judged a call, a person should run: {diagnose};\
+         o=$({run})&&case $o in \"{FRAME}{{\"*\"}}\")printf %s \"${{o#{FRAME}}}\";exit 0;;esac;{}",
         otherwise(source, host, event)
     );
-    let arguments = (source.program.hook)(host, event, source.observe);
+    let arguments = (source.program.hook)(host, event);
     format!("/bin/sh -c '{script}' {} {arguments} {}", quoted(&source.binary), quoted(&source.guard))
 }
 
 /// What the script prints if the binary printed no answer of ours.
 fn otherwise(source: &Source, host: Host, event: Event) -> String {
-    let blocks = event == Event::PreTool && !source.observe;
-    if !blocks {
-        // The call has run, or nothing is to be stopped.
-        let printed = write(host, event, "", &Reply::Pass).stdout;
-        return format!("printf %s \"{}\";exit 0", escaped(&printed));
+    let passed = escaped(&write(host, event, "", &Reply::Pass).stdout);
+    if event != Event::PreTool {
+        // The call has run, or there is none.
+        return format!("printf %s \"{passed}\";exit 0");
     }
+    // Whether nothing is to be stopped stands in the guard's folder, the last of the arguments.
+    let observed = Guard::observed_name(host);
+    let unless = format!("for g;do :;done;if [ -e \"$g/{observed}\" ];then printf %s \"{passed}\";exit 0;fi;");
     let command = (source.program.typed)(&Task::Diagnose);
     let why = format!("Writkeeper did not answer, so this call does not run. A person should run: {command}");
     let printed = write(host, event, "", &Reply::Deny(why.clone())).stdout;
     let code = if host.blocks_by_exit { 2 } else { 0 };
-    format!("printf %s \"{}\";echo \"{why}\" >&2;exit {code}", escaped(&printed))
+    format!("{unless}printf %s \"{}\";echo \"{why}\" >&2;exit {code}", escaped(&printed))
 }
 
 /// Escapes a text for double quotes inside single quotes; none of our texts contains a single quote.

@@ -117,7 +117,8 @@ pub fn short_ids(runtime: &Runtime, kind: Kind, ids: &[String]) -> Result<Vec<St
 fn short_id(runtime: &Runtime, kind: Kind, id: &str) -> Result<String, Error> {
     let row = Entity::from_parts(kind, id, None).map(|entity| runtime.read(entity)).transpose()?;
     let flow = row.flatten().and_then(|row| flow_of(id, &row));
-    let mut length = SHORT_MIN;
+    // What stands before a colon says whose it is, and not which.
+    let mut length = id.find(':').map_or(0, |colon| colon + 1) + SHORT_MIN;
     loop {
         let short: String = id.chars().take(length).collect();
         match other_like(runtime, &short, (kind, id), flow.as_deref())? {

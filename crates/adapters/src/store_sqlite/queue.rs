@@ -22,6 +22,8 @@ pub(super) struct Queue {
     turn: TimedLock,
     /// How long to stand in line: who holds a lock may have been stopped and may never go on.
     wait: Duration,
+    /// How long one other writer may take, once it is only the one before us.
+    turn_wait: Duration,
 }
 
 /// The right to write, given back when dropped.
@@ -30,9 +32,9 @@ pub(super) struct Turn<'a>(&'a TimedLock);
 
 impl Queue {
     /// The line of the store in this file.
-    pub(super) fn beside(path: &Path, wait: Duration) -> Result<Queue, StoreFault> {
+    pub(super) fn beside(path: &Path, wait: Duration, turn_wait: Duration) -> Result<Queue, StoreFault> {
         let lock = |ending: &str| -> Result<TimedLock, StoreFault> { Ok(TimedLock::on(lock_file(path, ending)?)) };
-        Ok(Queue { next: lock("-queue")?, turn: lock("-turn")?, wait })
+        Ok(Queue { next: lock("-queue")?, turn: lock("-turn")?, wait, turn_wait })
     }
 
     /// Whether a store was opened here before: its line is there.
@@ -49,7 +51,8 @@ impl Queue {
     pub(super) fn wait_at_most(&self, most: Duration) -> Result<Turn<'_>, StoreFault> {
         let deadline = Instant::now() + most;
         self.next.lock(deadline).map_err(|fault| unavailable(&self.next, fault, most))?;
-        let turn = self.turn.lock(deadline);
+        let most = most.min(self.turn_wait);
+        let turn = self.turn.lock(deadline.min(Instant::now() + most));
         let stepped_forward = self.next.unlock();
         turn.map_err(|fault| unavailable(&self.turn, fault, most))?;
         let turn = Turn(&self.turn);

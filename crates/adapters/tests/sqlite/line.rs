@@ -14,7 +14,7 @@ use values::sealed::Sealed;
 use values::time::Instant;
 
 fn open(path: &Path, wait: Duration) -> Result<SqliteStore, StoreFault> {
-    SqliteStore::open_waiting(path, TENANT_DEFAULT, Arc::new(SystemClock), wait, LogKeeper::USUAL)
+    SqliteStore::open_waiting(path, TENANT_DEFAULT, Arc::new(SystemClock), (wait, wait), LogKeeper::USUAL)
 }
 
 fn append(store: &mut SqliteStore, batch: u128) -> Result<Committed, StoreFault> {

@@ -17,9 +17,8 @@ pub static PROGRAM: CommandLine = CommandLine {
     typed,
 };
 
-fn hook(host: Host, event: Event, observe: bool) -> String {
-    let observe = if observe { " --observe" } else { "" };
-    format!("hook {} --host {} --framed{observe} --guard", event.word(), host.word)
+fn hook(host: Host, event: Event) -> String {
+    format!("hook {} --host {} --framed --guard", event.word(), host.word)
 }
 
 fn only_looks(arguments: &[&str]) -> bool {
@@ -40,6 +39,7 @@ fn is_unmistakable(arguments: &[&str]) -> bool {
 fn typed(task: &Task<'_>) -> String {
     match task {
         Task::Install(host) => format!("writkeeper init --host {}", host.word),
+        Task::Uninstall(host) => format!("writkeeper init --host {} --undo", host.word),
         Task::Diagnose => "writkeeper doctor".to_owned(),
         Task::AllowOnce { proposal, store, is_signed } => {
             let key = if *is_signed { " --key FILE" } else { "" };
@@ -62,8 +62,10 @@ mod tests {
     fn what_the_guard_runs_and_says_can_be_typed() {
         let parse = |line: &str| Cli::try_parse_from(line.split(' ')).map(|cli| cli.command);
         let host = hooks::HOSTS[0];
+        // Versions before this one wrote the mode into the command line.
         for observe in [false, true] {
-            let line = format!("writkeeper {} /w/.writkeeper", hook(host, Event::PreTool, observe));
+            let line = format!("writkeeper {} /w/.writkeeper", hook(host, Event::PreTool));
+            let line = if observe { line.replace("--framed", "--framed --observe") } else { line };
             assert!(
                 matches!(parse(&line), Ok(Some(Command::Hook(args))) if args.host == host && args.observe == observe)
             );
@@ -73,6 +75,7 @@ mod tests {
         let store = std::path::Path::new("/w/guard.db");
         let tasks = [
             Task::Install(host),
+            Task::Uninstall(host),
             Task::Diagnose,
             Task::AllowOnce { proposal: "a1", store, is_signed: false },
             Task::AllowOnce { proposal: "a1", store, is_signed: true },

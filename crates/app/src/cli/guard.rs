@@ -95,6 +95,9 @@ pub struct InitArgs {
     /// Take our hooks out of the host's configuration; contract and store stay
     #[arg(long, conflicts_with = "observe")]
     pub undo: bool,
+    /// Tell the host to trust our hooks, where it runs no others: what its own dialog would write is shown and written
+    #[arg(long, conflicts_with = "undo")]
+    pub trust: bool,
     /// Let hooks start a daemon when there is none, which answers faster
     #[arg(long, conflicts_with_all = ["no_daemon", "undo"])]
     pub daemon: bool,
@@ -108,9 +111,13 @@ pub struct InitArgs {
 
 /// `writkeeper doctor`
 #[derive(Args, Debug)]
+#[command(after_help = "\
+A host is `enforced` when all of this holds: the hooks are written as this version writes them, the host trusts them, a \
+call of the host has arrived since they or this program last changed, and a catastrophe that nobody runs is refused by \
+the very command line that the host was given. Nothing that is tried out counts as a decision.")]
 pub struct DoctorArgs {
-    /// Send a canary through each wired command; it must be refused, and the refusal must be in the ledger
-    #[arg(long)]
+    /// For scripts of older versions: the canary that must be refused is always sent
+    #[arg(long, hide = true)]
     pub live: bool,
     /// The workspace; this directory if not given
     #[arg(long, value_name = "DIR")]

@@ -25,9 +25,8 @@ use std::time::{Duration, Instant};
 /// How long a host may take to say what it wants; its command line gives up a little later.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// If a daemon took this long and could not judge, the store cannot be reached. Waiting once more would outlast the host's
-/// command line, which refuses reads too.
-const LATE: Duration = Duration::from_secs(3);
+/// A shorter wait is not worth a word.
+const NOTICED: Duration = Duration::from_millis(500);
 
 /// What hosts type, read without the parser that knows every command; anything else is for that parser.
 pub fn typed(words: &[OsString]) -> Option<HookArgs> {
@@ -69,10 +68,10 @@ pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
         Err(problem) => {
             let question = question(args, &[], &ticket);
             complain(args, &problem);
-            return print(&unjudged(args.observe, &question, &lock(&known), &problem));
+            return print(&unjudged(args, &question, &lock(&known), &problem));
         }
     };
-    let (asked_at, mut unserved) = (Instant::now(), None);
+    let mut unserved = None;
     // A check before stopping takes as long as it takes, and runs in the surroundings of the hook.
     if args.event != Event::Stop
         && let Some(guard) = question(args, &sent, &ticket).guard()
@@ -83,8 +82,7 @@ pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
             DaemonAnswer::Lost(_) => ticket.is_repeated = true,
         }
     }
-    let is_late = asked_at.elapsed() > LATE;
-    let said = directly(args, &sent, &ticket, &known, is_late);
+    let said = directly(args, &sent, &ticket, &known);
     if let Some(guard) = unserved {
         start::on_demand(&guard, &PROGRAM);
     }
@@ -105,20 +103,11 @@ fn question<'a>(args: &'a HookArgs, sent: &'a [u8], ticket: &'a Ticket) -> Quest
 
 /// Judges without a daemon, and without a second thread: two take longer to end than one takes to do the work of both.
 /// Whatever is waited for has an end of its own; where a disk does not come back, the command line of the host gives up.
-fn directly(
-    args: &HookArgs,
-    sent: &[u8],
-    ticket: &Ticket,
-    known: &Mutex<Progress>,
-    is_late: bool,
-) -> anyhow::Result<Exit> {
-    let question = question(args, sent, ticket);
+fn directly(args: &HookArgs, sent: &[u8], ticket: &Ticket, known: &Mutex<Progress>) -> anyhow::Result<Exit> {
+    let (question, began) = (question(args, sent, ticket), Instant::now());
     let opened: RefCell<Option<Arc<Runtime>>> = RefCell::default();
     let outdated: RefCell<Option<(Guard, Arc<Compiled>)>> = RefCell::default();
     let open = |guard: &Guard| {
-        if is_late {
-            return Err("the store did not answer in time".to_owned());
-        }
         let cached = contract_cache::read(guard, args.host);
         let runtime = judge::start(guard, judge::open(guard)?, args.host, cached.clone())?;
         *opened.borrow_mut() = Some(runtime.clone());
@@ -137,8 +126,13 @@ fn directly(
     let printed = match outcome {
         Ok(reply) => question.printed(&known.moment, &reply),
         Err(problem) => {
+            // Whoever waited is told what for.
+            let waited = Some(began.elapsed()).filter(|waited| *waited > NOTICED);
+            let waited =
+                waited.map(|waited| format!(" (after {:.1} s of waiting for the store)", waited.as_secs_f32()));
+            let problem = format!("{problem}{}", waited.unwrap_or_default());
             complain(args, &problem);
-            unjudged(args.observe, &question, &known, &problem)
+            unjudged(args, &question, &known, &problem)
         }
     };
     let exit = print(&printed);
@@ -148,9 +142,14 @@ fn directly(
     exit
 }
 
-/// What the host reads if nothing can be judged. Under `--observe` nothing is stopped.
-fn unjudged(observe: bool, question: &Question<'_>, known: &Progress, problem: &str) -> HookOutput {
-    if observe { question.printed(&known.moment, &Reply::Pass) } else { question.unjudged(known, problem) }
+/// What the host reads if nothing can be judged. Where the host is only observed, nothing is stopped; older versions
+/// said so in the command line.
+fn unjudged(args: &HookArgs, question: &Question<'_>, known: &Progress, problem: &str) -> HookOutput {
+    if args.observe || question.guard().is_some_and(|guard| guard.observed(args.host).exists()) {
+        question.printed(&known.moment, &Reply::Pass)
+    } else {
+        question.unjudged(known, problem)
+    }
 }
 
 fn complain(args: &HookArgs, problem: &str) {

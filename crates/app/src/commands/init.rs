@@ -1,5 +1,7 @@
 //! `writkeeper init`: contract, store and the host's configuration, shown before they are written.
 
+mod trust;
+
 use crate::cli::command_line::PROGRAM;
 use crate::cli::guard::InitArgs;
 use crate::contract_file;
@@ -10,6 +12,7 @@ use anyhow::Context;
 use guard::daemon::start::IDLE;
 use guard::daemon::{DaemonFolder, client};
 use guard::hooks::Host;
+use guard::installed::{self, Installed};
 use guard::judge::at_host;
 use guard::off_switch;
 use guard::place::{self, FOLDER, Guard};
@@ -28,11 +31,7 @@ pub fn run(args: &InitArgs) -> anyhow::Result<Exit> {
     let guard = Guard::at(&base.join(FOLDER));
     let mut exit = Exit::Fine;
     for host in &args.hosts {
-        let Some(file) = wiring::file(host, &base, args.user) else {
-            let problem =
-                format!("{} has no configuration of a user that runs hooks; run init in the workspace", host.title);
-            return Err(InvalidData(problem).into());
-        };
+        let file = if args.user { wiring::file_of_person(host, &base) } else { wiring::file(host, &base) };
         say!("{}", paint(STRONG, host.title));
         if args.undo {
             unwire(args, host, &guard, &file)?;
@@ -117,9 +116,11 @@ fn wire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Resu
     ignore(guard)?;
     settings_backup::keep(guard, host, file.exists().then_some(&old))?;
     put_in_force(host, guard, &contract)?;
+    observe(args, host, guard)?;
     // Last: a host that is wired before it can be judged would stop at once.
     write_whole(file, &new)?;
     settings_backup::unmark_undone(guard, host)?;
+    keep_installed(args, host, guard, file)?;
     let off = off_switch::set_in(host, guard.folder.parent().unwrap_or(&guard.folder));
     for file in &off {
         let problem = format!("hooks are switched off in `{}`: nothing of this runs", file.display());
@@ -128,10 +129,36 @@ fn wire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Resu
     if !off.is_empty() {
         return Ok(false);
     }
-    let mode = if args.observe { paint(ATTENTION, "observes: nothing is stopped") } else { paint(GOOD, "enforced") };
-    say!("  {mode}");
-    say!("  next: {}", paint(FAINT, "writkeeper doctor --live"));
+    trust::settle(args, host, guard, file)?;
+    let mode = if args.observe { paint(ATTENTION, "observes: nothing is stopped") } else { paint(GOOD, "written") };
+    say!("  {mode}; it counts once a call of {} has arrived, which `doctor` says", host.title);
+    say!("  next: {}", paint(FAINT, "writkeeper doctor"));
     Ok(true)
+}
+
+/// Marks a host that is only observed, for when nothing can be judged. It is no part of the command line that a host runs,
+/// because some hosts trust one command line and no other.
+fn observe(args: &InitArgs, host: Host, guard: &Guard) -> anyhow::Result<()> {
+    let mark = guard.observed(host);
+    if args.observe {
+        return write_whole(&mark, "");
+    }
+    if mark.exists() {
+        std::fs::remove_file(&mark).with_context(|| format!("cannot remove `{}`", mark.display()))?;
+    }
+    Ok(())
+}
+
+/// Keeps in the store what was installed, so that every call can compare.
+fn keep_installed(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Result<()> {
+    let runtime = store::create(&guard.store().to_string_lossy())?;
+    let Some(entries) = wiring::digest(host, &read(file)?) else { return Ok(()) };
+    let installed = Installed { host, file: file.to_path_buf(), entries, observe: args.observe };
+    if Installed::read(&runtime, host).map_err(anyhow::Error::msg)?.as_ref() != Some(&installed) {
+        store::done(runtime.change(store::operator(), Act::Merge(vec![installed.write()])))?;
+    }
+    installed::forget(guard);
+    Ok(())
 }
 
 fn source(args: &InitArgs, guard: &Guard) -> anyhow::Result<Source> {
@@ -204,6 +231,13 @@ fn unwire(args: &InitArgs, host: Host, guard: &Guard, file: &Path) -> anyhow::Re
         write_whole(file, new)?;
     }
     settings_backup::mark_undone(guard, host)?;
+    if guard.store().is_file() {
+        let runtime = store::create(&guard.store().to_string_lossy())?;
+        if Installed::read(&runtime, host).map_err(anyhow::Error::msg)?.is_some() {
+            store::done(runtime.change(store::operator(), Act::Merge(vec![Installed::withdrawal(host)])))?;
+        }
+        installed::forget(guard);
+    }
     say!("  {}; contract and store stay in {FOLDER}", paint(ATTENTION, "not guarded any more"));
     Ok(())
 }

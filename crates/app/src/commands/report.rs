@@ -4,10 +4,15 @@ use crate::cli::kept::ReportArgs;
 use crate::exit::{Exit, UsageError};
 use crate::hint;
 use crate::store;
-use crate::terminal::{self, ATTENTION, FAINT, STRONG, counted, paint, say, verdict_style};
+use crate::terminal::{self, ATTENTION, BAD, FAINT, STRONG, counted, paint, say, verdict_style};
+use guard::installed::{self, Tampering};
+use guard::place::Guard;
 use kernel::finding::visible;
 use kernel::outcome::Verdict;
+use runtime::Runtime;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use values::json::Json;
 use values::time::{Duration, Instant};
 use writkeeper::report::{Range, Report};
 
@@ -17,13 +22,69 @@ const TOP: usize = 8;
 /// Prints the report.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let since = args.since.as_deref().map(ago).transpose()?;
-    let report = store::read_only(&args.kept.store)?.report(Range { since, until: None })?;
+    let keeper = store::read_only(&args.kept.store)?;
+    let report = keeper.report(Range { since, until: None })?;
+    let tampering = Tampered::in_store(&args.kept.store, keeper.into_runtime(), since);
     if args.kept.json {
-        say!("{}", report.to_json().to_canonical());
+        say!("{}", tampering.added_to(report.to_json()).to_canonical());
     } else {
         print(&report)?;
+        tampering.print()?;
     }
     Ok(Exit::Fine)
+}
+
+/// What hooks noticed about the guard of a store, and what is not as it was installed now.
+struct Tampered {
+    noticed: Vec<Tampering>,
+    now: Vec<String>,
+}
+
+impl Tampered {
+    fn in_store(named: &str, runtime: Runtime, since: Option<Instant>) -> Tampered {
+        let is_meant = |noticed: &Tampering| since.is_none_or(|since| noticed.at >= since.to_string());
+        let noticed = Tampering::on_record(&runtime).into_iter().filter(is_meant).collect();
+        let store = PathBuf::from(store::location(named));
+        let folder = store.parent().map(Guard::at).filter(|guard| guard.store() == store);
+        let now = folder.and_then(|guard| installed::compare_now(&guard, &runtime).ok());
+        Tampered { noticed, now: now.map(|(found, _)| found.differences).unwrap_or_default() }
+    }
+
+    fn print(&self) -> anyhow::Result<()> {
+        if !self.noticed.is_empty() {
+            say!("\n{}", paint(STRONG, "tampering noticed"));
+        }
+        for noticed in &self.noticed {
+            let (at, title) = (terminal::at_text(&noticed.at), noticed.host.title);
+            say!("  {at}  by the hook of {title}: {}", visible(&noticed.differences.join("; ")));
+        }
+        for difference in &self.now {
+            say!("\n{} {}", paint(BAD, "not as installed:"), visible(difference));
+        }
+        if !self.now.is_empty() {
+            say!("next: {}", hint::next("writkeeper doctor"));
+        }
+        Ok(())
+    }
+
+    fn added_to(&self, report: Json) -> Json {
+        let texts = |texts: &[String]| Json::texts(texts.iter().map(String::as_str));
+        let noticed = self.noticed.iter().map(|noticed| {
+            Json::object([
+                ("at", Json::text(noticed.at.as_str())),
+                ("host", Json::text(noticed.host.word)),
+                ("differences", texts(&noticed.differences)),
+            ])
+        });
+        match report {
+            Json::Object(mut members) => {
+                members.insert("tampering".to_owned(), Json::List(noticed.collect()));
+                members.insert("not_as_installed".to_owned(), texts(&self.now));
+                Json::Object(members)
+            }
+            other @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_)) => other,
+        }
+    }
 }
 
 fn ago(text: &str) -> anyhow::Result<Instant> {

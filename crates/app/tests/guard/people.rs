@@ -78,28 +78,76 @@ fn nobody_is_asked_where_nobody_answers() {
     assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], json!("deny"), "{answer}");
 }
 
-/// A host that cannot ask refuses; a person answers elsewhere; the same call runs then, once, and no other one.
+/// Asked about or refused, and answered elsewhere: the same call runs then, once, and no other one. A host that could ask has
+/// nobody before it when it runs without a terminal.
 #[test]
 fn what_a_person_approved_elsewhere_runs_once() {
-    let site = Site::guarding_real_work(&["codex"]);
-    let call =
-        |command: &str| told("codex", &site.call("codex", "PreToolUse", &site.payload("codex", "pre-tool", command)));
-    let blocked = |command: &str| matches!(call(command), Told::Blocked(_));
-    let first = call("git reset --hard");
-    assert!(matches!(first, Told::Blocked(_)), "{first:?}");
-    assert!(blocked("git reset --hard"), "nobody has answered");
+    for host in crate::site::HOSTS {
+        let site = Site::guarding_real_work(&[host]);
+        let moments = ::guard::hooks::host(host).unwrap().moments;
+        let (moment, _) = moments.iter().find(|(_, event)| *event == ::guard::hooks::Event::PreTool).unwrap();
+        let call = |command: &str| told(host, &site.call(host, moment, &site.payload(host, "pre-tool", command)));
+        let is_held = |command: &str| call(command) != Told::Runs;
+        assert!(is_held("git reset --hard"), "{host}");
+        let question = answerable(&site);
+        assert!(is_held("git reset --hard"), "{host}: nobody has answered");
+        site.says(&["escalations", "answer", &question, "override", "--as", "ann", "--because", "I looked"], 0);
+        assert!(is_held("git reset --hard HEAD~1"), "{host}: another call was not approved");
+        assert_eq!(call("git reset --hard"), Told::Runs, "{host}");
+        assert!(is_held("git reset --hard"), "{host}: once is once");
+    }
+}
+
+/// The latest question, and Ann may answer it.
+fn answerable(site: &Site) -> String {
     std::fs::write(site.workspace().join("people.yaml"), "maintainers: [ann]\n").unwrap();
     site.says(&["people", "set", "people.yaml"], 0);
-    let open = || -> Vec<Value> {
-        let said = site.says(&["escalations", "--json"], 0);
-        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    };
-    let question = open().iter().max_by_key(|row| row["asked_at"].as_str().map(str::to_owned)).unwrap()["id"].clone();
-    let question = question.as_str().unwrap();
-    site.says(&["escalations", "answer", question, "override", "--as", "ann", "--because", "I looked"], 0);
-    assert!(blocked("git reset --hard HEAD~1"), "another call was not approved");
-    assert_eq!(call("git reset --hard"), Told::Runs);
-    assert!(blocked("git reset --hard"), "once is once");
+    let said = site.says(&["escalations", "--json"], 0);
+    let open: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let latest = open.iter().max_by_key(|row| row["asked_at"].as_str().map(str::to_owned)).unwrap();
+    latest["id"].as_str().unwrap().to_owned()
+}
+
+/// A tool that no contract names is asked about once in a session: as soon as a person approved one call of it.
+#[test]
+fn an_unknown_tool_is_asked_about_once_in_a_session() {
+    for (host, tool) in [("claude-code", "mcp__mail__send"), ("copilot", "mail-send"), ("codex", "mcp__mail__send")] {
+        let site = Site::guarding(&[host]);
+        let call = |session: &str, input: Value| {
+            let payload = match host {
+                "copilot" => json!({
+                    "sessionId": session, "timestamp": 1, "cwd": site.workspace(), "toolName": tool, "toolArgs": input,
+                }),
+                _ => json!({
+                    "session_id": session, "transcript_path": "/dev/null", "cwd": site.workspace(),
+                    "permission_mode": "default", "hook_event_name": "PreToolUse", "tool_name": tool,
+                    "tool_input": input, "tool_use_id": "t",
+                }),
+            };
+            told(host, &site.run(&["hook", "pre-tool", "--host", host], &payload.to_string()))
+        };
+        assert_ne!(call("s1", json!({ "to": "bob" })), Told::Runs, "{host}");
+        let question = answerable(&site);
+        site.says(&["escalations", "answer", &question, "override", "--as", "ann", "--because", "I looked"], 0);
+        assert_eq!(call("s1", json!({ "to": "bob" })), Told::Runs, "{host}");
+        assert_eq!(call("s1", json!({ "to": "eve" })), Told::Runs, "{host}: the tool is known now");
+        assert_ne!(call("s1", json!({ "command": "make" })), Told::Runs, "{host}: a command is another matter");
+        assert!(matches!(call("s1", json!({ "to": ".writkeeper/x" })), Told::Blocked(_)), "{host}: so is the guard");
+        assert_ne!(call("s2", json!({ "to": "eve" })), Told::Runs, "{host}: in this session");
+    }
+}
+
+/// Where nothing is stopped nobody is asked, so that nobody approves by letting it run.
+#[test]
+fn nobody_answers_while_a_contract_observes() {
+    let site = Site::guarding(&["claude-code"]);
+    site.init(&["claude-code"], &["--observe"]);
+    for event in ["pre-tool", "post-tool"] {
+        site.run(&["hook", event, "--host", "claude-code"], &site.payload("claude-code", event, "git reset --hard"));
+    }
+    let report: Value = serde_json::from_str(site.says(&["report", "--json"], 0).lines().next().unwrap()).unwrap();
+    assert_eq!(report["verdicts"]["ESCALATE"], json!(1), "{report}");
+    assert_eq!(report["answers"], json!({}), "{report}");
 }
 
 #[test]

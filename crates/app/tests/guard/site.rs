@@ -26,14 +26,14 @@ impl Site {
     /// A workspace in which these hosts are guarded.
     pub fn guarding(hosts: &[&str]) -> Site {
         let site = Site::bare();
-        site.init(hosts, &[]);
+        site.init(hosts, &["--trust"]);
         site
     }
 
     /// The same, but not among temporary files, where losing things counts for less.
     pub fn guarding_real_work(hosts: &[&str]) -> Site {
         let site = Site::within(folder_that_lasts());
-        site.init(hosts, &[]);
+        site.init(hosts, &["--trust"]);
         site
     }
 
@@ -112,9 +112,31 @@ impl Site {
     /// Calls as a host does: the command line from its configuration, in a shell.
     #[track_caller]
     pub fn call(&self, host: &str, moment: &str, payload: &str) -> Output {
-        let line = self.wired(host, moment);
+        self.calls_with(&self.wired(host, moment), payload)
+    }
+
+    /// Calls as a host does that read its configuration before.
+    pub fn calls_with(&self, line: &str, payload: &str) -> Output {
         let mut command = Command::new("/bin/sh");
-        self.fed(command.args(["-c", &line]), payload)
+        self.fed(command.args(["-c", line]), payload)
+    }
+
+    /// What `doctor` says about a host in its first line.
+    #[track_caller]
+    pub fn diagnosis(&self, host: &str) -> String {
+        let [line] = self.diagnoses([host]);
+        line
+    }
+
+    /// What `doctor` says about each of these hosts in its first line, also where the binary of this site is gone.
+    #[track_caller]
+    pub fn diagnoses<const N: usize>(&self, hosts: [&str; N]) -> [String; N] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_writkeeper"));
+        let said = text(&self.fed(command.arg("doctor"), "").stdout);
+        hosts.map(|host| {
+            let title = ::guard::hooks::host(host).unwrap().title;
+            said.lines().find(|line| line.starts_with(title)).unwrap_or_default().to_owned()
+        })
     }
 
     /// The command line that a host's own configuration holds for a moment.

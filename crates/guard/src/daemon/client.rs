@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long a daemon may take. A hook judges by itself afterwards, which must end before its own deadline.
-pub const PATIENCE: Duration = Duration::from_secs(2);
+pub const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// How a daemon answered.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -12,10 +12,20 @@ pub(super) const HOST: Dialect = Dialect {
     short_title: "Claude Code",
     settings: Settings {
         file: ".claude/settings.json",
-        is_read_at_home: true,
+        file_at_home: ".claude/settings.json",
         form: Form::Json { version: None, entry },
     },
     moments: nested::MOMENTS,
+    trust: None,
+    skipped_by: &[
+        "--bare",
+        "--safe-mode",
+        "CLAUDE_CODE_SAFE_MODE",
+        "CLAUDE_CODE_SIMPLE",
+        "--settings with `disableAllHooks`",
+        "--setting-sources without `project`",
+    ],
+    home_variable: Some(("CLAUDE_CONFIG_DIR", ".claude")),
     off_switch: Some(OffSwitch {
         files: &[".claude/settings.json", ".claude/settings.local.json"],
         is_off: nested::disables_all_hooks,
@@ -29,7 +39,8 @@ pub(super) const HOST: Dialect = Dialect {
     configuration: &[".claude/settings.json", ".claude/settings.local.json", ".claude.json", ".mcp.json"],
     scratch: &[".claude/plans", ".claude/projects", ".claude/todos", ".claude/tasks"],
     tools: &[
-        (Kind::Shell, &["Bash"]),
+        // `Monitor` runs its command beside the conversation.
+        (Kind::Shell, &["Bash", "Monitor"]),
         (Kind::Write, &["Write", "Edit", "MultiEdit", "NotebookEdit"]),
         (
             Kind::Read,
@@ -66,6 +77,11 @@ pub(super) const HOST: Dialect = Dialect {
                 "AskUserQuestion",
                 "Skill",
                 "SlashCommand",
+                "ListAgents",
+                "SendMessage",
+                "ReportFindings",
+                "ScheduleWakeup",
+                "CronList",
             ],
         ),
     ],

@@ -3,6 +3,7 @@
 use super::cursor::argument_text;
 use super::dialect::{Dialect, Form, HookEntry, OffSwitch, Settings, ShellCall};
 use super::tools::{self, Kind, Tool};
+use super::trust::{Place, Standing, Trust, holds_folder};
 use super::{Call, Event, HookOutput, Reply, nested, required, text};
 use serde_json::{Value, json};
 use shell::HostFiles;
@@ -14,7 +15,7 @@ pub(super) const HOST: Dialect = Dialect {
     short_title: "Copilot",
     settings: Settings {
         file: ".github/hooks/writkeeper.json",
-        is_read_at_home: false,
+        file_at_home: ".copilot/hooks/writkeeper.json",
         form: Form::Json { version: Some(1), entry },
     },
     moments: &[
@@ -24,12 +25,16 @@ pub(super) const HOST: Dialect = Dialect {
         ("sessionStart", Event::SessionStart),
         ("userPromptSubmitted", Event::Prompt),
     ],
+    trust: Some(TRUST),
+    skipped_by: &[],
+    home_variable: None,
     off_switch: Some(OffSwitch {
         files: &[
             ".github/hooks/writkeeper.json",
             ".github/copilot/settings.json",
             ".github/copilot/settings.local.json",
             ".copilot/settings.json",
+            ".copilot/hooks/writkeeper.json",
         ],
         is_off: nested::disables_all_hooks,
     }),
@@ -46,6 +51,7 @@ pub(super) const HOST: Dialect = Dialect {
         ".github/copilot/settings.local.json",
         ".copilot/settings.json",
         ".copilot/config.json",
+        ".copilot/hooks/writkeeper.json",
     ],
     scratch: &[".copilot/session-state"],
     tools: &[
@@ -54,7 +60,24 @@ pub(super) const HOST: Dialect = Dialect {
         (Kind::Read, &["view", "glob", "read_bash", "list_bash"]),
         (Kind::Search, &["grep", "rg"]),
         (Kind::Fetch, &["web_fetch", "web_search", "fetch", "fetch_webpage"]),
-        (Kind::Internal, &["task", "skill", "report_intent", "ask_user", "stop_bash", "update_todo"]),
+        (
+            Kind::Internal,
+            &[
+                "task",
+                "skill",
+                "report_intent",
+                "ask_user",
+                "stop_bash",
+                "update_todo",
+                "list_agents",
+                "read_agent",
+                "write_agent",
+                // Tables of the session, in a database of the host.
+                "sql",
+                "session_store_sql",
+                "fetch_copilot_cli_documentation",
+            ],
+        ),
     ],
     types_into_programs: false,
     blocks_by_exit: false,
@@ -62,6 +85,54 @@ pub(super) const HOST: Dialect = Dialect {
     write,
     payload,
 };
+
+const TRUST: Trust = Trust {
+    files: &[".copilot/config.json"],
+    standing,
+    step: "start `copilot` in the workspace and trust the folder for good, or start it with `--trust-folder`",
+    granted: Some(granted),
+};
+
+/// Names of the list of trusted folders; the second is of older versions.
+const FOLDERS: [&str; 2] = ["trustedFolders", "trusted_folders"];
+
+/// Hooks of a workspace run in trusted folders only, and in silence where there is nobody to ask; a person's own run
+/// everywhere.
+fn standing(place: &Place<'_>) -> Standing {
+    if place.is_of_user {
+        return Standing::Needless;
+    }
+    let document = config(place).unwrap_or_default();
+    let lists = FOLDERS.iter().filter_map(|name| document.get(*name)?.as_array());
+    let mut folders = lists.flatten().filter_map(Value::as_str);
+    if folders.any(|folder| holds_folder(folder, place.workspace)) {
+        return Standing::Given;
+    }
+    Standing::Missing("the folder is not among `trustedFolders`, and elsewhere Copilot CLI runs no hooks".to_owned())
+}
+
+/// The file begins with comments, in versions that say who writes it.
+fn config(place: &Place<'_>) -> Result<Value, serde_json::Error> {
+    let (_, body) = comments(place.file(0));
+    if body.trim().is_empty() { Ok(json!({})) } else { serde_json::from_str(&body) }
+}
+
+fn comments(text: &str) -> (String, String) {
+    let (comments, body): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.trim_start().starts_with("//"));
+    (comments.iter().map(|line| format!("{line}\n")).collect(), body.join("\n"))
+}
+
+fn granted(place: &Place<'_>) -> Result<Vec<String>, String> {
+    let mut document = config(place).map_err(|error| error.to_string())?;
+    let root = document.as_object_mut().ok_or("it is not an object")?;
+    let [name, older] = FOLDERS;
+    let name = if root.contains_key(older) && !root.contains_key(name) { older } else { name };
+    let folders = root.entry(name).or_insert_with(|| json!([]));
+    let folders = folders.as_array_mut().ok_or_else(|| format!("`{name}` is not a list"))?;
+    folders.push(json!(place.workspace));
+    let (comments, _) = comments(place.file(0));
+    Ok(vec![format!("{comments}{document:#}\n")])
+}
 
 fn read(event: Event, sent: &Json) -> Result<Call, String> {
     let known: &[&str] = match event {
@@ -97,6 +168,14 @@ fn read(event: Event, sent: &Json) -> Result<Call, String> {
             call.name = required(sent, "toolName")?;
             call.input = argument_text(sent, "toolArgs")?;
             call.tool = tools::recognise(&call.name, &call.input);
+            // Tools of servers are called `SERVER-TOOL`, and nothing else says that they are of a server.
+            if let (Tool::Other, None, Some((server, _))) = (
+                &call.tool,
+                tools::kind(&call.name),
+                call.name.split_once('-').filter(|(server, tool)| !server.is_empty() && !tool.is_empty()),
+            ) {
+                call.tool = Tool::Mcp { server: server.to_owned() };
+            }
         }
         Event::Prompt => call.prompt = Some(required(sent, "prompt")?),
         Event::Stop | Event::SessionStart => {}

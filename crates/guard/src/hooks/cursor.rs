@@ -2,6 +2,7 @@
 
 use super::dialect::{Dialect, Form, HookEntry, Settings, ShellCall};
 use super::tools::{self, Kind, Tool};
+use super::trust::{Standing, Trust};
 use super::{Call, Event, HookOutput, Reply, moment, required, text};
 use serde_json::{Value, json};
 use shell::HostFiles;
@@ -13,7 +14,7 @@ pub(super) const HOST: Dialect = Dialect {
     short_title: "Cursor",
     settings: Settings {
         file: ".cursor/hooks.json",
-        is_read_at_home: true,
+        file_at_home: ".cursor/hooks.json",
         form: Form::Json { version: Some(1), entry },
     },
     moments: &[
@@ -27,6 +28,19 @@ pub(super) const HOST: Dialect = Dialect {
         ("stop", Event::Stop),
         ("beforeSubmitPrompt", Event::Prompt),
     ],
+    trust: Some(Trust {
+        files: &[],
+        standing: |place| match place.is_of_user {
+            true => Standing::Needless,
+            false => {
+                Standing::Unreadable("Cursor keeps in a database of its own which workspaces it trusts".to_owned())
+            }
+        },
+        step: "open the workspace in Cursor and trust it",
+        granted: None,
+    }),
+    skipped_by: &[],
+    home_variable: None,
     off_switch: None,
     files: HostFiles { names: &[".cursor"], paths: &[], system: &[], logins: &[".config/cursor/auth.json"] },
     configuration: &[".cursor/hooks.json", ".cursor/mcp.json"],

@@ -1,9 +1,11 @@
 //! What a host speaks: everything this crate knows about one host, as data and two pure functions.
 
 use super::tools::Kind;
+use super::trust::Trust;
 use super::{Call, Event, HookOutput, Reply};
 use serde_json::Value;
 use shell::HostFiles;
+use std::path::{Path, PathBuf};
 use values::json::Json;
 
 /// A host whose hooks are understood.
@@ -21,6 +23,12 @@ pub struct Dialect {
     pub settings: Settings,
     /// The moments that are wired, by the host's names.
     pub moments: &'static [(&'static str, Event)],
+    /// What the host demands before it runs hooks; `None` where it demands nothing.
+    pub trust: Option<Trust>,
+    /// Flags and variables at its start with which the host runs no hooks of ours, as far as this was seen.
+    pub skipped_by: &'static [&'static str],
+    /// A variable that names the host's folder of a person, and the folder below a home that it stands for.
+    pub home_variable: Option<(&'static str, &'static str)>,
     /// How a person or a program can stop the host from running hooks.
     pub off_switch: Option<OffSwitch>,
     /// What no tool may change, and where logins lie.
@@ -43,12 +51,23 @@ pub struct Dialect {
     pub payload: fn(&ShellCall<'_>) -> Value,
 }
 
+impl Dialect {
+    /// A file of a person, by its name below a home: where the host's own variable says, else in the home.
+    pub fn file_of_person(&self, home: &Path, name: &str, variable: impl Fn(&str) -> Option<PathBuf>) -> PathBuf {
+        let moved = self.home_variable.and_then(|(named, folder)| {
+            let rest = Path::new(name).strip_prefix(folder).ok()?;
+            Some(variable(named).filter(|folder| folder.is_absolute())?.join(rest))
+        });
+        moved.unwrap_or_else(|| home.join(name))
+    }
+}
+
 /// The file that holds hooks.
 pub struct Settings {
-    /// The file.
+    /// The file, in a workspace.
     pub file: &'static str,
-    /// Whether the host runs hooks from a home too, not only from a workspace.
-    pub is_read_at_home: bool,
+    /// The file of a person, in a home.
+    pub file_at_home: &'static str,
     /// How hooks are written in it.
     pub form: Form,
 }
@@ -127,10 +146,13 @@ pub(crate) mod tests {
         short_title: "Made-up",
         settings: Settings {
             file: ".made-up/hooks.json",
-            is_read_at_home: false,
+            file_at_home: ".made-up/hooks.json",
             form: Form::Json { version: Some(3), entry: |entry| serde_json::json!({ "run": entry.command }) },
         },
         moments: &[("before", Event::PreTool), ("after", Event::PostTool)],
+        trust: None,
+        skipped_by: &[],
+        home_variable: None,
         off_switch: Some(OffSwitch { files: &[".made-up/hooks.json", ".made-up/local"], is_off: |text| text == "off" }),
         files: HostFiles {
             names: &[".made-up"],
@@ -166,6 +188,8 @@ pub(crate) mod tests {
     fn files_that_steer_a_host_are_protected() {
         for host in HOSTS.into_iter().chain([&MADE_UP]) {
             let steering = host.off_switch.iter().flat_map(|switch| switch.files).chain([&host.settings.file]);
+            let steering = steering.chain([&host.settings.file_at_home]);
+            let steering = steering.chain(host.trust.iter().flat_map(|trust| trust.files));
             for file in steering {
                 assert!(host.configuration.contains(file), "{host:?}: {file} may be a link");
             }

@@ -2,6 +2,7 @@
 
 use super::dialect::{Dialect, Form, OffSwitch, Settings, ShellCall};
 use super::tools::{Kind, Tool};
+use super::trust::{self, Trust};
 use super::{Call, Event, HookOutput, Reply, moment, nested, required, text};
 use crate::wrapper::MARK;
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ pub(super) const HOST: Dialect = Dialect {
     short_title: "Gemini",
     settings: Settings {
         file: ".gemini/settings.json",
-        is_read_at_home: true,
+        file_at_home: ".gemini/settings.json",
         form: Form::Json { version: None, entry: nested::named_entry },
     },
     moments: &[
@@ -24,6 +25,14 @@ pub(super) const HOST: Dialect = Dialect {
         ("SessionStart", Event::SessionStart),
         ("BeforeAgent", Event::Prompt),
     ],
+    trust: Some(Trust {
+        files: &[".gemini/trustedFolders.json", ".gemini/settings.json"],
+        standing: |place| trust::in_folder_list(place, true),
+        step: "start `gemini` in the workspace and trust the folder",
+        granted: Some(trust::with_folder_in_list),
+    }),
+    skipped_by: &["--skip-trust (hooks of a workspace)"],
+    home_variable: None,
     off_switch: Some(OffSwitch { files: &[".gemini/settings.json"], is_off }),
     files: HostFiles {
         names: &[".gemini"],
@@ -31,15 +40,26 @@ pub(super) const HOST: Dialect = Dialect {
         system: &[],
         logins: &[".gemini/oauth_creds.json", ".gemini/google_accounts.json"],
     },
-    configuration: &[".gemini/settings.json"],
+    configuration: &[".gemini/settings.json", ".gemini/trustedFolders.json"],
     scratch: &[".gemini/tmp"],
     tools: &[
         (Kind::Shell, &["run_shell_command"]),
         (Kind::Write, &["write_file", "replace"]),
-        (Kind::Read, &["read_file", "list_directory", "glob"]),
+        (Kind::Read, &["read_file", "list_directory", "glob", "list_background_processes", "read_background_output"]),
         (Kind::Search, &["search_file_content", "grep_search", "read_many_files"]),
         (Kind::Fetch, &["web_fetch", "google_web_search"]),
-        (Kind::Internal, &["write_todos", "exit_plan_mode", "ask_user"]),
+        (
+            Kind::Internal,
+            &[
+                "write_todos",
+                "enter_plan_mode",
+                "exit_plan_mode",
+                "ask_user",
+                "update_topic",
+                "invoke_agent",
+                "activate_skill",
+            ],
+        ),
     ],
     types_into_programs: false,
     blocks_by_exit: true,

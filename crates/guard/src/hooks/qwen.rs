@@ -3,6 +3,7 @@
 use super::dialect::{Dialect, Form, OffSwitch, Settings, ShellCall};
 use super::nested;
 use super::tools::Kind;
+use super::trust::{self, Trust};
 use serde_json::Value;
 use shell::HostFiles;
 
@@ -12,21 +13,42 @@ pub(super) const HOST: Dialect = Dialect {
     short_title: "Qwen",
     settings: Settings {
         file: ".qwen/settings.json",
-        is_read_at_home: true,
+        file_at_home: ".qwen/settings.json",
         form: Form::Json { version: None, entry: nested::named_entry },
     },
     moments: nested::MOMENTS,
+    trust: Some(Trust {
+        files: &[".qwen/trustedFolders.json", ".qwen/settings.json"],
+        standing: |place| trust::in_folder_list(place, false),
+        step: "start `qwen` in the workspace and trust the folder",
+        granted: Some(trust::with_folder_in_list),
+    }),
+    skipped_by: &["--bare", "--safe-mode"],
+    home_variable: None,
     off_switch: Some(OffSwitch { files: &[".qwen/settings.json"], is_off: nested::disables_all_hooks }),
     files: HostFiles { names: &[".qwen"], paths: &[], system: &[], logins: &[".qwen/oauth_creds.json"] },
-    configuration: &[".qwen/settings.json"],
+    configuration: &[".qwen/settings.json", ".qwen/trustedFolders.json"],
     scratch: &[".qwen/tmp"],
     tools: &[
-        (Kind::Shell, &["run_shell_command"]),
-        (Kind::Write, &["write_file", "edit", "replace"]),
+        (Kind::Shell, &["run_shell_command", "monitor"]),
+        (Kind::Write, &["write_file", "edit", "replace", "notebook_edit"]),
         (Kind::Read, &["read_file", "list_directory", "glob"]),
         (Kind::Search, &["grep_search", "search_file_content", "read_many_files"]),
         (Kind::Fetch, &["web_fetch", "web_search"]),
-        (Kind::Internal, &["todo_write", "exit_plan_mode", "task", "skill"]),
+        (
+            Kind::Internal,
+            &[
+                "todo_write",
+                "exit_plan_mode",
+                "task",
+                "skill",
+                "agent",
+                "list_agents",
+                "get_goal",
+                "update_goal",
+                "tool_search",
+            ],
+        ),
     ],
     types_into_programs: false,
     blocks_by_exit: true,

@@ -1,4 +1,5 @@
-//! Approvals for hosts that cannot ask: a refused call that a person approved elsewhere runs once when it is made again.
+//! Approvals given outside of the host: a call that a person approved elsewhere runs once when it is made again. This goes
+//! for hosts that cannot ask, and for those that could where nobody sits before them.
 
 use super::{CallJudge, QUESTIONS_MAX};
 use crate::hooks::Call;
@@ -17,10 +18,10 @@ use values::time::{Duration, Instant};
 const COUNTS_FOR: Duration = Duration::from_secs(60 * 60);
 
 /// Facts that differ at every call.
-const EACH_TIME: &[&str] = &["at", "stall", "breaker", "attended"];
+const EACH_TIME: &[&str] = &["at", "stall", "breaker", "attended", "approved"];
 
 impl CallJudge<'_> {
-    /// Keeps which question a refused call waits for.
+    /// Keeps which question was asked about a call.
     pub(super) fn waits(&self, session: &mut Session, call: &Call, arguments: &str, proposal: &str) {
         if let Some((question, _)) = self.open_question(proposal) {
             session.waits(&call.name, arguments, &question);
@@ -31,7 +32,21 @@ impl CallJudge<'_> {
     /// transaction, so that of two calls one runs. The contract is the one it was approved under, all facts are the
     /// same, and nobody else holds anything: otherwise it is judged anew.
     pub(super) fn uses_approval(&self, session: &Session, call: &Call, arguments: &str, params: &Object) -> bool {
-        let Some(question) = session.question(&call.name, arguments) else { return false };
+        let mut questions = session.questions(&call.name, Some(arguments));
+        questions.any(|question| self.uses_answer(question, call, params))
+    }
+
+    /// Whether a person approved any call of this tool in this session, by the word of the store.
+    pub(super) fn knows_tool(&self, session: &Session, call: &Call) -> bool {
+        let flow = self.flow(call);
+        let is_approved = |question| match self.runtime.read(Entity::Escalation(question)) {
+            Ok(Some(Row::Escalation(row))) => row.state == EscalationState::Overridden && row.flow == flow,
+            Ok(_) | Err(_) => false,
+        };
+        session.questions(&call.name, None).any(is_approved)
+    }
+
+    fn uses_answer(&self, question: String, call: &Call, params: &Object) -> bool {
         let Ok(Some(Row::Escalation(row))) = self.runtime.read(Entity::Escalation(question)) else { return false };
         let Some(given) = row.answer.as_ref().filter(|_| row.state == EscalationState::Overridden) else {
             return false;

@@ -1,6 +1,6 @@
 //! Our entries in a JSON file: a list for each moment, under the member `hooks`.
 
-use super::{Source, entry_of};
+use super::{OurEntry, Source, entry_of};
 use crate::hooks::Host;
 use crate::hooks::dialect::HookEntry;
 use crate::wrapper::MARK;
@@ -56,15 +56,19 @@ pub fn wired(
     pretty(&document, indent(old))
 }
 
-/// The command lines of ours, by moment.
-pub fn found(text: &str) -> Vec<(String, String)> {
+/// Our entries, in the order of the file.
+pub fn entries(text: &str) -> Vec<OurEntry> {
     let Ok(document) = serde_json::from_str::<Value>(text) else { return Vec::new() };
     let Some(hooks) = document.get("hooks").and_then(Value::as_object) else { return Vec::new() };
     let mut found = Vec::new();
     for (moment, entries) in hooks {
-        let mut texts = Vec::new();
-        collect(entries, &mut texts);
-        found.extend(texts.into_iter().filter(|text| text.contains(MARK)).map(|text| (moment.clone(), text)));
+        for entry in entries.as_array().into_iter().flatten() {
+            let mut texts = Vec::new();
+            collect(entry, &mut texts);
+            let ours = texts.into_iter().filter(|text| text.contains(MARK));
+            let entry = |command| OurEntry { moment: moment.clone(), command, value: entry.clone() };
+            found.extend(ours.map(entry));
+        }
     }
     found
 }
