@@ -118,60 +118,47 @@ const SAYING: &[&str] = &["note", "mention", "say", "add", "point", "stress", "w
 
 /// Ways in which an agent says of itself that something is left to do: it owes it, announces it, could not do it, or calls
 /// it open. Others are passed over, because a reminder for nothing costs a turn. Commas are not read, and `I'll` is `I will`.
-const CUES: [&[Piece]; 15] = [
+const CUES: [&[Piece]; 17] = [
+    // It announces it.
+    &[One(&["now"]), TO, Gap(40), I, One(OWES)],
+    &[TO, One(&["do", "finish", "complete", "continue"]), Gap(20), I, One(OWES)],
+    &[One(&["next"]), I, One(&["will", "'ll", "'m", "am", "need", "have", "should", "must", "plan"])],
+    &[I, One(WILL), SOON, One(&["proceed", "continue", "start", "begin"]), Maybe(&["to"])],
+    &[I, One(WILL), One(&["now", "next", "then"]), Other(SAYING)],
     // It owes it.
     &[I, SOON, One(&["need", "have", "ought"]), TO],
     &[I, One(WILL), SOON, One(&["need", "have"]), TO],
-    &[I, SOON, One(&["must"]), Other(SAYING)],
+    &[I, One(&["must"]), SOON, Other(SAYING)],
     &[I, One(&["should"]), SOON, Other(SAYING)],
-    // It announces it.
-    &[One(&["next"]), I, One(&["will", "'ll", "'m", "am", "need", "have", "should", "must", "plan"])],
-    &[I, One(WILL), One(&["now", "next", "then"]), Other(SAYING)],
-    &[I, One(WILL), One(&["proceed", "continue", "start", "begin"])],
-    &[
-        One(&["to"]),
-        One(&["do", "finish", "complete", "continue"]),
-        Gap(20),
-        I,
-        One(&["need", "will", "'ll", "have", "must"]),
-    ],
-    &[One(&["now"]), TO, Gap(40), I, One(&["need", "will", "'ll", "have", "must"])],
     // It could not.
+    &[I, One(&["was", "am", "'m", "have", "had", "'ve", "'d"]), Maybe(&["been"]), One(&["unable"]), TO],
     &[
         I,
-        One(&["was", "wasn't", "am", "'m", "have", "haven't", "had", "'ve"]),
-        Maybe(&["not"]),
-        Maybe(&["yet"]),
-        Maybe(&["been"]),
-        One(&["unable", "able"]),
-        TO,
-    ],
-    &[I, One(&["cannot", "can't", "couldn't"]), Gap(40), One(&["yet"])],
-    &[
-        I,
-        One(&["haven't", "hadn't"]),
-        Maybe(&["yet"]),
-        Maybe(&["been"]),
-        One(&["able", "done", "finished", "completed", "started", "tested"]),
-    ],
-    &[
-        I,
-        One(&["have", "had", "'ve", "'d"]),
+        One(&["was", "am", "'m", "have", "had", "'ve", "'d"]),
         One(&["not"]),
         Maybe(&["yet"]),
         Maybe(&["been"]),
-        One(&["able", "done", "finished", "completed", "started", "tested"]),
+        ABLE,
+        TO,
     ],
+    &[I, One(&["wasn't", "haven't", "hadn't"]), Maybe(&["yet"]), Maybe(&["been"]), ABLE, TO],
+    &[I, One(&["cannot", "can't", "couldn't"]), Gap(40), One(&["yet"])],
+    &[I, One(&["have", "had", "'ve", "'d"]), One(&["not"]), Maybe(&["yet"]), One(ENDED)],
+    &[I, One(&["haven't", "hadn't"]), Maybe(&["not"]), Maybe(&["yet"]), One(ENDED)],
     // It is open.
     &[One(&["still", "yet", "remain", "remains", "left"]), TO, One(&["be"]), Participle],
     &[One(&["is", "are", "'s"]), Maybe(&["still"]), One(&["left"]), TO, One(&["do"])],
 ];
 
+const ABLE: Piece = One(&["able"]);
+const OWES: &[&str] = &["need", "will", "'ll", "have", "must"];
+const ENDED: &[&str] = &["done", "finished", "completed", "started", "tested"];
+
 /// Says, in the same sentence, that it has been done after all.
-const DONE_ALREADY: &[Piece] = &[One(&["have", "has", "already", "now", "was", "were"]), Maybe(&["been"]), Participle];
+const DONE_ALREADY: &[Piece] = &[One(&["have", "has", "already", "now"]), Maybe(&["been"]), Participle];
 
 fn is_participle(word: &str) -> bool {
-    word.len() > 3 && word.ends_with("ed") && word != "need" || IRREGULAR.contains(&word)
+    word.len() > 3 && word.ends_with("ed") && !word.ends_with("eed") || IRREGULAR.contains(&word)
 }
 
 /// Looks for a cue in the last words; a sentence that also says it is done does not count.
@@ -306,7 +293,7 @@ mod tests {
         check("Next I'll create the user.", "Next I'll");
         check("I'll now proceed to run the tests", "I'll now proceed to");
         check("I should continue tomorrow", "I should continue");
-        check("I must still restart the worker", "I must still");
+        check("I must still restart the worker", "I must still restart");
         check("There is still left to do: the docs", "is still left to do");
         check("I was unable to push it", "I was unable to");
         check("To finish this, I must wait", "To finish this, I must");
@@ -328,6 +315,7 @@ mod tests {
         check("I need to add it, now done. I need to push it.", "I need to");
         check("Let me know if it helps.", "");
         check("I will be here.", "");
+        check("I was able to fix it.", "");
         check("I should note that it is slow.", "");
         check("I must say it looks good.", "");
         check("I have not changed anything else.", "");
