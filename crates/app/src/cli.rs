@@ -6,6 +6,7 @@ pub mod kept;
 pub mod leases;
 pub mod performing;
 pub mod proof;
+pub mod service;
 pub mod top;
 
 use ::guard::hooks::HOSTS;
@@ -15,6 +16,7 @@ use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, PeopleArgs, Repo
 use leases::LeasesArgs;
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
+use service::{KeysArgs, ServeArgs};
 use std::path::PathBuf;
 use top::TopArgs;
 
@@ -60,6 +62,7 @@ Run
   init         Guard a coding agent: {hosts}
   agents       Register, activate, restrict and list agents
   run          Perform what was accepted
+  serve        Put a store behind HTTP
   halt, resume Accept nothing; judge again
 
 Options:
@@ -133,6 +136,10 @@ pub enum Command {
     Daemon(DaemonArgs),
     /// Register, activate, restrict and list agents
     Agents(AgentsArgs),
+    /// Put a store behind HTTP, for agents, executors and people with keys of their own
+    Serve(ServeArgs),
+    /// Keys of the service: make, list and revoke them on the machine of the store
+    Keys(KeysArgs),
     /// Perform what was accepted, each effect at most once without a person
     Run(RunArgs),
     /// What may be performed, where it stands, and what people say about a doubt
@@ -168,7 +175,7 @@ pub enum Command {
 A proposal:  {\"agent\":\"refund-bot\",\"action\":\"issue_refund\",\"params\":{\"order_id\":\"AB-1\",\"amount\":12.5}}
   optional:  id, confidence, justification, flow, step, snapshot, valid_until, created_at, idempotency_key, provenance, tokens
 An answer:   {\"id\",\"verdict\",\"reasons\":[codes],\"findings\":[{\"code\",\"gate\",\"field\",\"message\",\"fix\"}],\"intent\"}
-  ESCALATE:  also \"question\":{\"deadline\",\"id\"};  --wait: also \"answer\", \"outcome\", \"result\"
+  ESCALATE:  also \"question\":{\"deadline\",\"digest\",\"id\"};  --wait: also \"answer\", \"outcome\", \"result\"
 
 What is accepted adds up over the lines: budgets, reservations and effect keys are taken.
 The n-th answer belongs to the n-th line. A malformed or blank line is answered with REJECT and the run goes on; \

@@ -20,12 +20,14 @@ pub mod help;
 pub mod hook;
 pub mod init;
 pub mod intents;
+pub mod keys;
 pub mod leases;
 pub mod ledger;
 pub mod lines;
 pub mod people;
 pub mod report;
 pub mod run;
+pub mod serve;
 pub mod shell;
 pub mod sign;
 pub mod signature;
@@ -58,6 +60,8 @@ pub fn run(command: Command) -> anyhow::Result<Exit> {
         Command::People(args) => people::run(&args),
         Command::Tick(args) => tick::run(&args),
         Command::Flows(args) => flows::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Keys(args) => keys::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Intents(args) => intents::run(&args),
         Command::Leases(args) => leases::run(&args),

@@ -169,11 +169,6 @@ pub fn demand_covered(location: &str, folder: &Path, store: &dyn Examined, is_ow
     Ok(())
 }
 
-/// What was published is another history than the store's.
-pub fn another_history(location: &str, refusal: &str) -> anyhow::Error {
-    restored::another_history(location, refusal).into()
-}
-
 /// What went wrong while reading.
 pub fn unread(problem: StoreFault) -> anyhow::Error {
     writkeeper::Error::from(problem).into()

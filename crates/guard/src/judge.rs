@@ -509,7 +509,7 @@ impl<'a> CallJudge<'a> {
             reason: "approved in the host's own dialog; the call ran".to_owned(),
             instead: None,
             door: door(),
-            identity: Identity { os_user: Some(os_user()), signature: None },
+            identity: Identity { os_user: Some(os_user()), ..Identity::default() },
         });
         answered.wait().answer.intent.map(|intent| intent.id().to_owned())
     }

@@ -6,7 +6,7 @@ mod enrolment;
 mod people;
 mod reading;
 
-pub use enrolment::Enrolment;
+pub use enrolment::{Admitted, Enrolment};
 
 use crate::error::Error;
 use crate::history::instant_of;
@@ -41,11 +41,20 @@ pub struct OpenOptions {
     pub keys: Option<PathBuf>,
     /// Whether a store is made where there is none.
     pub create: bool,
+    /// Whose part of the store it is.
+    pub tenant: Arc<str>,
 }
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { clock: Arc::new(SystemClock), wait: None, strangers: None, keys: None, create: true }
+        OpenOptions {
+            clock: Arc::new(SystemClock),
+            wait: None,
+            strangers: None,
+            keys: None,
+            create: true,
+            tenant: Arc::from(TENANT_DEFAULT),
+        }
     }
 }
 
@@ -121,7 +130,7 @@ impl Keeper {
         let store = Keeper::store(location, options)?;
         let mut keeper = Keeper::start(location, store, options)?;
         if place(location)? != Location::Memory {
-            let noticed = restored::demand_whole(location, options.keys.as_deref(), &keeper.runtime)?;
+            let noticed = keeper.demand_whole(options)?;
             keeper.notices.extend(noticed.into_iter().map(Notice::Keys));
         }
         Ok(keeper)
@@ -131,7 +140,7 @@ impl Keeper {
     pub fn view(location: &str, options: &OpenOptions) -> Result<Keeper, Error> {
         demand_store(location)?;
         let mut keeper = Keeper::start(location, Keeper::view_store(location, options)?, options)?;
-        match restored::demand_whole(location, options.keys.as_deref(), &keeper.runtime) {
+        match keeper.demand_whole(options) {
             Ok(noticed) => keeper.notices.extend(noticed.into_iter().map(Notice::Keys)),
             // Looking does no harm.
             Err(Error::Restored(loss)) => keeper.notices.push(Notice::Keys(KeysNotice::Lost(loss))),
@@ -140,15 +149,25 @@ impl Keeper {
         Ok(keeper)
     }
 
+    /// Nothing that was published of this tenant is missing. Each tenant has its own log, with keys of its own.
+    fn demand_whole(&self, options: &OpenOptions) -> Result<Vec<KeysNotice>, Error> {
+        if *options.tenant == *TENANT_DEFAULT {
+            return restored::demand_whole(&self.location, options.keys.as_deref(), &self.runtime);
+        }
+        let folder = restored::keys_of_tenant(&self.location, &options.tenant);
+        let noticed = restored::demand_covered(&self.location, &folder, &self.runtime, true)?;
+        Ok(noticed.into_iter().collect())
+    }
+
     /// The store itself, without a runtime in front of it.
     pub fn store(location: &str, options: &OpenOptions) -> Result<Box<dyn Store>, Error> {
-        let store = open_store(&place(location)?, TENANT_DEFAULT, options.clock.clone(), options.adapted());
+        let store = open_store(&place(location)?, &options.tenant, options.clock.clone(), options.adapted());
         store.map_err(|fault| Error::unopened(location, &fault))
     }
 
     /// The store itself for reading only, which works where nothing can be written.
     pub fn view_store(location: &str, options: &OpenOptions) -> Result<Box<dyn Store>, Error> {
-        let store = view_store(&place(location)?, TENANT_DEFAULT, options.clock.clone(), options.adapted());
+        let store = view_store(&place(location)?, &options.tenant, options.clock.clone(), options.adapted());
         store.map_err(|fault| Error::unopened(location, &fault))
     }
 

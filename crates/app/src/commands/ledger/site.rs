@@ -52,9 +52,15 @@ impl Site {
 
     /// Signs over everything that is committed, and keeps the checkpoint for exports.
     pub fn sealed(&self) -> anyhow::Result<(FileSigner, Note)> {
-        let SealedLedger { signer, note, first_key } = self.inner.sealed()?;
-        self.announce(first_key.as_deref());
+        let SealedLedger { signer, note, .. } = self.inner_sealed()?;
         Ok((signer, note))
+    }
+
+    /// The same, whole.
+    pub fn inner_sealed(&self) -> anyhow::Result<SealedLedger> {
+        let sealed = self.inner.sealed()?;
+        self.announce(sealed.first_key.as_deref());
+        Ok(sealed)
     }
 
     /// Tells of a key that was made because there was none.

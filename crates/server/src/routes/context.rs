@@ -1,0 +1,5 @@
+//! context.
+
+use super::Route;
+
+pub const ROUTES: &[Route] = &[];

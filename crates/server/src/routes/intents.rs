@@ -1,0 +1,5 @@
+//! intents.
+
+use super::Route;
+
+pub const ROUTES: &[Route] = &[];

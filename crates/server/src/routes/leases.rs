@@ -1,0 +1,5 @@
+//! leases.
+
+use super::Route;
+
+pub const ROUTES: &[Route] = &[];

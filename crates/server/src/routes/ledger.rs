@@ -1,0 +1,5 @@
+//! ledger.
+
+use super::Route;
+
+pub const ROUTES: &[Route] = &[];
