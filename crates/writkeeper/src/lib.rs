@@ -10,6 +10,7 @@
 pub mod agents;
 pub mod entries;
 mod error;
+pub mod events;
 pub mod finding_text;
 pub mod flows;
 mod function;
