@@ -4,6 +4,7 @@
 //! here decides anything.
 
 mod advise;
+pub mod commits;
 pub mod conformance;
 mod contracts;
 pub mod crash;

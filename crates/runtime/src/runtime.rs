@@ -1,6 +1,7 @@
 //! The façade every door calls.
 
 use crate::advise::advised;
+use crate::commits::Commits;
 use crate::contracts::{Contracts, Line};
 use crate::input::read_input;
 use crate::lanes::{Bounds, Lane, Lanes};
@@ -115,6 +116,7 @@ struct Inner {
     /// The thread that carries what waits, from the first command on that has to; or why there is none.
     thread: OnceLock<Result<Mutex<Option<JoinHandle<()>>>, String>>,
     readers: Arc<Readers>,
+    commits: Commits,
     contracts: Contracts,
     /// Whose decisions.
     tenant: Arc<str>,
@@ -179,9 +181,11 @@ impl Runtime {
         if let Some(agent) = &options.first {
             contracts.line(agent)?;
         }
-        let (lanes, writer) = (Arc::new(Lanes::new(options.bounds)), Arc::new(Writer::new(store)));
+        let looked_at = readers.clone();
+        let commits = Commits::new(Arc::new(move || looked_at.take().ok()?.size().ok()));
+        let (lanes, writer) = (Arc::new(Lanes::new(options.bounds)), Arc::new(Writer::new(store, commits.clone())));
         let thread = OnceLock::new();
-        Ok(Runtime { inner: Arc::new(Inner { lanes, writer, thread, readers, contracts, tenant, options }) })
+        Ok(Runtime { inner: Arc::new(Inner { lanes, writer, thread, readers, commits, contracts, tenant, options }) })
     }
 
     /// Judges what an agent sent. Validators and judges of the contract are asked first, on the caller's thread, so an
@@ -327,6 +331,11 @@ impl Runtime {
         self.inner.readers.take()?.size()
     }
 
+    /// Tells when something was committed, by this process or another.
+    pub fn commits(&self) -> &Commits {
+        &self.inner.commits
+    }
+
     /// Whose decisions.
     pub fn tenant(&self) -> &Arc<str> {
         &self.inner.tenant
@@ -343,6 +352,7 @@ impl Drop for Runtime {
             let _ = thread.join();
         }
         self.inner.writer.close();
+        self.inner.commits.close();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Waiting for what becomes of a decision: the answer of people, the outcome of the effect, and what the other side said.
 //!
-//! Other processes answer and perform, and nothing tells this one when they commit: the store is looked at again and again.
+//! It is looked at again when something was committed, by whichever process ([`crate::commits`]).
 
 use crate::ports::store::StoreFault;
 use crate::runtime::Runtime;
@@ -10,13 +10,8 @@ use kernel::outcome::Answer;
 use kernel::record::RecordKind;
 use kernel::result::ResultRecord;
 use kernel::world::{Entity, Row};
-use std::time::Duration;
 use values::json::{Bounds, Json};
 use values::time::Instant;
-
-/// Between the first two looks at the store; the time doubles up to the longest.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
-const LOOK_AGAIN_MAX: Duration = Duration::from_millis(200);
 
 /// Records read at once.
 const PAGE: usize = 256;
@@ -147,7 +142,7 @@ impl Runtime {
         intent: &str,
         deadline: std::time::Instant,
     ) -> Result<Option<IntentOutcome>, StoreFault> {
-        look_until(deadline, || {
+        self.look_until(deadline, || {
             let Some(Row::Intent(row)) = self.read(Entity::Intent(intent.to_owned()))? else { return Ok(Ok(None)) };
             let outcome = self.outcome_of(intent, &row)?;
             Ok(if outcome.is_settled() { Ok(Some(outcome)) } else { Err(Some(outcome)) })
@@ -160,7 +155,7 @@ impl Runtime {
         question: &str,
         deadline: std::time::Instant,
     ) -> Result<Option<Box<EscalationRow>>, StoreFault> {
-        look_until(deadline, || {
+        self.look_until(deadline, || {
             let row = self.read(Entity::Escalation(question.to_owned()))?;
             let Some(Row::Escalation(row)) = row else { return Ok(Ok(None)) };
             Ok(if row.state == EscalationState::Open { Err(Some(row)) } else { Ok(Some(row)) })
@@ -211,6 +206,26 @@ impl Runtime {
         Ok(found)
     }
 
+    /// Looks until something is over, or the deadline; what was seen last.
+    fn look_until<T>(
+        &self,
+        deadline: std::time::Instant,
+        mut look: impl FnMut() -> Result<Result<T, T>, StoreFault>,
+    ) -> Result<T, StoreFault> {
+        loop {
+            // Read before the store is: whatever is committed after the look wakes.
+            let seen = self.commits().size();
+            // Whatever is committed before the deadline counts.
+            let is_late = std::time::Instant::now() >= deadline;
+            match look()? {
+                Ok(over) => return Ok(over),
+                Err(seen) if is_late => return Ok(seen),
+                Err(_) => {}
+            }
+            self.commits().wait_beyond(seen, deadline);
+        }
+    }
+
     /// The index of the first record at or after an instant; instants never decrease along a ledger.
     pub fn first_at(&self, since: Instant) -> Result<u64, StoreFault> {
         let (mut low, mut high) = (0, self.size()?);
@@ -231,23 +246,4 @@ impl Runtime {
 fn header(leaf: &str) -> Option<(Instant, Option<RecordKind>)> {
     let leaf = Json::parse(leaf.as_bytes()).ok()?;
     Some((Instant::parse(leaf.get("at")?.as_text()?)?, RecordKind::of(&leaf)))
-}
-
-/// Looks until something is over, or the deadline; what was seen last.
-fn look_until<T>(
-    deadline: std::time::Instant,
-    mut look: impl FnMut() -> Result<Result<T, T>, StoreFault>,
-) -> Result<T, StoreFault> {
-    let mut pause = LOOK_AGAIN;
-    loop {
-        // Whatever is committed before the deadline counts.
-        let is_late = std::time::Instant::now() >= deadline;
-        match look()? {
-            Ok(over) => return Ok(over),
-            Err(seen) if is_late => return Ok(seen),
-            Err(_) => {}
-        }
-        std::thread::sleep(pause.min(deadline.saturating_duration_since(std::time::Instant::now())));
-        pause = (pause * 2).min(LOOK_AGAIN_MAX);
-    }
 }

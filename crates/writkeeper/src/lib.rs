@@ -11,6 +11,7 @@ pub mod access;
 pub mod agents;
 pub mod entries;
 mod error;
+pub mod events;
 pub mod finding_text;
 pub mod flows;
 mod function;

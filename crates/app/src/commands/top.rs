@@ -25,7 +25,7 @@ use writkeeper::Keeper;
 /// How long a key may wait for the picture: short enough to feel at once, long enough to leave the machine alone.
 const WAIT: Duration = Duration::from_millis(200);
 
-/// How often the store is looked at.
+/// How often the store is looked at where nothing is committed: time passes too.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Events that are thrown away before a confirmation; more than anyone types ahead.
@@ -77,6 +77,8 @@ fn watch(
     let mut screen = Screen::new(first, args.person.clone());
     let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut looked = Instant::now();
+    let commits = keeper.runtime().commits().watch();
+    let mut seen = commits.size();
     while !stop.load(Ordering::Relaxed) {
         terminal.draw(|frame| screen::draw(frame, &mut screen, colours))?;
         if event::poll(WAIT)? {
@@ -91,7 +93,8 @@ fn watch(
                 Asked::Send(answer) => screen.tell(send(&args.kept.store, answer)),
             }
         }
-        if looked.elapsed() >= EVERY || screen.is_stale() {
+        if looked.elapsed() >= EVERY || commits.size() > seen || screen.is_stale() {
+            seen = commits.size();
             screen.see(Picture::take(keeper.runtime()));
             looked = Instant::now();
         }

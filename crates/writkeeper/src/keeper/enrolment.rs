@@ -10,16 +10,13 @@ use kernel::evaluator::Compiled;
 use kernel::outcome::Verdict;
 use kernel::world::{Entity, Row};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use values::ids::Digest;
 use values::json::Json;
 use values::time::{Duration as Span, Instant};
 
-/// Looks at an agent that another process may be enrolling.
-const LOOKS_MAX: u32 = 40;
-
-/// Between two looks.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// How long an agent is waited for that another process may be enrolling.
+const ENROLLED_WITHIN: Duration = Duration::from_secs(2);
 
 /// What enrolling left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,12 +73,15 @@ impl Keeper {
         // An agent that is only registered may be on the way to this contract. Waiting puts nothing in force that an
         // operator left.
         let on_the_way = |row: &AgentRow| row.contract.is_none() && row.offered == Some(contract.digest);
-        for _ in 0..LOOKS_MAX {
-            if !row.as_deref().is_some_and(on_the_way) {
+        let until = Instant::now() + ENROLLED_WITHIN;
+        while row.as_deref().is_some_and(on_the_way) {
+            // Both are read before the store is: whatever is committed after the look wakes, or before the end counts.
+            let (seen, is_late) = (self.runtime().commits().size(), Instant::now() >= until);
+            row = self.agent_row(name)?;
+            if is_late || !row.as_deref().is_some_and(on_the_way) {
                 break;
             }
-            std::thread::sleep(LOOK_AGAIN);
-            row = self.agent_row(name)?;
+            self.runtime().commits().wait_beyond(seen, until);
         }
         let is_stuck = row.as_deref().is_some_and(|row| on_the_way(row) && row.session.is_none());
         if is_stuck && self.began(operator, contract)? {
