@@ -62,13 +62,14 @@ pub struct AskedQuestion {
 }
 
 impl AskedQuestion {
-    /// The question a decision's record tells of.
-    fn from_record(escalation: &Json) -> Option<AskedQuestion> {
+    /// The question a decision's record tells of; also reads back what [`AskedQuestion::to_json`] wrote.
+    pub fn from_record(escalation: &Json) -> Option<AskedQuestion> {
         let id = escalation.get("id")?.as_text()?.to_owned();
         Some(AskedQuestion { id, deadline: Instant::parse(escalation.get("deadline")?.as_text()?)? })
     }
 
-    fn to_json(&self) -> Json {
+    /// As an answer names it.
+    pub fn to_json(&self) -> Json {
         Json::object([("id", Json::text(self.id.as_str())), ("deadline", Json::text(self.deadline.to_string()))])
     }
 }

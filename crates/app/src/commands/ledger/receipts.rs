@@ -4,7 +4,6 @@ use super::{Site, output};
 use crate::exit::{InvalidData, StoreUnavailable};
 use crate::terminal::{self, GOOD, paint, say};
 use ledger::receipt::{COMPANIONS_MAX, Receipt};
-use runtime::ports::signer::Signer;
 use runtime::seal::{Wanted, receipts};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -51,7 +50,7 @@ fn write_into(folder: &Path, ids: &[String], made: &[Receipt]) -> anyhow::Result
 
 /// Seals what is committed and makes a receipt for each id.
 pub fn make(site: &Site, ids: &[String]) -> anyhow::Result<Vec<Receipt>> {
-    let (signer, note) = site.sealed()?;
+    let head = site.head()?;
     let mut reader = site.reader()?;
     let entries = entries_of(reader.as_mut(), ids)?;
     // An entry that was asked for by its number is meant alone.
@@ -60,14 +59,14 @@ pub fn make(site: &Site, ids: &[String]) -> anyhow::Result<Vec<Receipt>> {
     let mut wanted = Vec::with_capacity(ids.len());
     for (id, index) in ids.iter().zip(entries) {
         let entry = index
-            .checked_sub(signer.from())
+            .checked_sub(head.from)
             .ok_or_else(|| InvalidData(format!("entry {index} is of a log that ended; only its exports prove it")))?;
         let mut companions = if is_index(id) { Vec::new() } else { companions.next().unwrap_or_default() };
         companions.truncate(COMPANIONS_MAX);
-        let companions = companions.into_iter().filter_map(|index| index.checked_sub(signer.from())).collect();
+        let companions = companions.into_iter().filter_map(|index| index.checked_sub(head.from)).collect();
         wanted.push(Wanted { entry, companions });
     }
-    let made = receipts(reader.as_mut(), signer.from(), signer.keyring(), &note, &wanted);
+    let made = receipts(reader.as_mut(), head.from, &head.keyring, &head.note, &wanted);
     Ok(made?)
 }
 

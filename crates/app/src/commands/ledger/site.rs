@@ -7,7 +7,7 @@ use adapters::signer_file::FileSigner;
 use ledger::note::Note;
 use std::ops::Deref;
 use std::path::PathBuf;
-use writkeeper::signing::{SealedLedger, SigningSite};
+use writkeeper::signing::{SealedHead, SealedLedger, SigningSite};
 
 /// A store and the keys that belong to it.
 #[derive(Clone)]
@@ -55,6 +55,18 @@ impl Site {
         let SealedLedger { signer, note, first_key } = self.inner.sealed()?;
         self.announce(first_key.as_deref());
         Ok((signer, note))
+    }
+
+    /// The same, for what is made of it: receipts, exports, tiles. A server seals its own store.
+    pub fn head(&self) -> anyhow::Result<SealedHead> {
+        let head = self.inner.head()?;
+        self.announce(head.first_key.as_deref());
+        Ok(head)
+    }
+
+    /// Refuses what only the machine with the store and its keys can do.
+    pub fn demand_here(&self, what: &str) -> anyhow::Result<()> {
+        store::demand_here(&self.location, what)
     }
 
     /// Tells of a key that was made because there was none.
