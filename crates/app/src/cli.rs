@@ -4,6 +4,7 @@ pub mod command_line;
 pub mod guard;
 pub mod kept;
 pub mod leases;
+pub mod login;
 pub mod performing;
 pub mod proof;
 pub mod service;
@@ -12,8 +13,11 @@ pub mod top;
 use ::guard::hooks::HOSTS;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use guard::{AlwaysArgs, BreakGlassArgs, DaemonArgs, DoctorArgs, HookArgs, InitArgs};
-use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, PeopleArgs, ReportArgs, SwitchArgs, TickArgs};
+use kept::{
+    AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, Keeping, PeopleArgs, ReportArgs, SwitchArgs, TickArgs,
+};
 use leases::LeasesArgs;
+use login::{LoginArgs, LogoutArgs};
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
 use service::{KeysArgs, ServeArgs};
@@ -148,6 +152,10 @@ pub enum Command {
     Leases(LeasesArgs),
     /// Read and write state; freeze it
     Context(ContextArgs),
+    /// Keep the key for a server, so that verbs with --server find it
+    Login(LoginArgs),
+    /// Forget the key for a server
+    Logout(LogoutArgs),
     /// Accept nothing until `resume`
     Halt(SwitchArgs),
     /// Judge proposals again after `halt`
@@ -184,7 +192,7 @@ its id is `line-N` where it names none. Input without lines is an error.
 A line may also be an envelope that `writkeeper sign` made: then the agent's registered key, the snapshot, the contract \
 and the rules it signed are checked too. An agent with a registered key must sign.
 
-With --store every decision is durable before its line is printed, and what earlier runs took counts. \
+With --store or --server every decision is durable before its line is printed, and what earlier runs took counts. \
 An agent the store does not know is registered and activated with --contract; other agents act under their contract \
 in force. What the context says and the store does not hold yet is written to the store. \
 The clock is the machine's, or stands at --at; in one store it never runs backwards, and it ends with the year 2199. \
@@ -194,23 +202,24 @@ Exit codes: 0 all accepted, 1 something rejected, 2 something escalated and noth
 3 something accepted and still open after --wait, 65 invalid contract or context, or nothing to decide, 75 store unavailable.")]
 pub struct DecideArgs {
     /// The contract (YAML or JSON); with --store not needed for agents the store knows
-    #[arg(long, value_name = "FILE", required_unless_present = "store")]
+    #[arg(long, value_name = "FILE", required_unless_present = "keeping")]
     pub contract: Option<PathBuf>,
-    /// Keep the decisions in this SQLite file; without it nothing is kept
-    #[arg(long, value_name = "PATH", env = "WRITKEEPER_STORE", hide_env_values = true)]
-    pub store: Option<String>,
+    /// Where the decisions are kept.
+    #[command(flatten)]
+    pub keeping: Keeping,
     /// With --store: the session token of the agent, as `writkeeper agents register` printed it; one that is shown must
-    /// be right. A token in the environment is seen by fewer than one that is typed
+    /// be right. With --server it is shown in place of a key. A token in the environment is seen by fewer than one that is
+    /// typed
     #[arg(long, value_name = "TOKEN", env = "WRITKEEPER_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
     /// Put a contract in force although it has keys that do nothing yet
-    #[arg(long, requires = "store")]
+    #[arg(long, requires = "keeping")]
     pub allow_inert: bool,
     /// With --store: a `flow` nobody opened is opened, as without a store; otherwise it is refused
-    #[arg(long, requires = "store")]
+    #[arg(long, requires = "keeping")]
     pub open_flows: bool,
     /// With --store: a line's `created_at` is its instant, as without a store
-    #[arg(long, hide = true, requires = "store")]
+    #[arg(long, hide = true, requires = "keeping")]
     pub clock_of_lines: bool,
     /// State, snapshots and agents: {"state":{…},"snapshots":{name:{"at","data"}},"agents":{name:{"status","role"}}}
     #[arg(long, value_name = "FILE")]
@@ -222,11 +231,11 @@ pub struct DecideArgs {
     #[arg(long)]
     pub trust_provenance: bool,
     /// With --store: write a receipt for every decision into this folder, see `writkeeper verify`
-    #[arg(long, value_name = "DIR", requires = "store")]
+    #[arg(long, value_name = "DIR", requires = "keeping")]
     pub receipts: Option<PathBuf>,
     /// With --store: wait until what was accepted has happened or failed, and until a question is answered, for at most
     /// this long a line; the answer then also holds `outcome` and `result`
-    #[arg(long, value_name = "DURATION", requires = "store", num_args = 0..=1, require_equals = true,
+    #[arg(long, value_name = "DURATION", requires = "keeping", num_args = 0..=1, require_equals = true,
         default_missing_value = "30s", conflicts_with_all = ["at", "clock_of_lines"])]
     pub wait: Option<String>,
     /// Write the decision records to this file, one JSON object a line; records of an earlier run are written over,

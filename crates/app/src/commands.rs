@@ -24,6 +24,7 @@ pub mod keys;
 pub mod leases;
 pub mod ledger;
 pub mod lines;
+pub mod login;
 pub mod people;
 pub mod report;
 pub mod run;
@@ -66,6 +67,8 @@ pub fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Intents(args) => intents::run(&args),
         Command::Leases(args) => leases::run(&args),
         Command::Context(args) => context::run(&args),
+        Command::Login(args) => login::log_in(&args),
+        Command::Logout(args) => login::log_out(&args),
         Command::Escalations(args) => escalations::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Ledger(args) => ledger::run(&args),

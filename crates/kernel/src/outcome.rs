@@ -65,8 +65,8 @@ pub struct AskedQuestion {
 }
 
 impl AskedQuestion {
-    /// The question a decision's record tells of.
-    fn from_record(escalation: &Json) -> Option<AskedQuestion> {
+    /// The question a decision's record tells of; also reads back what [`AskedQuestion::to_json`] wrote.
+    pub fn from_record(escalation: &Json) -> Option<AskedQuestion> {
         let id = escalation.get("id")?.as_text()?.to_owned();
         let digest = match escalation.get("digest") {
             None | Some(Json::Null) => None,
@@ -75,7 +75,8 @@ impl AskedQuestion {
         Some(AskedQuestion { id, digest, deadline: Instant::parse(escalation.get("deadline")?.as_text()?)? })
     }
 
-    fn to_json(&self) -> Json {
+    /// As an answer names it.
+    pub fn to_json(&self) -> Json {
         Json::object([
             ("id", Json::text(self.id.as_str())),
             ("digest", Json::from(self.digest.map(|digest| digest.to_string()))),

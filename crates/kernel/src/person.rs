@@ -74,7 +74,7 @@ pub struct Identity {
 
 impl Identity {
     /// Adds what is known to the members of a recorded answer.
-    pub(crate) fn put_into(&self, members: &mut Object) {
+    pub fn put_into(&self, members: &mut Object) {
         if let Some(os_user) = &self.os_user {
             members.insert("os_user".to_owned(), Json::text(os_user.as_str()));
         }

@@ -245,6 +245,10 @@ reasons! {
         "no decision: {problem}"
         | "try again later with the same idempotency key"
         | "look at the store; nothing was executed";
+    ServiceRefused "SERVICE_REFUSED" Runtime:
+        "no decision: {problem}"
+        | "stop; nothing was decided, and the same call is refused again"
+        | "use a key whose role may do this";
     StoreDamaged "STORE_DAMAGED" Runtime:
         "no decision: {problem}"
         | "stop; nothing was decided"

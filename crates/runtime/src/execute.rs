@@ -17,7 +17,6 @@ use kernel::event::Event;
 use kernel::finding::Finding;
 use kernel::intent::{IntentRow, IntentState, Order, provider_key};
 use kernel::outcome::Verdict;
-use kernel::record::Record;
 use kernel::result::{EffectResult, Secrets};
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
@@ -247,7 +246,7 @@ impl Shared<'_> {
             return Ok(false);
         }
         let answered = around("execute.recover", || self.runtime.change(Actor::Kernel, Act::ExpireIntents).wait());
-        for consequence in answered.records.iter().filter_map(consequence) {
+        for consequence in answered.consequences() {
             match consequence {
                 Consequence::IntentExpired { .. } => lock(&self.tally).cancelled += 1,
                 // Its worker is gone, or its host reported nothing in time.
@@ -485,8 +484,7 @@ impl Shared<'_> {
 
     /// What became of an intent that may not be started: called off by this very step, or someone else's.
     fn called_off(&self, name: &str, refused: &Answered) -> Option<IntentState> {
-        let moved =
-            refused.records.iter().any(|record| matches!(consequence(record), Some(Consequence::IntentMoved { .. })));
+        let moved = refused.consequences().any(|consequence| matches!(consequence, Consequence::IntentMoved { .. }));
         self.state(name).filter(|state| moved && *state == IntentState::Cancelled)
     }
 
@@ -537,13 +535,6 @@ fn taken(answered: &Answered) -> Result<bool, StoreFault> {
         return Err(StoreFault::Unavailable(problem));
     }
     Ok(answered.answer.verdict == Verdict::Accept)
-}
-
-fn consequence(record: &Record) -> Option<&Consequence> {
-    match record {
-        Record::Event(event) => event.consequence(),
-        Record::Decision(_) | Record::Refusal(_) | Record::Result(_) => None,
-    }
 }
 
 /// Where a report leaves its intent.

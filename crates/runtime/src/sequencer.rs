@@ -9,6 +9,7 @@ use crate::lanes::{Lane, Lanes};
 use crate::mint::Minted;
 use crate::oneshot::Sender;
 use crate::ports::store::{BatchId, Committed, Store, StoreFault, one_step, seal};
+use crate::runtime::Answered;
 use kernel::agent::Actor;
 use kernel::apply::apply;
 use kernel::command::{Command, RefusedInput};
@@ -89,6 +90,10 @@ pub enum Reply {
     },
     /// Form the command again under the contract in force.
     Prepare,
+    /// A service decided it.
+    Told(Box<Answered>),
+    /// No decision, and none will come: the service does not do this for its caller.
+    Refused(String),
     /// No decision.
     Unavailable(String),
     /// No decision, and none will come: what the store holds cannot be right.

@@ -2,6 +2,7 @@
 //!
 //! It is looked at again when something was committed, by whichever process ([`crate::commits`]).
 
+use crate::ports::service::Service;
 use crate::ports::store::StoreFault;
 use crate::runtime::Runtime;
 use kernel::escalation::{EscalationRow, EscalationState};
@@ -10,8 +11,12 @@ use kernel::outcome::Answer;
 use kernel::record::RecordKind;
 use kernel::result::ResultRecord;
 use kernel::world::{Entity, Row};
+use std::time::Duration;
 use values::json::{Bounds, Json};
 use values::time::Instant;
+
+/// Between two questions to a service that answers at once.
+const ASK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Records read at once.
 const PAGE: usize = 256;
@@ -66,6 +71,12 @@ impl IntentOutcome {
 }
 
 impl FollowUp {
+    /// Whether waiting longer can bring nothing but what a person says about a doubt.
+    pub fn is_settled(&self) -> bool {
+        let is_open = self.answer.as_ref().is_some_and(|answer| answer.state == EscalationState::Open);
+        !is_open && self.outcome.as_ref().is_none_or(IntentOutcome::is_settled)
+    }
+
     /// The line of the answer with what became of it: `answer`, `outcome` and `result` behind its own members.
     pub fn to_line(&self, answer: &Answer) -> String {
         let mut line = answer.to_line();
@@ -94,7 +105,7 @@ impl QuestionOutcome {
         }
     }
 
-    fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self) -> Json {
         Json::object([
             ("question", Json::text(self.question.as_str())),
             ("state", Json::text(self.state.word())),
@@ -105,7 +116,7 @@ impl QuestionOutcome {
 }
 
 impl IntentOutcome {
-    fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self) -> Json {
         Json::object([
             ("intent", Json::text(self.intent.as_str())),
             ("state", Json::text(self.state.word())),
@@ -119,14 +130,28 @@ impl Runtime {
     /// Follows a decision until a deadline: an acceptance to its outcome, an escalation to its answer and then to the
     /// outcome of what the answer accepted.
     pub fn follow(&self, answer: &Answer, deadline: std::time::Instant) -> Result<FollowUp, StoreFault> {
-        let (end, intent) = match (&answer.question, &answer.intent) {
+        let question = answer.question.as_ref().map(|question| question.id.as_str());
+        let intent = answer.intent.as_ref().map(|intent| intent.id());
+        match self.service() {
+            Some(service) => follow_there(service.as_ref(), question, intent, deadline),
+            None => self.follow_up(question, intent, deadline),
+        }
+    }
+
+    /// Follows a question, or where there is none an intent, as [`Runtime::follow`] does.
+    pub fn follow_up(
+        &self,
+        question: Option<&str>,
+        intent: Option<&str>,
+        deadline: std::time::Instant,
+    ) -> Result<FollowUp, StoreFault> {
+        let (end, intent) = match (question, intent) {
             (Some(question), _) => {
-                let row = self.await_answer(&question.id, deadline)?;
+                let row = self.await_answer(question, deadline)?;
                 let intent = row.as_ref().and_then(|row| row.answer.as_ref()?.intent.clone());
-                (row.map(|row| QuestionOutcome::of(&question.id, &row)), intent)
+                (row.map(|row| QuestionOutcome::of(question, &row)), intent)
             }
-            (None, Some(intent)) => (None, Some(intent.id().to_owned())),
-            (None, None) => (None, None),
+            (None, intent) => (None, intent.map(str::to_owned)),
         };
         let outcome = match intent {
             Some(intent) => self.await_outcome(&intent, deadline)?,
@@ -239,6 +264,29 @@ impl Runtime {
             }
         }
         Ok(low)
+    }
+}
+
+/// Follows a decision at the service that made it, which bounds how long it holds one request.
+fn follow_there(
+    service: &dyn Service,
+    question: Option<&str>,
+    intent: Option<&str>,
+    deadline: std::time::Instant,
+) -> Result<FollowUp, StoreFault> {
+    if question.is_none() && intent.is_none() {
+        return Ok(FollowUp::default());
+    }
+    loop {
+        let left = deadline.saturating_duration_since(std::time::Instant::now());
+        let asked = std::time::Instant::now();
+        let seen = service.follow(question, intent, left)?;
+        if seen.is_settled() || left.is_zero() {
+            return Ok(seen);
+        }
+        // A service that does not wait is not asked without a pause.
+        let pause = ASK_AGAIN.saturating_sub(asked.elapsed());
+        std::thread::sleep(pause.min(deadline.saturating_duration_since(std::time::Instant::now())));
     }
 }
 

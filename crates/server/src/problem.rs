@@ -3,6 +3,8 @@
 use axum::http::StatusCode;
 use kernel::finding::Finding;
 use kernel::reasons::Reason;
+use runtime::ports::store::StoreFault;
+use runtime::wire::Failure;
 use values::json::{Json, Object};
 use writkeeper::Error;
 
@@ -165,8 +167,27 @@ impl From<Error> for Problem {
     }
 }
 
-impl From<runtime::ports::store::StoreFault> for Problem {
-    fn from(fault: runtime::ports::store::StoreFault) -> Problem {
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Problem {
+        let of = |status, reason: Reason, detail: String| Problem { detail, ..Problem::of(status, reason, &[]) };
+        match failure {
+            Failure::Malformed(problem) => of(StatusCode::BAD_REQUEST, Reason::InvalidData, problem),
+            Failure::Missing => Problem::not_found(),
+            Failure::Store(
+                StoreFault::Unavailable(problem) | StoreFault::Conflict(problem) | StoreFault::Ambiguous(problem),
+            ) => Problem { retry_after: Some(1), ..of(StatusCode::SERVICE_UNAVAILABLE, Reason::Unavailable, problem) },
+            Failure::Store(StoreFault::Refused(problem)) => {
+                of(StatusCode::UNPROCESSABLE_ENTITY, Reason::InvalidData, problem)
+            }
+            Failure::Store(StoreFault::Corrupt(problem)) => {
+                of(StatusCode::INTERNAL_SERVER_ERROR, Reason::StoreDamaged, problem)
+            }
+        }
+    }
+}
+
+impl From<StoreFault> for Problem {
+    fn from(fault: StoreFault) -> Problem {
         Problem::from(Error::from(fault))
     }
 }

@@ -11,6 +11,7 @@ mod leases;
 mod ledger;
 mod proposals;
 mod service;
+mod wire;
 
 pub use dispatch::router;
 
@@ -136,7 +137,7 @@ pub(crate) const AGENT_AND_OPERATOR: Access = Access::Roles(&[KeyRole::Agent, Ke
 
 /// Every row.
 pub fn table() -> impl Iterator<Item = &'static Route> {
-    let parts: [&'static [Route]; 10] = [
+    let parts: [&'static [Route]; 11] = [
         service::ROUTES,
         proposals::ROUTES,
         agents::ROUTES,
@@ -147,6 +148,7 @@ pub fn table() -> impl Iterator<Item = &'static Route> {
         intents::ROUTES,
         leases::ROUTES,
         ledger::ROUTES,
+        wire::ROUTES,
     ];
     parts.into_iter().flatten()
 }

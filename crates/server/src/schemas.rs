@@ -1,9 +1,13 @@
 //! JSON Schemas of everything that is sent and answered, for the document. Objects are closed where their members are known.
 
 pub mod agents;
+pub mod context;
 pub mod escalations;
 pub mod flows;
+pub mod intents;
 pub mod keys;
+pub mod leases;
+pub mod ledger;
 pub mod proposals;
 pub mod service;
 
@@ -117,5 +121,6 @@ pub fn shared() -> Value {
         "Question": escalations::question_schema(),
         "Agent": agents::agent_schema(),
         "Flow": flows::flow_schema(),
+        "Intent": intents::intent_schema(),
     })
 }

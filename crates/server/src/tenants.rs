@@ -1,5 +1,6 @@
 //! The parts of the store: one keeper for each tenant, opened when it is first asked for.
 
+use crate::events::Pages;
 use crate::problem::Problem;
 use axum::http::StatusCode;
 use kernel::api_key::TenantState;
@@ -31,6 +32,8 @@ pub struct Tenant {
     pub signing: SigningSite,
     /// One request signs at a time.
     pub sealing: Mutex<()>,
+    /// Events that several hear of at the same time.
+    pub pages: Pages,
 }
 
 /// Every tenant that was asked for.
@@ -56,7 +59,7 @@ impl Tenants {
         let keeper = Keeper::open(store, &options)?;
         let operator = Actor::Operator(SERVICE.to_owned());
         let signing = SigningSite { location: store.to_owned(), folder, operator, options };
-        Ok(Tenant { name, keeper, signing, sealing: Mutex::new(()) })
+        Ok(Tenant { name, keeper, signing, sealing: Mutex::new(()), pages: Pages::default() })
     }
 
     /// The tenant that keeps the others.

@@ -9,6 +9,8 @@ use crate::happening::{Entry, finding_json, findings, object, verdict};
 use kernel::agent::Actor;
 use kernel::outcome::Verdict;
 use kernel::record::RecordKind;
+use kernel::world::{Entity, Row};
+use runtime::Runtime;
 use runtime::ports::store::StoredRecord;
 use values::json::{Bounds, Json, Object};
 use values::time::Instant;
@@ -81,6 +83,33 @@ impl CloudEvent {
     fn named(&self, key: &str) -> Option<&str> {
         self.data.get(key).and_then(Json::as_text)
     }
+}
+
+/// Whose an event is: its agent and its flow. Where its data names neither, what it is about does.
+pub fn whose(runtime: &Runtime, event: &CloudEvent) -> (Option<String>, Option<String>) {
+    let (agent, flow) = (event.agent().map(str::to_owned), event.flow().map(str::to_owned));
+    let about = event.subject.as_deref().and_then(|subject| subject.split_once('/'));
+    if agent.is_some() && flow.is_some() {
+        return (agent, flow);
+    }
+    let entity = match about {
+        Some(("questions", id)) => Entity::Escalation(id.to_owned()),
+        Some(("intents", id)) => Entity::Intent(id.to_owned()),
+        Some(("flows", id)) => Entity::Flow(id.to_owned()),
+        Some(("agents", name)) => return (agent.or_else(|| Some(name.to_owned())), flow),
+        Some(_) | None => return (agent, flow),
+    };
+    // What cannot be read now is nobody's.
+    let (of, within) = match runtime.read(entity.clone()) {
+        Ok(Some(Row::Escalation(row))) => (Some(row.agent), Some(row.flow)),
+        Ok(Some(Row::Intent(row))) => {
+            let kept = row.facts.to_kept();
+            (Some(kept.agent), Some(kept.flow))
+        }
+        Ok(Some(Row::Flow(row))) => (Some(row.agent), Some(entity.parts().0.to_owned())),
+        Ok(_) | Err(_) => (None, None),
+    };
+    (agent.or(of), flow.or(within))
 }
 
 /// Where the events of a tenant come from: a reference relative to whatever serves them.

@@ -5,6 +5,7 @@ mod deciding;
 mod enrolment;
 mod people;
 mod reading;
+pub(crate) mod server;
 
 pub use enrolment::{Admitted, Enrolment};
 
@@ -14,11 +15,12 @@ use crate::restored::{self, KeysNotice};
 use adapters::advisor::PluginAdvisor;
 use adapters::location::{Location, open_store, view_store};
 use adapters::system_clock::SystemClock;
+use client::Address;
 use kernel::evaluator::Compiled;
 use kernel::outcome::Verdict;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::Store;
-use runtime::{Answered, Options, Pending, Runtime};
+use runtime::{Answered, Options, Pending, Runtime, served_store};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,6 +45,10 @@ pub struct OpenOptions {
     pub create: bool,
     /// Whose part of the store it is.
     pub tenant: Arc<str>,
+    /// The key or token that a server is shown.
+    pub key: Option<String>,
+    /// The authorities that a server's certificate is believed from, as PEM; without them the well-known ones.
+    pub authorities: Option<Vec<u8>>,
 }
 
 impl Default for OpenOptions {
@@ -54,6 +60,8 @@ impl Default for OpenOptions {
             keys: None,
             create: true,
             tenant: Arc::from(TENANT_DEFAULT),
+            key: None,
+            authorities: None,
         }
     }
 }
@@ -111,6 +119,7 @@ pub struct Keeper {
 }
 
 /// Opens a store: a path, `sqlite:PATH`, or `memory:` for one that is forgotten. A file is made where there is none.
+/// `https://HOST`, `http://127.0.0.1:PORT` and `unix:PATH` are servers, which need a key ([`OpenOptions::key`]).
 ///
 /// ```
 /// let keeper = writkeeper::open("memory:")?;
@@ -124,6 +133,9 @@ pub fn open(location: &str) -> Result<Keeper, Error> {
 impl Keeper {
     /// Opens a store for deciding. A store that lost published entries is refused: what it forgot would be done again.
     pub fn open(location: &str, options: &OpenOptions) -> Result<Keeper, Error> {
+        if is_server(location) {
+            return Keeper::of_server(location, options);
+        }
         if !options.create {
             demand_store(location)?;
         }
@@ -138,6 +150,9 @@ impl Keeper {
 
     /// Opens a store that must be there for looking at it: makes nothing, waits for no writer, and refuses nothing.
     pub fn view(location: &str, options: &OpenOptions) -> Result<Keeper, Error> {
+        if is_server(location) {
+            return Keeper::of_server(location, options);
+        }
         demand_store(location)?;
         let mut keeper = Keeper::start(location, Keeper::view_store(location, options)?, options)?;
         match keeper.demand_whole(options) {
@@ -167,8 +182,20 @@ impl Keeper {
 
     /// The store itself for reading only, which works where nothing can be written.
     pub fn view_store(location: &str, options: &OpenOptions) -> Result<Box<dyn Store>, Error> {
+        if is_server(location) {
+            return Ok(served_store(server::connect(location, options)?));
+        }
         let store = view_store(&place(location)?, &options.tenant, options.clock.clone(), options.adapted());
         store.map_err(|fault| Error::unopened(location, &fault))
+    }
+
+    /// Opens the part of a server's store that the key is for. The server checks its store itself.
+    fn of_server(location: &str, options: &OpenOptions) -> Result<Keeper, Error> {
+        let service = server::connect(location, options)?;
+        let (clock, strangers) = (options.clock.clone(), options.strangers.clone());
+        let runtime = Runtime::remote(service, Options { strangers, ..Options::default() });
+        let runtime = runtime.map_err(|fault| server::unreached(location, &fault))?;
+        Ok(Keeper { runtime, clock, location: location.to_owned(), notices: Vec::new() })
     }
 
     fn start(location: &str, store: Box<dyn Store>, options: &OpenOptions) -> Result<Keeper, Error> {
@@ -212,7 +239,16 @@ impl Keeper {
 
 /// Whether there is a store.
 pub fn demand_store(location: &str) -> Result<(), Error> {
-    if place(location)?.exists() { Ok(()) } else { Err(Error::StoreMissing(location.to_owned())) }
+    if is_server(location) || place(location)?.exists() {
+        Ok(())
+    } else {
+        Err(Error::StoreMissing(location.to_owned()))
+    }
+}
+
+/// Whether a location is a server, which keeps its store elsewhere.
+pub fn is_server(location: &str) -> bool {
+    Address::is_meant(location)
 }
 
 /// Where a store lies, read from its name.

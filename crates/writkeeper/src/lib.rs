@@ -31,7 +31,7 @@ pub mod verification;
 
 pub use error::{Class, ContractInForce, Error};
 pub use function::Function;
-pub use keeper::{Admitted, Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, open, place};
+pub use keeper::{Admitted, Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, is_server, open, place};
 pub use verification::{Verification, verify};
 
 // What the methods of a [`Keeper`] take and give.

@@ -3,15 +3,13 @@
 use crate::entries::entries_of;
 use crate::error::Error;
 use crate::matter::companions;
-use crate::signing::{SealedLedger, SigningSite};
+use crate::signing::{SealedHead, SigningSite};
 use ledger::receipt::{COMPANIONS_MAX, Receipt};
-use runtime::ports::signer::Signer;
 use runtime::seal::{Wanted, receipts};
 
 impl SigningSite {
     /// Makes a receipt for each id under a checkpoint: of a proposal, an intent, a question, a flow, or an index.
-    pub fn receipts(&self, sealed: &SealedLedger, ids: &[String]) -> Result<Vec<Receipt>, Error> {
-        let SealedLedger { signer, note, .. } = sealed;
+    pub fn receipts(&self, head: &SealedHead, ids: &[String]) -> Result<Vec<Receipt>, Error> {
         let mut reader = self.reader()?;
         let entries = entries_of(reader.as_mut(), ids)?;
         // An entry that was asked for by its number is meant alone.
@@ -20,13 +18,13 @@ impl SigningSite {
         let mut wanted = Vec::with_capacity(ids.len());
         for (id, index) in ids.iter().zip(entries) {
             let ended = || Error::Invalid(format!("entry {index} is of a log that ended; only its exports prove it"));
-            let entry = index.checked_sub(signer.from()).ok_or_else(ended)?;
+            let entry = index.checked_sub(head.from).ok_or_else(ended)?;
             let mut companions = if is_index(id) { Vec::new() } else { companions.next().unwrap_or_default() };
             companions.truncate(COMPANIONS_MAX);
-            let companions = companions.into_iter().filter_map(|index| index.checked_sub(signer.from())).collect();
+            let companions = companions.into_iter().filter_map(|index| index.checked_sub(head.from)).collect();
             wanted.push(Wanted { entry, companions });
         }
-        Ok(receipts(reader.as_mut(), signer.from(), signer.keyring(), note, &wanted)?)
+        Ok(receipts(reader.as_mut(), head.from, &head.keyring, &head.note, &wanted)?)
     }
 }
 

@@ -40,6 +40,9 @@ pub fn run(args: &TopArgs) -> anyhow::Result<Exit> {
     }
     let keeper = store::read_only(&args.kept.store)?;
     let runtime = keeper.runtime();
+    if let (Some(_), Some(person)) = (runtime.caller(), &args.person) {
+        store::person(runtime, Some(person))?;
+    }
     if args.kept.json {
         plain::json(&keeper, &Picture::take(runtime)?)?;
         return Ok(Exit::Fine);
@@ -74,7 +77,8 @@ fn watch(
     first: Picture,
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
-    let mut screen = Screen::new(first, args.person.clone());
+    let caller = keeper.runtime().caller().map(|caller| caller.name.clone());
+    let mut screen = Screen::new(first, caller.or_else(|| args.person.clone()));
     let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut looked = Instant::now();
     let commits = keeper.runtime().commits().watch();

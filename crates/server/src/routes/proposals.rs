@@ -4,12 +4,14 @@ use super::{AGENT_AND_OPERATOR, Answer, Answering, BodyRule, Param, ParamKind, R
 use crate::call::{Call, JSON, Reply};
 use crate::problem::{Problem, finding_json};
 use crate::schemas;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use kernel::command::{Door, UnseenFlow};
 use kernel::finding::Code;
 use kernel::proposal::Proposal;
 use kernel::reasons::Reason;
 use kernel::statement::Proof;
+use runtime::wire::serve::undecided;
+use runtime::wire::{REPLY_TYPE, reply};
 use runtime::{Answered, Arrival, Minted, Pending, read_line};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -70,7 +72,14 @@ pub const ROUTES: &[Route] = &[
 fn propose(call: Call) -> Answering {
     Box::pin(async move {
         let key = idempotency_key(&call)?;
-        let (answered, _) = submitted(&call, &call.body, key.as_deref()).await?;
+        let answered = submitted(&call, &call.body, key.as_deref()).await?;
+        if call.headers.get(header::ACCEPT).is_some_and(|accepted| accepted == REPLY_TYPE) {
+            return match answered.at {
+                Some(_) => Ok(Reply::bytes(REPLY_TYPE, reply::write(&answered, None))),
+                None => Err(Problem::from(undecided(&answered))),
+            };
+        }
+        let answered = decided(answered)?;
         let is_reused = |code: &Code| *code == Code::Known(Reason::IdempotencyKeyReused);
         if key.is_some() && answered.answer.findings.iter().any(|finding| is_reused(&finding.code)) {
             return Err(reused(&answered));
@@ -102,7 +111,7 @@ fn propose_batch(call: Call) -> Answering {
         };
         let mut body = String::from("{\"answers\":[");
         for (index, item) in items.iter().enumerate() {
-            let (answered, _) = submitted(&call, item.to_canonical().as_bytes(), None).await?;
+            let answered = decided(submitted(&call, item.to_canonical().as_bytes(), None).await?)?;
             if index > 0 {
                 body.push(',');
             }
@@ -132,7 +141,7 @@ fn reused(answered: &Answered) -> Problem {
 }
 
 /// Judges one proposal of the caller.
-async fn submitted(call: &Call, bytes: &[u8], key: Option<&str>) -> Result<(Answered, ()), Problem> {
+async fn submitted(call: &Call, bytes: &[u8], key: Option<&str>) -> Result<Answered, Problem> {
     let number = call.whole("line");
     let runtime = call.keeper().runtime();
     let pending: Pending = match read_line(bytes, number.unwrap_or(1)) {
@@ -153,12 +162,12 @@ async fn submitted(call: &Call, bytes: &[u8], key: Option<&str>) -> Result<(Answ
             runtime.refuse(bytes, malformed, id)
         }
     };
-    decided(pending.await)
+    Ok(pending.await)
 }
 
 /// Nothing was decided where the store did not take it.
-fn decided(answered: Answered) -> Result<(Answered, ()), Problem> {
-    if answered.at.is_some() { Ok((answered, ())) } else { Err(Problem::from(Error::of_answer(&answered))) }
+fn decided(answered: Answered) -> Result<Answered, Problem> {
+    if answered.at.is_some() { Ok(answered) } else { Err(Problem::from(Error::of_answer(&answered))) }
 }
 
 /// A proposal in the caller's own name, under the key of the header.
@@ -198,8 +207,8 @@ fn asks_others(call: &Call, proposal: &Proposal) -> Result<bool, Problem> {
 }
 
 /// Judges where it may block.
-async fn advised(call: &Call, proposal: Proposal, proof: Option<Arc<Proof>>) -> Result<(Answered, ()), Problem> {
+async fn advised(call: &Call, proposal: Proposal, proof: Option<Arc<Proof>>) -> Result<Answered, Problem> {
     let (tenant, arrival) = (call.caller.tenant.clone(), arrival(call, proof));
     let judged = tokio::task::spawn_blocking(move || tenant.keeper.runtime().submit(proposal, arrival).wait());
-    decided(judged.await.map_err(|_| Problem::unavailable("judging broke off"))?)
+    judged.await.map_err(|_| Problem::unavailable("judging broke off"))
 }

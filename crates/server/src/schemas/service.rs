@@ -1,6 +1,6 @@
 //! What the service says about itself.
 
-use super::{closed, count, list, text, words};
+use super::{closed, count, text, words};
 use kernel::api_key::KeyRole;
 use serde_json::{Value, json};
 
@@ -32,8 +32,4 @@ pub fn because() -> Value {
 
 pub fn report() -> Value {
     json!({ "type": "object", "minProperties": 1, "properties": { "decisions": count(), "agents": { "type": "object" } } })
-}
-
-pub fn names() -> Value {
-    list(text())
 }

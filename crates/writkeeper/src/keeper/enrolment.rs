@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use values::ids::Digest;
 use values::json::Json;
-use values::time::{Duration as Span, Instant};
+use values::time::Duration as Span;
 
 /// How long an agent is waited for that another process may be enrolling.
 const ENROLLED_WITHIN: Duration = Duration::from_secs(2);
@@ -35,7 +35,7 @@ pub struct Admitted {
     /// What it shows; told only now.
     pub token: String,
     /// Until when.
-    pub expires: Instant,
+    pub expires: values::time::Instant,
 }
 
 impl Keeper {

@@ -47,8 +47,8 @@ fn write_into(folder: &Path, ids: &[String], made: &[Receipt]) -> anyhow::Result
 
 /// Seals what is committed and makes a receipt for each id.
 pub fn make(site: &Site, ids: &[String]) -> anyhow::Result<Vec<Receipt>> {
-    let sealed = site.inner_sealed()?;
-    Ok(site.receipts(&sealed, ids)?)
+    let head = site.head()?;
+    Ok(site.receipts(&head, ids)?)
 }
 
 fn write(path: &Path, receipt: &Receipt) -> anyhow::Result<()> {
