@@ -52,6 +52,9 @@ pub struct ServeArgs {
     /// The claim that holds a person's name
     #[arg(long, value_name = "NAME", default_value = "sub")]
     pub jwt_name_claim: String,
+    /// Print the OpenAPI document of the service, and end
+    #[arg(long)]
+    pub document: bool,
     /// How it signs.
     #[command(flatten)]
     pub seal: SealArgs,

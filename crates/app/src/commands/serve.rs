@@ -10,6 +10,10 @@ use std::time::Duration;
 
 /// Serves until the process is told to end.
 pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
+    if args.document {
+        terminal::write_data(server::openapi::text())?;
+        return Ok(Exit::Fine);
+    }
     let listen = args.listen.parse::<Listen>();
     let listen = listen.map_err(|problem| UsageError(format!("--listen `{}` {problem}", echo(&args.listen))))?;
     let seal_every = Duration::from_micros(duration("--seal-every", &args.seal.seal_every)?.micros().unsigned_abs());
