@@ -4,17 +4,23 @@ pub mod command_line;
 pub mod guard;
 pub mod kept;
 pub mod leases;
+pub mod login;
 pub mod performing;
 pub mod proof;
+pub mod service;
 pub mod top;
 
 use ::guard::hooks::HOSTS;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use guard::{AlwaysArgs, BreakGlassArgs, DaemonArgs, DoctorArgs, HookArgs, InitArgs};
-use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, PeopleArgs, ReportArgs, SwitchArgs, TickArgs};
+use kept::{
+    AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, Keeping, PeopleArgs, ReportArgs, SwitchArgs, TickArgs,
+};
 use leases::LeasesArgs;
+use login::{LoginArgs, LogoutArgs};
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
+use service::{KeysArgs, ServeArgs};
 use std::path::PathBuf;
 use top::TopArgs;
 
@@ -60,6 +66,7 @@ Run
   init         Guard a coding agent: {hosts}
   agents       Register, activate, restrict and list agents
   run          Perform what was accepted
+  serve        Put a store behind HTTP
   halt, resume Accept nothing; judge again
 
 Options:
@@ -133,6 +140,10 @@ pub enum Command {
     Daemon(DaemonArgs),
     /// Register, activate, restrict and list agents
     Agents(AgentsArgs),
+    /// Put a store behind HTTP, for agents, executors and people with keys of their own
+    Serve(ServeArgs),
+    /// Keys of the service: make, list and revoke them on the machine of the store
+    Keys(KeysArgs),
     /// Perform what was accepted, each effect at most once without a person
     Run(RunArgs),
     /// What may be performed, where it stands, and what people say about a doubt
@@ -141,6 +152,10 @@ pub enum Command {
     Leases(LeasesArgs),
     /// Read and write state; freeze it
     Context(ContextArgs),
+    /// Keep the key for a server, so that verbs with --server find it
+    Login(LoginArgs),
+    /// Forget the key for a server
+    Logout(LogoutArgs),
     /// Accept nothing until `resume`
     Halt(SwitchArgs),
     /// Judge proposals again after `halt`
@@ -168,7 +183,7 @@ pub enum Command {
 A proposal:  {\"agent\":\"refund-bot\",\"action\":\"issue_refund\",\"params\":{\"order_id\":\"AB-1\",\"amount\":12.5}}
   optional:  id, confidence, justification, flow, step, snapshot, valid_until, created_at, idempotency_key, provenance, tokens
 An answer:   {\"id\",\"verdict\",\"reasons\":[codes],\"findings\":[{\"code\",\"gate\",\"field\",\"message\",\"fix\"}],\"intent\"}
-  ESCALATE:  also \"question\":{\"deadline\",\"id\"};  --wait: also \"answer\", \"outcome\", \"result\"
+  ESCALATE:  also \"question\":{\"deadline\",\"digest\",\"id\"};  --wait: also \"answer\", \"outcome\", \"result\"
 
 What is accepted adds up over the lines: budgets, reservations and effect keys are taken.
 The n-th answer belongs to the n-th line. A malformed or blank line is answered with REJECT and the run goes on; \
@@ -177,7 +192,7 @@ its id is `line-N` where it names none. Input without lines is an error.
 A line may also be an envelope that `writkeeper sign` made: then the agent's registered key, the snapshot, the contract \
 and the rules it signed are checked too. An agent with a registered key must sign.
 
-With --store every decision is durable before its line is printed, and what earlier runs took counts. \
+With --store or --server every decision is durable before its line is printed, and what earlier runs took counts. \
 An agent the store does not know is registered and activated with --contract; other agents act under their contract \
 in force. What the context says and the store does not hold yet is written to the store. \
 The clock is the machine's, or stands at --at; in one store it never runs backwards, and it ends with the year 2199. \
@@ -187,23 +202,24 @@ Exit codes: 0 all accepted, 1 something rejected, 2 something escalated and noth
 3 something accepted and still open after --wait, 65 invalid contract or context, or nothing to decide, 75 store unavailable.")]
 pub struct DecideArgs {
     /// The contract (YAML or JSON); with --store not needed for agents the store knows
-    #[arg(long, value_name = "FILE", required_unless_present = "store")]
+    #[arg(long, value_name = "FILE", required_unless_present = "keeping")]
     pub contract: Option<PathBuf>,
-    /// Keep the decisions in this SQLite file; without it nothing is kept
-    #[arg(long, value_name = "PATH", env = "WRITKEEPER_STORE", hide_env_values = true)]
-    pub store: Option<String>,
+    /// Where the decisions are kept.
+    #[command(flatten)]
+    pub keeping: Keeping,
     /// With --store: the session token of the agent, as `writkeeper agents register` printed it; one that is shown must
-    /// be right. A token in the environment is seen by fewer than one that is typed
+    /// be right. With --server it is shown in place of a key. A token in the environment is seen by fewer than one that is
+    /// typed
     #[arg(long, value_name = "TOKEN", env = "WRITKEEPER_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
     /// Put a contract in force although it has keys that do nothing yet
-    #[arg(long, requires = "store")]
+    #[arg(long, requires = "keeping")]
     pub allow_inert: bool,
     /// With --store: a `flow` nobody opened is opened, as without a store; otherwise it is refused
-    #[arg(long, requires = "store")]
+    #[arg(long, requires = "keeping")]
     pub open_flows: bool,
     /// With --store: a line's `created_at` is its instant, as without a store
-    #[arg(long, hide = true, requires = "store")]
+    #[arg(long, hide = true, requires = "keeping")]
     pub clock_of_lines: bool,
     /// State, snapshots and agents: {"state":{…},"snapshots":{name:{"at","data"}},"agents":{name:{"status","role"}}}
     #[arg(long, value_name = "FILE")]
@@ -215,11 +231,11 @@ pub struct DecideArgs {
     #[arg(long)]
     pub trust_provenance: bool,
     /// With --store: write a receipt for every decision into this folder, see `writkeeper verify`
-    #[arg(long, value_name = "DIR", requires = "store")]
+    #[arg(long, value_name = "DIR", requires = "keeping")]
     pub receipts: Option<PathBuf>,
     /// With --store: wait until what was accepted has happened or failed, and until a question is answered, for at most
     /// this long a line; the answer then also holds `outcome` and `result`
-    #[arg(long, value_name = "DURATION", requires = "store", num_args = 0..=1, require_equals = true,
+    #[arg(long, value_name = "DURATION", requires = "keeping", num_args = 0..=1, require_equals = true,
         default_missing_value = "30s", conflicts_with_all = ["at", "clock_of_lines"])]
     pub wait: Option<String>,
     /// Write the decision records to this file, one JSON object a line; records of an earlier run are written over,

@@ -20,12 +20,15 @@ pub mod help;
 pub mod hook;
 pub mod init;
 pub mod intents;
+pub mod keys;
 pub mod leases;
 pub mod ledger;
 pub mod lines;
+pub mod login;
 pub mod people;
 pub mod report;
 pub mod run;
+pub mod serve;
 pub mod shell;
 pub mod sign;
 pub mod signature;
@@ -58,10 +61,14 @@ pub fn run(command: Command) -> anyhow::Result<Exit> {
         Command::People(args) => people::run(&args),
         Command::Tick(args) => tick::run(&args),
         Command::Flows(args) => flows::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Keys(args) => keys::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Intents(args) => intents::run(&args),
         Command::Leases(args) => leases::run(&args),
         Command::Context(args) => context::run(&args),
+        Command::Login(args) => login::log_in(&args),
+        Command::Logout(args) => login::log_out(&args),
         Command::Escalations(args) => escalations::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Ledger(args) => ledger::run(&args),

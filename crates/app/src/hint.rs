@@ -10,12 +10,15 @@ use std::path::Path;
 use writkeeper::Error;
 use writkeeper::restored::Loss;
 
-/// A command line to type next. If it works on a store and this one was named with `--store`, it names the same; a store
-/// that the environment or the default names needs no word.
+/// A command line to type next. If it works on a store and this one was named with `--store` or `--server`, it names the
+/// same; a store that the environment or the default names needs no word.
 pub fn next(command: &str) -> String {
     let verb = command.split_once("writkeeper ").and_then(|(_, rest)| rest.split(' ').next());
-    match typed_store().filter(|_| verb.is_some_and(works_on_store)) {
-        Some(store) if !command.contains("--store") => format!("{command} --store {}", quoted(&store)),
+    let is_said = |option: &str| command.split(' ').any(|word| word == option);
+    match typed_place().filter(|_| verb.is_some_and(works_on_store)) {
+        Some((option, place)) if !PLACES.iter().any(|option| is_said(option)) => {
+            format!("{command} {option} {}", quoted(&place))
+        }
         Some(_) | None => command.to_owned(),
     }
 }
@@ -28,16 +31,24 @@ fn works_on_store(verb: &str) -> bool {
     verb.is_some_and(|verb| has_store(verb) || verb.get_subcommands().any(has_store))
 }
 
-/// The store as this command line names it.
-fn typed_store() -> Option<String> {
-    let mut words = std::env::args_os().skip(1).take_while(|word| word != "--");
+/// The options that name a store.
+const PLACES: [&str; 2] = ["--store", "--server"];
+
+/// The store as this command line names it, with the option.
+fn typed_place() -> Option<(&'static str, String)> {
+    named_place(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()))
+}
+
+fn named_place(words: impl Iterator<Item = String>) -> Option<(&'static str, String)> {
+    let mut words = words.take_while(|word| word != "--");
     while let Some(word) = words.next() {
-        let word = word.to_string_lossy();
-        if word == "--store" {
-            return words.next().map(|store| store.to_string_lossy().into_owned());
-        }
-        if let Some(store) = word.strip_prefix("--store=") {
-            return Some(store.to_owned());
+        for option in PLACES {
+            if word == option {
+                return words.next().map(|place| (option, place));
+            }
+            if let Some(place) = word.strip_prefix(option).and_then(|rest| rest.strip_prefix('=')) {
+                return Some((option, place.to_owned()));
+            }
         }
     }
     None

@@ -8,6 +8,7 @@ mod exit;
 mod files;
 mod hint;
 mod key_file;
+mod login;
 mod store;
 mod terminal;
 

@@ -1,6 +1,7 @@
 //! Stores as verbs use them: named on the command line, opened through the library, with errors that say what to type.
 
 use crate::exit::{self, UsageError};
+use crate::login;
 use crate::terminal::{self, echo};
 use adapters::location::Location;
 use adapters::os_user::os_user;
@@ -28,12 +29,22 @@ pub const UNNAMED: &str = "writkeeper.db";
 
 /// Starts a runtime on a store, making the file first where there is none.
 pub fn start(location: &str, clock: Arc<dyn Clock>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {
-    Ok(keeper(location, clock, strangers)?.into_runtime())
+    Ok(keeper(location, clock, strangers, None)?.into_runtime())
 }
 
 /// The library's handle on a store, which is made first where there is none.
-pub fn keeper(location: &str, clock: Arc<dyn Clock>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Keeper> {
-    opened(location, OpenOptions { clock, strangers, ..options()? })
+pub fn keeper(
+    location: &str,
+    clock: Arc<dyn Clock>,
+    strangers: Option<Arc<Compiled>>,
+    token: Option<&str>,
+) -> anyhow::Result<Keeper> {
+    let options = match token.filter(|_| writkeeper::is_server(location)) {
+        // An agent shows its token in place of a key.
+        Some(token) => OpenOptions { key: Some(token.to_owned()), ..options()? },
+        None => options_of(location)?,
+    };
+    opened(location, OpenOptions { clock, strangers, ..options })
 }
 
 /// The store itself, without a runtime in front of it.
@@ -43,8 +54,10 @@ pub fn open_file(location: &str) -> anyhow::Result<Box<dyn Store>> {
 
 /// Starts a runtime on a store of this machine's time.
 pub fn create(location: &str) -> anyhow::Result<Runtime> {
-    let mut keeper = Keeper::open(location, &with_keys(location, options()?))?;
-    keeper.check_clock(now())?;
+    let mut keeper = Keeper::open(location, &options_of(location)?)?;
+    if !writkeeper::is_server(location) {
+        keeper.check_clock(now())?;
+    }
     note_all(keeper.notices());
     Ok(keeper.into_runtime())
 }
@@ -73,7 +86,7 @@ pub fn open(named: &str) -> anyhow::Result<Runtime> {
 /// The same, by another clock.
 pub fn open_with(named: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Runtime> {
     let location = location(named);
-    Ok(opened(&location, OpenOptions { clock, create: false, ..options()? })?.into_runtime())
+    Ok(opened(&location, OpenOptions { clock, create: false, ..options_of(&location)? })?.into_runtime())
 }
 
 /// A runtime on a store that must be there and is only looked at: it makes nothing and waits for nobody.
@@ -84,24 +97,48 @@ pub fn view(named: &str) -> anyhow::Result<Runtime> {
 /// The library's handle on a store that is only looked at.
 pub fn read_only(named: &str) -> anyhow::Result<Keeper> {
     let location = location(named);
-    let keeper = Keeper::view(&location, &with_keys(&location, options()?))?;
+    let keeper = Keeper::view(&location, &options_of(&location)?)?;
     note_all(keeper.notices());
     Ok(keeper)
 }
 
 fn opened(location: &str, options: OpenOptions) -> anyhow::Result<Keeper> {
-    let keeper = Keeper::open(location, &with_keys(location, options))?;
+    let keeper = Keeper::open(location, &options)?;
     note_all(keeper.notices());
     Ok(keeper)
 }
 
-/// How a store is opened, with the keys where they are looked for.
+/// How a store is opened, with the keys where they are looked for: of a store those that sign, of a server the one that
+/// says who calls.
 pub fn options_of(location: &str) -> anyhow::Result<OpenOptions> {
-    Ok(with_keys(location, options()?))
+    let options = options()?;
+    if writkeeper::is_server(location) {
+        return Ok(OpenOptions { key: Some(login::key_for(location)?), ..options });
+    }
+    Ok(OpenOptions { keys: Some(keys_of(location)), ..options })
 }
 
-fn with_keys(location: &str, options: OpenOptions) -> OpenOptions {
-    OpenOptions { keys: Some(keys_of(location)), ..options }
+/// Refuses with a server what only the machine with the store can do.
+pub fn demand_here(location: &str, verb: &str) -> anyhow::Result<()> {
+    if !writkeeper::is_server(location) {
+        return Ok(());
+    }
+    let problem = format!("`{verb}` runs on the machine where the store is: type it there with --store PATH");
+    Err(UsageError(problem).into())
+}
+
+/// Who answers: who was typed; with a server who the key belongs to.
+pub fn person(runtime: &Runtime, typed: Option<&str>) -> anyhow::Result<String> {
+    match (runtime.caller(), typed) {
+        (None, Some(typed)) => Ok(typed.to_owned()),
+        (None, None) => Err(UsageError("say who answers, with --as PERSON".to_owned()).into()),
+        (Some(caller), None) => Ok(caller.name.clone()),
+        (Some(caller), Some(typed)) if caller.name == typed => Ok(caller.name.clone()),
+        (Some(caller), Some(typed)) => {
+            let (own, typed) = (echo(&caller.name), echo(typed));
+            Err(UsageError(format!("the key belongs to `{own}`, so nobody answers as `{typed}`")).into())
+        }
+    }
 }
 
 fn note_all(notices: &[Notice]) {
@@ -127,12 +164,17 @@ pub fn exists(location: &str) -> anyhow::Result<()> {
 }
 
 /// `WRITKEEPER_STORE_WAIT` says how long a writer stands in line behind others.
-fn options() -> anyhow::Result<OpenOptions> {
-    let Ok(text) = std::env::var("WRITKEEPER_STORE_WAIT") else { return Ok(OpenOptions::default()) };
+pub fn options() -> anyhow::Result<OpenOptions> {
+    let authorities = match std::env::var_os("WRITKEEPER_SERVER_CA").filter(|path| !path.is_empty()) {
+        Some(path) => Some(crate::files::read(Path::new(&path))?),
+        None => None,
+    };
+    let usual = OpenOptions { authorities, ..OpenOptions::default() };
+    let Ok(text) = std::env::var("WRITKEEPER_STORE_WAIT") else { return Ok(usual) };
     let problem = || UsageError(format!("WRITKEEPER_STORE_WAIT `{}` is no duration, such as 30s", echo(&text)));
     let wait = Duration::parse(&text).ok_or_else(problem)?;
     let wait = std::time::Duration::from_micros(wait.micros().unsigned_abs());
-    Ok(OpenOptions { wait: Some(wait), ..OpenOptions::default() })
+    Ok(OpenOptions { wait: Some(wait), ..usual })
 }
 
 /// Says so if a clock is far ahead of the last decision.
@@ -169,11 +211,6 @@ pub fn demand_covered(location: &str, folder: &Path, store: &dyn Examined, is_ow
     Ok(())
 }
 
-/// What was published is another history than the store's.
-pub fn another_history(location: &str, refusal: &str) -> anyhow::Error {
-    restored::another_history(location, refusal).into()
-}
-
 /// What went wrong while reading.
 pub fn unread(problem: StoreFault) -> anyhow::Error {
     writkeeper::Error::from(problem).into()
@@ -194,9 +231,10 @@ pub fn other_event() -> anyhow::Error {
     anyhow::anyhow!("the change was carried out, and its answer cannot be read; this is a fault of the program")
 }
 
-/// Whether there is no decision because the store is damaged, so that trying again would not help.
+/// Whether there is no decision because the store is damaged or a server refuses, so that trying again would not help.
 pub fn is_damaged(answer: &Answer) -> bool {
-    answer.findings.iter().any(|finding| finding.code == Code::Known(Reason::StoreDamaged))
+    let lasting = [Code::Known(Reason::StoreDamaged), Code::Known(Reason::ServiceRefused)];
+    answer.findings.iter().any(|finding| lasting.contains(&finding.code))
 }
 
 /// Everything found, in words, with what the operator can do about it.

@@ -509,7 +509,7 @@ impl<'a> CallJudge<'a> {
             reason: "approved in the host's own dialog; the call ran".to_owned(),
             instead: None,
             door: door(),
-            identity: Identity { os_user: Some(os_user()), signature: None },
+            identity: Identity { os_user: Some(os_user()), ..Identity::default() },
         });
         answered.wait().answer.intent.map(|intent| intent.id().to_owned())
     }
@@ -698,7 +698,13 @@ impl<'a> CallJudge<'a> {
         let name = Entity::Idempotency(self.host.word.to_owned(), self.ticket.id.clone());
         let found = self.runtime.read(name).map_err(|fault| fault.to_string())?;
         let Some(Row::Idempotency(stored)) = found else { return Ok(None) };
-        Ok(Some(Answered { answer: stored.answer, event: None, at: Some(self.ticket.at), records: Vec::new() }))
+        Ok(Some(Answered {
+            answer: stored.answer,
+            event: None,
+            at: Some(self.ticket.at),
+            records: Vec::new(),
+            told: Vec::new(),
+        }))
     }
 }
 

@@ -4,6 +4,7 @@ use crate::advice::Advice;
 use crate::apply::touched::Touched;
 use crate::change::Change;
 use crate::contract::words;
+use crate::escalation::EscalationRow;
 use crate::evaluator::Compiled;
 use crate::finding::Findings;
 use crate::proposal::{Malformed, Proposal};
@@ -246,6 +247,13 @@ impl Submission {
         let request = self.request();
         let open = request.action().is_some_and(|action| !action.has_secrets());
         open.then_some(&self.proposal.fingerprint)
+    }
+
+    /// Digest of the question it would be, where that gives no secret away.
+    pub fn shown_question(&self) -> Option<Digest> {
+        self.shown_fingerprint()?;
+        let proposal = self.proposal.to_json(self.proposal.params.clone());
+        Some(EscalationRow::digest_of(&proposal, self.contract.digest))
     }
 
     /// The business key of the effect it would cause; `None` where it causes none.

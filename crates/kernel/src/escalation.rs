@@ -173,6 +173,8 @@ pub struct GivenAnswer {
     pub doubt: Option<DoubtDecision>,
     /// The user of the operating system who typed it, where the door checked nothing itself.
     pub os_user: Option<String>,
+    /// By what the door made sure who it is.
+    pub login: Option<String>,
     /// The key it was signed with.
     pub key: Option<PublicKey>,
 }
@@ -180,7 +182,17 @@ pub struct GivenAnswer {
 impl GivenAnswer {
     /// Time or evidence ended it; nobody said anything.
     pub fn by_nobody(reason: String, at: Instant) -> GivenAnswer {
-        GivenAnswer { decision: None, person: None, reason, at, intent: None, doubt: None, os_user: None, key: None }
+        GivenAnswer {
+            decision: None,
+            person: None,
+            reason,
+            at,
+            intent: None,
+            doubt: None,
+            os_user: None,
+            login: None,
+            key: None,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub mod advice;
 pub mod agent;
+pub mod api_key;
 pub mod apply;
 pub mod argument;
 pub mod budget;

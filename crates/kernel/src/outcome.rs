@@ -7,6 +7,7 @@ use crate::reasons::Reason;
 use crate::record::Record;
 use crate::world::KeySet;
 use std::sync::Arc;
+use values::ids::Digest;
 use values::json::Json;
 use values::time::Instant;
 
@@ -57,19 +58,30 @@ pub struct Answer {
 pub struct AskedQuestion {
     /// Its id.
     pub id: String,
+    /// What an answer is bound to; withheld where a secret could be guessed from it, and then only the card shows it.
+    pub digest: Option<Digest>,
     /// After this the safe default counts.
     pub deadline: Instant,
 }
 
 impl AskedQuestion {
-    /// The question a decision's record tells of.
-    fn from_record(escalation: &Json) -> Option<AskedQuestion> {
+    /// The question a decision's record tells of; also reads back what [`AskedQuestion::to_json`] wrote.
+    pub fn from_record(escalation: &Json) -> Option<AskedQuestion> {
         let id = escalation.get("id")?.as_text()?.to_owned();
-        Some(AskedQuestion { id, deadline: Instant::parse(escalation.get("deadline")?.as_text()?)? })
+        let digest = match escalation.get("digest") {
+            None | Some(Json::Null) => None,
+            Some(digest) => Some(Digest::parse(digest.as_text()?)?),
+        };
+        Some(AskedQuestion { id, digest, deadline: Instant::parse(escalation.get("deadline")?.as_text()?)? })
     }
 
-    fn to_json(&self) -> Json {
-        Json::object([("id", Json::text(self.id.as_str())), ("deadline", Json::text(self.deadline.to_string()))])
+    /// As an answer names it.
+    pub fn to_json(&self) -> Json {
+        Json::object([
+            ("id", Json::text(self.id.as_str())),
+            ("digest", Json::from(self.digest.map(|digest| digest.to_string()))),
+            ("deadline", Json::text(self.deadline.to_string())),
+        ])
     }
 }
 

@@ -68,30 +68,35 @@ pub struct Identity {
     pub os_user: Option<String>,
     /// The person's signature over the answer.
     pub signature: Option<Envelope>,
+    /// By what the door made sure who it is: `key ID` or `token ISSUER`; nothing where it made sure of nothing.
+    pub login: Option<String>,
 }
 
 impl Identity {
     /// Adds what is known to the members of a recorded answer.
-    pub(crate) fn put_into(&self, members: &mut Object) {
+    pub fn put_into(&self, members: &mut Object) {
         if let Some(os_user) = &self.os_user {
             members.insert("os_user".to_owned(), Json::text(os_user.as_str()));
         }
         if let Some(signature) = &self.signature {
             members.insert("signature".to_owned(), signature.to_json());
         }
+        if let Some(login) = &self.login {
+            members.insert("login".to_owned(), Json::text(login.as_str()));
+        }
     }
 
     /// Reads it back from a recorded answer; `None` if what stands there is none.
     pub fn from_json(answer: &Json) -> Option<Identity> {
-        let os_user = match answer.get("os_user") {
-            None => None,
-            Some(name) => Some(name.as_text()?.to_owned()),
+        let text = |key: &str| match answer.get(key) {
+            None => Some(None),
+            Some(name) => Some(Some(name.as_text()?.to_owned())),
         };
         let signature = match answer.get("signature") {
             None => None,
             Some(envelope) => Some(Envelope::from_json(envelope).ok()?),
         };
-        Some(Identity { os_user, signature })
+        Some(Identity { os_user: text("os_user")?, signature, login: text("login")? })
     }
 }
 

@@ -23,6 +23,8 @@ pub enum Category {
     Execution,
     /// The runtime itself.
     Runtime,
+    /// What the HTTP service says before anything is judged.
+    Service,
     /// Nothing is wrong.
     Success,
 }
@@ -40,6 +42,7 @@ impl Category {
             Category::Escalation => "escalation",
             Category::Execution => "execution",
             Category::Runtime => "runtime",
+            Category::Service => "service",
             Category::Success => "success",
         }
     }
@@ -242,6 +245,10 @@ reasons! {
         "no decision: {problem}"
         | "try again later with the same idempotency key"
         | "look at the store; nothing was executed";
+    ServiceRefused "SERVICE_REFUSED" Runtime:
+        "no decision: {problem}"
+        | "stop; nothing was decided, and the same call is refused again"
+        | "use a key whose role may do this";
     StoreDamaged "STORE_DAMAGED" Runtime:
         "no decision: {problem}"
         | "stop; nothing was decided"
@@ -502,6 +509,46 @@ reasons! {
         "the work is not done: {problem}"
         | "make the check pass, then stop"
         | "read what the check said; after the third refusal the agent may stop";
+    NotAuthenticated "NOT_AUTHENTICATED" Service:
+        "nobody here is known by these credentials{problem}"
+        | "send `Authorization: Bearer` with the key or token that you were given; ask for a new one if it is over"
+        | "look at the key: it may be revoked, expired or of another server";
+    RoleForbidden "ROLE_FORBIDDEN" Service:
+        "the role `{role}` may not do this"
+        | "do what your role may, or ask for a key of another role"
+        | "give out a key of a role that may, if this is meant";
+    NotFound "NOT_FOUND" Service:
+        "there is nothing here{problem}"
+        | "look at where the address came from"
+        | "look at where the address came from; what belongs to others looks the same";
+    MethodNotAllowed "METHOD_NOT_ALLOWED" Service:
+        "the method {method} does nothing here"
+        | "use one of the methods that `Allow` names"
+        | "look at the document of the service for what this address takes";
+    BodyTooLarge "BODY_TOO_LARGE" Service:
+        "the body has more than {limit} bytes"
+        | "send less; large values belong in a store of their own, with their digest in the proposal"
+        | "nothing to do; the bound is fixed";
+    BodyUnsupported "BODY_UNSUPPORTED" Service:
+        "the body is {problem}"
+        | "send JSON in UTF-8, not compressed"
+        | "look at what the client sends";
+    BodyLate "BODY_LATE" Service:
+        "the body did not arrive within {limit}"
+        | "send the request again on a better line"
+        | "look at the line between the client and the server";
+    RateLimited "RATE_LIMITED" Service:
+        "{who} sends more than {rate} requests a second"
+        | "wait as long as `Retry-After` says, then go on slower"
+        | "find out why it sends so much, or start the server with a higher rate";
+    TenantClosed "TENANT_CLOSED" Service:
+        "the tenant `{tenant}` is closed"
+        | "stop; nothing is decided here any more"
+        | "open the tenant again if the work goes on";
+    RequestInvalid "REQUEST_INVALID" Service:
+        "{problem}"
+        | "correct the request; the document of the service says what it takes"
+        | "compare the request with the document of the service";
     ValidationPassed "VALIDATION_PASSED" Success:
         "every gate passed"
         | "go on"

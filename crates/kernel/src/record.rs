@@ -315,6 +315,7 @@ impl DecisionRecord {
             |duration: Option<Duration>| Json::from(duration.map(|duration| self.at.plus(duration).to_string()));
         Json::object([
             ("id", Json::text(self.submission.ids.escalation.as_str())),
+            ("digest", Json::from(self.submission.shown_question().map(|digest| digest.to_string()))),
             ("intent", Json::text(self.submission.ids.intent.as_str())),
             ("approvers", Json::texts(rules.approvers.iter().map(String::as_str))),
             ("quorum", Json::from(rules.quorum)),
@@ -360,7 +361,13 @@ mod tests {
         assert_eq!(recorded.get("deadline"), Some(&Json::text(question.deadline.to_string())));
         let line = done.answer.to_line();
         assert!(
-            line.ends_with(&format!(r#","question":{{"deadline":"{}","id":"{}"}}}}"#, question.deadline, question.id))
+            line.ends_with(&format!(
+                r#","question":{{"deadline":"{}","digest":"{}","id":"{}"}}}}"#,
+                question.deadline,
+                question.digest.unwrap(),
+                question.id
+            )),
+            "{line}"
         );
         assert_eq!(Answer::from_record(&body).unwrap().to_line(), line);
         assert!(!case().amount(5).check("ACCEPT").last.unwrap().answer.to_line().contains("question"));

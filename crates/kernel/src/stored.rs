@@ -347,6 +347,11 @@ pub(crate) fn amendment_json(amendment: &Amendment) -> Json {
 }
 
 impl Amendment {
+    /// As rows and records hold it.
+    pub fn to_json(&self) -> Json {
+        amendment_json(self)
+    }
+
     /// Reads what a row or a record holds.
     pub fn from_json(json: &Json) -> Option<Amendment> {
         amendment(json)

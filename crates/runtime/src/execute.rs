@@ -17,7 +17,6 @@ use kernel::event::Event;
 use kernel::finding::Finding;
 use kernel::intent::{IntentRow, IntentState, Order, provider_key};
 use kernel::outcome::Verdict;
-use kernel::record::Record;
 use kernel::result::{EffectResult, Secrets};
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
@@ -114,7 +113,7 @@ pub struct Options {
     pub lease: Option<Duration>,
     /// Calls at once.
     pub threads: usize,
-    /// How long to wait when nothing is ready.
+    /// How soon `stop` and the clock are noticed while nothing is ready. What is committed is noticed at once.
     pub pause: std::time::Duration,
     /// Whether to end once nothing is due.
     pub once: bool,
@@ -197,6 +196,8 @@ impl Shared<'_> {
         let every = timing::looks_every(self.options.lease);
         let mut scanned: Option<std::time::Instant> = None;
         while !self.stop.load(Ordering::SeqCst) {
+            // Read before the store is: whatever is committed after the look wakes.
+            let seen = self.runtime.commits().size();
             let due = timing::looks(number, scanned.map(|at| at.elapsed()), every, self.is_idle());
             let recovered = if due { self.recover() } else { Ok(false) };
             scanned = if due { Some(std::time::Instant::now()) } else { scanned };
@@ -204,11 +205,30 @@ impl Shared<'_> {
             match performed {
                 Ok(true) => {}
                 Ok(false) if self.options.once && self.is_idle() => return,
-                Ok(false) => std::thread::sleep(self.options.pause),
+                Ok(false) => self.pause(seen),
                 Err(fault) => {
                     self.stop.store(true, Ordering::SeqCst);
                     *lock(&self.fault) = Some(fault);
                 }
+            }
+        }
+    }
+
+    /// Waits until something is committed, something is due, or this run is to end.
+    fn pause(&self, seen: u64) {
+        let now = self.options.clock.now();
+        let due = self.runtime.due(Kind::Intent, Instant::from_micros(i64::MAX), 1).unwrap_or_default();
+        let due = due.first().and_then(|(_, row)| row.due());
+        let is_due = |at: Instant| due.is_some_and(|due| due <= at);
+        // What is due and could not be done is looked at again after a pause, as is what the store did not tell.
+        let most = if is_due(now) { self.options.pause } else { PUT_OFF };
+        let until = std::time::Instant::now() + most;
+        loop {
+            let left = until.saturating_duration_since(std::time::Instant::now()).min(self.options.pause);
+            let known = self.runtime.commits().wait_beyond(seen, std::time::Instant::now() + left);
+            let is_over = self.stop.load(Ordering::SeqCst) || (self.options.once && self.is_idle());
+            if known > seen || is_over || std::time::Instant::now() >= until || is_due(self.options.clock.now()) {
+                return;
             }
         }
     }
@@ -226,7 +246,7 @@ impl Shared<'_> {
             return Ok(false);
         }
         let answered = around("execute.recover", || self.runtime.change(Actor::Kernel, Act::ExpireIntents).wait());
-        for consequence in answered.records.iter().filter_map(consequence) {
+        for consequence in answered.consequences() {
             match consequence {
                 Consequence::IntentExpired { .. } => lock(&self.tally).cancelled += 1,
                 // Its worker is gone, or its host reported nothing in time.
@@ -271,7 +291,7 @@ impl Shared<'_> {
             Ok(TakeUp::Waits) => {}
             // Who waits for the end hears why there is none; who serves tries again after a pause.
             Err(fault) if self.options.once => return Err(fault),
-            Err(_) => return Ok(false),
+            Err(_) => std::thread::sleep(self.options.pause),
         }
         Ok(true)
     }
@@ -464,8 +484,7 @@ impl Shared<'_> {
 
     /// What became of an intent that may not be started: called off by this very step, or someone else's.
     fn called_off(&self, name: &str, refused: &Answered) -> Option<IntentState> {
-        let moved =
-            refused.records.iter().any(|record| matches!(consequence(record), Some(Consequence::IntentMoved { .. })));
+        let moved = refused.consequences().any(|consequence| matches!(consequence, Consequence::IntentMoved { .. }));
         self.state(name).filter(|state| moved && *state == IntentState::Cancelled)
     }
 
@@ -516,13 +535,6 @@ fn taken(answered: &Answered) -> Result<bool, StoreFault> {
         return Err(StoreFault::Unavailable(problem));
     }
     Ok(answered.answer.verdict == Verdict::Accept)
-}
-
-fn consequence(record: &Record) -> Option<&Consequence> {
-    match record {
-        Record::Event(event) => event.consequence(),
-        Record::Decision(_) | Record::Refusal(_) | Record::Result(_) => None,
-    }
 }
 
 /// Where a report leaves its intent.

@@ -4,6 +4,7 @@
 //! here decides anything.
 
 mod advise;
+pub mod commits;
 pub mod conformance;
 mod contracts;
 pub mod crash;
@@ -16,6 +17,7 @@ mod mint;
 mod oneshot;
 pub mod ports;
 mod readers;
+mod remote;
 pub mod replay;
 mod runtime;
 pub mod seal;
@@ -26,12 +28,14 @@ pub mod simulation;
 mod tick;
 pub mod verify;
 mod waiting;
+pub mod wire;
 
 pub use advise::advised;
 pub use contracts::Line;
 pub use input::{read_input, read_line};
 pub use lanes::Bounds;
 pub use mint::Minted;
+pub use remote::served_store;
 pub use runtime::{Answered, Arrival, Options, Pending, PersonAnswer, Runtime};
 pub use tick::{Ticked, Ticker};
 pub use waiting::{FollowUp, IntentOutcome, QuestionOutcome};

@@ -3,5 +3,6 @@
 pub mod advisor;
 pub mod clock;
 pub mod executor;
+pub mod service;
 pub mod signer;
 pub mod store;

@@ -1,12 +1,14 @@
 //! The façade every door calls.
 
 use crate::advise::advised;
+use crate::commits::Commits;
 use crate::contracts::{Contracts, Line};
-use crate::input::read_input;
+use crate::input::{read_input, read_line};
 use crate::lanes::{Bounds, Lane, Lanes};
 use crate::mint::Minted;
 use crate::oneshot::{self, Receiver, Sender};
 use crate::ports::advisor::Advisor;
+use crate::ports::service::Service;
 use crate::ports::store::{Store, StoreFault, StoredRecord};
 use crate::readers::Readers;
 use crate::sequencer::{Job, Reply, Writer};
@@ -15,6 +17,7 @@ use kernel::agent::{Actor, Session};
 use kernel::apply::touches;
 use kernel::change::{Act, Change, HumanAnswer, Registration};
 use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
+use kernel::consequence::Consequence;
 use kernel::contract::Origin;
 use kernel::contract::amend::Amendment;
 use kernel::escalation::{EscalationRow, HumanDecision};
@@ -107,23 +110,44 @@ pub struct Answered {
     pub at: Option<Instant>,
     /// What the ledger holds of it; nothing where an earlier answer was given again.
     pub records: Vec<Record>,
+    /// The same as a service told it, where the decision was made there.
+    pub told: Vec<Json>,
 }
 
-struct Inner {
+impl Answered {
+    /// What the ledger holds of it, in full, wherever it was decided.
+    pub fn bodies(&self) -> Vec<Json> {
+        self.records.iter().map(Record::body).chain(self.told.iter().cloned()).collect()
+    }
+
+    /// What else followed from it.
+    pub fn consequences(&self) -> impl Iterator<Item = Consequence> {
+        let recorded = self.records.iter().filter_map(|record| match record {
+            Record::Event(event) => event.consequence().cloned(),
+            Record::Decision(_) | Record::Refusal(_) | Record::Result(_) => None,
+        });
+        recorded.chain(self.told.iter().filter_map(Consequence::from_record))
+    }
+}
+
+pub(crate) struct Inner {
     lanes: Arc<Lanes>,
     writer: Arc<Writer>,
     /// The thread that carries what waits, from the first command on that has to; or why there is none.
     thread: OnceLock<Result<Mutex<Option<JoinHandle<()>>>, String>>,
     readers: Arc<Readers>,
+    commits: Commits,
     contracts: Contracts,
     /// Whose decisions.
     tenant: Arc<str>,
     options: Options,
+    /// Who decides in place of the writer, where the store is behind a service.
+    pub(crate) service: Option<Arc<dyn Service>>,
 }
 
 /// The runtime: submit, change, read. Dropping the last handle serves what waits and ends.
 pub struct Runtime {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 /// An answer that will come: [`Pending::wait`] blocks, `.await` does not.
@@ -139,7 +163,7 @@ pub struct Pending {
 
 /// Everything needed to form a command again under another contract.
 #[derive(Clone)]
-enum Form {
+pub(crate) enum Form {
     Proposal(Arc<Submission>),
     Refuse(Box<RefusedInput>),
     Change(Arc<Change>),
@@ -172,6 +196,15 @@ pub struct PersonAnswer {
 impl Runtime {
     /// Starts on a handle of a store; its tenant is the one that is decided for.
     pub fn start(store: Box<dyn Store>, options: Options) -> Result<Runtime, StoreFault> {
+        Runtime::start_before(store, options, None)
+    }
+
+    /// Starts in front of a store that decides itself, or of a service that does.
+    pub(crate) fn start_before(
+        store: Box<dyn Store>,
+        options: Options,
+        service: Option<Arc<dyn Service>>,
+    ) -> Result<Runtime, StoreFault> {
         crate::crash::switch_on_wanted_fault();
         let (tenant, readers) = (store.tenant().clone(), Arc::new(Readers::of(store.as_ref())?));
         let contracts = Contracts::new(readers.clone(), options.strangers.clone());
@@ -179,22 +212,42 @@ impl Runtime {
         if let Some(agent) = &options.first {
             contracts.line(agent)?;
         }
-        let (lanes, writer) = (Arc::new(Lanes::new(options.bounds)), Arc::new(Writer::new(store)));
+        let looked_at = readers.clone();
+        let commits = Commits::new(Arc::new(move || looked_at.take().ok()?.size().ok()));
+        let (lanes, writer) = (Arc::new(Lanes::new(options.bounds)), Arc::new(Writer::new(store, commits.clone())));
         let thread = OnceLock::new();
-        Ok(Runtime { inner: Arc::new(Inner { lanes, writer, thread, readers, contracts, tenant, options }) })
+        let inner = Inner { lanes, writer, thread, readers, commits, contracts, tenant, options, service };
+        Ok(Runtime { inner: Arc::new(inner) })
     }
 
     /// Judges what an agent sent. Validators and judges of the contract are asked first, on the caller's thread, so an
     /// asynchronous door should call this where it may block.
     pub fn judge(&self, bytes: &[u8], arrival: Arrival) -> Pending {
+        if let Some(service) = &self.inner.service {
+            return self.inner.propose(service, bytes, None, &arrival);
+        }
         match read_input(bytes) {
             Ok((proposal, proof)) => self.submit(proposal, Arrival { proof, ..arrival }),
             Err(malformed) => self.refuse(bytes, malformed, Minted::id()),
         }
     }
 
+    /// The same for one line of a longer input: its number, from 1, is named where the line cannot be read.
+    pub fn judge_line(&self, bytes: &[u8], number: u64, arrival: Arrival) -> Pending {
+        if let Some(service) = &self.inner.service {
+            return self.inner.propose(service, bytes, Some(number), &arrival);
+        }
+        match read_line(bytes, number) {
+            Ok((proposal, proof)) => self.submit(proposal, Arrival { proof, ..arrival }),
+            Err(malformed) => self.refuse(bytes, malformed, format!("line-{number}")),
+        }
+    }
+
     /// Refuses what could not be read; `id` names it where it does not name itself.
     pub fn refuse(&self, bytes: &[u8], malformed: Malformed, id: String) -> Pending {
+        if let Some(service) = &self.inner.service {
+            return self.inner.propose(service, bytes, None, &Arrival::through(Door::STORED));
+        }
         let tenant = self.inner.tenant.clone();
         let refused = RefusedInput { tenant, malformed, digest: Digest::of(bytes), id };
         self.inner.send(Form::Refuse(Box::new(refused)))
@@ -327,6 +380,11 @@ impl Runtime {
         self.inner.readers.take()?.size()
     }
 
+    /// Tells when something was committed, by this process or another.
+    pub fn commits(&self) -> &Commits {
+        &self.inner.commits
+    }
+
     /// Whose decisions.
     pub fn tenant(&self) -> &Arc<str> {
         &self.inner.tenant
@@ -343,6 +401,7 @@ impl Drop for Runtime {
             let _ = thread.join();
         }
         self.inner.writer.close();
+        self.inner.commits.close();
     }
 }
 
@@ -361,6 +420,9 @@ impl Inner {
     }
 
     fn send_from(self: &Arc<Inner>, form: Form, thread: Thread) -> Pending {
+        if let Some(service) = &self.service {
+            return self.call(service, form);
+        }
         match self.command(&form) {
             Ok(command) => self.carry(command, form, thread),
             Err(fault) => self.failed(&fault),
@@ -368,6 +430,9 @@ impl Inner {
     }
 
     fn submit(self: &Arc<Inner>, proposal: Proposal, arrival: Arrival, thread: Thread) -> Pending {
+        if let Some(service) = &self.service {
+            return self.propose_again(service, &proposal, &arrival);
+        }
         let line = match self.contracts.line(&proposal.agent) {
             Ok(line) => line,
             Err(fault) => return self.failed(&fault),
@@ -392,11 +457,16 @@ impl Inner {
         Pending { inner: self.clone(), receiver, form: Some(form), id, formed: 0 }
     }
 
+    /// It was decided elsewhere already, or not at all.
+    pub(crate) fn settled(self: &Arc<Inner>, reply: Reply) -> Pending {
+        let (sender, receiver) = oneshot::channel();
+        sender.send(reply);
+        Pending { inner: self.clone(), receiver, form: None, id: Minted::id(), formed: 0 }
+    }
+
     /// Nothing could be formed.
     fn failed(self: &Arc<Inner>, fault: &StoreFault) -> Pending {
-        let (sender, receiver) = oneshot::channel();
-        sender.send(Reply::of_fault(fault));
-        Pending { inner: self.clone(), receiver, form: None, id: Minted::id(), formed: 0 }
+        self.settled(Reply::of_fault(fault))
     }
 
     /// Leaves a job to the writer's thread.
@@ -649,8 +719,9 @@ fn finish(
         Some(Reply::Done { done, at, spent }) => {
             drop(spent);
             let Done { answer, event, records } = *done;
-            Ok(Answered { answer, event, at: Some(at), records })
+            Ok(Answered { answer, event, at: Some(at), records, told: Vec::new() })
         }
+        Some(Reply::Told(answered)) => Ok(*answered),
         Some(Reply::Prepare)
             if *formed < FORMED_MAX
                 && let Some(form) = form =>
@@ -663,6 +734,7 @@ fn finish(
         }
         Some(Reply::Prepare) => Ok(unavailable(id, "the contract in force keeps changing")),
         Some(Reply::Unavailable(problem)) => Ok(unavailable(id, &problem)),
+        Some(Reply::Refused(problem)) => Ok(undecided(id, Reason::ServiceRefused, &problem)),
         Some(Reply::Damaged(problem)) => Ok(undecided(id, Reason::StoreDamaged, &problem)),
         None => Ok(unavailable(id, "the store did not answer in time; the outcome is unknown")),
     }
@@ -676,5 +748,5 @@ fn undecided(id: &str, reason: Reason, problem: &str) -> Answered {
     let finding = Finding::reject(Gate::Shape, reason).with("problem", problem);
     let (verdict, findings) = (Verdict::Reject, Arc::from([finding]));
     let answer = Answer { id: id.to_owned(), verdict, findings, intent: None, question: None };
-    Answered { answer, event: None, at: None, records: Vec::new() }
+    Answered { answer, event: None, at: None, records: Vec::new(), told: Vec::new() }
 }

@@ -3,11 +3,13 @@
 //! Mostly it is a thread of its own, which carries what waits in the lanes. Where nobody waits, whoever asks may carry
 //! its own command instead: two threads less to wake, and for a process that makes one decision none to start.
 
+use crate::commits::Commits;
 use crate::crash::around;
 use crate::lanes::{Lane, Lanes};
 use crate::mint::Minted;
 use crate::oneshot::Sender;
 use crate::ports::store::{BatchId, Committed, Store, StoreFault, one_step, seal};
+use crate::runtime::Answered;
 use kernel::agent::Actor;
 use kernel::apply::apply;
 use kernel::command::{Command, RefusedInput};
@@ -88,6 +90,10 @@ pub enum Reply {
     },
     /// Form the command again under the contract in force.
     Prepare,
+    /// A service decided it.
+    Told(Box<Answered>),
+    /// No decision, and none will come: the service does not do this for its caller.
+    Refused(String),
     /// No decision.
     Unavailable(String),
     /// No decision, and none will come: what the store holds cannot be right.
@@ -110,6 +116,8 @@ impl Reply {
 /// Whoever holds it writes.
 pub struct Writer {
     held: Mutex<WriterState>,
+    /// Is told of every batch that is durable.
+    commits: Commits,
 }
 
 struct WriterState {
@@ -121,8 +129,8 @@ struct WriterState {
 
 impl Writer {
     /// On a store.
-    pub fn new(store: Box<dyn Store>) -> Writer {
-        Writer { held: Mutex::new(WriterState { store: Some(store), most: BATCH_START }) }
+    pub fn new(store: Box<dyn Store>, commits: Commits) -> Writer {
+        Writer { held: Mutex::new(WriterState { store: Some(store), most: BATCH_START }), commits }
     }
 
     fn lock(&self) -> MutexGuard<'_, WriterState> {
@@ -135,7 +143,7 @@ impl Writer {
         loop {
             let most = self.lock().most;
             let Some(jobs) = lanes.take(most) else { return };
-            self.lock().carry(jobs);
+            self.lock().carry(jobs, &self.commits);
         }
     }
 
@@ -149,7 +157,7 @@ impl Writer {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(Box::new(job)),
         };
-        held.carry(vec![job]);
+        held.carry(vec![job], &self.commits);
         Ok(())
     }
 
@@ -161,9 +169,9 @@ impl Writer {
 
 impl WriterState {
     /// Carries jobs until none of them needs another look.
-    fn carry(&mut self, jobs: Vec<Job>) {
+    fn carry(&mut self, jobs: Vec<Job>, commits: &Commits) {
         let Some(store) = &mut self.store else { return };
-        carry(store.as_mut(), jobs, &mut self.most);
+        carry(store.as_mut(), commits, jobs, &mut self.most);
     }
 }
 
@@ -171,7 +179,7 @@ impl WriterState {
 type BatchOutcomes = Vec<(Outcome, Instant)>;
 
 /// Answers every job, whatever goes wrong. `most` is how many commands the next batch may have.
-fn carry(store: &mut dyn Store, mut jobs: Vec<Job>, most: &mut usize) {
+fn carry(store: &mut dyn Store, commits: &Commits, mut jobs: Vec<Job>, most: &mut usize) {
     let mut conflicts = 0;
     while !jobs.is_empty() {
         let batch = BatchId(Minted::batch());
@@ -180,7 +188,8 @@ fn carry(store: &mut dyn Store, mut jobs: Vec<Job>, most: &mut usize) {
         // A panic of a fold is an error here.
         let result = catch_unwind(AssertUnwindSafe(|| transact(store, batch, &jobs, &mut outcomes)));
         jobs = match result {
-            Ok(Ok(_)) => {
+            Ok(Ok(committed)) => {
+                commits.announce(committed.first.saturating_add(records(&outcomes)));
                 *most = adapted(*most, jobs.len(), begin.elapsed());
                 conflicts = 0;
                 hand_out(jobs, outcomes)
@@ -193,7 +202,10 @@ fn carry(store: &mut dyn Store, mut jobs: Vec<Job>, most: &mut usize) {
             Ok(Err(StoreFault::Conflict(problem))) => give_up(jobs, &problem),
             Ok(Err(StoreFault::Ambiguous(_))) if bugs::on(Bug::AmbiguousRetried) => jobs,
             Ok(Err(StoreFault::Ambiguous(problem))) => match settled(store, batch) {
-                Some(true) => hand_out(jobs, outcomes),
+                Some(true) => {
+                    commits.look();
+                    hand_out(jobs, outcomes)
+                }
                 Some(false) if conflicts < CONFLICTS_MAX => {
                     conflicts += 1;
                     jobs
@@ -205,7 +217,7 @@ fn carry(store: &mut dyn Store, mut jobs: Vec<Job>, most: &mut usize) {
                 jobs.into_iter().for_each(|job| job.sender.send(Reply::of_fault(&fault)));
                 return;
             }
-            Ok(Err(StoreFault::Refused(_))) | Err(_) => return halve(store, jobs),
+            Ok(Err(StoreFault::Refused(_))) | Err(_) => return halve(store, commits, jobs),
         };
     }
 }
@@ -227,6 +239,15 @@ fn transact(
         outcomes.push((outcome, at));
         Some(records)
     })
+}
+
+/// How many records the commands of a batch left.
+fn records(outcomes: &BatchOutcomes) -> u64 {
+    let of = |outcome: &Outcome| match outcome {
+        Outcome::Done(done) => done.records.len() as u64,
+        Outcome::Prepare | Outcome::Need(_) => 0,
+    };
+    outcomes.iter().map(|(outcome, _)| of(outcome)).sum()
 }
 
 /// Answers what is durable; gives back what needs another look.
@@ -294,18 +315,18 @@ fn give_up(jobs: Vec<Job>, problem: &str) -> Vec<Job> {
 }
 
 /// Something in the batch is poison: each half is a transaction of its own, until the poison stands alone.
-fn halve(store: &mut dyn Store, mut jobs: Vec<Job>) {
+fn halve(store: &mut dyn Store, commits: &Commits, mut jobs: Vec<Job>) {
     if jobs.len() < 2 {
-        return jobs.into_iter().for_each(|job| poisoned(store, job));
+        return jobs.into_iter().for_each(|job| poisoned(store, commits, job));
     }
     let rest = jobs.split_off(jobs.len() / 2);
     for half in [jobs, rest] {
-        carry(store, half, &mut BATCH_MIN.clone());
+        carry(store, commits, half, &mut BATCH_MIN.clone());
     }
 }
 
 /// Answers KERNEL_FAULT and records the command by its digest: its bytes are what nobody could handle.
-fn poisoned(store: &mut dyn Store, job: Job) {
+fn poisoned(store: &mut dyn Store, commits: &Commits, job: Job) {
     let (digest, id, agent) = match &job.command {
         Command::Submit(submission) => {
             let agent = submission.proposal.agent.clone();
@@ -330,6 +351,7 @@ fn poisoned(store: &mut dyn Store, job: Job) {
     drop(fold);
     match (result, said) {
         (Ok(committed), Some(done)) => {
+            commits.announce(committed.first.saturating_add(done.records.len() as u64));
             let spent = Box::new((job.command, job.keys));
             job.sender.send(Reply::Done { done, at: committed.at, spent });
         }

@@ -1,7 +1,8 @@
 //! Waiting for what becomes of a decision: the answer of people, the outcome of the effect, and what the other side said.
 //!
-//! Other processes answer and perform, and nothing tells this one when they commit: the store is looked at again and again.
+//! It is looked at again when something was committed, by whichever process ([`crate::commits`]).
 
+use crate::ports::service::Service;
 use crate::ports::store::StoreFault;
 use crate::runtime::Runtime;
 use kernel::escalation::{EscalationRow, EscalationState};
@@ -14,9 +15,8 @@ use std::time::Duration;
 use values::json::{Bounds, Json};
 use values::time::Instant;
 
-/// Between the first two looks at the store; the time doubles up to the longest.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
-const LOOK_AGAIN_MAX: Duration = Duration::from_millis(200);
+/// Between two questions to a service that answers at once.
+const ASK_AGAIN: Duration = Duration::from_millis(200);
 
 /// Records read at once.
 const PAGE: usize = 256;
@@ -71,6 +71,12 @@ impl IntentOutcome {
 }
 
 impl FollowUp {
+    /// Whether waiting longer can bring nothing but what a person says about a doubt.
+    pub fn is_settled(&self) -> bool {
+        let is_open = self.answer.as_ref().is_some_and(|answer| answer.state == EscalationState::Open);
+        !is_open && self.outcome.as_ref().is_none_or(IntentOutcome::is_settled)
+    }
+
     /// The line of the answer with what became of it: `answer`, `outcome` and `result` behind its own members.
     pub fn to_line(&self, answer: &Answer) -> String {
         let mut line = answer.to_line();
@@ -99,7 +105,7 @@ impl QuestionOutcome {
         }
     }
 
-    fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self) -> Json {
         Json::object([
             ("question", Json::text(self.question.as_str())),
             ("state", Json::text(self.state.word())),
@@ -110,7 +116,7 @@ impl QuestionOutcome {
 }
 
 impl IntentOutcome {
-    fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self) -> Json {
         Json::object([
             ("intent", Json::text(self.intent.as_str())),
             ("state", Json::text(self.state.word())),
@@ -124,14 +130,28 @@ impl Runtime {
     /// Follows a decision until a deadline: an acceptance to its outcome, an escalation to its answer and then to the
     /// outcome of what the answer accepted.
     pub fn follow(&self, answer: &Answer, deadline: std::time::Instant) -> Result<FollowUp, StoreFault> {
-        let (end, intent) = match (&answer.question, &answer.intent) {
+        let question = answer.question.as_ref().map(|question| question.id.as_str());
+        let intent = answer.intent.as_ref().map(|intent| intent.id());
+        match self.service() {
+            Some(service) => follow_there(service.as_ref(), question, intent, deadline),
+            None => self.follow_up(question, intent, deadline),
+        }
+    }
+
+    /// Follows a question, or where there is none an intent, as [`Runtime::follow`] does.
+    pub fn follow_up(
+        &self,
+        question: Option<&str>,
+        intent: Option<&str>,
+        deadline: std::time::Instant,
+    ) -> Result<FollowUp, StoreFault> {
+        let (end, intent) = match (question, intent) {
             (Some(question), _) => {
-                let row = self.await_answer(&question.id, deadline)?;
+                let row = self.await_answer(question, deadline)?;
                 let intent = row.as_ref().and_then(|row| row.answer.as_ref()?.intent.clone());
-                (row.map(|row| QuestionOutcome::of(&question.id, &row)), intent)
+                (row.map(|row| QuestionOutcome::of(question, &row)), intent)
             }
-            (None, Some(intent)) => (None, Some(intent.id().to_owned())),
-            (None, None) => (None, None),
+            (None, intent) => (None, intent.map(str::to_owned)),
         };
         let outcome = match intent {
             Some(intent) => self.await_outcome(&intent, deadline)?,
@@ -147,7 +167,7 @@ impl Runtime {
         intent: &str,
         deadline: std::time::Instant,
     ) -> Result<Option<IntentOutcome>, StoreFault> {
-        look_until(deadline, || {
+        self.look_until(deadline, || {
             let Some(Row::Intent(row)) = self.read(Entity::Intent(intent.to_owned()))? else { return Ok(Ok(None)) };
             let outcome = self.outcome_of(intent, &row)?;
             Ok(if outcome.is_settled() { Ok(Some(outcome)) } else { Err(Some(outcome)) })
@@ -160,7 +180,7 @@ impl Runtime {
         question: &str,
         deadline: std::time::Instant,
     ) -> Result<Option<Box<EscalationRow>>, StoreFault> {
-        look_until(deadline, || {
+        self.look_until(deadline, || {
             let row = self.read(Entity::Escalation(question.to_owned()))?;
             let Some(Row::Escalation(row)) = row else { return Ok(Ok(None)) };
             Ok(if row.state == EscalationState::Open { Err(Some(row)) } else { Ok(Some(row)) })
@@ -211,6 +231,26 @@ impl Runtime {
         Ok(found)
     }
 
+    /// Looks until something is over, or the deadline; what was seen last.
+    fn look_until<T>(
+        &self,
+        deadline: std::time::Instant,
+        mut look: impl FnMut() -> Result<Result<T, T>, StoreFault>,
+    ) -> Result<T, StoreFault> {
+        loop {
+            // Read before the store is: whatever is committed after the look wakes.
+            let seen = self.commits().size();
+            // Whatever is committed before the deadline counts.
+            let is_late = std::time::Instant::now() >= deadline;
+            match look()? {
+                Ok(over) => return Ok(over),
+                Err(seen) if is_late => return Ok(seen),
+                Err(_) => {}
+            }
+            self.commits().wait_beyond(seen, deadline);
+        }
+    }
+
     /// The index of the first record at or after an instant; instants never decrease along a ledger.
     pub fn first_at(&self, since: Instant) -> Result<u64, StoreFault> {
         let (mut low, mut high) = (0, self.size()?);
@@ -227,27 +267,31 @@ impl Runtime {
     }
 }
 
+/// Follows a decision at the service that made it, which bounds how long it holds one request.
+fn follow_there(
+    service: &dyn Service,
+    question: Option<&str>,
+    intent: Option<&str>,
+    deadline: std::time::Instant,
+) -> Result<FollowUp, StoreFault> {
+    if question.is_none() && intent.is_none() {
+        return Ok(FollowUp::default());
+    }
+    loop {
+        let left = deadline.saturating_duration_since(std::time::Instant::now());
+        let asked = std::time::Instant::now();
+        let seen = service.follow(question, intent, left)?;
+        if seen.is_settled() || left.is_zero() {
+            return Ok(seen);
+        }
+        // A service that does not wait is not asked without a pause.
+        let pause = ASK_AGAIN.saturating_sub(asked.elapsed());
+        std::thread::sleep(pause.min(deadline.saturating_duration_since(std::time::Instant::now())));
+    }
+}
+
 /// When the record of a leaf was made, and its kind.
 fn header(leaf: &str) -> Option<(Instant, Option<RecordKind>)> {
     let leaf = Json::parse(leaf.as_bytes()).ok()?;
     Some((Instant::parse(leaf.get("at")?.as_text()?)?, RecordKind::of(&leaf)))
-}
-
-/// Looks until something is over, or the deadline; what was seen last.
-fn look_until<T>(
-    deadline: std::time::Instant,
-    mut look: impl FnMut() -> Result<Result<T, T>, StoreFault>,
-) -> Result<T, StoreFault> {
-    let mut pause = LOOK_AGAIN;
-    loop {
-        // Whatever is committed before the deadline counts.
-        let is_late = std::time::Instant::now() >= deadline;
-        match look()? {
-            Ok(over) => return Ok(over),
-            Err(seen) if is_late => return Ok(seen),
-            Err(_) => {}
-        }
-        std::thread::sleep(pause.min(deadline.saturating_duration_since(std::time::Instant::now())));
-        pause = (pause * 2).min(LOOK_AGAIN_MAX);
-    }
 }

@@ -80,7 +80,7 @@ impl Bench {
     }
 
     fn give(&self, answer: PersonAnswer, signature: Option<Envelope>) -> Answered {
-        self.runtime.answer(PersonAnswer { identity: Identity { os_user: None, signature }, ..answer }).wait()
+        self.runtime.answer(PersonAnswer { identity: Identity { signature, ..Identity::default() }, ..answer }).wait()
     }
 }
 

@@ -153,10 +153,11 @@ impl Error {
     pub fn of_answer(answered: &Answered) -> Error {
         let findings = answered.answer.findings.to_vec();
         let message = || findings.iter().map(Finding::message).collect::<Vec<_>>().join("; ");
-        let is_damaged = findings.iter().any(|finding| finding.code == Code::Known(Reason::StoreDamaged));
+        let has = |reason: Reason| findings.iter().any(|finding| finding.code == Code::Known(reason));
         match answered.at {
             Some(_) => Error::Refused(findings),
-            None if is_damaged => Error::Damaged(message()),
+            None if has(Reason::StoreDamaged) => Error::Damaged(message()),
+            None if has(Reason::ServiceRefused) => Error::Invalid(message()),
             None => Error::Unavailable(message()),
         }
     }

@@ -189,6 +189,7 @@ impl Question {
                 ("at", Json::text(answer.at.to_string())),
                 ("intent", Json::from(answer.intent.clone())),
                 ("os_user", Json::from(answer.os_user.clone())),
+                ("login", Json::from(answer.login.clone())),
                 ("key", Json::from(answer.key.as_ref().map(person_key_text))),
             ])
         });

@@ -5,8 +5,9 @@ mod deciding;
 mod enrolment;
 mod people;
 mod reading;
+pub(crate) mod server;
 
-pub use enrolment::Enrolment;
+pub use enrolment::{Admitted, Enrolment};
 
 use crate::error::Error;
 use crate::history::instant_of;
@@ -14,11 +15,12 @@ use crate::restored::{self, KeysNotice};
 use adapters::advisor::PluginAdvisor;
 use adapters::location::{Location, open_store, view_store};
 use adapters::system_clock::SystemClock;
+use client::Address;
 use kernel::evaluator::Compiled;
 use kernel::outcome::Verdict;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::Store;
-use runtime::{Answered, Options, Pending, Runtime};
+use runtime::{Answered, Options, Pending, Runtime, served_store};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,11 +43,26 @@ pub struct OpenOptions {
     pub keys: Option<PathBuf>,
     /// Whether a store is made where there is none.
     pub create: bool,
+    /// Whose part of the store it is.
+    pub tenant: Arc<str>,
+    /// The key or token that a server is shown.
+    pub key: Option<String>,
+    /// The authorities that a server's certificate is believed from, as PEM; without them the well-known ones.
+    pub authorities: Option<Vec<u8>>,
 }
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { clock: Arc::new(SystemClock), wait: None, strangers: None, keys: None, create: true }
+        OpenOptions {
+            clock: Arc::new(SystemClock),
+            wait: None,
+            strangers: None,
+            keys: None,
+            create: true,
+            tenant: Arc::from(TENANT_DEFAULT),
+            key: None,
+            authorities: None,
+        }
     }
 }
 
@@ -102,6 +119,7 @@ pub struct Keeper {
 }
 
 /// Opens a store: a path, `sqlite:PATH`, or `memory:` for one that is forgotten. A file is made where there is none.
+/// `https://HOST`, `http://127.0.0.1:PORT` and `unix:PATH` are servers, which need a key ([`OpenOptions::key`]).
 ///
 /// ```
 /// let keeper = writkeeper::open("memory:")?;
@@ -115,13 +133,16 @@ pub fn open(location: &str) -> Result<Keeper, Error> {
 impl Keeper {
     /// Opens a store for deciding. A store that lost published entries is refused: what it forgot would be done again.
     pub fn open(location: &str, options: &OpenOptions) -> Result<Keeper, Error> {
+        if is_server(location) {
+            return Keeper::of_server(location, options);
+        }
         if !options.create {
             demand_store(location)?;
         }
         let store = Keeper::store(location, options)?;
         let mut keeper = Keeper::start(location, store, options)?;
         if place(location)? != Location::Memory {
-            let noticed = restored::demand_whole(location, options.keys.as_deref(), &keeper.runtime)?;
+            let noticed = keeper.demand_whole(options)?;
             keeper.notices.extend(noticed.into_iter().map(Notice::Keys));
         }
         Ok(keeper)
@@ -129,9 +150,12 @@ impl Keeper {
 
     /// Opens a store that must be there for looking at it: makes nothing, waits for no writer, and refuses nothing.
     pub fn view(location: &str, options: &OpenOptions) -> Result<Keeper, Error> {
+        if is_server(location) {
+            return Keeper::of_server(location, options);
+        }
         demand_store(location)?;
         let mut keeper = Keeper::start(location, Keeper::view_store(location, options)?, options)?;
-        match restored::demand_whole(location, options.keys.as_deref(), &keeper.runtime) {
+        match keeper.demand_whole(options) {
             Ok(noticed) => keeper.notices.extend(noticed.into_iter().map(Notice::Keys)),
             // Looking does no harm.
             Err(Error::Restored(loss)) => keeper.notices.push(Notice::Keys(KeysNotice::Lost(loss))),
@@ -140,16 +164,38 @@ impl Keeper {
         Ok(keeper)
     }
 
+    /// Nothing that was published of this tenant is missing. Each tenant has its own log, with keys of its own.
+    fn demand_whole(&self, options: &OpenOptions) -> Result<Vec<KeysNotice>, Error> {
+        if *options.tenant == *TENANT_DEFAULT {
+            return restored::demand_whole(&self.location, options.keys.as_deref(), &self.runtime);
+        }
+        let folder = restored::keys_of_tenant(&self.location, &options.tenant);
+        let noticed = restored::demand_covered(&self.location, &folder, &self.runtime, true)?;
+        Ok(noticed.into_iter().collect())
+    }
+
     /// The store itself, without a runtime in front of it.
     pub fn store(location: &str, options: &OpenOptions) -> Result<Box<dyn Store>, Error> {
-        let store = open_store(&place(location)?, TENANT_DEFAULT, options.clock.clone(), options.adapted());
+        let store = open_store(&place(location)?, &options.tenant, options.clock.clone(), options.adapted());
         store.map_err(|fault| Error::unopened(location, &fault))
     }
 
     /// The store itself for reading only, which works where nothing can be written.
     pub fn view_store(location: &str, options: &OpenOptions) -> Result<Box<dyn Store>, Error> {
-        let store = view_store(&place(location)?, TENANT_DEFAULT, options.clock.clone(), options.adapted());
+        if is_server(location) {
+            return Ok(served_store(server::connect(location, options)?));
+        }
+        let store = view_store(&place(location)?, &options.tenant, options.clock.clone(), options.adapted());
         store.map_err(|fault| Error::unopened(location, &fault))
+    }
+
+    /// Opens the part of a server's store that the key is for. The server checks its store itself.
+    fn of_server(location: &str, options: &OpenOptions) -> Result<Keeper, Error> {
+        let service = server::connect(location, options)?;
+        let (clock, strangers) = (options.clock.clone(), options.strangers.clone());
+        let runtime = Runtime::remote(service, Options { strangers, ..Options::default() });
+        let runtime = runtime.map_err(|fault| server::unreached(location, &fault))?;
+        Ok(Keeper { runtime, clock, location: location.to_owned(), notices: Vec::new() })
     }
 
     fn start(location: &str, store: Box<dyn Store>, options: &OpenOptions) -> Result<Keeper, Error> {
@@ -193,7 +239,16 @@ impl Keeper {
 
 /// Whether there is a store.
 pub fn demand_store(location: &str) -> Result<(), Error> {
-    if place(location)?.exists() { Ok(()) } else { Err(Error::StoreMissing(location.to_owned())) }
+    if is_server(location) || place(location)?.exists() {
+        Ok(())
+    } else {
+        Err(Error::StoreMissing(location.to_owned()))
+    }
+}
+
+/// Whether a location is a server, which keeps its store elsewhere.
+pub fn is_server(location: &str) -> bool {
+    Address::is_meant(location)
 }
 
 /// Where a store lies, read from its name.

@@ -7,9 +7,11 @@
 //! There is one error type, [`Error`]. What a program ends with, and what an HTTP response says, are functions of its
 //! [`Class`].
 
+pub mod access;
 pub mod agents;
 pub mod entries;
 mod error;
+pub mod events;
 pub mod finding_text;
 pub mod flows;
 mod function;
@@ -20,20 +22,23 @@ pub mod intents;
 mod keeper;
 pub mod lookup;
 pub mod matter;
+pub mod receipts;
 pub mod report;
 pub mod restored;
+pub mod sealer;
 pub mod signing;
 pub mod verification;
 
 pub use error::{Class, ContractInForce, Error};
 pub use function::Function;
-pub use keeper::{Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, open, place};
+pub use keeper::{Admitted, Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, is_server, open, place};
 pub use verification::{Verification, verify};
 
 // What the methods of a [`Keeper`] take and give.
 pub use adapters::export_files::ExportPath;
 pub use adapters::system_clock::SystemClock;
 pub use kernel::agent::Actor;
+pub use kernel::api_key::{ApiKey, KeyRole, TenantState};
 pub use kernel::escalation::HumanDecision;
 pub use kernel::intent::Order;
 pub use kernel::outcome::{Answer, Verdict};

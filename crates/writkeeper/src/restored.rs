@@ -11,6 +11,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use values::count::counted;
+use values::ids::TENANT_DEFAULT;
 
 /// What is asked of a store before it decides.
 pub trait Examined {
@@ -54,6 +55,16 @@ impl Examined for Unstarted {
 pub fn keys_beside(location: &str) -> PathBuf {
     let place = location.parse::<Location>().ok();
     place.and_then(|place| place.keys()).unwrap_or_else(|| PathBuf::from(format!("{location}.keys")))
+}
+
+/// The folder of keys that belongs to one tenant of a store.
+pub fn keys_of_tenant(location: &str, tenant: &str) -> PathBuf {
+    let beside = keys_beside(location);
+    if tenant == TENANT_DEFAULT {
+        return beside;
+    }
+    let name = beside.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    beside.with_file_name(format!("{name}.{tenant}.keys"))
 }
 
 /// Why a store must not decide.

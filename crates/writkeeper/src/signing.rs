@@ -1,7 +1,7 @@
 //! A store and the keys that sign for it: checkpoints over what is committed, and exports that a stranger can verify.
 
 use crate::error::Error;
-use crate::keeper::{Keeper, OpenOptions, carried_out, demand_store};
+use crate::keeper::{Keeper, OpenOptions, carried_out, demand_store, is_server, server};
 use crate::restored::log_of;
 use adapters::export_files::ExportPath;
 use adapters::signer_file::FileSigner;
@@ -42,6 +42,35 @@ pub struct SealedLedger {
     pub note: Note,
     /// The public key, if this checkpoint is the first that was ever signed for the ledger.
     pub first_key: Option<String>,
+}
+
+/// A checkpoint over everything that is committed, and every log there was.
+pub struct SealedHead {
+    /// What an export says about itself.
+    pub header: Header,
+    /// The keys of the log that signs now.
+    pub keyring: Keyring,
+    /// Index of its first entry in the ledger.
+    pub from: u64,
+    /// The checkpoint.
+    pub note: Note,
+    /// The public key, if this checkpoint is the first that was ever signed for the ledger.
+    pub first_key: Option<String>,
+    /// The signer, whose keys are held until this is dropped; a server keeps its own.
+    pub signer: Option<FileSigner>,
+}
+
+impl SealedHead {
+    /// Reads the two lines that an export starts with.
+    fn read(lines: &str) -> Result<SealedHead, Error> {
+        let unread = || Error::Unavailable("the checkpoint of the server cannot be read".to_owned());
+        let (first, second) = lines.split_once('\n').ok_or_else(unread)?;
+        let header = Header::read(format!("{first}\n").as_bytes(), second.as_bytes()).map_err(|_| unread())?;
+        let log = header.logs.last().ok_or_else(unread)?;
+        let note = log.checkpoints.last().ok_or_else(unread)?.clone();
+        let (keyring, from) = (log.keyring.clone(), log.from);
+        Ok(SealedHead { header, keyring, from, note, first_key: None, signer: None })
+    }
 }
 
 impl SigningSite {
@@ -116,12 +145,24 @@ impl SigningSite {
         carried_out(keeper.runtime().change(self.operator.clone(), Act::Upkeep(upkeep))).map(|_| ())
     }
 
-    /// Seals what is committed and writes everything out; the header says what there is.
-    pub fn export(&self, path: &ExportPath) -> Result<(Header, SealedLedger), Error> {
+    /// The same as [`SigningSite::sealed`], with what an export says about itself; a server seals its own store.
+    pub fn head(&self) -> Result<SealedHead, Error> {
+        if is_server(&self.location) {
+            let service = server::connect(&self.location, &self.options)?;
+            return SealedHead::read(&service.seal()?);
+        }
         let sealed = self.sealed()?;
         let header = header(&sealed)?;
-        path.write(self.reader()?.as_mut(), &header)?;
-        Ok((header, sealed))
+        let SealedLedger { signer, note, first_key } = sealed;
+        let (keyring, from) = (signer.keyring().clone(), signer.from());
+        Ok(SealedHead { header, keyring, from, note, first_key, signer: Some(signer) })
+    }
+
+    /// Seals what is committed and writes everything out; the header says what there is.
+    pub fn export(&self, path: &ExportPath) -> Result<SealedHead, Error> {
+        let head = self.head()?;
+        path.write(self.reader()?.as_mut(), &head.header)?;
+        Ok(head)
     }
 
     fn existing(&self) -> OpenOptions {

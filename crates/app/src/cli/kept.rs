@@ -1,6 +1,8 @@
 //! The verbs that work on a store.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Longest reason someone can give.
@@ -33,8 +35,16 @@ pub(super) fn id(text: &str) -> Result<String, String> {
 }
 
 /// Which store, and for whom the output is.
-#[derive(Args, Debug)]
+#[derive(Debug)]
 pub struct Kept {
+    /// Where the store is: a file, or a server.
+    pub store: String,
+    pub json: bool,
+}
+
+/// What is typed for it.
+#[derive(Args, Debug)]
+struct KeptOptions {
     /// The store: a SQLite file
     #[arg(
         long,
@@ -44,10 +54,102 @@ pub struct Kept {
         hide_env_values = true,
         default_value = "writkeeper.db"
     )]
-    pub store: String,
+    store: String,
+    /// The server that keeps the store: https://HOST, or http://127.0.0.1:PORT; see `writkeeper login`
+    #[arg(long, global = true, value_name = "URL", env = "WRITKEEPER_SERVER", hide_env_values = true)]
+    server: Option<String>,
     /// Print JSON
     #[arg(long, global = true)]
-    pub json: bool,
+    json: bool,
+}
+
+impl Args for Kept {
+    fn augment_args(command: Command) -> Command {
+        KeptOptions::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        KeptOptions::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for Kept {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Kept, Error> {
+        let KeptOptions { store, server, json } = KeptOptions::from_arg_matches(matches)?;
+        let store = located(matches, Some(store), server)?.unwrap_or_default();
+        Ok(Kept { store, json })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Kept::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Where decisions are kept, if they are.
+#[derive(Debug)]
+pub struct Keeping {
+    /// Where the store is: a file, or a server.
+    pub store: Option<String>,
+}
+
+/// What is typed for it.
+#[derive(Args, Debug)]
+#[group(id = "keeping", multiple = true)]
+struct KeepingOptions {
+    /// Keep the decisions in this SQLite file; without it nothing is kept
+    #[arg(long, value_name = "PATH", env = "WRITKEEPER_STORE", hide_env_values = true)]
+    store: Option<String>,
+    /// Let this server decide and keep the decisions: https://HOST, or http://127.0.0.1:PORT; see `writkeeper login`
+    #[arg(long, value_name = "URL", env = "WRITKEEPER_SERVER", hide_env_values = true)]
+    server: Option<String>,
+}
+
+impl Args for Keeping {
+    fn augment_args(command: Command) -> Command {
+        KeepingOptions::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        KeepingOptions::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for Keeping {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Keeping, Error> {
+        let KeepingOptions { store, server } = KeepingOptions::from_arg_matches(matches)?;
+        Ok(Keeping { store: located(matches, store, server)? })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Keeping::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Where the store is: what was typed, else what the environment says. A store and a server are two places.
+pub(super) fn located(
+    matches: &ArgMatches,
+    store: Option<String>,
+    server: Option<String>,
+) -> Result<Option<String>, Error> {
+    let is_from = |id: &str, source: ValueSource| matches.value_source(id) == Some(source);
+    let conflict = |problem: &str| Err(Error::raw(ErrorKind::ArgumentConflict, format!("{problem}\n")));
+    let server = server.filter(|server| !server.is_empty());
+    let (typed, told) = (ValueSource::CommandLine, ValueSource::EnvVariable);
+    let Some(server) = server else { return Ok(store) };
+    match (is_from("store", typed), is_from("server", typed)) {
+        (true, true) => conflict("--store and --server name two places; give one of them"),
+        (true, false) => Ok(store),
+        (false, false) if is_from("store", told) && store.is_some_and(|store| !store.is_empty()) => {
+            conflict("WRITKEEPER_STORE and WRITKEEPER_SERVER are both set; say which is meant with --store or --server")
+        }
+        (false, _) if !writkeeper::is_server(&server) => {
+            let problem = "is no address of a server; give https://HOST, http://127.0.0.1:PORT or unix:PATH";
+            conflict(&format!("--server `{}` {problem}", kernel::finding::visible(&server)))
+        }
+        (false, _) => Ok(Some(server)),
+    }
 }
 
 /// `writkeeper agents …`
@@ -329,9 +431,9 @@ pub struct AnswerArgs {
     /// What to say
     #[arg(value_enum, value_name = "ANSWER", ignore_case = true)]
     pub decision: Decision,
-    /// Who says it; not who proposed
+    /// Who says it; not who proposed. With --server it is the person that the key belongs to
     #[arg(long = "as", value_name = "PERSON")]
-    pub person: String,
+    pub person: Option<String>,
     /// Why
     #[arg(long, value_name = "TEXT", value_parser = reason)]
     pub because: String,

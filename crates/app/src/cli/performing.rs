@@ -155,9 +155,9 @@ pub struct ResolveArgs {
     /// What became of it
     #[arg(value_enum, value_name = "ANSWER", ignore_case = true)]
     pub decision: Resolved,
-    /// Who says it; not who proposed
+    /// Who says it; not who proposed. With --server it is the person that the key belongs to
     #[arg(long = "as", value_name = "PERSON")]
-    pub person: String,
+    pub person: Option<String>,
     /// Why
     #[arg(long, value_name = "TEXT")]
     pub because: String,

@@ -15,7 +15,7 @@ pub struct TopArgs {
     /// Print one picture and end; so does everything that is no terminal
     #[arg(long)]
     pub once: bool,
-    /// Who answers questions; not who proposed
+    /// Who answers questions; not who proposed. With --server it is the person that the key belongs to
     #[arg(long = "as", value_name = "PERSON")]
     pub person: Option<String>,
 }

@@ -22,6 +22,7 @@ const ANCHOR: &str = "|| false";
 
 /// Shows the rule, or puts it in force.
 pub fn run(args: &AlwaysArgs) -> anyhow::Result<Exit> {
+    store::demand_here(&args.kept.store, "always")?;
     let (agent, proposal) = {
         let runtime = store::open(&args.kept.store)?;
         let (_, row) = lookup::question(&runtime, &args.id)?;

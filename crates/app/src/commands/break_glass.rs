@@ -28,9 +28,10 @@ pub fn run(args: &BreakGlassArgs) -> anyhow::Result<Exit> {
     }
     let runtime = store::open(&args.kept.store)?;
     let operator = store::operator();
-    let by = match &operator {
-        Actor::Operator(name) | Actor::Monitor(name) | Actor::Agent(name) => name.clone(),
-        Actor::Kernel => "kernel".to_owned(),
+    let by = match (runtime.caller(), &operator) {
+        (Some(caller), _) => caller.name.clone(),
+        (None, Actor::Operator(name) | Actor::Monitor(name) | Actor::Agent(name)) => name.clone(),
+        (None, Actor::Kernel) => "kernel".to_owned(),
     };
     let reason = Json::object([("by", Json::text(by.as_str())), ("because", Json::text(args.because.as_str()))]);
     let writes = vec![

@@ -19,7 +19,7 @@ use kernel::context::Context;
 use kernel::contract::Mode;
 use kernel::evaluator::Compiled;
 use kernel::finding::{Finding, Gate};
-use kernel::outcome::{Answer, Verdict};
+use kernel::outcome::{Answer, Done, Verdict};
 use kernel::pure::PureRun;
 use kernel::reasons::Reason;
 use kernel::record::Record;
@@ -41,6 +41,8 @@ const RECEIPTS_MAX: usize = 10_000;
 pub struct Judged {
     answer: Answer,
     records: Vec<Record>,
+    /// The same where a server decided.
+    told: Vec<Json>,
     /// Without a store that answers, nothing is.
     is_decided: bool,
     /// What became of it meanwhile, where somebody waited for that.
@@ -86,7 +88,8 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
             judge_lines(args, |line_number, line| {
                 // What was judged so far stands; after a fault nothing more can be trusted.
                 let done = catch_unwind(AssertUnwindSafe(|| run.judge_advised(line_number, line, &mut advise))).ok()?;
-                Some(Judged { answer: done.answer, records: done.records, is_decided: true, followed: None })
+                let Done { answer, records, .. } = done;
+                Some(Judged { answer, records, told: Vec::new(), is_decided: true, followed: None })
             })
         }
         (None, None) => Err(UsageError("give --contract, or --store with agents in it".to_owned()).into()),
@@ -95,7 +98,7 @@ pub fn run(args: &DecideArgs) -> anyhow::Result<Exit> {
 
 /// The store of the command line or the environment; an empty name is none.
 fn named_store(args: &DecideArgs) -> Option<&str> {
-    args.store.as_deref().filter(|location| !location.is_empty())
+    args.keeping.store.as_deref().filter(|location| !location.is_empty())
 }
 
 /// Says where the decisions are kept: whoever forgot to name a store hears that nothing is.
@@ -118,7 +121,7 @@ fn judge_lines(args: &DecideArgs, mut judge: impl FnMut(u64, &[u8]) -> Option<Ju
         is_damaged |= !judged.is_decided && store::is_damaged(&judged.answer);
         tally.count(&judged);
         writeln!(output, "{}", judged.to_line())?;
-        write_records(records.as_mut(), &judged.records)?;
+        write_records(records.as_mut(), &judged)?;
     }
     if let Some(mut file) = records {
         file.flush().context("cannot write the records")?;
@@ -181,10 +184,11 @@ fn context(path: &Path) -> anyhow::Result<Context> {
     Ok(Context::from_json(&json).map_err(invalid)?)
 }
 
-fn write_records(file: Option<&mut BufWriter<File>>, records: &[Record]) -> anyhow::Result<()> {
+fn write_records(file: Option<&mut BufWriter<File>>, judged: &Judged) -> anyhow::Result<()> {
     let Some(file) = file else { return Ok(()) };
-    for record in records {
-        writeln!(file, "{}", record.to_canonical()).context("cannot write the records")?;
+    let lines = judged.records.iter().map(Record::to_canonical).chain(judged.told.iter().map(Json::to_canonical));
+    for line in lines {
+        writeln!(file, "{line}").context("cannot write the records")?;
     }
     Ok(())
 }

@@ -135,7 +135,8 @@ pub fn outcome(event: &Event) -> Option<(EscalationState, Option<String>)> {
 }
 
 fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Proposal>, json: bool) -> anyhow::Result<()> {
-    signature::demand_name(&args.person)?;
+    let person = store::person(runtime, args.person.as_deref())?;
+    signature::demand_name(&person)?;
     let (name, row) = lookup::question(runtime, &args.id)?;
     if row.kind == QuestionKind::Doubt {
         let problem = "the question is whether something happened, not whether it may";
@@ -155,7 +156,7 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Proposal>, json:
     };
     let (typed, decision, did) = words(args.decision);
     let given = PersonAnswer {
-        person: args.person.clone(),
+        person: person.clone(),
         question: name.clone(),
         decision: decision.word().to_owned(),
         digest,
@@ -167,7 +168,7 @@ fn answer(runtime: &Runtime, args: &AnswerArgs, instead: Option<Proposal>, json:
     let identity = signature::signed(args.key.as_deref(), || runtime.statement(&given).map_err(store::unread))?;
     let is_signed = identity.signature.is_some();
     let answered = store::done(runtime.answer(PersonAnswer { identity, ..given }));
-    let again = format!("writkeeper escalations answer {name} {typed} --as {} --because …", args.person);
+    let again = format!("writkeeper escalations answer {name} {typed} --as {person} --because …");
     let answered = answered.map_err(|error| signature::with_command(error, &again))?;
     if json {
         let intent = answered.answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json());

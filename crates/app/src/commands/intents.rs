@@ -227,6 +227,7 @@ fn contradicted(runtime: &Runtime, name: &str, outcome: Reported) -> anyhow::Res
 }
 
 fn resolve(runtime: &Runtime, args: &ResolveArgs, json: bool) -> anyhow::Result<()> {
+    let person = store::person(runtime, args.person.as_deref())?;
     let (intent, row) = lookup::intent(runtime, &args.id)?;
     let question = row.running.as_ref().and_then(|running| running.question.clone()).unwrap_or_default();
     let digest = match &args.digest {
@@ -253,7 +254,7 @@ fn resolve(runtime: &Runtime, args: &ResolveArgs, json: bool) -> anyhow::Result<
             tenant: runtime.tenant().to_string(),
             origin: runtime.origin().map_err(store::unread)?,
             question: question.clone(),
-            person: args.person.clone(),
+            person: person.clone(),
             digest,
             decision: decision.to_owned(),
             instead: None,
@@ -262,10 +263,9 @@ fn resolve(runtime: &Runtime, args: &ResolveArgs, json: bool) -> anyhow::Result<
     };
     let identity = signature::signed(args.key.as_deref(), statement)?;
     let (decision, reason) = (decision.to_owned(), args.because.clone());
-    let again = format!("writkeeper intents resolve {intent} … --as {} --because …", args.person);
+    let again = format!("writkeeper intents resolve {intent} … --as {person} --because …");
     let answer = DoubtAnswer { intent, question, decision, digest, reason, identity };
-    let person = Actor::Operator(args.person.clone());
-    let told = store::told(runtime.change(person, Act::Resolve(Box::new(answer))));
+    let told = store::told(runtime.change(Actor::Operator(person), Act::Resolve(Box::new(answer))));
     tell(&*told.map_err(|error| signature::with_command(error, &again))?, json)
 }
 

@@ -25,7 +25,7 @@ use runtime::ports::signer::{Signer, Stated};
 use runtime::seal::tiles;
 use std::path::Path;
 use values::json::Json;
-use writkeeper::signing::SealedLedger;
+use writkeeper::signing::SealedHead;
 
 /// Does what was asked of the ledger.
 pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
@@ -33,7 +33,7 @@ pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
     match &args.command {
         LedgerCommand::Export { out } => export(&site, out)?,
         LedgerCommand::Checkpoint => {
-            let (_, note) = site.sealed()?;
+            let note = site.head()?.note;
             if site.json {
                 say!("{}", checkpoint_json(&note).to_canonical());
             } else {
@@ -69,8 +69,7 @@ pub fn write_receipts(location: &str, ids: &[String], folder: &Path) -> anyhow::
 
 /// Exports everything into a file; how many entries there are.
 pub fn export_to(site: &Site, out: &Path) -> anyhow::Result<u64> {
-    let (header, _) = site.export(&ExportPath::File(out.to_path_buf()))?;
-    Ok(header.size)
+    Ok(site.export(&ExportPath::File(out.to_path_buf()))?.header.size)
 }
 
 fn export(site: &Site, out: &Path) -> anyhow::Result<()> {
@@ -82,9 +81,9 @@ fn export(site: &Site, out: &Path) -> anyhow::Result<()> {
         output::demand_free_file(site, out)?;
         ExportPath::File(out.to_path_buf())
     };
-    let (header, SealedLedger { signer, note, first_key }) = site.export(&path)?;
+    let SealedHead { header, keyring, note, first_key, .. } = site.export(&path)?;
     site.announce(first_key.as_deref());
-    let key = signer.keyring().periods().last().map(|period| period.key.to_string()).unwrap_or_default();
+    let key = keyring.periods().last().map(|period| period.key.to_string()).unwrap_or_default();
     if site.json {
         let members = [
             ("out", Json::text(out.to_string_lossy())),
@@ -103,18 +102,19 @@ fn export(site: &Site, out: &Path) -> anyhow::Result<()> {
 
 fn publish_tiles(site: &Site, out: &Path) -> anyhow::Result<()> {
     output::demand_apart(site, out)?;
-    let (signer, note) = site.sealed()?;
+    let head = site.head()?;
+    let note = &head.note;
     let mut written = 0_u64;
     let mut publish = |tile: &ledger::edge::Tile| {
         written += 1;
         write_part(out, &tile.path.to_string(), &tile.bytes).map_err(|error| format!("`{}`: {error}", tile.path))
     };
-    tiles(site.reader()?.as_mut(), signer.from(), stated_size(&note), &mut publish)?;
+    tiles(site.reader()?.as_mut(), head.from, stated_size(note), &mut publish)?;
     // The checkpoint comes last: whoever reads it finds every tile it speaks of.
     around("publish.checkpoint", || write_part(out, "checkpoint", note.to_string().as_bytes()))
         .map_err(|error| StoreUnavailable(format!("cannot write into `{}`: {error}", out.display())))?;
     if site.json {
-        let members = [("tiles", Json::from(written)), ("checkpoint", checkpoint_json(&note))];
+        let members = [("tiles", Json::from(written)), ("checkpoint", checkpoint_json(note))];
         say!("{}", Json::object(members).to_canonical());
         return Ok(());
     }

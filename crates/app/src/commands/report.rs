@@ -45,7 +45,11 @@ impl Tampered {
         let is_meant = |noticed: &Tampering| since.is_none_or(|since| noticed.at >= since.to_string());
         let noticed = Tampering::on_record(&runtime).into_iter().filter(is_meant).collect();
         let store = PathBuf::from(store::location(named));
-        let folder = store.parent().map(Guard::at).filter(|guard| guard.store() == store);
+        let folder = store
+            .parent()
+            .filter(|_| !writkeeper::is_server(named))
+            .map(Guard::at)
+            .filter(|guard| guard.store() == store);
         let now = folder.and_then(|guard| installed::compare_now(&guard, &runtime).ok());
         Tampered { noticed, now: now.map(|(found, _)| found.differences).unwrap_or_default() }
     }

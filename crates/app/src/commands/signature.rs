@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Nobody is checked here; the record tells who typed it.
 pub fn unsigned() -> Identity {
-    Identity { os_user: Some(os_user()), signature: None }
+    Identity { os_user: Some(os_user()), ..Identity::default() }
 }
 
 /// The same, with a signature where a key is given.

@@ -25,7 +25,7 @@ use writkeeper::Keeper;
 /// How long a key may wait for the picture: short enough to feel at once, long enough to leave the machine alone.
 const WAIT: Duration = Duration::from_millis(200);
 
-/// How often the store is looked at.
+/// How often the store is looked at where nothing is committed: time passes too.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Events that are thrown away before a confirmation; more than anyone types ahead.
@@ -40,6 +40,9 @@ pub fn run(args: &TopArgs) -> anyhow::Result<Exit> {
     }
     let keeper = store::read_only(&args.kept.store)?;
     let runtime = keeper.runtime();
+    if let (Some(_), Some(person)) = (runtime.caller(), &args.person) {
+        store::person(runtime, Some(person))?;
+    }
     if args.kept.json {
         plain::json(&keeper, &Picture::take(runtime)?)?;
         return Ok(Exit::Fine);
@@ -74,9 +77,12 @@ fn watch(
     first: Picture,
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
-    let mut screen = Screen::new(first, args.person.clone());
+    let caller = keeper.runtime().caller().map(|caller| caller.name.clone());
+    let mut screen = Screen::new(first, caller.or_else(|| args.person.clone()));
     let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let mut looked = Instant::now();
+    let commits = keeper.runtime().commits().watch();
+    let mut seen = commits.size();
     while !stop.load(Ordering::Relaxed) {
         terminal.draw(|frame| screen::draw(frame, &mut screen, colours))?;
         if event::poll(WAIT)? {
@@ -91,7 +97,8 @@ fn watch(
                 Asked::Send(answer) => screen.tell(send(&args.kept.store, answer)),
             }
         }
-        if looked.elapsed() >= EVERY || screen.is_stale() {
+        if looked.elapsed() >= EVERY || commits.size() > seen || screen.is_stale() {
+            seen = commits.size();
             screen.see(Picture::take(keeper.runtime()));
             looked = Instant::now();
         }

@@ -88,7 +88,7 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
 /// The question that an escalation opens.
 fn question(submission: &Submission, at: Instant) -> AskedQuestion {
     let deadline = at.plus(submission.contract.contract.escalation.timeout.after);
-    AskedQuestion { id: submission.ids.escalation.clone(), deadline }
+    AskedQuestion { id: submission.ids.escalation.clone(), digest: submission.shown_question(), deadline }
 }
 
 /// What comes of a proposal in the world as it is.

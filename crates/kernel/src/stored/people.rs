@@ -75,6 +75,7 @@ pub(crate) fn answer_json(answer: &GivenAnswer) -> Json {
         let mut put = |key: &str, text: String| members.insert(key.to_owned(), Json::Text(text));
         answer.doubt.map(|doubt| put("doubt", doubt.word().to_owned()));
         answer.os_user.as_ref().map(|os_user| put("os_user", os_user.clone()));
+        answer.login.as_ref().map(|login| put("login", login.clone()));
         answer.key.as_ref().map(|key| put("key", person_key_text(key)));
     }
     json
@@ -98,6 +99,7 @@ pub(crate) fn read_answer(given: &Json) -> Option<GivenAnswer> {
         doubt,
         key,
         os_user: optional_text(given, "os_user"),
+        login: optional_text(given, "login"),
         person: optional_text(given, "person"),
         reason: text_of(given, "reason")?,
         at: instant_of(given, "at")?,

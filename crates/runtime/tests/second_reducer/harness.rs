@@ -380,7 +380,7 @@ fn identity(who: &Who, signature: Signature, question: &str, decision: &str, dig
         instead: None,
         reason: String::new(),
     };
-    Identity { os_user: None, signature: Some(statement.sign(&key_of(person))) }
+    Identity { signature: Some(statement.sign(&key_of(person))), ..Identity::default() }
 }
 
 fn ids(number: usize) -> MintedIds {

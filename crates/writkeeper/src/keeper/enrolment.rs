@@ -1,23 +1,22 @@
 //! Enrolling an agent: registered and put in force in two commits, either of which another process may be making.
 
 use super::{Keeper, carried_out};
+use crate::access;
 use crate::error::{ContractInForce, Error};
 use crate::history::History;
 use engines::load::load;
-use kernel::agent::{Actor, AgentRow};
+use kernel::agent::{Actor, AgentRow, Session};
 use kernel::evaluator::Compiled;
 use kernel::outcome::Verdict;
 use kernel::world::{Entity, Row};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use values::ids::Digest;
 use values::json::Json;
+use values::time::Duration as Span;
 
-/// Looks at an agent that another process may be enrolling.
-const LOOKS_MAX: u32 = 40;
-
-/// Between two looks.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// How long an agent is waited for that another process may be enrolling.
+const ENROLLED_WITHIN: Duration = Duration::from_secs(2);
 
 /// What enrolling left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +25,17 @@ pub enum Enrolment {
     InForce,
     /// The agent is registered, and an operator puts its contract in force.
     Registered,
+}
+
+/// An agent that was let in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Admitted {
+    /// Its name.
+    pub agent: String,
+    /// What it shows; told only now.
+    pub token: String,
+    /// Until when.
+    pub expires: values::time::Instant,
 }
 
 impl Keeper {
@@ -63,12 +73,15 @@ impl Keeper {
         // An agent that is only registered may be on the way to this contract. Waiting puts nothing in force that an
         // operator left.
         let on_the_way = |row: &AgentRow| row.contract.is_none() && row.offered == Some(contract.digest);
-        for _ in 0..LOOKS_MAX {
-            if !row.as_deref().is_some_and(on_the_way) {
+        let until = Instant::now() + ENROLLED_WITHIN;
+        while row.as_deref().is_some_and(on_the_way) {
+            // Both are read before the store is: whatever is committed after the look wakes, or before the end counts.
+            let (seen, is_late) = (self.runtime().commits().size(), Instant::now() >= until);
+            row = self.agent_row(name)?;
+            if is_late || !row.as_deref().is_some_and(on_the_way) {
                 break;
             }
-            std::thread::sleep(LOOK_AGAIN);
-            row = self.agent_row(name)?;
+            self.runtime().commits().wait_beyond(seen, until);
         }
         let is_stuck = row.as_deref().is_some_and(|row| on_the_way(row) && row.session.is_none());
         if is_stuck && self.began(operator, contract)? {
@@ -78,6 +91,52 @@ impl Keeper {
             Some(active) if active == contract.digest => Ok(Enrolment::InForce),
             active => Err(self.other_contract(contract, active)?),
         }
+    }
+
+    /// Makes the agent of a contract known with a token to come in with, and puts the contract in force if none is yet.
+    ///
+    /// The token is told once and kept only as a hash; the one it had before counts no more. An agent that acts under
+    /// another contract keeps it, and that is an error.
+    pub fn admit(&self, operator: &Actor, contract: &Arc<Compiled>, counts: Span) -> Result<Admitted, Error> {
+        let name = &contract.contract.agent;
+        let active = self.agent_row(name)?.and_then(|row| row.contract);
+        if active.is_some_and(|active| active != contract.digest) {
+            return Err(self.other_contract(contract, active)?);
+        }
+        let admitted = self.open_session(operator, contract, counts)?;
+        if active.is_none() {
+            self.activate(operator, contract)?;
+        }
+        Ok(admitted)
+    }
+
+    /// Gives an agent another token in place of the one it has.
+    pub fn renew_token(&self, operator: &Actor, agent: &str, counts: Span) -> Result<Admitted, Error> {
+        self.open_session(operator, &self.contract_of(agent)?, counts)
+    }
+
+    /// Lets the token of an agent count no more.
+    pub fn revoke_token(&self, operator: &Actor, agent: &str) -> Result<(), Error> {
+        // Over before it began, under a token that nobody was told.
+        self.open_session(operator, &self.contract_of(agent)?, Span::from_micros(-1)).map(|_| ())
+    }
+
+    /// The contract that counts for an agent, or the one it came with.
+    pub fn contract_of(&self, agent: &str) -> Result<Arc<Compiled>, Error> {
+        let (name, row) = crate::lookup::agent_named(self.runtime(), agent)?;
+        match row.contract.or(row.offered) {
+            Some(digest) => Ok(self.runtime().contract(digest)?),
+            None => Err(Error::AgentUnknown { agent: name, nearest: None }),
+        }
+    }
+
+    fn open_session(&self, operator: &Actor, contract: &Arc<Compiled>, counts: Span) -> Result<Admitted, Error> {
+        let agent = contract.contract.agent.clone();
+        let token = access::token(self.runtime().tenant(), &agent);
+        let expires = self.now().plus(counts);
+        let session = Session { token_hash: Digest::of(&token), expires };
+        carried_out(self.runtime().register(operator.clone(), contract.clone(), None, Some(session)))?;
+        Ok(Admitted { agent, token, expires })
     }
 
     fn activate(&self, operator: &Actor, contract: &Arc<Compiled>) -> Result<Enrolment, Error> {

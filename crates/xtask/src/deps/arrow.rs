@@ -72,10 +72,16 @@ const ROWS: &[Row] = &[
     Row { member: "writkeeper-engines", stands_on: &["writkeeper-contract"], forbidden: OUTSIDE },
     Row { member: "writkeeper-runtime", stands_on: &["writkeeper-engines"], forbidden: ADAPTED },
     Row { member: "writkeeper-adapters", stands_on: &["writkeeper-runtime"], forbidden: &[] },
-    Row { member: "writkeeper", stands_on: &["writkeeper-adapters"], forbidden: &["clap"] },
+    Row { member: "writkeeper-client", stands_on: &["writkeeper-runtime"], forbidden: &["rusqlite"] },
+    Row { member: "writkeeper", stands_on: &["writkeeper-adapters", "writkeeper-client"], forbidden: &["clap"] },
     Row { member: "writkeeper-shell", stands_on: &[], forbidden: OUTSIDE },
     Row { member: "writkeeper-guard", stands_on: &["writkeeper", "writkeeper-shell"], forbidden: &["clap"] },
-    Row { member: "writkeeper-cli", stands_on: &["writkeeper", "writkeeper-guard"], forbidden: &[] },
+    Row { member: "writkeeper-server", stands_on: &["writkeeper"], forbidden: &["clap"] },
+    Row {
+        member: "writkeeper-cli",
+        stands_on: &["writkeeper", "writkeeper-guard", "writkeeper-server"],
+        forbidden: &[],
+    },
     Row { member: "workbench", stands_on: &["writkeeper-engines", "writkeeper-shell"], forbidden: &[] },
     // It judges the product from outside, by what its binary does.
     Row { member: "live-hosts", stands_on: &[], forbidden: &[] },

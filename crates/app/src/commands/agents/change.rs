@@ -42,7 +42,8 @@ pub fn register(location: &str, json: bool, newcomer: &Newcomer<'_>) -> anyhow::
     let counts = Duration::parse(session).ok_or_else(problem)?;
     let contract = Arc::new(contract_file::open(path)?.loaded.compiled);
     let runtime = store::create(location)?;
-    let token = Minted::token();
+    // A server finds the agent by the token alone.
+    let token = format!("wks_{}.{}.{}", runtime.tenant(), contract.contract.agent, Minted::token());
     let session = Session { token_hash: Digest::of(&token), expires: store::now().plus(counts) };
     let expires = session.expires;
     let version = version.cloned();

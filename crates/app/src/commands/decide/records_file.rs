@@ -40,7 +40,7 @@ pub fn open(path: &Path, args: &DecideArgs) -> anyhow::Result<BufWriter<File>> {
 fn in_use(args: &DecideArgs) -> Vec<PathBuf> {
     let read = [&args.contract, &args.context, &args.proposals].into_iter().flatten().cloned();
     let mut used: Vec<PathBuf> = read.chain([PathBuf::from("/dev/stdin")]).collect();
-    if let Some(location) = &args.store {
+    if let Some(location) = &args.keeping.store {
         used.extend(location.parse::<Location>().map(|place| place.files()).unwrap_or_default());
     }
     used

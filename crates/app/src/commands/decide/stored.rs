@@ -3,7 +3,7 @@
 use super::Judged;
 use super::prepare::{enroll, take_over};
 use crate::cli::DecideArgs;
-use crate::exit::InvalidData;
+use crate::exit::{InvalidData, UsageError};
 use crate::store;
 use crate::terminal;
 use adapters::system_clock::SystemClock;
@@ -11,7 +11,7 @@ use kernel::command::{Door, UnseenFlow};
 use kernel::context::Context;
 use kernel::evaluator::Compiled;
 use runtime::memory::ManualClock;
-use runtime::{Arrival, read_line};
+use runtime::{Answered, Arrival, read_line};
 use std::sync::Arc;
 use values::ids::Digest;
 use values::time::Instant;
@@ -35,7 +35,11 @@ impl StoredRun {
         context: &Context,
         at: Option<Instant>,
     ) -> anyhow::Result<StoredRun> {
-        if contract.is_none() && !writkeeper::place(location)?.exists() {
+        let is_server = writkeeper::is_server(location);
+        if is_server && (at.is_some() || args.clock_of_lines) {
+            return Err(UsageError("a server decides by its own clock; leave --at out".to_owned()).into());
+        }
+        if !is_server && contract.is_none() && !writkeeper::place(location)?.exists() {
             let problem =
                 format!("there is no store at `{}`; give --contract FILE to begin one", terminal::echo(location));
             return Err(InvalidData(problem).into());
@@ -43,11 +47,11 @@ impl StoredRun {
         let manual = at.is_some() || args.clock_of_lines;
         let clock = manual.then(|| Arc::new(ManualClock::at(at.unwrap_or(Instant::PURE_DEFAULT))));
         let keeper = match &clock {
-            Some(clock) => store::keeper(location, clock.clone(), contract.clone())?,
-            None => store::keeper(location, Arc::new(SystemClock), contract.clone())?,
+            Some(clock) => store::keeper(location, clock.clone(), contract.clone(), None)?,
+            None => store::keeper(location, Arc::new(SystemClock), contract.clone(), args.token.as_deref())?,
         };
         // Lines that are their own clock say nothing about this machine's.
-        if !args.quiet && !args.clock_of_lines {
+        if !args.quiet && !args.clock_of_lines && !is_server {
             store::note_jump(keeper.runtime(), at.unwrap_or_else(store::now))?;
         }
         if let (Some(contract), Some(path)) = (contract, &args.contract) {
@@ -64,18 +68,12 @@ impl StoredRun {
 
     /// Judges one line; when it returns, the decision is durable.
     pub fn judge(&self, number: u64, line: &[u8]) -> Judged {
-        let pending = match read_line(line, number) {
-            Ok((proposal, proof)) => {
-                self.set_clock(proposal.created_at);
-                self.keeper.runtime().submit(proposal, Arrival { proof, ..self.arrival.clone() })
-            }
-            Err(malformed) => {
-                self.set_clock(None);
-                self.keeper.runtime().refuse(line, malformed, format!("line-{number}"))
-            }
-        };
-        let answered = pending.wait();
-        Judged { answer: answered.answer, records: answered.records, is_decided: answered.at.is_some(), followed: None }
+        if self.clock.is_some() {
+            self.set_clock(read_line(line, number).ok().and_then(|(proposal, _)| proposal.created_at));
+        }
+        let answered = self.keeper.runtime().judge_line(line, number, self.arrival.clone()).wait();
+        let Answered { answer, records, told, at, .. } = answered;
+        Judged { answer, records, told, is_decided: at.is_some(), followed: None }
     }
 
     /// What keeps the decisions.

@@ -8,6 +8,7 @@ use crate::terminal::{ATTENTION, FAINT, GOOD, STRONG, paint, say};
 use adapters::signer_file::FileSigner;
 use ledger::checkpoint::Checkpoint;
 use ledger::discontinuity::Discontinuity;
+use ledger::keyring::Keyring;
 use ledger::merkle::{Frontier, TreeHash};
 use ledger::note::Note;
 use runtime::ports::signer::{Signer, Stated};
@@ -30,6 +31,9 @@ pub fn run(site: &Site, command: Option<&KeysCommand>) -> anyhow::Result<()> {
 }
 
 fn list(site: &Site) -> anyhow::Result<()> {
+    if writkeeper::is_server(&site.location) {
+        return show(&site.head()?.keyring, site.json);
+    }
     if !FileSigner::is_at(&site.folder) {
         let problem = format!(
             "there are no keys in `{}`; `{}` makes one",
@@ -38,10 +42,13 @@ fn list(site: &Site) -> anyhow::Result<()> {
         );
         return Err(InvalidData(problem).into());
     }
-    let signer = FileSigner::open(&site.folder)?;
-    for period in signer.keyring().periods() {
+    show(FileSigner::open(&site.folder)?.keyring(), site.json)
+}
+
+fn show(keyring: &Keyring, json: bool) -> anyhow::Result<()> {
+    for period in keyring.periods() {
         let last = period.last.map_or_else(|| "-".to_owned(), |last| last.to_string());
-        if site.json {
+        if json {
             let members = [
                 ("id", Json::text(period.key.id().to_string())),
                 ("key", Json::text(period.key.to_string())),
@@ -58,6 +65,7 @@ fn list(site: &Site) -> anyhow::Result<()> {
 }
 
 fn new(site: &Site, origin: Option<&str>) -> anyhow::Result<()> {
+    site.demand_here("ledger keys new")?;
     if !FileSigner::is_at(&site.folder) {
         if store::exists(&site.location).is_ok() {
             site.demand_unsigned(site.reader()?.as_mut())?;
@@ -79,6 +87,7 @@ fn new(site: &Site, origin: Option<&str>) -> anyhow::Result<()> {
 }
 
 fn retire(site: &Site, id: &str) -> anyhow::Result<()> {
+    site.demand_here("ledger keys retire")?;
     let (mut signer, _) = site.sealed()?;
     let known = signer.keyring().periods().iter().map(|period| period.key.id()).find(|known| known.to_string() == id);
     let known = known.ok_or_else(|| InvalidData(format!("the log has no key `{id}`; `ledger keys` lists them")))?;
@@ -99,6 +108,7 @@ fn told(site: &Site, what: &str, key: &str) -> anyhow::Result<()> {
 
 /// Ends a log whose entries were lost. What was published stays published; the new log says so in its first entry.
 pub fn discontinue(site: &Site, because: &str) -> anyhow::Result<()> {
+    site.demand_here("ledger discontinue")?;
     let mut reader = site.reader()?;
     if !FileSigner::is_at(&site.folder) {
         return lost_keys::discontinue(site, reader.as_mut(), because);

@@ -23,6 +23,9 @@ pub fn demand_free_file(site: &Site, out: &Path) -> anyhow::Result<()> {
 
 /// Refuses a folder that is the store's or lies among its keys.
 pub fn demand_apart(site: &Site, out: &Path) -> anyhow::Result<()> {
+    if writkeeper::is_server(&site.location) {
+        return Ok(());
+    }
     let out_real = real(out);
     let place = store::place(&site.location)?;
     let Some(path) = place.path() else { return Ok(()) };

@@ -7,7 +7,7 @@ use adapters::signer_file::FileSigner;
 use ledger::note::Note;
 use std::ops::Deref;
 use std::path::PathBuf;
-use writkeeper::signing::{SealedLedger, SigningSite};
+use writkeeper::signing::{SealedHead, SealedLedger, SigningSite};
 
 /// A store and the keys that belong to it.
 #[derive(Clone)]
@@ -52,9 +52,24 @@ impl Site {
 
     /// Signs over everything that is committed, and keeps the checkpoint for exports.
     pub fn sealed(&self) -> anyhow::Result<(FileSigner, Note)> {
-        let SealedLedger { signer, note, first_key } = self.inner.sealed()?;
-        self.announce(first_key.as_deref());
+        let SealedLedger { signer, note, .. } = {
+            let sealed = self.inner.sealed()?;
+            self.announce(sealed.first_key.as_deref());
+            sealed
+        };
         Ok((signer, note))
+    }
+
+    /// The same, for what is made of it: receipts, exports, tiles. A server seals its own store.
+    pub fn head(&self) -> anyhow::Result<SealedHead> {
+        let head = self.inner.head()?;
+        self.announce(head.first_key.as_deref());
+        Ok(head)
+    }
+
+    /// Refuses what only the machine with the store and its keys can do.
+    pub fn demand_here(&self, what: &str) -> anyhow::Result<()> {
+        store::demand_here(&self.location, what)
     }
 
     /// Tells of a key that was made because there was none.

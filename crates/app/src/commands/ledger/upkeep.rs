@@ -34,6 +34,7 @@ pub enum Erased<'a> {
 /// Records the erasure, then removes the bodies: a crash in between leaves a record and bodies that are still there, and
 /// the same command again removes them.
 pub fn erase(site: &Site, what: &Erased<'_>, because: &str) -> anyhow::Result<()> {
+    site.demand_here("ledger erase")?;
     let ranges = match what {
         Erased::Record(id) => ranges_of(&all_entries_of(site.reader()?.as_mut(), id)?),
         Erased::Result(id) => {

@@ -3,6 +3,7 @@
 use super::flows::{flow_row, may, unknown};
 use super::{ChangeOutcome, key, not_authorized, step_refused};
 use crate::agent::Actor;
+use crate::api_key::{ApiKey, KEYS, TENANTS, TenantState, is_reserved, is_tenant_name};
 use crate::change::{Change, Write};
 use crate::escalation::PEOPLE;
 use crate::event::Event;
@@ -14,7 +15,7 @@ use crate::snapshot::Snapshot;
 use crate::world::{Entity, Row, StateRow, World};
 use std::collections::BTreeMap;
 use values::bugs::{self, Bug};
-use values::ids::identifier_problem;
+use values::ids::{TENANT_DEFAULT, identifier_problem};
 use values::json::Object;
 use values::time::Instant;
 
@@ -37,7 +38,7 @@ pub(super) fn merge(world: &mut World, change: &Change, writes: &[Write]) -> Cha
         if !may || write.key.starts_with(LEASES) {
             return ChangeOutcome::refused(not_authorized(change, format!("write state `{}`", write.key)));
         }
-        if let Some(finding) = wrong_groups(write) {
+        if let Some(finding) = wrong_groups(write).or_else(|| wrong_reserved(change, write)) {
             return ChangeOutcome::refused(finding);
         }
         let version = version(world, change, &write.key);
@@ -65,6 +66,24 @@ fn wrong_groups(write: &Write) -> Option<Finding> {
         return None;
     }
     let problem = "is not a person with a list of groups, such as [\"refund-desk\"], and perhaps a key";
+    Some(Finding::reject(Gate::Shape, Reason::ParamInvalid).field(write.key.as_str()).with("problem", problem))
+}
+
+/// Under `keys/` and `tenants/` state says who may come in; something else there would let nobody in, or anybody.
+fn wrong_reserved(change: &Change, write: &Write) -> Option<Finding> {
+    let problem = if let Some(id) = write.key.strip_prefix(KEYS) {
+        let is_key = ApiKey::from_json(&write.value).is_some() && ApiKey::is_id(id);
+        (!is_key).then_some("is not a key with a role, a name, groups, a hash and who made it")?
+    } else if let Some(name) = write.key.strip_prefix(TENANTS) {
+        if *change.tenant != *TENANT_DEFAULT {
+            "is written in the tenant `default` only"
+        } else {
+            let is_tenant = TenantState::from_json(&write.value).is_some() && is_tenant_name(name);
+            (!is_tenant).then_some("is not a tenant: a name of a-z, 0-9 and -, and {\"state\":\"OPEN\"|\"CLOSED\"}")?
+        }
+    } else {
+        return None;
+    };
     Some(Finding::reject(Gate::Shape, Reason::ParamInvalid).field(write.key.as_str()).with("problem", problem))
 }
 
@@ -107,6 +126,10 @@ pub(super) fn freeze(
     }
     if flow.is_none() && !matches!(change.actor, Actor::Operator(_) | Actor::Kernel) {
         return ChangeOutcome::refused(not_authorized(change, "freeze state outside of a flow".to_owned()));
+    }
+    let reserved = names.iter().find(|name| is_reserved(name) && matches!(change.actor, Actor::Agent(_)));
+    if let Some(name) = reserved {
+        return ChangeOutcome::refused(not_authorized(change, format!("freeze state `{name}`")));
     }
     let mut state = Object::new();
     for name in names {

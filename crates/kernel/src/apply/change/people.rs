@@ -124,6 +124,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
         person: Some(person),
         intent: intent.as_ref().map(|intent| intent.id.clone()),
         os_user: answer.identity.os_user.clone(),
+        login: answer.identity.login.clone(),
         key: key_of_person,
         ..GivenAnswer::by_nobody(answer.reason.clone(), at)
     });

@@ -11,6 +11,7 @@ use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, QuestionKin
 use crate::event::Event;
 use crate::finding::{Finding, Gate};
 use crate::intent::{DoubtDecision, Step};
+use crate::person::Identity;
 use crate::reasons::Reason;
 use crate::world::{Row, World};
 use ledger::ed25519::PublicKey;
@@ -56,8 +57,8 @@ pub(super) fn resolve(world: &mut World, change: &Change, answer: &DoubtAnswer, 
         row.state = EscalationState::Resolved;
         let reason = answer.reason.clone();
         let (person, doubt) = (Some(person), Some(decision));
-        let os_user = answer.identity.os_user.clone();
-        row.answer = Some(GivenAnswer { person, doubt, os_user, key, ..GivenAnswer::by_nobody(reason, at) });
+        let Identity { os_user, login, .. } = answer.identity.clone();
+        row.answer = Some(GivenAnswer { person, doubt, os_user, login, key, ..GivenAnswer::by_nobody(reason, at) });
         Event::DoubtResolved { question: question.clone(), intent: name.clone(), state: moved.to }
     } else {
         Event::DoubtVoteCounted { question: question.clone(), intent: name.clone(), votes, quorum }

@@ -105,7 +105,7 @@ mod tests {
             decision: "OVERRIDE",
             instead: None,
             reason: "why",
-            identity: &Identity { os_user: None, signature },
+            identity: &Identity { signature, ..Identity::default() },
         };
         match signer(&world, &change, &given, true) {
             Ok(Some(_)) => "signed",

@@ -1,0 +1,204 @@
+//! What happens, as server-sent events: a cursor over the ledger, which is the only buffer there is.
+//!
+//! Whoever reads slowly is told from the ledger at its own pace, and whoever reads nothing is let go. What many are told
+//! at the same place is read and written once for all of them.
+
+use crate::call::{Call, Reply};
+use crate::listen;
+use crate::problem::Problem;
+use crate::routes::Answering;
+use crate::tenants::Tenant;
+use axum::body::Body;
+use axum::http::{HeaderName, header};
+use bytes::Bytes;
+use hyper::body::Frame;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::{Mutex, mpsc, watch};
+use writkeeper::events;
+
+/// The media type.
+pub const MEDIA: &str = "text/event-stream";
+
+/// Records of one page.
+const PAGE: u64 = 128;
+
+/// Pages that are kept for others at the same place.
+const PAGES: usize = 32;
+
+/// Pieces that wait for a reader.
+const PIECES: usize = 2;
+
+/// How long a reader may take for a piece before it is let go.
+const READ_WAIT: Duration = Duration::from_secs(30);
+
+/// After so long without news a line says that the connection lives.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Between two looks of one reader: what happens in between is told together.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// One event as it goes out, and what it is picked by.
+struct TextEvent {
+    kind: String,
+    agent: Option<String>,
+    flow: Option<String>,
+    bytes: Bytes,
+    /// Whether its body was erased, so that nothing can be told but that something is missing.
+    is_gap: bool,
+}
+
+/// Pages that were made lately, by the indices they hold.
+#[derive(Default)]
+pub struct Pages(Mutex<VecDeque<((u64, u64), Arc<Vec<TextEvent>>)>>);
+
+/// What one reader wants to hear of.
+struct Wanted {
+    kind: Option<String>,
+    agent: Option<String>,
+    flow: Option<String>,
+    /// An agent hears of what is its own, and of nothing else.
+    own: Option<String>,
+}
+
+impl Wanted {
+    fn has(&self, event: &TextEvent) -> bool {
+        let fits =
+            |wanted: &Option<String>, is: Option<&str>| wanted.as_deref().is_none_or(|wanted| is == Some(wanted));
+        let (agent, flow) = (event.agent.as_deref(), event.flow.as_deref());
+        if event.is_gap {
+            // Whose it was nobody knows any more.
+            return true;
+        }
+        fits(&self.own, agent)
+            && fits(&self.agent, agent)
+            && fits(&self.flow, flow)
+            && fits(&self.kind, Some(&event.kind))
+    }
+}
+
+/// Tells everything behind an index, and then whatever is committed.
+pub fn stream(call: Call) -> Answering {
+    Box::pin(async move {
+        let last = call.headers.get("last-event-id").map(|id| {
+            let id = id.to_str().ok().and_then(|id| id.trim().parse::<u64>().ok());
+            id.ok_or_else(|| Problem::invalid("`Last-Event-ID` is no index of an event"))
+        });
+        // A reader that comes back knows better than the address it was given at first.
+        let after = last.transpose()?.or(call.whole("after"));
+        let wanted = Wanted {
+            kind: call.asked("type").map(|kind| kind.trim_start_matches(events::TYPE_PREFIX).to_owned()),
+            agent: call.asked("agent").map(str::to_owned),
+            flow: call.asked("flow").map(str::to_owned),
+            own: call.caller.own_agent().map(str::to_owned),
+        };
+        let (sender, receiver) = mpsc::channel(PIECES);
+        let next = after.map_or(0, |after| after.saturating_add(1));
+        tokio::spawn(tell(call.caller.tenant.clone(), next, wanted, sender, call.site.ending.subscribe()));
+        let mut reply = Reply::bytes(MEDIA, Bytes::new());
+        reply.body = Body::new(Pieces(receiver));
+        let unbuffered = HeaderName::from_static("x-accel-buffering");
+        Ok(reply.with(header::CACHE_CONTROL, "no-store").with(unbuffered, "no"))
+    })
+}
+
+/// Goes along the ledger until the reader leaves, is too slow, or the service ends.
+async fn tell(
+    tenant: Arc<Tenant>,
+    mut next: u64,
+    wanted: Wanted,
+    sender: mpsc::Sender<Bytes>,
+    mut ending: watch::Receiver<bool>,
+) {
+    let commits = tenant.keeper.runtime().commits().clone();
+    if sender.send_timeout(Bytes::from_static(b": ok\n\n"), READ_WAIT).await.is_err() {
+        return;
+    }
+    loop {
+        let size = match size(&tenant, commits.size().max(next)).await {
+            Some(size) => size,
+            None => return,
+        };
+        while next < size {
+            let to = size.min(next.saturating_add(PAGE));
+            let Some(page) = page(&tenant, (next, to)).await else { return };
+            let told: Vec<u8> =
+                page.iter().filter(|event| wanted.has(event)).flat_map(|event| event.bytes.iter().copied()).collect();
+            next = to;
+            if !told.is_empty() && sender.send_timeout(Bytes::from(told), READ_WAIT).await.is_err() {
+                return;
+            }
+        }
+        tokio::select! {
+            _ = commits.beyond(next) => tokio::time::sleep(GATHER).await,
+            () = tokio::time::sleep(HEARTBEAT) => {
+                if sender.send_timeout(Bytes::from_static(b": \n\n"), READ_WAIT).await.is_err() {
+                    return;
+                }
+            }
+            () = sender.closed() => return,
+            () = listen::ended(&mut ending) => return,
+        }
+    }
+}
+
+/// How many records there are, at least as many as are known.
+async fn size(tenant: &Arc<Tenant>, known: u64) -> Option<u64> {
+    let tenant = tenant.clone();
+    let looked = tokio::task::spawn_blocking(move || tenant.keeper.runtime().size().ok()).await.ok().flatten();
+    looked.map(|looked| looked.max(known.min(looked)))
+}
+
+/// The events of records, made once for all who are at the same place.
+async fn page(tenant: &Arc<Tenant>, (from, to): (u64, u64)) -> Option<Arc<Vec<TextEvent>>> {
+    let mut pages = tenant.pages.0.lock().await;
+    if let Some((_, known)) = pages.iter().find(|(place, _)| *place == (from, to)) {
+        return Some(known.clone());
+    }
+    let owner = tenant.clone();
+    let made = tokio::task::spawn_blocking(move || made(&owner, from, to)).await.ok().flatten()?;
+    let made = Arc::new(made);
+    if pages.len() >= PAGES {
+        pages.pop_front();
+    }
+    pages.push_back(((from, to), made.clone()));
+    Some(made)
+}
+
+fn made(tenant: &Tenant, from: u64, to: u64) -> Option<Vec<TextEvent>> {
+    let runtime = tenant.keeper.runtime();
+    let count = usize::try_from(to.saturating_sub(from)).ok()?;
+    let records = runtime.records(from, count).ok()?;
+    let text = |record: &runtime::ports::store::StoredRecord| match events::of(record) {
+        Some(event) => {
+            let (agent, flow) = events::whose(runtime, &event);
+            let json = event.to_json().to_canonical();
+            let text = format!("id: {}\nevent: {}{}\ndata: {json}\n\n", event.index, events::TYPE_PREFIX, event.kind);
+            TextEvent { kind: event.kind, agent, flow, bytes: Bytes::from(text), is_gap: false }
+        }
+        None => {
+            let text = format!("id: {0}\nevent: gap\ndata: {{\"from\":{0},\"to\":{0}}}\n\n", record.index);
+            TextEvent { kind: "gap".to_owned(), agent: None, flow: None, bytes: Bytes::from(text), is_gap: true }
+        }
+    };
+    Some(records.iter().map(text).collect())
+}
+
+/// The body of an answer that comes piece by piece.
+struct Pieces(mpsc::Receiver<Bytes>);
+
+impl hyper::body::Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+    }
+}

@@ -1,0 +1,24 @@
+//! The HTTP door: it knows who calls, lets each role do what one table says, calls the library and writes bytes.
+//!
+//! Nothing about what is allowed in a decision stands here. [`routes::table`] is the one list of everything that can be
+//! asked; the router, the check of roles and the OpenAPI document are made from it.
+
+mod background;
+mod call;
+pub mod events;
+pub mod identity;
+mod listen;
+pub mod openapi;
+mod options;
+mod problem;
+mod rate;
+pub mod routes;
+mod schemas;
+mod service;
+mod site;
+mod tenants;
+
+pub use listen::Listen;
+pub use options::{JwtOptions, ServeOptions, TlsFiles};
+pub use problem::Problem;
+pub use service::{ServeError, Told, serve};

@@ -1,0 +1,148 @@
+//! Questions to people: what waits, the card of one, and its answer.
+
+use super::Access;
+use super::{Answer, BODY_MAX, BodyRule, READERS, READERS_AND_AGENT, Route, Run};
+use crate::call::{Call, JSON, Reply, text, text_if_any};
+use crate::problem::Problem;
+use crate::schemas;
+use kernel::api_key::KeyRole;
+use kernel::change::{Act, DoubtAnswer};
+use kernel::command::Door;
+use kernel::escalation::{EscalationRow, HumanDecision, QuestionKind};
+use kernel::intent::DoubtDecision;
+use kernel::proposal::Proposal;
+use ledger::envelope::Envelope;
+use runtime::PersonAnswer;
+use values::ids::Digest;
+use values::json::{Json, Object};
+use writkeeper::inbox::Question;
+use writkeeper::{Answered, carried_out, lookup};
+
+pub const ROUTES: &[Route] = &[
+    Route {
+        method: "GET",
+        path: "/v1/escalations",
+        name: "questions",
+        summary: "What waits for people, most urgent first",
+        access: READERS,
+        query: &[],
+        body: None,
+        answer: Answer { status: 200, media: JSON, schema: schemas::escalations::inbox, summary: "The questions" },
+        run: Run::Blocking(list),
+    },
+    Route {
+        method: "GET",
+        path: "/v1/escalations/{id}",
+        name: "question",
+        summary: "One question with everything that an answer is for",
+        access: READERS_AND_AGENT,
+        query: &[],
+        body: None,
+        answer: Answer { status: 200, media: JSON, schema: schemas::escalations::question, summary: "The question" },
+        run: Run::Blocking(show),
+    },
+    Route {
+        method: "POST",
+        path: "/v1/escalations/{id}/answer",
+        name: "answer",
+        summary: "Answer a question about exactly what its digest covers",
+        access: Access::Roles(&[KeyRole::Approver]),
+        query: &[],
+        body: Some(BodyRule { limit: BODY_MAX, schema: schemas::escalations::given, optional: false }),
+        answer: Answer { status: 200, media: JSON, schema: schemas::escalations::ended, summary: "What came of it" },
+        run: Run::Blocking(answer),
+    },
+];
+
+fn list(call: &Call) -> Result<Reply, Problem> {
+    Ok(Reply::json(&call.keeper().inbox()?.to_json()))
+}
+
+/// The question that is meant; agents see their own, by whole ids.
+fn asked(call: &Call) -> Result<(String, EscalationRow), Problem> {
+    let id = call.part("id");
+    let runtime = call.keeper().runtime();
+    let Some(own) = call.caller.own_agent() else { return Ok(lookup::question(runtime, id)?) };
+    let found = lookup::question(runtime, &format!("={id}")).map_err(|_| Problem::not_found())?;
+    if found.1.agent == own { Ok(found) } else { Err(Problem::not_found()) }
+}
+
+fn show(call: &Call) -> Result<Reply, Problem> {
+    let (id, row) = asked(call)?;
+    let keeper = call.keeper();
+    Ok(Reply::json(&Question::of(keeper.runtime(), &id, &row, keeper.now())?.to_json()))
+}
+
+fn answer(call: &Call) -> Result<Reply, Problem> {
+    let members = call.members(&["decision", "because", "digest", "instead", "signature"])?;
+    let (id, row) = asked(call)?;
+    let digest = text(&members, "digest")?;
+    let unfit = || Problem::invalid("`digest` is no SHA-256: 64 hexadecimal digits, as the question shows");
+    let digest = Digest::parse(&digest).ok_or_else(unfit)?;
+    let reason = text_if_any(&members, "because")?.unwrap_or_default();
+    let said = text(&members, "decision")?;
+    let answered = match row.kind {
+        QuestionKind::Proposal => about_a_proposal(call, id, digest, reason, &said, &members)?,
+        QuestionKind::Doubt => about_a_doubt(call, id, &row, (digest, reason), &said, &members)?,
+    };
+    let intent = answered.answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json());
+    let result = answered.event.as_ref().map(|event| event.to_json()).unwrap_or_default();
+    Ok(Reply::json(&Json::object([("result", result), ("intent", intent)])))
+}
+
+fn about_a_proposal(
+    call: &Call,
+    question: String,
+    digest: Digest,
+    reason: String,
+    said: &str,
+    members: &Object,
+) -> Result<Answered, Problem> {
+    let decision = match said.to_lowercase().as_str() {
+        "approve" | "override" => HumanDecision::Override,
+        "deny" | "abort" => HumanDecision::Abort,
+        "modify" => HumanDecision::Modify,
+        _ => return Err(Problem::invalid("`decision` is not one of approve, deny, modify")),
+    };
+    let instead = match members.get("instead") {
+        None | Some(Json::Null) => None,
+        Some(_) if decision != HumanDecision::Modify => {
+            return Err(Problem::invalid("`instead` belongs to the decision modify"));
+        }
+        Some(json) => {
+            let read = Proposal::from_json(json.clone());
+            Some(read.map_err(|malformed| Problem::from(writkeeper::Error::Refused(malformed.findings)))?)
+        }
+    };
+    let (person, decision) = (call.caller.name.to_string(), decision.word().to_owned());
+    let identity = kernel::person::Identity { signature: signature(members)?, ..call.caller.identity() };
+    let given = PersonAnswer { person, question, decision, digest, reason, instead, door: Door::STORED, identity };
+    Ok(call.keeper().answer(given)?)
+}
+
+fn about_a_doubt(
+    call: &Call,
+    question: String,
+    row: &EscalationRow,
+    (digest, reason): (Digest, String),
+    said: &str,
+    members: &Object,
+) -> Result<Answered, Problem> {
+    let word = said.to_uppercase().replace('-', "_");
+    let decision = DoubtDecision::from_word(&word)
+        .ok_or_else(|| Problem::invalid(format!("`decision` is not one of {}", DoubtDecision::WORDS.join(", "))))?;
+    let identity = kernel::person::Identity { signature: signature(members)?, ..call.caller.identity() };
+    let (intent, decision) = (row.intent.clone(), decision.word().to_owned());
+    let act = Act::Resolve(Box::new(DoubtAnswer { intent, question, decision, digest, reason, identity }));
+    Ok(carried_out(call.keeper().runtime().change(call.caller.actor(), act))?)
+}
+
+fn signature(members: &Object) -> Result<Option<Envelope>, Problem> {
+    match members.get("signature") {
+        None | Some(Json::Null) => Ok(None),
+        Some(json) => {
+            let read = Envelope::from_json(json);
+            read.map(Some).map_err(|problem| Problem::invalid(format!("`signature` is no signed answer: {problem}")))
+        }
+    }
+}

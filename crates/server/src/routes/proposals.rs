@@ -1,0 +1,214 @@
+//! Proposals: the bytes that `decide` takes, and the bytes that it answers with.
+
+use super::{AGENT_AND_OPERATOR, Answer, Answering, BodyRule, Param, ParamKind, Route, Run};
+use crate::call::{Call, JSON, Reply};
+use crate::problem::{Problem, finding_json};
+use crate::schemas;
+use axum::http::{StatusCode, header};
+use kernel::command::{Door, UnseenFlow};
+use kernel::finding::Code;
+use kernel::proposal::Proposal;
+use kernel::reasons::Reason;
+use kernel::statement::Proof;
+use runtime::wire::serve::undecided;
+use runtime::wire::{REPLY_TYPE, reply};
+use runtime::{Answered, Arrival, Minted, Pending, read_line};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use values::json::{Bounds, Json};
+use writkeeper::{Error, FollowUp};
+
+/// Bytes of one proposal.
+const PROPOSAL_MAX: usize = 16 * 1024 * 1024;
+
+/// Proposals of one batch.
+const BATCH_MAX: usize = 256;
+
+/// Seconds that a request may wait for what becomes of its proposal.
+const WAIT_MAX: u32 = 60;
+
+pub const ROUTES: &[Route] = &[
+    Route {
+        method: "POST",
+        path: "/v1/proposals",
+        name: "propose",
+        summary: "Judge a proposal; the answer has the bytes of `writkeeper decide`",
+        access: AGENT_AND_OPERATOR,
+        query: &[
+            Param {
+                name: "wait",
+                summary: "Wait so long for the answer of people, the outcome and the result",
+                kind: ParamKind::Span(WAIT_MAX),
+            },
+            Param { name: "line", summary: "The number of the line it stood in", kind: ParamKind::Whole(1, u64::MAX) },
+            Param {
+                name: "flows",
+                summary: "What becomes of a flow that nobody opened",
+                kind: ParamKind::Word(&["opens", "refused"]),
+            },
+        ],
+        body: Some(BodyRule { limit: PROPOSAL_MAX, schema: schemas::proposals::proposal, optional: false }),
+        answer: Answer {
+            status: 200,
+            media: JSON,
+            schema: schemas::proposals::answer,
+            summary: "The verdict, whatever it is",
+        },
+        run: Run::Async(propose),
+    },
+    Route {
+        method: "POST",
+        path: "/v1/proposals/batch",
+        name: "propose_batch",
+        summary: "Judge several proposals, each by itself; the n-th answer belongs to the n-th proposal",
+        access: AGENT_AND_OPERATOR,
+        query: &[],
+        body: Some(BodyRule { limit: PROPOSAL_MAX, schema: schemas::proposals::batch, optional: false }),
+        answer: Answer { status: 200, media: JSON, schema: schemas::proposals::answers, summary: "The verdicts" },
+        run: Run::Async(propose_batch),
+    },
+];
+
+fn propose(call: Call) -> Answering {
+    Box::pin(async move {
+        let key = idempotency_key(&call)?;
+        let answered = submitted(&call, &call.body, key.as_deref()).await?;
+        if call.headers.get(header::ACCEPT).is_some_and(|accepted| accepted == REPLY_TYPE) {
+            return match answered.at {
+                Some(_) => Ok(Reply::bytes(REPLY_TYPE, reply::write(&answered, None))),
+                None => Err(Problem::from(undecided(&answered))),
+            };
+        }
+        let answered = decided(answered)?;
+        let is_reused = |code: &Code| *code == Code::Known(Reason::IdempotencyKeyReused);
+        if key.is_some() && answered.answer.findings.iter().any(|finding| is_reused(&finding.code)) {
+            return Err(reused(&answered));
+        }
+        let line = match call.span("wait") {
+            Some(wait) => followed(call, answered, wait).await?,
+            None => answered.answer.to_line(),
+        };
+        Ok(Reply::bytes(JSON, line.into_bytes()))
+    })
+}
+
+/// Waits where it may block; nobody else is held up.
+async fn followed(call: Call, answered: Answered, wait: Duration) -> Result<String, Problem> {
+    let deadline = Instant::now() + wait;
+    let followed = tokio::task::spawn_blocking(move || {
+        let follow = call.keeper().runtime().follow(&answered.answer, deadline);
+        follow.map(|followed: FollowUp| followed.to_line(&answered.answer))
+    });
+    Ok(followed.await.map_err(|_| Problem::unavailable("waiting broke off"))??)
+}
+
+fn propose_batch(call: Call) -> Answering {
+    Box::pin(async move {
+        let json = Json::parse_within(&call.body, &Bounds::FILE);
+        let json = json.map_err(|refusal| Problem::invalid(format!("the body is not strict JSON: {refusal}")))?;
+        let Some(items) = json.as_list().filter(|items| (1..=BATCH_MAX).contains(&items.len())) else {
+            return Err(Problem::invalid(format!("the body is not a list of 1 to {BATCH_MAX} proposals")));
+        };
+        let mut body = String::from("{\"answers\":[");
+        for (index, item) in items.iter().enumerate() {
+            let answered = decided(submitted(&call, item.to_canonical().as_bytes(), None).await?)?;
+            if index > 0 {
+                body.push(',');
+            }
+            body.push_str(&answered.answer.to_line());
+        }
+        body.push_str("]}");
+        Ok(Reply::bytes(JSON, body.into_bytes()))
+    })
+}
+
+/// The key of the header, which stands for one in the proposal.
+fn idempotency_key(call: &Call) -> Result<Option<String>, Problem> {
+    let Some(value) = call.headers.get("idempotency-key") else { return Ok(None) };
+    let problem = || Problem::invalid("`Idempotency-Key` is not text of 1 to 128 plain letters");
+    let text = value.to_str().map_err(|_| problem())?.trim().trim_matches('"');
+    if text.is_empty() || text.len() > values::ids::IDENTIFIER_BYTES_MAX {
+        return Err(problem());
+    }
+    Ok(Some(text.to_owned()))
+}
+
+/// The same key came with something else, as HTTP tells it.
+fn reused(answered: &Answered) -> Problem {
+    let problem = Problem::from(Error::Refused(answered.answer.findings.to_vec()));
+    let findings = answered.answer.findings.iter().map(finding_json).collect();
+    Problem { status: StatusCode::UNPROCESSABLE_ENTITY, findings, ..problem }
+}
+
+/// Judges one proposal of the caller.
+async fn submitted(call: &Call, bytes: &[u8], key: Option<&str>) -> Result<Answered, Problem> {
+    let number = call.whole("line");
+    let runtime = call.keeper().runtime();
+    let pending: Pending = match read_line(bytes, number.unwrap_or(1)) {
+        Ok((proposal, proof)) => {
+            let proposal = own(call, proposal, key)?;
+            if asks_others(call, &proposal)? {
+                return advised(call, proposal, proof).await;
+            }
+            runtime.submit(proposal, arrival(call, proof))
+        }
+        Err(malformed) => {
+            if let (Some(own), Some(named)) = (call.caller.own_agent(), &malformed.agent)
+                && own != named
+            {
+                return Err(not_own(named));
+            }
+            let id = number.map_or_else(Minted::id, |number| format!("line-{number}"));
+            runtime.refuse(bytes, malformed, id)
+        }
+    };
+    Ok(pending.await)
+}
+
+/// Nothing was decided where the store did not take it.
+fn decided(answered: Answered) -> Result<Answered, Problem> {
+    if answered.at.is_some() { Ok(answered) } else { Err(Problem::from(Error::of_answer(&answered))) }
+}
+
+/// A proposal in the caller's own name, under the key of the header.
+fn own(call: &Call, mut proposal: Proposal, key: Option<&str>) -> Result<Proposal, Problem> {
+    if call.caller.own_agent().is_some_and(|own| own != proposal.agent) {
+        return Err(not_own(&proposal.agent));
+    }
+    if let Some(key) = key {
+        match &proposal.idempotency_key {
+            Some(own) if own.as_str() != key => {
+                return Err(Problem::invalid("`Idempotency-Key` and the proposal's `idempotency_key` differ"));
+            }
+            Some(_) => {}
+            None => proposal.idempotency_key = Some(key.to_owned()),
+        }
+    }
+    Ok(proposal)
+}
+
+fn not_own(agent: &str) -> Problem {
+    let agent = kernel::finding::shown(&Json::text(agent));
+    let values = [("actor", "the caller"), ("what", &*format!("propose as agent `{agent}`"))];
+    Problem::of(StatusCode::FORBIDDEN, Reason::NotAuthorized, &values)
+}
+
+fn arrival(call: &Call, proof: Option<Arc<Proof>>) -> Arrival {
+    let flows = call.asked("flows").and_then(UnseenFlow::from_word).unwrap_or(UnseenFlow::Opens);
+    let door = Door { flows, session: call.caller.session, ..Door::STORED };
+    Arrival { trust_provenance: call.caller.provenance, proof, ..Arrival::through(door) }
+}
+
+/// Whether validators or judges have to be asked first, which takes as long as they take.
+fn asks_others(call: &Call, proposal: &Proposal) -> Result<bool, Problem> {
+    let line = call.keeper().runtime().line(&proposal.agent)?;
+    let asks = |contract: &kernel::contract::Contract| !contract.validators.is_empty() || !contract.judges.is_empty();
+    Ok(asks(&line.contract.contract) || line.ancestors.iter().any(|above| asks(&above.contract)))
+}
+
+/// Judges where it may block.
+async fn advised(call: &Call, proposal: Proposal, proof: Option<Arc<Proof>>) -> Result<Answered, Problem> {
+    let (tenant, arrival) = (call.caller.tenant.clone(), arrival(call, proof));
+    let judged = tokio::task::spawn_blocking(move || tenant.keeper.runtime().submit(proposal, arrival).wait());
+    judged.await.map_err(|_| Problem::unavailable("judging broke off"))
+}

@@ -1,0 +1,196 @@
+//! What the command line asks of a server: rows as the store keeps them, and changes as records write them.
+
+use super::{Access, Answer, BodyRule, Param, ParamKind, Route, Run};
+use crate::call::{Call, JSON, Reply};
+use crate::problem::Problem;
+use crate::schemas;
+use axum::http::StatusCode;
+use kernel::api_key::{KeyRole, TENANTS, is_reserved};
+use kernel::change::{Act, ActKind};
+use kernel::reasons::Reason;
+use kernel::stored::Kind;
+use kernel::world::{Entity, Row};
+use runtime::wire::serve::{self, Caller, DUE_ROWS_MAX, RowQuery};
+use runtime::wire::{REPLY_TYPE, call as wire_call};
+use std::time::{Duration, Instant};
+
+/// Bytes of the largest call.
+const CALL_MAX: usize = 16 * 1024 * 1024;
+
+/// Seconds that one request waits at most.
+const WAIT_MAX: u32 = 30;
+
+const ROW_READERS: Access =
+    Access::Roles(&[KeyRole::Executor, KeyRole::Operator, KeyRole::Approver, KeyRole::Auditor, KeyRole::Admin]);
+
+pub const ROUTES: &[Route] = &[
+    Route {
+        method: "POST",
+        path: "/v1/changes",
+        name: "change",
+        summary: "Carry out a change in the form that records have; who may ask depends on the act",
+        access: Access::Roles(&[KeyRole::Executor, KeyRole::Operator, KeyRole::Approver, KeyRole::Admin]),
+        query: &[],
+        body: Some(BodyRule { limit: CALL_MAX, schema: schemas::ledger::call, optional: false }),
+        answer: Answer { status: 200, media: REPLY_TYPE, schema: schemas::ledger::reply, summary: "What came of it" },
+        run: Run::Blocking(change),
+    },
+    Route {
+        method: "GET",
+        path: "/v1/rows/{kind}",
+        name: "rows",
+        summary: "Rows of a kind as the store keeps them",
+        access: ROW_READERS,
+        query: &[
+            Param { name: "after", summary: "The name behind which to begin", kind: ParamKind::Text },
+            Param { name: "limit", summary: "Rows at most", kind: ParamKind::Whole(1, DUE_ROWS_MAX as u64) },
+            Param {
+                name: "due",
+                summary: "Only rows due not later than this, in microseconds since 1970",
+                kind: ParamKind::Whole(0, i64::MAX as u64),
+            },
+        ],
+        body: None,
+        answer: Answer { status: 200, media: JSON, schema: schemas::ledger::rows, summary: "The rows" },
+        run: Run::Blocking(rows),
+    },
+    Route {
+        method: "GET",
+        path: "/v1/rows/{kind}/{name}",
+        name: "row",
+        summary: "One row as the store keeps it",
+        access: ROW_READERS,
+        query: &[Param { name: "second", summary: "The second part of its name", kind: ParamKind::Text }],
+        body: None,
+        answer: Answer { status: 200, media: JSON, schema: schemas::ledger::row, summary: "The row" },
+        run: Run::Blocking(row),
+    },
+    Route {
+        method: "GET",
+        path: "/v1/follow",
+        name: "follow",
+        summary: "Wait for what becomes of a question or an intent; agents for their own",
+        access: super::ALL,
+        query: &[
+            Param { name: "question", summary: "The question", kind: ParamKind::Text },
+            Param { name: "intent", summary: "The intent", kind: ParamKind::Text },
+            Param { name: "wait", summary: "How long at most", kind: ParamKind::Span(WAIT_MAX) },
+        ],
+        body: None,
+        answer: Answer { status: 200, media: JSON, schema: schemas::ledger::followed, summary: "How it stands" },
+        run: Run::Blocking(follow),
+    },
+];
+
+/// Which roles may ask for an act. Agents ask for none in this form.
+fn may(role: KeyRole, kind: ActKind) -> bool {
+    use ActKind as Is;
+    let operators = matches!(role, KeyRole::Operator | KeyRole::Admin);
+    match kind {
+        Is::Register
+        | Is::Activate
+        | Is::Restrict
+        | Is::Lift
+        | Is::Retire
+        | Is::Amend
+        | Is::OpenFlow
+        | Is::EndFlow
+        | Is::Merge
+        | Is::Remember
+        | Is::Freeze
+        | Is::Import
+        | Is::Undo
+        | Is::Halt
+        | Is::Resume
+        | Is::LeaseAcquire
+        | Is::LeaseHeartbeat
+        | Is::LeaseRelease
+        | Is::LeaseEvict
+        | Is::LeaseAdopt
+        | Is::EnrolKey => operators,
+        Is::ExpireQuestions | Is::ExpireIntents | Is::Settle | Is::Claim | Is::Start | Is::Outcome => {
+            operators || role == KeyRole::Executor
+        }
+        Is::Answer | Is::Resolve => role == KeyRole::Approver,
+        Is::Erase | Is::LegalHold | Is::ReleaseHold | Is::RotateKeys => role == KeyRole::Admin,
+    }
+}
+
+fn forbidden(call: &Call) -> Problem {
+    Problem::of(StatusCode::FORBIDDEN, Reason::RoleForbidden, &[("role", call.caller.role.word())])
+}
+
+fn change(call: &Call) -> Result<Reply, Problem> {
+    let asked = wire_call::Call::read(&call.body)?;
+    let role = call.caller.role;
+    if !may(role, asked.kind()) {
+        return Err(forbidden(call));
+    }
+    let mut touches_access = matches!(asked.kind(), ActKind::Register);
+    if let wire_call::Call::Act(Act::Merge(writes)) = &asked {
+        touches_access = writes.iter().any(|write| is_reserved(&write.key));
+        let is_of_tenants = writes.iter().any(|write| write.key.starts_with(TENANTS));
+        if touches_access && role != KeyRole::Admin || is_of_tenants {
+            return Err(forbidden(call));
+        }
+    }
+    let is_person = role == KeyRole::Approver;
+    let caller = Caller {
+        actor: call.caller.actor(),
+        person: is_person.then(|| call.caller.name.to_string()),
+        identity: call.caller.identity(),
+        worker: (role == KeyRole::Executor).then(|| call.caller.name.to_string()),
+    };
+    let reply = serve::change(call.keeper().runtime(), &caller, asked)?;
+    if touches_access {
+        call.site.cache.clear();
+    }
+    Ok(Reply::bytes(REPLY_TYPE, reply))
+}
+
+/// Executors see what they perform, and under which contract.
+fn demand_kind(call: &Call) -> Result<&str, Problem> {
+    let kind = call.part("kind");
+    const PERFORMED: [Kind; 4] = [Kind::Intent, Kind::Contract, Kind::Agent, Kind::Tenant];
+    let is_performed = PERFORMED.iter().any(|known| known.word() == kind);
+    if call.caller.role == KeyRole::Executor && !is_performed {
+        return Err(forbidden(call));
+    }
+    Ok(kind)
+}
+
+fn rows(call: &Call) -> Result<Reply, Problem> {
+    let due = call.asked("due").and_then(|micros| micros.parse().ok()).map(values::time::Instant::from_micros);
+    let limit = call.whole("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(100);
+    let query = RowQuery { after: call.asked("after").map(str::to_owned), limit, due };
+    Ok(Reply::bytes(JSON, serve::rows(call.keeper().runtime(), demand_kind(call)?, &query)?))
+}
+
+fn row(call: &Call) -> Result<Reply, Problem> {
+    let (runtime, kind) = (call.keeper().runtime(), demand_kind(call)?);
+    Ok(Reply::bytes(JSON, serve::row(runtime, kind, call.part("name"), call.asked("second"))?))
+}
+
+fn follow(call: &Call) -> Result<Reply, Problem> {
+    let runtime = call.keeper().runtime();
+    let (question, intent) = (call.asked("question"), call.asked("intent"));
+    if question.is_none() && intent.is_none() {
+        return Err(Problem::invalid("`question` or `intent` is missing"));
+    }
+    if let Some(own) = call.caller.own_agent() {
+        let agent_of = |entity: Entity| {
+            Ok::<_, Problem>(match runtime.read(entity)? {
+                Some(Row::Escalation(row)) => Some(row.agent),
+                Some(Row::Intent(row)) => Some(row.facts.to_kept().agent),
+                Some(_) | None => None,
+            })
+        };
+        let question = question.map(|id| agent_of(Entity::Escalation(id.to_owned()))).transpose()?;
+        let intent = intent.map(|id| agent_of(Entity::Intent(id.to_owned()))).transpose()?;
+        if [question, intent].into_iter().flatten().any(|agent| agent.as_deref() != Some(own)) {
+            return Err(Problem::not_found());
+        }
+    }
+    let deadline = Instant::now() + call.span("wait").unwrap_or(Duration::ZERO);
+    Ok(Reply::bytes(JSON, serve::follow(runtime, question, intent, deadline)?))
+}

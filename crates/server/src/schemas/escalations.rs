@@ -1,0 +1,45 @@
+//! Questions and answers of people.
+
+use super::{closed, digest, list, shared_one, text, truth};
+use serde_json::{Value, json};
+
+pub fn inbox() -> Value {
+    closed([("questions", list(shared_one("Question"))), ("more", truth())])
+}
+
+pub fn question() -> Value {
+    shared_one("Question")
+}
+
+pub fn question_schema() -> Value {
+    json!({
+        "type": "object",
+        "required": [
+            "id", "kind", "intent", "state", "agent", "flow", "flow_over", "proposal_id", "digest", "contract",
+            "asked_under", "reasons", "impact", "approvers", "entitled", "quorum", "signed", "votes", "agreed",
+            "asked_at", "deadline", "answer", "proposal",
+        ],
+        "properties": { "id": text(), "digest": digest(), "agent": text(), "flow": text(), "proposal": { "type": "object" } },
+    })
+}
+
+pub fn given() -> Value {
+    closed([
+        (
+            "decision",
+            json!({
+                "type": "string",
+                "enum": ["approve", "deny", "modify", "override", "abort", "OVERRIDE", "MODIFY", "ABORT",
+                    "happened", "did-not", "retry", "HAPPENED", "DID_NOT", "RETRY"],
+            }),
+        ),
+        ("because?", text()),
+        ("digest", digest()),
+        ("instead?", json!({ "type": ["object", "null"] })),
+        ("signature?", json!({ "type": ["object", "null"] })),
+    ])
+}
+
+pub fn ended() -> Value {
+    closed([("result", json!({ "type": ["object", "null"] })), ("intent", json!({ "type": ["object", "null"] }))])
+}

@@ -1,0 +1,65 @@
+//! A service from its start to its end.
+
+use crate::background::Background;
+use crate::identity::jwt::Verifier;
+use crate::listen::Listener;
+use crate::options::ServeOptions;
+use crate::routes::router;
+use crate::site::Site;
+use crate::tenants::Tenants;
+use std::sync::Arc;
+use tokio::signal::unix::{SignalKind, signal};
+use writkeeper::Error;
+
+/// Why a service did not start, or did not go on.
+pub type ServeError = Error;
+
+/// What a service tells whoever started it.
+pub enum Told<'a> {
+    /// The first key of an admin; nobody hears of it again.
+    AdminKey(&'a str),
+    /// Where it listens.
+    Listening(&'a str),
+    /// Something an operator should hear.
+    Note(&'a str),
+}
+
+/// Serves a store until the process is told to end, and then until what was acknowledged is done.
+pub fn serve(options: ServeOptions, mut tell: impl FnMut(Told<'_>) + Send + 'static) -> Result<(), Error> {
+    let tenants = Tenants::open(&options.store, options.keys.clone())?;
+    for notice in tenants.default().keeper.notices() {
+        tell(Told::Note(&notice.to_string()));
+    }
+    if let Some(made) = tenants.default().keeper.first_admin()? {
+        tell(Told::AdminKey(&made.key));
+    }
+    let verifier = options.jwt.clone().map(Verifier::open).transpose()?;
+    let unstarted = |error: std::io::Error| Error::Unavailable(format!("the service cannot start: {error}"));
+    let threads = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("http").build();
+    let threads = threads.map_err(unstarted)?;
+    let listener = threads.block_on(Listener::open(&options.listen, options.tls.as_ref()))?;
+    tell(Told::Listening(&listener.address()));
+    let log = Box::new(move |said: &str| tell(Told::Note(said)));
+    let site = Arc::new(Site::new(options, tenants, verifier, log));
+    let background = Background::start(&site)?;
+    let router = router(&site);
+    threads
+        .block_on(async {
+            let ending = site.ending.clone();
+            let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+            tokio::spawn(async move {
+                tokio::select! {
+                    _ = term.recv() => {}
+                    _ = int.recv() => {}
+                }
+                ending.send_replace(true);
+            });
+            listener.serve(router, site.ending.subscribe()).await;
+            Ok(())
+        })
+        .map_err(unstarted)?;
+    // Threads that still wait for something are not waited for: what they acknowledged is durable.
+    threads.shutdown_background();
+    background.stop();
+    Ok(())
+}

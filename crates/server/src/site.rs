@@ -1,0 +1,70 @@
+//! What all requests share.
+
+use crate::identity::cache::Cache;
+use crate::identity::jwt::Verifier;
+use crate::options::ServeOptions;
+use crate::rate::Rates;
+use crate::tenants::Tenants;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// Refused callers that are told of one by one; then only their number is kept.
+const TOLD_MAX: u64 = 100;
+
+/// The service as every request sees it.
+pub struct Site {
+    /// How it was started.
+    pub options: ServeOptions,
+    /// The parts of the store that were asked for.
+    pub tenants: Tenants,
+    /// Who was known lately.
+    pub cache: Cache,
+    /// What callers have used.
+    pub rates: Rates,
+    /// Who vouches for people besides us.
+    pub verifier: Option<Verifier>,
+    /// Whether it is to end.
+    pub ending: watch::Sender<bool>,
+    strangers: AtomicU64,
+    is_told: AtomicBool,
+    log: Mutex<Box<dyn FnMut(&str) + Send>>,
+}
+
+impl Site {
+    /// Of its parts; `log` is told what an operator should hear.
+    pub fn new(
+        options: ServeOptions,
+        tenants: Tenants,
+        verifier: Option<Verifier>,
+        log: Box<dyn FnMut(&str) + Send>,
+    ) -> Site {
+        Site {
+            tenants,
+            cache: Cache::default(),
+            rates: Rates::new(options.rate),
+            verifier,
+            ending: watch::Sender::new(false),
+            strangers: AtomicU64::new(0),
+            is_told: AtomicBool::new(false),
+            log: Mutex::new(log),
+            options,
+        }
+    }
+
+    /// Tells the operator.
+    pub fn tell(&self, said: &str) {
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        log(said);
+    }
+
+    /// Somebody came whom nobody knows. It is counted; of the first ones it is told, and never what they showed.
+    pub fn stranger(&self, path: &str) {
+        let count = self.strangers.fetch_add(1, Ordering::Relaxed);
+        if count < TOLD_MAX {
+            self.tell(&format!("refused somebody without a key that counts: {}", kernel::finding::visible(path)));
+        } else if !self.is_told.swap(true, Ordering::Relaxed) {
+            self.tell(&format!("refused {TOLD_MAX} callers without a key that counts; the next ones are only counted"));
+        }
+    }
+}

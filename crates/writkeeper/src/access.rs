@@ -1,0 +1,198 @@
+//! Who may come in: keys of the service, tokens of agents, and tenants. Each is told once and kept only as a hash.
+
+mod tenants;
+mod text;
+
+pub use tenants::TENANTS_MAX;
+pub use text::{Bearer, token};
+
+use crate::error::Error;
+use crate::keeper::{Keeper, carried_out};
+use kernel::agent::Actor;
+use kernel::api_key::{ApiKey, KEYS, KeyRole};
+use kernel::change::{Act, Write};
+use kernel::escalation::PEOPLE;
+use kernel::person::Person;
+use kernel::reasons::Reason;
+use kernel::stored::Kind;
+use kernel::world::{Entity, Row};
+use std::collections::BTreeSet;
+use values::ids::{Digest, folded, identifier_problem};
+use values::json::Json;
+use values::time::Instant;
+
+/// Rows of state read at once.
+const PAGE: usize = 256;
+
+/// A key that somebody asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewKey {
+    /// What it may do.
+    pub role: KeyRole,
+    /// Whose it is.
+    pub name: String,
+    /// The groups that its person is in; nothing leaves those that are known.
+    pub groups: Option<BTreeSet<String>>,
+    /// Not after this.
+    pub expires: Option<Instant>,
+    /// Whether the proposals of its agent may say where values come from.
+    pub provenance: bool,
+}
+
+/// A key that was made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MadeKey {
+    /// What it is called.
+    pub id: String,
+    /// What its owner shows; told only now.
+    pub key: String,
+}
+
+/// A key as those see it who look after keys.
+pub type KnownKey = (String, ApiKey);
+
+impl Keeper {
+    /// Makes a key. A person's groups are written down in the same change.
+    pub fn new_key(&self, by: &Actor, wanted: &NewKey) -> Result<MadeKey, Error> {
+        demand_name("name", &wanted.name)?;
+        wanted.groups.iter().flatten().try_for_each(|group| demand_name("groups", group))?;
+        if wanted.provenance && wanted.role != KeyRole::Agent {
+            return Err(Error::Usage("only the key of an agent can state provenance".to_owned()));
+        }
+        let (id, text) = text::new_key(self.runtime().tenant());
+        let key = ApiKey {
+            role: wanted.role,
+            name: wanted.name.clone(),
+            groups: wanted.groups.clone().unwrap_or_default(),
+            hash: Digest::of(&text),
+            created_by: by.text(),
+            expires: wanted.expires,
+            revoked: false,
+            provenance: wanted.provenance,
+        };
+        let mut writes = vec![Write { key: format!("{KEYS}{id}"), value: key.to_json(), expect: Some(0) }];
+        if let (KeyRole::Approver, Some(groups)) = (wanted.role, &wanted.groups) {
+            let known = self.person(&wanted.name)?.unwrap_or_default();
+            writes.push(Write::person(&wanted.name, &Person { groups: groups.clone(), ..known }));
+        }
+        self.merge(by, writes)?;
+        Ok(MadeKey { id, key: text })
+    }
+
+    /// A key by its id.
+    pub fn key(&self, id: &str) -> Result<Option<ApiKey>, Error> {
+        if !ApiKey::is_id(id) {
+            return Ok(None);
+        }
+        Ok(self.state(&format!("{KEYS}{id}"))?.and_then(|(json, _)| ApiKey::from_json(&json)))
+    }
+
+    /// Every key, in the order of their ids; those that are revoked too.
+    pub fn keys(&self) -> Result<Vec<KnownKey>, Error> {
+        let rows = self.states_under(KEYS)?;
+        Ok(rows.into_iter().filter_map(|(id, json)| Some((id, ApiKey::from_json(&json)?))).collect())
+    }
+
+    /// Lets a key count no more.
+    pub fn revoke_key(&self, by: &Actor, id: &str) -> Result<ApiKey, Error> {
+        let missing = || Error::NotFound { kind: Kind::State, id: id.to_owned() };
+        let key = ApiKey { revoked: true, ..self.key(id)?.ok_or_else(missing)? };
+        self.merge(by, vec![Write { key: format!("{KEYS}{id}"), value: key.to_json(), expect: None }])?;
+        Ok(key)
+    }
+
+    /// Makes the first key of an admin where there is none that counts.
+    pub fn first_admin(&self) -> Result<Option<MadeKey>, Error> {
+        let now = self.now();
+        if self.keys()?.iter().any(|(_, key)| key.role == KeyRole::Admin && key.counts_at(now)) {
+            return Ok(None);
+        }
+        let name = KeyRole::Admin.word().to_owned();
+        let wanted = NewKey { role: KeyRole::Admin, name, groups: None, expires: None, provenance: false };
+        self.new_key(&Actor::Kernel, &wanted).map(Some)
+    }
+
+    /// What is known of a person.
+    pub fn person(&self, name: &str) -> Result<Option<Person>, Error> {
+        let row = self.state(&format!("{PEOPLE}{}", folded(name)))?;
+        Ok(row.and_then(|(json, _)| Person::from_json(&json)))
+    }
+
+    /// Every person, in the order of their names.
+    pub fn people(&self) -> Result<Vec<(String, Person)>, Error> {
+        let rows = self.states_under(PEOPLE)?;
+        Ok(rows.into_iter().filter_map(|(name, json)| Some((name, Person::from_json(&json)?))).collect())
+    }
+
+    /// Says which groups a person is in, if that is not known yet; a public key stays.
+    pub fn ensure_groups(&self, by: &Actor, name: &str, groups: &BTreeSet<String>) -> Result<(), Error> {
+        let known = self.person(name)?;
+        if known.as_ref().is_some_and(|known| known.groups == *groups) || known.is_none() && groups.is_empty() {
+            return Ok(());
+        }
+        demand_name("name", name)?;
+        let person = Person { groups: groups.clone(), ..known.unwrap_or_default() };
+        carried_out(self.runtime().change(by.clone(), Act::Merge(vec![Write::person(name, &person)]))).map(|_| ())
+    }
+
+    /// Every value of state whose name begins like this, by the rest of its name.
+    pub(crate) fn states_under(&self, prefix: &str) -> Result<Vec<(String, Json)>, Error> {
+        let (mut after, mut found) = (prefix.to_owned(), Vec::new());
+        loop {
+            let page = self.runtime().scan(Kind::State, Some(&after), PAGE)?;
+            for (key, row) in &page {
+                let name = key.entity.parts().0;
+                let Some(rest) = name.strip_prefix(prefix) else { return Ok(found) };
+                if let Row::State(row) = row {
+                    found.push((rest.to_owned(), row.value.clone()));
+                }
+                name.clone_into(&mut after);
+            }
+            if page.len() < PAGE {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// The hash of an agent's token, while it counts.
+    pub fn session_of(&self, agent: &str) -> Result<Option<Digest>, Error> {
+        let row = self.runtime().read(Entity::Agent(agent.to_owned()))?;
+        let Some(Row::Agent(row)) = row else { return Ok(None) };
+        let now = self.now();
+        Ok(row.session.filter(|session| now <= session.expires).map(|session| session.token_hash))
+    }
+}
+
+/// Names are seen by people and compared by programs.
+fn demand_name(field: &str, name: &str) -> Result<(), Error> {
+    match identifier_problem(name) {
+        None => Ok(()),
+        Some(problem) => Err(Error::Usage(format!("`{field}` {problem}"))),
+    }
+}
+
+/// A key without its hash, for programs.
+pub fn key_json(id: &str, key: &ApiKey) -> Json {
+    Json::object([
+        ("id", Json::text(id)),
+        ("role", Json::text(key.role.word())),
+        ("name", Json::text(key.name.as_str())),
+        ("groups", Json::texts(key.groups.iter().map(String::as_str))),
+        ("created_by", Json::text(key.created_by.as_str())),
+        ("expires", Json::from(key.expires.map(|expires| expires.to_string()))),
+        ("revoked", Json::Bool(key.revoked)),
+        ("provenance", Json::Bool(key.provenance)),
+    ])
+}
+
+/// What there is to say about a code, for programs.
+pub fn reason_json(reason: Reason) -> Json {
+    let entry = reason.entry();
+    Json::object([
+        ("code", Json::text(entry.code)),
+        ("category", Json::text(entry.category.word())),
+        ("sentence", Json::text(entry.sentence)),
+        ("fix_agent", Json::text(entry.fix_agent)),
+        ("fix_operator", Json::text(entry.fix_operator)),
+    ])
+}
