@@ -4,6 +4,7 @@ pub mod command_line;
 pub mod guard;
 pub mod kept;
 pub mod leases;
+pub mod notifying;
 pub mod performing;
 pub mod proof;
 pub mod top;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use guard::{AlwaysArgs, BreakGlassArgs, DaemonArgs, DoctorArgs, HookArgs, InitArgs};
 use kept::{AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, PeopleArgs, ReportArgs, SwitchArgs, TickArgs};
 use leases::LeasesArgs;
+use notifying::NotifyArgs;
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
 use std::path::PathBuf;
@@ -50,6 +52,7 @@ Decide
 
 Ask people
   escalations  What waits for an answer; answer it
+  notify       Tell people of questions by signed webhooks
 
 Prove
   report       What was decided, and why
@@ -109,6 +112,8 @@ pub enum Command {
     People(PeopleArgs),
     /// Let time act: end questions nobody answered, remind people, call off what nobody started
     Tick(TickArgs),
+    /// Tell people of questions by signed webhooks
+    Notify(NotifyArgs),
     /// What happened in a flow, in order
     Flows(FlowsArgs),
     /// What was decided, why, and what observing contracts would have stopped

@@ -23,6 +23,7 @@ pub mod intents;
 pub mod leases;
 pub mod ledger;
 pub mod lines;
+pub mod notify;
 pub mod people;
 pub mod report;
 pub mod run;
@@ -57,6 +58,7 @@ pub fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Top(args) => top::run(&args),
         Command::People(args) => people::run(&args),
         Command::Tick(args) => tick::run(&args),
+        Command::Notify(args) => notify::run(&args),
         Command::Flows(args) => flows::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Intents(args) => intents::run(&args),

@@ -21,10 +21,12 @@ pub mod intents;
 mod keeper;
 pub mod lookup;
 pub mod matter;
+pub mod notices;
 pub mod report;
 pub mod restored;
 pub mod signing;
 pub mod verification;
+pub mod webhooks;
 
 pub use error::{Class, ContractInForce, Error};
 pub use function::Function;
