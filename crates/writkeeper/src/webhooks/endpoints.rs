@@ -170,7 +170,7 @@ mod tests {
         check(&one("url: 'https://a.example/é'"), Err("plain ASCII"));
         check(&one("url: 'https://a.example', events: [opened]"), Err("known events: asked"));
         check(&one("url: 'https://a.example', events: []"), Err("at least one entry"));
-        check(&one("url: 'https://a.example', groups: ['a b']"), Err("is no group"));
+        check(&one("url: 'https://a.example', groups: ['']"), Err("is no group"));
         check(&one("url: 'https://a.example', secret: x"), Err("unknown key `secret`"));
         check("webhooks: [{ url: 'https://a.example' }, { url: 'https://a.example' }]", Err("same `url`"));
     }
