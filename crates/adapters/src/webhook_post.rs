@@ -5,6 +5,7 @@ use crate::addresses::Range;
 use crate::checked_host;
 use crate::host_names::{HostNames, SystemNames};
 use crate::http_client::{Pinned, settings};
+use runtime::ports::executor::Missing;
 use std::sync::Arc;
 use std::time::Duration;
 use ureq::http::Request;
@@ -61,6 +62,9 @@ impl WebhookPost {
         let addresses = checked_host::addresses(self.names.as_ref(), target.host, target.by_tls, &self.ranges);
         let addresses = match addresses {
             Ok(addresses) => addresses,
+            Err(missing @ Missing::Address { .. }) => {
+                return Posted::NotNow(format!("{missing}, and nobody allowed such an address"));
+            }
             Err(missing) => return Posted::NotNow(missing.to_string()),
         };
         let mut request = Request::builder().method("POST").uri(target.url);

@@ -52,7 +52,6 @@ Decide
 
 Ask people
   escalations  What waits for an answer; answer it
-  notify       Tell people of questions by signed webhooks
 
 Prove
   report       What was decided, and why

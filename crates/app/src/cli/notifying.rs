@@ -10,8 +10,9 @@ use std::path::PathBuf;
 The file of endpoints (YAML):
   webhooks:
     - url: https://desk.example/hook
-      events: [asked, reminded, rerouted, answered, expired, aborted]   # all, if left out
-      groups: [refund-desk]                                              # everybody's questions, if left out
+      events: [asked, reminded, rerouted, answered, expired, aborted]
+      groups: [refund-desk]
+Without `events` an endpoint is told everything, without `groups` of everybody's questions.
 
 Messages follow Standard Webhooks 1.0 and are signed with Ed25519 (`v1a`); receivers verify them with the key that \
 `writkeeper notify key` prints. A message says that there is a question, for whom and until when, or how it ended; it never \
