@@ -1,7 +1,8 @@
 //! Effects by HTTP: one request for each mark, to an allowed host at a checked address, with a key the other side can
 //! recognise it by. No redirects, no proxies from the environment, no repetition by the client.
 
-use crate::addresses::{self, Range};
+use crate::addresses::Range;
+use crate::checked_host;
 use crate::host_names::{HostNames, SystemNames};
 use crate::http_client::{Pinned, settings};
 use crate::secrets;
@@ -105,7 +106,7 @@ impl HttpExecutor {
         let headers: Vec<(String, String)> = own.collect::<Result<_, String>>()?;
         let by_reference = self::headers(order).zip(&headers).filter(|((_, text), _)| secrets::is_reference(text));
         let secrets = by_reference.map(|(_, (_, secret))| secret.clone()).collect();
-        let found = self.checked_addresses(host, address.starts_with("https://"));
+        let found = checked_host::addresses(self.names.as_ref(), host, address.starts_with("https://"), &self.ranges);
         let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
         match found {
             Ok(addresses) => {
@@ -117,25 +118,6 @@ impl HttpExecutor {
                 Err(problem)
             }
         }
-    }
-
-    /// Everything a host resolves to, refused as a whole if any of it is on the inside and nobody named it.
-    fn checked_addresses(&self, host: &str, by_tls: bool) -> Result<Vec<SocketAddr>, Missing> {
-        let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
-        let port = if by_tls { 443 } else { 80 };
-        let place = if has_port { host.to_owned() } else { format!("{host}:{port}") };
-        let found = self.names.addresses(&place).map_err(|problem| format!("the host `{host}` {problem}"))?;
-        for address in &found {
-            let ip = address.ip().to_canonical();
-            if let Some(is) = addresses::problem(ip, &self.ranges) {
-                return Err(Missing::Address { host: host.to_owned(), address: ip, is });
-            }
-            if !by_tls && !addresses::is_named(ip, &self.ranges) {
-                let problem = format!("`{host}` is outside, at {ip}, and needs https in the contract's address");
-                return Err(Missing::Other(problem));
-            }
-        }
-        Ok(found)
     }
 
     /// The host of an address, if it may be asked.

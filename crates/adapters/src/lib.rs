@@ -2,6 +2,7 @@
 
 pub mod addresses;
 pub mod advisor;
+mod checked_host;
 pub mod durable_file;
 pub mod executor_command;
 pub mod executor_http;
@@ -17,3 +18,4 @@ pub mod signer_file;
 pub mod spilled_rows;
 pub mod store_sqlite;
 pub mod system_clock;
+pub mod webhook_post;

@@ -44,6 +44,13 @@ impl Location {
         std::iter::once(path.to_path_buf()).chain(beside).collect()
     }
 
+    /// The folder that webhooks are delivered from: their key, and how far each endpoint has heard. A link to a store has
+    /// none of its own; a store in memory has none at all.
+    pub fn webhooks(&self) -> Option<PathBuf> {
+        let path = self.path()?;
+        Some(ended(&path.canonicalize().unwrap_or_else(|_| path.to_path_buf()), ".webhooks"))
+    }
+
     /// The folder where the keys of the store are kept unless someone says otherwise; a store in memory has none.
     pub fn keys(&self) -> Option<PathBuf> {
         let path = self.path()?;

@@ -5,6 +5,7 @@ pub mod guard;
 pub mod kept;
 pub mod leases;
 pub mod login;
+pub mod notifying;
 pub mod performing;
 pub mod proof;
 pub mod service;
@@ -18,6 +19,7 @@ use kept::{
 };
 use leases::LeasesArgs;
 use login::{LoginArgs, LogoutArgs};
+use notifying::NotifyArgs;
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
 use service::{KeysArgs, ServeArgs};
@@ -116,6 +118,8 @@ pub enum Command {
     People(PeopleArgs),
     /// Let time act: end questions nobody answered, remind people, call off what nobody started
     Tick(TickArgs),
+    /// Tell people of questions by signed webhooks
+    Notify(NotifyArgs),
     /// What happened in a flow, in order
     Flows(FlowsArgs),
     /// What was decided, why, and what observing contracts would have stopped

@@ -25,6 +25,7 @@ pub mod leases;
 pub mod ledger;
 pub mod lines;
 pub mod login;
+pub mod notify;
 pub mod people;
 pub mod report;
 pub mod run;
@@ -60,6 +61,7 @@ pub fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Top(args) => top::run(&args),
         Command::People(args) => people::run(&args),
         Command::Tick(args) => tick::run(&args),
+        Command::Notify(args) => notify::run(&args),
         Command::Flows(args) => flows::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Keys(args) => keys::run(&args),

@@ -89,6 +89,7 @@ impl Commits {
     /// Says that so many records are durable.
     pub fn announce(&self, size: u64) {
         let before = self.shared.size.fetch_max(size, Ordering::SeqCst);
+        meanwhile();
         if before >= size || self.shared.waiting.load(Ordering::SeqCst) == 0 {
             return;
         }
@@ -119,6 +120,7 @@ impl Commits {
             return known;
         }
         let _counted = Counted::among(&self.shared);
+        meanwhile();
         let mut state = self.shared.lock();
         loop {
             let (known, left) = (self.size(), deadline.saturating_duration_since(Instant::now()));
@@ -204,6 +206,12 @@ impl Commits {
     }
 }
 
+/// Between two steps of which another thread may do anything: tests take their time here.
+fn meanwhile() {
+    #[cfg(test)]
+    tests::dawdle();
+}
+
 /// Someone who waits, as long as they do.
 struct Counted(Arc<Shared>);
 
@@ -257,6 +265,7 @@ impl Future for Beyond {
         }
         let Some((number, _)) = &self.registered else { return Poll::Pending };
         let number = *number;
+        meanwhile();
         let mut state = commits.shared.lock();
         let known = commits.size();
         if known > size || state.look.is_none() {

@@ -23,11 +23,13 @@ mod keeper;
 pub mod lookup;
 pub mod matter;
 pub mod receipts;
+pub mod notices;
 pub mod report;
 pub mod restored;
 pub mod sealer;
 pub mod signing;
 pub mod verification;
+pub mod webhooks;
 
 pub use error::{Class, ContractInForce, Error};
 pub use function::Function;

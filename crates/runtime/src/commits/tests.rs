@@ -187,6 +187,26 @@ fn block_on(mut task: Pin<Box<Beyond>>) -> u64 {
     }
 }
 
+std::thread_local! {
+    /// Where the next choice of this thread comes from; nothing where it does not dawdle.
+    static DAWDLES: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Takes a while, or none, by choice of a generator: it makes interleavings common that are rare by themselves.
+pub(super) fn dawdle() {
+    let seed = DAWDLES.get();
+    if seed == 0 {
+        return;
+    }
+    let next = seed ^ (seed << 13);
+    let next = next ^ (next >> 7);
+    let next = next ^ (next << 17);
+    DAWDLES.set(next);
+    for _ in 0..next % 4 * 500 {
+        std::hint::spin_loop();
+    }
+}
+
 /// Two sides hand the turn to each other as fast as they can: one commits, the other waits for exactly that commit. A
 /// wake-up that is lost leaves both waiting, because the look at the store says nothing.
 #[test]
@@ -196,12 +216,17 @@ fn no_wake_up_is_lost() {
         let commits = nobody_looks();
         let (turn, turns) = mpsc::channel::<u64>();
         let announcer = commits.clone();
-        let thread = std::thread::spawn(move || turns.into_iter().for_each(|size| announcer.announce(size)));
+        let thread = std::thread::spawn(move || {
+            DAWDLES.set(0x9E37_79B9_7F4A_7C15);
+            turns.into_iter().for_each(|size| announcer.announce(size));
+        });
+        DAWDLES.set(0xD1B5_4A32_D192_ED03);
+        let end = soon();
         for size in 0..TURNS {
             turn.send(size + 1).unwrap();
-            let seen =
-                if is_task { block_on(Box::pin(commits.beyond(size))) } else { commits.wait_beyond(size, soon()) };
+            let seen = if is_task { block_on(Box::pin(commits.beyond(size))) } else { commits.wait_beyond(size, end) };
             assert_eq!(seen, size + 1, "as a task: {is_task}");
+            assert!(Instant::now() < end, "a wake-up was lost, as a task: {is_task}");
         }
         drop(turn);
         thread.join().unwrap();
