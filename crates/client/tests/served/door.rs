@@ -30,7 +30,7 @@ pub type Sealing = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
 /// A server at work until it is dropped.
 pub struct Served {
     pub address: String,
-    pub connections: Arc<AtomicUsize>,
+    connections: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
 }
 
@@ -67,6 +67,13 @@ impl Served {
             }
         });
         served
+    }
+}
+
+impl Served {
+    /// How many connections there were.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 }
 
@@ -159,7 +166,7 @@ fn routed(site: &Site, request: &Request, role: &str, name: &str) -> Result<Resp
         }
         ("POST", ["v1", "proposals"]) => proposed(runtime, request)?,
         ("GET", ["v1", "follow"]) => {
-            let wait = request.query.get("wait").and_then(|text| Duration::parse(text)).unwrap();
+            let wait = request.query.get("wait").map_or(Duration::from_secs(0), |text| Duration::parse(text).unwrap());
             let deadline = std::time::Instant::now() + std::time::Duration::from_micros(wait.micros().unsigned_abs());
             let id = |key: &str| request.query.get(key).map(String::as_str);
             json(serve::follow(runtime, id("question"), id("intent"), deadline)?)
