@@ -23,10 +23,10 @@ impl Connector for SocketConnector {
     fn connect(&self, details: &ConnectionDetails, _: Option<()>) -> Result<Option<SocketTransport>, Error> {
         let timeout = left(details.timeout).map_or(CONNECT_MAX, |left| left.min(CONNECT_MAX));
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-        socket.connect_timeout(&SockAddr::unix(&self.0)?, timeout).map_err(|error| match error.kind() {
+        socket.connect_timeout(&SockAddr::unix(&self.0)?, timeout).map_err(|error| {
             // The file is not there, or nobody is behind it, or there is no room in the line.
-            ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::WouldBlock => Error::ConnectionFailed,
-            _ => Error::Io(error),
+            let absent = [ErrorKind::NotFound, ErrorKind::ConnectionRefused, ErrorKind::WouldBlock];
+            if absent.contains(&error.kind()) { Error::ConnectionFailed } else { Error::Io(error) }
         })?;
         let buffers = LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
         Ok(Some(SocketTransport { stream: UnixStream::from(OwnedFd::from(socket)), buffers }))
@@ -83,8 +83,6 @@ fn left(timeout: NextTimeout) -> Option<Duration> {
 }
 
 fn timed(error: io::Error, timeout: NextTimeout) -> Error {
-    match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => Error::Timeout(timeout.reason),
-        _ => Error::Io(error),
-    }
+    let is_late = [ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&error.kind());
+    if is_late { Error::Timeout(timeout.reason) } else { Error::Io(error) }
 }

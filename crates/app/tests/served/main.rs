@@ -170,6 +170,10 @@ const DAY: &[(&str, &str, i32)] = &[
     ("operator", "ledger tiles --out tiles {at}", 0),
     ("operator", "ledger checkpoint {at}", 0),
     ("operator", "decide --receipts receipts {at} --quiet LOOK", 0),
+    ("operator", "ledger erase p2 --because privacy {at}", 0),
+    ("operator", "ledger erase --from 0 --to 9999 --because privacy {at}", 65),
+    ("operator", "ledger export --out erased.ledger {at}", 0),
+    ("operator", "verify erased.ledger", 2),
     ("operator", "agents retire bot --because over {at}", 0),
 ];
 
