@@ -15,7 +15,7 @@ use writkeeper::restored::Loss;
 pub fn next(command: &str) -> String {
     let verb = command.split_once("writkeeper ").and_then(|(_, rest)| rest.split(' ').next());
     let is_said = |option: &str| command.split(' ').any(|word| word == option);
-    match typed_place().filter(|_| verb.is_some_and(works_on_store)) {
+    match typed_place().filter(|(option, _)| verb.is_some_and(|verb| takes(verb, option))) {
         Some((option, place)) if !PLACES.iter().any(|option| is_said(option)) => {
             format!("{command} {option} {}", quoted(&place))
         }
@@ -23,12 +23,13 @@ pub fn next(command: &str) -> String {
     }
 }
 
-/// Whether a verb has the option `--store`, itself or one level below.
-fn works_on_store(verb: &str) -> bool {
-    let has_store = |command: &clap::Command| command.get_arguments().any(|option| option.get_long() == Some("store"));
+/// Whether a verb has an option, itself or one level below.
+fn takes(verb: &str, option: &str) -> bool {
+    let name = option.trim_start_matches('-');
+    let has = |command: &clap::Command| command.get_arguments().any(|option| option.get_long() == Some(name));
     let root = crate::cli::Cli::command();
     let verb = root.find_subcommand(verb);
-    verb.is_some_and(|verb| has_store(verb) || verb.get_subcommands().any(has_store))
+    verb.is_some_and(|verb| has(verb) || verb.get_subcommands().any(has))
 }
 
 /// The options that name a store.
@@ -212,10 +213,26 @@ mod tests {
                     report resume run tick top";
         let without = "bench completions contract daemon demo explain help hook init shell sign nonsense";
         for verb in with.split(' ') {
-            assert!(works_on_store(verb), "{verb}");
+            assert!(takes(verb, "--store"), "{verb}");
+            // The doctor looks at this machine.
+            assert_eq!(takes(verb, "--server"), verb != "doctor", "{verb}");
         }
         for verb in without.split(' ') {
-            assert!(!works_on_store(verb), "{verb}");
+            assert!(!takes(verb, "--store") && !takes(verb, "--server"), "{verb}");
         }
+    }
+
+    #[test]
+    fn the_place_is_repeated_as_it_was_typed() {
+        let check = |line: &str, expected: Option<(&str, &str)>| {
+            let found = named_place(line.split(' ').map(str::to_owned));
+            assert_eq!(found.as_ref().map(|(option, place)| (*option, place.as_str())), expected, "{line}");
+        };
+        check("report --store kept.db", Some(("--store", "kept.db")));
+        check("report --server=http://127.0.0.1:1", Some(("--server", "http://127.0.0.1:1")));
+        check("report --server unix:x --json", Some(("--server", "unix:x")));
+        check("report --stored x --servers y", None);
+        check("context set -- --server x", None);
+        check("report", None);
     }
 }

@@ -25,8 +25,8 @@ impl Address {
     pub(crate) fn base(&self) -> &str {
         match self {
             Address::Web(base) => base,
-            // The name is written into requests and looked up nowhere.
-            Address::Socket(_) => "http://localhost",
+            // Written into requests, and connected to by nobody.
+            Address::Socket(_) => "http://127.0.0.1",
         }
     }
 

@@ -3,11 +3,13 @@
 use crate::address::Address;
 use crate::problem;
 use crate::service::Settings;
+use crate::unix_socket::SocketConnector;
 use runtime::ports::store::StoreFault;
 use runtime::wire::REPLY_BYTES_MAX;
 use std::time::Duration;
 use ureq::http::Response;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, Body, Error};
 
 /// Connections that are kept for later requests: as many as a runtime has readers, and one to write.
@@ -67,12 +69,12 @@ impl Connection {
             .user_agent("writkeeper")
             .tls_config(TlsConfig::builder().root_certs(roots).build())
             .build();
-        if let Some(path) = address.socket() {
-            let path = path.display();
-            return Err(StoreFault::Refused(format!("this version cannot reach the socket `{path}`; use http://")));
-        }
+        let agent = match address.socket() {
+            None => Agent::new_with_config(config),
+            Some(path) => Agent::with_parts(config, SocketConnector(path.to_path_buf()), DefaultResolver::default()),
+        };
         Ok(Connection {
-            agent: Agent::new_with_config(config),
+            agent,
             base: address.base().to_owned(),
             shown: address.to_string(),
             bearer: settings.key.as_ref().map(|key| format!("Bearer {key}")),

@@ -8,6 +8,7 @@ mod connection;
 mod problem;
 mod reader;
 mod service;
+mod unix_socket;
 
 pub use address::Address;
 pub use service::{Client, Settings};

@@ -73,7 +73,8 @@ impl Service for Client {
         let wait = wait.min(WAIT_MAX);
         let named = |(key, id): (&str, Option<&str>)| id.map(|id| format!("&{key}={}", encoded(id)));
         let named: String = [("question", question), ("intent", intent)].into_iter().filter_map(named).collect();
-        let path = format!("/v1/follow?wait={}ms{named}", wait.as_millis());
+        let wait_word = if wait.as_millis() > 0 { format!("&wait={}ms", wait.as_millis()) } else { String::new() };
+        let path = format!("/v1/follow?{}", format!("{named}{wait_word}").trim_start_matches('&'));
         let body = self.connection.demand(&Request { wait, ..Request::get(&path) })?;
         follow::read(&body).ok_or_else(|| self.connection.unreadable())
     }

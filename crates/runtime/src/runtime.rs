@@ -375,6 +375,12 @@ impl Runtime {
         self.inner.readers.take()?.records(from, limit)
     }
 
+    /// Removes the bodies of entries, from one up to, not including, another; how many there were. The caller has recorded
+    /// that it happens.
+    pub fn erase(&self, from: u64, to: u64) -> Result<u64, StoreFault> {
+        self.inner.writer.erase(from, to)
+    }
+
     /// How many records there are.
     pub fn size(&self) -> Result<u64, StoreFault> {
         self.inner.readers.take()?.size()

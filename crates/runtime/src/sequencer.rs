@@ -161,6 +161,12 @@ impl Writer {
         Ok(())
     }
 
+    /// Removes bodies between two batches; how many there were.
+    pub fn erase(&self, from: u64, to: u64) -> Result<u64, StoreFault> {
+        let over = || StoreFault::Unavailable("the runtime has ended".to_owned());
+        self.lock().store.as_mut().ok_or_else(over)?.erase(from, to)
+    }
+
     /// Lets go of the store.
     pub fn close(&self) {
         drop(self.lock().store.take());

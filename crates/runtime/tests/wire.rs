@@ -212,13 +212,23 @@ fn answers() -> Vec<Call> {
     ]
 }
 
+/// Contracts have no equality of their own, and keys show how they came about.
+fn is_same(read: &Call, written: &Call) -> bool {
+    match (read, written) {
+        (Call::Answer(read), Call::Answer(written)) => read == written,
+        (Call::Act(Act::Upkeep(read)), Call::Act(Act::Upkeep(written))) => read == written,
+        (read, written) => format!("{read:?}") == format!("{written:?}"),
+    }
+}
+
 #[test]
 fn every_call_is_read_back_as_it_was_written() {
     for kind in kinds() {
         for call in samples(kind) {
             let bytes = call.write();
             let read = Call::read(&bytes).unwrap_or_else(|failure| panic!("{}: {failure}", kind.word()));
-            assert_eq!((read.kind(), format!("{read:?}")), (kind, format!("{call:?}")), "{}", kind.word());
+            assert_eq!(read.kind(), kind);
+            assert!(is_same(&read, &call), "{}: {read:?}", kind.word());
             assert_eq!(read.write(), bytes);
         }
     }

@@ -42,6 +42,8 @@ fn a_store_and_a_server_are_two_places() {
         assert!(format!("{stdout}{stderr}").contains(said), "{words} {variables:?}: {stdout}{stderr}");
     };
     let server = ("WRITKEEPER_SERVER", url.as_str());
+    desk.served.as_ref().unwrap().at_socket(&desk.path().join("keeper.sock"));
+    check("agents list --server unix:keeper.sock", &[], 0, "no agents yet");
     check("agents list --server {url}", &[], 0, "no agents yet");
     check("agents list", &[server], 0, "no agents yet");
     check("agents list --server {url} --store kept.db", &[], 64, "two places");
@@ -54,7 +56,7 @@ fn a_store_and_a_server_are_two_places() {
     check("agents list --server http://keeper.example", &[], 65, "use https://");
     check("agents list", &[server, ("WRITKEEPER_KEY", "wrong")], 65, "does not accept this key");
     check("ledger keys new --server {url}", &[], 64, "where the store is");
-    check("ledger erase --from 0 --to 1 --because x --server {url}", &[], 64, "where the store is");
+    check("ledger discontinue --because x --server {url}", &[], 64, "where the store is");
     check("decide --server {url} --at 2026-01-01T00:00:00Z", &[], 64, "by its own clock");
     check("agents list --server {url}", &[], 0, "--contract FILE --server http://127.0.0.1:");
 }

@@ -20,7 +20,8 @@ actions:
   pay:
     once: 'pay:{order}'
     params: { order: text, amount: money EUR }
-    limits: { amount: { max: 60, amendable: true } }
+    limits: { amount: { max: 60 } }
+    amendable: { amount: { max: { floor: 10, ceiling: 80 }, ttl: 8h } }
     allow: amount <= 25
     ask: amount <= 50
     budget: { sum: amount, max: 500, per: 24h }
@@ -106,7 +107,6 @@ fn pay(id: &str, amount: u32) -> String {
 
 /// A whole working day: who, what is typed, and the code it ends with.
 const DAY: &[(&str, &str, i32)] = &[
-    ("operator", "agents list {at}", 0),
     ("operator", "agents register --contract contract.yaml {at}", 0),
     ("operator", "agents activate --contract contract.yaml {at}", 0),
     ("operator", "people set people.yaml {at}", 0),
@@ -119,7 +119,7 @@ const DAY: &[(&str, &str, i32)] = &[
     ("operator", "agents list {at} --json", 0),
     ("operator", "escalations list {at}", 0),
     ("approver", "escalations show p3 {at}", 0),
-    ("approver", "escalations answer p3 approve --as bob --because fine {at} ELSEWHERE", 64),
+    ("approver", "escalations answer p3 approve --as bob --because fine {at} THERE", 64),
     ("approver", "escalations answer p3 approve --as ann --because fine {at}", 0),
     ("approver", "escalations answer p3 approve --as ann --because fine {at}", 1),
     ("approver", "escalations answer p5 modify --instead instead.json --as ann --because less {at}", 1),
@@ -145,6 +145,8 @@ const DAY: &[(&str, &str, i32)] = &[
     ("operator", "leases acquire thing:desk --holder bot {at}", 0),
     ("operator", "leases list {at}", 0),
     ("operator", "leases evict 1 --because done {at}", 0),
+    ("operator", "agents amend bot pay amount --max 70 --because rush {at}", 0),
+    ("operator", "agents amend bot pay amount --max 90 --because rush {at}", 1),
     ("operator", "agents suspend bot --because slow {at}", 0),
     ("operator", "agents lift bot suspended {at}", 0),
     ("operator", "agents activate --contract wider.yaml {at}", 0),
@@ -168,6 +170,10 @@ const DAY: &[(&str, &str, i32)] = &[
     ("operator", "ledger tiles --out tiles {at}", 0),
     ("operator", "ledger checkpoint {at}", 0),
     ("operator", "decide --receipts receipts {at} --quiet LOOK", 0),
+    ("operator", "ledger erase p2 --because privacy {at}", 0),
+    ("operator", "ledger erase --from 0 --to 9999 --because privacy {at}", 65),
+    ("operator", "ledger export --out erased.ledger {at}", 0),
+    ("operator", "verify erased.ledger", 2),
     ("operator", "agents retire bot --because over {at}", 0),
 ];
 
@@ -186,11 +192,12 @@ fn input(word: &str) -> Option<String> {
 }
 
 /// What only one of the two does.
-const APART: [&str; 2] = ["ELSEWHERE", "HERE"];
+const APART: [&str; 2] = ["THERE", "HERE"];
 
 #[test]
 fn a_day_at_a_server_is_a_day_at_a_store() {
     let (here, there) = (Desk::with_store(), Desk::with_server());
+    let mut differences = Vec::new();
     for (role, typed, code) in DAY {
         let last = typed.rsplit(' ').next().unwrap();
         let given = input(last).unwrap_or_default();
@@ -203,13 +210,15 @@ fn a_day_at_a_server_is_a_day_at_a_store() {
         };
         if last == "HERE" {
             assert_eq!(run(&here).0, *code, "{typed}");
-        } else if last == "ELSEWHERE" {
+        } else if last == "THERE" {
             assert_eq!(run(&there).0, *code, "{typed}");
         } else {
             let (expected, found) = (run(&here), run(&there));
-            assert_eq!(expected.0, *code, "{typed} with a store: {} {}", expected.1, expected.2);
-            assert_eq!(found, expected, "{typed}");
+            if expected.0 != *code || found != expected {
+                differences.push(format!("{typed}, {code} expected\n--- store: {expected:#?}\n--- server: {found:#?}"));
+            }
         }
     }
-    assert!(there.served.is_some());
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert!(there.served.is_some_and(|served| served.connections() > DAY.len() / 2));
 }

@@ -167,7 +167,7 @@ fn a_store_that_is_not_there_has_its_own_codes() {
 fn agents_are_restricted_and_freed_by_name() {
     let desk = Desk::new();
     let token = desk.json("agents register --contract contract.yaml")["token"].as_str().unwrap().to_owned();
-    assert!(token.starts_with("wk_") && token.len() > 40, "{token}");
+    assert!(token.starts_with("wks_default.bot.") && token.len() > 40, "{token}");
     assert!(!desk.says("agents show bot --json", 0).contains(&token));
     desk.says("agents activate --contract contract.yaml", 0);
     desk.says("agents suspend bot --because drift", 0);

@@ -11,6 +11,8 @@ use runtime::{Arrival, Runtime};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use values::json::Json;
@@ -30,7 +32,8 @@ pub type Sealing = Box<dyn Fn() -> Result<String, String> + Send + Sync>;
 /// A server at work until it is dropped.
 pub struct Served {
     pub address: String,
-    pub connections: Arc<AtomicUsize>,
+    connections: Arc<AtomicUsize>,
+    site: Arc<Site>,
     stop: Arc<AtomicBool>,
 }
 
@@ -55,7 +58,7 @@ impl Served {
         let address = format!("http://{}", listener.local_addr().unwrap());
         let (connections, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         let site = Arc::new(Site { runtime, seal });
-        let served = Served { address, connections: connections.clone(), stop: stop.clone() };
+        let served = Served { address, connections: connections.clone(), site: site.clone(), stop: stop.clone() };
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 if stop.load(Ordering::SeqCst) {
@@ -63,10 +66,29 @@ impl Served {
                 }
                 connections.fetch_add(1, Ordering::SeqCst);
                 let site = site.clone();
-                std::thread::spawn(move || serve_connection(&site, &stream.unwrap()));
+                let stream = stream.unwrap();
+                std::thread::spawn(move || serve_connection(&site, &stream, &stream));
             }
         });
         served
+    }
+}
+
+impl Served {
+    /// Answers at a Unix socket too.
+    pub fn at_socket(&self, path: &Path) {
+        let (site, listener) = (self.site.clone(), UnixListener::bind(path).unwrap());
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (site, stream) = (site.clone(), stream.unwrap());
+                std::thread::spawn(move || serve_connection(&site, &stream, &stream));
+            }
+        });
+    }
+
+    /// How many connections there were.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 }
 
@@ -77,9 +99,8 @@ impl Drop for Served {
     }
 }
 
-fn serve_connection(site: &Site, stream: &TcpStream) {
-    let mut reader = BufReader::new(stream);
-    let mut writer = stream;
+fn serve_connection(site: &Site, reader: impl Read, mut writer: impl Write) {
+    let mut reader = BufReader::new(reader);
     while let Some(request) = read_request(&mut reader) {
         let (status, kind, body) = answer(site, &request);
         let head = format!("HTTP/1.1 {status} x\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", body.len());
@@ -89,7 +110,7 @@ fn serve_connection(site: &Site, stream: &TcpStream) {
     }
 }
 
-fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
+fn read_request(reader: &mut BufReader<impl Read>) -> Option<Request> {
     let mut line = String::new();
     if reader.read_line(&mut line).ok()? == 0 {
         return None;
@@ -159,7 +180,7 @@ fn routed(site: &Site, request: &Request, role: &str, name: &str) -> Result<Resp
         }
         ("POST", ["v1", "proposals"]) => proposed(runtime, request)?,
         ("GET", ["v1", "follow"]) => {
-            let wait = request.query.get("wait").and_then(|text| Duration::parse(text)).unwrap();
+            let wait = request.query.get("wait").map_or(Duration::from_secs(0), |text| Duration::parse(text).unwrap());
             let deadline = std::time::Instant::now() + std::time::Duration::from_micros(wait.micros().unsigned_abs());
             let id = |key: &str| request.query.get(key).map(String::as_str);
             json(serve::follow(runtime, id("question"), id("intent"), deadline)?)

@@ -17,7 +17,6 @@ use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::store::{Store, StoreFault};
 use runtime::{Answered, Arrival, Options, PersonAnswer, Runtime};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use values::json::Json;
 use values::time::Instant;
 
@@ -196,11 +195,32 @@ fn rows_and_entries_are_those_of_the_store() {
 fn connections_are_kept() {
     let desk = Desk::new().ready();
     let there = desk.of("operator");
-    let before = desk.served.connections.load(Ordering::SeqCst);
+    let before = desk.served.connections();
     for _ in 0..20 {
         there.size().unwrap();
     }
-    assert!(desk.served.connections.load(Ordering::SeqCst) <= before + 1);
+    assert!(desk.served.connections() <= before + 1);
+}
+
+#[test]
+fn a_socket_serves_as_a_port_does() {
+    let desk = Desk::new().ready();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keeper.sock");
+    let connect = || {
+        let address: Address = format!("unix:{}", path.display()).parse().unwrap();
+        Client::connect(&address, &Settings { key: Some(KEYS[0].0.to_owned()), ..Settings::default() })
+    };
+    let missing = connect().err();
+    assert!(
+        matches!(&missing, Some(StoreFault::Unavailable(problem)) if problem.contains("nobody listens")),
+        "{missing:?}"
+    );
+    desk.served.at_socket(&path);
+    let there = Runtime::remote(Arc::new(connect().unwrap()), Options::default()).unwrap();
+    assert_eq!(there.records(0, 1_000).unwrap(), desk.here.records(0, 1_000).unwrap());
+    yes(&there.change(nobody(), Act::Halt { because: "x".to_owned() }).wait());
+    assert_eq!(there.size().unwrap(), desk.here.size().unwrap());
 }
 
 #[test]
@@ -212,9 +232,6 @@ fn what_the_server_does_not_do_is_a_fault_of_its_kind() {
     assert!(matches!(&seen, Err(StoreFault::Refused(problem)) if problem.contains("only their own")), "{seen:?}");
     let halted = desk.of("agent").change(nobody(), Act::Halt { because: "x".to_owned() }).wait();
     assert!(halted.at.is_none() && halted.answer.to_line().contains("SERVICE_REFUSED"));
-    let remote = desk.of("operator");
-    let address = desk.served.address.clone();
-    drop(desk);
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody_there: Address = format!("http://{gone}").parse().unwrap();
     let key = Some("k".to_owned());
@@ -223,5 +240,4 @@ fn what_the_server_does_not_do_is_a_fault_of_its_kind() {
         matches!(&missing, Some(StoreFault::Unavailable(problem)) if problem.contains("nobody listens")),
         "{missing:?}"
     );
-    drop((remote, address));
 }

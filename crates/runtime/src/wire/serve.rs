@@ -3,12 +3,15 @@
 
 use super::call::{Call, CallerAnswer};
 use super::{Failure, entries as entry_pages, follow as follow_ups, reply, rows as row_pages};
+use crate::crash::around;
 use crate::ports::store::StoreFault;
 use crate::runtime::{Answered, Arrival, PersonAnswer, Runtime};
 use kernel::agent::Actor;
+use kernel::change::upkeep::Upkeep;
 use kernel::change::{Act, ActKind, DoubtAnswer};
 use kernel::command::Door;
 use kernel::finding::{Code, shown};
+use kernel::outcome::Verdict;
 use kernel::person::Identity;
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
@@ -62,7 +65,7 @@ pub fn propose(runtime: &Runtime, arrival: Arrival, line: Option<u64>, bytes: &[
 
 /// Carries out a call and writes the reply; a refusal of the kernel is a reply.
 pub fn change(runtime: &Runtime, caller: &Caller, call: Call) -> Result<Vec<u8>, Failure> {
-    let kind = call.kind();
+    let (kind, erased) = (call.kind(), erased_by(&call));
     let actor = caller.actor.clone();
     let pending = match call {
         Call::Act(Act::Activate { contract, expected }) => runtime.activate_over(actor, contract, expected),
@@ -75,9 +78,21 @@ pub fn change(runtime: &Runtime, caller: &Caller, call: Call) -> Result<Vec<u8>,
         Call::Answer(answer) => runtime.answer(answered_by(caller, *answer)?),
     };
     let answered = pending.wait();
-    match answered.at {
-        Some(_) => Ok(reply::write(&answered, Some(kind))),
-        None => Err(undecided(&answered)),
+    if answered.at.is_none() {
+        return Err(undecided(&answered));
+    }
+    if let Some((from, to)) = erased.filter(|_| answered.answer.verdict == Verdict::Accept) {
+        // It is on record. If this fails, the same call again removes what is left.
+        around("erase.bodies", || runtime.erase(from, to))?;
+    }
+    Ok(reply::write(&answered, Some(kind)))
+}
+
+/// The entries whose bodies a call removes.
+fn erased_by(call: &Call) -> Option<(u64, u64)> {
+    match call {
+        Call::Act(Act::Upkeep(Upkeep::Erase { from, to, .. })) => Some((*from, *to)),
+        Call::Act(_) | Call::Register { .. } | Call::Amend { .. } | Call::Answer(_) => None,
     }
 }
 
