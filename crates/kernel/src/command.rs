@@ -248,6 +248,12 @@ impl Submission {
         open.then_some(&self.proposal.fingerprint)
     }
 
+    /// Whether a param of it is never shown.
+    pub fn holds_secrets(&self) -> bool {
+        let Some(action) = self.request().action() else { return false };
+        self.proposal.params.keys().any(|name| action.is_secret(name))
+    }
+
     /// The business key of the effect it would cause; `None` where it causes none.
     pub fn effect_key(&self) -> Option<&str> {
         self.touched().effect.as_ref().map(|(name, _)| name.as_str())

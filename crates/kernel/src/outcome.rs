@@ -7,7 +7,8 @@ use crate::reasons::Reason;
 use crate::record::Record;
 use crate::world::KeySet;
 use std::sync::Arc;
-use values::json::Json;
+use values::ids::Digest;
+use values::json::{Json, Object};
 use values::time::Instant;
 
 /// The three things the kernel can say.
@@ -57,19 +58,36 @@ pub struct Answer {
 pub struct AskedQuestion {
     /// Its id.
     pub id: String,
+    /// Digest of the exact bytes that a person is shown. Left out where a param is secret: a digest of a short secret
+    /// gives it away.
+    pub digest: Option<Digest>,
     /// After this the safe default counts.
     pub deadline: Instant,
+    /// Whether an earlier proposal asked it.
+    pub repeated: bool,
 }
 
 impl AskedQuestion {
     /// The question a decision's record tells of.
     fn from_record(escalation: &Json) -> Option<AskedQuestion> {
         let id = escalation.get("id")?.as_text()?.to_owned();
-        Some(AskedQuestion { id, deadline: Instant::parse(escalation.get("deadline")?.as_text()?)? })
+        let digest = match escalation.get("digest") {
+            Some(digest) => Some(Digest::parse(digest.as_text()?)?),
+            None => None,
+        };
+        let deadline = Instant::parse(escalation.get("deadline")?.as_text()?)?;
+        Some(AskedQuestion { id, digest, deadline, repeated: escalation.get("repeated").is_some() })
     }
 
-    fn to_json(&self) -> Json {
-        Json::object([("id", Json::text(self.id.as_str())), ("deadline", Json::text(self.deadline.to_string()))])
+    /// As an answer names it: `id`, `digest` and `deadline`.
+    pub fn to_json(&self) -> Json {
+        let mut members = Object::from([
+            ("id".to_owned(), Json::text(self.id.as_str())),
+            ("deadline".to_owned(), Json::text(self.deadline.to_string())),
+        ]);
+        let digest = self.digest.map(|digest| Json::text(digest.to_string()));
+        members.extend(digest.map(|digest| ("digest".to_owned(), digest)));
+        Json::Object(members)
     }
 }
 
