@@ -168,7 +168,7 @@ pub enum Command {
 A proposal:  {\"agent\":\"refund-bot\",\"action\":\"issue_refund\",\"params\":{\"order_id\":\"AB-1\",\"amount\":12.5}}
   optional:  id, confidence, justification, flow, step, snapshot, valid_until, created_at, idempotency_key, provenance, tokens
 An answer:   {\"id\",\"verdict\",\"reasons\":[codes],\"findings\":[{\"code\",\"gate\",\"field\",\"message\",\"fix\"}],\"intent\"}
-  ESCALATE:  also \"question\":{\"deadline\",\"id\"};  --wait: also \"answer\", \"outcome\", \"result\"
+  ESCALATE:  also \"question\":{\"deadline\",\"digest\",\"id\"};  --wait: also \"answer\", \"outcome\", \"result\"
 
 What is accepted adds up over the lines: budgets, reservations and effect keys are taken.
 The n-th answer belongs to the n-th line. A malformed or blank line is answered with REJECT and the run goes on; \
