@@ -213,7 +213,7 @@ fn lint_optional(path: &str, action: &Action, contract: &Contract, found: &mut F
     }
     let Some(Executor::Command(words)) = run else { return };
     for (index, word) in words.iter().enumerate() {
-        for param in argument::params(word).into_iter().filter(is_optional) {
+        for param in argument::params(word).filter(is_optional) {
             let message = format!("`{param}` is optional, and what was accepted without it cannot be run");
             found.at("OPTIONAL_IN_ADDRESS", &format!("{path}.run.command.{index}"), message, help);
         }
