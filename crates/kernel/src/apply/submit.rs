@@ -52,7 +52,7 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
     let mut assessment = assess(world, submission, touched, at);
     // What is looked at only when someone is to be asked. Making room may lead there too, and changes something.
     let may_help = expiry::may_help(&assessment.judgement.findings);
-    if may_help || assessment.judgement.verdict == Verdict::Escalate {
+    if may_help || assessment.would_ask {
         let missing = asking::missing(world, touched);
         if !missing.is_empty() {
             return Outcome::Need(missing);
@@ -69,7 +69,7 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
         }
     }
     taking::take(world, submission, touched, &assessment, at);
-    let Assessment { judgement, intent, question, snapshot } = assessment;
+    let Assessment { judgement, intent, question, snapshot, .. } = assessment;
     let answer = Answer {
         id: submission.proposal_id().to_owned(),
         verdict: judgement.verdict,
@@ -110,13 +110,15 @@ pub(super) struct Assessment {
     pub(super) intent: Option<Arc<Intent>>,
     /// What people are asked, where they are.
     pub(super) question: Option<AskedQuestion>,
+    /// Whether a person would be asked if nothing else stood against asking.
+    would_ask: bool,
     /// What the agent had seen.
     snapshot: Option<Snapshot>,
 }
 
 fn assess(world: &World, submission: &Arc<Submission>, touched: &Touched, at: Instant) -> Assessment {
     let facts = known::facts(world, submission, touched, at);
-    let (judgement, repeated) = judge(&facts, submission, world, touched);
+    let (judgement, repeated, would_ask) = judge(&facts, submission, world, touched);
     let valid_until = validity::valid_until(&facts);
     let accepted = judgement.verdict == Verdict::Accept;
     let intent = accepted.then(|| intent(&facts, submission, &submission.ids.intent, valid_until)).flatten();
@@ -126,7 +128,7 @@ fn assess(world: &World, submission: &Arc<Submission>, touched: &Touched, at: In
         SnapshotFact::Known(_, snapshot) => Some(snapshot),
         SnapshotFact::None | SnapshotFact::Unknown(_) => None,
     };
-    Assessment { judgement, intent, question, snapshot }
+    Assessment { judgement, intent, question, would_ask, snapshot }
 }
 
 fn record(submission: &Arc<Submission>, answer: &Answer, snapshot: Option<Snapshot>, at: Instant) -> Record {
@@ -185,33 +187,33 @@ pub(super) fn prepared(facts: &Facts<'_>, submission: &Submission) -> Findings {
 }
 
 /// All gates, and then whether a person is asked at all: not twice about one effect, and not when the budget of questions
-/// is empty. The question is one that was asked before.
+/// is empty. The question is one that was asked before; the last says whether the gates alone would ask.
 fn judge(
     facts: &Facts<'_>,
     submission: &Submission,
     world: &World,
     touched: &Touched,
-) -> (Judgement, Option<AskedQuestion>) {
+) -> (Judgement, Option<AskedQuestion>, bool) {
     let judgement = decide(facts, prepared(facts, submission));
     if judgement.verdict != Verdict::Escalate {
-        return (judgement, None);
+        return (judgement, None, false);
     }
     match asking::before(world, submission, touched, facts.at) {
         Before::Nothing => {}
-        Before::Open(question, finding) => return (with(judgement, finding), Some(question)),
-        Before::Refused(finding) => return (with(judgement, finding), None),
+        Before::Open(question, finding) => return (with(judgement, finding), Some(question), true),
+        Before::Refused(finding) => return (with(judgement, finding), None, true),
     }
     let rules = &submission.contract.contract.escalation;
     let fits =
         |asked: &Window| asked.fits(facts.at, rules.budget_per, Decimal::from(1), Decimal::from(rules.budget_max));
     if world.budget(&touched.escalations).is_none_or(fits) && rules.budget_max > 0 {
-        return (judgement, None);
+        return (judgement, None, true);
     }
     let exhausted = Finding::reject(Gate::Escalation, Reason::EscalationBudgetExhausted)
         .with("agent", submission.proposal.agent.as_str())
         .with("max", rules.budget_max)
         .with("per", rules.budget_per.to_string());
-    (with(judgement, exhausted), None)
+    (with(judgement, exhausted), None, true)
 }
 
 /// A judgement with one finding more.

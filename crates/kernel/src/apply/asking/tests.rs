@@ -156,3 +156,22 @@ fn what_is_loaded_names_what_is_looked_at_next() {
     let named: Vec<Entity> = keys.into_iter().map(|key| key.entity).collect();
     assert_eq!(named, [Entity::Escalation("e-9".to_owned())]);
 }
+
+#[test]
+fn an_empty_budget_does_not_keep_the_last_question_from_being_looked_at() {
+    use crate::apply::{apply, touches};
+    use crate::outcome::Outcome;
+    use crate::world::World;
+    // Nothing in the action's own lines asks, so the last question is looked at only when somebody would be asked.
+    let mut case = case().flow("f").agent_status("ESCALATION_ONLY").contract(|contract| {
+        contract.escalation.budget_max = 0;
+    });
+    let command = case.command();
+    let mut world = World::slice();
+    for key in touches(&command) {
+        let row = case.row(key.entity.clone()).cloned();
+        world.load(key, row);
+    }
+    let Outcome::Need(keys) = apply(&mut world, &command, case.now()) else { panic!("the last question is not known") };
+    assert!(keys.iter().all(|key| matches!(key.entity, Entity::Asked(..))), "{keys:?}");
+}
