@@ -31,19 +31,23 @@ struct Look<'a> {
 impl Look<'_> {
     /// What a value is. A param that may be several things, or is declared elsewhere, is unknown.
     fn kind(&self, tree: &Tree) -> Option<Kind> {
-        match tree {
-            Tree::Param(name) => match declared::kinds(self.params, name).as_slice() {
+        if let Tree::Param(name) = tree {
+            return match declared::kinds(self.params, name).as_slice() {
                 ["number" | "integer"] => Some(Kind::Number),
                 ["string"] => Some(if declared::is_decimal(self.params, name) { Kind::Number } else { Kind::Text }),
                 ["boolean"] => Some(Kind::Bool),
                 ["array"] => Some(Kind::List),
                 ["object"] => Some(Kind::Object),
                 _ => None,
-            },
-            Tree::Compute(Arithmetic::Add, left, right) => self.kind(left).or_else(|| self.kind(right)),
-            Tree::Choose(_, yes, no) => self.kind(yes).filter(|kind| self.kind(no) == Some(*kind)),
-            other => other.kind(),
+            };
         }
+        if let Tree::Compute(Arithmetic::Add, left, right) = tree {
+            return self.kind(left).or_else(|| self.kind(right));
+        }
+        if let Tree::Choose(_, yes, no) = tree {
+            return self.kind(yes).filter(|kind| self.kind(no) == Some(*kind));
+        }
+        tree.kind()
     }
 
     /// The first part, seen from a node downwards.
@@ -127,15 +131,13 @@ impl Look<'_> {
     /// A value is in no list whose items are all something else.
     fn is_in(&self, item: &Tree, range: &Tree) -> Option<Impossible> {
         let kind = self.kind(item)?;
-        let kinds: Vec<Option<Kind>> = match range {
-            Tree::List(items) => items.iter().map(|listed| self.kind(listed)).collect(),
-            Tree::Constant(Json::List(items)) => items.iter().map(|listed| Some(Kind::of(listed))).collect(),
-            other => {
-                return self
-                    .kind(other)
-                    .filter(|kind| !matches!(kind, Kind::List | Kind::Object))
-                    .map(|kind| self.wrong(other, kind, "a list or an object"));
-            }
+        let kinds: Vec<Option<Kind>> = if let Tree::List(items) = range {
+            items.iter().map(|listed| self.kind(listed)).collect()
+        } else if let Tree::Constant(Json::List(items)) = range {
+            items.iter().map(|listed| Some(Kind::of(listed))).collect()
+        } else {
+            let kind = self.kind(range).filter(|kind| !matches!(kind, Kind::List | Kind::Object))?;
+            return Some(self.wrong(range, kind, "a list or an object"));
         };
         let differs = |listed: &Option<Kind>| listed.is_some_and(|listed| listed != kind);
         if kinds.is_empty() || !kinds.iter().all(differs) {
@@ -189,13 +191,13 @@ impl Look<'_> {
 
     /// A fault at the one param it is about. A number in quotes is the mistake people make.
     fn fault(&self, about: &[&Tree], problem: String) -> CompileFault {
-        let span = about.iter().find_map(|tree| match tree {
-            Tree::Param(name) => only_place(self.text, "params.", name),
-            _ => None,
+        let span = about.iter().find_map(|tree| {
+            let Tree::Param(name) = tree else { return None };
+            only_place(self.text, "params.", name)
         });
-        let quoted = about.iter().find_map(|tree| match tree {
-            Tree::Constant(Json::Text(text)) => Decimal::parse(text).map(|_| text),
-            _ => None,
+        let quoted = about.iter().find_map(|tree| {
+            let Tree::Constant(Json::Text(text)) = tree else { return None };
+            Decimal::parse(text).map(|_| text)
         });
         let help = quoted.map(|number| format!("write the number without quotes: `{number}`"));
         CompileFault { problem, help, span }
