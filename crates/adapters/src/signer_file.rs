@@ -412,7 +412,7 @@ fn earlier_place(folder: &Path, number: usize) -> Result<PathBuf, SignerFault> {
 fn lock_file(folder: &Path) -> Result<(PathBuf, File), SignerFault> {
     let path = folder.join("lock");
     let file = File::options().create(true).truncate(false).write(true).open(&path);
-    let file = file.map_err(|error| unavailable(&path, error))?;
+    let file = file.map_err(|error| unwritable(&path, error))?;
     Ok((path, file))
 }
 
@@ -431,7 +431,18 @@ fn read(path: &Path) -> Result<String, SignerFault> {
 }
 
 fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), SignerFault> {
-    replace(path, bytes, mode).map_err(|error| unavailable(path, error))
+    replace(path, bytes, mode).map_err(|error| unwritable(path, error))
+}
+
+/// What was signed is kept beside the keys, so that no two checkpoints ever contradict each other.
+fn unwritable(path: &Path, error: std::io::Error) -> SignerFault {
+    if !matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) {
+        return unavailable(path, error);
+    }
+    let problem = format!("`{}` cannot be written ({error})", path.display());
+    SignerFault::Unavailable(format!(
+        "{problem}: what is signed is kept beside the keys, so signing has to write there"
+    ))
 }
 
 fn unavailable(path: &Path, error: std::io::Error) -> SignerFault {

@@ -285,6 +285,94 @@ fn a_card_says_that_approving_is_refused_and_who_agreed_to_what() {
     assert!(approve(&questions[2], 1).contains("BUDGET_EXCEEDED"));
     let card = show();
     assert!(card.contains("agreed    1 of 1 to OVERRIDE: ann") && !card.contains("no longer counts"), "{card}");
+    // What was approved does not count itself twice, and what was denied takes nothing.
+    let card = desk.says(&format!("escalations show {} --store s.db", questions[0]), 0);
+    assert!(card.contains(": 45 of 100 used, 90 after this\n"), "{card}");
+    desk.says(&format!("escalations answer {} deny --as ann --because no --store s.db", questions[2]), 0);
+    assert!(!show().contains("budget "), "{}", show());
+}
+
+#[test]
+fn a_proposal_that_is_sent_again_names_the_question_that_waits() {
+    let desk = Desk::new();
+    let (first, again) = (desk.pay("1", 45), desk.pay("1", 45));
+    assert_eq!(first["question"]["digest"].as_str().unwrap().len(), 64, "{first}");
+    assert_eq!(first["question"], again["question"]);
+    assert_eq!(again["reasons"], serde_json::json!(["NEEDS_APPROVAL", "QUESTION_OPEN"]));
+    assert_eq!(desk.says("escalations --store s.db --json", 0).lines().count(), 1);
+    let other = desk.pay("1", 44);
+    assert_eq!(other["reasons"], serde_json::json!(["NEEDS_APPROVAL"]), "another form is another question");
+    let question = first["question"]["id"].as_str().unwrap();
+    let shown: Value =
+        serde_json::from_str(&desk.says(&format!("escalations show {question} --store s.db --json"), 0)).unwrap();
+    assert_eq!(shown["digest"], first["question"]["digest"]);
+    assert_eq!(shown["rules"][0]["reason"], "NEEDS_APPROVAL");
+    assert_eq!(shown["rules"].as_array().unwrap().len(), 1);
+    std::fs::write(desk.0.path().join("people.yaml"), "desk: [ann]\n").unwrap();
+    desk.says("people set people.yaml --store s.db", 0);
+    desk.says(&format!("escalations answer {question} deny --as ann --because closed --store s.db"), 0);
+    let denied = desk.pay("1", 45);
+    assert_eq!((&denied["verdict"], &denied["reasons"][0]), (&"REJECT".into(), &"QUESTION_DENIED".into()), "{denied}");
+    desk.says("ledger export --store s.db --out x.export", 0);
+    desk.says("verify x.export", 0);
+}
+
+#[test]
+fn an_id_that_was_used_again_still_means_one_proposal() {
+    let desk = Desk::new();
+    let line = r#"{"id":"p-1","agent":"bot","action":"pay","params":{"order":"1","amount":45}}"#;
+    let send = || desk.run("decide --store s.db --contract contract.yaml", line, None);
+    let first = answers(&send()).remove(0);
+    send();
+    let question = first["question"]["id"].as_str().unwrap();
+    for id in ["p-1", "=p-1"] {
+        assert!(desk.says(&format!("escalations show {id} --store s.db"), 0).contains(question));
+        assert!(desk.says(&format!("flows show {id} --store s.db"), 0).contains(question));
+    }
+}
+
+#[test]
+fn a_receipt_for_programs_is_json() {
+    let desk = Desk::new();
+    let id = desk.pay("1", 5)["id"].as_str().unwrap().to_owned();
+    let plain = desk.run(&format!("ledger receipt {id} --store s.db"), "", None);
+    let said = desk.run(&format!("ledger receipt {id} --store s.db --json"), "", None);
+    let said: Value = serde_json::from_str(&text(&said.stdout)).unwrap();
+    assert_eq!((&said["id"], &said["receipt"]), (&id.as_str().into(), &text(&plain.stdout).into()));
+    let said = desk.run(&format!("ledger receipt {id} --store s.db --json --out r"), "", None);
+    let said: Value = serde_json::from_str(&text(&said.stdout)).unwrap();
+    assert_eq!((&said["out"], &said["receipts"]), (&"r".into(), &1.into()));
+}
+
+#[test]
+fn a_report_counts_what_is_under_way() {
+    let desk = Desk::new();
+    desk.pay("1", 5);
+    desk.pay("2", 5);
+    let report: Value = serde_json::from_str(&desk.says("report --store s.db --json", 0)).unwrap();
+    assert_eq!(report["under_way"], serde_json::json!({"READY": 2}));
+    let said = desk.says("report --store s.db", 0);
+    assert!(said.contains("under way\n       2  READY\n"), "{said}");
+}
+
+#[test]
+fn what_names_an_id_is_found_in_the_store_and_in_an_export() {
+    let desk = Desk::new();
+    let id = desk.pay("1", 5)["id"].as_str().unwrap().to_owned();
+    desk.pay("2", 5);
+    desk.says("ledger export --store s.db --out x.export", 0);
+    for place in ["--store s.db", "x.export --store s.db"] {
+        let find = |wanted: &str, code| desk.says(&format!("ledger find {wanted} {place}"), code);
+        let said = find(&id, 0);
+        assert!(said.lines().count() == 1 && said.contains("decision  ACCEPT  bot"), "{said}");
+        assert_eq!(find(&id[..20], 0), said, "its beginning will do");
+        assert!(find("pay:1", 0).contains(&id), "by the key of its effect");
+        assert!(find("bot", 0).lines().count() >= 2, "by its agent");
+        assert!(find("nobody", 1).contains("no entry names `nobody`"));
+        assert!(find("b", 65).contains("`b` is too short to look for"));
+        let found: Value = serde_json::from_str(&find(&format!("{id} --json"), 0)).unwrap();
+        assert_eq!(found["record"]["proposal_id"], id.as_str());
+    }
 }
 
 #[test]

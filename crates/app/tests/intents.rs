@@ -99,6 +99,7 @@ fn a_list_says_where_it_ends_and_its_ids_can_be_typed_back() {
     let desk = Desk::new();
     desk.propose("pack", 0..33);
     let said = desk.ok("intents list --state ready");
+    let printed = said.clone();
     assert_eq!(said.lines().count(), 21, "{said}");
     assert_eq!(said.lines().last(), Some("20 of 33; --all or --limit N shows more"));
     for line in said.lines().take(20) {
@@ -122,6 +123,11 @@ fn a_list_says_where_it_ends_and_its_ids_can_be_typed_back() {
     for line in flows.lines().take(20) {
         desk.ok(&format!("flows show {}", line.split(' ').next().unwrap()));
     }
+    // What was printed stays right while others come after it.
+    desk.propose("carry", 40..60);
+    for line in printed.lines().take(20) {
+        desk.intent(line.split(' ').next().unwrap());
+    }
 }
 
 #[test]
@@ -138,6 +144,71 @@ fn an_intent_is_also_meant_by_its_proposal() {
     assert_eq!(desk.intent(&flow)["id"], id(second));
     assert_eq!(desk.intent(&proposal(third))["id"], id(third));
     desk.refused("intents report nobody succeeded", 65, "run `writkeeper intents list --all` to see what there is");
+}
+
+#[test]
+fn what_people_undo_by_hand_is_not_called_undone() {
+    let desk = Desk::new();
+    let answers = desk.propose("hand", 0..1);
+    let intent = id(&answers[0]);
+    desk.ok(&format!("intents report {intent} succeeded"));
+    let said = desk.ok(&format!("intents undo {intent} --because wrong"));
+    assert!(said.contains("nothing is undone yet") && said.contains("a person is asked"), "{said}");
+    let question = said.lines().find_map(|line| line.strip_prefix("question ")).unwrap().split(',').next().unwrap();
+    assert!(said.contains("writkeeper intents resolve ") && said.contains(" happened|did-not --as YOU"), "{said}");
+    let card = desk.ok(&format!("escalations show {question}"));
+    assert!(card.contains("this undoes what happened: do it by hand, then say what you did"), "{card}");
+    assert!(!desk.ok(&format!("intents show {intent}")).contains("  undone by "));
+}
+
+#[test]
+fn a_card_about_a_doubt_shows_what_the_other_side_answered() {
+    let desk = Desk::new();
+    let answers = desk.propose("hand", 0..1);
+    let intent = id(&answers[0]);
+    desk.write("answer.txt", "perhaps 42");
+    desk.ok(&format!("intents report {intent} doubt --result answer.txt"));
+    let question = desk.intent(intent)["question"].as_str().unwrap().to_owned();
+    let card = desk.ok(&format!("escalations show {question}"));
+    assert!(card.contains("  answered  reported, 10 bytes, "), "{card}");
+    assert!(card.contains(": perhaps 42\n"), "{card}");
+    let card: Value = serde_json::from_str(&desk.ok(&format!("escalations show {question} --json"))).unwrap();
+    assert_eq!(card["result"]["body"]["text"], "perhaps 42", "{card}");
+}
+
+#[test]
+fn whoever_waits_is_told_who_has_to_do_what() {
+    let desk = Desk::new();
+    let key = sign_key(&desk);
+    let wait = |action: &str, code: i32| {
+        let line =
+            format!(r#"{{"agent":"bot","action":"{action}","params":{{"order":"1"}},"idempotency_key":"{action}"}}"#);
+        let output = desk.run(desk.command("decide --store db --contract c.yaml --wait=1s"), &line);
+        let (said, error) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!(output.status.code(), Some(code), "{said}{error}");
+        let answer: Value = serde_json::from_str(&said).unwrap();
+        (id(&answer).to_owned(), error)
+    };
+    let (_, error) = wait("pack", 3);
+    let needed = "is one running that may perform it? writkeeper run --allow-programs --store db\n";
+    assert!(error.contains("after 1 s no worker has taken intent ") && error.contains(needed), "{error}");
+    let (intent, error) = wait("hand", 3);
+    let fix = format!("writkeeper intents report {intent} succeeded|failed|doubt --store db");
+    assert!(error.contains(&format!("after 1 s whoever performs intent {intent} has not reported: {fix}")), "{error}");
+    let (intent, _) = wait("pack", 3);
+    desk.ok(&format!("intents sign {intent} --for till --key {key}"));
+    let (_, error) = wait("pack", 3);
+    assert!(error.contains(&format!("till is still performing intent {intent}")), "{error}");
+    desk.ok(&format!("intents report {intent} doubt"));
+    let (_, error) = wait("pack", 2);
+    let fix = format!("writkeeper intents show {intent} --store db");
+    assert!(error.contains(&format!("nobody knows whether intent {intent} happened: {fix}")), "{error}");
+    assert!(!error.contains("after 1 s"), "waiting does not help: {error}");
+    desk.write("people.yaml", "desk: [ann]\n");
+    desk.ok("people set people.yaml");
+    desk.ok(&format!("intents resolve {intent} happened --as ann --because looked"));
+    let (_, error) = wait("pack", 0);
+    assert!(!error.contains(&intent), "{error}");
 }
 
 #[test]

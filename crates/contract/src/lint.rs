@@ -2,9 +2,11 @@
 
 use crate::cursor::join;
 use crate::source::{Diagnostic, Place, Severity};
+use kernel::argument;
 use kernel::contract::comparison::Comparison;
-use kernel::contract::{Action, Amount, Ask, Contract, Limit, Matching, Role, params};
+use kernel::contract::{Action, Amount, Ask, Contract, Executor, Limit, Matching, Role, params};
 use kernel::look_alike::Look;
+use kernel::template::Template;
 use std::collections::BTreeSet;
 use values::json::Json;
 
@@ -21,6 +23,7 @@ pub fn lint(contract: &Contract) -> Vec<Diagnostic> {
         lint_person(&path, action, &mut found);
         lint_unbounded(&path, action, contract, &mut found);
         lint_params(&path, action, &mut found);
+        lint_optional(&path, action, contract, &mut found);
         lint_from(&path, action, &mut found);
         lint_headers(&path, action, &mut found);
         for (param, limit) in &action.limits {
@@ -177,6 +180,43 @@ fn lint_params(path: &str, action: &Action, found: &mut Found) {
         let message = format!("`{param}` is optional, but its limit, budget or reservation makes it mandatory");
         let help = "make it required, or move it into an action of its own";
         found.at("OPTIONAL_BUT_MANDATORY", &join(path, "params"), message, help);
+    }
+}
+
+/// A param that an agent may leave out, where nothing can be put together without it.
+fn lint_optional(path: &str, action: &Action, contract: &Contract, found: &mut Found) {
+    let numeric = |param: &str| action.limits.get(param).is_some_and(Limit::is_numeric);
+    let budgets = || action.budgets.iter().chain(&contract.budgets);
+    let summed = |param: &str| budgets().any(|budget| budget.sum.as_deref() == Some(param));
+    let is_optional = |param: &&str| {
+        let declared = params::has(action, param) && !params::is_required(action, param);
+        declared && !numeric(param) && !summed(param)
+    };
+    let help = "make it required";
+    for param in action.once.iter().flat_map(Template::params).filter(is_optional) {
+        let message =
+            format!("`{param}` is optional, and a proposal without it is refused: its effect has no key then");
+        found.at("OPTIONAL_IN_KEY", &join(path, "once"), message, help);
+    }
+    let run = action.run.as_ref().map(|run| &run.executor);
+    let undo = action.undo.http.iter().map(|request| (join(path, "undo.http"), request.as_str(), "an undo"));
+    let texts: Vec<(String, &str, &str)> = match run {
+        Some(Executor::Http(request)) => vec![(join(path, "run.http"), request.as_str(), "what was accepted")],
+        Some(Executor::Command(_) | Executor::Function(_) | Executor::Host) | None => Vec::new(),
+    };
+    for (path, request, what) in texts.into_iter().chain(undo) {
+        let Ok(template) = Template::parse(request) else { continue };
+        for param in template.params().filter(is_optional) {
+            let message = format!("`{param}` is optional, and {what} without it cannot be sent: the address needs it");
+            found.at("OPTIONAL_IN_ADDRESS", &path, message, help);
+        }
+    }
+    let Some(Executor::Command(words)) = run else { return };
+    for (index, word) in words.iter().enumerate() {
+        for param in argument::params(word).filter(is_optional) {
+            let message = format!("`{param}` is optional, and what was accepted without it cannot be run");
+            found.at("OPTIONAL_IN_ADDRESS", &format!("{path}.run.command.{index}"), message, help);
+        }
     }
 }
 
@@ -348,6 +388,21 @@ mod tests {
         let resources = r#", "resources": {"pool": {"kind": "stock", "capacity": 1}}"#;
         check(r#"{"reads": true}"#, resources, &["UNUSED_RESOURCE resources.pool"]);
         check(r#"{"ask": "true"}"#, r#", "escalation": {"quorum": 1}"#, &[]);
+    }
+
+    #[test]
+    fn params_that_may_be_missing_where_they_are_needed() {
+        check_action(r#""allow": "a < 2", "once": "pay:{t}""#, &[]);
+        check_action(r#""allow": "a < 2", "once": "pay:{o}""#, &["OPTIONAL_IN_KEY actions.pay.once"]);
+        let limited = r#""once": "pay:{o}", "limits": {"o": {"max": 5}}"#;
+        check_action(limited, &["OPTIONAL_BUT_MANDATORY actions.pay.params"]);
+        let run = |address: &str| format!(r#""allow": "a < 2", "run": "POST https://h/{address}""#);
+        check_action(&run("{t}"), &[]);
+        check_action(&run("{o}"), &["OPTIONAL_IN_ADDRESS actions.pay.run.http"]);
+        let undo = r#""allow": "a < 2", "undo": {"kind": "REVERT", "http": "POST https://h/{o}"}"#;
+        check_action(undo, &["OPTIONAL_IN_ADDRESS actions.pay.undo.http"]);
+        let program = r#""allow": "a < 2", "run": {"command": ["/bin/pay", "--to", "{o}"]}"#;
+        check_action(program, &["OPTIONAL_IN_ADDRESS actions.pay.run.command.2"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod evaluate;
 mod functions;
+mod impossible;
 mod literal;
 mod lower;
 mod macros;
@@ -21,6 +22,7 @@ mod tests;
 
 pub use crate::fault::CompileFault;
 use cel::common::ast::SourceInfo;
+pub(crate) use impossible::{Impossible, impossible};
 use kernel::evaluator::{ExpressionEvaluator, ExpressionFault, Reads, Scope};
 
 /// Longest source text.

@@ -1,5 +1,6 @@
 //! A contract with everything in it compiled: schemas, expressions, policies, and the keys of state each action needs.
 
+use crate::cel::Impossible;
 use crate::fault::{CompileFault, only_place};
 use crate::later::{LaterExpression, LaterSchema};
 use crate::{cedar, cel, declared, schema};
@@ -57,7 +58,8 @@ fn compile_when(
     let mut problems = Vec::new();
     let mut actions = BTreeMap::new();
     for (name, action) in &contract.actions {
-        let compiler = ActionCompiler { path: format!("actions.{name}"), action, when, problems: &mut problems };
+        let path = format!("actions.{name}");
+        let compiler = ActionCompiler { path, action, when, problems: &mut problems, warnings };
         let compiled = compiler.compile(Plan::of(&contract, name, action));
         actions.extend(compiled.map(|compiled| (name.clone(), compiled)));
     }
@@ -109,6 +111,7 @@ struct ActionCompiler<'a> {
     action: &'a Action,
     when: When,
     problems: &'a mut Vec<Problem>,
+    warnings: &'a mut Vec<Problem>,
 }
 
 impl ActionCompiler<'_> {
@@ -165,6 +168,18 @@ impl ActionCompiler<'_> {
         };
         if let Some(fault) = self.unreadable(expression.reads(), text) {
             return self.refuse(key, fault, Some(text));
+        }
+        if self.when == When::Now {
+            match cel::impossible(&expression, text, &self.action.params) {
+                Some(Impossible::Unevaluable(fault)) => return self.refuse(key, fault, Some(text)),
+                Some(Impossible::Constant(fault)) => {
+                    let mut warning = problem(&format!("{}.{key}", self.path), fault, Some(text));
+                    warning.diagnostic.code = "SAME_FOR_EVERYTHING";
+                    warning.diagnostic.severity = Severity::Warning;
+                    self.warnings.push(warning);
+                }
+                None => {}
+            }
         }
         state_keys.extend(expression.reads().state.iter().cloned());
         Some(Box::new(expression))
@@ -314,6 +329,12 @@ mod tests {
              actions.refund.limits.amount.state: state key `limit/{nope}`: there is no param `nope`; \
              policies: unexpected end of input",
         );
+        check(
+            |_, refund| refund.allow = Some("params.amount <= \"25\"".to_owned()),
+            "actions.refund.allow: `params.amount` is a number and `\"25\"` is text: they have no order, so this can never \
+             be evaluated",
+        );
+        check(|_, refund| refund.allow = Some("params.order_id == 25".to_owned()), "");
         check(
             |_, refund| refund.params = Json::object([("propertys", Json::Null)]).into(),
             "actions.refund.params: `propertys` is not a keyword of JSON Schema 2020-12; did you mean `properties`?",

@@ -26,6 +26,23 @@ pub(crate) fn missing(schema: &Json, param: &str) -> bool {
     properties(schema).is_none_or(|properties| !properties.contains_key(param))
 }
 
+/// The types that a param may have; `null` counts as absent. Empty where the schema does not say, or says it elsewhere.
+pub(crate) fn kinds<'s>(schema: &'s Json, param: &str) -> Vec<&'s str> {
+    let Some(property) = properties(schema).and_then(|properties| properties.get(param)) else { return Vec::new() };
+    let kinds = match property.get("type") {
+        Some(Json::Text(kind)) => vec![kind.as_str()],
+        Some(Json::List(kinds)) => kinds.iter().filter_map(Json::as_text).collect(),
+        Some(Json::Null | Json::Bool(_) | Json::Number(_) | Json::Object(_)) | None => Vec::new(),
+    };
+    kinds.into_iter().filter(|kind| *kind != "null").collect()
+}
+
+/// Whether a param is a number that is sent as text.
+pub(crate) fn is_decimal(schema: &Json, param: &str) -> bool {
+    let property = properties(schema).and_then(|properties| properties.get(param));
+    property.and_then(|property| property.get("format")).and_then(Json::as_text) == Some("decimal")
+}
+
 /// How the numbers of a value are declared, at any depth: through `properties`, `items`, `prefixItems` and local `$ref`.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Shape {

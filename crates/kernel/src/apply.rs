@@ -1,5 +1,6 @@
 //! The fold: one command over the world. Total; it never fails and never panics.
 
+mod asking;
 mod change;
 mod doubt;
 mod expiry;

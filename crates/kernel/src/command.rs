@@ -4,7 +4,6 @@ use crate::advice::Advice;
 use crate::apply::touched::Touched;
 use crate::change::Change;
 use crate::contract::words;
-use crate::escalation::EscalationRow;
 use crate::evaluator::Compiled;
 use crate::finding::Findings;
 use crate::proposal::{Malformed, Proposal};
@@ -249,11 +248,10 @@ impl Submission {
         open.then_some(&self.proposal.fingerprint)
     }
 
-    /// Digest of the question it would be, where that gives no secret away.
-    pub fn shown_question(&self) -> Option<Digest> {
-        self.shown_fingerprint()?;
-        let proposal = self.proposal.to_json(self.proposal.params.clone());
-        Some(EscalationRow::digest_of(&proposal, self.contract.digest))
+    /// Whether a param of it is never shown.
+    pub fn holds_secrets(&self) -> bool {
+        let Some(action) = self.request().action() else { return false };
+        self.proposal.params.keys().any(|name| action.is_secret(name))
     }
 
     /// The business key of the effect it would cause; `None` where it causes none.

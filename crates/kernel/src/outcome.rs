@@ -58,10 +58,13 @@ pub struct Answer {
 pub struct AskedQuestion {
     /// Its id.
     pub id: String,
-    /// What an answer is bound to; withheld where a secret could be guessed from it, and then only the card shows it.
+    /// Digest of the exact bytes that a person is shown. Left out where a param is secret: a digest of a short secret
+    /// gives it away.
     pub digest: Option<Digest>,
     /// After this the safe default counts.
     pub deadline: Instant,
+    /// Whether an earlier proposal asked it.
+    pub repeated: bool,
 }
 
 impl AskedQuestion {
@@ -72,10 +75,11 @@ impl AskedQuestion {
             None | Some(Json::Null) => None,
             Some(digest) => Some(Digest::parse(digest.as_text()?)?),
         };
-        Some(AskedQuestion { id, digest, deadline: Instant::parse(escalation.get("deadline")?.as_text()?)? })
+        let deadline = Instant::parse(escalation.get("deadline")?.as_text()?)?;
+        Some(AskedQuestion { id, digest, deadline, repeated: escalation.get("repeated").is_some() })
     }
 
-    /// As an answer names it.
+    /// As an answer names it; `digest` is null where it is left out.
     pub fn to_json(&self) -> Json {
         Json::object([
             ("id", Json::text(self.id.as_str())),

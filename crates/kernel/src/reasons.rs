@@ -205,6 +205,14 @@ reasons! {
         "a person must approve this: {problem}"
         | "wait for the answer"
         | "answer it, or widen `allow` if nobody needs to look";
+    QuestionOpen "QUESTION_OPEN" Escalation:
+        "a person is being asked about this: question {question}, until {deadline}"
+        | "wait for the answer to question {question}; sending it again asks nobody else"
+        | "answer question {question}";
+    QuestionDenied "QUESTION_DENIED" Escalation:
+        "{person} said no to this in question {question}{because}"
+        | "do not ask again; propose something else, or open another flow if there is a new reason"
+        | "nothing to do; other params, or the same in another flow, can be asked about";
     AlreadyDone "ALREADY_DONE" Execution:
         "the effect `{effect_key}` was already performed by intent {intent}"
         | "do not repeat it; read the first intent's outcome"

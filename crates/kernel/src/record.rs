@@ -307,15 +307,31 @@ impl DecisionRecord {
         });
     }
 
-    /// The question a person will see: who may answer, how many must, and what time does to it.
+    /// The question a person will see: who may answer, how many must, and what time does to it. Of one that was asked
+    /// before only its name is said again.
     fn escalation(&self) -> Json {
+        let asked = self.answer.question.as_ref();
+        let mut json = match asked {
+            Some(question) if question.repeated => Json::object([
+                ("id", Json::text(question.id.as_str())),
+                ("deadline", Json::text(question.deadline.to_string())),
+                ("repeated", Json::Bool(true)),
+            ]),
+            Some(_) | None => self.fresh_escalation(),
+        };
+        if let (Json::Object(members), Some(digest)) = (&mut json, asked.and_then(|question| question.digest)) {
+            members.insert("digest".to_owned(), Json::text(digest.to_string()));
+        }
+        json
+    }
+
+    fn fresh_escalation(&self) -> Json {
         let request = self.submission.request();
         let rules = &self.submission.contract.contract.escalation;
         let later =
             |duration: Option<Duration>| Json::from(duration.map(|duration| self.at.plus(duration).to_string()));
         Json::object([
             ("id", Json::text(self.submission.ids.escalation.as_str())),
-            ("digest", Json::from(self.submission.shown_question().map(|digest| digest.to_string()))),
             ("intent", Json::text(self.submission.ids.intent.as_str())),
             ("approvers", Json::texts(rules.approvers.iter().map(String::as_str))),
             ("quorum", Json::from(rules.quorum)),
@@ -351,6 +367,19 @@ mod tests {
     }
 
     #[test]
+    fn a_question_about_a_secret_is_named_without_its_digest() {
+        let schema = Json::parse(br#"{"type":"object","properties":{"amount":{},"pin":{"secret":true}}}"#).unwrap();
+        let case = case().contract(|contract| contract.actions.get_mut("pay").unwrap().params = schema.clone().into());
+        let case = case.ask("amount<=50", "BIG").flow("f").params(r#"{"amount":40,"pin":"1234"}"#);
+        let case = case.check("ESCALATE BIG").check("ESCALATE BIG, QUESTION_OPEN");
+        let done = case.last.unwrap();
+        let question = done.answer.question.clone().unwrap();
+        assert_eq!((question.id.as_str(), question.digest), ("e-1", None));
+        let [record] = done.records.as_slice() else { panic!("one record") };
+        assert_eq!(record.body().get("escalation").and_then(|asked| asked.get("digest")), None);
+    }
+
+    #[test]
     fn an_escalation_names_its_question_and_is_read_back_with_it() {
         let done = case().ask("amount<=50", "BIG").amount(40).check("ESCALATE BIG").last.unwrap();
         let question = done.answer.question.clone().unwrap();
@@ -360,15 +389,11 @@ mod tests {
         assert_eq!(recorded.get("id"), Some(&Json::text(question.id.as_str())));
         assert_eq!(recorded.get("deadline"), Some(&Json::text(question.deadline.to_string())));
         let line = done.answer.to_line();
-        assert!(
-            line.ends_with(&format!(
-                r#","question":{{"deadline":"{}","digest":"{}","id":"{}"}}}}"#,
-                question.deadline,
-                question.digest.unwrap(),
-                question.id
-            )),
-            "{line}"
-        );
+        let digest = question.digest.unwrap();
+        assert_eq!(recorded.get("digest"), Some(&Json::text(digest.to_string())));
+        let (id, deadline) = (&question.id, question.deadline);
+        let expected = format!(r#","question":{{"deadline":"{deadline}","digest":"{digest}","id":"{id}"}}}}"#);
+        assert!(line.ends_with(&expected), "{line}");
         assert_eq!(Answer::from_record(&body).unwrap().to_line(), line);
         assert!(!case().amount(5).check("ACCEPT").last.unwrap().answer.to_line().contains("question"));
     }

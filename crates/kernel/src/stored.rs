@@ -15,7 +15,7 @@ use crate::escalation::EscalationRow;
 use crate::flow::{FlowState, Latest, ProposalState};
 use crate::intent::IntentRow;
 use crate::snapshot::Snapshot;
-use crate::world::{EffectRow, FlowRow, Halt, LegalHold, ResourceRow, StateRow, StoredAnswer, TenantRow};
+use crate::world::{AskedRow, EffectRow, FlowRow, Halt, LegalHold, ResourceRow, StateRow, StoredAnswer, TenantRow};
 use ledger::envelope::{key_text, read_key};
 use std::sync::Arc;
 use values::decimal::Decimal;
@@ -115,6 +115,16 @@ impl StoredRow for EscalationRow {
 
     fn due(&self) -> Option<Instant> {
         EscalationRow::due(self)
+    }
+}
+
+impl StoredRow for AskedRow {
+    fn write(&self, text: &mut String) {
+        Members::object(text, |members| members.text("question", &self.question));
+    }
+
+    fn read(json: Json) -> Option<AskedRow> {
+        Some(AskedRow { question: text_of(&json, "question")? })
     }
 }
 

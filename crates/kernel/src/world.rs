@@ -178,6 +178,13 @@ impl FlowRow {
     }
 }
 
+/// What an agent asked last about an effect.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AskedRow {
+    /// The question.
+    pub question: String,
+}
+
 /// Who performs or performed a business effect.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EffectRow {
@@ -243,8 +250,18 @@ pub struct World {
     record: usize,
     /// When the waiting intents of a complete world are due; a slice is told by its store.
     due: BTreeSet<(Instant, Key)>,
-    /// What the store of a slice says is due soonest.
-    due_range: Option<Vec<String>>,
+    /// How far the store of a slice looked for what is due soonest.
+    due_range: Option<DueRange>,
+}
+
+/// How far a slice knows which intents are due. Within that it knows all of them: those that its store named, and those
+/// that were changed since.
+#[derive(Clone, Debug)]
+enum DueRange {
+    /// The store has no others.
+    All,
+    /// Up to the last one that the store named.
+    UpTo(Instant, Key),
 }
 
 /// How keys are hashed. Agents choose names, so whoever serves many of them brings a seed they cannot know.
@@ -321,7 +338,7 @@ impl World {
             Some(Slot { row: None, .. }) => Loaded::Absent,
             None if self.complete => Loaded::Absent,
             // A range has no row of its own.
-            None if key.entity == Entity::DueIntents && self.due_range.is_some() => Loaded::Absent,
+            None if key.entity == Entity::DueIntents && self.due_intents(&key.tenant).is_some() => Loaded::Absent,
             None => Loaded::NotLoaded,
         }
     }
@@ -381,13 +398,28 @@ impl World {
         note(&mut self.changed, &mut slot.changed, record, place);
     }
 
-    /// Names of the waiting intents whose time ends soonest; `None` if nobody looked.
+    /// Names of the waiting intents whose time ends soonest; `None` if nobody looked, or not far enough: then the store
+    /// has to be asked again, once it holds what was changed.
     pub fn due_intents(&self, tenant: &Arc<str>) -> Option<Vec<String>> {
-        if !self.complete {
-            return self.due_range.clone();
+        let name = |key: &Key| key.entity.parts().0.to_owned();
+        if self.complete {
+            let own = self.due.iter().filter(|(_, key)| key.tenant == *tenant);
+            return Some(own.take(DUE_INTENTS_MAX).map(|(_, key)| name(key)).collect());
         }
-        let own = self.due.iter().filter(|(_, key)| key.tenant == *tenant);
-        Some(own.take(DUE_INTENTS_MAX).map(|(_, key)| key.entity.parts().0.to_owned()).collect())
+        let range = self.due_range.as_ref()?;
+        let due = |(key, slot): (&Key, &Slot)| match &slot.row {
+            Some(Row::Intent(row)) if key.tenant == *tenant => Some((row.due()?, key.clone())),
+            Some(_) | None => None,
+        };
+        let mut due: Vec<(Instant, Key)> = self.rows.iter().filter_map(due).collect();
+        due.sort();
+        if let DueRange::UpTo(at, last) = range {
+            due.retain(|(due, key)| (due, key) <= (at, last));
+            if due.len() < DUE_INTENTS_MAX {
+                return None;
+            }
+        }
+        Some(due.iter().take(DUE_INTENTS_MAX).map(|(_, key)| name(key)).collect())
     }
 
     /// Says what a store holds, or that it holds nothing. This is no change.
@@ -395,10 +427,16 @@ impl World {
         self.rows.insert(key, Slot { row, changed: None });
     }
 
-    /// Says which waiting intents of its tenant a store holds whose time ends soonest, soonest first. Their rows are loaded
-    /// with [`World::load`].
+    /// Says which waiting intents of its tenant a store holds whose time ends soonest, soonest first and at most
+    /// [`DUE_INTENTS_MAX`]. Their rows were loaded before with [`World::load`].
     pub fn load_due_intents(&mut self, names: Vec<String>) {
-        self.due_range = Some(names);
+        let is_last = |key: &Key| matches!(&key.entity, Entity::Intent(name) if Some(name) == names.last());
+        let last = self.rows.iter().find(|(key, _)| is_last(key));
+        let last = last.and_then(|(key, slot)| Some((slot.row.as_ref()?.due()?, key.clone())));
+        self.due_range = Some(match last.filter(|_| names.len() >= DUE_INTENTS_MAX) {
+            Some((at, key)) => DueRange::UpTo(at, key),
+            None => DueRange::All,
+        });
     }
 
     /// The keys that are not loaded.
@@ -582,12 +620,36 @@ mod tests {
         assert_eq!(world.due_intents(&Arc::from("t")).map(|names| names.len()), Some(DUE_INTENTS_MAX));
         // A slice knows what its store told it.
         let mut slice = World::slice();
-        slice.put(intent("t", "soon"), waiting(1));
-        assert_eq!(due(&slice), None);
         let range = [key("t", Entity::DueIntents)];
+        slice.load(intent("t", "told"), Some(waiting(5)));
+        assert_eq!(due(&slice), None);
         assert_eq!(slice.missing(&range), KeySet::from(range.clone()));
         slice.load_due_intents(vec!["told".to_owned()]);
         assert_eq!(due(&slice).as_deref(), Some("told"));
         assert!(slice.missing(&range).is_empty());
+        // And what was changed since.
+        slice.put(intent("t", "soon"), waiting(1));
+        slice.put(intent("t", "last"), waiting(9));
+        assert_eq!(due(&slice).as_deref(), Some("soon told last"));
+    }
+
+    #[test]
+    fn a_slice_that_does_not_reach_far_enough_asks_again() {
+        let intent = |number: usize| key("t", Entity::Intent(format!("n{number:02}")));
+        let range = [key("t", Entity::DueIntents)];
+        let mut slice = World::slice();
+        for number in 0..DUE_INTENTS_MAX {
+            slice.load(intent(number), Some(waiting(number as i64)));
+        }
+        slice.load_due_intents((0..DUE_INTENTS_MAX).map(|number| format!("n{number:02}")).collect());
+        let due = |slice: &World| slice.due_intents(&Arc::from("t")).map(|names| names.len());
+        assert_eq!(due(&slice), Some(DUE_INTENTS_MAX));
+        // What comes behind the last that the store named may come behind others that it did not name.
+        slice.put(intent(70), waiting(200));
+        assert_eq!(due(&slice), Some(DUE_INTENTS_MAX));
+        slice.put(intent(3), waiting(100));
+        assert_eq!((due(&slice), slice.missing(&range)), (None, KeySet::from(range.clone())));
+        slice.put(intent(71), waiting(5));
+        assert_eq!(due(&slice), Some(DUE_INTENTS_MAX));
     }
 }

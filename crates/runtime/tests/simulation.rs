@@ -78,7 +78,7 @@ fn tell_hashes() {
 }
 
 /// The faults of performing, and those of deciding that it depends on.
-const SWITCHES: [Bug; 11] = [
+const SWITCHES: [Bug; 12] = [
     Bug::NoFence,
     Bug::NoInFlightMark,
     Bug::NegativeAfterDoubtFinal,
@@ -89,6 +89,7 @@ const SWITCHES: [Bug; 11] = [
     Bug::ProbeBelieved,
     Bug::SuspensionIgnored,
     Bug::W01KeyForgotten,
+    Bug::AskedAgain,
     Bug::W02HeldIgnored,
 ];
 

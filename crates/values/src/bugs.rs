@@ -69,6 +69,8 @@ bugs! {
     IdForgotten = "id_forgotten",
     /// What others hold of a resource is not counted.
     W02HeldIgnored = "w02_held_ignored",
+    /// A question is asked again while it is open, and after a person said no.
+    AskedAgain = "asked_again",
     /// The budget of questions is not counted.
     W03QuestionsUncounted = "w03_questions_uncounted",
     /// Registering again makes an agent active, under the contract it brings.

@@ -10,7 +10,7 @@ use kernel::evaluator::Compiled;
 use kernel::finding::Finding;
 use kernel::flow::{FlowEvent, FlowState};
 use kernel::intent::{IntentEvent, IntentState, Observed};
-use kernel::outcome::{Answer, Verdict};
+use kernel::outcome::{Answer, AskedQuestion, Verdict};
 use kernel::proposal::Proposal;
 use kernel::record::RecordKind;
 use kernel::result::ResultRecord;
@@ -358,10 +358,7 @@ impl RecordedDecision {
             let until = self.valid_until.map(|until| until.to_string());
             Json::object([("id", Json::text(intent.id())), ("valid_until", Json::from(until))])
         });
-        let question = answer.question.as_ref().map_or(Json::Null, |question| {
-            let deadline = Json::text(question.deadline.to_string());
-            Json::object([("id", Json::text(question.id.as_str())), ("deadline", deadline)])
-        });
+        let question = answer.question.as_ref().map_or(Json::Null, AskedQuestion::to_json);
         object([
             ("flow", Json::text(self.flow.as_str())),
             ("agent", Json::text(self.agent.as_str())),

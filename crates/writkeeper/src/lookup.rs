@@ -14,6 +14,9 @@ use runtime::Runtime;
 /// Shortest beginning of an id that is ever printed.
 const SHORT_MIN: usize = 8;
 
+/// Letters that say when an id was minted: no id that is minted later starts with them, so what is unique stays so.
+const TIME_CHARS: usize = 13;
+
 /// Ids that are shortened at once; of longer lists whole ids are printed.
 const SHORTENED_MAX: usize = 256;
 
@@ -118,7 +121,9 @@ fn short_id(runtime: &Runtime, kind: Kind, id: &str) -> Result<String, Error> {
     let row = Entity::from_parts(kind, id, None).map(|entity| runtime.read(entity)).transpose()?;
     let flow = row.flatten().and_then(|row| flow_of(id, &row));
     // What stands before a colon says whose it is, and not which.
-    let mut length = id.find(':').map_or(0, |colon| colon + 1) + SHORT_MIN;
+    let own = id.find(':').map_or(0, |colon| colon + 1);
+    let is_minted = id.get(own..).is_some_and(is_time_ordered);
+    let mut length = own + if is_minted { TIME_CHARS } else { SHORT_MIN };
     loop {
         let short: String = id.chars().take(length).collect();
         match other_like(runtime, &short, (kind, id), flow.as_deref())? {
@@ -128,6 +133,16 @@ fn short_id(runtime: &Runtime, kind: Kind, id: &str) -> Result<String, Error> {
             Some(other) => length = (shared(id, &other) + 1).max(length + 1),
         }
     }
+}
+
+/// Whether an id starts with the time at which it was minted (UUIDv7).
+fn is_time_ordered(id: &str) -> bool {
+    let is_of_form = |(place, letter): (usize, char)| match place {
+        8 | 13 | 18 | 23 => letter == '-',
+        14 => letter == '7',
+        _ => letter.is_ascii_hexdigit(),
+    };
+    id.len() == 36 && id.chars().enumerate().all(is_of_form)
 }
 
 /// How many characters two ids have in common at their beginning.

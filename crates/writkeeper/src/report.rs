@@ -5,15 +5,18 @@ use crate::happening::{Happening, RecordedDecision, object, verdict};
 use crate::history::History;
 use kernel::consequence::Consequence;
 use kernel::contract::EffectClass;
-use kernel::escalation::EscalationState;
+use kernel::escalation::{EscalationState, QuestionKind};
 use kernel::intent::{Contradiction, IntentState};
 use kernel::outcome::{AnsweredIntent, Verdict};
 use kernel::stored::Kind;
-use kernel::world::{Entity, Row};
+use kernel::world::{Entity, Key, Row};
 use runtime::Runtime;
 use std::collections::{BTreeMap, BTreeSet};
 use values::json::{Json, Object};
 use values::time::Instant;
+
+/// Intents under way that are counted; more than these are "more than".
+const INTENTS_MAX: usize = 10_000;
 
 /// Open questions counted; more than these are "at least".
 const QUESTIONS_MAX: usize = 10_000;
@@ -88,6 +91,10 @@ pub struct Report {
     /// Reports that say the opposite of how their intent had ended.
     pub contradicted: u64,
     pub would_have_stopped: Observation,
+    /// Intents that are not over now, by state.
+    pub under_way: BTreeMap<IntentState, u64>,
+    /// Whether there are more of them than were counted.
+    pub more_under_way: bool,
     /// Questions that wait now.
     pub open_questions: u64,
     /// Whether there are more of them than were counted.
@@ -160,9 +167,11 @@ impl Report {
             }
             making.take(&body)?;
         }
-        let open = runtime.due(Kind::Escalation, Instant::from_micros(i64::MAX), QUESTIONS_MAX + 1)?.len();
-        let counted = u64::try_from(open.min(QUESTIONS_MAX)).unwrap_or(u64::MAX);
-        Ok(Report { open_questions: counted, more_questions: open > QUESTIONS_MAX, ..making.report })
+        let open = runtime.due(Kind::Escalation, Instant::from_micros(i64::MAX), QUESTIONS_MAX + 1)?;
+        let (under_way, more_under_way) = under_way(runtime, &open)?;
+        let counted = u64::try_from(open.len().min(QUESTIONS_MAX)).unwrap_or(u64::MAX);
+        let more_questions = open.len() > QUESTIONS_MAX;
+        Ok(Report { under_way, more_under_way, open_questions: counted, more_questions, ..making.report })
     }
 
     /// Accepted by the answers of people.
@@ -182,6 +191,7 @@ impl Report {
         };
         let answers = self.answers.iter().map(|(state, count)| (state.word().to_owned(), Json::from(*count)));
         let performed = self.performed.iter().map(|(ending, count)| (ending.word().to_owned(), Json::from(*count)));
+        let under_way = self.under_way.iter().map(|(state, count)| (state.word().to_owned(), Json::from(*count)));
         let observed = &self.would_have_stopped;
         let instant = |at: Option<Instant>| Json::from(at.map(|at| at.to_string()));
         Json::object([
@@ -195,6 +205,8 @@ impl Report {
             ("approved", Json::from(self.approved())),
             ("performed", Json::Object(performed.collect())),
             ("contradicted", Json::from(self.contradicted)),
+            ("under_way", Json::Object(under_way.collect())),
+            ("more_under_way", Json::Bool(self.more_under_way)),
             ("open_questions", Json::from(self.open_questions)),
             ("more_questions", Json::Bool(self.more_questions)),
             (
@@ -206,6 +218,33 @@ impl Report {
             ),
         ])
     }
+}
+
+/// The intents that are not over, by state, and whether there are more than were counted. Most of them are due some time;
+/// the others wait for a person, and the question about them is open.
+fn under_way(runtime: &Runtime, questions: &[(Key, Row)]) -> Result<(BTreeMap<IntentState, u64>, bool), Error> {
+    let due = runtime.due(Kind::Intent, Instant::from_micros(i64::MAX), INTENTS_MAX + 1)?;
+    let more = due.len() > INTENTS_MAX;
+    let mut states: BTreeMap<String, IntentState> = BTreeMap::new();
+    for (key, row) in due.into_iter().take(INTENTS_MAX) {
+        if let Row::Intent(row) = row {
+            states.insert(key.entity.parts().0.to_owned(), row.state);
+        }
+    }
+    for (_, row) in questions {
+        let Row::Escalation(row) = row else { continue };
+        if row.kind != QuestionKind::Doubt || states.contains_key(&row.intent) {
+            continue;
+        }
+        if let Some(Row::Intent(intent)) = runtime.read(Entity::Intent(row.intent.clone()))? {
+            states.insert(row.intent.clone(), intent.state);
+        }
+    }
+    let mut counts = BTreeMap::new();
+    for state in states.into_values().filter(|state| state.over().is_none()) {
+        *counts.entry(state).or_default() += 1;
+    }
+    Ok((counts, more))
 }
 
 /// A report that is being made.

@@ -63,6 +63,7 @@ pub(super) fn of(kind: Kind) -> Option<Statements> {
         Kind::Contract => plain!("contract"),
         Kind::Flow => plain!("flow"),
         Kind::Escalation => due!("escalation"),
+        Kind::Asked => plain!("asked"),
         Kind::Intent => due!("intent"),
         Kind::Effect => plain!("effect"),
         Kind::Resource => plain!("resource"),

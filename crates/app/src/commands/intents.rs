@@ -1,7 +1,7 @@
 //! `writkeeper intents …`: what may be performed, where it stands, and what people and executors say about it.
 
 mod remote;
-mod results;
+pub mod results;
 mod told;
 
 use crate::cli::performing::{IntentsArgs, IntentsCommand, ReportArgs, Reported, ResolveArgs, Resolved};
@@ -12,7 +12,7 @@ use crate::store;
 use crate::terminal::{self, FAINT, STRONG, paint, say};
 use kernel::agent::Actor;
 use kernel::change::{Act, AttachedResult, DoubtAnswer};
-use kernel::event::Event;
+use kernel::event::{AcceptedUndo, Event};
 use kernel::finding::{Finding, Gate, visible};
 use kernel::intent::{IntentEvent, IntentRow, IntentState, Observed};
 use kernel::reasons::Reason;
@@ -275,9 +275,7 @@ fn tell(event: &Event, json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     if let Event::UndoAccepted(undo) = event {
-        say!("{}", told::state(undo.state));
-        say!("undone by intent {}, until {}", undo.undo, terminal::at(undo.until));
-        return asked(undo.question.as_deref());
+        return tell_undo(undo);
     }
     if let Event::DoubtVoteCounted { question, votes, .. } = event {
         say!("{votes} agreed so far");
@@ -286,6 +284,21 @@ fn tell(event: &Event, json: bool) -> anyhow::Result<()> {
     let (state, question) = event.intent_left().ok_or_else(store::other_event)?;
     say!("{}", told::state(state));
     asked(question)
+}
+
+/// What happens now that something is to be undone. Nothing is undone yet.
+fn tell_undo(undo: &AcceptedUndo) -> anyhow::Result<()> {
+    say!("{}", told::state(undo.state));
+    let until = terminal::at(undo.until);
+    let Some(question) = &undo.question else {
+        say!("intent {} will undo it; a worker performs it until {until}", undo.undo);
+        return Ok(());
+    };
+    say!("nothing is undone yet: the contract names no request that undoes it, so a person is asked to do it");
+    say!("question {question}, until {until}");
+    let resolve = format!("writkeeper intents resolve {} happened|did-not --as YOU --because …", undo.undo);
+    say!("next: undo it by hand, then say so: {}", hint::next(&resolve));
+    Ok(())
 }
 
 /// The question that waits for a person, or that was answered.

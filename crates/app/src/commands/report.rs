@@ -102,6 +102,10 @@ fn print(report: &Report) -> anyhow::Result<()> {
     print_verdicts(report)?;
     print_top("why", &report.reasons)?;
     print_agents(report)?;
+    print_counts("under way", report.under_way.iter().map(|(state, count)| (state.word(), *count)))?;
+    if report.more_under_way {
+        say!("  {}", paint(FAINT, "and more"));
+    }
     print_counts("performed", report.performed.iter().map(|(ending, count)| (ending.word(), *count)))?;
     print_counts("answers", report.answers.iter().map(|(state, count)| (state.word(), *count)))?;
     if report.contradicted > 0 {

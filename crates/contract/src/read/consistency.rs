@@ -211,17 +211,7 @@ fn check_keys(path: &str, action: &Action, found: &mut Found) {
         Some((format!("{path}.limits.{param}.state"), &state.key))
     });
     for (path, key) in once.chain(states) {
-        for param in key.params() {
-            let kinds = params::kinds(action, param);
-            let Some(kind) = kinds.first().filter(|_| kinds.iter().all(|kind| matches!(*kind, "array" | "object")))
-            else {
-                continue;
-            };
-            let what = if *kind == "array" { "a list" } else { "an object" };
-            let message = format!("`{param}` is {what}, and a key is made of single values");
-            let help = "name a param that is text, a number or a boolean, such as an id";
-            found.at(&path, message, Some(help));
-        }
+        key.params().for_each(|param| check_single(&path, (param, "a key"), action, found));
     }
 }
 
@@ -339,8 +329,21 @@ fn check_run(path: &str, action: &Action, found: &mut Found) {
 fn check_request(path: &str, request: &str, action: &Action, found: &mut Found) {
     match Template::parse(request) {
         Err(problem) => found.at(path, format!("the address `{request}` {problem}"), None),
-        Ok(template) => template.params().for_each(|param| check_param(path, param, action, found)),
+        Ok(template) => template.params().for_each(|param| {
+            check_param(path, param, action, found);
+            check_single(path, (param, "an address"), action, found);
+        }),
     }
+}
+
+/// What is put together from params takes single values: with a list or an object it could never be put together.
+fn check_single(path: &str, (param, whole): (&str, &str), action: &Action, found: &mut Found) {
+    let kinds = params::kinds(action, param);
+    let is_many = |kind: &&str| matches!(*kind, "array" | "object");
+    let Some(kind) = kinds.first().filter(|_| kinds.iter().all(is_many)) else { return };
+    let what = if *kind == "array" { "a list" } else { "an object" };
+    let message = format!("`{param}` is {what}, and {whole} is made of single values");
+    found.at(path, message, Some("name a param that is text, a number or a boolean, such as an id"));
 }
 
 fn check_param(path: &str, param: &str, action: &Action, found: &mut Found) {
@@ -358,6 +361,7 @@ fn check_command(path: &str, words: &[String], action: &Action, found: &mut Foun
         let path = format!("{path}.{index}");
         for param in argument::params(word) {
             check_param(&path, param, action, found);
+            check_single(&path, (param, "an argument"), action, found);
             let stdin = "leave it out: every param is on standard input, as JSON";
             if index == 0 {
                 found.at(&path, format!("which program is run cannot depend on the param `{param}`"), None);

@@ -476,6 +476,12 @@ fn a_key_is_made_of_single_values() {
     let state = r#"{"params": {"ids": "list of text", "n": "number"}, "limits": {"n": {"state": "price/{ids}"}}}"#;
     let place = "actions.pay.limits.n.state: `ids` is a list, and a key is made of single values";
     check(&pay(state), &[&format!("{place} {advice}")]);
+    let address = r#"{"params": {"ids": "list of text"}, "run": "POST https://h/{ids}"}"#;
+    let place = "actions.pay.run.http: `ids` is a list, and an address is made of single values";
+    check(&pay(address), &[&format!("{place} {advice}")]);
+    let program = r#"{"params": {"ids": "object"}, "run": {"command": ["/bin/pay", "{ids}"]}}"#;
+    let place = "actions.pay.run.command.1: `ids` is an object, and an argument is made of single values";
+    check(&pay(program), &[&format!("{place} {advice}")]);
     let either = r#"{"params": {"type": "object", "additionalProperties": false,
         "properties": {"ids": {"type": ["string", "array"]}}}, "once": "pay:{ids}"}"#;
     check(&pay(either), &[]);

@@ -180,7 +180,7 @@ impl Kind {
         }
     }
 
-    fn of(json: &Json) -> Kind {
+    pub(super) fn of(json: &Json) -> Kind {
         match json {
             Json::Null => Kind::Null,
             Json::Bool(_) => Kind::Bool,

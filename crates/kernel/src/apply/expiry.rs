@@ -82,3 +82,71 @@ pub(super) fn call_off_expired(world: &mut World, tenant: &Arc<str>, at: Instant
 fn key(tenant: &Arc<str>, entity: Entity) -> Key {
     Key { tenant: tenant.clone(), entity }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intent::{IntentFacts, KeptIntent};
+    use crate::world::{DUE_INTENTS_MAX, Row};
+    use std::collections::BTreeMap;
+
+    fn waiting(number: usize) -> Row {
+        let kept = KeptIntent {
+            agent: "bot".to_owned(),
+            flow: "f".to_owned(),
+            proposal: "p".to_owned(),
+            effect_key: format!("pay:{number}"),
+            valid_until: Instant::from_micros(number as i64),
+            holds: Vec::new(),
+            taken: Vec::new(),
+        };
+        let facts = IntentFacts::Kept(Box::new(kept));
+        let (state, accepted_at) = (IntentState::Ready, Instant::from_micros(0));
+        Row::Intent(Box::new(IntentRow { state, accepted_at, facts, running: None }))
+    }
+
+    /// What a store loads for these keys.
+    fn loaded(stored: &BTreeMap<Key, Row>, keys: &KeySet) -> World {
+        let mut world = World::slice();
+        for key in keys.iter().filter(|key| key.entity != Entity::DueIntents) {
+            world.load(key.clone(), stored.get(key).cloned());
+        }
+        let mut due: Vec<(Instant, &Key)> = stored.iter().filter_map(|(key, row)| Some((row.due()?, key))).collect();
+        due.sort();
+        due.truncate(DUE_INTENTS_MAX);
+        due.iter().for_each(|(_, key)| world.load((*key).clone(), stored.get(*key).cloned()));
+        world.load_due_intents(due.iter().map(|(_, key)| key.entity.parts().0.to_owned()).collect());
+        world
+    }
+
+    #[test]
+    fn two_looks_in_one_batch_find_what_a_whole_world_finds() {
+        let (tenant, now): (Arc<str>, _) = (Arc::from("t"), Instant::from_micros(1_000));
+        let mut whole = World::complete();
+        (0..DUE_INTENTS_MAX + 6).for_each(|number| {
+            whole.put(key(&tenant, Entity::Intent(format!("i{number:02}"))), waiting(number));
+        });
+        let mut stored: BTreeMap<Key, Row> = whole.iter().map(|(key, row)| (key.clone(), row.clone())).collect();
+        let bodies = |records: Vec<Record>| records.iter().map(Record::to_canonical).collect::<Vec<_>>();
+        let expected = [(); 3].map(|()| bodies(call_off_expired(&mut whole, &tenant, now).unwrap()));
+        assert_eq!(expected.each_ref().map(Vec::len), [DUE_INTENTS_MAX, 6, 0]);
+        // A store's slice of it, which goes on until something is not loaded; then everything so far is saved.
+        let mut keys = KeySet::from([key(&tenant, Entity::DueIntents)]);
+        let mut slice = loaded(&stored, &keys);
+        let mut found = Vec::new();
+        for _ in 0..9 {
+            match call_off_expired(&mut slice, &tenant, now) {
+                Ok(records) => found.push(bodies(records)),
+                Err(needed) => {
+                    stored.extend(slice.take_changes().into_iter().map(|change| (change.key, change.row)));
+                    keys.extend(needed);
+                    slice = loaded(&stored, &keys);
+                }
+            }
+            if found.len() == expected.len() {
+                break;
+            }
+        }
+        assert_eq!(found, expected);
+    }
+}

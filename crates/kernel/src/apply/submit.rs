@@ -1,5 +1,6 @@
 //! Submitting a proposal: load, judge, take what an acceptance takes, answer and record.
 
+use super::asking::{self, Before};
 use super::known;
 use super::taking;
 use super::touched::Touched;
@@ -31,7 +32,9 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
         if !missing.is_empty() {
             return Outcome::Need(missing);
         }
-        let missing = world.missing(&flow_work::above(world, &touched.flow));
+        let mut named = flow_work::above(world, &touched.flow);
+        named.extend(asking::known(world, touched));
+        let missing = world.missing(&named);
         if !missing.is_empty() {
             return Outcome::Need(missing);
         }
@@ -47,7 +50,15 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
     }
     let mut records = Vec::new();
     let mut assessment = assess(world, submission, touched, at);
-    if expiry::may_help(&assessment.judgement.findings) {
+    // What is looked at only when someone is to be asked. Making room may lead there too, and changes something.
+    let may_help = expiry::may_help(&assessment.judgement.findings);
+    if may_help || assessment.would_ask {
+        let missing = asking::missing(world, touched);
+        if !missing.is_empty() {
+            return Outcome::Need(missing);
+        }
+    }
+    if may_help {
         match expiry::call_off_expired(world, &submission.tenant, at) {
             Err(needed) => return Outcome::Need(needed),
             Ok(called_off) if called_off.is_empty() => {}
@@ -57,14 +68,14 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
             }
         }
     }
-    let Assessment { judgement, intent, snapshot } = assessment;
-    taking::take(world, submission, touched, &judgement, intent.as_ref(), at);
+    taking::take(world, submission, touched, &assessment, at);
+    let Assessment { judgement, intent, question, snapshot, .. } = assessment;
     let answer = Answer {
         id: submission.proposal_id().to_owned(),
         verdict: judgement.verdict,
         findings: judgement.findings.into(),
         intent: intent.map(AnsweredIntent::Made),
-        question: (judgement.verdict == Verdict::Escalate).then(|| question(submission, at)),
+        question,
     };
     // Only the agent itself uses a proof up: a stranger who signs the same bytes must not spoil it. One that was refused
     // as used before stays with the proposal that used it first.
@@ -88,29 +99,36 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
 /// The question that an escalation opens.
 fn question(submission: &Submission, at: Instant) -> AskedQuestion {
     let deadline = at.plus(submission.contract.contract.escalation.timeout.after);
-    AskedQuestion { id: submission.ids.escalation.clone(), digest: submission.shown_question(), deadline }
+    let digest = (!submission.holds_secrets()).then(|| taking::shown_digest(submission));
+    AskedQuestion { id: submission.ids.escalation.clone(), digest, deadline, repeated: false }
 }
 
 /// What comes of a proposal in the world as it is.
-struct Assessment {
-    judgement: Judgement,
+pub(super) struct Assessment {
+    pub(super) judgement: Judgement,
     /// What an acceptance permits.
-    intent: Option<Arc<Intent>>,
+    pub(super) intent: Option<Arc<Intent>>,
+    /// What people are asked, where they are.
+    pub(super) question: Option<AskedQuestion>,
+    /// Whether a person would be asked if nothing else stood against asking.
+    would_ask: bool,
     /// What the agent had seen.
     snapshot: Option<Snapshot>,
 }
 
 fn assess(world: &World, submission: &Arc<Submission>, touched: &Touched, at: Instant) -> Assessment {
     let facts = known::facts(world, submission, touched, at);
-    let judgement = judge(&facts, submission, world, touched);
+    let (judgement, repeated, would_ask) = judge(&facts, submission, world, touched);
     let valid_until = validity::valid_until(&facts);
     let accepted = judgement.verdict == Verdict::Accept;
     let intent = accepted.then(|| intent(&facts, submission, &submission.ids.intent, valid_until)).flatten();
+    let asks = judgement.verdict == Verdict::Escalate;
+    let question = repeated.or_else(|| asks.then(|| question(submission, at)));
     let snapshot = match facts.snapshot {
         SnapshotFact::Known(_, snapshot) => Some(snapshot),
         SnapshotFact::None | SnapshotFact::Unknown(_) => None,
     };
-    Assessment { judgement, intent, snapshot }
+    Assessment { judgement, intent, question, would_ask, snapshot }
 }
 
 fn record(submission: &Arc<Submission>, answer: &Answer, snapshot: Option<Snapshot>, at: Instant) -> Record {
@@ -168,27 +186,40 @@ pub(super) fn prepared(facts: &Facts<'_>, submission: &Submission) -> Findings {
     findings
 }
 
-/// All gates, and then the budget of questions: when it is empty, nobody is asked.
-fn judge(facts: &Facts<'_>, submission: &Submission, world: &World, touched: &Touched) -> Judgement {
+/// All gates, and then whether a person is asked at all: not twice about one effect, and not when the budget of questions
+/// is empty. The question is one that was asked before; the last says whether the gates alone would ask.
+fn judge(
+    facts: &Facts<'_>,
+    submission: &Submission,
+    world: &World,
+    touched: &Touched,
+) -> (Judgement, Option<AskedQuestion>, bool) {
     let judgement = decide(facts, prepared(facts, submission));
+    if judgement.verdict != Verdict::Escalate {
+        return (judgement, None, false);
+    }
+    match asking::before(world, submission, touched, facts.at) {
+        Before::Nothing => {}
+        Before::Open(question, finding) => return (with(judgement, finding), Some(question), true),
+        Before::Refused(finding) => return (with(judgement, finding), None, true),
+    }
     let rules = &submission.contract.contract.escalation;
     let fits =
         |asked: &Window| asked.fits(facts.at, rules.budget_per, Decimal::from(1), Decimal::from(rules.budget_max));
-    if judgement.verdict != Verdict::Escalate
-        || world.budget(&touched.escalations).is_none_or(fits) && rules.budget_max > 0
-    {
-        return judgement;
+    if world.budget(&touched.escalations).is_none_or(fits) && rules.budget_max > 0 {
+        return (judgement, None, true);
     }
+    let exhausted = Finding::reject(Gate::Escalation, Reason::EscalationBudgetExhausted)
+        .with("agent", submission.proposal.agent.as_str())
+        .with("max", rules.budget_max)
+        .with("per", rules.budget_per.to_string());
+    (with(judgement, exhausted), None, true)
+}
+
+/// A judgement with one finding more.
+fn with(judgement: Judgement, finding: Finding) -> Judgement {
     let mut findings = Findings::default();
-    for finding in judgement.findings {
-        findings.push(finding);
-    }
-    findings.push(
-        Finding::reject(Gate::Escalation, Reason::EscalationBudgetExhausted)
-            .with("agent", submission.proposal.agent.as_str())
-            .with("max", rules.budget_max)
-            .with("per", rules.budget_per.to_string()),
-    );
+    judgement.findings.into_iter().chain([finding]).for_each(|finding| findings.push(finding));
     let findings = findings.into_ordered();
     Judgement { verdict: fold(&findings), findings }
 }

@@ -1,9 +1,9 @@
 //! What a verdict takes: retries on REJECT, questions on ESCALATE, budgets and reservations on ACCEPT.
 
 use super::known::{amount, resource_row};
-use super::submit::is_known;
+use super::submit::{Assessment, is_known};
 use super::touched::{ESCALATIONS, Touched, is_local, planned_budgets};
-use super::{flow_work, settling};
+use super::{asking, flow_work, settling};
 use crate::agent::{Actor, AgentStatus, Restriction};
 use crate::budget::Window;
 use crate::command::{Performer, Submission};
@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
 use values::decimal::Decimal;
+use values::ids::Digest;
 use values::json::Json;
 use values::time::Instant;
 
@@ -30,21 +31,24 @@ pub(super) fn take(
     world: &mut World,
     submission: &Arc<Submission>,
     touched: &Touched,
-    judgement: &Judgement,
-    intent: Option<&Arc<Intent>>,
+    assessment: &Assessment,
     at: Instant,
 ) {
-    let latest = match (judgement.verdict, intent) {
-        (Verdict::Reject, _) => Latest::Rejected,
-        (Verdict::Escalate, _) => Latest::Question(submission.ids.escalation.clone()),
-        (Verdict::Accept, Some(intent)) => Latest::Intent(intent.id.clone()),
-        (Verdict::Accept, None) => Latest::Done,
+    let Assessment { judgement, intent, question, .. } = assessment;
+    let latest = match (judgement.verdict, intent, question) {
+        (Verdict::Reject, _, _) => Latest::Rejected,
+        (Verdict::Escalate, _, Some(question)) => Latest::Question(question.id.clone()),
+        (Verdict::Escalate, _, None) => Latest::Question(submission.ids.escalation.clone()),
+        (Verdict::Accept, Some(intent), _) => Latest::Intent(intent.id.clone()),
+        (Verdict::Accept, None, _) => Latest::Done,
     };
     count_step(world, submission, touched, judgement, latest, at);
     match judgement.verdict {
         Verdict::Reject => exhaust(world, submission, touched, &judgement.findings, at),
+        // A person is being asked already.
+        Verdict::Escalate if question.as_ref().is_some_and(|question| question.repeated) => {}
         Verdict::Escalate => ask(world, submission, touched, judgement, at),
-        Verdict::Accept => accept(world, submission, touched, intent, false, at),
+        Verdict::Accept => accept(world, submission, touched, intent.as_ref(), false, at),
     }
 }
 
@@ -146,6 +150,13 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
     let entity = Entity::Escalation(submission.ids.escalation.clone());
     world.put(Key { tenant: submission.tenant.clone(), entity }, Row::Escalation(Box::new(row)));
     flow_work::open_question(world, &touched.flow, &submission.ids.escalation);
+    asking::remember(world, touched, &submission.ids.escalation);
+}
+
+/// The digest of the exact bytes a person is shown.
+pub(super) fn shown_digest(submission: &Submission) -> Digest {
+    let proposal = submission.proposal.to_json(submission.proposal.params.clone());
+    EscalationRow::digest_of(&proposal, submission.contract.digest)
 }
 
 /// Whom the contract passes the question on to; a group may be written `group:NAME`.

@@ -47,6 +47,11 @@ pub(crate) struct Touched {
     pub ancestors: Vec<(Key, BTreeMap<String, Key>)>,
     /// The budget of questions.
     pub escalations: Key,
+    /// Where the last question about the same effect is named; nothing where no other proposal can be about it.
+    pub asked: Option<Key>,
+    /// Whether the contract's own lines may ask a person. Then the last question is looked at with everything else, and
+    /// only when someone is to be asked otherwise.
+    pub asks: bool,
     /// State: template text, key of state, key of the entity.
     pub state: Vec<(String, String, Key)>,
     /// The named snapshot.
@@ -88,10 +93,12 @@ impl Touched {
             flow: key(Entity::Flow(submission.flow_id().to_owned())),
             flow_named: proposal.flow.is_some(),
             local: local.map(|name| key(Entity::State(format!("{LOCAL_EFFECTS}{name}")))),
-            effect: effect.map(|name| (name.clone(), key(Entity::Effect(name)))),
+            effect: effect.clone().map(|name| (name.clone(), key(Entity::Effect(name)))),
             resources: resources.map(|name| (name.to_owned(), key(Entity::Resource(name.to_owned())))).collect(),
             budgets: budgets(agent, &submission.contract),
             ancestors: submission.ancestors.iter().map(|contract| above(contract)).collect(),
+            asked: subject(submission, effect.as_deref()).map(|subject| key(Entity::Asked(agent.clone(), subject))),
+            asks: asks(submission),
             escalations: key(Entity::Budget(agent.clone(), ESCALATIONS.to_owned())),
             state: state_keys(submission, &key),
             snapshot: proposal.snapshot.as_ref().map(|name| key(Entity::Snapshot(name.clone()))),
@@ -113,7 +120,8 @@ impl Touched {
         let flow = Some(&self.flow).filter(|_| self.flow_named);
         let effect = self.effect.as_ref().map(|(_, key)| key);
         let answered = [self.idempotency.as_ref(), self.named.as_ref(), self.proof.as_ref()];
-        let optional = [flow, effect, self.snapshot.as_ref()];
+        let asked = self.asked.as_ref().filter(|_| self.asks);
+        let optional = [flow, effect, asked, self.snapshot.as_ref()];
         let many = self.resources.values().chain(self.budgets.values()).chain(&self.local).chain(&self.leases);
         let above = self.ancestors.iter().flat_map(|(agent, budgets)| std::iter::once(agent).chain(budgets.values()));
         single
@@ -122,6 +130,29 @@ impl Touched {
             .chain(above)
             .chain(self.state.iter().map(|(_, _, key)| key))
     }
+}
+
+/// Whether a line of the contract, or of one above, may ask a person about the action.
+fn asks(submission: &Submission) -> bool {
+    let contracts = std::iter::once(&submission.contract).chain(&submission.ancestors);
+    let mut actions = contracts.filter_map(|contract| contract.actions.get(&submission.proposal.action));
+    actions.any(|action| !action.ask.is_empty())
+}
+
+/// What a question is about: the effect, with exactly these params. A flow that was minted for the proposal names nothing that another proposal
+/// could be about; then its id does, if it has one.
+fn subject(submission: &Submission, effect: Option<&str>) -> Option<String> {
+    let proposal = &submission.proposal;
+    let request = submission.request();
+    let has_key = effect.is_some() && request.action().is_some_and(|action| action.rules.once.is_some());
+    if has_key || proposal.flow.is_some() {
+        return match effect {
+            Some(effect) if has_key => Some(format!("effect:{effect}:{}", said(submission))),
+            Some(effect) => Some(format!("effect:{effect}")),
+            None => Some(format!("read:{}", within_flow(submission))),
+        };
+    }
+    proposal.id.as_ref().map(|id| format!("id:{id}"))
 }
 
 /// The budgets an action has under a contract.
@@ -147,17 +178,26 @@ fn effect_key(submission: &Submission) -> Option<String> {
     match &action.rules.once {
         // A key that cannot be rendered has been refused by shape.
         Some(once) => once.render(&submission.proposal.params).ok(),
-        None => {
-            // Secrets do not name effects: a digest of a short one would give it away.
-            let named = submission.proposal.params.iter().filter(|(name, _)| !action.is_secret(name));
-            let named: Object = named.map(|(name, value)| (name.clone(), value.clone())).collect();
-            let params = Json::Object(named).to_canonical();
-            let step = submission.proposal.step.as_deref().unwrap_or_default();
-            let parts = [step.as_bytes(), submission.proposal.action.as_bytes(), params.as_bytes()];
-            // The flow comes first: its id is ordered by time, and stores stay fast when keys arrive in order.
-            Some(format!("flow:{}:{}", submission.flow_id(), Digest::of_parts(&parts)))
-        }
+        None => Some(within_flow(submission)),
     }
+}
+
+/// Flow, step, action and params as one name.
+fn within_flow(submission: &Submission) -> String {
+    // The flow comes first: its id is ordered by time, and stores stay fast when keys arrive in order.
+    format!("flow:{}:{}", submission.flow_id(), said(submission))
+}
+
+/// Step, action and params as a digest.
+fn said(submission: &Submission) -> Digest {
+    // Secrets do not name effects: a digest of a short one would give it away.
+    let action = submission.request().action();
+    let is_secret = |name: &str| action.is_some_and(|action| action.is_secret(name));
+    let named = submission.proposal.params.iter().filter(|(name, _)| !is_secret(name));
+    let named: Object = named.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let params = Json::Object(named).to_canonical();
+    let step = submission.proposal.step.as_deref().unwrap_or_default();
+    Digest::of_parts(&[step.as_bytes(), submission.proposal.action.as_bytes(), params.as_bytes()])
 }
 
 fn state_keys(submission: &Submission, key: &impl Fn(Entity) -> Key) -> Vec<(String, String, Key)> {

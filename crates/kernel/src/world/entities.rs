@@ -2,7 +2,7 @@
 //!
 //! A new kind of row is a line here and its bytes in `stored.rs`.
 
-use super::{EffectRow, FlowRow, Key, Loaded, ResourceRow, StateRow, StoredAnswer, TenantRow, World};
+use super::{AskedRow, EffectRow, FlowRow, Key, Loaded, ResourceRow, StateRow, StoredAnswer, TenantRow, World};
 use crate::agent::AgentRow;
 use crate::budget::Window;
 use crate::escalation::EscalationRow;
@@ -173,6 +173,8 @@ entities! {
     Flow(name) = "flow", single, as_flow flow: FlowRow as FlowRow;
     /// A question to people.
     Escalation(name) = "escalation", single, as_question question: Box<EscalationRow> as EscalationRow;
+    /// The last question of an agent about an effect: agent, and what names the effect.
+    Asked(agent, subject) = "asked", single, as_asked asked: AskedRow as AskedRow;
     /// A permission to cause an effect.
     Intent(name) = "intent", single, as_intent intent: Box<IntentRow> as IntentRow;
     /// A business effect.

@@ -14,7 +14,9 @@ use kernel::outcome::Outcome;
 use kernel::proposal::Malformed;
 use kernel::record::Record;
 use kernel::snapshot::Snapshot;
-use kernel::world::{EffectRow, Entity, FlowRow, Halt, Key, Loaded, ResourceRow, Row, StateRow, TenantRow, World};
+use kernel::world::{
+    AskedRow, EffectRow, Entity, FlowRow, Halt, Key, Loaded, ResourceRow, Row, StateRow, TenantRow, World,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use values::decimal::Decimal;
@@ -261,6 +263,7 @@ pub(super) fn of_every_kind() -> Vec<(Key, Row)> {
         (Entity::Contract(named()), Row::Contract(Arc::new(Json::Object(values.clone())))),
         (Entity::Flow(named()), Row::Flow(flow)),
         (Entity::Escalation(named()), question(EscalationState::Open, at(90))),
+        (Entity::Asked("bot".to_owned(), named()), Row::Asked(AskedRow { question: "q".to_owned() })),
         (Entity::Intent(named()), intent(IntentState::Ready, at(80))),
         (Entity::Effect(named()), Row::Effect(EffectRow { done: true, fence: 3, ..EffectRow::by("i") })),
         (Entity::Resource(named()), Row::Resource(resource)),

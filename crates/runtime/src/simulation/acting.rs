@@ -8,9 +8,9 @@ use super::unsteady_store::Mishap;
 use crate::ports::store::{BatchId, Reader, Store, StoreFault};
 use kernel::agent::{Actor, AgentStatus};
 use kernel::apply::{apply, touches};
-use kernel::change::{Act, DoubtAnswer};
+use kernel::change::{Act, DoubtAnswer, HumanAnswer};
 use kernel::command::{Command, Door, MintedIds, Submission};
-use kernel::escalation::{EscalationState, QuestionKind};
+use kernel::escalation::{EscalationRow, EscalationState, HumanDecision, QuestionKind};
 use kernel::flow::FlowEvent;
 use kernel::intent::{IntentState, provider_key};
 use kernel::outcome::{Done, Outcome};
@@ -41,6 +41,8 @@ impl Stage {
             26..=28 => self.operate(jobs),
             29..=31 => self.undo(jobs),
             40..=42 => self.end_flow(jobs),
+            43..=45 => self.propose_again(jobs),
+            46 => self.deny(jobs),
             32..=39 => self.recover(place, jobs),
             slot => return self.work(place, usize::from(slot % 2 == 0), jobs),
         }
@@ -62,6 +64,44 @@ impl Stage {
         self.calls.push(Call { id, key, text, unknown: false });
         let number = self.calls.len() - 1;
         self.submit(number, jobs);
+    }
+
+    /// An agent that did not get what it wanted proposes the same under another id.
+    fn propose_again(&mut self, jobs: &mut Vec<Job>) {
+        let Some(Call { id: before, key, text, .. }) = self.random.pick(&self.calls).cloned() else { return };
+        let id = self.mint('p');
+        let keyed = key.map(|key| format!(r#","idempotency_key":"{key}""#)).unwrap_or_default();
+        let text = text.replace(&format!(r#""id":"{before}"{keyed}"#), &format!(r#""id":"{id}""#));
+        self.calls.push(Call { id, key: None, text, unknown: false });
+        let number = self.calls.len() - 1;
+        self.submit(number, jobs);
+    }
+
+    /// A person says no to one open question whether something may happen.
+    fn deny(&mut self, jobs: &mut Vec<Job>) {
+        let Some((question, row)) = self.open_question(QuestionKind::Proposal) else { return };
+        let answer = HumanAnswer {
+            escalation: question,
+            decision: HumanDecision::Abort.word().to_owned(),
+            digest: row.digest,
+            reason: "no".to_owned(),
+            original: None,
+            modified: None,
+            identity: Identity::default(),
+        };
+        let job = self.change(person(), Act::Answer(Box::new(answer)), Origin::Other);
+        jobs.push(job);
+    }
+
+    fn open_question(&mut self, kind: QuestionKind) -> Option<(String, Box<EscalationRow>)> {
+        let rows = self.store.durable().scan(Kind::Escalation, None, 1_000).unwrap_or_default();
+        let open = rows.into_iter().filter_map(|(key, row)| {
+            let Row::Escalation(row) = row else { return None };
+            let asks = row.kind == kind && row.state == EscalationState::Open;
+            asks.then(|| (key.entity.parts().0.to_owned(), row))
+        });
+        let open: Vec<_> = open.collect();
+        self.random.pick(&open).cloned()
     }
 
     /// A flow that several calls share, or one below it; after some calls another one takes its place.
@@ -111,14 +151,7 @@ impl Stage {
 
     /// A person answers one open question whether something happened.
     fn resolve(&mut self, jobs: &mut Vec<Job>) {
-        let rows = self.store.durable().scan(Kind::Escalation, None, 1_000).unwrap_or_default();
-        let open = rows.into_iter().filter_map(|(key, row)| {
-            let Row::Escalation(row) = row else { return None };
-            let asks = row.kind == QuestionKind::Doubt && row.state == EscalationState::Open;
-            asks.then(|| (key.entity.parts().0.to_owned(), row))
-        });
-        let open: Vec<_> = open.collect();
-        let Some((question, row)) = self.random.pick(&open).cloned() else { return };
+        let Some((question, row)) = self.open_question(QuestionKind::Doubt) else { return };
         let effect_key = row.proposal.get("effect_key").and_then(|key| key.as_text()).unwrap_or_default();
         let there = self.provider.has(&provider_key(&self.tenant, effect_key));
         let decision = if self.options.careless {

@@ -18,6 +18,7 @@ use values::time::Instant;
 /// What must hold, by the names tables use.
 pub const INVARIANTS: &[&str] = &[
     "one_effect",
+    "one_question",
     "succeeded_is_true",
     "failed_is_true",
     "marked_before_sent",
@@ -72,6 +73,17 @@ struct LedgerIntent {
     retry: bool,
 }
 
+/// A question whether something may happen, as the ledger tells it.
+#[derive(Clone, Debug)]
+struct LedgerQuestion {
+    id: String,
+    flow: String,
+    deadline: i64,
+    open: bool,
+    /// Whether a person said no.
+    denied: bool,
+}
+
 /// Everything that was seen.
 #[derive(Debug)]
 pub struct Checker {
@@ -80,6 +92,8 @@ pub struct Checker {
     tenant: Arc<str>,
     capacities: BTreeMap<String, i64>,
     intents: BTreeMap<String, LedgerIntent>,
+    /// The last question of an agent about an effect with certain params.
+    questions: BTreeMap<(String, String), LedgerQuestion>,
     suspended: BTreeMap<String, BTreeSet<String>>,
     halted: bool,
     /// The flow each child flow came out of.
@@ -152,6 +166,7 @@ impl Checker {
             tenant,
             capacities,
             intents: BTreeMap::new(),
+            questions: BTreeMap::new(),
             suspended: BTreeMap::new(),
             halted: false,
             parents: BTreeMap::new(),
@@ -235,6 +250,10 @@ impl Checker {
         let result = json.get("result").unwrap_or(&Json::Null);
         match text(&json, "kind") {
             "decision" => self.decision(&json, accepted),
+            "question_expired" | "question_aborted" => {
+                self.question_over(text(result, "question"), false);
+                Ok(())
+            }
             "intent_expired" => self.moved(text(result, "intent"), "CANCELLED", Via::Time, result, touched),
             "intent_moved" => self.moved(text(result, "intent"), text(result, "state"), Via::Time, result, touched),
             "result" => {
@@ -284,12 +303,49 @@ impl Checker {
             format!("{id} of {agent} was accepted")
         })?;
         if !accepted {
-            return Ok(());
+            return self.asked(json);
         }
         let Some(intent) = json.get("intent").filter(|intent| intent.get("id").is_some()) else { return Ok(()) };
         let params = json.get("proposal").and_then(|proposal| proposal.get("params")).unwrap_or(&Json::Null);
         self.learn(intent, (agent, text(json, "flow")), number(params, "amount"));
         Ok(())
+    }
+
+    /// Nobody is asked twice about one thing at a time, nor again by a retry after a no.
+    fn asked(&mut self, json: &Json) -> Checked {
+        let (proposal, empty) = (json.get("proposal").unwrap_or(&Json::Null), Json::Null);
+        let params = proposal.get("params").unwrap_or(&empty);
+        let (flow, amount, at) = (text(json, "flow").to_owned(), number(params, "amount"), self.last);
+        let what = format!("{} {} {amount}", text(proposal, "action"), text(params, "order"));
+        let subject = (text(json, "agent").to_owned(), what);
+        let before = self.questions.get(&subject).cloned();
+        let is_open = before.as_ref().is_some_and(|before| before.open && at <= before.deadline);
+        let is_denied = before.as_ref().is_some_and(|before| {
+            let is_again = if text(proposal, "flow").is_empty() { at <= before.deadline } else { flow == before.flow };
+            before.denied && is_again
+        });
+        let codes = json.get("findings").and_then(Json::as_list).unwrap_or_default().iter();
+        let refused = codes.filter(|finding| text(finding, "effect") == "reject").count() > 0;
+        let Some(escalation) = json.get("escalation").filter(|_| !refused) else {
+            self.checked.entry("one_question").or_default().at_stake += u64::from(is_open || is_denied);
+            return Ok(());
+        };
+        let id = text(escalation, "id").to_owned();
+        if escalation.get("repeated").is_some() {
+            let same = is_open && before.is_some_and(|before| before.id == id);
+            return self.holds("one_question", true, same, |_| format!("{id} is not the open question of {subject:?}"));
+        }
+        let stands = is_open || is_denied;
+        self.holds("one_question", stands, !stands, |_| format!("{subject:?} is asked about again in {id}"))?;
+        let deadline = micros(escalation, "deadline");
+        self.questions.insert(subject, LedgerQuestion { id, flow, deadline, open: true, denied: false });
+        Ok(())
+    }
+
+    fn question_over(&mut self, id: &str, denied: bool) {
+        if let Some(question) = self.questions.values_mut().find(|question| question.id == id) {
+            (question.open, question.denied) = (false, denied);
+        }
     }
 
     fn learn(&mut self, intent: &Json, (agent, flow): (&str, &str), amount: i64) {
@@ -369,6 +425,7 @@ impl Checker {
             }
             "undo" => self.undone(name, result),
             "answer" => {
+                self.question_over(text(command, "question"), text(command, "decision") == "ABORT");
                 if let Some(intent) = json.get("intent").filter(|intent| intent.get("id").is_some()) {
                     let amount = intent.get("params").map_or(0, |params| number(params, "amount"));
                     self.learn(intent, (text(intent, "agent"), text(intent, "flow")), amount);

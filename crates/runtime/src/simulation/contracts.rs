@@ -13,6 +13,8 @@ const ACTION: &str = r#"
     once: "CLASS:{order}"
     params: { order: text, amount: number }
     limits: { amount: { min: 1, max: 10 } }
+    ask:
+      - { when: amount >= 9, reason: LARGE }
     reserves:
       - { resource: pool, amount: amount }
       - { resource: desk, amount: 1 }
@@ -21,7 +23,7 @@ const ACTION: &str = r#"
 fn text(agent: &str, options: &Options) -> String {
     let mut text = format!(
         "agent: {agent}\nproposal: {{ ttl: {{ default: {}s, max: 1h }} }}\nresources:\n  pool: {{ kind: stock, \
-         capacity: {} }}\n  desk: {{ kind: slots, capacity: {} }}\nescalation: {{ approvers: [desk] }}\nactions:",
+         capacity: {} }}\n  desk: {{ kind: slots, capacity: {} }}\nescalation: {{ approvers: [desk], budget: {{ max: 1000, per: 1h }} }}\nactions:",
         options.ttl, options.stock, options.slots
     );
     for class in ACTIONS {

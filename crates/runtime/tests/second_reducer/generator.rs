@@ -526,8 +526,36 @@ fn story() -> BoxedStrategy<Vec<Wish>> {
             wishes.push(Wish { after: undone_after, joins: false, what: undo });
             wishes
         });
+    // A person says no, and the agent proposes the same again, something like it, or the same elsewhere.
+    let signature = select(vec![Signature::Right, Signature::Right, Signature::None]);
+    let denied = (
+        maybe(0.6, flow()),
+        0..60_usize,
+        prop::bool::weighted(0.3),
+        signature,
+        (select(vec![11, 11, 11, 5]), select(vec![0, 1, 901]), maybe(0.3, flow())),
+    )
+        .prop_map(|(flow, order, signed, signature, (amount, pause, elsewhere))| {
+            let at_once = |what: What| Wish { after: 0, joins: false, what };
+            let plain = |command: Command| at_once(What::Plain(command));
+            let mut wishes = Vec::new();
+            if signed {
+                let (who, contract) = (operator(), "lead-2".to_owned());
+                wishes.push(plain(Command::Register { who: who.clone(), contract: contract.clone(), version: None }));
+                wishes.push(plain(Command::Activate { who, contract }));
+            }
+            let asked = Proposal { flow: flow.clone(), ..paying(11, 300 + order) };
+            wishes.extend([plain(Command::Propose(asked.clone())), plain(Command::Propose(asked.clone()))]);
+            let (who, decision) = (operator(), "ABORT".to_owned());
+            let answer = Answer { who, question: String::new(), decision, right: true, signature, by_runtime: true };
+            wishes.push(at_once(What::Answer { back: 0, answer }));
+            let again = Proposal { amount, flow: elsewhere.or(flow), ..asked };
+            wishes.push(Wish { after: pause, ..plain(Command::Propose(again)) });
+            wishes
+        });
     prop_oneof![
         5 => performed,
+        3 => denied,
         4 => ended,
         60 => wish(what()).prop_map(|wish| vec![wish]),
         1 => ladder,

@@ -77,14 +77,19 @@ impl Reducer {
         if found.want && self.call_off_expired(at) {
             found = self.judge(&case);
         }
+        let mut open = None;
+        if found.reject.is_empty() && !found.ask.is_empty() {
+            open = self.judge_asked_before(&case, &mut found);
+        }
         let asked = self.questions.iter().filter(|question| {
             question.proposal.agent == proposal.agent && question.asked_at > at - HOUR && question.asked_at <= at
         });
-        let exhausted = found.reject.is_empty() && !found.ask.is_empty() && asked.count() >= QUESTIONS_MAX;
+        let is_asked = found.reject.is_empty() && !found.ask.is_empty() && open.is_none();
+        let exhausted = is_asked && asked.count() >= QUESTIONS_MAX;
         found.reject(exhausted, "ESCALATION_BUDGET_EXHAUSTED");
         let latest = match (found.reject.is_empty(), found.ask.is_empty(), effect(&case)) {
             (false, _, _) => "rejected".to_owned(),
-            (true, false, _) => format!("e-{number}"),
+            (true, false, _) => open.clone().unwrap_or_else(|| format!("e-{number}")),
             (true, true, Some(_)) => format!("i-{number}"),
             (true, true, None) => "done".to_owned(),
         };
@@ -95,7 +100,9 @@ impl Reducer {
             }
             Said::Verdict("REJECT", found.reject)
         } else if !found.ask.is_empty() {
-            self.ask(number, &case);
+            if open.is_none() {
+                self.ask(number, &case);
+            }
             Said::Verdict("ESCALATE", found.ask)
         } else {
             let valid_until = proposal.valid_until.unwrap_or(at + TTL);
@@ -109,6 +116,22 @@ impl Reducer {
             self.answered.insert(name, (print, said.clone()));
         }
         said
+    }
+
+    /// The last question of the agent about the same: while it is open no other is asked, and who said no is not asked
+    /// again by a retry. The open question, if it is about exactly this.
+    fn judge_asked_before(&self, case: &Case<'_>, found: &mut Found) -> Option<String> {
+        let subject = subject(case)?;
+        let own = |question: &&Question| question.proposal.agent == case.proposal.agent;
+        let last = self.questions.iter().rev().filter(own).find(|asked| asked.subject.as_ref() == Some(&subject))?;
+        let late = case.at > last.asked_at + ANSWER_WITHIN;
+        if last.state == "OPEN" && !late {
+            found.ask.insert("QUESTION_OPEN".to_owned());
+            return Some(last.name.clone());
+        }
+        let again = if case.named { last.flow == case.flow } else { !late };
+        found.reject(last.denied && again, "QUESTION_DENIED");
+        None
     }
 
     /// The key and the time of making do not count; neither does what only the door says.
@@ -320,6 +343,8 @@ impl Reducer {
             asked_at: case.at,
             intent: format!("i-{number}"),
             state: "OPEN",
+            subject: subject(case),
+            denied: false,
             votes: BTreeMap::new(),
         });
     }
@@ -412,6 +437,7 @@ impl Reducer {
         }
         if answer.decision == "ABORT" {
             self.questions[index].state = "ABORTED";
+            self.questions[index].denied = true;
             return Said::accept();
         }
         let mut votes = question.votes.clone();
@@ -479,6 +505,17 @@ fn effect(case: &Case<'_>) -> Option<String> {
         "pay" => Some(format!("pay {order}")),
         "note" => Some(format!("note {order} in {}", case.flow)),
         _ => None,
+    }
+}
+
+/// What a question is about. What has neither a key nor a flow of the agent's choice is known by its id, if it has one.
+fn subject(case: &Case<'_>) -> Option<String> {
+    let Proposal { action, order, amount, id, .. } = case.proposal;
+    match action.as_str() {
+        "pay" => Some(format!("pay {order} {amount}")),
+        "note" if case.named => Some(format!("note {order} in {}", case.flow)),
+        "look" if case.named => Some(format!("look in {}", case.flow)),
+        _ => id.as_ref().map(|id| format!("id {id}")),
     }
 }
 

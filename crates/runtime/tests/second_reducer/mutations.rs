@@ -7,9 +7,10 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
 use values::bugs::{Bug, with};
 
-const FAULTS: [Bug; 22] = [
+const FAULTS: [Bug; 23] = [
     Bug::W01KeyForgotten,
     Bug::IdForgotten,
+    Bug::AskedAgain,
     Bug::W02HeldIgnored,
     Bug::W03QuestionsUncounted,
     Bug::W04HandshakeResets,

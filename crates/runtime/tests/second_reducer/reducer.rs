@@ -118,6 +118,10 @@ pub struct Question {
     pub asked_at: i64,
     pub intent: String,
     pub state: &'static str,
+    /// What it is about: another question about the same is not asked meanwhile.
+    pub subject: Option<String>,
+    /// Whether a person said no.
+    pub denied: bool,
     /// Who agreed, and under which contract.
     pub votes: BTreeMap<String, String>,
 }

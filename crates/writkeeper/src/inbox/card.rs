@@ -8,19 +8,21 @@ use kernel::argument;
 use kernel::command::{MintedIds, Submission};
 use kernel::contract::amend::effective_limits;
 use kernel::contract::{Executor, Undo};
-use kernel::escalation::{EscalationRow, QuestionKind};
+use kernel::escalation::{EscalationRow, EscalationState, QuestionKind};
 use kernel::evaluator::Compiled;
 use kernel::finding::{Code, Effect, Finding};
+use kernel::intent::{BudgetDraw, IntentState};
 use kernel::proposal::Proposal;
 use kernel::reasons::Reason;
 use kernel::request::Provenance;
+use kernel::result::ResultRecord;
 use kernel::world::{Entity, Row};
 use runtime::{Minted, Runtime};
 use std::sync::Arc;
 use values::decimal::Decimal;
 use values::ids::Digest;
 use values::json::{Json, Object};
-use values::time::Instant;
+use values::time::{Duration, Instant};
 
 /// Records read at once for the rules: a question stands in the record of its own instant.
 const RECORDS: usize = 16;
@@ -44,6 +46,8 @@ pub struct Card {
     pub rules: Vec<AskingRule>,
     /// How the effect is undone.
     pub undo: Option<UndoPlan>,
+    /// What the other side of an effect in doubt answered last.
+    pub result: Option<ResultRecord>,
 }
 
 /// A budget before and after an acceptance.
@@ -59,6 +63,8 @@ pub struct BudgetUse {
     pub amount: Decimal,
     /// The most the window may hold.
     pub max: Decimal,
+    /// How long the window is.
+    pub per: Duration,
     /// The most it could hold under the contract that asked, where another is in force since; nothing where the two
     /// agree, or where that contract had no such budget.
     pub max_when_asked: Option<Decimal>,
@@ -110,7 +116,11 @@ impl Card {
     /// Of a question at an instant.
     pub fn of(runtime: &Runtime, name: &str, row: &EscalationRow, now: Instant) -> Result<Card, Error> {
         if row.kind == QuestionKind::Doubt {
-            return Ok(Card::of_intent(&row.proposal));
+            let result = match runtime.read(Entity::Intent(row.intent.clone()))? {
+                Some(Row::Intent(intent)) => runtime.result(&row.intent, &intent)?,
+                Some(_) | None => None,
+            };
+            return Ok(Card { result, ..Card::of_intent(&row.proposal) });
         }
         let line = runtime.line(&row.agent)?;
         // What is over stays under the contract it was asked under; what is open is answered under the one in force.
@@ -124,10 +134,19 @@ impl Card {
         Ok(Card {
             call: action.and_then(|action| call_of(&action.run.as_ref()?.executor, &shown)),
             effect_key: submission.effect_key().map(str::to_owned),
-            budgets: budgets(runtime, submission, (&asked, &line.ancestors), &shown, now)?,
+            budgets: match answered(runtime, row)? {
+                Answered::Open => budgets(runtime, submission, (&asked, &line.ancestors), &shown, now)?,
+                Answered::Took(draws, at) => {
+                    let uses = budgets(runtime, submission, (&asked, &line.ancestors), &shown, now)?;
+                    uses.into_iter().filter_map(|used| before(used, &draws, at, now)).collect()
+                }
+                // It took nothing, and nothing will.
+                Answered::TookNothing => Vec::new(),
+            },
             limits: if is_over { Vec::new() } else { limits(runtime, submission, &shown, now)? },
             rules: rules(runtime, name, row)?,
             undo: action.map(|action| undo_of(&action.undo, &shown)),
+            result: None,
             is_whole: shown == asked.proposal.params,
             proposal: asked.proposal.to_json(shown),
         })
@@ -136,7 +155,8 @@ impl Card {
     /// A card with nothing but the proposal.
     fn of_proposal(proposal: Json) -> Card {
         let (budgets, limits, rules) = (Vec::new(), Vec::new(), Vec::new());
-        Card { proposal, is_whole: true, call: None, effect_key: None, budgets, limits, rules, undo: None }
+        let (call, effect_key, undo, result) = (None, None, None, None);
+        Card { proposal, is_whole: true, call, effect_key, budgets, limits, rules, undo, result }
     }
 
     /// Of an intent in doubt: it was called already, so no budget changes.
@@ -158,6 +178,11 @@ impl Card {
     /// What is proposed, or was to happen.
     pub fn action(&self) -> &str {
         self.proposal.get("action").and_then(Json::as_text).unwrap_or_default()
+    }
+
+    /// Whether it is about undoing something by hand.
+    pub fn undoes(&self) -> bool {
+        self.proposal.get("undoes").is_some_and(|undoes| *undoes != Json::Null)
     }
 
     /// For programs.
@@ -207,6 +232,7 @@ impl Card {
             ("limits", Json::List(self.limits.iter().map(limit).collect())),
             ("rules", Json::List(self.rules.iter().map(rule).collect())),
             ("undo", self.undo.as_ref().map_or(Json::Null, undo)),
+            ("result", self.result.as_ref().map_or(Json::Null, ResultRecord::to_answer)),
         ];
         members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
@@ -299,6 +325,36 @@ fn undo_of(undo: &Undo, shown: &Object) -> UndoPlan {
     }
 }
 
+/// What an answer took of budgets.
+enum Answered {
+    /// Nobody answered yet.
+    Open,
+    TookNothing,
+    /// What the intent took, and when.
+    Took(Vec<BudgetDraw>, Instant),
+}
+
+fn answered(runtime: &Runtime, row: &EscalationRow) -> Result<Answered, Error> {
+    if row.state == EscalationState::Open {
+        return Ok(Answered::Open);
+    }
+    let Some((intent, at)) = row.answer.as_ref().and_then(|given| Some((given.intent.clone()?, given.at))) else {
+        return Ok(Answered::TookNothing);
+    };
+    let Some(Row::Intent(intent)) = runtime.read(Entity::Intent(intent))? else { return Ok(Answered::TookNothing) };
+    let is_given_back = matches!(intent.state, IntentState::Failed | IntentState::Cancelled | IntentState::Abandoned);
+    let draws = if is_given_back { Vec::new() } else { intent.facts.taken().to_vec() };
+    Ok(Answered::Took(draws, at))
+}
+
+/// A budget as it stands without what an answer took of it, as long as the window still holds that.
+fn before(used: BudgetUse, draws: &[BudgetDraw], at: Instant, now: Instant) -> Option<BudgetUse> {
+    let draw = draws.iter().find(|draw| draw.agent == used.agent && draw.budget == used.name)?;
+    let is_held = at.plus(used.per) > now;
+    let without = |total: Decimal| if is_held { total.checked_sub(draw.amount) } else { Some(total) };
+    Some(BudgetUse { amount: draw.amount, used: used.used.and_then(without), ..used })
+}
+
 /// The budgets of a contract and of those above. Where another contract asked, what that one allowed is told too.
 fn budgets(
     runtime: &Runtime,
@@ -328,7 +384,7 @@ fn budgets(
             let asked = asked.and_then(|asked| asked.plan.budgets.iter().find(|budget| budget.name == planned.name));
             let max_when_asked = asked.map(|budget| budget.rule.max).filter(|max| *max != planned.rule.max);
             let (agent, name, max) = (agent.clone(), planned.name.clone(), planned.rule.max);
-            uses.push(BudgetUse { agent, name, used, amount, max, max_when_asked });
+            uses.push(BudgetUse { agent, name, used, amount, max, per: planned.rule.per, max_when_asked });
         }
     }
     Ok(uses)
@@ -369,7 +425,8 @@ fn amount(value: &Json) -> Option<Decimal> {
 fn rules(runtime: &Runtime, name: &str, row: &EscalationRow) -> Result<Vec<AskingRule>, Error> {
     let mut history = History::since(runtime, Some(row.asked_at))?.by(RECORDS);
     while let Some(body) = history.next_body()? {
-        let asked = body.get("escalation").and_then(|question| question.get("id")).and_then(Json::as_text);
+        let question = body.get("escalation").filter(|question| question.get("repeated").is_none());
+        let asked = question.and_then(|question| question.get("id")).and_then(Json::as_text);
         if asked != Some(name) {
             // Everything of one instant stands together, and the question was asked in its own.
             let at = body.get("at").and_then(Json::as_text).and_then(Instant::parse);

@@ -4,7 +4,7 @@ use super::{ambiguous, look_up, typed};
 use crate::error::Error;
 use crate::happening::findings;
 use crate::history::History;
-use kernel::escalation::EscalationRow;
+use kernel::escalation::{EscalationRow, EscalationState};
 use kernel::finding::Code;
 use kernel::intent::IntentRow;
 use kernel::reasons::Reason;
@@ -97,7 +97,7 @@ pub fn flow(runtime: &Runtime, text: &str) -> Result<(String, FlowRow), Error> {
 /// The one flow with a proposal that is called this or starts like this; agents choose such ids, so several may fit.
 fn flow_of_proposal(runtime: &Runtime, text: &str) -> Result<Option<String>, Error> {
     let (text, is_whole) = typed(text)?;
-    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    let mut found: BTreeMap<(String, String), ProposalFlow> = BTreeMap::new();
     let mut ledger = History::since(runtime, None)?;
     while let Some(body) = ledger.next_body()? {
         let said = |key: &str| body.get(key).and_then(Json::as_text);
@@ -109,16 +109,38 @@ fn flow_of_proposal(runtime: &Runtime, text: &str) -> Result<Option<String>, Err
         if findings(&body).iter().any(|finding| finding.code == Code::Known(Reason::ProposalIdReused)) {
             continue;
         }
-        found.entry(flow.to_owned()).or_insert_with(|| id.to_owned());
+        let sent = (said("agent").unwrap_or_default().to_owned(), id.to_owned());
+        let own = ProposalFlow { flow: flow.to_owned(), came_to_something: came_to_something(&body) };
+        match found.get(&sent) {
+            Some(known) if known.came_to_something || !own.came_to_something => {}
+            Some(_) | None => {
+                found.insert(sent, own);
+            }
+        }
         if found.len() > FOUND_MAX {
             break;
         }
     }
-    if found.len() > 1 {
-        let names: Vec<String> = found.iter().map(|(flow, id)| format!("{id} in flow {flow}")).collect();
+    let flows: BTreeSet<&String> = found.values().map(|sent| &sent.flow).collect();
+    if flows.len() > 1 {
+        let names: Vec<String> =
+            found.iter().map(|((agent, id), sent)| format!("{id} of {agent} in flow {}", sent.flow)).collect();
         return Err(ambiguous(text, names.iter().map(String::as_str)));
     }
-    Ok(found.into_keys().next())
+    Ok(flows.into_iter().next().cloned())
+}
+
+/// Where one proposal of an agent was judged. Sent again it may be judged in another flow; it means the first in which
+/// something came of it.
+struct ProposalFlow {
+    flow: String,
+    came_to_something: bool,
+}
+
+/// Whether a decision made an intent or asked a question.
+fn came_to_something(body: &Json) -> bool {
+    let intent = body.get("intent").is_some_and(|intent| *intent != Json::Null);
+    intent || body.get("escalation").is_some_and(|question| question.get("repeated").is_none())
 }
 
 /// A question by its own id, or by its proposal, flow or intent.
@@ -136,6 +158,13 @@ pub fn question(runtime: &Runtime, text: &str) -> Result<(String, EscalationRow)
             found.push((name, *row));
         }
     })?;
+    // A proposal that was sent again is one proposal, and its id means the question that waits, or the last one.
+    let agent = found.first().map(|(_, row)| row.agent.clone());
+    let of_one = |(_, row): &(String, EscalationRow)| row.proposal_id == text && Some(&row.agent) == agent.as_ref();
+    if found.len() > 1 && found.iter().all(of_one) {
+        found.sort_by_key(|(_, row)| (row.state == EscalationState::Open, row.asked_at));
+        return found.pop().ok_or_else(|| Error::NotFound { kind: Kind::Escalation, id: text.to_owned() });
+    }
     if found.len() > 1 {
         let names = found.iter().map(|(name, row)| {
             let ids = [&row.proposal_id, &row.flow, &row.intent];
@@ -167,6 +196,15 @@ pub fn intent(runtime: &Runtime, text: &str) -> Result<(String, Box<IntentRow>),
             found.push((name, row));
         }
     })?;
+    let agent = found.first().map(|(_, row)| row.facts.agent().to_owned());
+    let of_one = |(_, row): &(String, Box<IntentRow>)| {
+        row.facts.proposal() == typed && Some(row.facts.agent()) == agent.as_deref()
+    };
+    if found.len() > 1 && found.iter().all(of_one) {
+        // A proposal that was sent again is one proposal, and its id means what came of it last.
+        found.sort_by_key(|(_, row)| row.accepted_at);
+        return found.pop().ok_or_else(|| Error::NotFound { kind: Kind::Intent, id: text.to_owned() });
+    }
     if found.len() > 1 {
         return Err(ambiguous(text, found.iter().map(|(name, _)| name.as_str())));
     }

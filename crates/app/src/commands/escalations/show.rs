@@ -1,6 +1,7 @@
 //! One question: exactly what an answer is for, and what people have said so far.
 
 use super::left;
+use crate::commands::intents::results;
 use crate::hint;
 use crate::terminal::{self, ATTENTION, STRONG, paint, param, param_name, say};
 use kernel::escalation::{GivenAnswer, QuestionKind};
@@ -85,7 +86,10 @@ fn print_next(question: &Question) -> anyhow::Result<()> {
     };
     match question.kind {
         QuestionKind::Doubt => {
-            say!("it may have happened; look at the other side, then say what you saw");
+            match question.card.undoes() {
+                true => say!("this undoes what happened: do it by hand, then say what you did"),
+                false => say!("it may have happened; look at the other side, then say what you saw"),
+            }
             let command = format!("writkeeper intents resolve {} happened|did-not|retry", visible(&question.intent));
             say!("next: {}", hint::next(&format!("{command} --as YOU --because …{key}")));
         }
@@ -131,6 +135,7 @@ pub fn card_lines(card: &Card) -> Vec<String> {
     };
     let mut lines: Vec<String> = card.rules.iter().map(rule).collect();
     lines.extend(card.call.as_ref().map(|call| format!("calls     {}", visible(call))));
+    lines.extend(card.result.as_ref().map(|result| format!("answered  {}", results::line(result))));
     lines.extend(card.effect_key.as_ref().map(|effect_key| format!("effect    {}", visible(effect_key))));
     lines.extend(card.budgets.iter().map(budget));
     lines.extend(card.limits.iter().map(limit));

@@ -18,8 +18,36 @@ pub fn given(args: &ReportArgs, row: &IntentRow) -> anyhow::Result<Option<Attach
     Ok(Some(AttachedResult::Given(Box::new(EffectResult::of(response, secrets)))))
 }
 
+/// Letters of a body on one line.
+const LINE_CHARS_MAX: usize = 200;
+
+/// The result on one line: its status and the beginning of its body.
+pub fn line(record: &ResultRecord) -> String {
+    let body = match record.result.body() {
+        ResultBody::Text(text) => {
+            let shown: String = visible(text).chars().take(LINE_CHARS_MAX).collect();
+            let more = if visible(text).chars().count() > LINE_CHARS_MAX { " …" } else { "" };
+            if shown.is_empty() { String::new() } else { format!(": {shown}{more}") }
+        }
+        ResultBody::Bytes(_) => ": no text; see --json".to_owned(),
+        ResultBody::Withheld => ": withheld, because it may hold secrets".to_owned(),
+    };
+    format!("{}, {}{body}", heading(record), terminal::at(record.at))
+}
+
 /// For people.
 pub fn tell(record: &ResultRecord) -> anyhow::Result<()> {
+    say!("\nresult  {}  {}", heading(record), paint(FAINT, terminal::at(record.at)));
+    match record.result.body() {
+        ResultBody::Text(text) => say!("{}", visible(text)),
+        ResultBody::Bytes(_) => say!("{}", paint(FAINT, "no text; see --json")),
+        ResultBody::Withheld => say!("{}", paint(FAINT, "withheld: it may hold secrets that are not kept any more")),
+    }
+    Ok(())
+}
+
+/// How the call ended, and how much came back.
+fn heading(record: &ResultRecord) -> String {
     let result = &record.result;
     let status = match result.status() {
         ResponseStatus::Http(status) => format!("HTTP {status}"),
@@ -33,12 +61,5 @@ pub fn tell(record: &ResultRecord) -> anyhow::Result<()> {
         (true, true) => " (only the beginning is kept)".to_owned(),
         (false, _) => " (it broke off)".to_owned(),
     };
-    let heading = format!("{status}{content_type}, {}{extent}", counted(result.bytes(), "byte"));
-    say!("\nresult  {heading}  {}", paint(FAINT, terminal::at(record.at)));
-    match result.body() {
-        ResultBody::Text(text) => say!("{}", visible(text)),
-        ResultBody::Bytes(_) => say!("{}", paint(FAINT, "no text; see --json")),
-        ResultBody::Withheld => say!("{}", paint(FAINT, "withheld: it may hold secrets that are not kept any more")),
-    }
-    Ok(())
+    format!("{status}{content_type}, {}{extent}", counted(result.bytes(), "byte"))
 }

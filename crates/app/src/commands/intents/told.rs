@@ -36,7 +36,7 @@ pub fn intent(page: &IntentPage) -> anyhow::Result<()> {
             say!("  undoes    {undoes}");
         }
         if let Some(undone_by) = &intent.undone_by {
-            say!("  undone by {undone_by}");
+            say!("  undo      intent {undone_by}");
         }
         say!("\n{}\n", terminal::pretty(&order.to_json()));
     }

@@ -6,6 +6,7 @@ use crate::terminal::{self, GOOD, paint, say};
 use ledger::receipt::Receipt;
 use std::io::ErrorKind;
 use std::path::Path;
+use values::json::Json;
 
 pub fn run(site: &Site, ids: &[String], out: Option<&Path>) -> anyhow::Result<()> {
     match out {
@@ -14,7 +15,18 @@ pub fn run(site: &Site, ids: &[String], out: Option<&Path>) -> anyhow::Result<()
         None => {}
     }
     let made = make(site, ids)?;
+    let told = |members: Vec<(&str, Json)>| say_json(site.json, members);
     match (out, made.as_slice()) {
+        (None, made) if site.json => {
+            for (id, receipt) in ids.iter().zip(made) {
+                let members = [
+                    ("id", Json::text(id.as_str())),
+                    ("index", Json::from(receipt.index())),
+                    ("receipt", Json::text(receipt.to_string())),
+                ];
+                say!("{}", Json::object(members).to_canonical());
+            }
+        }
         (None, made) => {
             for receipt in made {
                 terminal::write_data(&receipt.to_string())?;
@@ -22,14 +34,30 @@ pub fn run(site: &Site, ids: &[String], out: Option<&Path>) -> anyhow::Result<()
         }
         (Some(path), [receipt]) if !path.is_dir() => {
             write(path, receipt)?;
+            if told(vec![("out", Json::text(path.to_string_lossy())), ("receipts", Json::from(1_u64))])? {
+                return Ok(());
+            }
             say!("{} {}", paint(GOOD, "receipt"), path.display());
         }
         (Some(folder), made) => {
             write_into(folder, ids, made)?;
+            let count = Json::from(made.len() as u64);
+            if told(vec![("out", Json::text(folder.to_string_lossy())), ("receipts", count)])? {
+                return Ok(());
+            }
             say!("{} {} in {}", paint(GOOD, "receipts"), made.len(), folder.display());
         }
     }
     Ok(())
+}
+
+/// Says what was written as JSON, where that is wanted; whether it was.
+fn say_json(json: bool, members: Vec<(&str, Json)>) -> anyhow::Result<bool> {
+    if json {
+        let members = members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        say!("{}", Json::Object(members).to_canonical());
+    }
+    Ok(json)
 }
 
 /// Writes a receipt for each id into a folder.
