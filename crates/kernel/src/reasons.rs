@@ -202,6 +202,10 @@ reasons! {
         "a person must approve this: {problem}"
         | "wait for the answer"
         | "answer it, or widen `allow` if nobody needs to look";
+    JudgeDoubts "JUDGE_DOUBTS" Escalation:
+        "judge `{judge}` doubts this: {problem}"
+        | "look at what it says, and go about it another way if it is right"
+        | "set `enforcement.confidence` to what its doubts are worth, or take the judge out";
     AlreadyDone "ALREADY_DONE" Execution:
         "the effect `{effect_key}` was already performed by intent {intent}"
         | "do not repeat it; read the first intent's outcome"

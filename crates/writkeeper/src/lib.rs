@@ -11,6 +11,7 @@ pub mod agents;
 pub mod entries;
 mod error;
 pub mod finding_text;
+pub mod flow_names;
 pub mod flows;
 mod function;
 pub mod happening;

@@ -12,8 +12,14 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a daemon may take. A hook judges by itself afterwards, which must end before its own deadline.
+/// How long a person waits for a daemon's word.
 pub const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// How long a daemon may take over a call. Its hook judges by itself afterwards, which must end before its own deadline.
+pub const ANSWER_WAIT: Duration = Duration::from_millis(1_000);
+
+/// How long a daemon that let a hook wait in vain is not asked again.
+const LEFT_ALONE: Duration = Duration::from_secs(10);
 
 /// How a daemon answered.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,8 +28,12 @@ pub enum DaemonAnswer {
     Answer(HookOutput),
     /// No daemon serves.
     Absent,
+    /// It let another hook wait in vain a moment ago, and was not asked.
+    LeftAlone,
     /// A daemon was asked, and may have decided.
     Lost(String),
+    /// The same, after it was waited for in vain.
+    Late(String),
 }
 
 /// Where a judgement takes place: a daemon somewhere else would see other files.
@@ -41,8 +51,11 @@ impl Surroundings {
 
 /// Asks the daemon of a guard.
 pub fn ask(guard: &Guard, question: &Question<'_>) -> DaemonAnswer {
-    let deadline = Instant::now() + PATIENCE;
-    let Ok(Some(mut stream)) = connect(&DaemonFolder::of(guard).socket()) else { return DaemonAnswer::Absent };
+    let (deadline, place) = (Instant::now() + ANSWER_WAIT, DaemonFolder::of(guard));
+    if place.is_left_alone(LEFT_ALONE) {
+        return DaemonAnswer::LeftAlone;
+    }
+    let Ok(Some(mut stream)) = connect(&place.socket()) else { return DaemonAnswer::Absent };
     let Surroundings([home, temporary, binary]) = Surroundings::own();
     let ticket = question.ticket;
     let fields: [&[u8]; 11] = [
@@ -62,7 +75,18 @@ pub fn ask(guard: &Guard, question: &Question<'_>) -> DaemonAnswer {
         .and_then(|()| frame::receive(&mut stream, frame::ANSWER_BYTES_MAX, deadline));
     match answer {
         Ok(fields) => {
+            // Others may have waited in vain while it had much to do.
+            place.answered();
             understood(&fields).unwrap_or_else(|| DaemonAnswer::Lost("the daemon's answer is none".to_owned()))
+        }
+        Err(error) if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
+            let holder = place.holder();
+            if holder.as_ref().is_none_or(|holder| peer::may_stand_still(holder.process)) {
+                place.leave_alone();
+            }
+            let process = holder.map_or_else(String::new, |holder| format!(" (process {})", holder.process));
+            let waited = ANSWER_WAIT.as_secs_f32();
+            DaemonAnswer::Late(format!("waited {waited} s for the daemon{process}, which did not answer"))
         }
         Err(error) => DaemonAnswer::Lost(format!("the daemon did not answer: {error}")),
     }

@@ -30,3 +30,10 @@ pub fn runs_this_program(process: u32) -> bool {
 pub fn runs_this_program(_process: u32) -> bool {
     true
 }
+
+/// Whether a process is stopped, or may be: one that only has much to do is asked again.
+pub fn may_stand_still(process: u32) -> bool {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return true };
+    // The name stands in parentheses, and may hold some.
+    status.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['T', 't']))
+}

@@ -3,6 +3,7 @@
 use crate::command::Submission;
 use crate::contract::EffectClass;
 use crate::evaluator::Compiled;
+use crate::flow_name::name_key;
 use crate::gates::reservations;
 use crate::lease::kept::BOOK;
 use crate::plan::PlannedBudget;
@@ -53,6 +54,8 @@ pub(crate) struct Touched {
     pub snapshot: Option<Key>,
     /// The leases, where the action says what it writes.
     pub leases: Option<Key>,
+    /// What the flow is called, where leases are looked at.
+    pub flow_name: Option<Key>,
 }
 
 impl Touched {
@@ -99,6 +102,10 @@ impl Touched {
                 .action()
                 .filter(|action| action.rules.leases.is_some())
                 .map(|_| key(Entity::State(BOOK.to_owned()))),
+            flow_name: request
+                .action()
+                .filter(|action| action.rules.leases.is_some() && proposal.flow.is_some())
+                .map(|_| key(Entity::State(name_key(agent, submission.flow_id())))),
         }
     }
 
@@ -114,7 +121,13 @@ impl Touched {
         let effect = self.effect.as_ref().map(|(_, key)| key);
         let answered = [self.idempotency.as_ref(), self.named.as_ref(), self.proof.as_ref()];
         let optional = [flow, effect, self.snapshot.as_ref()];
-        let many = self.resources.values().chain(self.budgets.values()).chain(&self.local).chain(&self.leases);
+        let many = self
+            .resources
+            .values()
+            .chain(self.budgets.values())
+            .chain(&self.local)
+            .chain(&self.leases)
+            .chain(&self.flow_name);
         let above = self.ancestors.iter().flat_map(|(agent, budgets)| std::iter::once(agent).chain(budgets.values()));
         single
             .chain(answered.into_iter().chain(optional).flatten())

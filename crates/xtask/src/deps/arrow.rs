@@ -76,7 +76,11 @@ const ROWS: &[Row] = &[
     Row { member: "writkeeper-shell", stands_on: &[], forbidden: OUTSIDE },
     Row { member: "writkeeper-guard", stands_on: &["writkeeper", "writkeeper-shell"], forbidden: &["clap"] },
     Row { member: "writkeeper-cli", stands_on: &["writkeeper", "writkeeper-guard"], forbidden: &[] },
-    Row { member: "workbench", stands_on: &["writkeeper-engines", "writkeeper-shell"], forbidden: &[] },
+    Row {
+        member: "workbench",
+        stands_on: &["writkeeper-engines", "writkeeper-guard", "writkeeper-shell"],
+        forbidden: &[],
+    },
     // It judges the product from outside, by what its binary does.
     Row { member: "live-hosts", stands_on: &[], forbidden: &[] },
     // Everybody waits for it before anything else begins.
