@@ -21,7 +21,8 @@ pub mod probe;
 pub mod protected_files;
 pub mod push_target;
 pub mod question;
-#[cfg(all(test, feature = "bugs"))]
+#[cfg(test)]
+#[cfg(feature = "bugs")]
 mod seeded_faults;
 pub mod session;
 pub mod session_line;

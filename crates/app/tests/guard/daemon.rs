@@ -269,7 +269,7 @@ fn a_hook_says_what_it_waited_for_and_the_next_one_does_not_wait_again() {
         assert_eq!(told, Told::Runs);
         text(&output.stderr)
     };
-    let waited = format!("waited 1 s for the daemon (process {}), which did not answer", daemon.process());
+    let waited = format!("waited 200ms for an answer of the daemon (process {}, which is stopped)", daemon.process());
     assert!(asked("t1").contains(&waited));
     assert_eq!(asked("t2"), "", "a daemon that let one hook wait is left alone for a while");
     daemon.signal("CONT");

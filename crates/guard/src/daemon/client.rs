@@ -4,6 +4,7 @@ use super::{Address, DaemonFolder, frame, peer};
 use crate::hooks::HookOutput;
 use crate::place::Guard;
 use crate::question::Question;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,7 +17,10 @@ use std::time::{Duration, Instant};
 pub const PATIENCE: Duration = Duration::from_millis(1_500);
 
 /// How long a daemon may take over a call. Its hook judges by itself afterwards, which must end before its own deadline.
-pub const ANSWER_WAIT: Duration = Duration::from_millis(1_000);
+pub const ANSWER_WAIT: Duration = Duration::from_millis(1_500);
+
+/// After so long it is looked at whether the daemon goes on at all.
+pub const LOOKED_AFTER: Duration = Duration::from_millis(200);
 
 /// How long a daemon that let a hook wait in vain is not asked again.
 const LEFT_ALONE: Duration = Duration::from_secs(10);
@@ -71,25 +75,40 @@ pub fn ask(guard: &Guard, question: &Question<'_>) -> DaemonAnswer {
         &binary,
         question.sent,
     ];
-    let answer = frame::send(&mut stream, &fields, deadline)
-        .and_then(|()| frame::receive(&mut stream, frame::ANSWER_BYTES_MAX, deadline));
+    let stopped = || place.holder().filter(|holder| peer::is_stopped(holder.process));
+    let answer = frame::send(&mut stream, &fields, deadline).and_then(|()| {
+        if is_silent(&stream, LOOKED_AFTER)
+            && let Some(holder) = stopped()
+        {
+            place.leave_alone();
+            return Ok(Err(late(LOOKED_AFTER, &format!("process {}, which is stopped", holder.process))));
+        }
+        frame::receive(&mut stream, frame::ANSWER_BYTES_MAX, deadline).map(Ok)
+    });
     match answer {
-        Ok(fields) => {
+        Ok(Err(late)) => late,
+        Ok(Ok(fields)) => {
             // Others may have waited in vain while it had much to do.
             place.answered();
             understood(&fields).unwrap_or_else(|| DaemonAnswer::Lost("the daemon's answer is none".to_owned()))
         }
         Err(error) if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
-            let holder = place.holder();
-            if holder.as_ref().is_none_or(|holder| peer::may_stand_still(holder.process)) {
-                place.leave_alone();
-            }
-            let process = holder.map_or_else(String::new, |holder| format!(" (process {})", holder.process));
-            let waited = ANSWER_WAIT.as_secs_f32();
-            DaemonAnswer::Late(format!("waited {waited} s for the daemon{process}, which did not answer"))
+            let holder =
+                place.holder().map_or_else(|| "another process".to_owned(), |it| format!("process {}", it.process));
+            late(ANSWER_WAIT, &holder)
         }
         Err(error) => DaemonAnswer::Lost(format!("the daemon did not answer: {error}")),
     }
+}
+
+fn late(waited: Duration, who: &str) -> DaemonAnswer {
+    DaemonAnswer::Late(format!("waited {waited:?} for an answer of the daemon ({who})"))
+}
+
+/// Whether nothing comes for so long.
+fn is_silent(stream: &UnixStream, wait: Duration) -> bool {
+    let Ok(wait) = Timespec::try_from(wait) else { return false };
+    matches!(poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&wait)), Ok(0))
 }
 
 /// Sends a word to the daemon of a guard; `None` if none serves.
