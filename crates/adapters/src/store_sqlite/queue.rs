@@ -17,7 +17,7 @@ use timed_lock::{LockFault, TimedLock};
 const AT_ONCE: Duration = Duration::from_millis(20);
 
 /// How long one writer may take on a busy machine. So long a line is looked at, at least, before it counts as standing still.
-const ONE_WRITER: Duration = Duration::from_millis(400);
+const ONE_WRITER: Duration = Duration::from_secs(1);
 
 /// The line of writers of one store.
 #[derive(Debug)]
