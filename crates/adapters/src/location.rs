@@ -1,6 +1,6 @@
 //! Where a store lies: what a person writes, read once; and how a store is opened there.
 
-use crate::store_sqlite::{LogKeeper, QUEUE_WAIT, SqliteStore, SqliteView};
+use crate::store_sqlite::{LogKeeper, QUEUE_WAIT, SqliteStore, SqliteView, Waits};
 use runtime::memory::MemoryStore;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::{Store, StoreFault};
@@ -9,7 +9,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Where a store lies.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -109,10 +108,8 @@ impl fmt::Display for Location {
 /// How a store is opened.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenOptions {
-    /// How long a writer waits behind others before the store counts as unavailable.
-    pub wait: Duration,
-    /// How long a single other writer may take.
-    pub turn_wait: Duration,
+    /// How long a writer waits for others before the store counts as unavailable.
+    pub waits: Waits,
     /// Who keeps the WAL short: the first process to open a store reads the whole WAL.
     pub log: LogKeeper,
     /// Whether to prepare the statements of an ordinary decision at once.
@@ -121,7 +118,7 @@ pub struct OpenOptions {
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { wait: QUEUE_WAIT, turn_wait: QUEUE_WAIT, log: LogKeeper::USUAL, is_prepared: false }
+        OpenOptions { waits: Waits::each(QUEUE_WAIT), log: LogKeeper::USUAL, is_prepared: false }
     }
 }
 
@@ -135,7 +132,7 @@ pub fn open_store(
     match location {
         Location::Memory => Ok(Box::new(MemoryStore::new(clock).tenant_named(tenant))),
         Location::Sqlite(path) => {
-            let store = SqliteStore::open_waiting(path, tenant, clock, (options.wait, options.turn_wait), options.log)?;
+            let store = SqliteStore::open_waiting(path, tenant, clock, options.waits, options.log)?;
             if options.is_prepared {
                 store.prepare()?;
             }

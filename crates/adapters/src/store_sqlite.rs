@@ -27,6 +27,7 @@ mod view;
 pub(crate) use connection::{configure, durability};
 pub(crate) use fault::fault;
 pub use log::LogKeeper;
+pub use queue::Waits;
 pub use view::SqliteView;
 
 use fault::{commit_fault, start_fault};
@@ -87,7 +88,7 @@ impl SqliteStore {
 
     /// Opens a tenant of the store in a file.
     pub fn open_for(path: impl AsRef<Path>, tenant: &str, clock: Arc<dyn Clock>) -> Result<SqliteStore, StoreFault> {
-        SqliteStore::open_waiting(path, tenant, clock, (QUEUE_WAIT, QUEUE_WAIT), LogKeeper::USUAL)
+        SqliteStore::open_waiting(path, tenant, clock, Waits::each(QUEUE_WAIT), LogKeeper::USUAL)
     }
 
     /// Opens a tenant of the store in a file; `waits` say how long it stands in line behind other writers, and how
@@ -96,7 +97,7 @@ impl SqliteStore {
         path: impl AsRef<Path>,
         tenant: &str,
         clock: Arc<dyn Clock>,
-        (wait, turn_wait): (Duration, Duration),
+        waits: Waits,
         keeper: LogKeeper,
     ) -> Result<SqliteStore, StoreFault> {
         let path = path.as_ref().to_path_buf();
@@ -109,13 +110,12 @@ impl SqliteStore {
         {
             return Err(fault);
         }
-        let queue = Queue::beside(&path, wait, turn_wait)?;
+        let queue = Queue::beside(&path, waits)?;
         // Two processes that make the file at once would trip over each other's change of the journal.
         let turn = queue.wait()?;
         view::is_not_emptied(&path)?;
-        let mut connection = connection::writer(&path)?;
         // A foreign program that holds the file is one other writer.
-        connection.busy_timeout(turn_wait.min(connection::BUSY_WAIT)).map_err(fault::fault)?;
+        let mut connection = connection::writer_within(&path, waits.turn_left().min(connection::BUSY_WAIT))?;
         schema::migrate(&mut connection, tenant)?;
         drop(turn);
         let log = Log::of(&path, keeper, &connection);

@@ -264,6 +264,8 @@ pub enum ContractCommand {
     New(NewArgs),
     /// Draft a closed contract from tool schemas
     Draft(DraftArgs),
+    /// Take over rules written for something else; what cannot be carried over is refused and named
+    Import(ImportArgs),
     /// Say everything that is wrong with a contract, line and column
     Check(CheckArgs),
     /// Run the tests a contract carries
@@ -299,6 +301,27 @@ pub struct DraftArgs {
     /// The agent the contract is for
     #[arg(long, value_name = "NAME", default_value = "my-agent")]
     pub agent: String,
+}
+
+/// `writkeeper contract import`
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// The rules
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// What they were written for
+    #[arg(long, value_enum)]
+    pub from: ImportedForm,
+    /// The project that they belong to; the folder around `.claude` if not given
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+}
+
+/// What rules can be taken over from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ImportedForm {
+    /// Permission settings of Claude Code (settings.json)
+    ClaudeCode,
 }
 
 /// `writkeeper contract check`

@@ -6,12 +6,14 @@
 //! | know what is probably not meant | [`lint`] |
 //! | say in plain sentences what it comes to | [`sentence`] |
 //! | start from a template, or from schemas of tools | [`TEMPLATES`], [`draft`] |
+//! | take over rules written for something else | [`import`] |
 //! | judge the tests a contract carries | [`rehearse`] |
 //! | know every key, for editors and documentation | [`keys`], [`SCHEMA`] |
 
 mod cursor;
 pub mod defaults;
 pub mod draft;
+pub mod import;
 pub mod keys;
 pub mod lint;
 mod plugins;

@@ -10,10 +10,11 @@ use super::push_target;
 use crate::command_line::CommandLine;
 use crate::hooks::tools::{self, Kind, Tool};
 use crate::hooks::{self, Call, Host};
-use crate::session::flow_name;
-use shell::{Capability, Class, Classification, View, classify};
+use crate::session::session_name;
+use shell::{Capability, Class, Classification, Links, View, classify};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use values::bugs::{self, Bug};
 use values::ids::Digest;
 use values::json::{Json, Object};
 
@@ -88,13 +89,13 @@ pub fn of(call: &Call, guard: Option<&Guard>, program: &'static CommandLine, hos
     let folders = if matches!(call.tool, Tool::Shell { .. }) { tools::folders(&call.input) } else { Vec::new() };
     let cwd = folders.first().map_or_else(|| cwd.clone(), |folder| place::canonical(&cwd.join(folder)));
     let cwd = cwd.to_string_lossy().into_owned();
-    let disk = Disk::of(guard.map(|guard| (guard, flow_name(host, &call.session))));
+    let disk = Disk::of(guard.map(|guard| (guard, session_name(host, &call.session))));
     let view = View {
         cwd: &cwd,
         home: &home,
-        links: Some(&disk),
+        links: Some(&disk as &dyn Links).filter(|_| !bugs::on(Bug::FilesUnread)),
         hosts: hooks::host_files(),
-        is_typed_into: host.types_into_programs,
+        is_typed_into: host.types_into_programs && !bugs::on(Bug::TypingFree),
     };
     let mut facts = CallFacts {
         action: action(&call.tool),

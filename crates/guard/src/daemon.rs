@@ -15,6 +15,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// Longest path of a socket that every system takes.
 const ADDRESS_BYTES_MAX: usize = 100;
@@ -49,6 +50,30 @@ impl DaemonFolder {
     /// Changed whenever a hook starts a daemon.
     fn attempt(&self) -> PathBuf {
         self.folder.join("attempt")
+    }
+
+    /// Changed whenever a hook waited for the daemon in vain.
+    fn silence(&self) -> PathBuf {
+        self.folder.join("silence")
+    }
+
+    /// Notes that the daemon let a hook wait in vain.
+    fn leave_alone(&self) {
+        // Where it cannot be noted, the next hook waits as long.
+        let _ = std::fs::write(self.silence(), "");
+    }
+
+    /// Notes that the daemon answers.
+    fn answered(&self) {
+        let _ = std::fs::remove_file(self.silence());
+    }
+
+    /// Whether the daemon let a hook wait in vain not longer ago than this, and is the same one still.
+    fn is_left_alone(&self, lasts: Duration) -> bool {
+        let changed = |path: &Path| std::fs::metadata(path).and_then(|found| found.modified()).ok();
+        let Some(silent) = changed(&self.silence()) else { return false };
+        let is_same = changed(&self.lock()).is_some_and(|started| started <= silent);
+        is_same && SystemTime::now().duration_since(silent).is_ok_and(|since| since < lasts)
     }
 
     /// Makes the folder, and makes sure that only its owner may enter it.

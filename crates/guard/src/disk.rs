@@ -25,7 +25,7 @@ const LATELY: Duration = Duration::from_secs(60 * 60);
 
 /// The disk as one call sees it.
 pub struct Disk<'a> {
-    /// Whose session it is: the guard, and the session's name as a flow.
+    /// Whose session it is: the guard, and the session's name.
     session: Option<(&'a Guard, String)>,
     memory: OnceCell<session::Settled>,
     /// Files looked into, each with the digest of what was in it.

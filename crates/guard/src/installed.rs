@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use values::bugs::{self, Bug};
 use values::ids::Digest;
 use values::json::Json;
 
@@ -155,6 +156,9 @@ pub fn compare(guard: &Guard, runtime: &Runtime) -> Comparison {
 
 /// Compares everything, and says which files were looked at.
 pub fn compare_now(guard: &Guard, runtime: &Runtime) -> Result<(Comparison, Vec<String>), String> {
+    if bugs::on(Bug::TamperingUnnoticed) {
+        return Ok((Comparison::default(), Vec::new()));
+    }
     let base = guard.folder.parent().unwrap_or(&guard.folder);
     let (mut found, mut files) = (Comparison::default(), Vec::new());
     for host in HOSTS {

@@ -1,22 +1,26 @@
 //! From a host's call to the kernel and back: every call is a proposal on the guard's store.
 
 mod approval;
+mod doubts;
+mod flow;
 
 use super::call_facts::CallFacts;
 use super::hard_links;
 use super::installed::{self, Comparison};
 use super::place::Guard;
 use super::probe;
-use super::session::{OpenCall, Session, flow_name};
+use super::session::{OpenCall, Session};
 use super::stop_check;
 use super::ticket::Ticket;
 use crate::command_line::{CommandLine, Task};
+use crate::daemon::client;
 use crate::hooks::{Call, Event, HOSTS, Host, Reply};
 use adapters::advisor::PluginAdvisor;
 use adapters::location::{Location, OpenOptions, open_store};
 use adapters::os_user::os_user;
-use adapters::store_sqlite::LogKeeper;
+use adapters::store_sqlite::{LogKeeper, Waits};
 use adapters::system_clock::SystemClock;
+use doubts::{doubts, left};
 use kernel::agent::Actor;
 use kernel::change::Act;
 use kernel::command::{Door, Performer, UnseenFlow};
@@ -40,6 +44,7 @@ use runtime::ports::advisor::Advisor as _;
 use runtime::ports::store::Store;
 use runtime::{Answered, Arrival, Minted, Options, PersonAnswer, Runtime};
 use shell::Class;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,14 +54,22 @@ use values::json::{Json, Object};
 use writkeeper::finding_text;
 use writkeeper::restored::{Unstarted, demand_whole};
 
+/// A hook waits for a daemon and a store that do not go on, both together, until so long after it was called.
+pub const CALL_WAIT: Duration = Duration::from_millis(1_800);
+
 /// How long a hook stands in line behind other hooks, as long as the line moves. Hosts give a hook ten seconds.
-const LINE_WAIT: Duration = Duration::from_secs(4);
+const LINE_WAIT: Duration = Duration::from_secs(6);
 
 /// How long a hook waits for a store that one other process holds.
 const STORE_WAIT: Duration = Duration::from_millis(1_200);
 
-/// The same for a daemon, after which its hook waits for itself: both together less than two seconds.
+/// The same for a daemon; its hook waits for itself afterwards.
 const STORE_WAIT_OF_DAEMON: Duration = Duration::from_millis(600);
+
+// A person who looks at a coding agent takes two seconds for a pause and more for a fault.
+const _: () = assert!(CALL_WAIT.as_millis() < 2_000);
+const _: () = assert!(STORE_WAIT_OF_DAEMON.as_millis() < client::ANSWER_WAIT.as_millis());
+const _: () = assert!(client::ANSWER_WAIT.as_millis() < CALL_WAIT.as_millis());
 
 /// How long a handler may take; what was decided holds without it.
 const HANDLER_WAIT: values::time::Duration = values::time::Duration::from_secs(2);
@@ -84,6 +97,8 @@ pub struct CallJudge<'a> {
     program: &'static CommandLine,
     /// How what is installed compares with what was.
     comparison: Comparison,
+    /// The flow of the session, once it is known.
+    flow: OnceCell<String>,
 }
 
 /// How long a hook lets the WAL grow: the next process that opens the store without a daemon has to read all of it.
@@ -92,10 +107,10 @@ const LOG_OF_HOOKS: LogKeeper = LogKeeper::Opener(64);
 /// How long a daemon lets it grow: about twenty calls. From then on it is overwritten from the start.
 const LOG_OF_DAEMON: LogKeeper = LogKeeper::Beside(256);
 
-/// Opens a guard's store for one hook.
-pub fn open(guard: &Guard) -> Result<Box<dyn Store>, String> {
-    let options = OpenOptions { wait: LINE_WAIT, turn_wait: STORE_WAIT, log: LOG_OF_HOOKS, is_prepared: true };
-    open_with(guard, options)
+/// Opens a guard's store for one hook, which waits for nobody who does not go on after this instant.
+pub fn open(guard: &Guard, until: std::time::Instant) -> Result<Box<dyn Store>, String> {
+    let waits = Waits { line: LINE_WAIT, turn: STORE_WAIT, until: Some(until) };
+    open_with(guard, OpenOptions { waits, log: LOG_OF_HOOKS, is_prepared: true })
 }
 
 /// Starts a runtime for one hook; what is known of its contract need not be read again.
@@ -110,8 +125,8 @@ pub fn start(
 
 /// Starts a runtime on a guard's store for the daemon.
 pub fn start_resident(guard: &Guard) -> Result<Arc<Runtime>, String> {
-    let options =
-        OpenOptions { wait: LINE_WAIT, turn_wait: STORE_WAIT_OF_DAEMON, log: LOG_OF_DAEMON, ..OpenOptions::default() };
+    let waits = Waits { line: LINE_WAIT, turn: STORE_WAIT_OF_DAEMON, until: None };
+    let options = OpenOptions { waits, log: LOG_OF_DAEMON, ..OpenOptions::default() };
     start_with(guard, open_with(guard, options)?, None, None)
 }
 
@@ -160,7 +175,8 @@ impl<'a> CallJudge<'a> {
         }
         let (mode, plan) = (line.contract.contract.mode, line.contract.contract.enforcement_plan());
         let comparison = installed::compare(guard, &runtime);
-        Ok(CallJudge { host, guard, runtime, contract: line.contract, plan, mode, ticket, program, comparison })
+        let (contract, flow) = (line.contract, OnceCell::new());
+        Ok(CallJudge { host, guard, runtime, contract, plan, mode, ticket, program, comparison, flow })
     }
 
     /// Notes that a call of the host arrived by the command line that was written for it.
@@ -187,7 +203,7 @@ impl<'a> CallJudge<'a> {
         };
         if self.comparison.is_news {
             let act =
-                Act::Merge(vec![self.comparison.record(self.host, &self.flow(call), &self.ticket.at.to_string())]);
+                Act::Merge(vec![self.comparison.record(self.host, &self.flow(call)?, &self.ticket.at.to_string())]);
             let _ = self.runtime.change_here(Actor::Agent(self.host.word.to_owned()), act);
         }
         Ok(self.with_notice(event, reply))
@@ -222,7 +238,7 @@ impl<'a> CallJudge<'a> {
 
     /// What the session did lately, seen with the contract's thresholds.
     fn session(&self, call: &Call) -> Session {
-        Session::open(self.guard, &self.flow(call), self.contract.contract.thresholds(), self.ticket)
+        Session::open(self.guard, &self.session_name(call), self.contract.contract.thresholds(), self.ticket)
     }
 
     fn before_tool(&self, call: &Call, facts: &CallFacts) -> Result<Reply, String> {
@@ -245,6 +261,7 @@ impl<'a> CallJudge<'a> {
         let mut noticed = vec![stall, breaker, session.precursor(&call.name, !facts.is_harmless())];
         noticed.push(session.scope(facts.workspace.to_string_lossy().into_owned(), facts.writes.clone()));
         noticed.extend(Some(session.liveness(true)).filter(|signal| self.sets(signal)));
+        noticed.extend(doubts(&answered.answer.findings));
         let reply = self.enforced(call, facts, &answered, Noticed { stakes: self.stakes(facts), signals: &noticed })?;
         session.looked_into(&arguments, &facts.contents, answered.answer.verdict == Verdict::Escalate);
         let runs = matches!(reply, Reply::Pass | Reply::Warn(_) | Reply::Ask(_)) || !binds(self.mode);
@@ -297,7 +314,8 @@ impl<'a> CallJudge<'a> {
         let comparison = Comparison::default();
         let (contract, plan) = (self.contract.clone(), self.contract.contract.enforcement_plan());
         let CallJudge { host, guard, mode, ticket, program, .. } = *self;
-        let judge = CallJudge { host, guard, runtime, contract, plan, mode, ticket, program, comparison };
+        let flow = OnceCell::new();
+        let judge = CallJudge { host, guard, runtime, contract, plan, mode, ticket, program, comparison, flow };
         let answered = judge.submit(call, facts.action, judge.params(&session, call, facts))?;
         let codes: Vec<&str> = answered.answer.findings.iter().map(|finding| finding.code.as_str()).collect();
         Ok(Reply::Deny(probe::said(answered.answer.verdict, &codes)))
@@ -399,7 +417,7 @@ impl<'a> CallJudge<'a> {
             ("format", Json::text("writkeeper/handler/v1")),
             ("handler", Json::text(name)),
             ("host", Json::text(self.host.word)),
-            ("session", Json::text(self.flow(call))),
+            ("session", Json::text(self.session_name(call))),
             ("proposal", Json::text(proposal)),
             ("decision", decision.to_json()),
             ("reason", Json::text(decision.reason())),
@@ -422,7 +440,8 @@ impl<'a> CallJudge<'a> {
             told.insert("question".to_owned(), Json::text(question.to_string()));
         }
         let values = object([("enforced", Json::Object(told))]);
-        let act = Act::Remember { flow: self.flow(call), values };
+        let Ok(flow) = self.flow(call) else { return };
+        let act = Act::Remember { flow, values };
         let actor = Actor::Agent(self.host.word.to_owned());
         let _ = self.runtime.change_here(actor, act);
     }
@@ -458,7 +477,7 @@ impl<'a> CallJudge<'a> {
         ]);
         let params = object([
             ("host", Json::text(self.host.word)),
-            ("session", Json::text(self.flow(call))),
+            ("session", Json::text(self.session_name(call))),
             ("tool", Json::text(call.name.as_str())),
             ("failed", Json::Bool(call.failed)),
             ("result", result),
@@ -469,6 +488,7 @@ impl<'a> CallJudge<'a> {
             self.report(&open);
         }
         let answered = self.submit(call, "tool.result", params)?;
+        noticed.extend(doubts(&answered.answer.findings));
         self.enforced(call, facts, &answered, Noticed { stakes: Stakes::None, signals: &noticed })
     }
 
@@ -529,7 +549,7 @@ impl<'a> CallJudge<'a> {
         let said = [said].into_iter().chain(unseen).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
         let mut params = object([
             ("host", Json::text(self.host.word)),
-            ("session", Json::text(self.flow(call))),
+            ("session", Json::text(self.session_name(call))),
             ("verified", Json::text(verified)),
             ("refused", Json::from(session.stops_refused())),
             ("noop", Json::text(session.noop_streak().state)),
@@ -553,16 +573,19 @@ impl<'a> CallJudge<'a> {
             return Ok(Reply::Deny(format!("{why}\n{said}")));
         }
         session.turned("stop");
-        Ok(self.left_open(call, &answered.answer.id, &mut session, dangling))
+        let noticed = doubts(&answered.answer.findings).chain([dangling]).collect();
+        Ok(self.left_open(call, &answered.answer.id, &mut session, noticed))
     }
 
-    /// What a stop comes to after words that promise more. It is held up once at most, so nothing goes round in circles.
-    fn left_open(&self, call: &Call, proposal: &str, session: &mut Session, dangling: Signal) -> Reply {
-        if !dangling.is_concern() {
+    /// What a stop comes to after words that promise more, or where a judge doubts it. It is held up once at most, so
+    /// nothing goes round in circles.
+    fn left_open(&self, call: &Call, proposal: &str, session: &mut Session, noticed: Vec<Signal>) -> Reply {
+        let said: Vec<String> = noticed.iter().filter(|signal| signal.is_concern()).map(left).collect();
+        if said.is_empty() {
             return Reply::Pass;
         }
-        let why = format!("Writkeeper noticed: {}, and nothing ran after it", dangling.reason);
-        let decision = self.plan.notice("stop", Stakes::Ordinary, &[dangling], &why);
+        let why = format!("Writkeeper noticed: {}", said.join("; "));
+        let decision = self.plan.notice("stop", Stakes::Ordinary, &noticed, &why);
         let (enforced, note) = self.settled(call, proposal, &decision);
         let why = note.map_or_else(|| why.clone(), |note| format!("{why}\n{note}"));
         match enforced.effect {
@@ -582,7 +605,7 @@ impl<'a> CallJudge<'a> {
     /// Runs the check the contract names, as an intent of its own.
     fn verify(&self, call: &Call, facts: &CallFacts) -> Result<Option<stop_check::CheckResult>, String> {
         let Some(run) = run_of(&self.contract.contract, VERIFY) else { return Ok(None) };
-        let params = object([("host", Json::text(self.host.word)), ("session", Json::text(self.flow(call)))]);
+        let params = object([("host", Json::text(self.host.word)), ("session", Json::text(self.session_name(call)))]);
         let answered = self.submit(call, VERIFY, params)?;
         if answered.answer.verdict != Verdict::Accept {
             let said = undecided(&answered.answer);
@@ -600,7 +623,7 @@ impl<'a> CallJudge<'a> {
     fn session_start(&self, call: &Call) -> Result<Reply, String> {
         let params = object([
             ("host", Json::text(self.host.word)),
-            ("session", Json::text(self.flow(call))),
+            ("session", Json::text(self.session_name(call))),
             ("cwd", Json::text(call.cwd.as_str())),
         ]);
         self.submit(call, "session.start", params)?;
@@ -638,7 +661,7 @@ impl<'a> CallJudge<'a> {
         let prompt = call.prompt.as_deref().unwrap_or_default();
         let params = object([
             ("host", Json::text(self.host.word)),
-            ("session", Json::text(self.flow(call))),
+            ("session", Json::text(self.session_name(call))),
             // What people type is theirs: only that it was typed is kept.
             (
                 "prompt",
@@ -658,11 +681,6 @@ impl<'a> CallJudge<'a> {
         action.is_some_and(|action| kernel::contract::params::has(action, param))
     }
 
-    /// The session as a flow.
-    fn flow(&self, call: &Call) -> String {
-        flow_name(self.host, &call.session)
-    }
-
     fn submit(&self, call: &Call, action: &str, params: Object) -> Result<Answered, String> {
         if let Some(given) = self.answered_before(action)? {
             return Ok(given);
@@ -673,7 +691,7 @@ impl<'a> CallJudge<'a> {
             ("agent", Json::text(self.host.word)),
             ("action", Json::text(action)),
             ("params", Json::Object(params)),
-            ("flow", Json::text(self.flow(call))),
+            ("flow", Json::text(self.flow(call)?)),
             // Each call is a step of its own: running the tests twice is two effects.
             ("step", Json::text(step.as_str())),
         ]);
@@ -718,7 +736,7 @@ const VERIFY: &str = "session.verify";
 pub const BREAK_GLASS: &str = "break_glass";
 
 fn door() -> Door {
-    Door { flows: UnseenFlow::Opens, performer: Performer::Caller, session: None }
+    Door { flows: UnseenFlow::Opens, performer: Performer::Host, session: None }
 }
 
 fn run_of(contract: &Contract, action: &str) -> Option<kernel::contract::Run> {

@@ -21,6 +21,9 @@ pub mod probe;
 pub mod protected_files;
 pub mod push_target;
 pub mod question;
+#[cfg(test)]
+#[cfg(feature = "bugs")]
+mod seeded_faults;
 pub mod session;
 pub mod session_line;
 pub mod settings_backup;

@@ -315,11 +315,30 @@ fn can_mean(pattern: &str, name: &str) -> bool {
     if has_plain_brackets(pattern) {
         return shell::wildcard_matches(pattern, name);
     }
+    if let Some(pattern) = with_one_bracket(pattern) {
+        return matches(&pattern.chars().collect::<Vec<_>>(), &name.chars().collect::<Vec<_>>());
+    }
     // Whatever follows another bracket is not looked at: rather one question too many.
     let pattern = pattern.split('[').next().map_or_else(String::new, |known| {
         if known.len() == pattern.len() { known.to_owned() } else { format!("{known}*") }
     });
     matches(&pattern.chars().collect::<Vec<_>>(), &name.chars().collect::<Vec<_>>())
+}
+
+/// A pattern whose only bracket is closed or stands for itself, as usage texts have them (`[--help]`, `[default`): whatever a
+/// closed one holds, it means one letter.
+fn with_one_bracket(pattern: &str) -> Option<String> {
+    let (known, behind) = pattern.split_once('[')?;
+    if known.contains(']') || pattern.contains(['\\', '(']) || behind.contains('[') && behind.contains(']') {
+        return None;
+    }
+    match behind.split_once(']') {
+        None => Some(pattern.to_owned()),
+        Some((inside, rest)) => {
+            let is_closed = !inside.is_empty() && inside != "!" && inside != "^" && !rest.contains(']');
+            is_closed.then(|| format!("{known}?{rest}"))
+        }
+    }
 }
 
 /// Whether brackets hold letters and nothing that shells read in several ways: no classes, ranges, negations.
@@ -446,6 +465,17 @@ mod tests {
         }
         for line in ["pgrep keeper", "grep keeper README.md", "lsof -t -i:3000; kill <x>", "pgrep node; kill <x>"] {
             assert!(!met(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_bracket_means_one_letter_or_itself() {
+        for pattern in ["[.]claude", ".[!x]laude", ".c[k-m]aude", "[!x]claude", ".[]x]*", ".[[:alpha:]]*", ".cl[a-b]*"]
+        {
+            assert!(can_mean(pattern, ".claude"), "{pattern}");
+        }
+        for pattern in ["[--help]", "[grep_options]", "[-f]", "[[", "[", "[default", "[=DIR]", "[^a]", ".claude[-x]"] {
+            assert!(!can_mean(pattern, ".claude"), "{pattern}");
         }
     }
 

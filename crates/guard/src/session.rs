@@ -377,8 +377,8 @@ pub fn settled(guard: &Guard, name: &str) -> Settled {
     Settled { digests, began }
 }
 
-/// The session of a host as a flow.
-pub fn flow_name(host: Host, session: &str) -> String {
+/// What the session of a host is called: the host's word, and its own id for the session.
+pub fn session_name(host: Host, session: &str) -> String {
     let name = format!("{}:{session}", host.word);
     if identifier_problem(&name).is_none() {
         return name;

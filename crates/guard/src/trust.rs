@@ -6,6 +6,7 @@ use crate::hooks::Host;
 use crate::hooks::trust::{Grant, Place, Standing};
 use crate::whole_file::text_or_nothing;
 use std::path::{Path, PathBuf};
+use values::bugs::{self, Bug};
 
 /// The files, as they were read.
 #[derive(Debug)]
@@ -42,6 +43,9 @@ impl TrustFiles {
 
     /// Whether the host would run our hooks.
     pub fn standing(&self) -> Standing {
+        if bugs::on(Bug::TrustAssumed) {
+            return Standing::Given;
+        }
         self.host.trust.as_ref().map_or(Standing::Needless, |trust| (trust.standing)(&self.place()))
     }
 

@@ -3,13 +3,15 @@
 //! Who must be asked is a pure function of the proposal and the contracts, and so is the exact question. Its digest
 //! binds an answer to this proposal under this contract; an answer to another question is no answer.
 
-use crate::command::Submission;
+use crate::command::{Performer, Submission};
 use crate::contract::{Contract, Plugin, words};
+use crate::enforcement::gating::Confidence;
 use crate::evaluator::Compiled;
 use crate::finding::{Effect, Finding, Findings, Gate};
 use crate::nearest::suggestion;
 use crate::reasons::Reason;
 use std::sync::Arc;
+use values::bugs::{self, Bug};
 use values::decimal::Decimal;
 use values::ids::{self, Digest};
 use values::json::{Json, Object};
@@ -34,7 +36,7 @@ words! {
     AdviceKind {
         /// Its "no" refuses, and so does its silence.
         Validator = "validator",
-        /// It may ask for a person; when it fails it abstains.
+        /// It may ask for a person, or advise whoever enforces by a ladder; when it fails it abstains.
         Judge = "judge",
     }
 }
@@ -190,6 +192,9 @@ pub(crate) fn judge(submission: &Submission, findings: &mut Findings) {
         for advice in bound {
             match &advice.said {
                 AdviceOutcome::Nothing(problem) => silence(&needed, problem, findings),
+                AdviceOutcome::Opinion(opinion) if needed.kind == AdviceKind::Judge && is_advised(submission) => {
+                    findings.extend(doubt(&needed, opinion));
+                }
                 AdviceOutcome::Opinion(opinion) => weigh(&needed, opinion, findings),
             }
         }
@@ -204,6 +209,27 @@ fn silence(needed: &Needed<'_>, problem: &str, findings: &mut Findings) {
     let finding = Finding::reject(Gate::Validators, Reason::ValidatorFailed);
     findings
         .push(finding.with("validator", needed.name).with("problem", problem).with("asked", needed.plugin.to_json()));
+}
+
+/// Whether judges only advise whoever enforces.
+fn is_advised(submission: &Submission) -> bool {
+    submission.door.performer == Performer::Host && !bugs::on(Bug::JudgesBind)
+}
+
+/// What a judge says to whoever enforces by a ladder: how sure it is picks the rung there.
+fn doubt(needed: &Needed<'_>, opinion: &Opinion) -> Option<Finding> {
+    let low = needed.plugin.escalate_below.zip(opinion.score).filter(|(bound, score)| score < bound);
+    let (confidence, problem) = match (opinion.verdict, low) {
+        (AdviceVerdict::Reject, _) => (Confidence::High, opinion.message().to_owned()),
+        (AdviceVerdict::Escalate, _) => (Confidence::Low, opinion.message().to_owned()),
+        (AdviceVerdict::Pass, Some((bound, score))) => {
+            (Confidence::Low, format!("it gives it {}, below {}", plain(score), plain(bound)))
+        }
+        (AdviceVerdict::Pass, None) => return None,
+    };
+    let finding = Finding::advise(Gate::Validators, Reason::JudgeDoubts).with("judge", needed.name);
+    let finding = finding.with("problem", problem).with("confidence", confidence.word());
+    Some(finding.with("version", opinion.version.as_str()))
 }
 
 fn weigh(needed: &Needed<'_>, opinion: &Opinion, findings: &mut Findings) {

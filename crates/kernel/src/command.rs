@@ -92,8 +92,21 @@ words! {
     Performer {
         /// Whoever asked; the answer hands the intent out, and only a report says what became of it.
         Caller = "caller",
+        /// The host of a coding agent, which asks before each call of a tool. It enforces by the contract's ladder, so
+        /// that judges advise it and ask nobody.
+        Host = "host",
         /// The runtime; what it has not started can be called off.
         Runtime = "runtime",
+    }
+}
+
+impl Performer {
+    /// Whether the answer hands the intent out.
+    pub fn is_outside(self) -> bool {
+        match self {
+            Performer::Caller | Performer::Host => true,
+            Performer::Runtime => false,
+        }
     }
 }
 

@@ -36,11 +36,11 @@ pub fn decide(facts: &Facts<'_>, prepared: Findings) -> Judgement {
     Judgement { verdict: fold(&findings), findings }
 }
 
-/// Any rejecting finding rejects; else any escalating one escalates; else it is accepted.
+/// Any rejecting finding rejects; else any escalating one escalates; else it is accepted, whatever is advised.
 pub fn fold(findings: &[Finding]) -> Verdict {
     match findings.iter().map(|finding| finding.effect).max() {
         Some(Effect::Reject) => Verdict::Reject,
         Some(Effect::Escalate) => Verdict::Escalate,
-        None => Verdict::Accept,
+        Some(Effect::Advise) | None => Verdict::Accept,
     }
 }

@@ -62,6 +62,8 @@ pub struct Facts<'a> {
     pub resources: BTreeMap<&'a str, ResourceRow>,
     /// Who holds which region, where the action says what it writes.
     pub leases: LeasesFact,
+    /// What the flow is called, where leases are looked at.
+    pub flow_name: Option<&'a str>,
 }
 
 /// The book of leases, as far as it is looked at.

@@ -44,6 +44,8 @@ impl Code {
 /// What a finding does to the verdict.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Effect {
+    /// It is told to whoever enforces, and changes no verdict.
+    Advise,
     /// A person must look.
     Escalate,
     /// It must not happen.
@@ -76,6 +78,11 @@ impl Finding {
         Finding { effect: Effect::Escalate, ..Finding::reject(gate, reason) }
     }
 
+    /// A finding for whoever enforces.
+    pub fn advise(gate: Gate, reason: Reason) -> Finding {
+        Finding { effect: Effect::Advise, ..Finding::reject(gate, reason) }
+    }
+
     /// Names the field.
     pub fn field(mut self, field: impl Into<String>) -> Finding {
         self.field = Some(field.into());
@@ -95,6 +102,7 @@ impl Finding {
             Code::Custom { when, .. } => match self.effect {
                 Effect::Reject => format!("the contract refuses this when {when}"),
                 Effect::Escalate => format!("the contract asks a person when {when}"),
+                Effect::Advise => format!("the contract looks out for {when}"),
             },
         }
     }
@@ -105,6 +113,7 @@ impl Finding {
             (Code::Known(reason), _) => self.fill(reason.entry().fix_agent),
             (Code::Custom { .. }, Effect::Reject) => "propose something the rule does not refuse".to_owned(),
             (Code::Custom { .. }, Effect::Escalate) => "wait for the answer".to_owned(),
+            (Code::Custom { .. }, Effect::Advise) => "look at what was noticed".to_owned(),
         }
     }
 
@@ -124,6 +133,7 @@ impl Finding {
         let effect = match self.effect {
             Effect::Reject => "reject",
             Effect::Escalate => "escalate",
+            Effect::Advise => "advise",
         };
         members.insert("effect".to_owned(), Json::text(effect));
         if let Code::Custom { when, .. } = &self.code {
@@ -149,6 +159,7 @@ impl Finding {
         let effect = match text("effect")? {
             "reject" => Effect::Reject,
             "escalate" => Effect::Escalate,
+            "advise" => Effect::Advise,
             _ => return None,
         };
         let values = json.get("values")?.as_object()?;
@@ -225,10 +236,15 @@ impl Findings {
     pub fn push(&mut self, finding: Finding) {
         // A rejecting finding must never be crowded out by escalating ones.
         let full = self.list.len() >= FINDINGS_MAX;
-        let crowded_out = full && (finding.effect == Effect::Escalate || self.list.len() >= 2 * FINDINGS_MAX);
+        let crowded_out = full && (finding.effect != Effect::Reject || self.list.len() >= 2 * FINDINGS_MAX);
         if !crowded_out && !self.list.contains(&finding) {
             self.list.push(finding);
         }
+    }
+
+    /// Adds what there is.
+    pub fn extend(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        findings.into_iter().for_each(|finding| self.push(finding));
     }
 
     /// Everything found, ordered by gate.

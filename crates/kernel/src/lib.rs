@@ -23,6 +23,7 @@ pub mod event;
 pub mod facts;
 pub mod finding;
 pub mod flow;
+pub mod flow_name;
 pub mod gates;
 pub mod intent;
 pub mod lease;

@@ -213,6 +213,10 @@ reasons! {
         "{person} said no to this in question {question}{because}"
         | "do not ask again; propose something else, or open another flow if there is a new reason"
         | "nothing to do; other params, or the same in another flow, can be asked about";
+    JudgeDoubts "JUDGE_DOUBTS" Escalation:
+        "judge `{judge}` doubts this: {problem}"
+        | "look at what it says, and go about it another way if it is right"
+        | "set `enforcement.confidence` to what its doubts are worth, or take the judge out";
     AlreadyDone "ALREADY_DONE" Execution:
         "the effect `{effect_key}` was already performed by intent {intent}"
         | "do not repeat it; read the first intent's outcome"

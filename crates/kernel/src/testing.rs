@@ -209,6 +209,12 @@ impl Case {
         })
     }
 
+    /// A host that enforces by a ladder asks.
+    pub fn of_host(mut self) -> Case {
+        self.performer = Performer::Host;
+        self
+    }
+
     /// Carries out a change in the world of this case.
     pub fn change(&mut self, actor: Actor, act: Act) -> Done {
         let change = Change { tenant: Arc::from(TENANT_DEFAULT), id: "c".to_owned(), actor, act };

@@ -44,7 +44,7 @@ impl Language {
             "lua" | "luajit" | "texlua" => Self::Lua,
             "tclsh" | "expect" | "wish" | "guile" | "racket" | "julia" | "rscript" | "r" | "elixir" | "erl"
             | "groovy" | "scala" | "ghci" | "runghc" | "ocaml" | "swift" | "osascript" | "pwsh" | "powershell"
-            | "octave" | "gjs" | "crystal" | "dart" => Self::Other,
+            | "octave" | "gjs" | "crystal" | "dart" | "gnuplot" => Self::Other,
             _ => return None,
         })
     }

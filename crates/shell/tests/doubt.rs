@@ -25,6 +25,23 @@ fn check_free(commands: &[&str]) {
 }
 
 #[test]
+fn a_file_that_stays_open_holds_whatever_is_written_later() {
+    check(
+        "unknown",
+        &[
+            "exec 3>x.sh; echo 'rm -rf src' >&3; sh x.sh",
+            "exec > x.sh; echo 'rm -rf src'; sh x.sh",
+            "exec 3>>x.sh; printf 'rm -rf src' >&3; exec 3>&-; bash ./x.sh",
+            "gnuplot -e 'system(\"rm -rf src\")'",
+            "guile -c '(system \"rm -rf src\")'",
+            "elixir -e 'System.cmd(\"rm\", [\"-rf\", \"src\"])'",
+            "groovy -e '\"rm -rf src\".execute()'",
+        ],
+    );
+    check_free(&["exec 2>err.log; make", "exec 3>out.txt; echo hi >&3; cat out.txt"]);
+}
+
+#[test]
 fn a_function_that_may_not_be_there_may_be_a_program() {
     check(
         "catastrophic",

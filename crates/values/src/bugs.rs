@@ -145,6 +145,16 @@ bugs! {
     LeaseGivenTwice = "lease_given_twice",
     /// Nobody looks at who holds what an action writes.
     LeasesIgnored = "leases_ignored",
+    /// What a judge says about a host's call binds, as if a rule of the contract had said it.
+    JudgesBind = "judges_bind",
+    /// Nobody compares what is installed in a host with what was.
+    TamperingUnnoticed = "tampering_unnoticed",
+    /// A bare interpreter counts as harmless where a host can type into it.
+    TypingFree = "typing_free",
+    /// What a command hands to an interpreter is not read.
+    FilesUnread = "files_unread",
+    /// A host is believed to run hooks that it does not trust.
+    TrustAssumed = "trust_assumed",
     /// Objects with `__entity` in params become real Cedar entities.
     CedarEntityInjection = "cedar_entity_injection",
 }

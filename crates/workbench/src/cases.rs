@@ -5,7 +5,9 @@
 
 mod breaker;
 mod handler;
+mod host_hooks;
 mod ladder;
+mod outside;
 mod runs;
 mod scope;
 mod tool_calls;
@@ -62,7 +64,7 @@ pub fn run(files: &[&str]) -> Result<bool> {
         }
     }
     for (what, count) in &tally.unknown {
-        println!("unknown: {what} ({count})");
+        println!("unknown: {what} ({count}): {}", why_unknown(what));
     }
     println!("{} ok, {} differ, {} unknown", tally.ok, tally.differ.len(), tally.unknown.values().sum::<usize>());
     Ok(tally.differ.iter().all(|(_, rule)| rule.is_some()))
@@ -104,7 +106,7 @@ fn answer(row: &Value) -> (&str, Option<Compared>) {
     match row["op"].as_str() {
         Some(op) => (op, operation(op, row)),
         None if row.get("behaviour").is_some() => ("handler", handler::answer(row)),
-        None if row.get("verb").is_some() => ("host_hooks", None),
+        None if row.get("verb").is_some() => ("host_hooks", host_hooks::answer(row)),
         None if has(&["events", "start"]) => ("breaker", breaker::answer(row)),
         None if has(&["work", "tokens"]) => ("efficiency", runs::efficiency(row)),
         None if has(&["deltas"]) => ("productivity", runs::productivity(row)),
@@ -122,7 +124,24 @@ fn operation(op: &str, row: &Value) -> Option<Compared> {
         "liveness" => runs::liveness(row),
         "scope_gate" => scope::gate(row),
         "lane_overlap" => scope::overlap(row),
+        "run_predicates" => outside::predicate(row),
+        "run_judge" => outside::judge(row),
         _ => ladder::answer(op, row),
+    }
+}
+
+/// Why rows of a kind are not compared.
+fn why_unknown(what: &str) -> &'static str {
+    match what {
+        "arg_provenance" => "no door tells where a value came from, so nothing looks for values from nowhere",
+        "answer_shape" => "what an answer looks like is not judged",
+        "arbitrate" => "leases are asked for by path and are given or refused; no other one is picked instead",
+        "data_class" => "files are not sorted into classes of retention",
+        "hook_exit" => "scripts outside answer in JSON; their exit codes say nothing but that they failed",
+        "host_hooks" => {
+            "the host is not guarded here, or the row needs a workspace, a journal or a transcript of its own"
+        }
+        _ => "the tool does not know this shape",
     }
 }
 

@@ -1,6 +1,7 @@
 //! Flows as values: how one stands, the latest of them, and everything that happened in one.
 
 use crate::error::Error;
+use crate::flow_names;
 use crate::happening::{Entry, Happening, object};
 use crate::history::History;
 use kernel::consequence::Consequence;
@@ -21,6 +22,8 @@ const PAGE: usize = 512;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlowSummary {
     pub id: String,
+    /// What its agent's host calls it.
+    pub name: Option<String>,
     /// Whether it takes proposals.
     pub state: FlowState,
     /// Where its latest proposal stands; nothing where there was none.
@@ -48,6 +51,7 @@ impl FlowSummary {
     pub fn of(runtime: &Runtime, id: &str, row: &FlowRow) -> Result<FlowSummary, Error> {
         Ok(FlowSummary {
             id: id.to_owned(),
+            name: flow_names::name_of(runtime, &row.agent, id)?,
             state: row.state,
             status: status_of(runtime, row)?,
             agent: row.agent.clone(),
@@ -66,6 +70,7 @@ impl FlowSummary {
     pub fn to_json(&self) -> Object {
         object([
             ("flow", Json::text(self.id.as_str())),
+            ("name", Json::from(self.name.clone())),
             ("state", Json::text(self.state.word())),
             ("status", Json::from(self.status.map(|status| status.word().to_owned()))),
             ("agent", Json::text(self.agent.as_str())),

@@ -14,6 +14,7 @@ use crate::history::instant_of;
 use crate::restored::{self, KeysNotice};
 use adapters::advisor::PluginAdvisor;
 use adapters::location::{Location, open_store, view_store};
+use adapters::store_sqlite::Waits;
 use adapters::system_clock::SystemClock;
 use client::Address;
 use kernel::evaluator::Compiled;
@@ -69,7 +70,8 @@ impl Default for OpenOptions {
 impl OpenOptions {
     fn adapted(&self) -> adapters::location::OpenOptions {
         let usual = adapters::location::OpenOptions::default();
-        adapters::location::OpenOptions { wait: self.wait.unwrap_or(usual.wait), ..usual }
+        let waits = Waits { line: self.wait.unwrap_or(usual.waits.line), ..usual.waits };
+        adapters::location::OpenOptions { waits, ..usual }
     }
 }
 

@@ -13,6 +13,7 @@ pub mod entries;
 mod error;
 pub mod events;
 pub mod finding_text;
+pub mod flow_names;
 pub mod flows;
 mod function;
 pub mod happening;

@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The features under which the whole workspace is built, tested and documented, so that it is built once.
-pub const FEATURES: &str =
-    "writkeeper-kernel/bugs,writkeeper-engines/bugs,writkeeper-runtime/bugs,writkeeper-adapters/bugs";
+pub const FEATURES: &str = "writkeeper-kernel/bugs,writkeeper-engines/bugs,writkeeper-runtime/bugs,writkeeper-adapters/bugs,writkeeper-guard/bugs";
 
 /// The cargo that started us, in the repository, without a terminal.
 pub fn cargo(root: &Path) -> Command {

@@ -66,6 +66,31 @@ const SEEDED: &[Seeded] = &[
         switch: "answer_unbound",
         test: "races::people::w15_an_answer_counts_only_for_the_bytes_that_were_shown",
     },
+    Seeded {
+        fault: "hooks that are gone go unnoticed",
+        switch: "tampering_unnoticed",
+        test: "seeded_faults::hooks_that_are_gone_are_noticed",
+    },
+    Seeded {
+        fault: "bare interpreters free where typed into",
+        switch: "typing_free",
+        test: "seeded_faults::a_bare_interpreter_is_asked_about_where_a_host_types",
+    },
+    Seeded {
+        fault: "what is written now and run next unread",
+        switch: "files_unread",
+        test: "seeded_faults::a_script_that_was_written_is_read_before_it_runs",
+    },
+    Seeded {
+        fault: "hooks that a host does not trust",
+        switch: "trust_assumed",
+        test: "seeded_faults::hooks_that_nobody_trusted_are_not_called_trusted",
+    },
+    Seeded {
+        fault: "what a judge says binds",
+        switch: "judges_bind",
+        test: "advice::tests::a_judge_advises_a_host_and_asks_nobody",
+    },
 ];
 
 /// Which of the tests have passed, as far as their lines were seen.

@@ -18,9 +18,14 @@ const STATEMENTS_MAX: usize = 96;
 
 /// A connection that writes, and makes the file where there is none.
 pub(super) fn writer(path: &Path) -> Result<Connection, StoreFault> {
+    writer_within(path, BUSY_WAIT)
+}
+
+/// The same, which waits so long for a foreign program.
+pub(super) fn writer_within(path: &Path, wait: Duration) -> Result<Connection, StoreFault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(|error| open_fault(path, error))?;
-    configure(&connection)?;
+    configure_within(&connection, wait)?;
     Ok(connection)
 }
 
@@ -97,7 +102,11 @@ fn keep_plans(connection: &Connection) -> Result<(), StoreFault> {
 
 /// Sets what makes a commit durable and fast, and refuses to go on if it did not take.
 pub(crate) fn configure(connection: &Connection) -> Result<(), StoreFault> {
-    connection.busy_timeout(BUSY_WAIT).map_err(fault)?;
+    configure_within(connection, BUSY_WAIT)
+}
+
+fn configure_within(connection: &Connection, wait: Duration) -> Result<(), StoreFault> {
+    connection.busy_timeout(wait).map_err(fault)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(fault)?;
     keep_plans(connection)?;

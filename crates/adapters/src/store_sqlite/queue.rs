@@ -13,6 +13,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use timed_lock::{LockFault, TimedLock};
 
+/// A line that moves this fast is not looked at.
+const AT_ONCE: Duration = Duration::from_millis(20);
+
+/// How long one writer may take on a busy machine. So long a line is looked at, at least, before it counts as standing still.
+const ONE_WRITER: Duration = Duration::from_secs(1);
+
 /// The line of writers of one store.
 #[derive(Debug)]
 pub(super) struct Queue {
@@ -24,6 +30,32 @@ pub(super) struct Queue {
     wait: Duration,
     /// How long one other writer may take, once it is only the one before us.
     turn_wait: Duration,
+    /// When all waiting for somebody who does not go on ends, however often it began.
+    until: Option<Instant>,
+}
+
+/// How long a store is waited for that others use.
+#[derive(Clone, Copy, Debug)]
+pub struct Waits {
+    /// Behind all other writers.
+    pub line: Duration,
+    /// For a single one.
+    pub turn: Duration,
+    /// Somebody who does not go on is waited for until then, if it is set.
+    pub until: Option<Instant>,
+}
+
+impl Waits {
+    /// As long in line as for one writer.
+    pub const fn each(wait: Duration) -> Waits {
+        Waits { line: wait, turn: wait, until: None }
+    }
+
+    /// How long a single writer is waited for from now on.
+    pub(super) fn turn_left(&self) -> Duration {
+        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        left.map_or(self.turn, |left| left.min(self.turn))
+    }
 }
 
 /// The right to write, given back when dropped.
@@ -32,9 +64,10 @@ pub(super) struct Turn<'a>(&'a TimedLock);
 
 impl Queue {
     /// The line of the store in this file.
-    pub(super) fn beside(path: &Path, wait: Duration, turn_wait: Duration) -> Result<Queue, StoreFault> {
+    pub(super) fn beside(path: &Path, waits: Waits) -> Result<Queue, StoreFault> {
         let lock = |ending: &str| -> Result<TimedLock, StoreFault> { Ok(TimedLock::on(lock_file(path, ending)?)) };
-        Ok(Queue { next: lock("-queue")?, turn: lock("-turn")?, wait, turn_wait })
+        let Waits { line: wait, turn: turn_wait, until } = waits;
+        Ok(Queue { next: lock("-queue")?, turn: lock("-turn")?, wait, turn_wait, until })
     }
 
     /// Whether a store was opened here before: its line is there.
@@ -49,15 +82,49 @@ impl Queue {
 
     /// Waits until it is our turn, and not longer than this.
     pub(super) fn wait_at_most(&self, most: Duration) -> Result<Turn<'_>, StoreFault> {
-        let deadline = Instant::now() + most;
-        self.next.lock(deadline).map_err(|fault| unavailable(&self.next, fault, most))?;
-        let most = most.min(self.turn_wait);
-        let turn = self.turn.lock(deadline.min(Instant::now() + most));
+        let has_moved = self.step_up(most)?;
+        let most = if has_moved { most.min(self.turn_wait) } else { self.patience_left(most) };
+        let turn = self.turn.lock(Instant::now() + most);
         let stepped_forward = self.next.unlock();
         turn.map_err(|fault| unavailable(&self.turn, fault, most))?;
         let turn = Turn(&self.turn);
         stepped_forward.map_err(|error| unavailable(&self.next, LockFault::Io(error), most))?;
         Ok(turn)
+    }
+
+    /// Waits until only the one who writes is before us; whether others went on meanwhile. As long as they do, nobody is
+    /// stuck, and the line is stood in to its end; where the same ones hold everything, one writer's time is enough.
+    fn step_up(&self, most: Duration) -> Result<bool, StoreFault> {
+        let end = Instant::now() + most;
+        match self.next.lock(end.min(Instant::now() + AT_ONCE)) {
+            Ok(()) => return Ok(false),
+            Err(LockFault::TooLong) => {}
+            Err(fault) => return Err(unavailable(&self.next, fault, most)),
+        }
+        let (mut seen, mut has_moved) = (self.holders(), false);
+        loop {
+            let patience = if has_moved { self.turn_wait } else { self.patience_left(self.turn_wait) };
+            match self.next.lock(end.min(Instant::now() + patience)) {
+                Ok(()) => return Ok(has_moved),
+                // Where the system does not tell who holds what, the line counts as moving.
+                Err(LockFault::TooLong) if Instant::now() < end && (seen == [None, None] || self.holders() != seen) => {
+                    (seen, has_moved) = (self.holders(), true);
+                }
+                Err(fault) => return Err(unavailable(&self.next, fault, patience.min(most))),
+            }
+        }
+    }
+
+    /// How long one writer may take from now on.
+    fn patience_left(&self, most: Duration) -> Duration {
+        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        // Whoever came this far stood in a line that moved: one writer's ordinary time is left in any case.
+        left.map_or(most, |left| left.max(ONE_WRITER).min(most)).min(self.turn_wait)
+    }
+
+    /// Who waits next and who writes.
+    fn holders(&self) -> [Option<String>; 2] {
+        [&self.next, &self.turn].map(|lock| holder::of(lock.file()))
     }
 
     /// The wait it was made with.
@@ -112,6 +179,7 @@ fn unavailable(lock: &TimedLock, fault: LockFault, waited: Duration) -> StoreFau
         LockFault::Io(error) => format!("the line of writers: {error}"),
         LockFault::TooLong => {
             let holder = holder::of(lock.file()).unwrap_or_else(|| "another process".to_owned());
+            let waited = Duration::from_millis(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX));
             format!("waited {waited:?} for the turn to write, which {holder} holds; let it go on, or end it")
         }
     })

@@ -1,7 +1,7 @@
 //! The line of writers, and those who only look.
 
 use crate::folder::Folder;
-use adapters::store_sqlite::{LogKeeper, SqliteStore, SqliteView};
+use adapters::store_sqlite::{LogKeeper, SqliteStore, SqliteView, Waits};
 use adapters::system_clock::SystemClock;
 use runtime::memory::ManualClock;
 use runtime::ports::store::{BatchId, Committed, Store, StoreFault, one_step};
@@ -14,7 +14,7 @@ use values::sealed::Sealed;
 use values::time::Instant;
 
 fn open(path: &Path, wait: Duration) -> Result<SqliteStore, StoreFault> {
-    SqliteStore::open_waiting(path, TENANT_DEFAULT, Arc::new(SystemClock), (wait, wait), LogKeeper::USUAL)
+    SqliteStore::open_waiting(path, TENANT_DEFAULT, Arc::new(SystemClock), Waits::each(wait), LogKeeper::USUAL)
 }
 
 fn append(store: &mut SqliteStore, batch: u128) -> Result<Committed, StoreFault> {

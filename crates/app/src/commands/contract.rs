@@ -4,6 +4,7 @@ mod check;
 mod diff;
 mod draft;
 mod expand;
+mod import;
 mod new;
 mod test;
 
@@ -16,6 +17,7 @@ pub fn run(command: &ContractCommand) -> anyhow::Result<Exit> {
     match command {
         ContractCommand::New(args) => new::run(args),
         ContractCommand::Draft(args) => draft::run(args),
+        ContractCommand::Import(args) => import::run(args),
         ContractCommand::Check(args) => check::run(args),
         ContractCommand::Test(args) => test::run(args),
         ContractCommand::Expand(args) => expand::run(args),

@@ -51,7 +51,9 @@ fn list(keeper: &Keeper, listed: &ListedFlows, json: bool) -> anyhow::Result<()>
     let rows = short.iter().zip(&found.flows).map(|(short, flow)| {
         let steps = terminal::counted(flow.proposals, "proposal");
         let rejected = if flow.rejected > 0 { format!(", {} rejected", flow.rejected) } else { String::new() };
-        [visible(short), visible(&flow.agent), format!("{steps}{rejected}")]
+        // The name of a session begins with that of its agent.
+        let whose = flow.name.as_deref().unwrap_or(&flow.agent);
+        [visible(short), visible(whose), format!("{steps}{rejected}")]
     });
     for ([short, agent, steps], flow) in terminal::aligned(rows.collect()).iter().zip(&found.flows) {
         let opened = flow.opened_at.map(terminal::at).unwrap_or_default();

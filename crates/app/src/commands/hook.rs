@@ -71,7 +71,9 @@ pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
             return print(&unjudged(args, &question, &lock(&known), &problem));
         }
     };
-    let mut unserved = None;
+    // All that is waited for together has one end.
+    let until = Instant::now() + judge::CALL_WAIT;
+    let (mut unserved, mut waited) = (None, None);
     // A check before stopping takes as long as it takes, and runs in the surroundings of the hook.
     if args.event != Event::Stop
         && let Some(guard) = question(args, &sent, &ticket).guard()
@@ -79,14 +81,26 @@ pub fn run(args: &HookArgs) -> anyhow::Result<Exit> {
         match client::ask(&guard, &question(args, &sent, &ticket)) {
             DaemonAnswer::Answer(printed) => return print(&printed),
             DaemonAnswer::Absent => unserved = Some(guard),
+            DaemonAnswer::LeftAlone => {}
             DaemonAnswer::Lost(_) => ticket.is_repeated = true,
+            DaemonAnswer::Late(why) => {
+                ticket.is_repeated = true;
+                complain(args, &why);
+                waited = Some(why);
+            }
         }
     }
-    let said = directly(args, &sent, &ticket, &known);
+    let said = directly(args, &sent, &ticket, &known, &Waiting { until, waited });
     if let Some(guard) = unserved {
         start::on_demand(&guard, &PROGRAM);
     }
     said
+}
+
+/// Until when a call may wait, and what it waited for already.
+struct Waiting {
+    until: Instant,
+    waited: Option<String>,
 }
 
 fn question<'a>(args: &'a HookArgs, sent: &'a [u8], ticket: &'a Ticket) -> Question<'a> {
@@ -103,13 +117,19 @@ fn question<'a>(args: &'a HookArgs, sent: &'a [u8], ticket: &'a Ticket) -> Quest
 
 /// Judges without a daemon, and without a second thread: two take longer to end than one takes to do the work of both.
 /// Whatever is waited for has an end of its own; where a disk does not come back, the command line of the host gives up.
-fn directly(args: &HookArgs, sent: &[u8], ticket: &Ticket, known: &Mutex<Progress>) -> anyhow::Result<Exit> {
+fn directly(
+    args: &HookArgs,
+    sent: &[u8],
+    ticket: &Ticket,
+    known: &Mutex<Progress>,
+    waiting: &Waiting,
+) -> anyhow::Result<Exit> {
     let (question, began) = (question(args, sent, ticket), Instant::now());
     let opened: RefCell<Option<Arc<Runtime>>> = RefCell::default();
     let outdated: RefCell<Option<(Guard, Arc<Compiled>)>> = RefCell::default();
     let open = |guard: &Guard| {
         let cached = contract_cache::read(guard, args.host);
-        let runtime = judge::start(guard, judge::open(guard)?, args.host, cached.clone())?;
+        let runtime = judge::start(guard, judge::open(guard, waiting.until)?, args.host, cached.clone())?;
         *opened.borrow_mut() = Some(runtime.clone());
         let line = runtime.line(args.host.word).map_err(|fault| fault.to_string())?;
         let is_own = line.contract.contract.agent == args.host.word;
@@ -130,7 +150,8 @@ fn directly(args: &HookArgs, sent: &[u8], ticket: &Ticket, known: &Mutex<Progres
             let waited = Some(began.elapsed()).filter(|waited| *waited > NOTICED);
             let waited =
                 waited.map(|waited| format!(" (after {:.1} s of waiting for the store)", waited.as_secs_f32()));
-            let problem = format!("{problem}{}", waited.unwrap_or_default());
+            let before = waiting.waited.as_ref().map(|before| format!("{before}; "));
+            let problem = format!("{}{problem}{}", before.unwrap_or_default(), waited.unwrap_or_default());
             complain(args, &problem);
             unjudged(args, &question, &known, &problem)
         }

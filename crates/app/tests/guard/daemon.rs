@@ -260,6 +260,34 @@ fn a_daemon_that_is_stopped_costs_a_wait_and_nothing_else() {
 }
 
 #[test]
+fn a_hook_says_what_it_waited_for_and_the_next_one_does_not_wait_again() {
+    let site = Site::guarding(&["claude-code"]);
+    let daemon = Resident::of(&site, &[]);
+    daemon.signal("STOP");
+    let asked = |call: &str| {
+        let (told, output) = answer(hook(&site, "cargo test", call, &[]));
+        assert_eq!(told, Told::Runs);
+        text(&output.stderr)
+    };
+    let waited = format!("waited 200ms for an answer of the daemon (process {}, which is stopped)", daemon.process());
+    assert!(asked("t1").contains(&waited));
+    assert_eq!(asked("t2"), "", "a daemon that let one hook wait is left alone for a while");
+    daemon.signal("CONT");
+    until("the daemon answers", || served(&site) == 1);
+    // Another daemon is asked at once.
+    drop(daemon);
+    let _other = Resident::of(&site, &[]);
+    assert_eq!(asked("t3"), "");
+    assert_eq!((served(&site), decisions(&site)), (1, 3));
+    // Nobody can judge while the store is held; what was waited for is said in the refusal.
+    let held = turn(&site);
+    let (told, _) = answer(hook(&site, "cargo test", "t4", &[]));
+    let Told::Blocked(why) = told else { panic!("{told:?}") };
+    assert!(why.contains("for the turn to write"), "{why}");
+    drop(held);
+}
+
+#[test]
 fn whoever_else_sits_on_the_socket_is_not_asked() {
     let site = Site::guarding(&["claude-code"]);
     drop(Resident::of(&site, &[]));

@@ -19,6 +19,7 @@ mod leases;
 mod noticed;
 mod ordinary;
 mod people;
+mod permissions;
 mod site;
 mod tamper;
 mod truth;

@@ -146,8 +146,14 @@ fn sessions_are_listed_by_ids_that_are_accepted() {
     for name in ["0b54b9cc-0000-4000-8000-000000000001", "d8f0c9f2-0000-4000-8000-000000000002"] {
         site.run(&["hook", "pre-tool", "--host", "claude-code"], &payload.replace(&session, name));
         let listed = site.says(&["flows"], 0);
-        let short = listed.split_whitespace().find(|word| word.contains(&name[..4])).unwrap();
-        assert!(short.len() >= "claude-code:".len() + 8, "{listed}");
-        assert!(site.says(&["flows", "show", short], 0).contains(name), "{listed}");
+        let line = listed.lines().find(|line| line.contains(name)).unwrap();
+        let short = line.split_whitespace().next().unwrap();
+        let flow: Value = serde_json::from_str(&site.says(&["flows", "show", short, "--json"], 0)).unwrap();
+        let (id, called) = (flow["flow"].as_str().unwrap(), format!("claude-code:{name}"));
+        // An id of ours, made in the order of time, so that it can serve as a trace id.
+        assert_eq!((id.len(), &id[14..15], flow["name"].as_str()), (36, "7", Some(called.as_str())), "{flow}");
+        for typed in [id, &called, &called[..20], &format!("={called}")] {
+            assert!(site.says(&["flows", "show", typed], 0).contains(id), "{typed}");
+        }
     }
 }

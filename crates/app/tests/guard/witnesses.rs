@@ -1,6 +1,6 @@
 //! What a contract says about watching: thresholds of detectors, witnesses of "done", handlers of verdicts.
 
-use crate::site::{Site, Told};
+use crate::site::{Site, Told, text};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -151,4 +151,52 @@ fn a_handler_has_its_say_and_softens_nothing() {
     std::fs::write(&typo, text).unwrap();
     let said = site.says(&["contract", "check", ".writkeeper/claude-code.yaml"], 65);
     assert!(said.contains("did you mean `desk`? known are `observe`, `obey`, `desk`"), "{said}");
+}
+
+/// What the judge of a site says from now on.
+fn judge(site: &Site, answer: &str) -> String {
+    handler_named(site, "judge", answer)
+}
+
+/// Puts the judge into the contract, asks it about commands, and lets them weigh much.
+fn judging(site: &Site, answer: &str, more: &str) {
+    let contract = site.guard().join("claude-code.yaml");
+    let text = std::fs::read_to_string(&contract).unwrap();
+    let plain = "    impact: MEDIUM\n    run: host\n  tool.mcp:";
+    let asked = text.replace(plain, "    judges: [cautious]\n    impact: HIGH\n    run: host\n  tool.mcp:");
+    assert_ne!(asked, text);
+    std::fs::write(&contract, &asked).unwrap();
+    with(site, &format!("judges: {{ cautious: [{}] }}\n{more}", judge(site, answer)));
+}
+
+#[test]
+fn what_a_judge_says_does_not_bind() {
+    let site = Site::guarding_real_work(&["claude-code"]);
+    judging(&site, r#"{"verdict":"pass","version":"1"}"#, "");
+    assert_eq!(site.shell("make test"), Told::Runs);
+    // A person would be asked if it bound. A sign warns, and hardly another way to read it withholds what weighs much.
+    judge(&site, r#"{"verdict":"escalate","version":"1","message":"odd hour"}"#);
+    let output =
+        site.run(&["hook", "pre-tool", "--host", "claude-code"], &site.payload("claude-code", "pre-tool", "make test"));
+    let said = text(&output.stdout);
+    assert!(said.contains("judge `cautious` doubts this: odd hour") && !said.contains("permissionDecision"), "{said}");
+    judge(&site, r#"{"verdict":"reject","version":"1","message":"never"}"#);
+    let Told::Blocked(why) = site.shell("make test") else { panic!("it weighs much") };
+    assert!(why.contains("judge `cautious` doubts this: never"), "{why}");
+    // What the contract asks about it cannot let pass, and what fails abstains.
+    judge(&site, "nonsense");
+    assert_eq!(site.shell("make test"), Told::Runs);
+    assert!(matches!(site.shell("git reset --hard"), Told::Asks(_)));
+}
+
+#[test]
+fn a_handler_softens_what_a_judge_says_and_never_hardens_it() {
+    let site = Site::guarding_real_work(&["claude-code"]);
+    let mine = handler(&site, r#"{"rung":"OBSERVE","run":true}"#);
+    let more = format!("handlers: {{ desk: [{mine}] }}\nenforcement: {{ handler: desk }}");
+    judging(&site, r#"{"verdict":"reject","version":"1","message":"never"}"#, &more);
+    assert_eq!(site.shell("make test"), Told::Runs, "softened");
+    judge(&site, r#"{"verdict":"escalate","version":"1"}"#);
+    handler(&site, r#"{"rung":"BLOCK","run":false}"#);
+    assert_eq!(site.shell("make test"), Told::Runs, "not hardened");
 }

@@ -4,6 +4,7 @@ use super::{Address, DaemonFolder, frame, peer};
 use crate::hooks::HookOutput;
 use crate::place::Guard;
 use crate::question::Question;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,8 +13,17 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a daemon may take. A hook judges by itself afterwards, which must end before its own deadline.
+/// How long a person waits for a daemon's word.
 pub const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// How long a daemon may take over a call. Its hook judges by itself afterwards, which must end before its own deadline.
+pub const ANSWER_WAIT: Duration = Duration::from_millis(1_500);
+
+/// After so long it is looked at whether the daemon goes on at all.
+pub const LOOKED_AFTER: Duration = Duration::from_millis(200);
+
+/// How long a daemon that let a hook wait in vain is not asked again.
+const LEFT_ALONE: Duration = Duration::from_secs(10);
 
 /// How a daemon answered.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,8 +32,12 @@ pub enum DaemonAnswer {
     Answer(HookOutput),
     /// No daemon serves.
     Absent,
+    /// It let another hook wait in vain a moment ago, and was not asked.
+    LeftAlone,
     /// A daemon was asked, and may have decided.
     Lost(String),
+    /// The same, after it was waited for in vain.
+    Late(String),
 }
 
 /// Where a judgement takes place: a daemon somewhere else would see other files.
@@ -41,8 +55,11 @@ impl Surroundings {
 
 /// Asks the daemon of a guard.
 pub fn ask(guard: &Guard, question: &Question<'_>) -> DaemonAnswer {
-    let deadline = Instant::now() + PATIENCE;
-    let Ok(Some(mut stream)) = connect(&DaemonFolder::of(guard).socket()) else { return DaemonAnswer::Absent };
+    let (deadline, place) = (Instant::now() + ANSWER_WAIT, DaemonFolder::of(guard));
+    if place.is_left_alone(LEFT_ALONE) {
+        return DaemonAnswer::LeftAlone;
+    }
+    let Ok(Some(mut stream)) = connect(&place.socket()) else { return DaemonAnswer::Absent };
     let Surroundings([home, temporary, binary]) = Surroundings::own();
     let ticket = question.ticket;
     let fields: [&[u8]; 11] = [
@@ -58,14 +75,40 @@ pub fn ask(guard: &Guard, question: &Question<'_>) -> DaemonAnswer {
         &binary,
         question.sent,
     ];
-    let answer = frame::send(&mut stream, &fields, deadline)
-        .and_then(|()| frame::receive(&mut stream, frame::ANSWER_BYTES_MAX, deadline));
+    let stopped = || place.holder().filter(|holder| peer::is_stopped(holder.process));
+    let answer = frame::send(&mut stream, &fields, deadline).and_then(|()| {
+        if is_silent(&stream, LOOKED_AFTER)
+            && let Some(holder) = stopped()
+        {
+            place.leave_alone();
+            return Ok(Err(late(LOOKED_AFTER, &format!("process {}, which is stopped", holder.process))));
+        }
+        frame::receive(&mut stream, frame::ANSWER_BYTES_MAX, deadline).map(Ok)
+    });
     match answer {
-        Ok(fields) => {
+        Ok(Err(late)) => late,
+        Ok(Ok(fields)) => {
+            // Others may have waited in vain while it had much to do.
+            place.answered();
             understood(&fields).unwrap_or_else(|| DaemonAnswer::Lost("the daemon's answer is none".to_owned()))
+        }
+        Err(error) if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
+            let holder =
+                place.holder().map_or_else(|| "another process".to_owned(), |it| format!("process {}", it.process));
+            late(ANSWER_WAIT, &holder)
         }
         Err(error) => DaemonAnswer::Lost(format!("the daemon did not answer: {error}")),
     }
+}
+
+fn late(waited: Duration, who: &str) -> DaemonAnswer {
+    DaemonAnswer::Late(format!("waited {waited:?} for an answer of the daemon ({who})"))
+}
+
+/// Whether nothing comes for so long.
+fn is_silent(stream: &UnixStream, wait: Duration) -> bool {
+    let Ok(wait) = Timespec::try_from(wait) else { return false };
+    matches!(poll(&mut [PollFd::new(stream, PollFlags::IN)], Some(&wait)), Ok(0))
 }
 
 /// Sends a word to the daemon of a guard; `None` if none serves.

@@ -30,3 +30,10 @@ pub fn runs_this_program(process: u32) -> bool {
 pub fn runs_this_program(_process: u32) -> bool {
     true
 }
+
+/// Whether a process is stopped, where the system tells.
+pub fn is_stopped(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name stands in parentheses, and may hold some.
+    status.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['T', 't']))
+}

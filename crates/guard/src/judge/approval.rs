@@ -38,7 +38,7 @@ impl CallJudge<'_> {
 
     /// Whether a person approved any call of this tool in this session, by the word of the store.
     pub(super) fn knows_tool(&self, session: &Session, call: &Call) -> bool {
-        let flow = self.flow(call);
+        let Ok(flow) = self.flow(call) else { return false };
         let is_approved = |question| match self.runtime.read(Entity::Escalation(question)) {
             Ok(Some(Row::Escalation(row))) => row.state == EscalationState::Overridden && row.flow == flow,
             Ok(_) | Err(_) => false,
@@ -76,7 +76,8 @@ impl CallJudge<'_> {
 
     /// Whether another session holds anything at all; whether this call meets it is judged with the rest.
     fn somebody_holds(&self, call: &Call) -> bool {
-        let own = [self.flow(call), self.host.word.to_owned()];
+        let mut own = vec![self.session_name(call), self.host.word.to_owned()];
+        own.extend(self.flow(call));
         self.book().is_some_and(|book| {
             let mut live = book.leases().filter(|lease| !lease.is_expired(self.ticket.at));
             live.any(|lease| !own.iter().any(|own| own == lease.holder.as_str()))

@@ -44,6 +44,36 @@ fn a_validator_says_what_happens() {
 }
 
 #[test]
+fn a_judge_advises_a_host_and_asks_nobody() {
+    let rows = [
+        (r#"{"verdict":"pass","version":"1"}"#, "ESCALATE NEEDS_APPROVAL", "ACCEPT", Vec::new()),
+        (r#"{"verdict":"reject","version":"1","message":"no"}"#, "ESCALATE NEEDS_APPROVAL", "ACCEPT", vec!["HIGH"]),
+        (r#"{"verdict":"escalate","version":"1"}"#, "ESCALATE NEEDS_APPROVAL", "ACCEPT", vec!["LOW"]),
+        (r#"{"verdict":"pass","version":"1","score":0.2}"#, "ESCALATE NEEDS_APPROVAL", "ACCEPT", vec!["LOW"]),
+    ];
+    for (answer, asked, advised, confidence) in rows {
+        let case = |_: ()| {
+            let answer = answer.as_bytes().to_vec();
+            asking(AdviceKind::Judge, |plugin| plugin.escalate_below = Decimal::parse("0.5"))
+                .answering(move |_| Ok(answer.clone()))
+        };
+        case(()).check(if confidence.is_empty() { "ACCEPT" } else { asked });
+        let said = case(()).of_host().judge().answer;
+        assert_eq!(said.verdict.word(), advised, "{answer}");
+        let stated = |finding: &Finding| {
+            let value = finding.values.iter().find(|(name, _)| name == "confidence")?;
+            (finding.effect == Effect::Advise).then(|| value.1.as_text().unwrap_or_default().to_owned())
+        };
+        let found: Vec<String> = said.findings.iter().filter_map(stated).collect();
+        assert_eq!(found, confidence, "{answer}");
+        #[cfg(feature = "bugs")]
+        if !confidence.is_empty() {
+            values::bugs::with(Bug::JudgesBind, || case(()).of_host().check(asked));
+        }
+    }
+}
+
+#[test]
 fn what_is_no_answer_refuses() {
     let long = format!(r#"{{"verdict":"pass","version":"1","message":"{}"}}"#, "x".repeat(ANSWER_BYTES_MAX));
     for garbage in [

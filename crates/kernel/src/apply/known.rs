@@ -58,7 +58,13 @@ pub(super) fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &
         proof_used: touched.proof.as_ref().is_some_and(|key| matches!(world.get(key), Loaded::Present(_))),
         resources: touched.resources.iter().map(|(name, key)| (name.as_str(), resource_row(world, key))).collect(),
         leases: touched.leases.as_ref().map_or(LeasesFact::None, |key| leases(world, key)),
+        flow_name: touched.flow_name.as_ref().and_then(|key| flow_name(world, key)),
     }
+}
+
+fn flow_name<'a>(world: &'a World, key: &Key) -> Option<&'a str> {
+    let Loaded::Present(Row::State(StateRow { value, .. })) = world.get(key) else { return None };
+    value.as_text()
 }
 
 fn leases(world: &World, key: &Key) -> LeasesFact {

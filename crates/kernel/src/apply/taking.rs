@@ -6,7 +6,7 @@ use super::touched::{ESCALATIONS, Touched, is_local, planned_budgets};
 use super::{asking, flow_work, settling};
 use crate::agent::{Actor, AgentStatus, Restriction};
 use crate::budget::Window;
-use crate::command::{Performer, Submission};
+use crate::command::Submission;
 use crate::contract::{Escalation, Executor, Impact, OnExhausted};
 use crate::decide::Judgement;
 use crate::escalation::{EscalationRow, EscalationState, QuestionKind, Reroute};
@@ -192,7 +192,7 @@ pub(super) fn accept(
         fence = world.effect(key).map_or(0, |before| before.fence);
         world.put(key.clone(), Row::Effect(EffectRow { fence, ..EffectRow::by(intent.id.clone()) }));
     }
-    let (local, by_caller) = (is_local(submission), submission.door.performer == Performer::Caller);
+    let (local, by_caller) = (is_local(submission), submission.door.performer.is_outside());
     let handed_out = !local && (by_caller || is_hosts(submission));
     let state = if handed_out { IntentState::HandedOut } else { IntentState::Ready };
     let running =

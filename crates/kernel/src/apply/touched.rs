@@ -3,6 +3,7 @@
 use crate::command::Submission;
 use crate::contract::EffectClass;
 use crate::evaluator::Compiled;
+use crate::flow_name::name_key;
 use crate::gates::reservations;
 use crate::lease::kept::BOOK;
 use crate::plan::PlannedBudget;
@@ -58,6 +59,8 @@ pub(crate) struct Touched {
     pub snapshot: Option<Key>,
     /// The leases, where the action says what it writes.
     pub leases: Option<Key>,
+    /// What the flow is called, where leases are looked at.
+    pub flow_name: Option<Key>,
 }
 
 impl Touched {
@@ -106,6 +109,10 @@ impl Touched {
                 .action()
                 .filter(|action| action.rules.leases.is_some())
                 .map(|_| key(Entity::State(BOOK.to_owned()))),
+            flow_name: request
+                .action()
+                .filter(|action| action.rules.leases.is_some() && proposal.flow.is_some())
+                .map(|_| key(Entity::State(name_key(agent, submission.flow_id())))),
         }
     }
 
@@ -122,7 +129,13 @@ impl Touched {
         let answered = [self.idempotency.as_ref(), self.named.as_ref(), self.proof.as_ref()];
         let asked = self.asked.as_ref().filter(|_| self.asks);
         let optional = [flow, effect, asked, self.snapshot.as_ref()];
-        let many = self.resources.values().chain(self.budgets.values()).chain(&self.local).chain(&self.leases);
+        let many = self
+            .resources
+            .values()
+            .chain(self.budgets.values())
+            .chain(&self.local)
+            .chain(&self.leases)
+            .chain(&self.flow_name);
         let above = self.ancestors.iter().flat_map(|(agent, budgets)| std::iter::once(agent).chain(budgets.values()));
         single
             .chain(answered.into_iter().chain(optional).flatten())

@@ -47,10 +47,10 @@ fn paths(value: Option<&Json>) -> Vec<&str> {
     }
 }
 
-/// A lease of the session, which is its flow, or of the agent as a whole.
+/// A lease of the session, by its flow or by its name, or of the agent as a whole.
 fn is_own(facts: &Facts<'_>, lease: &Lease) -> bool {
     let holder = lease.holder.as_str();
-    holder == facts.flow_id || holder == facts.request.proposal.agent
+    [Some(facts.flow_id), facts.flow_name, Some(facts.request.proposal.agent.as_str())].contains(&Some(holder))
 }
 
 /// A path is named as the agent wrote it; the region it lies in is written without case.

@@ -222,6 +222,15 @@ pub(crate) fn language(walker: &mut Walker<'_>, call: &Call<'_>) -> Stream {
     out
 }
 
+/// Words of languages that are not taken apart, where they start programs or remove files.
+const REACHING_OUT: &[&str] =
+    &["system", "cmd", "exec", "spawn", "popen", "shell", "process", "delete", "unlink", "remove", "file.rm"];
+
+fn may_reach_out(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    REACHING_OUT.iter().any(|word| text.contains(word))
+}
+
 fn with_given(
     walker: &mut Walker<'_>,
     call: &Call<'_>,
@@ -238,6 +247,10 @@ fn with_given(
     if !texts.is_empty() {
         for text in texts {
             walker.code(language, text, call.span);
+            if language == Language::Other && may_reach_out(text) {
+                let what = format!("what this text of `{}` starts or removes cannot be known", call.name);
+                walker.report.unknown("DYNAMIC_CODE", what, call.span);
+            }
         }
         if options.has("-i") && language != Language::Python {
             for operand in &options.operands {

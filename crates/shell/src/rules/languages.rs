@@ -14,7 +14,7 @@ pub const PROGRAMS: &[Program] = &[
     read("node nodejs tsx ts-node esno", "runs JavaScript").act(language::language),
     read("php php-cli", "runs PHP").act(language::language),
     read("lua luajit texlua", "runs Lua").act(language::language),
-    read("tclsh expect wish guile racket julia rscript r elixir erl groovy ghci runghc ocaml osascript pwsh powershell octave gjs crystal", "runs code").act(language::language),
+    read("tclsh expect wish guile racket julia rscript r elixir erl groovy ghci runghc ocaml osascript pwsh powershell octave gjs crystal gnuplot", "runs code").act(language::language),
     write("deno", "runs JavaScript").can(&[Exec, Network]).verbs(&[verb("fmt|lint|info|doc|types|check|test|bench|task|compile|cache|install|add|remove|init|lsp|repl|upgrade", Class::Write, "works on a project"), verb("run|eval|serve", Class::Write, "runs code")]).act(language::fetched_script),
     write("java javaw jshell scala scala-cli kotlin kotlinc dotnet-script mono wine wine64 qemu-system-x86_64 sbcl clisp ecl clojure clj swipl gprolog R ipy sage maxima gp matlab mathematica wolframscript nim iex", "runs a program").can(&[Exec]).act(language::java),
 ];

@@ -16,6 +16,8 @@ pub(crate) struct Plan {
     pub duplicated: bool,
     /// Whether the command may not run because one of them cannot be made.
     pub may_fail: bool,
+    /// Whether they are those of the shell from here on.
+    pub stays_open: bool,
     /// `> >(command)`.
     into: Option<ast::SubshellCommand>,
 }
@@ -31,8 +33,15 @@ struct Output {
 impl Walker<'_> {
     pub(crate) fn redirects(&mut self, list: &[IoRedirect], stdin: Stream) -> Plan {
         self.input = None;
-        let mut plan =
-            Plan { stdin, outputs: Vec::new(), connected: false, duplicated: false, may_fail: false, into: None };
+        let mut plan = Plan {
+            stdin,
+            outputs: Vec::new(),
+            connected: false,
+            duplicated: false,
+            may_fail: false,
+            stays_open: false,
+            into: None,
+        };
         for redirect in list {
             if self.is_spent() {
                 break;
@@ -141,6 +150,9 @@ impl Walker<'_> {
                 }
             }
         }
+        if plan.stays_open {
+            self.hold_open(plan);
+        }
         if let Some(shell) = &plan.into {
             let saved = self.state.clone();
             self.state.forked();
@@ -150,6 +162,16 @@ impl Walker<'_> {
             self.state.may_have_written(after);
         }
         left
+    }
+
+    /// The files of `exec > FILE` hold whatever is written from here on, which is not followed.
+    fn hold_open(&mut self, plan: &Plan) {
+        for output in &plan.outputs {
+            let path = self.resolve(&output.path);
+            if !crate::zone::is_sink(&path) {
+                self.put(path, Stream::Opaque, false);
+            }
+        }
     }
 
     /// What a process substitution writes.

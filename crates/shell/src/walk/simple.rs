@@ -111,14 +111,14 @@ impl Walker<'_> {
             redirects.truncate(FIELDS_MAX);
             words.truncate(WORDS_MAX);
         }
-        let plan = self.redirects(&redirects, stdin);
+        let mut plan = self.redirects(&redirects, stdin);
         for (name, value) in &assignments {
             self.notable_variable(name, value, span);
         }
         if !self.step(span) {
             return Stream::Opaque;
         }
-        self.connected_shell_call(&words, &plan, span);
+        self.connected_shell_call(&words, &mut plan, span);
         let had_words = !words.is_empty();
         let out = self.run_with(words, assignments, plan.stdin.clone(), span);
         self.fill_sinks(&sinks, &out);
@@ -197,9 +197,10 @@ impl Walker<'_> {
     }
 
     /// A shell whose input or output is another machine obeys that machine.
-    fn connected_shell_call(&mut self, words: &[Arg], plan: &Plan, span: Span) {
+    fn connected_shell_call(&mut self, words: &[Arg], plan: &mut Plan, span: Span) {
         let name = words.first().map(|word| word.text.rsplit('/').next().unwrap_or_default()).unwrap_or_default();
         self.state.connection |= plan.connected && name == "exec";
+        plan.stays_open = name == "exec" && words.len() == 1;
         let connected = plan.connected || (plan.duplicated && self.state.connection);
         if connected && matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash") {
             self.remote_code("a shell is connected to another machine".to_owned(), span);

@@ -2,6 +2,7 @@
 
 use super::{ambiguous, look_up, typed};
 use crate::error::Error;
+use crate::flow_names;
 use crate::happening::findings;
 use crate::history::History;
 use kernel::escalation::{EscalationRow, EscalationState};
@@ -56,6 +57,11 @@ pub fn anything(runtime: &Runtime, text: &str) -> Result<Found, Error> {
     if let Some((id, Row::Flow(_))) = look_up(runtime, Kind::Flow, text)? {
         found.push((Found::Flow(id.clone()), id));
     }
+    if found.is_empty()
+        && let Some(flow) = flow_names::flow_called(runtime, text)?
+    {
+        return Ok(Found::Flow(flow));
+    }
     let flows: BTreeSet<&String> = found.iter().map(|(_, flow)| flow).collect();
     if flows.len() > 1 {
         return Err(ambiguous(text, found.iter().map(|(found, _)| found.id())));
@@ -72,7 +78,7 @@ pub fn anything(runtime: &Runtime, text: &str) -> Result<Found, Error> {
     }
 }
 
-/// A flow by its own id, or by a question, an intent or a proposal of it.
+/// A flow by its own id or name, or by a question, an intent or a proposal of it.
 pub fn flow(runtime: &Runtime, text: &str) -> Result<(String, FlowRow), Error> {
     if let Some((name, Row::Flow(row))) = look_up(runtime, Kind::Flow, text)? {
         return Ok((name, row));
@@ -81,7 +87,10 @@ pub fn flow(runtime: &Runtime, text: &str) -> Result<(String, FlowRow), Error> {
         Some((_, Row::Escalation(row))) => Some(row.flow),
         Some(_) | None => match look_up(runtime, Kind::Intent, text)? {
             Some((_, Row::Intent(row))) => Some(row.facts.flow().to_owned()),
-            Some(_) | None => flow_of_proposal(runtime, text)?,
+            Some(_) | None => match flow_names::flow_called(runtime, text)? {
+                Some(flow) => Some(flow),
+                None => flow_of_proposal(runtime, text)?,
+            },
         },
     };
     let row = match &name {

@@ -82,7 +82,11 @@ const ROWS: &[Row] = &[
         stands_on: &["writkeeper", "writkeeper-guard", "writkeeper-server"],
         forbidden: &[],
     },
-    Row { member: "workbench", stands_on: &["writkeeper-engines", "writkeeper-shell"], forbidden: &[] },
+    Row {
+        member: "workbench",
+        stands_on: &["writkeeper-engines", "writkeeper-guard", "writkeeper-shell"],
+        forbidden: &[],
+    },
     // It judges the product from outside, by what its binary does.
     Row { member: "live-hosts", stands_on: &[], forbidden: &[] },
     // Everybody waits for it before anything else begins.

@@ -1,7 +1,7 @@
 //! The daemon of a guard, and how its store keeps what was decided.
 
 use crate::terminal::{ATTENTION, FAINT, GOOD, paint, say};
-use adapters::store_sqlite::{LogKeeper, SqliteStore};
+use adapters::store_sqlite::{LogKeeper, SqliteStore, Waits};
 use adapters::system_clock::SystemClock;
 use guard::daemon::{DaemonFolder, client, start};
 use guard::place::Guard;
@@ -97,6 +97,6 @@ pub fn to_json(resident: &Resident) -> serde_json::Value {
 
 /// The store as hooks open it; a store that is held is not waited for, because others are being tried out meanwhile.
 fn opened(store: &Path) -> Option<SqliteStore> {
-    let waits = (STORE_WAIT, STORE_WAIT);
+    let waits = Waits::each(STORE_WAIT);
     SqliteStore::open_waiting(store, TENANT_DEFAULT, Arc::new(SystemClock), waits, LogKeeper::USUAL).ok()
 }

@@ -19,7 +19,12 @@ pub fn run(keeper: &Keeper, id: &str, from: Option<u64>, json: bool) -> anyhow::
         return Ok(());
     }
     let flow = &timeline.flow;
-    say!("flow {}  {} {}", paint(STRONG, visible(&flow.id)), state(flow), visible(&flow.agent));
+    say!(
+        "flow {}  {} {}",
+        paint(STRONG, visible(&flow.id)),
+        state(flow),
+        visible(flow.name.as_deref().unwrap_or(&flow.agent))
+    );
     if let Some(parent) = &flow.parent {
         say!("  out of flow {}", visible(parent));
     }
