@@ -118,7 +118,8 @@ fn start(path: &Path) -> anyhow::Result<Runtime> {
     let store = SqliteStore::open(path, Arc::new(SystemClock))?;
     let runtime = Runtime::start(Box::new(store), Options::default())?;
     for agent in 0..AGENTS {
-        let loaded = load(&contract(agent as u64)).map_err(|errors| anyhow!("the benchmark's contract is broken: {errors:?}"))?;
+        let loaded = load(&contract(agent as u64))
+            .map_err(|errors| anyhow!("the benchmark's contract is broken: {errors:?}"))?;
         let contract = Arc::new(loaded.compiled);
         let operator = || Actor::Operator("bench".to_owned());
         for answered in [
