@@ -449,6 +449,9 @@ pub struct BenchArgs {
     /// Leave out the store with a million flows, which takes the longest
     #[arg(long)]
     pub no_growth: bool,
+    /// Also start a service on loopback and measure decisions over HTTP beside decisions in this process
+    #[arg(long)]
+    pub serve: bool,
 }
 
 /// `writkeeper bench-writer`

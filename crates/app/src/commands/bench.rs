@@ -3,6 +3,7 @@
 mod durable;
 mod leases;
 mod proof;
+mod service;
 
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
@@ -49,6 +50,11 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
         && let Some(members) = figures.as_object_mut()
     {
         members.extend(durable::figures(budget, !args.no_growth)?);
+    }
+    if args.serve
+        && let Some(members) = figures.as_object_mut()
+    {
+        members.insert("http".to_owned(), service::figures(budget)?);
     }
     if args.json {
         say!("{figures}");
@@ -241,6 +247,27 @@ fn print_durable(figures: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn print_http(figures: &Value) {
+    let number = |path: String| figures.pointer(&path).and_then(Value::as_f64).unwrap_or_default();
+    say!("\nover HTTP, beside decisions in this process:");
+    for connections in [1, 64] {
+        say!(
+            "  {connections:>3} connections {:>7.0} decisions/s   p50 {:>6.0} µs   p99 {:>6.0} µs   embedded {:>7.0}/s, p50 {:>6.0} µs   ratio {:.2}",
+            number(format!("/http/{connections}/http_decisions_per_s")),
+            number(format!("/http/{connections}/http_p50_us")),
+            number(format!("/http/{connections}/http_p99_us")),
+            number(format!("/http/{connections}/embedded_decisions_per_s")),
+            number(format!("/http/{connections}/embedded_p50_us")),
+            number(format!("/http/{connections}/ratio")),
+        );
+    }
+    say!(
+        "  a suspension is acknowledged while the agent floods: p50 {:.1} ms, p99 {:.1} ms",
+        number("/http/suspension_under_flood/p50_us".to_owned()) / 1_000.0,
+        number("/http/suspension_under_flood/p99_us".to_owned()) / 1_000.0,
+    );
+}
+
 fn print(figures: &Value) -> anyhow::Result<()> {
     let number = |path: &str| figures.pointer(path).and_then(Value::as_f64).unwrap_or_default();
     for (title, path) in [("plain", "/pure/plain"), ("with Cedar", "/pure/cedar")] {
@@ -262,6 +289,9 @@ fn print(figures: &Value) -> anyhow::Result<()> {
     );
     if figures.get("durable").is_some() {
         print_durable(figures)?;
+    }
+    if figures.get("http").is_some() {
+        print_http(figures);
     }
     say!("\nthe pieces, µs a call:");
     for piece in ["parse_json", "parse_proposal", "jcs", "sha256", "schema", "cel", "cedar"] {

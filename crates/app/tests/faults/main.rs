@@ -1,6 +1,7 @@
 //! Real faults on the real binary: killed, paused and starved of space, against a provider whose log is the truth.
 #![expect(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that cannot go on should stop loudly"
@@ -11,5 +12,6 @@ mod history;
 mod kill_loop;
 mod paused;
 mod seeded;
+mod served;
 mod site;
 mod sweep;

@@ -39,7 +39,7 @@ const FILL_ROWS: u64 = 5_000;
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> anyhow::Result<Folder> {
+    pub(super) fn new() -> anyhow::Result<Folder> {
         let path = PathBuf::from(format!(".writkeeper-bench-{}", std::process::id()));
         std::fs::create_dir_all(&path).with_context(|| format!("cannot create `{}`", path.display()))?;
         Ok(Folder(path))
@@ -118,10 +118,8 @@ fn start(path: &Path) -> anyhow::Result<Runtime> {
     let store = SqliteStore::open(path, Arc::new(SystemClock))?;
     let runtime = Runtime::start(Box::new(store), Options::default())?;
     for agent in 0..AGENTS {
-        let text = format!(
-            "agent: bench-{agent}\nactions:\n  pay:\n    once: \"pay:{{order}}\"\n    params: {{ order: text, amount: number, note: text }}\n    allow: amount <= 25\n    budget: {{ sum: amount, max: 1000000000, per: 24h }}\n"
-        );
-        let loaded = load(&text).map_err(|errors| anyhow!("the benchmark's contract is broken: {errors:?}"))?;
+        let loaded = load(&contract(agent as u64))
+            .map_err(|errors| anyhow!("the benchmark's contract is broken: {errors:?}"))?;
         let contract = Arc::new(loaded.compiled);
         let operator = || Actor::Operator("bench".to_owned());
         for answered in [
@@ -136,7 +134,14 @@ fn start(path: &Path) -> anyhow::Result<Runtime> {
     Ok(runtime)
 }
 
-fn proposal(number: u64, keys: Keys) -> String {
+/// What an agent of the benchmark may do.
+pub(super) fn contract(agent: u64) -> String {
+    format!(
+        "agent: bench-{agent}\nactions:\n  pay:\n    once: \"pay:{{order}}\"\n    params: {{ order: text, amount: number, note: text }}\n    allow: amount <= 25\n    budget: {{ sum: amount, max: 1000000000, per: 24h }}\n"
+    )
+}
+
+pub(super) fn proposal(number: u64, keys: Keys) -> String {
     let agent = number % AGENTS as u64;
     let (key, order) = (keys.key(), keys.key());
     format!(
@@ -202,6 +207,12 @@ impl Load {
             return Ok(());
         }
         Err(anyhow!("the benchmark measures acceptances, not {}", answered.answer.to_line()))
+    }
+
+    /// How long the answer took that so many of a thousand were faster than, in microseconds.
+    pub(super) fn percentile(&mut self, share: usize) -> f64 {
+        self.times.sort_unstable();
+        self.times.get(self.times.len() * share / 1000).copied().unwrap_or_default() as f64 / 1_000.0
     }
 
     /// Closes the store, opens it again and counts.

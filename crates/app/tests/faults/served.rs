@@ -1,0 +1,209 @@
+//! A service under load from many connections, killed at any moment: nothing acknowledged is lost, nothing is decided twice.
+
+use crate::site::{BINARY, Site, now, proposal};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Connections that propose at once.
+const CONNECTIONS: usize = 64;
+
+/// The kills that the test command sees; `WRITKEEPER_SERVE_KILLS` says otherwise.
+const KILLS: usize = 40;
+
+/// Longer than any answer takes; a client that waits for a dead service hears of it at once.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
+
+struct Service {
+    process: Child,
+    address: SocketAddr,
+    /// Only the first start of a store tells one.
+    admin: Option<String>,
+}
+
+impl Service {
+    fn start(site: &Site) -> Service {
+        let mut command = Command::new(BINARY);
+        command.args(["serve", "--store", &site.path("db"), "--listen", "127.0.0.1:0", "--rate", "1000000"]);
+        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut admin = None;
+        let address = loop {
+            let line = lines.next().expect("the service said where it listens").unwrap();
+            if let Some(key) = line.strip_prefix("admin key: ") {
+                admin = Some(key.to_owned());
+            }
+            if let Some(address) = line.strip_prefix("listening on ") {
+                break address.trim_start_matches("http://").parse().unwrap();
+            }
+        };
+        Service { process, address, admin }
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+/// One connection that is kept; the body of the answer, or nothing if there is none.
+struct Connection(BufReader<TcpStream>);
+
+impl Connection {
+    fn open(address: SocketAddr) -> Option<Connection> {
+        let stream = TcpStream::connect(address).ok()?;
+        stream.set_read_timeout(Some(ANSWER_MAX)).ok()?;
+        stream.set_nodelay(true).ok()?;
+        Some(Connection(BufReader::new(stream)))
+    }
+
+    fn post(&mut self, path: &str, bearer: &str, body: &str) -> Option<(u16, String)> {
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {bearer}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        self.0.get_mut().write_all(request.as_bytes()).ok()?;
+        let mut line = String::new();
+        self.0.read_line(&mut line).ok().filter(|read| *read > 0)?;
+        let status = line.split(' ').nth(1)?.parse().ok()?;
+        let mut length = 0;
+        loop {
+            line.clear();
+            self.0.read_line(&mut line).ok().filter(|read| *read > 0)?;
+            let header = line.trim_end().to_lowercase();
+            if header.is_empty() {
+                break;
+            }
+            if let Some(value) = header.strip_prefix("content-length:") {
+                length = value.trim().parse().ok()?;
+            }
+        }
+        let mut body = vec![0; length];
+        self.0.read_exact(&mut body).ok()?;
+        Some((status, String::from_utf8(body).ok()?))
+    }
+}
+
+fn text(number: u64) -> (String, String) {
+    let key = format!("h-{number}");
+    let amount = if number.is_multiple_of(16) { 5 } else { 500 };
+    let args = proposal(&key, "keyed", "ok", amount);
+    (key, args)
+}
+
+/// What the clients share.
+struct Load<'s> {
+    site: &'s Site,
+    address: Mutex<SocketAddr>,
+    token: String,
+    next: AtomicU64,
+    answered: AtomicUsize,
+    is_over: AtomicBool,
+}
+
+impl Load<'_> {
+    /// One client: each proposal until it is answered, also by the service that comes after the one that died.
+    fn run(&self) {
+        let mut connection = None;
+        while !self.is_over.load(Ordering::SeqCst) {
+            let (key, args) = text(self.next.fetch_add(1, Ordering::SeqCst));
+            let mut first: Option<String> = None;
+            // Every sixteenth is asked twice: the second answer must have the same bytes.
+            while !self.is_over.load(Ordering::SeqCst) {
+                let began = now();
+                let answer = self.ask(&mut connection, &args);
+                self.site.log(&key, &args, began, answer.as_deref());
+                let Some(answer) = answer else { continue };
+                self.answered.fetch_add(1, Ordering::SeqCst);
+                match &first {
+                    Some(first) => assert_eq!(*first, answer, "the same key was answered otherwise"),
+                    None if args.contains("\"amount\":5,") => {
+                        first = Some(answer);
+                        continue;
+                    }
+                    None => {}
+                }
+                break;
+            }
+        }
+    }
+
+    fn ask(&self, connection: &mut Option<Connection>, args: &str) -> Option<String> {
+        if connection.is_none() {
+            let address = *self.address.lock().unwrap_or_else(PoisonError::into_inner);
+            *connection = Connection::open(address);
+        }
+        let Some(open) = connection else {
+            // Nobody listens until the next service is up.
+            std::thread::sleep(Duration::from_millis(5));
+            return None;
+        };
+        match open.post("/v1/proposals", &self.token, args) {
+            Some((200, body)) => Some(body),
+            Some((503, _)) => None,
+            Some((status, body)) => panic!("{status}: {body}"),
+            None => {
+                *connection = None;
+                None
+            }
+        }
+    }
+}
+
+fn enrolled(site: &Site, service: &Service) -> String {
+    let contract = std::fs::read_to_string(site.path("bot.yaml")).unwrap();
+    let body = json!({ "contract": contract, "ttl": "2h" }).to_string();
+    let admin = service.admin.as_deref().expect("a first start tells a key");
+    let answer = Connection::open(service.address).and_then(|mut open| open.post("/v1/agents", admin, &body));
+    let (status, body) = answer.unwrap();
+    assert!(status < 300, "{status}: {body}");
+    serde_json::from_str::<Value>(&body).unwrap()["token"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_service_killed_under_load_loses_nothing_and_decides_nothing_twice() {
+    let kills = std::env::var("WRITKEEPER_SERVE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
+    let site = Site::new();
+    let mut service = Service::start(&site);
+    let token = enrolled(&site, &service);
+    let load = Load {
+        site: &site,
+        address: Mutex::new(service.address),
+        token,
+        next: AtomicU64::new(0),
+        answered: AtomicUsize::new(0),
+        is_over: AtomicBool::new(false),
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..CONNECTIONS {
+            scope.spawn(|| load.run());
+        }
+        for round in 0..kills {
+            // At any moment, and never before something was acknowledged again.
+            let enough = load.answered.load(Ordering::SeqCst) + 20 + (round * 37) % 150;
+            while load.answered.load(Ordering::SeqCst) < enough {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            service.kill();
+            service = Service::start(&site);
+            assert!(service.admin.is_none(), "only the first start tells a key");
+            *load.address.lock().unwrap_or_else(PoisonError::into_inner) = service.address;
+        }
+        load.is_over.store(true, Ordering::SeqCst);
+    });
+    service.kill();
+    let (history, broken, code) = site.judge();
+    let unknown = history.calls.iter().filter(|call| call["status"] == "unknown").count();
+    println!(
+        "serve: {kills} kills, {CONNECTIONS} connections, {} calls answered and {unknown} not, {} entries, verify {code}",
+        history.calls.len() - unknown,
+        history.size
+    );
+    assert_eq!(broken, []);
+    println!("serve: 0 lost, 0 duplicate, 0 gaps");
+}
