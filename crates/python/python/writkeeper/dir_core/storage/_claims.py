@@ -101,7 +101,11 @@ def _kept(connection: Any, key: str) -> tuple[bool, Any]:
     row = connection.execute(
         "SELECT result FROM idempotency_cache WHERE idempotency_key = ?", (key,)
     ).fetchone()
-    return (False, None) if row is None else (True, json.loads(row["result"]))
+    if row is None:
+        return False, None
+    # In a file that the reference made, the column turns the text of a number into the number.
+    result = row["result"]
+    return True, json.loads(result) if isinstance(result, str) else result
 
 
 def _try_claim(path: str, key: str) -> tuple[Standing, Any]:

@@ -21,7 +21,7 @@ KERNEL_AGENT = "__dir_kernel__"
 _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS agent_registry (
         agent_id TEXT PRIMARY KEY,
-        contract JSON NOT NULL DEFAULT '{}',
+        contract TEXT NOT NULL DEFAULT '{}',
         priority INTEGER NOT NULL DEFAULT 0,
         status TEXT NOT NULL DEFAULT 'ACTIVE',
         agent_version TEXT,
@@ -49,12 +49,12 @@ _SCHEMA = (
     "CREATE INDEX IF NOT EXISTS idx_decision_flows_agent_id ON decision_flows(agent_id)",
     """CREATE TABLE IF NOT EXISTS flow_context (
         dfid TEXT PRIMARY KEY,
-        data JSON NOT NULL DEFAULT '{}',
+        data TEXT NOT NULL DEFAULT '{}',
         version INTEGER NOT NULL DEFAULT 1,
         updated_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)""",
     """CREATE TABLE IF NOT EXISTS agent_state (
         agent_id TEXT PRIMARY KEY,
-        data JSON NOT NULL DEFAULT '{}',
+        data TEXT NOT NULL DEFAULT '{}',
         version INTEGER NOT NULL DEFAULT 1,
         updated_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)""",
     """CREATE TABLE IF NOT EXISTS decision_feedback_trajectory (
@@ -69,7 +69,7 @@ _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS idempotency_cache (
         idempotency_key TEXT PRIMARY KEY,
         request_hash TEXT NOT NULL,
-        result JSON NOT NULL DEFAULT '{}',
+        result TEXT NOT NULL DEFAULT '{}',
         created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
         expires_at TIMESTAMP NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS wk_claims (
@@ -80,7 +80,7 @@ _SCHEMA = (
     """CREATE TABLE IF NOT EXISTS saga_dirty_state (
         dfid TEXT PRIMARY KEY,
         failed_step TEXT NOT NULL DEFAULT '',
-        partial_state_json JSON NOT NULL DEFAULT '{}',
+        partial_state_json TEXT NOT NULL DEFAULT '{}',
         created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)""",
     """CREATE TABLE IF NOT EXISTS resource_locks (
         resource_id TEXT NOT NULL,
@@ -110,8 +110,8 @@ _SCHEMA = (
         root_dfid TEXT NOT NULL,
         agent_id TEXT NOT NULL,
         reason TEXT NOT NULL DEFAULT '',
-        context_json JSON NOT NULL DEFAULT '{}',
-        proposal_json JSON NOT NULL DEFAULT '{}',
+        context_json TEXT NOT NULL DEFAULT '{}',
+        proposal_json TEXT NOT NULL DEFAULT '{}',
         impact TEXT NOT NULL DEFAULT '',
         status TEXT NOT NULL DEFAULT 'PENDING',
         human_decision TEXT,
@@ -133,7 +133,7 @@ _SCHEMA = (
         dfid TEXT NOT NULL UNIQUE,
         root_dfid TEXT NOT NULL,
         agent_id TEXT NOT NULL,
-        intent_payload JSON NOT NULL DEFAULT '{}',
+        intent_payload TEXT NOT NULL DEFAULT '{}',
         context_ref TEXT NOT NULL DEFAULT '',
         evidence_hash TEXT NOT NULL DEFAULT '',
         signature TEXT NOT NULL DEFAULT '',
@@ -148,7 +148,7 @@ _SCHEMA = (
         causation_id TEXT,
         step_id TEXT NOT NULL DEFAULT '',
         state TEXT NOT NULL DEFAULT '',
-        detail_json JSON NOT NULL DEFAULT '{}',
+        detail_json TEXT NOT NULL DEFAULT '{}',
         created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)""",
     "CREATE INDEX IF NOT EXISTS idx_decision_audit_events_dfid ON decision_audit_events(dfid)",
 )
