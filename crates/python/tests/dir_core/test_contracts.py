@@ -406,5 +406,9 @@ def test_amendments_apply_in_order_until_they_end() -> None:
         return effective_invariants(projection, now=NOW + timedelta(seconds=seconds))[0].max
 
     assert (limit(0), limit(9.9), limit(10)) == (700, 700, 500)
+    disarmed = projection.model_copy(
+        update={"parameter_amendments": [amendment(patch={"max": None}), amendment(patch={"max": math.nan})]}
+    )
+    assert effective_invariants(disarmed, now=NOW)[0].max == 1000
     current = projection_with_effective_invariants(projection, now=NOW)
     assert current.transaction_limits == {"L": {"value": 700.0, "metric": "x"}}

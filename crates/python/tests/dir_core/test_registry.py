@@ -250,6 +250,27 @@ def test_an_amendment_keeps_the_confidence_threshold(bundle: StorageBundle) -> N
     assert "below threshold (0.9)" in runtime.evaluate_proposal(one, {})[1]
 
 
+def test_a_handshake_keeps_amendments(registry: AgentRegistry) -> None:
+    registry.handshake("a", {**CONTRACT, "schema": {"s": 1}}, "1.0")
+    registry.apply_parameter_amendment(amendment())
+    amended = registry.get_agent_contract("a")
+    assert registry.handshake("a", {**CONTRACT, "schema": {"s": 1}}, "1.1").accepted
+    assert registry.get_agent_contract("a") == amended
+    assert registry.get_schema("a") == {"s": 1}
+    assert registry.handshake("a", wider(limits={"max_order_size": 45}), "1.1").accepted
+    stored = registry.get_agent_projection("a")
+    assert stored is not None and stored.parameter_amendments == []
+
+
+def test_an_agent_brings_no_amendments(registry: AgentRegistry) -> None:
+    rule = {"id": "L", "type": "range", "field": "params.x", "max": 10, "runtime_amendable": True}
+    dump = RuntimeContractProjection(agent_id="a", invariants=[rule]).model_dump(mode="json")
+    registry.handshake("a", dump, "1.0")
+    own = amendment(invariant_id="L", patch={"max": 1000}).model_dump(mode="json")
+    wide = registry.handshake("a", {**dump, "parameter_amendments": [own]}, "1.0")
+    assert wide.reason == "CONTRACT_WIDENED"
+
+
 def test_strict_registry(registry: AgentRegistry) -> None:
     with strict(people=["ann"]):
         with pytest.raises(ValueError, match="no field hard_stop"):

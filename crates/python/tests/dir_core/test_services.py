@@ -22,6 +22,7 @@ from writkeeper.dir_core import (
     HumanDecision,
     IdempotencyGuard,
     ImpactCategory,
+    InDoubt,
     IntentRetryGovernor,
     LockResult,
     MemoryBackend,
@@ -193,6 +194,51 @@ def test_a_backend_of_ones_own_sees_the_key_of_the_reference() -> None:
     assert backend.calls == [("get", key), ("set", key, {"x": 1})]
 
 
+class Failing:
+    """A backend that loses what it is given, the first time."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+        self.lost = False
+
+    def get(self, key: str) -> Any:
+        return self.kept.get(key)
+
+    def set(self, key: str, result: Any) -> None:
+        if not self.lost:
+            self.lost = True
+            raise OSError("disk full")
+        self.kept[key] = result
+
+
+def test_a_result_that_was_lost_is_in_doubt() -> None:
+    backend, ran = Failing(), []
+    guard = IdempotencyGuard(backend)
+    with pytest.raises(OSError, match="disk full"):
+        guard.run("d", "s", {}, lambda: ran.append(1))
+    with pytest.raises(InDoubt, match="step s of flow d"):
+        IdempotencyGuard(backend).run("d", "s", {}, lambda: ran.append(1))
+    assert ran == [1]
+    guard.settle("d", "s", {}, happened=True, result={"ok": 1})
+    assert guard.run("d", "s", {}, lambda: ran.append(1)) == {"ok": 1}
+    with pytest.raises(ValueError, match="not in doubt"):
+        guard.settle("d", "s", {}, happened=False)
+
+
+def test_an_interrupted_step_is_in_doubt(bundle: StorageBundle) -> None:
+    guard = IdempotencyGuard(bundle.idempotency)
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        guard.run("d", "s", {}, interrupted)
+    with pytest.raises(InDoubt):
+        guard.run("d", "s", {}, lambda: 1)
+    guard.settle("d", "s", {}, happened=False)
+    assert guard.run("d", "s", {}, lambda: 2) == 2
+
+
 def test_params_must_be_json(bundle: StorageBundle) -> None:
     with pytest.raises(TypeError):
         IdempotencyGuard(bundle.idempotency).run("d", "s", {"x": object()}, lambda x: x)
@@ -349,6 +395,18 @@ def test_the_window_rolls(bundle: StorageBundle) -> None:
     manager.request_escalation("d", "a", "r", {}, proposal(), ImpactCategory.LOW_IMPACT)
     assert bundle.escalation.get_window_count("a", past) == 1
     assert bundle.escalation.get_window_count("a", future) == 0
+
+
+def test_a_short_window(db: str) -> None:
+    for storage in (MemoryEscalationStorage(), sqlite_storage(db).escalation):
+        manager = EscalationManager(None, 1, 1, storage=storage)
+
+        def ask() -> EscalationOutcome:
+            return manager.request_escalation("d", "a", "r", {}, proposal(), "LOW_IMPACT")
+
+        assert [ask(), ask()] == ["GRANTED", "BUDGET_EXHAUSTED"]
+        manager.refill_interval_sec = 0
+        assert ask() == EscalationOutcome.GRANTED
 
 
 def test_requests_from_models(bundle: StorageBundle) -> None:

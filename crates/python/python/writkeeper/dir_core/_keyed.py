@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -37,6 +38,44 @@ def held(storage: object, kind: str, key: str) -> Iterator[None]:
             entry.users -= 1
             if entry.users == 0:
                 _table.pop(place, None)
+
+
+class Marks:
+    """Keys that are marked for a storage object, as long as the object lives."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._marked: dict[int, tuple[object, set[str]]] = {}
+
+    def has(self, storage: object, key: str) -> bool:
+        """True if the key is marked."""
+        with self._lock:
+            return key in self._marked.get(id(storage), (None, ()))[1]
+
+    def add(self, storage: object, key: str) -> None:
+        """Mark the key."""
+        with self._lock:
+            if id(storage) not in self._marked:
+                self._marked[id(storage)] = (self._watched(storage), set())
+            self._marked[id(storage)][1].add(key)
+
+    def remove(self, storage: object, key: str) -> bool:
+        """Take the mark off; True if there was one."""
+        with self._lock:
+            _watched, keys = self._marked.get(id(storage), (None, set()))
+            found = key in keys
+            keys.discard(key)
+            if not keys:
+                self._marked.pop(id(storage), None)
+            return found
+
+    def _watched(self, storage: object) -> object:
+        """A reference that forgets the marks with the object, or the object where there is none."""
+        place = id(storage)
+        try:
+            return weakref.ref(storage, lambda _gone: self._marked.pop(place, None))
+        except TypeError:
+            return storage
 
 
 def _forget_after_fork() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._numbers import finite_number
+from .amendments import effective_invariants
 from .contract_projection import confidence_threshold, project_contract
 from .models import InvariantSpec, RuntimeContractProjection
 
@@ -29,10 +30,15 @@ def widens(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
         return False
     if _threshold(after, new) < _threshold(before, old):
         return True
-    return not all(
-        any(_at_least_as_narrow(candidate, rule) for candidate in new.invariants)
-        for rule in old.invariants
-    )
+    if _is_wider(new.invariants, old.invariants):
+        return True
+    # Amendments are for people to make: those that an agent brings along must not widen either.
+    brought = [one for one in new.parameter_amendments if one not in old.parameter_amendments]
+    return bool(brought) and _is_wider(effective_invariants(new), old.invariants)
+
+
+def _is_wider(new: list[InvariantSpec], old: list[InvariantSpec]) -> bool:
+    return not all(any(_at_least_as_narrow(one, rule) for one in new) for rule in old)
 
 
 def has_rules(contract: Mapping[str, Any], projection: RuntimeContractProjection) -> bool:

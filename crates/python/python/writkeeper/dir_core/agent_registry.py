@@ -209,7 +209,8 @@ class AgentRegistry:
             if widens(record["contract"], json.loads(encoded)):
                 result = HandshakeResult(False, reason=CONTRACT_WIDENED)
                 return None
-            return encoded, priority, record["status"], version, token
+            kept = _with_amendments(contract, record["contract"])
+            return json.dumps(kept), priority, record["status"], version, token
 
         self._change(agent_id, decide)
         if not result.accepted:
@@ -271,14 +272,37 @@ def _amended(
     fault = validate_amendment_patch(rule, amendment.patch)
     if fault is not None:
         return fault
-    stored = dict(contract)
-    if not stored.get("invariants"):
-        stored = projection.model_dump(mode="json")
-        threshold = confidence_threshold(contract)
-        if threshold is not None:
-            stored["safety_rules"] = {"min_confidence_threshold": threshold}
+    stored = _amendable(contract)
     entry = amendment.model_dump(mode="json")
     end = resolve_expires_at(amendment, rule)
     entry["expires_at"] = None if end is None else end.isoformat()
     stored["parameter_amendments"] = [*(stored.get("parameter_amendments") or []), entry]
+    return stored
+
+
+def _with_amendments(contract: dict[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """A returning agent's contract with the amendments that people made meanwhile."""
+    made = before.get("parameter_amendments")
+    if not made or not contract:
+        return contract
+    rules = {rule.id: rule for rule in project_contract(contract).invariants}
+    still = [
+        entry
+        for entry in made
+        if (rule := rules.get(entry["invariant_id"])) is not None
+        and validate_amendment_patch(rule, entry["patch"]) is None
+    ]
+    return {**_amendable(contract), "parameter_amendments": still} if still else contract
+
+
+def _amendable(contract: Mapping[str, Any]) -> dict[str, Any]:
+    """The contract in the form that can carry amendments."""
+    if contract.get("invariants"):
+        return dict(contract)
+    stored = project_contract(contract).model_dump(mode="json")
+    threshold = confidence_threshold(contract)
+    if threshold is not None:
+        stored["safety_rules"] = {"min_confidence_threshold": threshold}
+    if contract.get("schema") is not None or contract.get("schemas"):
+        stored.update({key: contract[key] for key in ("schema", "schemas") if key in contract})
     return stored

@@ -61,12 +61,15 @@ def resolve_expires_at(
 def effective_invariants(
     projection: RuntimeContractProjection, *, now: datetime | None = None
 ) -> list[InvariantSpec]:
-    """The rules with the amendments that are in force, applied in order."""
+    """The rules with the amendments that are in force, applied in order.
+
+    An amendment that would take a bound away is passed over, wherever it was stored.
+    """
     instant = as_utc(now) if now is not None else utcnow()
     rules = {rule.id: rule for rule in projection.invariants}
     for amendment in projection.parameter_amendments:
         rule = rules.get(amendment.invariant_id)
-        if rule is None:
+        if rule is None or _takes_a_bound_away(amendment.patch):
             continue
         end = resolve_expires_at(amendment, rule)
         if end is None or instant < end:
@@ -81,6 +84,11 @@ def projection_with_effective_invariants(
     rules = effective_invariants(projection, now=now)
     limits = invariants_to_transaction_limits(rules)
     return projection.model_copy(update={"invariants": rules, "transaction_limits": limits})
+
+
+def _takes_a_bound_away(patch: Mapping[str, Any]) -> bool:
+    bounds = ("min", "max", "drift_envelope_pct")
+    return any(key in patch and finite_number(patch[key]) is None for key in bounds)
 
 
 def _bound_fault(invariant: InvariantSpec, patch: Mapping[str, Any], key: str) -> str | None:

@@ -11,10 +11,11 @@ from typing import Any
 from ._backend import MISSING_BACKEND
 from ._keyed import held
 from ._mode import is_known_person, is_strict
-from ._times import utcnow
+from ._times import row_instant, utcnow
 from .data_types import EscalationSeverity, HumanDecision, ImpactCategory
 from .models import EscalationRequest, Policy, PolicyProposal
 from .storage.base import EscalationStorage
+from .storage.memory import MemoryEscalationStorage
 from .storage.sqlite import SqliteEscalationStorage
 
 __all__ = ["EscalationManager", "EscalationOutcome", "HumanDecision", "ImpactCategory"]
@@ -68,13 +69,15 @@ class EscalationManager:
             _proposal_json(proposal),
             ImpactCategory(impact).value,
         )
-        window = timedelta(seconds=self.refill_interval_sec)
-        since = (utcnow() - window).strftime("%Y-%m-%d %H:%M:%S")
+        since = utcnow() - timedelta(seconds=self.refill_interval_sec)
         most = self.max_escalations_per_hour
         if isinstance(self._storage, SqliteEscalationStorage):
-            granted = self._storage.ask_within(most, since, request)
+            granted = self._storage.ask_within(most, row_instant(since), request)
+        elif isinstance(self._storage, MemoryEscalationStorage):
+            granted = self._ask_unshared(most, row_instant(since), request)
         else:
-            granted = self._ask_custom(most, since, request)
+            # A storage of the user's compares whole seconds.
+            granted = self._ask_unshared(most, since.strftime("%Y-%m-%d %H:%M:%S"), request)
         return EscalationOutcome.GRANTED if granted else EscalationOutcome.BUDGET_EXHAUSTED
 
     def request_from_model(self, escalation: EscalationRequest) -> EscalationOutcome:
@@ -119,7 +122,7 @@ class EscalationManager:
         """dfid, agent_id, reason, context, proposal and impact of each pending request."""
         return self._storage.get_pending_requests()
 
-    def _ask_custom(
+    def _ask_unshared(
         self, most: int, since: str, request: tuple[str, str, str, str, str, str]
     ) -> bool:
         dfid, agent_id, reason, context, proposal, impact = request

@@ -7,7 +7,7 @@ from typing import Any
 
 from ._canonical import exact_json, sha256_hex
 from ._doubt import InDoubt
-from ._keyed import held
+from ._keyed import Marks, held
 from .storage import _claims
 from .storage.base import IdempotencyStorage
 from .storage.memory import MemoryIdempotencyStorage
@@ -18,6 +18,9 @@ SQLiteBackend = SqliteIdempotencyStorage
 
 # A backend of the user's says None for "nothing kept", so a kept None is written as this.
 _KEPT_NONE = {"_writkeeper": "kept None"}
+
+# Doubts about backends that cannot keep them; they last as long as the backend object.
+_doubts = Marks()
 
 
 def idempotency_key(dfid: str, step_id: str, params: dict[str, Any]) -> str:
@@ -39,8 +42,9 @@ def effect_key(dfid: str, step_id: str, params: dict[str, Any]) -> str:
 class IdempotencyGuard:
     """Runs a step once and keeps its result. An exception is not kept: the step may be tried again.
 
-    With a built-in SQLite backend this holds among threads and processes, and after a crash
-    `run` raises `InDoubt`. With any other backend it holds inside one process.
+    A step that was started and whose outcome is not known (the process died, the result could not
+    be kept) raises `InDoubt` and is not started again. With a built-in SQLite backend this holds
+    among threads and processes and after a crash, with any other inside one process.
     """
 
     def __init__(self, backend: IdempotencyStorage) -> None:
@@ -52,13 +56,21 @@ class IdempotencyGuard:
         """What `func(**params)` returns, or what it returned the first time."""
         key = effect_key(dfid, step_id, params)
         if isinstance(self._backend, SqliteIdempotencyStorage):
-            return self._run_claimed(self._backend.db_path, dfid, step_id, key, params, func)
+            return self._run_claimed(self._backend, dfid, step_id, key, params, func)
         with held(self._backend, "effect", key):
-            found, result = self._kept(key)
+            found, kept = self._kept(key)
             if found:
-                return result
-            result = func(**params)
+                return kept
+            if _doubts.has(self._backend, key):
+                raise InDoubt(dfid, step_id, key)
+            _doubts.add(self._backend, key)
+            try:
+                result = func(**params)
+            except Exception:
+                _doubts.remove(self._backend, key)
+                raise
             self._keep(key, result)
+            _doubts.remove(self._backend, key)
             return result
 
     def settle(
@@ -72,25 +84,25 @@ class IdempotencyGuard:
     ) -> None:
         """Say what became of a step that is in doubt: keep its result, or let it be tried again."""
         key = effect_key(dfid, step_id, params)
-        if not isinstance(self._backend, SqliteIdempotencyStorage):
-            raise ValueError("only a built-in SQLite backend knows doubt")
-        path = self._backend.db_path
-        if not _claims.in_doubt(path, key):
+        if isinstance(self._backend, SqliteIdempotencyStorage):
+            settled = _claims.settle(self._backend.db_path, key)
+        else:
+            settled = _doubts.remove(self._backend, key)
+        if not settled:
             raise ValueError(f"step {step_id} of flow {dfid} is not in doubt")
         if happened:
-            _claims.finish(path, key, result)
-        else:
-            _claims.give_back(path, key)
+            self._keep(key, result)
 
     def _run_claimed(
         self,
-        path: str,
+        backend: SqliteIdempotencyStorage,
         dfid: str,
         step_id: str,
         key: str,
         params: dict[str, Any],
         func: Callable[..., Any],
     ) -> Any:
+        path = backend.db_path
         standing, kept = _claims.claim(path, key)
         if standing is _claims.Standing.DONE:
             return kept
@@ -105,10 +117,11 @@ class IdempotencyGuard:
             _claims.doubt(path, key)
             raise
         try:
-            _claims.finish(path, key, result)
+            backend.set(key, result)
         except BaseException:
             _claims.doubt(path, key)
             raise
+        _claims.done(path, key)
         return result
 
     def _kept(self, key: str) -> tuple[bool, Any]:
@@ -120,6 +133,7 @@ class IdempotencyGuard:
         return True, None if found == _KEPT_NONE else found
 
     def _keep(self, key: str, result: Any) -> None:
-        if result is None and not isinstance(self._backend, MemoryIdempotencyStorage):
+        built_in = (MemoryIdempotencyStorage, SqliteIdempotencyStorage)
+        if result is None and not isinstance(self._backend, built_in):
             result = dict(_KEPT_NONE)
         self._backend.set(key, result)

@@ -127,9 +127,7 @@ class DecisionRuntime:
             proposal, contract, use_registry_contract
         )
         if fault is not None:
-            if retry_governor is not None:
-                retry_governor.record_rejection(proposal.dfid)
-            result: ValidationResult = (ValidationVerdict.REJECT, fault)
+            result = _refused(proposal, fault, retry_governor)
         else:
             result = judge(
                 proposal,
@@ -225,3 +223,13 @@ class DecisionRuntime:
         self.audit.record(
             proposal.dfid, _EVENTS[verdict], details=details, agent_id=proposal.agent_id
         )
+
+
+def _refused(
+    proposal: PolicyProposal, fault: str, governor: IntentRetryGovernor | None
+) -> ValidationResult:
+    if governor is not None:
+        if governor.should_abort(proposal.dfid):
+            return ValidationVerdict.REJECT, DimReasonCode.REASONING_EXHAUSTION
+        governor.record_rejection(proposal.dfid)
+    return ValidationVerdict.REJECT, fault

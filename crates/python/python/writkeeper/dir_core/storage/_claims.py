@@ -45,11 +45,8 @@ def claim(path: str, key: str) -> tuple[Standing, Any]:
         wait = min(wait * 1.5, LONGEST_WAIT)
 
 
-def finish(path: str, key: str, result: Any) -> None:
-    """The effect happened: keep its result and drop the claim in one transaction."""
-    with writing(path) as connection:
-        keep(connection, key, result)
-        connection.execute("DELETE FROM wk_claims WHERE effect_key = ?", (key,))
+def done(path: str, key: str) -> None:
+    """The effect happened and its result is kept."""
     _stop_working(path, key)
 
 
@@ -67,19 +64,27 @@ def doubt(path: str, key: str) -> None:
         connection.execute("UPDATE wk_claims SET in_doubt = 1 WHERE effect_key = ?", (key,))
 
 
-def in_doubt(path: str, key: str) -> bool:
-    """True if the effect is in doubt."""
-    with reading(path) as connection:
+def settle(path: str, key: str) -> bool:
+    """Drop a claim that is in doubt; False if it is not."""
+    with writing(path) as connection:
         row = connection.execute(
             "SELECT owner, in_doubt FROM wk_claims WHERE effect_key = ?", (key,)
         ).fetchone()
-    if row is None:
-        return False
-    return bool(row["in_doubt"]) or not _is_worked_on(path, key, row["owner"])
+        if row is None:
+            return False
+        owner = row["owner"]
+        if not row["in_doubt"] and _is_worked_on(path, key, owner):
+            return False
+        connection.execute("DELETE FROM wk_claims WHERE effect_key = ?", (key,))
+        others = connection.execute("SELECT 1 FROM wk_claims WHERE owner = ?", (owner,)).fetchone()
+    if others is None:
+        _owner.forget(path, owner)
+    return True
 
 
 def keep(connection: Any, key: str, result: Any) -> None:
-    """Write a result inside a transaction."""
+    """Write a result and drop the claim, inside a transaction."""
+    connection.execute("DELETE FROM wk_claims WHERE effect_key = ?", (key,))
     text = canonical_json(result)
     connection.execute(
         "INSERT INTO idempotency_cache"

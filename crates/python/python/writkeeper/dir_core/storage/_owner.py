@@ -60,6 +60,12 @@ def is_alive(database: str, name: str) -> bool:
     return False
 
 
+def forget(database: str, name: str) -> None:
+    """Remove the file of a process that has ended and left no more claims."""
+    if not is_own(database, name) and not is_alive(database, name):
+        (_folder(database) / name).unlink(missing_ok=True)
+
+
 def _folder(database: str) -> Path:
     return Path(f"{Path(database).resolve()}.owners")
 

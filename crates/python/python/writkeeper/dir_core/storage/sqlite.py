@@ -221,12 +221,9 @@ class SqliteIdempotencyStorage(_SqliteStorage):
         return _claims.kept(self.db_path, key)[1]
 
     def set(self, key: str, result: Any) -> None:
-        """Keep a result; it settles a doubt about the same key."""
+        """Keep a result; whoever claimed the effect has it done."""
         with writing(self.db_path) as connection:
             _claims.keep(connection, key, result)
-            connection.execute(
-                "DELETE FROM wk_claims WHERE effect_key = ? AND in_doubt = 1", (key,)
-            )
 
 
 class SqliteDecisionAuditStorage(_SqliteStorage):
