@@ -207,9 +207,7 @@ def test_w1_a_crash_between_the_effect_and_its_result(db: str, tmp_path: Path) -
         IdempotencyGuard(Dying({db!r})).run("d", "s", {{}}, effect)
     """
     root = str(Path(next(iter(writkeeper.__path__))).parent)
-    subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], env={**os.environ, "PYTHONPATH": root}
-    )
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env={**os.environ, "PYTHONPATH": root})
     assert log.read_text() in ("", "x")
     with pytest.raises(InDoubt):
         IdempotencyGuard(SQLiteBackend(db)).run("d", "s", {}, lambda: log.write_text("again"))
@@ -262,9 +260,7 @@ def test_w3_threads(bundle: StorageBundle) -> None:
 
     def ask(number: int) -> str:
         dfid = f"d{number}"
-        return manager.request_escalation(
-            dfid, "a", "r", {}, proposal(dfid), ImpactCategory.LOW_IMPACT
-        )
+        return manager.request_escalation(dfid, "a", "r", {}, proposal(dfid), ImpactCategory.LOW_IMPACT)
 
     assert at_once(ask).count("GRANTED") == 3
     assert len(manager.get_pending()) == 3
@@ -272,9 +268,11 @@ def test_w3_threads(bundle: StorageBundle) -> None:
 
 def _ask(number: int, db: str) -> str:
     dfid = f"d{number}"
-    return EscalationManager(db).request_escalation(
-        dfid, "a", "r", {}, proposal(dfid), ImpactCategory.LOW_IMPACT
-    ).value
+    return (
+        EscalationManager(db)
+        .request_escalation(dfid, "a", "r", {}, proposal(dfid), ImpactCategory.LOW_IMPACT)
+        .value
+    )
 
 
 def test_w3_processes(db: str) -> None:

@@ -188,15 +188,13 @@ def test_a_projection_survives_its_dump() -> None:
         {"subject": {"agent_id": "a"}, "authority": {"limits": {"max_order_size": 5}}}
     )
     assert project_contract(projection.model_dump(mode="json")) == projection
-    assert project_contract(
-        {"agent_id": "a", "invariants": [], "allowed_policy_types": ["HOLD"]}
-    ).invariants[0].allowed == ["HOLD"]
+    assert project_contract({"agent_id": "a", "invariants": [], "allowed_policy_types": ["HOLD"]}).invariants[
+        0
+    ].allowed == ["HOLD"]
 
 
 def test_rules_are_backfilled() -> None:
-    bare = RuntimeContractProjection(
-        agent_id="a", transaction_limits={"max_order_size": {"value": 5}}
-    )
+    bare = RuntimeContractProjection(agent_id="a", transaction_limits={"max_order_size": {"value": 5}})
     assert ids(ensure_projection_invariants(bare).invariants) == ["INV_LIMIT_MAX_ORDER_SIZE"]
     empty = RuntimeContractProjection(agent_id="a")
     assert ensure_projection_invariants(empty).invariants == []
@@ -312,9 +310,7 @@ def test_all_rules_run_and_kinds_are_respected() -> None:
         agent_id="a",
         invariants=[
             InvariantSpec(id="A", type="range", field="params.x", max=1, reason_code="RA"),
-            InvariantSpec(
-                id="B", type="range", field="params.x", max=1, applies_to_policy_kinds=["OTHER"]
-            ),
+            InvariantSpec(id="B", type="range", field="params.x", max=1, applies_to_policy_kinds=["OTHER"]),
             InvariantSpec(id="C", type="set", field="params.y", allowed=["ok"], reason_code="RC"),
         ],
     )

@@ -7,8 +7,8 @@ import pytest
 
 from writkeeper.dir_core import (
     DimReasonCode,
-    InvariantSpec,
     IntentRetryGovernor,
+    InvariantSpec,
     PolicyProposal,
     RuntimeContractProjection,
     ValidationVerdict,
@@ -184,9 +184,7 @@ def test_validators_see_the_contract_and_run_in_order() -> None:
         raise AssertionError("the second one has objected")
 
     context = {"k": 1}
-    verdict = judged(
-        proposal(), context, contract=CONTRACT, custom_validators=[look, object_, never]
-    )
+    verdict = judged(proposal(), context, contract=CONTRACT, custom_validators=[look, object_, never])
     assert verdict == ("REJECT", "Custom validation failed: second")
     assert seen == [("d", context, CONTRACT)]
     validate_proposal(proposal(), {}, contract=project_contract(CONTRACT), custom_validators=[look])

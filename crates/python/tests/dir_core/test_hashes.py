@@ -132,9 +132,7 @@ def test_canonical_text() -> None:
 
 
 def proof(evidence: str) -> tuple[bool, str]:
-    pci = ProofCarryingIntent(
-        dfid="df1", intent_payload={"a": 1}, context_ref="c", evidence_hash=evidence
-    )
+    pci = ProofCarryingIntent(dfid="df1", intent_payload={"a": 1}, context_ref="c", evidence_hash=evidence)
     return ProofChecker().verify(pci, lambda: X, lambda: MAX, proposal_params_for_hash)
 
 

@@ -110,17 +110,13 @@ def test_a_flow_writes_its_timeline() -> None:
     flow = DecisionFlow(dfid="d", parent_dfid="p")
     flow.set_context(ContextSnapshot.create("d", {"a": 1}))
     flow.record_explain(
-        ExplainResult(
-            dfid="d", agent_id="a", narrative="n" * 101, identified_signals=["s"], risks=["r", "q"]
-        )
+        ExplainResult(dfid="d", agent_id="a", narrative="n" * 101, identified_signals=["s"], risks=["r", "q"])
     )
     flow.record_policy(
         Policy(dfid="d", agent_id="a", proposed_action="BUY", justification="j", confidence=0.875)
     )
     flow.record_proposal(PolicyProposal(dfid="d", agent_id="b", policy_kind="BUY"))
-    flow.record_escalation(
-        EscalationRequest(dfid="d", from_agent_id="a", trigger="risk", severity="HIGH")
-    )
+    flow.record_escalation(EscalationRequest(dfid="d", from_agent_id="a", trigger="risk", severity="HIGH"))
     assert flow.status is DecisionFlowStatus.ESCALATED
     flow.record_execution(ExecutionIntent(dfid="d", idempotency_key="k", policy_kind="BUY"))
     flow.create_child_flow("c")

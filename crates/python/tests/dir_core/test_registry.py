@@ -23,9 +23,7 @@ from writkeeper.dir_core import (
     strict,
 )
 
-CONTRACT: dict[str, Any] = {
-    "authority": {"allowed_policy_types": ["BUY"], "limits": {"max_order_size": 100}}
-}
+CONTRACT: dict[str, Any] = {"authority": {"allowed_policy_types": ["BUY"], "limits": {"max_order_size": 100}}}
 
 
 def wider(**changes: Any) -> dict[str, Any]:
@@ -244,9 +242,7 @@ def test_an_amendment_keeps_the_confidence_threshold(bundle: StorageBundle) -> N
     contract = {**CONTRACT, "safety_rules": {"min_confidence_threshold": 0.9}}
     runtime.register_agent("a", contract, "1.0")
     assert runtime.apply_parameter_amendment(amendment()).accepted
-    one = PolicyProposal(
-        dfid="d", agent_id="a", policy_kind="BUY", params={"order_value": 1}, confidence=0.5
-    )
+    one = PolicyProposal(dfid="d", agent_id="a", policy_kind="BUY", params={"order_value": 1}, confidence=0.5)
     assert "below threshold (0.9)" in runtime.evaluate_proposal(one, {})[1]
 
 

@@ -17,27 +17,29 @@ _FLAT_KEYS = frozenset({"allowed_policy_types", "authorized_instruments"})
 _NEVER_LIMITS = _FLAT_KEYS | {"resource_scope", "invariants"}
 
 # Everything that some part of this package reads in a contract.
-KNOWN_KEYS = frozenset(ContractReleaseRef.model_fields) | frozenset(
-    RuntimeContractProjection.model_fields
-) | frozenset(
-    {
-        "metadata",
-        "subject",
-        "authority",
-        "permissions",
-        "responsibility",
-        "governance",
-        "safety_rules",
-        "schema",
-        "schemas",
-        "version",
-        "min_confidence_threshold",
-        "authorized_instruments",
-        "escalate_on_uncertainty",
-        "escalation_triggers",
-        "parent_agent_id",
-        "wake_up_threshold_pct",
-    }
+KNOWN_KEYS = (
+    frozenset(ContractReleaseRef.model_fields)
+    | frozenset(RuntimeContractProjection.model_fields)
+    | frozenset(
+        {
+            "metadata",
+            "subject",
+            "authority",
+            "permissions",
+            "responsibility",
+            "governance",
+            "safety_rules",
+            "schema",
+            "schemas",
+            "version",
+            "min_confidence_threshold",
+            "authorized_instruments",
+            "escalate_on_uncertainty",
+            "escalation_triggers",
+            "parent_agent_id",
+            "wake_up_threshold_pct",
+        }
+    )
 )
 
 
@@ -82,7 +84,9 @@ def import_notes(contract: Mapping[str, Any]) -> list[str]:
         if name in limits or name in contract
     ]
     if authority.get("authorized_instruments"):
-        notes.append("authorized_instruments counts: a proposal that names an instrument is held to it")
+        notes.append(
+            "authorized_instruments counts: a proposal that names an instrument is held to it"
+        )
     notes += [f"{key} is not known and has no effect" for key in unknown_keys(contract)]
     return notes
 

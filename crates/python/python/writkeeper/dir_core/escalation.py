@@ -106,7 +106,9 @@ class EscalationManager:
         """
         answer = HumanDecision(str(decision).upper())
         if is_strict() and not is_known_person(actor_id):
-            raise ValueError(f"{actor_id!r} is not a known person; name people with strict(people=…)")
+            raise ValueError(
+                f"{actor_id!r} is not a known person; name people with strict(people=…)"
+            )
         instead = None if modified_proposal is None else _proposal_json(modified_proposal)
         with held(self._storage, "answer", dfid):
             # A storage of the user's may overwrite an answer; the built-in ones never do.

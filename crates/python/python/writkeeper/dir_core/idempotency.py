@@ -50,9 +50,7 @@ class IdempotencyGuard:
     def __init__(self, backend: IdempotencyStorage) -> None:
         self._backend = backend
 
-    def run(
-        self, dfid: str, step_id: str, params: dict[str, Any], func: Callable[..., Any]
-    ) -> Any:
+    def run(self, dfid: str, step_id: str, params: dict[str, Any], func: Callable[..., Any]) -> Any:
         """What `func(**params)` returns, or what it returned the first time."""
         key = effect_key(dfid, step_id, params)
         if isinstance(self._backend, SqliteIdempotencyStorage):

@@ -43,9 +43,7 @@ def evaluate_range_rule(
         return _missing(rule)
     number = finite_number(value)
     if number is None:
-        return InvariantEvaluationFailure(
-            f"Invalid numeric field for invariant {rule.id}", rule.id
-        )
+        return InvariantEvaluationFailure(f"Invalid numeric field for invariant {rule.id}", rule.id)
     lowest = rule.min
     if lowest is None and rule.max is not None and rule.max >= 0:
         lowest = 0.0

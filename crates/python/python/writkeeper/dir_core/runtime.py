@@ -142,9 +142,7 @@ class DecisionRuntime:
         self._note(proposal, result, context.get(AUDIT_KEY) or {}, record_audit)
         return result
 
-    def _gate(
-        self, proposal: PolicyProposal, contract: Contract | None
-    ) -> ValidationResult | None:
+    def _gate(self, proposal: PolicyProposal, contract: Contract | None) -> ValidationResult | None:
         known = self.registry.get_agent_status(proposal.agent_id)
         if known is None:
             # A caller that brings a contract of its own answers for the agent.

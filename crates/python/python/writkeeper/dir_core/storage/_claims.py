@@ -154,9 +154,7 @@ def _settled(connection: Any, key: str, owner: str) -> tuple[Standing, Any]:
     found, result = _kept(connection, key)
     if found:
         return Standing.DONE, result
-    row = connection.execute(
-        "SELECT owner FROM wk_claims WHERE effect_key = ?", (key,)
-    ).fetchone()
+    row = connection.execute("SELECT owner FROM wk_claims WHERE effect_key = ?", (key,)).fetchone()
     if row is None or row["owner"] != owner:
         return Standing.RUNNING, None
     return Standing.IN_DOUBT, None

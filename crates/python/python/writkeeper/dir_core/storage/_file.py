@@ -156,6 +156,7 @@ _SCHEMA = (
 # A table of the newest version that was made here: if it is there, so are the others.
 _LAST_TABLE = "wk_ready"
 
+
 def connect(path: str, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
     """A connection for one act. Foreign keys stay off: a state needs no registered agent."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -223,9 +224,7 @@ def _widen_locks(connection: sqlite3.Connection) -> None:
     """A file of the reference keys holds by resource alone, so that one flow's hold replaces
     another's. Key them by resource and flow instead."""
     keys = [
-        row["name"]
-        for row in connection.execute("PRAGMA table_info(resource_locks)")
-        if row["pk"]
+        row["name"] for row in connection.execute("PRAGMA table_info(resource_locks)") if row["pk"]
     ]
     if keys != ["resource_id"]:
         return

@@ -195,9 +195,7 @@ def _text(connection: sqlite3.Connection, table: str, key: str, value: str) -> s
     return None if row is None else str(row["data"])
 
 
-def _set_text(
-    connection: sqlite3.Connection, table: str, key: str, value: str, data: str
-) -> None:
+def _set_text(connection: sqlite3.Connection, table: str, key: str, value: str, data: str) -> None:
     connection.execute(
         f"INSERT INTO {table} ({key}, data, version, updated_at) VALUES (?, ?, 1, ?)"
         f" ON CONFLICT({key}) DO UPDATE SET data = excluded.data,"
