@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 
 from writkeeper.dir_core import StorageBundle, memory_storage, sqlite_storage
-from writkeeper.dir_core.storage import MemoryResourceLockStorage
+
+
+TURN_SECONDS = 0.002
 
 
 class Foreign:
@@ -27,7 +30,10 @@ class Foreign:
     @staticmethod
     def _plain(method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            return copy.deepcopy(method(*args, **kwargs))
+            answer = copy.deepcopy(method(*args, **kwargs))
+            # As a remote storage would: other threads get their turn before the caller goes on.
+            time.sleep(TURN_SECONDS)
+            return answer
 
         return call
 
@@ -35,7 +41,6 @@ class Foreign:
 def foreign_storage() -> StorageBundle:
     """A bundle in which no storage is one of the built-in classes."""
     inner = memory_storage()
-    inner.resource_lock = MemoryResourceLockStorage()
     return StorageBundle(**{f.name: Foreign(getattr(inner, f.name)) for f in fields(StorageBundle)})
 
 
