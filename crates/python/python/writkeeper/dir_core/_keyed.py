@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 
@@ -20,7 +20,7 @@ _table: dict[tuple[int, str, str], _Entry] = {}
 
 
 @contextmanager
-def held(storage: object, kind: str, key: str) -> Iterator[None]:
+def held(storage: object, kind: str, key: str) -> Generator[None, None, None]:
     """Hold the lock of this storage object and key for the length of the block.
 
     The table keeps an entry only while somebody uses it, and whoever uses it holds the storage, so

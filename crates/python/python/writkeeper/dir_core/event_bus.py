@@ -58,12 +58,15 @@ class EventBusProtocol(Protocol):
         self, event_type: str | EventType, callback: Callback, scope: str | None = None
     ) -> None:
         """Call back for events of this type, of this scope or of all."""
+        ...
 
     def unsubscribe(self, event_type: str | EventType, callback: Callback) -> None:
         """Stop calling back for this type."""
+        ...
 
     def dispatch(self, event: Event) -> int:
         """Deliver an event; the number of callbacks that succeeded."""
+        ...
 
     def publish(
         self,
@@ -72,6 +75,7 @@ class EventBusProtocol(Protocol):
         metadata: EventMetadata | None = None,
     ) -> int:
         """Make an event and deliver it."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ asking, reserving and noting, this module is what moves onto them.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -166,7 +166,7 @@ def connect(path: str, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection
 
 
 @contextmanager
-def reading(path: str) -> Iterator[sqlite3.Connection]:
+def reading(path: str) -> Generator[sqlite3.Connection, None, None]:
     """A connection that only reads."""
     connection = connect(path)
     try:
@@ -176,7 +176,7 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def writing(path: str, busy_seconds: float = BUSY_SECONDS) -> Iterator[sqlite3.Connection]:
+def writing(path: str, busy_seconds: float = BUSY_SECONDS) -> Generator[sqlite3.Connection, None, None]:
     """One transaction that owns the file from its first statement on."""
     connection = connect(path, busy_seconds)
     try:

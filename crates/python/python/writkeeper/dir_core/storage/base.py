@@ -26,6 +26,7 @@ class AgentRegistryStorage(Protocol):
 
     def init_schema(self) -> None:
         """Make the tables if they are not there."""
+        ...
 
     def upsert_agent(
         self,
@@ -37,18 +38,23 @@ class AgentRegistryStorage(Protocol):
         session_token: str | None,
     ) -> None:
         """Insert or replace one agent."""
+        ...
 
     def get_agent(self, agent_id: str) -> dict[str, Any] | None:
         """agent_id, contract, priority, status, agent_version and session_token, or None."""
+        ...
 
     def update_status(self, agent_id: str, status: str, suspension_reason: str | None) -> bool:
         """Set status and reason; True if there was such an agent."""
+        ...
 
     def get_status(self, agent_id: str) -> tuple[str, str | None] | None:
         """Status and reason, or None."""
+        ...
 
     def list_active_agents(self) -> list[str]:
         """The agents whose status is ACTIVE."""
+        ...
 
 
 @runtime_checkable
@@ -57,18 +63,23 @@ class ContextStorage(Protocol):
 
     def init_schema(self) -> None:
         """Make the tables if they are not there."""
+        ...
 
     def get_session(self, dfid: str) -> str | None:
         """The session of a flow."""
+        ...
 
     def set_session(self, dfid: str, data_json: str, *, agent_id: str | None = None) -> None:
         """Replace the session of a flow."""
+        ...
 
     def get_state(self, agent_id: str) -> str | None:
         """The state of an agent."""
+        ...
 
     def set_state(self, agent_id: str, data_json: str) -> None:
         """Replace the state of an agent."""
+        ...
 
 
 @runtime_checkable
@@ -77,9 +88,11 @@ class IdempotencyStorage(Protocol):
 
     def get(self, key: str) -> Any:
         """The kept result, or None."""
+        ...
 
     def set(self, key: str, result: Any) -> None:
         """Keep a result."""
+        ...
 
 
 @runtime_checkable
@@ -88,6 +101,7 @@ class DecisionAuditStorage(Protocol):
 
     def init_schema(self) -> None:
         """Make the tables if they are not there."""
+        ...
 
     def record(
         self,
@@ -102,12 +116,15 @@ class DecisionAuditStorage(Protocol):
         severity: str = "INFO",
     ) -> None:
         """Append one note."""
+        ...
 
     def events_for_dfid(self, dfid: str) -> list[dict[str, Any]]:
         """The notes about one flow."""
+        ...
 
     def all_events_chronological(self) -> list[dict[str, Any]]:
         """All notes."""
+        ...
 
 
 @runtime_checkable
@@ -116,20 +133,25 @@ class DecisionLedgerStorage(Protocol):
 
     def init_schema(self) -> None:
         """Make the tables if they are not there."""
+        ...
 
     def append(
         self, pci: ProofCarryingIntent, *, agent_id: str, root_dfid: str | None = None
     ) -> None:
         """Append one decision; a second one of the same flow is ignored."""
+        ...
 
     def get_by_dfid(self, dfid: str) -> dict[str, Any] | None:
         """The decision of a flow, or None."""
+        ...
 
     def entries_for_dfid(self, dfid: str) -> list[dict[str, Any]]:
         """The decision of a flow, in a list."""
+        ...
 
     def all_entries_chronological(self) -> list[dict[str, Any]]:
         """All decisions."""
+        ...
 
 
 @runtime_checkable
@@ -138,18 +160,23 @@ class SagaStorage(Protocol):
 
     def init_schema(self) -> None:
         """Make the tables if they are not there."""
+        ...
 
     def mark_dirty(self, dfid: str, failed_step: str, partial_state_json: str) -> None:
         """Note where a flow stopped; replaces an earlier note."""
+        ...
 
     def get_dirty_flows(self) -> list[str]:
         """The flows that have such a note."""
+        ...
 
     def get_dirty_state(self, dfid: str) -> dict[str, Any] | None:
         """failed_step and partial_state, or None."""
+        ...
 
     def clear_dirty(self, dfid: str) -> None:
         """Remove the note."""
+        ...
 
 
 @runtime_checkable
@@ -158,15 +185,19 @@ class ResourceLockStorage(Protocol):
 
     def init_schema(self) -> None:
         """Make the tables if they are not there."""
+        ...
 
     def get_locked_amount(self, resource_id: str, exclude_dfid: str) -> float:
         """What flows other than this one hold of a resource."""
+        ...
 
     def acquire_batch(self, dfid: str, resources: dict[str, float], timeout_sec: float) -> bool:
         """Write all holds of a flow at once; False if that was not possible in time."""
+        ...
 
     def release(self, dfid: str) -> None:
         """Drop all holds of a flow."""
+        ...
 
 
 @runtime_checkable
@@ -175,12 +206,15 @@ class IntentRetryStorage(Protocol):
 
     def get_count(self, dfid: str) -> int:
         """How many there were."""
+        ...
 
     def set_count(self, dfid: str, count: int) -> None:
         """Set the number."""
+        ...
 
     def delete(self, dfid: str) -> None:
         """Forget the flow."""
+        ...
 
 
 @runtime_checkable
@@ -189,12 +223,15 @@ class EscalationStorage(Protocol):
 
     def init_schema(self) -> None:
         """Make the tables if they are not there."""
+        ...
 
     def get_window_count(self, agent_id: str, since_str: str) -> int:
         """How many requests an agent made since an instant, `YYYY-MM-DD HH:MM:SS` in UTC."""
+        ...
 
     def record_budget_token(self, agent_id: str) -> None:
         """Count one request."""
+        ...
 
     def insert_request(
         self,
@@ -206,14 +243,17 @@ class EscalationStorage(Protocol):
         impact: str,
     ) -> None:
         """Keep a request as PENDING."""
+        ...
 
     def resolve_request(
         self, dfid: str, resolved_at: str, decision: str, proposal_json: str | None
     ) -> None:
         """Answer the pending request of a flow."""
+        ...
 
     def get_pending_requests(self) -> list[dict[str, Any]]:
         """dfid, agent_id, reason, context, proposal and impact of each pending request."""
+        ...
 
 
 @runtime_checkable
@@ -224,6 +264,7 @@ class LifecycleStorage(Protocol):
         self, dfid: str, from_status: str, to_status: str, *, root_dfid: str | None = None
     ) -> None:
         """Append one transition."""
+        ...
 
 
 class AuditStore:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -25,7 +25,7 @@ class DfidContextFilter(logging.Filter):
 
 
 @contextmanager
-def log_context(*, dfid: str) -> Iterator[None]:
+def log_context(*, dfid: str) -> Generator[None, None, None]:
     """Within the block, records carry this identifier."""
     before = dfid_context.set(str(dfid) if dfid else DEFAULT_DFID)
     try:
