@@ -178,7 +178,10 @@ def test_a_flat_contract_and_its_two_deviations() -> None:
 
 
 def test_a_dumped_responsibility_contract_is_usable() -> None:
-    contract = ResponsibilityContract(agent_id="a", allowed_policy_types=["TRADE"]).model_dump()
+    model = ResponsibilityContract(agent_id="a", allowed_policy_types=["TRADE"])
+    assert validate_proposal(proposal(), {}, contract=model)[0] == "ACCEPT"
+    assert validate_proposal(proposal("OTHER"), {}, contract=model)[0] == "REJECT"
+    contract = model.model_dump()
     assert validate_proposal(proposal(), {}, contract=contract)[0] == "ACCEPT"
     assert validate_proposal(proposal("OTHER"), {}, contract=contract)[1] == "UNAUTHORIZED_POLICY_TYPE"
 

@@ -58,6 +58,8 @@ def test_a_storage_of_ones_own_gets_texts(db: str) -> None:
     transition("d", FlowStatus.CREATED, FlowStatus.ACTIVE, storage=recorder)
     transition("d", FlowStatus.ACTIVE, FlowStatus.CLOSED, db_path=db, storage=recorder)
     assert recorder.rows == [("d", "CREATED", "ACTIVE", None), ("d", "ACTIVE", "CLOSED", None)]
+    transition("e", FlowStatus.CREATED, FlowStatus.ACTIVE, storage=recorder, root_dfid="d")
+    assert recorder.rows.pop() == ("e", "CREATED", "ACTIVE", "d")
     assert all(type(text) is str for row in recorder.rows for text in row[:3])
 
 

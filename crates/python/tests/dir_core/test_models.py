@@ -99,6 +99,16 @@ def test_rule_types_are_trimmed_and_bounds_are_numbers() -> None:
     )
 
 
+def test_a_dumped_rule_has_the_fields_of_the_reference() -> None:
+    rule = InvariantSpec(id="i", type="set", field="f")
+    assert list(rule.model_dump()) == (
+        "id type field min max allowed denied match applies_to_policy_kinds snapshot_path expected"
+        " drift_envelope_pct reason_code runtime_amendable min_floor max_ceiling amend_ttl_seconds"
+    ).split()
+    optional = rule.model_copy(update={"required": False})
+    assert InvariantSpec.model_validate(optional.model_dump(mode="json")) == optional
+
+
 def test_projection_defaults() -> None:
     projection = RuntimeContractProjection(agent_id="a")
     assert projection.role == "EXECUTOR"

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BaseModel
+
 from .invariant_compile import (
     NOTED_LIMITS,
     compile_block,
     invariants_to_transaction_limits,
     limit_value,
 )
-from .models import ContractReleaseRef, RuntimeContractProjection
+from .models import ContractReleaseRef, ResponsibilityContract, RuntimeContractProjection
 
 _FLAT_KEYS = frozenset({"allowed_policy_types", "authorized_instruments"})
 _NEVER_LIMITS = _FLAT_KEYS | {"resource_scope", "invariants"}
@@ -22,6 +24,7 @@ KNOWN_KEYS = (
     | frozenset(RuntimeContractProjection.model_fields)
     | frozenset(
         {
+            "kind",
             "metadata",
             "subject",
             "authority",
@@ -43,8 +46,16 @@ KNOWN_KEYS = (
 )
 
 
-def project_contract(contract: Mapping[str, Any]) -> RuntimeContractProjection:
+def as_mapping(contract: Mapping[str, Any] | BaseModel) -> Mapping[str, Any]:
+    """A contract as a mapping; a model as its dump."""
+    return contract.model_dump(mode="json") if isinstance(contract, BaseModel) else contract
+
+
+def project_contract(
+    contract: Mapping[str, Any] | ResponsibilityContract,
+) -> RuntimeContractProjection:
     """The contract as rules."""
+    contract = as_mapping(contract)
     if _is_projection(contract):
         return _read_projection(contract)
     return ensure_projection_invariants(_read_contract(contract))

@@ -11,13 +11,14 @@ from ._numbers import finite_number
 from ._times import as_utc, seconds_after, utcnow
 from .amendments import projection_with_effective_invariants
 from .contract_projection import (
+    as_mapping,
     confidence_threshold,
     ensure_projection_invariants,
     project_contract,
 )
 from .data_types import DimReasonCode, ValidationReason, ValidationResult, ValidationVerdict
 from .invariants import InvariantEvaluationFailure, evaluate_invariants
-from .models import PolicyProposal, RuntimeContractProjection
+from .models import PolicyProposal, ResponsibilityContract, RuntimeContractProjection
 
 if TYPE_CHECKING:
     from .intent_retry import IntentRetryGovernor
@@ -36,7 +37,7 @@ def validate_proposal(
     allowed_agents: Sequence[str] | None = None,
     now: datetime | None = None,
     retry_governor: IntentRetryGovernor | None = None,
-    contract: Contract | None = None,
+    contract: Contract | ResponsibilityContract | None = None,
     custom_validators: Sequence[CustomValidator] | None = None,
 ) -> ValidationResult:
     """ACCEPT or REJECT, with the reason.
@@ -44,6 +45,8 @@ def validate_proposal(
     What rules failed is written into the caller's context under `_dim_audit`. Without a contract
     the proposal is accepted, as in the reference; `strict()` refuses it.
     """
+    if isinstance(contract, ResponsibilityContract):
+        contract = as_mapping(contract)
     threshold = confidence_threshold(contract) if isinstance(contract, Mapping) else None
     return judge(
         proposal,

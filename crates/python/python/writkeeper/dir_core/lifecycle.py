@@ -39,6 +39,7 @@ def transition(
     db_path: str | Path | None = None,
     *,
     storage: LifecycleStorage | None = None,
+    root_dfid: str | None = None,
 ) -> None:
     """Record a transition; at the end of a flow its rejections are forgotten.
 
@@ -51,6 +52,8 @@ def transition(
     if keeper is None and db_path is not None:
         keeper = SqliteLifecycleStorage(db_path)
     if keeper is not None:
-        keeper.record_transition(dfid, before.value, after.value)
+        # An older storage of the user's may not know roots.
+        root = {} if root_dfid is None else {"root_dfid": root_dfid}
+        keeper.record_transition(dfid, before.value, after.value, **root)
     if retry_governor is not None and after in ENDED:
         retry_governor.reset(dfid)

@@ -7,7 +7,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from ._canonical import canonical_json, sha256_hex
 from ._mode import is_strict
@@ -96,6 +103,14 @@ class InvariantSpec(Record):
     max_ceiling: float | None = None
     amend_ttl_seconds: int | None = None
     required: bool = True
+
+    @model_serializer(mode="wrap")
+    def _as_in_the_reference(self, dumped: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """`required` is shown only where it says something."""
+        shown: dict[str, Any] = dumped(self)
+        if shown.get("required"):
+            del shown["required"]
+        return shown
 
     @field_validator("type", mode="before")
     @classmethod

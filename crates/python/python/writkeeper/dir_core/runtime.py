@@ -9,12 +9,17 @@ from typing import Any
 from ._width import has_rules
 from .agent_registry import AgentRegistry, AmendmentResult, HandshakeResult
 from .context_store import ContextStore
-from .contract_projection import confidence_threshold, project_contract
+from .contract_projection import as_mapping, confidence_threshold, project_contract
 from .data_types import AgentRegistryStatus, DimReasonCode, ValidationResult, ValidationVerdict
 from .dim import AUDIT_KEY, Contract, CustomValidator, judge
 from .escalation import EscalationManager
 from .intent_retry import IntentRetryGovernor
-from .models import ContractParameterAmendment, PolicyProposal, RuntimeContractProjection
+from .models import (
+    ContractParameterAmendment,
+    PolicyProposal,
+    ResponsibilityContract,
+    RuntimeContractProjection,
+)
 from .storage import StorageBundle
 from .storage.base import AuditStore
 
@@ -103,7 +108,7 @@ class DecisionRuntime:
         *,
         dim_context: dict[str, Any] | None = None,
         allowed_agents: Sequence[str] | None = None,
-        contract: Contract | None = None,
+        contract: Contract | ResponsibilityContract | None = None,
         use_registry_contract: bool = True,
         retry_governor: IntentRetryGovernor | None = None,
         custom_validators: Sequence[CustomValidator] | None = None,
@@ -115,6 +120,8 @@ class DecisionRuntime:
         An agent that nobody registered, an agent that is restricted, and a contract that rules
         nothing are refused.
         """
+        if isinstance(contract, ResponsibilityContract):
+            contract = as_mapping(contract)
         gate = self._gate(proposal, contract)
         if gate is not None:
             self._note(proposal, gate, {}, record_audit)

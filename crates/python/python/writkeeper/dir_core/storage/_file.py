@@ -176,7 +176,9 @@ def reading(path: str) -> Generator[sqlite3.Connection, None, None]:
 
 
 @contextmanager
-def writing(path: str, busy_seconds: float = BUSY_SECONDS) -> Generator[sqlite3.Connection, None, None]:
+def writing(
+    path: str, busy_seconds: float = BUSY_SECONDS
+) -> Generator[sqlite3.Connection, None, None]:
     """One transaction that owns the file from its first statement on."""
     connection = connect(path, busy_seconds)
     try:
