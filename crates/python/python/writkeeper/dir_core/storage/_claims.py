@@ -72,13 +72,9 @@ def settle(path: str, key: str) -> bool:
         ).fetchone()
         if row is None:
             return False
-        owner = row["owner"]
-        if not row["in_doubt"] and _is_worked_on(path, key, owner):
+        if not row["in_doubt"] and _is_worked_on(path, key, row["owner"]):
             return False
         connection.execute("DELETE FROM wk_claims WHERE effect_key = ?", (key,))
-        others = connection.execute("SELECT 1 FROM wk_claims WHERE owner = ?", (owner,)).fetchone()
-    if others is None:
-        _owner.forget(path, owner)
     return True
 
 

@@ -46,41 +46,48 @@ def is_own(database: str, name: str) -> bool:
 
 def is_alive(database: str, name: str) -> bool:
     """True if the other process behind this name still holds its lock."""
-    folder = _folder(database)
-    try:
-        descriptor = os.open(folder / name, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
-
-
-def forget(database: str, name: str) -> None:
-    """Remove the file of a process that has ended and left no more claims."""
-    if not is_own(database, name) and not is_alive(database, name):
-        (_folder(database) / name).unlink(missing_ok=True)
+    return not _is_free(_folder(database) / name)
 
 
 def _folder(database: str) -> Path:
     return Path(f"{Path(database).resolve()}.owners")
 
 
+def _is_free(file: Path, *, remove: bool = False) -> bool:
+    """True if no process holds the lock on this file, or the file is gone."""
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if remove:
+            file.unlink(missing_ok=True)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
 def _enrol(folder: Path) -> tuple[str, int]:
-    name = uuid.uuid4().hex
-    # The folder may be removed by the last process that leaves it, between making and using it.
+    """Make and lock a file of this process's own, and remove those of processes that ended."""
     while True:
+        name = uuid.uuid4().hex
         folder.mkdir(parents=True, exist_ok=True)
         try:
             descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            break
         except FileNotFoundError:
+            # The last process that left has removed the folder.
             continue
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Another process may have found the file before it was locked, and removed it.
+        if (folder / name).exists():
+            break
+        os.close(descriptor)
+    for other in folder.iterdir():
+        if other.name != name:
+            _is_free(other, remove=True)
     return name, descriptor
 
 
