@@ -151,3 +151,14 @@ def test_backends_by_their_old_names(db: str) -> None:
     [(digest, result)] = rows(db, "SELECT request_hash, result FROM idempotency_cache")
     assert digest == "f9d86028c6e0d64e225186f96acb69338b2c59764df79162107f5c4bb34d1310"
     assert json.loads(result) == {"a": 1}
+
+
+def test_a_step_cannot_contain_itself(bundle: StorageBundle) -> None:
+    guard = IdempotencyGuard(bundle.idempotency)
+
+    def step() -> str:
+        with pytest.raises(InDoubt):
+            guard.run("d", "s", {}, step)
+        return guard.run("d", "inner", {}, lambda: "inner")
+
+    assert guard.run("d", "s", {}, step) == "inner"

@@ -29,13 +29,19 @@ class Standing(Enum):
     RUNNING = "running"
 
 
-# The claims that some thread of this process is working on, by file and key.
-_working: set[tuple[str, str]] = set()
+# The claims that this process is working on, by file and key, with the thread that does.
+_working: dict[tuple[str, str], int] = {}
 _working_lock = threading.Lock()
 
 
 def claim(path: str, key: str) -> tuple[Standing, Any]:
-    """Wait until nobody works on the effect; then DONE with its result, IN_DOUBT, or OURS."""
+    """Wait until nobody works on the effect; then DONE with its result, IN_DOUBT, or OURS.
+
+    For the thread that works on it itself the outcome cannot be known yet.
+    """
+    with _working_lock:
+        if _working.get(_place(path, key)) == threading.get_ident():
+            return Standing.IN_DOUBT, None
     wait = SHORTEST_WAIT
     while True:
         standing, result = _try_claim(path, key)
@@ -116,16 +122,22 @@ def _try_claim(path: str, key: str) -> tuple[Standing, Any]:
     if standing is not Standing.OURS:
         return standing, result
     owner = _owner.own_name(path)
-    with writing(path) as connection:
-        standing, result = _look(connection, path, key)
-        if standing is Standing.OURS:
-            with _working_lock:
-                _working.add(_place(path, key))
-            connection.execute(
-                "INSERT INTO wk_claims (effect_key, owner, claimed_at) VALUES (?, ?, ?)",
-                (key, owner, row_instant()),
-            )
-        return standing, result
+    started = False
+    try:
+        with writing(path) as connection:
+            standing, result = _look(connection, path, key)
+            if standing is Standing.OURS:
+                _start_working(path, key)
+                started = True
+                connection.execute(
+                    "INSERT INTO wk_claims (effect_key, owner, claimed_at) VALUES (?, ?, ?)",
+                    (key, owner, row_instant()),
+                )
+    except BaseException:
+        if started:
+            _stop_working(path, key)
+        raise
+    return standing, result
 
 
 def _look(connection: Any, path: str, key: str) -> tuple[Standing, Any]:
@@ -163,9 +175,14 @@ def _is_worked_on(path: str, key: str, owner: str) -> bool:
     return _owner.is_alive(path, owner)
 
 
+def _start_working(path: str, key: str) -> None:
+    with _working_lock:
+        _working[_place(path, key)] = threading.get_ident()
+
+
 def _stop_working(path: str, key: str) -> None:
     with _working_lock:
-        _working.discard(_place(path, key))
+        _working.pop(_place(path, key), None)
 
 
 def _place(path: str, key: str) -> tuple[str, str]:
