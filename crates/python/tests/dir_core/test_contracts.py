@@ -305,7 +305,7 @@ def test_a_state_match_without_a_path_is_invalid() -> None:
     rule = InvariantSpec(id="M", type="state_match", field="params.x")
     failure = evaluate_state_match_rule(rule, proposal(x=1), {})
     assert failure is not None
-    assert failure.reason == "Invalid state_match invariant M: missing snapshot_path"
+    assert failure.reason == "Invariant M matches a state and names no snapshot_path"
 
 
 def test_all_rules_run_and_kinds_are_respected() -> None:

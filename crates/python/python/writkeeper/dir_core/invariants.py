@@ -78,7 +78,7 @@ def evaluate_state_match_rule(
     """Does what the proposal assumes still agree with the live state?"""
     if not rule.snapshot_path:
         return InvariantEvaluationFailure(
-            f"Invalid state_match invariant {rule.id}: missing snapshot_path", rule.id
+            f"Invariant {rule.id} matches a state and names no snapshot_path", rule.id
         )
     proposed = get_nested_value(proposal, rule.field)
     if proposed is None:

@@ -427,24 +427,22 @@ class DecisionFlow(Record):
 
     def get_timeline_report(self) -> str:
         """The flow as text for people."""
-        head = [
-            "=== DecisionFlow Report ===",
-            f"DFID: {self.dfid}",
-            f"Status: {self.status}",
-            f"Created: {self.created_at.isoformat()}",
+        lines = [
+            f"Decision flow {self.dfid}: {self.status}",
+            f"  since {self.created_at.isoformat()}",
         ]
         if self.parent_dfid:
-            head.append(f"Parent: {self.parent_dfid}")
+            lines.append(f"  started from {self.parent_dfid}")
         if self.context_snapshot:
-            head.append(f"Context: {self.context_snapshot.snapshot_id}")
-        head.append("Agents: " + (", ".join(self.participating_agents) or "none"))
-        head.extend(["", f"--- Timeline ({len(self.timeline)} events) ---"])
-        body = [_timeline_line(number, event) for number, event in enumerate(self.timeline, 1)]
-        tail = ["", "--- Outcome ---", f"  {self.outcome_summary}"] if self.outcome_summary else []
-        return "\n".join(head + body + tail)
+            lines.append(f"  saw {self.context_snapshot.snapshot_id}")
+        lines.append(f"  agents: {', '.join(self.participating_agents) or 'nobody yet'}")
+        lines.extend(_timeline_line(event) for event in self.timeline)
+        if self.outcome_summary:
+            lines.append(f"  outcome: {self.outcome_summary}")
+        return "\n".join(lines)
 
 
-def _timeline_line(number: int, event: FlowEvent) -> str:
-    clock = event.timestamp.strftime("%H:%M:%S.%f")[:-3]
-    who = f" [{event.agent_id}]" if event.agent_id else ""
-    return f"  {number:2}. [{clock}] {event.event_type}{who}: {event.summary}"
+def _timeline_line(event: FlowEvent) -> str:
+    clock = event.timestamp.isoformat(timespec="milliseconds")
+    by = f" by {event.agent_id}" if event.agent_id else ""
+    return f"  {clock}  {event.event_type}{by}: {event.summary}"

@@ -24,7 +24,7 @@ class OllamaClient(LLMClient):
     """A local Ollama server."""
 
     def __init__(
-        self, model: str = "gemma3:4b", base_url: str = OLLAMA_URL, timeout: int = 60
+        self, model: str = "llama3.2", base_url: str = OLLAMA_URL, timeout: int = 60
     ) -> None:
         self.model = model
         self.base_url = base_url.rstrip("/")
@@ -43,7 +43,7 @@ class GeminiClient(LLMClient):
     """The Gemini service. The key comes from the argument, GOOGLE_API_KEY or GEMINI_API_KEY."""
 
     def __init__(
-        self, model: str = "gemini-1.5-flash", api_key: str | None = None, timeout: int = 60
+        self, model: str = "gemini-2.5-flash", api_key: str | None = None, timeout: int = 60
     ) -> None:
         key = api_key or os.environ.get("GOOGLE_API_KEY") or os.environ.get("GEMINI_API_KEY")
         if not key:
