@@ -247,7 +247,7 @@ fn print_durable(figures: &Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn print_http(figures: &Value) {
+fn print_http(figures: &Value) -> anyhow::Result<()> {
     let number = |path: String| figures.pointer(&path).and_then(Value::as_f64).unwrap_or_default();
     say!("\nover HTTP, beside decisions in this process:");
     for connections in [1, 64] {
@@ -266,6 +266,7 @@ fn print_http(figures: &Value) {
         number("/http/suspension_under_flood/p50_us".to_owned()) / 1_000.0,
         number("/http/suspension_under_flood/p99_us".to_owned()) / 1_000.0,
     );
+    Ok(())
 }
 
 fn print(figures: &Value) -> anyhow::Result<()> {
@@ -291,7 +292,7 @@ fn print(figures: &Value) -> anyhow::Result<()> {
         print_durable(figures)?;
     }
     if figures.get("http").is_some() {
-        print_http(figures);
+        print_http(figures)?;
     }
     say!("\nthe pieces, µs a call:");
     for piece in ["parse_json", "parse_proposal", "jcs", "sha256", "schema", "cel", "cedar"] {
