@@ -4,9 +4,12 @@ mod context;
 mod deciding;
 mod enrolment;
 mod people;
+mod performing;
 mod reading;
 
 pub use enrolment::Enrolment;
+pub use people::GivenWords;
+pub use performing::{PerformerReport, TakenIntent, Taker};
 
 use crate::error::Error;
 use crate::history::instant_of;
@@ -16,6 +19,7 @@ use adapters::location::{Location, open_store, view_store};
 use adapters::system_clock::SystemClock;
 use kernel::evaluator::Compiled;
 use kernel::outcome::Verdict;
+use runtime::ports::advisor::Advisor;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::Store;
 use runtime::{Answered, Options, Pending, Runtime};
@@ -41,11 +45,14 @@ pub struct OpenOptions {
     pub keys: Option<PathBuf>,
     /// Whether a store is made where there is none.
     pub create: bool,
+    /// Asks validators and judges; without one, programs and addresses are asked.
+    pub advisor: Option<Arc<dyn Advisor>>,
 }
 
 impl Default for OpenOptions {
     fn default() -> OpenOptions {
-        OpenOptions { clock: Arc::new(SystemClock), wait: None, strangers: None, keys: None, create: true }
+        let clock = Arc::new(SystemClock);
+        OpenOptions { clock, wait: None, strangers: None, keys: None, create: true, advisor: None }
     }
 }
 
@@ -153,7 +160,8 @@ impl Keeper {
     }
 
     fn start(location: &str, store: Box<dyn Store>, options: &OpenOptions) -> Result<Keeper, Error> {
-        let (advisor, clock) = (Some(Arc::new(PluginAdvisor) as _), options.clock.clone());
+        let advisor = options.advisor.clone().or_else(|| Some(Arc::new(PluginAdvisor)));
+        let clock = options.clock.clone();
         let options = Options { strangers: options.strangers.clone(), advisor, ..Options::default() };
         let runtime = Runtime::start(store, options).map_err(|fault| Error::unopened(location, &fault))?;
         Ok(Keeper { runtime, clock, location: location.to_owned(), notices: Vec::new() })

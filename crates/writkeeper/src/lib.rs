@@ -20,6 +20,7 @@ pub mod intents;
 mod keeper;
 pub mod lookup;
 pub mod matter;
+pub mod receipts;
 pub mod report;
 pub mod restored;
 pub mod signing;
@@ -27,10 +28,14 @@ pub mod verification;
 
 pub use error::{Class, ContractInForce, Error};
 pub use function::Function;
-pub use keeper::{Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, open, place};
+pub use keeper::{
+    Enrolment, GivenWords, Keeper, Notice, OpenOptions, PerformerReport, TakenIntent, Taker, carried_out, demand_store,
+    open, place,
+};
 pub use verification::{Verification, verify};
 
 // What the methods of a [`Keeper`] take and give.
+pub use adapters::advisor::PluginAdvisor;
 pub use adapters::export_files::ExportPath;
 pub use adapters::system_clock::SystemClock;
 pub use kernel::agent::Actor;
@@ -38,5 +43,6 @@ pub use kernel::escalation::HumanDecision;
 pub use kernel::intent::Order;
 pub use kernel::outcome::{Answer, Verdict};
 pub use runtime::execute::{Executors, Tally};
+pub use runtime::ports::advisor::Advisor;
 pub use runtime::ports::executor::{Attempt, Executor, Missing, Observation};
 pub use runtime::{Answered, FollowUp, PersonAnswer};

@@ -76,6 +76,8 @@ const ROWS: &[Row] = &[
     Row { member: "writkeeper-shell", stands_on: &[], forbidden: OUTSIDE },
     Row { member: "writkeeper-guard", stands_on: &["writkeeper", "writkeeper-shell"], forbidden: &["clap"] },
     Row { member: "writkeeper-cli", stands_on: &["writkeeper", "writkeeper-guard"], forbidden: &[] },
+    // It is Python's half of the library: what it may do, the library does.
+    Row { member: "writkeeper-python", stands_on: &["writkeeper"], forbidden: &["clap", "tokio"] },
     Row { member: "workbench", stands_on: &["writkeeper-engines", "writkeeper-shell"], forbidden: &[] },
     // It judges the product from outside, by what its binary does.
     Row { member: "live-hosts", stands_on: &[], forbidden: &[] },

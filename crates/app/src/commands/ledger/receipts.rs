@@ -3,13 +3,10 @@
 use super::{Site, output};
 use crate::exit::{InvalidData, StoreUnavailable};
 use crate::terminal::{self, GOOD, paint, say};
-use ledger::receipt::{COMPANIONS_MAX, Receipt};
-use runtime::ports::signer::Signer;
-use runtime::seal::{Wanted, receipts};
+use ledger::receipt::Receipt;
 use std::io::ErrorKind;
 use std::path::Path;
-use writkeeper::entries::entries_of;
-use writkeeper::matter::companions;
+use writkeeper::receipts::receipts_of;
 
 pub fn run(site: &Site, ids: &[String], out: Option<&Path>) -> anyhow::Result<()> {
     match out {
@@ -52,27 +49,7 @@ fn write_into(folder: &Path, ids: &[String], made: &[Receipt]) -> anyhow::Result
 /// Seals what is committed and makes a receipt for each id.
 pub fn make(site: &Site, ids: &[String]) -> anyhow::Result<Vec<Receipt>> {
     let (signer, note) = site.sealed()?;
-    let mut reader = site.reader()?;
-    let entries = entries_of(reader.as_mut(), ids)?;
-    // An entry that was asked for by its number is meant alone.
-    let with_matter = ids.iter().zip(&entries).filter(|(id, _)| !is_index(id)).map(|(_, index)| *index);
-    let mut companions = companions(reader.as_mut(), &with_matter.collect::<Vec<_>>())?.into_iter();
-    let mut wanted = Vec::with_capacity(ids.len());
-    for (id, index) in ids.iter().zip(entries) {
-        let entry = index
-            .checked_sub(signer.from())
-            .ok_or_else(|| InvalidData(format!("entry {index} is of a log that ended; only its exports prove it")))?;
-        let mut companions = if is_index(id) { Vec::new() } else { companions.next().unwrap_or_default() };
-        companions.truncate(COMPANIONS_MAX);
-        let companions = companions.into_iter().filter_map(|index| index.checked_sub(signer.from())).collect();
-        wanted.push(Wanted { entry, companions });
-    }
-    let made = receipts(reader.as_mut(), signer.from(), signer.keyring(), &note, &wanted);
-    Ok(made?)
-}
-
-fn is_index(id: &str) -> bool {
-    id.parse::<u64>().is_ok()
+    Ok(receipts_of(site, &signer, &note, ids)?)
 }
 
 fn write(path: &Path, receipt: &Receipt) -> anyhow::Result<()> {

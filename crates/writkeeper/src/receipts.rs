@@ -1,0 +1,47 @@
+//! Receipts: one text per decision that a stranger can check.
+
+use crate::entries::entries_of;
+use crate::error::Error;
+use crate::matter::companions;
+use crate::signing::{SealedLedger, SigningSite};
+use adapters::signer_file::FileSigner;
+use ledger::note::Note;
+use ledger::receipt::{COMPANIONS_MAX, Receipt};
+use runtime::ports::signer::Signer;
+use runtime::seal::{Wanted, receipts};
+
+impl SigningSite {
+    /// Seals what is committed and makes the receipt of one id: a proposal, an intent, a question, or an entry.
+    pub fn receipt(&self, id: &str) -> Result<Option<Receipt>, Error> {
+        let SealedLedger { signer, note, .. } = self.sealed()?;
+        Ok(receipts_of(self, &signer, &note, &[id.to_owned()])?.pop())
+    }
+}
+
+/// Makes a receipt for each id under a checkpoint.
+pub fn receipts_of(
+    site: &SigningSite,
+    signer: &FileSigner,
+    note: &Note,
+    ids: &[String],
+) -> Result<Vec<Receipt>, Error> {
+    let mut reader = site.reader()?;
+    let entries = entries_of(reader.as_mut(), ids)?;
+    // An entry that was asked for by its number is meant alone.
+    let with_matter = ids.iter().zip(&entries).filter(|(id, _)| !is_index(id)).map(|(_, index)| *index);
+    let mut companions = companions(reader.as_mut(), &with_matter.collect::<Vec<_>>())?.into_iter();
+    let mut wanted = Vec::with_capacity(ids.len());
+    for (id, index) in ids.iter().zip(entries) {
+        let ended = || Error::Invalid(format!("entry {index} is of a log that ended; only its exports prove it"));
+        let entry = index.checked_sub(signer.from()).ok_or_else(ended)?;
+        let mut companions = if is_index(id) { Vec::new() } else { companions.next().unwrap_or_default() };
+        companions.truncate(COMPANIONS_MAX);
+        let companions = companions.into_iter().filter_map(|index| index.checked_sub(signer.from())).collect();
+        wanted.push(Wanted { entry, companions });
+    }
+    Ok(receipts(reader.as_mut(), signer.from(), signer.keyring(), note, &wanted)?)
+}
+
+fn is_index(id: &str) -> bool {
+    id.parse::<u64>().is_ok()
+}
