@@ -4,10 +4,10 @@ use crate::faults::Fault;
 use crate::store::Kept;
 use kernel::agent::AgentStatus;
 use kernel::change::{Act, Write};
+use kernel::context::Context;
 use kernel::evaluator::Compiled;
 use kernel::event::Event;
 use kernel::flow::FlowEvent;
-use kernel::snapshot::Snapshot;
 use runtime::{Answered, Minted};
 use std::sync::Arc;
 use values::json::{Bounds, Json, Object};
@@ -62,20 +62,22 @@ pub fn snapshot(kept: &Kept, flow: Option<&str>, keys: &[String]) -> Result<Stri
     Ok(answered.event.map(|event| event.to_json()).unwrap_or_default().to_canonical())
 }
 
-/// Keeps a snapshot that was made elsewhere.
-pub fn import_snapshot(kept: &Kept, name: &str, snapshot: &str) -> Result<(), Fault> {
-    let json = parsed(snapshot)?;
-    let text = |key: &str| json.get(key).and_then(Json::as_text);
-    let values = |key: &str| json.get(key).and_then(Json::as_object).cloned().unwrap_or_default();
-    let at = instant(text("at").unwrap_or_default())?;
-    let snapshot = Snapshot {
-        at,
-        source: text("source").unwrap_or("import").to_owned(),
-        flow: text("flow").map(str::to_owned),
-        state: values("state"),
-        session: values("session"),
-    };
-    change(kept, Act::Import { name: name.to_owned(), snapshot }).map(|_| ())
+/// Takes over a context that was written elsewhere: state, snapshots and restrictions of agents.
+pub fn take_over(kept: &Kept, context: &str) -> Result<(), Fault> {
+    let context = Context::from_json(&parsed(context)?).map_err(|problem| Fault::usage(problem.to_string()))?;
+    let write = |(key, value)| Write { key, value, expect: None };
+    kept.keeper.merge(&kept.operator, context.state.into_iter().map(write).collect())?;
+    for (name, snapshot) in context.snapshots {
+        change(kept, Act::Import { name, snapshot })?;
+    }
+    for (agent, row) in context.agents {
+        for restriction in row.restrictions {
+            let actions = restriction.actions.into_iter().collect();
+            let (agent, status, because) = (agent.clone(), restriction.status, restriction.because);
+            change(kept, Act::Restrict { agent, status, because, actions })?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes state, all or nothing; the versions it has now.

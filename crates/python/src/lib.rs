@@ -20,6 +20,8 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
+    use super::deciding::rehearse;
+    #[pymodule_export]
     use super::later::Later;
     #[pymodule_export]
     use super::proving::verify;

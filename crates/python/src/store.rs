@@ -119,9 +119,9 @@ impl Store {
         self.call(py, |kept| context::enrol(kept, contract, allow_inert))
     }
 
-    #[pyo3(signature = (proposal, trust_provenance = false))]
-    fn decide(&self, py: Python<'_>, proposal: &str, trust_provenance: bool) -> PyResult<Reply> {
-        self.call(py, |kept| deciding::decide(kept, proposal, trust_provenance))
+    #[pyo3(signature = (proposal, trust_provenance = false, line = None))]
+    fn decide(&self, py: Python<'_>, proposal: &str, trust_provenance: bool, line: Option<u64>) -> PyResult<Reply> {
+        self.call(py, |kept| deciding::decide(kept, proposal, trust_provenance, line))
     }
 
     /// Sends a proposal; the answer is polled for. It blocks only where validators of the contract have to be asked.
@@ -153,8 +153,9 @@ impl Store {
         self.call(py, |kept| context::snapshot(kept, flow, &keys))
     }
 
-    fn import_snapshot(&self, py: Python<'_>, name: &str, snapshot: &str) -> PyResult<()> {
-        self.call(py, |kept| context::import_snapshot(kept, name, snapshot))
+    /// Takes over a context that was written elsewhere: state, snapshots and restrictions of agents.
+    fn take_over(&self, py: Python<'_>, context: &str) -> PyResult<()> {
+        self.call(py, |kept| context::take_over(kept, context))
     }
 
     fn merge(&self, py: Python<'_>, writes: &str) -> PyResult<String> {

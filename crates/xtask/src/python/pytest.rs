@@ -1,7 +1,7 @@
 //! Runs pytest and reads its closing line.
 
-use crate::process;
 use crate::suite::tally::{Outcome, Tally};
+use crate::{process, repository};
 use anyhow::Result;
 use std::path::Path;
 use std::process::Command;
@@ -20,6 +20,11 @@ pub fn run(python: &Path, tests: &Path, words: &[&str], family: &str, tally: &mu
     // What is tested is what was installed, whatever lies beside the tests.
     command.args(["-P", "-m", "pytest", "-p", "no:cacheprovider", "-rfEs", "--color=no"]).args(words);
     command.current_dir(tests).env_remove("PYTHONPATH").env("PYTHONDONTWRITEBYTECODE", "1");
+    // The test command has built it before; scenarios are compared with its bytes.
+    let binary = process::target_folder(&repository::root()?)?.join("debug/writkeeper");
+    if binary.is_file() {
+        command.env("WRITKEEPER_BINARY", binary);
+    }
     let mut counts = None;
     let succeeded = process::each_line(&mut command, |line| {
         println!("{line}");
