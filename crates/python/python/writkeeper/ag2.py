@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 try:
@@ -26,7 +27,7 @@ class _GuardMiddleware(BaseMiddleware):  # type: ignore[misc,unused-ignore]
 
     async def on_tool_execution(self, call_next: Any, event: Any, context: Any) -> Any:
         try:
-            args = _json.decode(event.arguments or "{}")
+            args = json.loads(event.arguments or "{}")
         except ValueError:
             args = None
         if not isinstance(args, dict):

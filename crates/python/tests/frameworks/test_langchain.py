@@ -85,7 +85,7 @@ def test_the_users_words_are_evidence(tmp_path: Path) -> None:
         calls: list[Call] = [("refund", {"order": "A-1", "amount": 5}), ("refund", {"order": "A-2", "amount": 5})]
         result = agent(guard, shop, calls).invoke({"messages": [("user", "please refund A-1")]})
         paid, refused = read(result)
-        assert "paid 5" in paid and said(refused)["reasons"] == ["EVIDENCE_UNTRUSTED"]
+        assert "paid 5" in paid and said(refused)["reasons"] == ["EVIDENCE_MISSING"]
 
 
 def test_a_draft_from_its_tools() -> None:
