@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from writkeeper import _functions, _json
 from writkeeper._errors import DidNotHappen, Refusal, Refused, WritkeeperError
 from writkeeper._shapes import Origin
-from writkeeper._types import Decision
+from writkeeper._types import Decision, Question
 
 if TYPE_CHECKING:
     from writkeeper._keeper import Keeper
@@ -38,6 +38,10 @@ _UNKNOWN_STATES = ("IN_DOUBT", "UNREPORTED")
 _WAY_OUT = "try again later, or tell the operator"
 
 
+_live: set[str] = set()
+"""Intents that this process performs right now; about others of the kind nobody here knows whether they are alive."""
+
+
 class Permit:
     """Permission for one call. Run the tool with ``params``, then say how it went.
 
@@ -52,6 +56,8 @@ class Permit:
         self.action = action
         self.params = params
         self.proposal = proposal
+        if taken is not None:
+            _live.add(str(taken["intent"]))
 
     @property
     def intent(self) -> str | None:
@@ -87,6 +93,7 @@ class Permit:
             if self._is_told or self._taken is None:
                 return
             self._is_told = True
+        _live.discard(str(self._taken["intent"]))
         try:
             store = self._guard.keeper._native
             store.report("=" + self._taken["intent"], outcome, detail, self._taken["epoch"], result)
@@ -198,9 +205,29 @@ class Guard:
     ) -> Permit | Refusal:
         deadline = time.monotonic() + seconds
         try:
+            # What a model leaves empty is absent: some frameworks make it name every argument.
+            args, given = {key: value for key, value in args.items() if value is not None}, args
             asked = (name, _json.canonical(args))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, AttributeError) as error:
             return Refusal("denied", name, ("PARAM_INVALID",), str(error), "send JSON values only")
+        answer = self._judged(asked, args, call_id, flow, confidence, provenance, deadline)
+        if isinstance(answer, Permit):
+            answer.params = {**{key: None for key, value in given.items() if value is None}, **answer.params}
+        return answer
+
+    def _judged(
+        self,
+        asked: tuple[str, str],
+        args: Mapping[str, object],
+        call_id: str | None,
+        flow: str | None,
+        confidence: float | None,
+        provenance: Mapping[str, Origin] | None,
+        deadline: float,
+    ) -> Permit | Refusal:
+        name = asked[0]
+        if provenance is not None:
+            provenance = {param: origin for param, origin in provenance.items() if param in args}
         with self._lock:
             remembered = self._pending.get(asked)
         if remembered is not None:
@@ -243,18 +270,22 @@ class Guard:
     def _blocked(self, intent: str, refusal: Refusal, name: str, args: Mapping[str, object]) -> Permit | Refusal:
         """The effect has an intent already. If a person approved exactly this call, that intent is for this call."""
         standing = self.keeper.intent("=" + intent)
-        if standing.state in ("HANDED_OUT", "READY") and self._is_approved(intent, name, args):
-            return self._taken_up(intent, False, refusal.proposal or "", name, args)
+        if standing.state in ("HANDED_OUT", "READY"):
+            question = self._approved(intent)
+            if question is not None and question.action == name and question.agent == self.agent:
+                if _json.canonical(question.params) == _json.canonical(args):
+                    return self._taken_up(intent, False, refusal.proposal or "", name, args)
+            if question is not None and not self.keeper.state.version(f"agents/{standing.agent}/taken/{intent}"):
+                return refusal
         return self._doubted(standing.state, intent, refusal)
 
-    def _is_approved(self, intent: str, name: str, args: Mapping[str, object]) -> bool:
+    def _approved(self, intent: str) -> Question | None:
+        """The question that a person answered with this very intent."""
         try:
             question = self.keeper.question("=" + intent)
         except WritkeeperError:
-            return False
-        if question.state != "OVERRIDDEN" or question.agent != self.agent or question.action != name:
-            return False
-        return _json.canonical(question.params) == _json.canonical(args)
+            return None
+        return question if question.state == "OVERRIDDEN" else None
 
     def _standing(self, pending: Refusal, args: Mapping[str, object], deadline: float) -> Permit | Refusal:
         """How a question stands: still open, answered with a yes that is taken up, or with a no."""
@@ -277,8 +308,7 @@ class Guard:
         except Refused as error:
             refused = error.refusal
             refusal = Refusal("denied", name, refused.reasons, refused.message, refused.fix, proposal)
-            state = self.keeper.intent("=" + intent).state
-            return self._doubted("IN_DOUBT" if state in ("HANDED_OUT", "IN_FLIGHT") else state, intent, refusal)
+            return self._doubted(self.keeper.intent("=" + intent).state, intent, refusal)
         except WritkeeperError as error:
             if error.code == "USAGE":
                 # A worker would perform it behind the back of a model that was told it did not run.
@@ -287,7 +317,9 @@ class Guard:
         return Permit(self, name, _json.as_given(args, taken["params"]), proposal, taken)
 
     def _doubted(self, state: str | None, intent: str, refusal: Refusal) -> Refusal:
-        if state not in _UNKNOWN_STATES:
+        # What another process began is under way, or that process is dead: either way nobody here knows.
+        begun_elsewhere = state in ("HANDED_OUT", "IN_FLIGHT") and intent not in _live
+        if state not in _UNKNOWN_STATES and not begun_elsewhere:
             return refusal
         message = f"nobody knows whether an earlier attempt in intent {intent} happened"
         fix = "do not repeat it; a person finds out"
