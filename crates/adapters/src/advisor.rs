@@ -27,6 +27,7 @@ impl Advisor for PluginAdvisor {
                     status => Err(format!("it answered with HTTP status {status}")),
                 }
             }
+            PluginSource::Function(name) => Err(format!("this process has no function `{name}`")),
         }
     }
 }

@@ -25,12 +25,13 @@ pub(crate) fn read_all(fields: &Fields<'_>, key: &str, report: &mut Report) -> B
 
 fn read(spot: &Spot<'_>, report: &mut Report) -> Option<Plugin> {
     let fields = spot.fields(&keys::PLUGIN, report)?;
-    let source = match (fields.get("command"), fields.get("url")) {
-        (Some(spot), None) => command(&spot, report).map(PluginSource::Command),
-        (None, Some(spot)) => address(&spot, report).map(PluginSource::Url),
-        (None, None) | (Some(_), Some(_)) => {
-            let help = "write `command: [PROGRAM, ARGUMENT]` or `url: https://…`";
-            spot.fail(report, format!("`{}` needs either a command or a url", spot.path), Some(help));
+    let source = match (fields.get("command"), fields.get("url"), fields.get("function")) {
+        (Some(spot), None, None) => command(&spot, report).map(PluginSource::Command),
+        (None, Some(spot), None) => address(&spot, report).map(PluginSource::Url),
+        (None, None, Some(spot)) => function(&spot, report).map(PluginSource::Function),
+        (None | Some(_), None | Some(_), None | Some(_)) => {
+            let help = "write `command: [PROGRAM, ARGUMENT]`, `url: https://…` or `function: NAME`";
+            spot.fail(report, format!("`{}` needs either a command, a url or a function", spot.path), Some(help));
             None
         }
     };
@@ -51,6 +52,15 @@ pub(crate) fn command(spot: &Spot<'_>, report: &mut Report) -> Option<Vec<String
         return None;
     }
     Some(words)
+}
+
+fn function(spot: &Spot<'_>, report: &mut Report) -> Option<String> {
+    let name = spot.text(report)?;
+    if let Some(problem) = ids::identifier_problem(name) {
+        spot.fail(report, format!("the function's name `{name}` {problem}"), None);
+        return None;
+    }
+    Some(name.to_owned())
 }
 
 pub(crate) fn address(spot: &Spot<'_>, report: &mut Report) -> Option<String> {
@@ -117,7 +127,7 @@ fn check_one(path: &str, name: &str, plugin: &Plugin, is_judge: bool, found: &mu
             format!("the timeout of `{name}` must lie between 1ms and {TIMEOUT_MAX}, not at `{}`", plugin.timeout);
         found.at(&join(path, "timeout"), message, None);
     }
-    if !plugin.env.is_empty() && matches!(plugin.source, PluginSource::Url(_)) {
+    if !plugin.env.is_empty() && matches!(plugin.source, PluginSource::Url(_) | PluginSource::Function(_)) {
         found.at(&join(path, "env"), "`env` belongs to `command`", Some("remove it"));
     }
     if path.starts_with("handlers.") && !plugin.required {

@@ -4,10 +4,13 @@ mod context;
 mod deciding;
 mod enrolment;
 mod people;
+mod performing;
 mod reading;
 pub(crate) mod server;
 
 pub use enrolment::{Admitted, Enrolment};
+pub use people::GivenWords;
+pub use performing::{PerformerReport, TakenIntent, Taker};
 
 use crate::error::Error;
 use crate::history::instant_of;
@@ -19,6 +22,7 @@ use adapters::system_clock::SystemClock;
 use client::Address;
 use kernel::evaluator::Compiled;
 use kernel::outcome::Verdict;
+use runtime::ports::advisor::Advisor;
 use runtime::ports::clock::Clock;
 use runtime::ports::store::Store;
 use runtime::{Answered, Options, Pending, Runtime, served_store};
@@ -50,6 +54,8 @@ pub struct OpenOptions {
     pub key: Option<String>,
     /// The authorities that a server's certificate is believed from, as PEM; without them the well-known ones.
     pub authorities: Option<Vec<u8>>,
+    /// Asks validators and judges; without one, programs and addresses are asked.
+    pub advisor: Option<Arc<dyn Advisor>>,
 }
 
 impl Default for OpenOptions {
@@ -63,6 +69,7 @@ impl Default for OpenOptions {
             tenant: Arc::from(TENANT_DEFAULT),
             key: None,
             authorities: None,
+            advisor: None,
         }
     }
 }
@@ -201,7 +208,8 @@ impl Keeper {
     }
 
     fn start(location: &str, store: Box<dyn Store>, options: &OpenOptions) -> Result<Keeper, Error> {
-        let (advisor, clock) = (Some(Arc::new(PluginAdvisor) as _), options.clock.clone());
+        let advisor = options.advisor.clone().or_else(|| Some(Arc::new(PluginAdvisor)));
+        let clock = options.clock.clone();
         let options = Options { strangers: options.strangers.clone(), advisor, ..Options::default() };
         let runtime = Runtime::start(store, options).map_err(|fault| Error::unopened(location, &fault))?;
         Ok(Keeper { runtime, clock, location: location.to_owned(), notices: Vec::new() })

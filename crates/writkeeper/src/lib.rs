@@ -23,8 +23,8 @@ pub mod intents;
 mod keeper;
 pub mod lookup;
 pub mod matter;
-pub mod receipts;
 pub mod notices;
+pub mod receipts;
 pub mod report;
 pub mod restored;
 pub mod sealer;
@@ -34,10 +34,14 @@ pub mod webhooks;
 
 pub use error::{Class, ContractInForce, Error};
 pub use function::Function;
-pub use keeper::{Admitted, Enrolment, Keeper, Notice, OpenOptions, carried_out, demand_store, is_server, open, place};
+pub use keeper::{
+    Admitted, Enrolment, GivenWords, Keeper, Notice, OpenOptions, PerformerReport, TakenIntent, Taker, carried_out,
+    demand_store, is_server, open, place,
+};
 pub use verification::{Verification, verify};
 
 // What the methods of a [`Keeper`] take and give.
+pub use adapters::advisor::PluginAdvisor;
 pub use adapters::export_files::ExportPath;
 pub use adapters::system_clock::SystemClock;
 pub use kernel::agent::Actor;
@@ -46,5 +50,6 @@ pub use kernel::escalation::HumanDecision;
 pub use kernel::intent::Order;
 pub use kernel::outcome::{Answer, Verdict};
 pub use runtime::execute::{Executors, Tally};
+pub use runtime::ports::advisor::Advisor;
 pub use runtime::ports::executor::{Attempt, Executor, Missing, Observation};
 pub use runtime::{Answered, FollowUp, PersonAnswer};

@@ -8,6 +8,11 @@ use ledger::receipt::{COMPANIONS_MAX, Receipt};
 use runtime::seal::{Wanted, receipts};
 
 impl SigningSite {
+    /// Seals what is committed and makes the receipt of one id: a proposal, an intent, a question, or an entry.
+    pub fn receipt(&self, id: &str) -> Result<Option<Receipt>, Error> {
+        Ok(self.receipts(&self.head()?, &[id.to_owned()])?.pop())
+    }
+
     /// Makes a receipt for each id under a checkpoint: of a proposal, an intent, a question, a flow, or an index.
     pub fn receipts(&self, head: &SealedHead, ids: &[String]) -> Result<Vec<Receipt>, Error> {
         let mut reader = self.reader()?;

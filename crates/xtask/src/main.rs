@@ -7,6 +7,7 @@ mod docs;
 mod fuzz;
 mod hosts;
 mod process;
+mod python;
 mod repository;
 mod seeded;
 mod soak;
@@ -29,6 +30,8 @@ cargo xtask <task>
   fuzz [--seconds N] [target]    fuzzes, guided by coverage where cargo-fuzz is installed
   measure [--json] [--seed N]    figures of the shell classifier on labelled cases
   dist [--out FILE]              builds the one binary that needs nothing else
+  wheel [--out DIR] [--dev]      builds the Python package; its path is the last line
+  frameworks [NAME…]             drives agent frameworks from PyPI with a scripted model, guarded and not
   bench-hook [--json]            how long a hook takes, with a daemon and without (builds the binary of `dist`)
   hosts [--host NAME] [--case NAME] [--json] [--write]
                                  drives the real hosts from npm with a scripted model (`hosts --help`)
@@ -80,6 +83,8 @@ fn run(words: &[&str]) -> Result<bool> {
         ["soak", options @ ..] => soak::run(options),
         ["hosts", options @ ..] => hosts::run(options),
         ["dist", options @ ..] => static_binary::run(options),
+        ["wheel", options @ ..] => python::wheel(options),
+        ["frameworks", names @ ..] => python::frameworks(names),
         ["bench-hook", options @ ..] => bench_hook::run(options),
         [task, ..] => bail!("`{task}` with these options is not a task\n\n{HELP}"),
     }

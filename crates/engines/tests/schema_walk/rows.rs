@@ -202,6 +202,7 @@ fn advised() -> Vec<Witness> {
     vec![
         row("plugin.command", "{ command: [ check, «--now¦--later» ] }"),
         row("plugin.url", "{ url: https://«a¦b».example/ }"),
+        row("plugin.function", "{ function: «a¦b» }"),
         row("plugin.timeout", "{ command: [ check ], timeout: «1s¦2s» }"),
         row("plugin.env", "{ command: [ check ], env: [ «HOME¦LANG» ] }"),
         row("plugin.required", "{ command: [ check ], required: «true¦false» }"),

@@ -1,4 +1,4 @@
-//! A plug-in as a contract names it: a program or an address that is asked about proposals.
+//! A plug-in as a contract names it: a program, an address or a function that is asked about proposals.
 
 use super::shape::{Direction, shape};
 use values::decimal::Decimal;
@@ -10,6 +10,7 @@ shape! {
     PLUGIN = "plugin" {
         "command": Direction::Unclear;
         "url": Direction::Unclear;
+        "function": Direction::Unclear;
         "timeout": Direction::Neutral;
         "env": Direction::Unclear;
         "required": Direction::Unclear;
@@ -17,7 +18,7 @@ shape! {
     }
 }
 
-/// A program or an address that is asked about proposals.
+/// A program, an address or a function that is asked about proposals.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plugin {
     /// Who is asked.
@@ -39,6 +40,8 @@ pub enum PluginSource {
     Command(Vec<String>),
     /// An address the question is posted to.
     Url(String),
+    /// A function that the process which decides has registered under this name.
+    Function(String),
 }
 
 impl Plugin {
@@ -53,6 +56,7 @@ impl Plugin {
                 members
             }
             PluginSource::Url(address) => vec![("url", Json::text(address))],
+            PluginSource::Function(name) => vec![("function", Json::text(name))],
         };
         members.push(("timeout", Json::text(self.timeout.to_string())));
         if !self.required {

@@ -82,6 +82,8 @@ const ROWS: &[Row] = &[
         stands_on: &["writkeeper", "writkeeper-guard", "writkeeper-server"],
         forbidden: &[],
     },
+    // It is Python's half of the library: what it may do, the library does.
+    Row { member: "writkeeper-python", stands_on: &["writkeeper"], forbidden: &["clap", "tokio"] },
     Row {
         member: "workbench",
         stands_on: &["writkeeper-engines", "writkeeper-guard", "writkeeper-shell"],

@@ -1,0 +1,59 @@
+"""Google ADK with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("google.adk")
+
+from google.adk.agents import LlmAgent
+from google.adk.apps import App
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_response import LlmResponse
+from google.adk.runners import InMemoryRunner
+from google.genai import types
+from story import Call, Shop, check
+
+from writkeeper import Guard
+from writkeeper.adk import GuardPlugin
+
+
+class Scripted(BaseLlm):
+    calls: list[Any]
+    turn: int = 0
+
+    async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:
+        if self.turn < len(self.calls):
+            name, args = self.calls[self.turn]
+            part = types.Part(function_call=types.FunctionCall(id=f"call-{self.turn}", name=name, args=args))
+        else:
+            part = types.Part(text="done")
+        self.turn += 1
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+def drive(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
+    async def run() -> list[str]:
+        agent = LlmAgent(name="shop", model=Scripted(model="scripted", calls=calls), tools=list(shop.tools))
+        app = App(name="shop", root_agent=agent, plugins=[GuardPlugin(guard)] if guard else [])
+        events = await InMemoryRunner(app=app).run_debug("help me", quiet=True)
+        answers = [answer for event in events for answer in event.get_function_responses()]
+        return [text(answer.response) for answer in answers]
+
+    return asyncio.run(run())
+
+
+def text(response: Any) -> str:
+    if isinstance(response, dict) and "writkeeper" in response:
+        return json.dumps(response)
+    return str(response)
+
+
+def test_story(tmp_path: Path) -> None:
+    check(drive, tmp_path)

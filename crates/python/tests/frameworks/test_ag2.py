@@ -1,0 +1,50 @@
+"""AG2 with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("ag2")
+
+from ag2 import Agent
+from ag2.events import ToolCallEvent, ToolResultEvent
+from ag2.middleware import BaseMiddleware
+from ag2.testing import TestConfig
+from story import Call, Shop, check
+
+from writkeeper import Guard
+from writkeeper.ag2 import guard_middleware
+
+
+def drive(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
+    read: list[str] = []
+
+    class Watch(BaseMiddleware):
+        """Outermost: sees what the model will read."""
+
+        async def on_tool_execution(self, call_next: Any, event: Any, context: Any) -> Any:
+            result = await call_next(event, context)
+            if isinstance(result, ToolResultEvent):
+                read.append("\n".join(str(getattr(part, "content", part)) for part in result.result.parts))
+            return result
+
+    def watch(event: Any, context: Any) -> Any:
+        return Watch(event, context)
+
+    script: list[Any] = [
+        ToolCallEvent(name, id=f"call-{number}", arguments=json.dumps(args))
+        for number, (name, args) in enumerate(calls)
+    ]
+    middleware: list[Any] = [watch, *([guard_middleware(guard)] if guard else [])]
+    agent: Any = Agent("shop", config=TestConfig(*script, "done"), tools=list(shop.tools), middleware=middleware)
+    asyncio.run(agent.ask("help me"))
+    return read
+
+
+def test_story(tmp_path: Path) -> None:
+    check(drive, tmp_path)

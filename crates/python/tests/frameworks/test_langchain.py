@@ -1,0 +1,94 @@
+"""LangChain and LangGraph with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain")
+
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import tool as make_tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from story import CONTRACT, Call, Shop, check, said
+
+import writkeeper
+from writkeeper import Guard
+from writkeeper.langchain import GuardMiddleware
+
+
+class Scripted(GenericFakeChatModel):
+    def bind_tools(self, tools: Any, **_: Any) -> Any:
+        return self
+
+
+def script(calls: list[Call]) -> Scripted:
+    def message(number: int, call: Call) -> AIMessage:
+        return AIMessage("", tool_calls=[{"name": call[0], "args": call[1], "id": f"call-{number}"}])
+
+    said = [message(number, call) for number, call in enumerate(calls)]
+    return Scripted(messages=iter([*said, AIMessage("done")]))
+
+
+def agent(guard: Guard | None, shop: Shop, calls: list[Call], **more: Any) -> Any:
+    tools = [make_tool(tool) for tool in shop.tools]
+    middleware = [GuardMiddleware(guard, **more.pop("options", {}))] if guard else []
+    return create_agent(script(calls), tools, middleware=middleware, **more)
+
+
+def read(result: Any) -> list[str]:
+    return [str(message.content) for message in result["messages"] if isinstance(message, ToolMessage)]
+
+
+def drive(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
+    return read(agent(guard, shop, calls).invoke({"messages": [("user", "help me")]}))
+
+
+def drive_async(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
+    return read(asyncio.run(agent(guard, shop, calls).ainvoke({"messages": [("user", "help me")]})))
+
+
+def test_story(tmp_path: Path) -> None:
+    check(drive, tmp_path)
+
+
+def test_story_awaited(tmp_path: Path) -> None:
+    check(drive_async, tmp_path)
+
+
+def test_an_interrupt_waits_for_a_person(tmp_path: Path) -> None:
+    with writkeeper.open(tmp_path / "kept.db", contract=CONTRACT) as keeper:
+        keeper.people({"desk": ["ann"]})
+        shop = Shop()
+        calls: list[Call] = [("refund", {"order": "A-1", "amount": 60})]
+        options = {"interrupt": True}
+        graph = agent(keeper.guard("refund-bot"), shop, calls, options=options, checkpointer=InMemorySaver())
+        config: Any = {"configurable": {"thread_id": "t-1"}}
+        first = graph.invoke({"messages": [("user", "help me")]}, config)
+        [interrupt] = first["__interrupt__"]
+        assert interrupt.value["writkeeper"]["status"] == "pending" and shop.paid == []
+        keeper.answer(interrupt.value["writkeeper"]["question"], "approve", by="ann", because="late")
+        assert read(graph.invoke(Command(resume=True), config)) in (["paid 60 for A-1"], ["paid 60.0 for A-1"])
+        assert shop.paid == [("A-1", 60)]
+
+
+def test_the_users_words_are_evidence(tmp_path: Path) -> None:
+    contract = CONTRACT.replace("    ask: amount <= 100\n", "    ask: amount <= 100\n    from: { order: [user, state] }\n")
+    with writkeeper.open(tmp_path / "kept.db", contract=contract) as keeper:
+        shop, guard = Shop(), keeper.guard("refund-bot")
+        calls: list[Call] = [("refund", {"order": "A-1", "amount": 5}), ("refund", {"order": "A-2", "amount": 5})]
+        result = agent(guard, shop, calls).invoke({"messages": [("user", "please refund A-1")]})
+        paid, refused = read(result)
+        assert "paid 5" in paid and said(refused)["reasons"] == ["EVIDENCE_MISSING"]
+
+
+def test_a_draft_from_its_tools() -> None:
+    drafted = writkeeper.draft([make_tool(tool) for tool in Shop().tools], agent="refund-bot")
+    writkeeper.open("memory:", contract=drafted).close()
+    assert "refund:" in drafted and "amount" in drafted

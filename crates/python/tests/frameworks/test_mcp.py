@@ -1,0 +1,68 @@
+"""MCP: a guarded server, and a guarded client of a server that is not."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from mcp import Client
+from mcp.server.mcpserver import MCPServer
+from story import Call, Shop, check
+
+import writkeeper
+from writkeeper import Guard
+from writkeeper.mcp import GuardedSession, guard_server
+
+
+def server_of(shop: Shop) -> Any:
+    server = MCPServer("shop")
+    for tool in shop.tools:
+        server.add_tool(tool)
+    return server
+
+
+async def called(client: Any, calls: list[Call]) -> list[str]:
+    results = [await client.call_tool(name, args) for name, args in calls]
+    return ["\n".join(part.text for part in result.content) for result in results]
+
+
+def drive_server(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
+    async def run() -> list[str]:
+        server = server_of(shop)
+        async with Client(guard_server(guard, server) if guard else server) as client:
+            return await called(client, calls)
+
+    return asyncio.run(run())
+
+
+def drive_client(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
+    async def run() -> list[str]:
+        async with Client(server_of(shop)) as client:
+            return await called(GuardedSession(guard, client) if guard else client, calls)
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("drive", [drive_server, drive_client])
+def test_story(drive: Any, tmp_path: Path) -> None:
+    check(drive, tmp_path)
+
+
+def test_everything_else_passes() -> None:
+    async def run() -> list[str]:
+        with writkeeper.open("memory:") as keeper:
+            async with Client(guard_server(keeper.guard("refund-bot"), server_of(Shop()))) as client:
+                session = GuardedSession(keeper.guard("refund-bot"), client)
+                return [tool.name for tool in (await session.list_tools()).tools]
+
+    assert asyncio.run(run()) == ["refund", "look", "erase"]
+
+
+def test_a_server_without_middleware_is_refused() -> None:
+    with writkeeper.open("memory:") as keeper, pytest.raises(RuntimeError):
+        guard_server(keeper.guard("refund-bot"), object())

@@ -1,0 +1,82 @@
+"""OpenAI Agents with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("agents")
+
+from agents import Agent, RunConfig, Runner, function_tool
+from agents.items import ModelResponse
+from agents.models.interface import Model
+from agents.usage import Usage
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+from story import Call, Shop, check
+
+import writkeeper
+from writkeeper import Guard
+from writkeeper.openai_agents import guard_tools
+
+
+class Scripted(Model):
+    """Makes one call after the other, and keeps what it reads."""
+
+    def __init__(self, calls: list[Call]) -> None:
+        self.calls = calls
+        self.turn = 0
+        self.read: list[str] = []
+
+    async def get_response(self, system_instructions: Any, input: Any, *more: Any, **named: Any) -> ModelResponse:
+        if isinstance(input, list):
+            outputs = [item for item in input if isinstance(item, dict) and item.get("type") == "function_call_output"]
+            self.read = [str(item["output"]) for item in outputs]
+        output: Any
+        if self.turn < len(self.calls):
+            name, args = self.calls[self.turn]
+            output = ResponseFunctionToolCall(
+                call_id=f"call-{self.turn}", name=name, arguments=json.dumps(args), type="function_call"
+            )
+        else:
+            text = ResponseOutputText(text="done", type="output_text", annotations=[])
+            output = ResponseOutputMessage(id="m", content=[text], role="assistant", status="completed", type="message")
+        self.turn += 1
+        return ModelResponse(output=[output], usage=Usage(), response_id=None)
+
+    def stream_response(self, *more: Any, **named: Any) -> Any:
+        raise NotImplementedError
+
+
+def drive(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
+    tools: list[Any] = [function_tool(tool) for tool in shop.tools]
+    model = Scripted(calls)
+    agent = Agent(name="shop", tools=guard_tools(guard, tools) if guard else tools, model=model)
+    asyncio.run(Runner.run(agent, "help me", run_config=RunConfig(tracing_disabled=True)))
+    return model.read
+
+
+def test_story(tmp_path: Path) -> None:
+    check(drive, tmp_path)
+
+
+def test_what_raises_reaches_the_model_as_the_tool_says() -> None:
+    with writkeeper.open("memory:", contract="agent: bot\nactions: { refund: { params: { order: text, amount: number } } }\n") as keeper:
+        shop = Shop()
+        read = drive(keeper.guard("bot"), shop, [("refund", {"order": "boom", "amount": 5})])
+        assert "error" in read[0].lower(), "the framework's own words for a tool that failed"
+        assert [intent.state for intent in keeper.intents()] == ["IN_DOUBT"]
+
+
+def test_a_tool_that_runs_elsewhere_cannot_be_guarded() -> None:
+    with writkeeper.open("memory:") as keeper, pytest.raises(TypeError):
+        guard_tools(keeper.guard("bot"), [5])
+
+
+def test_a_draft_from_its_tools() -> None:
+    drafted = writkeeper.draft([function_tool(tool) for tool in Shop().tools], agent="refund-bot")
+    writkeeper.open("memory:", contract=drafted).close()
+    assert "refund:" in drafted and "amount" in drafted

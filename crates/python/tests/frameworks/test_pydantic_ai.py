@@ -1,0 +1,77 @@
+"""Pydantic AI with a scripted model."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pydantic_ai")
+
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.toolsets import FunctionToolset
+from story import CONTRACT, Call, Shop, check
+
+import writkeeper
+from writkeeper import Guard
+from writkeeper.pydantic_ai import GuardCapability, GuardToolset
+
+
+def parts(messages: Any) -> list[str]:
+    found = [part for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
+    return [part.model_response_str() for part in found]
+
+
+def scripted(calls: list[Call]) -> FunctionModel:
+    async def answer(messages: Any, info: Any) -> ModelResponse:
+        made = sum(isinstance(part, ToolCallPart) for message in messages for part in message.parts)
+        if made < len(calls):
+            name, args = calls[made]
+            return ModelResponse(parts=[ToolCallPart(name, args, tool_call_id=f"call-{made}")])
+        return ModelResponse(parts=[TextPart("done")])
+
+    return FunctionModel(answer)
+
+
+def drive(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
+    capabilities: list[Any] = [GuardCapability(guard)] if guard else []
+    agent: Any = Agent(scripted(calls), tools=shop.tools, capabilities=capabilities)
+    return parts(asyncio.run(agent.run("help me")).all_messages())
+
+
+def drive_toolset(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
+    toolset: Any = FunctionToolset(shop.tools)
+    agent: Any = Agent(scripted(calls), toolsets=[GuardToolset(toolset, guard=guard) if guard else toolset])
+    return parts(asyncio.run(agent.run("help me")).all_messages())
+
+
+def test_story(tmp_path: Path) -> None:
+    check(drive, tmp_path)
+
+
+def test_story_of_a_toolset(tmp_path: Path) -> None:
+    check(drive_toolset, tmp_path)
+
+
+def test_a_deferred_call_waits_for_a_person(tmp_path: Path) -> None:
+    with writkeeper.open(tmp_path / "kept.db", contract=CONTRACT) as keeper:
+        keeper.people({"desk": ["ann"]})
+        shop = Shop()
+        agent: Any = Agent(
+            scripted([("refund", {"order": "A-1", "amount": 60})]),
+            tools=shop.tools,
+            capabilities=[GuardCapability(keeper.guard("refund-bot"), defer=True)],
+            output_type=[str, DeferredToolRequests],
+        )
+        first = asyncio.run(agent.run("help me"))
+        [call] = first.output.approvals
+        told = first.output.metadata[call.tool_call_id]["writkeeper"]
+        assert told["status"] == "pending" and shop.paid == []
+        keeper.answer(told["question"], "approve", by="ann", because="late")
+        results = DeferredToolResults(approvals={call.tool_call_id: True})
+        second = asyncio.run(agent.run(message_history=first.all_messages(), deferred_tool_results=results))
+        assert parts(second.all_messages()) in (["paid 60 for A-1"], ["paid 60.0 for A-1"]) and shop.paid == [("A-1", 60)]

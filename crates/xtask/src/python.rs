@@ -1,0 +1,160 @@
+//! The Python package: built into a wheel, installed where nothing else is, tested there, and put into agent frameworks.
+
+mod environment;
+mod frameworks;
+mod pytest;
+
+use crate::suite::tally::{Outcome, Tally};
+use crate::{process, repository};
+use anyhow::{Context, Result, bail, ensure};
+use environment::Environment;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where the package lies.
+const PACKAGE: &str = "crates/python";
+
+/// What builds the wheel and checks its types, from PyPI.
+const TOOLS: &[&str] = &["maturin==1.16.0", "mypy==2.4.1", "pyright[nodejs]==1.1.414"];
+
+/// What runs its tests.
+const TESTING: &[&str] = &["pytest==9.2.0"];
+
+/// Interpreters that the package is for; those that a machine has are used.
+const INTERPRETERS: &[&str] = &["python3.11", "python3.12", "python3.13", "python3.14", "python3.15"];
+
+/// How a wheel is compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Profile {
+    /// As everything else that the tests run.
+    Dev,
+    /// As it is given away.
+    Dist,
+}
+
+/// `wheel [--out DIR]`: builds the wheel as it is given away; its path is the last line.
+pub fn wheel(options: &[&str]) -> Result<bool> {
+    let root = repository::root()?;
+    let (out, profile) = match options {
+        [] => (None, Profile::Dist),
+        ["--out", folder] => (Some(std::path::absolute(folder)?), Profile::Dist),
+        ["--dev"] => (None, Profile::Dev),
+        ["--dev", "--out", folder] | ["--out", folder, "--dev"] => (Some(std::path::absolute(folder)?), Profile::Dev),
+        [other, ..] => bail!("wheel takes --out DIR and --dev, not `{other}`"),
+    };
+    let built = build(&root, profile, out.as_deref())?;
+    let mebibytes = std::fs::metadata(&built)?.len() >> 20;
+    println!("{mebibytes} MiB");
+    println!("{}", built.display());
+    Ok(true)
+}
+
+/// `frameworks [NAME…]`: drives the frameworks with a scripted model, each in an environment of its own.
+pub fn frameworks(names: &[&str]) -> Result<bool> {
+    let root = repository::root()?;
+    let wheel = build(&root, Profile::Dev, None)?;
+    let mut tally = Tally::default();
+    frameworks::run(&root, &wheel, names, &mut tally)?;
+    println!("\n{tally}");
+    Ok(tally.is_clean())
+}
+
+/// The families of the test command: tests in fresh environments, types, and two frameworks.
+pub fn test(root: &Path, tally: &mut Tally) {
+    if environment::python().is_none() {
+        println!("MISSING python: python3");
+        tally.count("python", Outcome::Failed);
+        tally.name_failure("python: this machine lacks python3".to_owned());
+        return;
+    }
+    if let Err(error) = tested(root, tally) {
+        println!("python: {error:#}");
+        tally.count("python", Outcome::Failed);
+        tally.name_failure(format!("python: {error:#}"));
+    }
+}
+
+fn tested(root: &Path, tally: &mut Tally) -> Result<()> {
+    let wheel = build(root, Profile::Dev, None)?;
+    let mut missing = Vec::new();
+    for interpreter in INTERPRETERS {
+        if !process::answers(Command::new(interpreter).arg("--version")) {
+            missing.push(*interpreter);
+            continue;
+        }
+        let environment = Environment::fresh(root, interpreter)?;
+        environment.install(&[TESTING, &[wheel.to_string_lossy().as_ref()]].concat())?;
+        let family = format!("python {interpreter}");
+        let tests = root.join(PACKAGE).join("tests");
+        pytest::run(environment.python(), &tests, &["--ignore", "frameworks"], &family, tally)?;
+    }
+    if missing.len() == INTERPRETERS.len() {
+        bail!("none of {} is installed", INTERPRETERS.join(", "));
+    }
+    if !missing.is_empty() {
+        println!("not on this machine: {}", missing.join(", "));
+    }
+    types(root, &wheel, tally)?;
+    frameworks::run(root, &wheel, frameworks::TESTED, tally)
+}
+
+/// Whether the package is typed as it says: by two checkers, and its stubs by a look at the real thing.
+fn types(root: &Path, wheel: &Path, tally: &mut Tally) -> Result<()> {
+    let tools = tools()?;
+    tools.install_again(wheel)?;
+    let package = root.join(PACKAGE);
+    let python = tools.python().to_string_lossy().into_owned();
+    let checks: [(&str, Vec<&str>); 3] = [
+        ("mypy", vec!["-m", "mypy", "--strict", "-p", "writkeeper"]),
+        ("pyright", vec!["-m", "pyright", "--pythonpath", &python]),
+        ("stubtest", vec!["-m", "mypy.stubtest", "writkeeper._native"]),
+    ];
+    for (name, words) in checks {
+        let passed = process::succeeds(Command::new(&python).args(words).current_dir(&package))?;
+        tally.count("python types", if passed { Outcome::Passed } else { Outcome::Failed });
+        if !passed {
+            tally.name_failure(format!("python types {name}"));
+        }
+    }
+    Ok(())
+}
+
+fn tools() -> Result<Environment> {
+    Environment::cached("tools", "python3", TOOLS)
+}
+
+/// Builds the wheel; where it is.
+fn build(root: &Path, profile: Profile, out: Option<&Path>) -> Result<PathBuf> {
+    ensure!(environment::python().is_some(), "missing: python3");
+    let tools = tools()?;
+    let name = match profile {
+        Profile::Dev => "dev",
+        Profile::Dist => "dist",
+    };
+    let out = match out {
+        Some(folder) => folder.to_path_buf(),
+        None => process::target_folder(root)?.join("wheels").join(name),
+    };
+    // An older wheel of another version must not be taken for this one.
+    if out.is_dir() {
+        for old in wheels(&out)? {
+            std::fs::remove_file(&old).with_context(|| format!("removing `{}`", old.display()))?;
+        }
+    }
+    let mut command = Command::new(tools.program("maturin"));
+    command.current_dir(root.join(PACKAGE)).args(["build", "--quiet", "--profile", name, "--out"]).arg(&out);
+    ensure!(process::succeeds(&mut command)?, "the wheel does not build");
+    wheels(&out)?.pop().context("no wheel was built")
+}
+
+fn wheels(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_ours = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("writkeeper-"));
+        if is_ours && path.extension().is_some_and(|extension| extension == "whl") {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
