@@ -10,6 +10,7 @@ mod process;
 mod python;
 mod repository;
 mod seeded;
+mod service_schema;
 mod soak;
 mod static_binary;
 mod suite;
@@ -32,6 +33,7 @@ cargo xtask <task>
   dist [--out FILE]              builds the one binary that needs nothing else
   wheel [--out DIR] [--dev]      builds the Python package; its path is the last line
   frameworks [NAME…]             drives agent frameworks from PyPI with a scripted model, guarded and not
+  service-schema                 asks a real service everything its OpenAPI document allows, and more
   bench-hook [--json]            how long a hook takes, with a daemon and without (builds the binary of `dist`)
   hosts [--host NAME] [--case NAME] [--json] [--write]
                                  drives the real hosts from npm with a scripted model (`hosts --help`)
@@ -70,6 +72,7 @@ fn run(words: &[&str]) -> Result<bool> {
             Ok(true)
         }
         ["test"] => suite::run(),
+        ["service-schema"] => service_schema::run(),
         ["tidy"] => tidy::run(),
         ["deps"] => deps::run(),
         ["bugs"] => seeded::run(),

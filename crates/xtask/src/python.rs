@@ -1,6 +1,6 @@
 //! The Python package: built into a wheel, installed where nothing else is, tested there, and put into agent frameworks.
 
-mod environment;
+pub mod environment;
 mod frameworks;
 mod pytest;
 
