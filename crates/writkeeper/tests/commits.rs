@@ -75,6 +75,15 @@ fn the_size_that_is_announced_is_the_size_of_the_ledger() {
     }
 }
 
+/// Ends a worker also where the test fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 #[test]
 fn a_worker_is_woken_by_what_becomes_ready() {
     let (_folder, one, _) = two();
@@ -97,13 +106,14 @@ fn a_worker_is_woken_by_what_becomes_ready() {
         performed: Arc::new(move |one| performed.lock().unwrap().send(one.intent.clone()).unwrap()),
     };
     std::thread::scope(|scope| {
+        let stop_at_the_end = Stop(&stop);
         let worker = scope.spawn(|| execute::run(one.runtime(), &executors, &options, &stop));
         for number in 0..ORDERS {
             let order = format!("o{number}");
             let intent = one.decide(proposal(&order, 5).as_bytes()).unwrap().answer.intent.unwrap().id().to_owned();
             assert_eq!(told.recv_timeout(end.saturating_duration_since(Instant::now())).unwrap(), intent);
         }
-        stop.store(true, Ordering::SeqCst);
+        drop(stop_at_the_end);
         let write = Write { key: "region/x".to_owned(), value: Json::text("end"), expect: None };
         one.runtime().change(operator(), Act::Merge(vec![write])).wait();
         assert_eq!(worker.join().unwrap().unwrap().succeeded, ORDERS);
