@@ -248,6 +248,12 @@ fn what_is_no_call_is_refused_with_what_is_wrong() {
     check(r#"{"act":"register","command":{"contract":{"agent":"bot"},"version":null,"session":null}}"#, "contract");
     check(r#"{"act":"settle","command":{"intent":"i","event":"SUCCEED","result":{"body":1}}}"#, "cannot be read");
     check(r#"{"act":"answer","command":{"question":"q"}}"#, "`answer` cannot be read");
+    check(r#"{"act":"halt","command":{"because":"x","actor":"kernel"}}"#, "not its own");
+    check(r#"{"act":"halt","actor":"kernel","command":{"because":"x"}}"#, "not its own");
+    check(
+        r#"{"act":"outcome","command":{"intent":"i","epoch":1,"observed":"POSITIVE","detail":"","result":true}}"#,
+        "cannot be read",
+    );
 }
 
 #[test]

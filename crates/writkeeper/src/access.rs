@@ -118,12 +118,6 @@ impl Keeper {
         Ok(row.and_then(|(json, _)| Person::from_json(&json)))
     }
 
-    /// Every person, in the order of their names.
-    pub fn people(&self) -> Result<Vec<(String, Person)>, Error> {
-        let rows = self.states_under(PEOPLE)?;
-        Ok(rows.into_iter().filter_map(|(name, json)| Some((name, Person::from_json(&json)?))).collect())
-    }
-
     /// Says which groups a person is in, if that is not known yet; a public key stays.
     pub fn ensure_groups(&self, by: &Actor, name: &str, groups: &BTreeSet<String>) -> Result<(), Error> {
         let known = self.person(name)?;

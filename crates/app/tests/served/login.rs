@@ -55,6 +55,11 @@ fn a_store_and_a_server_are_two_places() {
     check("agents list --server kept.db", &[], 64, "no address of a server");
     check("agents list --server http://keeper.example", &[], 65, "use https://");
     check("agents list", &[server, ("WRITKEEPER_KEY", "wrong")], 65, "does not accept this key");
+    let agent = ("WRITKEEPER_KEY", key("agent"));
+    check("halt --because x --server {url}", &[agent], 65, "agents see only their own");
+    check("agents list --server {url}", &[agent], 65, "agents see only their own");
+    check("decide --server {url} --token wk_default.3.bot", &[("WRITKEEPER_KEY", "wrong")], 65, "nothing to decide");
+    check("decide --server {url} --token wrong", &[], 65, "does not accept this key");
     check("ledger keys new --server {url}", &[], 64, "where the store is");
     check("ledger discontinue --because x --server {url}", &[], 64, "where the store is");
     check("decide --server {url} --at 2026-01-01T00:00:00Z", &[], 64, "by its own clock");

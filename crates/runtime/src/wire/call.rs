@@ -68,6 +68,10 @@ impl Call {
 
     /// The bytes of the call.
     pub fn write(&self) -> Vec<u8> {
+        self.to_json().to_canonical().into_bytes()
+    }
+
+    fn to_json(&self) -> Json {
         let command = match self {
             Call::Act(act) => act_json(act),
             Call::Register { contract, version, session } => registration_json(contract, version, session.as_ref()),
@@ -76,7 +80,7 @@ impl Call {
             }
             Call::Answer(answer) => answer.to_json(),
         };
-        Json::object([("act", Json::text(self.kind().word())), ("command", command)]).to_canonical().into_bytes()
+        Json::object([("act", Json::text(self.kind().word())), ("command", command)])
     }
 
     /// Reads the bytes of a call.
@@ -97,11 +101,16 @@ impl Call {
         } else {
             act(kind, command)
         };
-        call.ok_or_else(|| malformed(format!("the command of `{}` cannot be read", kind.word())))
+        let call = call.ok_or_else(|| malformed(format!("the command of `{}` cannot be read", kind.word())))?;
+        // There is one text for one call: whoever adds a member wants something that nobody here understands.
+        if call.to_json() != json {
+            return Err(malformed(format!("the call of `{}` has something that is not its own", kind.word())));
+        }
+        Ok(call)
     }
 }
 
-/// The command of an act's record; a result is there in full.
+/// The command of an act's record; a result is there in full, because no record holds it yet.
 fn act_json(act: &Act) -> Json {
     let mut command = act.to_json();
     if let (Some((_, _, AttachedResult::Given(result))), Json::Object(members)) = (act.attached(), &mut command) {
@@ -111,8 +120,8 @@ fn act_json(act: &Act) -> Json {
 }
 
 fn act(kind: ActKind, command: &Json) -> Option<Call> {
-    let result = command.get("result").filter(|result| result.as_object().is_some());
-    let Some(result) = result.filter(|_| matches!(kind, ActKind::Settle | ActKind::Outcome)) else {
+    let brings_result = matches!(kind, ActKind::Settle | ActKind::Outcome);
+    let Some(result) = command.get("result").filter(|result| brings_result && **result != Json::Bool(false)) else {
         return read::act(kind, command, &mut FromText).map(Call::Act);
     };
     let given = Some(AttachedResult::Given(Box::new(EffectResult::from_json(result)?)));
