@@ -21,7 +21,8 @@ fn the_five_steps_work_as_they_stand() {
     let folder = tempfile::tempdir().unwrap();
     let binary = std::path::Path::new(env!("CARGO_BIN_EXE_writkeeper"));
     let path = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
-    let typed = Command::new("bash").args(["-c", &script]).current_dir(folder.path()).env("PATH", path).output().unwrap();
+    let typed =
+        Command::new("bash").args(["-c", &script]).current_dir(folder.path()).env("PATH", path).output().unwrap();
     let (said, wrong) = (String::from_utf8_lossy(&typed.stdout), String::from_utf8_lossy(&typed.stderr));
     assert!(typed.status.success(), "{said}\n{wrong}");
     assert!(said.contains("\"verdict\":\"ACCEPT\"") && said.contains("the parcel was late"), "{said}\n{wrong}");
