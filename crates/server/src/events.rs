@@ -52,9 +52,12 @@ struct TextEvent {
     is_gap: bool,
 }
 
-/// Pages that were made lately, by the indices they hold.
+/// A page, by the indices it holds.
+type Page = ((u64, u64), Arc<Vec<TextEvent>>);
+
+/// Pages that were made lately.
 #[derive(Default)]
-pub struct Pages(Mutex<VecDeque<((u64, u64), Arc<Vec<TextEvent>>)>>);
+pub struct Pages(Mutex<VecDeque<Page>>);
 
 /// What one reader wants to hear of.
 struct Wanted {

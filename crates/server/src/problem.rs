@@ -17,7 +17,7 @@ pub struct Problem {
     /// The status.
     pub status: StatusCode,
     /// The stable code.
-    pub code: String,
+    pub code: Box<str>,
     /// What happened.
     pub detail: String,
     /// What to do about it.
@@ -25,9 +25,9 @@ pub struct Problem {
     /// Everything that was found.
     pub findings: Vec<Json>,
     /// Seconds after which the same request may succeed.
-    pub retry_after: Option<u64>,
+    pub retry_after: Option<u32>,
     /// The methods that do something here.
-    pub allow: Option<String>,
+    pub allow: Option<Box<str>>,
 }
 
 impl Problem {
@@ -42,7 +42,7 @@ impl Problem {
         let entry = reason.entry();
         Problem {
             status,
-            code: entry.code.to_owned(),
+            code: entry.code.into(),
             detail: filled(entry.sentence),
             fix: filled(entry.fix_agent),
             findings: Vec::new(),
@@ -80,7 +80,7 @@ impl Problem {
             ("title".to_owned(), Json::text(self.code.to_lowercase().replace('_', " "))),
             ("status".to_owned(), Json::from(u64::from(self.status.as_u16()))),
             ("detail".to_owned(), Json::text(self.detail.as_str())),
-            ("code".to_owned(), Json::text(self.code.as_str())),
+            ("code".to_owned(), Json::text(&*self.code)),
             ("fix".to_owned(), Json::text(self.fix.as_str())),
         ]);
         if !self.findings.is_empty() {
@@ -152,17 +152,16 @@ impl From<Error> for Problem {
             | Error::Signing(_)
             | Error::SignerUnknown(_) => StatusCode::SERVICE_UNAVAILABLE,
         };
-        let findings = match &error {
-            Error::Refused(findings) => findings.iter().map(finding_json).collect(),
-            Error::Contract(diagnostics) => diagnostics.iter().map(|found| Json::text(found.to_string())).collect(),
-            _ => Vec::new(),
-        };
-        let fix = match &error {
-            Error::Refused(findings) => findings.first().map(Finding::fix),
-            _ => Reason::from_code(error.code()).map(|reason| reason.entry().fix_operator.to_owned()),
+        let operators = || Reason::from_code(error.code()).map(|reason| reason.entry().fix_operator.to_owned());
+        let (findings, fix) = if let Error::Refused(found) = &error {
+            (found.iter().map(finding_json).collect(), found.first().map(Finding::fix))
+        } else if let Error::Contract(diagnostics) = &error {
+            (diagnostics.iter().map(|found| Json::text(found.to_string())).collect(), operators())
+        } else {
+            (Vec::new(), operators())
         };
         let retry_after = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1);
-        let (code, detail) = (error.code().to_owned(), error.to_string());
+        let (code, detail) = (error.code().into(), error.to_string());
         Problem { status, code, detail, fix: fix.unwrap_or_default(), findings, retry_after, allow: None }
     }
 }

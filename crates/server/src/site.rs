@@ -28,17 +28,15 @@ pub struct Site {
     pub ending: watch::Sender<bool>,
     strangers: AtomicU64,
     is_told: AtomicBool,
-    log: Mutex<Box<dyn FnMut(&str) + Send>>,
+    log: Mutex<Log>,
 }
 
+/// Is told what an operator should hear.
+pub type Log = Box<dyn FnMut(&str) + Send>;
+
 impl Site {
-    /// Of its parts; `log` is told what an operator should hear.
-    pub fn new(
-        options: ServeOptions,
-        tenants: Tenants,
-        verifier: Option<Verifier>,
-        log: Box<dyn FnMut(&str) + Send>,
-    ) -> Site {
+    /// Of its parts.
+    pub fn new(options: ServeOptions, tenants: Tenants, verifier: Option<Verifier>, log: Log) -> Site {
         Site {
             tenants,
             cache: Cache::default(),

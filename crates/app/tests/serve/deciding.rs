@@ -47,7 +47,12 @@ fn an_agent_proposes_a_person_answers_and_a_stranger_verifies() {
     let verified = Command::new(env!("CARGO_BIN_EXE_writkeeper")).arg("verify").arg(&file).output().unwrap();
     let said = String::from_utf8_lossy(&verified.stdout).into_owned();
     assert!(verified.status.success(), "{said}{}", String::from_utf8_lossy(&verified.stderr));
-    let history = Command::new(env!("CARGO_BIN_EXE_writkeeper")).arg("verify").arg(&server.store).output().unwrap();
+    let export = server.store.with_extension("ledger");
+    let writkeeper = || Command::new(env!("CARGO_BIN_EXE_writkeeper"));
+    let mut exporting = writkeeper();
+    let exported = exporting.args(["ledger", "export", "--out"]).arg(&export).arg("--store").arg(&server.store);
+    assert!(exported.output().unwrap().status.success());
+    let history = writkeeper().arg("verify").arg(&export).output().unwrap();
     assert!(history.status.success(), "{}", String::from_utf8_lossy(&history.stdout));
 }
 

@@ -9,11 +9,11 @@ const CONTRACT: &str = "\
 agent: mailer
 actions:
   send:
-    params: { to: text, password: secret }
-    allow: \"true\"
+    params: { type: object, required: [to], properties: { to: { type: string }, password: { type: string, secret: true } } }
+    allow: params.to != \"nobody\"
   hold:
-    params: { to: text, password: secret }
-    ask: \"true\"
+    params: { type: object, required: [to], properties: { to: { type: string }, password: { type: string, secret: true } } }
+    ask: params.to != \"nobody\"
 approvers: [desk]
 ";
 

@@ -46,7 +46,7 @@ pub fn router(site: &Arc<Site>) -> Router {
             async move {
                 let values = [("method", request.method().as_str())];
                 let problem = Problem::of(StatusCode::METHOD_NOT_ALLOWED, Reason::MethodNotAllowed, &values);
-                Problem { allow: Some(allow), ..problem }.into_response()
+                Problem { allow: Some(allow.into()), ..problem }.into_response()
             }
         });
         router = router.route(&matched(path), methods);
@@ -130,7 +130,7 @@ fn admitted(site: &Site, route: &Route, headers: &HeaderMap, path: &str) -> Resu
 fn limited(site: &Site, caller: &Caller, wait: Duration) -> Problem {
     let values = [("who", &*caller.name), ("rate", &site.rates.rate().to_string())];
     let problem = Problem::of(StatusCode::TOO_MANY_REQUESTS, Reason::RateLimited, &values);
-    Problem { retry_after: Some(wait.as_secs().max(1)), ..problem }
+    Problem { retry_after: Some(u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).max(1)), ..problem }
 }
 
 /// What stands behind the question mark: each name that the row has, once, with a value of its kind.

@@ -24,7 +24,7 @@ pub const ROUTES: &[Route] = &[
         method: "GET",
         path: "/v1/leases",
         name: "leases",
-        summary: "What is held, by whom and until when",
+        summary: "What is held, by whom and until when; agents see their own",
         access: READERS_AND_AGENT,
         query: &[],
         body: None,
@@ -94,8 +94,15 @@ fn list(call: &Call) -> Result<Reply, Problem> {
             .ok_or_else(|| Problem::from(Error::Damaged("the book of leases cannot be read".to_owned())))?,
         Some(_) | None => LeaseBook::default(),
     };
-    let leases = book.leases().map(|lease| LeaseTerms::of(lease).to_json(lease.fence)).collect();
+    let own = |holder: &str| call.caller.own_agent().is_none_or(|own| is_of(own, holder));
+    let leases = book.leases().filter(|lease| own(lease.holder.as_str()));
+    let leases = leases.map(|lease| LeaseTerms::of(lease).to_json(lease.fence)).collect();
     Ok(Reply::json(&Json::object([("leases", Json::List(leases))])))
+}
+
+/// Whether a holder is an agent itself, or one of its sessions.
+fn is_of(agent: &str, holder: &str) -> bool {
+    holder == agent || holder.strip_prefix(agent).is_some_and(|rest| rest.starts_with(':'))
 }
 
 /// Who is to hold it: an agent itself, or one of its sessions.
@@ -104,8 +111,11 @@ fn holder(call: &Call, members: &Object) -> Result<String, Problem> {
     match (call.caller.own_agent(), said) {
         (Some(own), None) => Ok(own.to_owned()),
         (Some(own), Some(said)) => {
-            let is_own = said == own || said.strip_prefix(own).is_some_and(|rest| rest.starts_with(':'));
-            if is_own { Ok(said) } else { Err(Problem::invalid(format!("`holder` is not {own} or {own}:SESSION"))) }
+            if is_of(own, &said) {
+                Ok(said)
+            } else {
+                Err(Problem::invalid(format!("`holder` is not {own} or {own}:SESSION")))
+            }
         }
         (None, Some(said)) => Ok(said),
         (None, None) => Err(Problem::invalid("`holder` is missing")),

@@ -15,6 +15,7 @@ use runtime::seal;
 use runtime::wire::serve::{self, ENTRIES_MAX};
 use std::sync::PoisonError;
 use values::ids::Digest;
+use writkeeper::Error;
 use writkeeper::signing::SealedHead;
 
 /// The media type of signed notes and receipts.
@@ -175,7 +176,7 @@ fn higher(call: &Call, path: TilePath, (from, size): (u64, u64), (last, level): 
         }
         Ok(())
     });
-    sought.map_err(writkeeper::Error::from)?;
+    sought.map_err(Error::from)?;
     found.ok_or_else(Problem::not_found)
 }
 
@@ -194,9 +195,9 @@ fn receipt(call: &Call) -> Result<Reply, Problem> {
     let id = if is_agent { format!("={id}") } else { id.to_owned() };
     let signing = &call.caller.tenant.signing;
     let text = sealed(call, |head| {
-        let made = signing.receipts(head, std::slice::from_ref(&id)).map_err(|error| match error {
-            writkeeper::Error::Invalid(_) | writkeeper::Error::EntryMissing(_) => Problem::not_found(),
-            other => Problem::from(other),
+        let made = signing.receipts(head, std::slice::from_ref(&id)).map_err(|error| {
+            let is_missing = matches!(error, Error::Invalid(_) | Error::EntryMissing(_));
+            if is_missing { Problem::not_found() } else { Problem::from(error) }
         })?;
         Ok(made.first().map(ToString::to_string))
     })?;
