@@ -21,6 +21,9 @@ pub(crate) fn unreached(location: &str, fault: &StoreFault) -> Error {
         StoreFault::Refused(problem) => Error::Invalid(format!("cannot use the server `{location}`: {problem}")),
         StoreFault::Corrupt(problem) => Error::Damaged(format!("cannot use the server `{location}`: {problem}")),
         StoreFault::Unavailable(problem) | StoreFault::Conflict(problem) | StoreFault::Ambiguous(problem) => {
+            // The problem names the server as well, because it may come up in the middle of something.
+            let own = format!("the server at {}: ", location.trim_end_matches('/'));
+            let problem = problem.strip_prefix(&own).unwrap_or(problem);
             Error::Unavailable(format!("cannot reach the server `{location}`: {problem}"))
         }
     }

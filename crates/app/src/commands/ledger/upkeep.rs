@@ -87,9 +87,10 @@ fn erase_range(site: &Site, from: u64, to: u64, because: &str) -> anyhow::Result
     }
     let Told { intents, questions, bodies } = told_of(site.reader()?.as_mut(), from, to)?;
     done(site, Upkeep::Erase { from, to, intents, questions, because: because.to_owned() })?;
-    // A server removes them with the same call.
+    // A server removes them with the same call; what is still there it did not.
     if writkeeper::is_server(&site.location) {
-        return Ok(bodies);
+        let left = told_of(site.reader()?.as_mut(), from, to)?.bodies;
+        return Ok(bodies.saturating_sub(left));
     }
     let mut store = store::open_file(&site.location)?;
     around("erase.bodies", || store.erase(from, to)).map_err(store::unread)
