@@ -16,8 +16,7 @@ pub fn receipt(kept: &Kept, id: &str) -> Result<String, Fault> {
 
 /// Writes an export; how many entries it has.
 pub fn export(kept: &Kept, path: &str) -> Result<u64, Fault> {
-    let (header, _) = site(kept)?.export(&ExportPath::File(path.into()))?;
-    Ok(header.size)
+    Ok(site(kept)?.export(&ExportPath::File(path.into()))?.header.size)
 }
 
 fn site(kept: &Kept) -> Result<SigningSite, Fault> {
