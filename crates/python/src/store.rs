@@ -298,10 +298,16 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         self.workers.stop_later();
+        let mut kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if self.process != std::process::id() {
             // Its threads are in the other process: closing would wait for them for ever.
-            let kept = self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).take();
             std::mem::forget(kept);
+            return;
+        }
+        // Closing waits for the writer, which may be about to wake an event loop and needs the interpreter for that.
+        let closed = Python::try_attach(|py| py.detach(|| drop(kept.take())));
+        if closed.is_none() {
+            drop(kept);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import writkeeper
-from writkeeper import Keeper
+from writkeeper import Keeper, _keeper
 
 
 def propose(keeper: Keeper, order: str, amount: object, **more: object) -> writkeeper.Decision:
@@ -200,6 +201,15 @@ def test_one_store_per_path(store: Path, contract: str) -> None:
         writkeeper.open(store.with_name("nowhere.db"), create=False)
     with pytest.raises(writkeeper.Invalid):
         writkeeper.open(store, contract=contract.replace("25", "30"))
+
+
+def test_who_forgets_to_close(store: Path, contract: str) -> None:
+    keeper = writkeeper.open(store, contract=contract)
+    native = keeper._native
+    propose(keeper, "A-1", 5)
+    del keeper
+    gc.collect()
+    assert not native.is_open and not _keeper._shared
 
 
 def test_a_draft_is_closed(keeper: Keeper) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import getpass
 import os
 import threading
@@ -42,15 +41,14 @@ class _Shared:
         self.handles = 1
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _shared: dict[str, _Shared] = {}
-_alive: weakref.WeakSet[Keeper] = weakref.WeakSet()
 
 
 def _forget() -> None:
     """In a forked child nothing of the parent may be used: its threads are not here."""
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     _shared.clear()
 
 
@@ -58,10 +56,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-@atexit.register
-def _close_all() -> None:
-    for keeper in list(_alive):
-        keeper.close()
+def _release(shared: _Shared) -> None:
+    """One handle less. The last one serves what waits and closes the store."""
+    with _lock:
+        shared.handles -= 1
+        last = shared.handles == 0
+        if last and shared.key is not None and _shared.get(shared.key) is shared:
+            del _shared[shared.key]
+    if last:
+        shared.store.close()
 
 
 def open(
@@ -266,7 +269,8 @@ class Keeper:
     def __init__(self, shared: _Shared) -> None:
         self._shared: _Shared | None = shared
         self.state = State(self)
-        _alive.add(self)
+        # Also where nobody closes it: when it is let go of, and when the interpreter ends.
+        self._finalizer = weakref.finalize(self, _release, shared)
 
     # ── life ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -289,16 +293,8 @@ class Keeper:
 
     def close(self) -> None:
         """Lets go of the store. The last handle of this process serves what waits and closes it."""
-        shared, self._shared = self._shared, None
-        if shared is None:
-            return
-        with _lock:
-            shared.handles -= 1
-            last = shared.handles == 0
-            if last and shared.key is not None and _shared.get(shared.key) is shared:
-                del _shared[shared.key]
-        if last:
-            shared.store.close()
+        self._shared = None
+        self._finalizer()
 
     def __enter__(self) -> Keeper:
         return self
