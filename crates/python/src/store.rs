@@ -66,12 +66,13 @@ impl Store {
         strangers: Option<&str>,
     ) -> PyResult<Store> {
         let opened = py.detach(|| {
-            if key.is_some() {
+            if key.is_some() && !writkeeper::is_server(location) {
                 // A file on this machine knows no keys; a server takes them.
                 return Err(Fault::usage("only a server takes a token; a store that is a file needs none"));
             }
             let callbacks = Arc::new(Callbacks::default());
             let mut options = OpenOptions { create, advisor: Some(callbacks.clone()), ..OpenOptions::default() };
+            options.key = key.map(str::to_owned);
             let clock = clock.map(|at| context::instant(at).map(ManualClock::at)).transpose()?.map(Arc::new);
             if let Some(clock) = &clock {
                 options.clock = clock.clone();

@@ -134,7 +134,7 @@ fn a_person_answers_under_the_name_of_the_key() {
         reason: "fine".to_owned(),
         instead: None,
         door: Door::STORED,
-        identity: Identity { os_user: Some("root".to_owned()), signature: None },
+        identity: Identity { os_user: Some("root".to_owned()), ..Identity::default() },
     };
     for (role, person, said) in
         [("operator", "ann", "belongs to nobody who answers"), ("approver", "bob", "belongs to `ann`, not to `bob`")]
