@@ -68,7 +68,7 @@ fn samples(kind: ActKind) -> Vec<Call> {
     let act = |act: Act| vec![Call::Act(act)];
     let names = || vec![name("one"), name("two")];
     let given = || Some(AttachedResult::Given(Box::new(result())));
-    let identity = Identity { os_user: Some(name("ann")), signature: None };
+    let identity = Identity { os_user: Some(name("ann")), ..Identity::default() };
     match kind {
         ActKind::Register => [None, Some(Session { token_hash: Digest::of("t"), expires: AT })]
             .map(|session| Call::Register {
@@ -205,7 +205,7 @@ fn answers() -> Vec<Call> {
             identity,
         }))
     };
-    let signed = Identity { os_user: Some(name("u")), signature: Some(signature) };
+    let signed = Identity { os_user: Some(name("u")), signature: Some(signature), ..Identity::default() };
     vec![
         answer(None, None, Identity::default()),
         answer(Some(name("ann")), Some(Proposal::parse(proposal).unwrap()), signed),

@@ -20,7 +20,7 @@ use crate::finding::{Code, Effect, Finding, Gate};
 use crate::flow::FlowState;
 use crate::intent::Intent;
 use crate::outcome::AnsweredIntent;
-use crate::person::Person;
+use crate::person::{Identity, Person};
 use crate::proposal::Proposal;
 use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
@@ -119,19 +119,24 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     let from = if bugs::on(Bug::W15AnsweredTwice) { EscalationState::Open } else { row.state };
     let Some(state) = transition(from, Some(decision)) else { return already(name, &row, called_off) };
     row.state = state;
-    row.answer = Some(GivenAnswer {
-        decision: Some(decision),
-        person: Some(person),
-        intent: intent.as_ref().map(|intent| intent.id.clone()),
-        os_user: answer.identity.os_user.clone(),
-        login: answer.identity.login.clone(),
-        key: key_of_person,
-        ..GivenAnswer::by_nobody(answer.reason.clone(), at)
-    });
+    let made = intent.as_ref().map(|intent| intent.id.clone());
+    row.answer = Some(given_answer(answer, (person, key_of_person), (decision, made), at));
     let event = Event::QuestionAnswered(QuestionEnd::of(name, &row));
     flow_work::end_question(world, &flow_work::key(&change.tenant, &row.flow), name);
     world.put(key(change, Entity::Escalation(name.clone())), Row::Escalation(Box::new(row)));
     ChangeOutcome::Done { event, intent: intent.map(AnsweredIntent::Made), records: called_off }
+}
+
+/// What is kept of an answer, once it ended its question.
+fn given_answer(
+    answer: &HumanAnswer,
+    (person, key): (String, Option<PublicKey>),
+    (decision, intent): (HumanDecision, Option<String>),
+    at: Instant,
+) -> GivenAnswer {
+    let Identity { os_user, login, .. } = answer.identity.clone();
+    let (decision, person) = (Some(decision), Some(person));
+    GivenAnswer { decision, person, intent, os_user, login, key, ..GivenAnswer::by_nobody(answer.reason.clone(), at) }
 }
 
 /// Counts someone's vote once, and says how many agree: only if they agree to the same thing.
