@@ -52,6 +52,12 @@ pub struct ServeArgs {
     /// The claim that holds a person's name
     #[arg(long, value_name = "NAME", default_value = "sub")]
     pub jwt_name_claim: String,
+    /// Tell these endpoints of questions by signed webhooks, as `writkeeper notify` does
+    #[arg(long, value_name = "FILE")]
+    pub webhooks: Option<PathBuf>,
+    /// An inside range that webhooks may be sent to, such as 10.0.0.0/8; may be given again
+    #[arg(long = "allow-private", value_name = "RANGE", requires = "webhooks")]
+    pub webhooks_private: Vec<String>,
     /// Print the OpenAPI document of the service, and end
     #[arg(long)]
     pub document: bool,

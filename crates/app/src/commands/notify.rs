@@ -9,6 +9,7 @@ use adapters::addresses::Range;
 use adapters::system_clock::SystemClock;
 use adapters::webhook_post::WebhookPost;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use values::json::Json;
@@ -36,11 +37,10 @@ fn key(args: &NotifyArgs) -> anyhow::Result<Exit> {
 }
 
 fn tell(args: &NotifyArgs) -> anyhow::Result<Exit> {
-    let endpoints = endpoints(args)?;
+    let missing = || UsageError("who is told? name a file of endpoints with --webhooks FILE".to_owned());
+    let endpoints = endpoints(args.webhooks.as_ref().ok_or_else(missing)?)?;
     let options = Options { once: args.once, pause: pause(&args.retry)? };
-    let post = WebhookPost::new(ranges(&args.ranges)?);
-    let keeper = store::read_only(&args.kept.store)?;
-    let folder = Folder::open(keeper.location())?;
+    let ranges = ranges(&args.ranges)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, stop.clone())?;
@@ -49,15 +49,27 @@ fn tell(args: &NotifyArgs) -> anyhow::Result<Exit> {
         terminal::note("telling people of questions; end with Ctrl-C");
     }
     let heard = if args.kept.json { told_as_json } else { told };
-    let clock = Arc::new(SystemClock);
-    let delivery = Delivery { runtime: keeper.runtime(), clock, folder: &folder, post, heard: &heard };
-    let tally = delivery.run(&endpoints, &options, &stop)?;
+    let tally = deliver(&args.kept.store, &endpoints, (ranges, &options), &heard, &stop)?;
     Ok(exit(&tally, args.once))
 }
 
-fn endpoints(args: &NotifyArgs) -> anyhow::Result<Vec<Endpoint>> {
-    let missing = || UsageError("who is told? name a file of endpoints with --webhooks FILE".to_owned());
-    let path = args.webhooks.as_ref().ok_or_else(missing)?;
+/// Tells the endpoints of what a store holds until there is nothing left, or it is told to stop.
+pub fn deliver(
+    named: &str,
+    endpoints: &[Endpoint],
+    (ranges, options): (Vec<Range>, &Options),
+    heard: &(dyn Fn(&Told) + Sync),
+    stop: &AtomicBool,
+) -> anyhow::Result<Tally> {
+    let keeper = store::read_only(named)?;
+    let folder = Folder::open(keeper.location())?;
+    let (clock, post) = (Arc::new(SystemClock), WebhookPost::new(ranges));
+    let delivery = Delivery { runtime: keeper.runtime(), clock, folder: &folder, post, heard };
+    Ok(delivery.run(endpoints, options, stop)?)
+}
+
+/// Reads a file of endpoints.
+pub fn endpoints(path: &PathBuf) -> anyhow::Result<Vec<Endpoint>> {
     let read = webhooks::read(&files::read_text(path)?);
     read.map_err(|error| InvalidData(format!("`{}`: {error}", path.display())).into())
 }
@@ -68,7 +80,7 @@ fn pause(text: &str) -> anyhow::Result<std::time::Duration> {
     Ok(std::time::Duration::from_micros(pause.micros().unsigned_abs()))
 }
 
-fn ranges(texts: &[String]) -> Result<Vec<Range>, UsageError> {
+pub fn ranges(texts: &[String]) -> Result<Vec<Range>, UsageError> {
     let read = texts.iter().map(|text| {
         let shown = terminal::echo(text);
         let problem = || UsageError(format!("--allow-private `{shown}` is no range of addresses, such as 10.0.0.0/8"));
@@ -78,7 +90,7 @@ fn ranges(texts: &[String]) -> Result<Vec<Range>, UsageError> {
 }
 
 /// One line for every delivery. Nobody has to read it: a pipe that was closed ends nothing.
-fn told(told: &Told) {
+pub fn told(told: &Told) {
     match told {
         Told::Delivered { host, kind, question, index } => {
             let line = format!("told {host}  {kind}  {question}  {}", paint(FAINT, format!("entry {index}")));

@@ -1,12 +1,17 @@
 //! `writkeeper serve`: the store behind a door.
 
 use crate::cli::service::ServeArgs;
+use crate::commands::notify;
 use crate::commands::run::duration;
 use crate::exit::{Exit, UsageError};
 use crate::terminal::{self, echo};
+use adapters::addresses::Range;
 use server::{JwtOptions, Listen, ServeOptions, TlsFiles, Told};
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use writkeeper::webhooks::{self, Endpoint};
 
 /// Serves until the process is told to end.
 pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
@@ -34,13 +39,54 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         seal_every,
         keys: args.seal.keys.clone(),
     };
+    let mut notifier = Notifier::wanted(args)?;
+    let stop = notifier.as_ref().map(|notifier| notifier.stop.clone());
     allow_many_sockets();
-    server::serve(options, |told| match told {
+    let served = server::serve(options, move |told| match told {
         Told::AdminKey(key) => print(&format!("admin key: {key}")),
-        Told::Listening(address) => print(&format!("listening on {address}")),
+        Told::Listening(address) => {
+            print(&format!("listening on {address}"));
+            // The store is there now.
+            if let Some(notifier) = notifier.take() {
+                notifier.start();
+            }
+        }
         Told::Note(said) => terminal::note(said),
-    })?;
+    });
+    if let Some(stop) = stop {
+        stop.store(true, Ordering::SeqCst);
+    }
+    served?;
     Ok(Exit::Fine)
+}
+
+/// Tells people of questions while the service runs. What is not told when it ends is told by the next one.
+struct Notifier {
+    store: String,
+    endpoints: Vec<Endpoint>,
+    ranges: Vec<Range>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Notifier {
+    fn wanted(args: &ServeArgs) -> anyhow::Result<Option<Notifier>> {
+        let Some(path) = &args.webhooks else { return Ok(None) };
+        let (endpoints, ranges) = (notify::endpoints(path)?, notify::ranges(&args.webhooks_private)?);
+        Ok(Some(Notifier { store: args.store.clone(), endpoints, ranges, stop: Arc::default() }))
+    }
+
+    fn start(self) {
+        let run = move || {
+            let options = webhooks::Options::default();
+            let told = notify::deliver(&self.store, &self.endpoints, (self.ranges, &options), &notify::told, &self.stop);
+            if let Err(error) = told {
+                terminal::note(&format!("nobody is told of questions any more: {error:#}"));
+            }
+        };
+        if std::thread::Builder::new().name("webhooks".to_owned()).spawn(run).is_err() {
+            terminal::note("nobody is told of questions: there is no thread for it");
+        }
+    }
 }
 
 /// At once, also into a pipe: whoever started it waits for this line.

@@ -1,7 +1,6 @@
 //! `writkeeper serve` as others meet it: the real binary, real sockets, keys and bytes.
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a test that cannot go on should stop loudly"

@@ -27,7 +27,8 @@ fn said(row: &Value, kind: AdviceKind) -> Option<Option<AdviceVerdict>> {
 /// Whether a predicate lets pass.
 pub fn predicate(row: &Value) -> Option<Compared> {
     let passes = said(row, AdviceKind::Validator)? == Some(AdviceVerdict::Pass);
-    Some(Compared::new(format!("admitted {passes}"), format!("admitted {}", row["expect"]["admitted"])))
+    let expected = row.pointer("/expect/admitted")?;
+    Some(Compared::new(format!("admitted {passes}"), format!("admitted {expected}")))
 }
 
 /// What a judge says; one that fails has said nothing.
@@ -37,5 +38,5 @@ pub fn judge(row: &Value) -> Option<Compared> {
         Some(AdviceVerdict::Reject | AdviceVerdict::Escalate) => "DISAGREE",
         None => "ABSTAIN",
     };
-    Some(Compared::new(stance, text(&row["expect"]["stance"])))
+    Some(Compared::new(stance, text(row.pointer("/expect/stance")?)))
 }
