@@ -9,7 +9,7 @@ use adapters::addresses::Range;
 use adapters::system_clock::SystemClock;
 use adapters::webhook_post::WebhookPost;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use values::json::Json;
@@ -69,7 +69,7 @@ pub fn deliver(
 }
 
 /// Reads a file of endpoints.
-pub fn endpoints(path: &PathBuf) -> anyhow::Result<Vec<Endpoint>> {
+pub fn endpoints(path: &Path) -> anyhow::Result<Vec<Endpoint>> {
     let read = webhooks::read(&files::read_text(path)?);
     read.map_err(|error| InvalidData(format!("`{}`: {error}", path.display())).into())
 }

@@ -78,7 +78,8 @@ impl Notifier {
     fn start(self) {
         let run = move || {
             let options = webhooks::Options::default();
-            let told = notify::deliver(&self.store, &self.endpoints, (self.ranges, &options), &notify::told, &self.stop);
+            let told =
+                notify::deliver(&self.store, &self.endpoints, (self.ranges, &options), &notify::told, &self.stop);
             if let Err(error) = told {
                 terminal::note(&format!("nobody is told of questions any more: {error:#}"));
             }
