@@ -1,4 +1,5 @@
 //! Names of state that say who may come in: what may stand there, and who may touch it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
 
 use kernel::agent::Actor;
 use kernel::change::{Act, Write};
