@@ -66,7 +66,7 @@ def schemathesis(service, folder, here):
     command = [program, "run", f"{service.address}/v1/openapi.json", "--header", f"Authorization: Bearer {service.admin}"]
     command += ["--phases", "coverage,fuzzing,stateful", "--max-examples", str(CASES), "--seed", str(SEED)]
     command += ["--checks", "all", "--exclude-checks", EXCLUDED, "--continue-on-failure", "--no-shrink"]
-    command += ["--request-timeout", "20", "--suppress-health-check", "all", "--warnings", "off", "--workers", "2"]
+    command += ["--request-timeout", "20", "--suppress-health-check", "all", "--warnings", "off", "--workers", "1"]
     run = subprocess.run(command, env=environment, cwd=folder, text=True, check=False)
     found = [] if run.returncode == 0 else [f"schemathesis ended with {run.returncode}; its report is above"]
     with open(counts, encoding="utf-8") as file:

@@ -3,10 +3,12 @@
 import itertools
 import json
 import subprocess
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
+
+# Entries of one tile.
+TILE = 256
 
 CONTRACT = """
 agent: {agent}
@@ -15,7 +17,7 @@ actions:
   pay:
     params: {{ order: text, amount: money EUR }}
     limits: {{ amount: {{ max: 100 }} }}
-    amendable: {{ amount: {{ floor: 0, ceiling: 200 }} }}
+    amendable: {{ amount: {{ max: {{ floor: 0, ceiling: 200 }}, ttl: 24h }} }}
     allow: amount <= 25
     ask: amount <= 100
     once: "pay:{{order}}"
@@ -50,12 +52,16 @@ class Service:
 
     def ask(self, method, path, body=None, key=None):
         """One request that must be carried out; its answer as JSON."""
+        return json.loads(self.ask_text(method, path, body, key) or "null")
+
+    def ask_text(self, method, path, body=None, key=None):
+        """The same; its answer as text."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {key or self.admin}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{self.address}{path}", data=data, method=method, headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
-                return json.loads(answer.read() or b"null")
+                return answer.read().decode()
         except urllib.error.HTTPError as refused:
             raise AssertionError(f"{method} {path}: {refused.code} {refused.read().decode()}") from refused
 
@@ -88,6 +94,10 @@ class Recipes:
         self.main = service.agent()
         new = lambda role, **more: service.ask("POST", "/v1/keys", {"role": role, "name": f"the-{role}", **more})["key"]
         self.approver = new("approver", groups=["desk"])
+        # The first tile of the ledger is full.
+        for number in range(TILE):
+            service.ask("PUT", f"/v1/state/filling-{number}", {"value": number})
+        service.ask_text("POST", "/v1/ledger/seal")
 
     def question(self):
         return self.service.propose(self.service.agent(), 50, "ESCALATE")["question"]
@@ -106,7 +116,7 @@ class Recipes:
 
     def succeeded(self):
         intent, claimed = self.started()
-        body = {"epoch": claimed["epoch"], "observed": "succeeded"}
+        body = {"epoch": claimed["epoch"], "observed": "POSITIVE"}
         self.service.ask("POST", f"/v1/intents/{intent}/finish", body)
         return intent
 
@@ -114,7 +124,7 @@ class Recipes:
         return self.service.ask("POST", "/v1/flows", {"agent": self.main})["flow"]
 
     def lease(self):
-        held = self.service.ask("POST", "/v1/leases", {"holder": "anna", "regions": [self.service.name("region") + "/**"]})
+        held = self.service.ask("POST", "/v1/leases", {"holder": "anna", "regions": ["/" + self.service.name("region") + "/**"]})
         return str(held["fence"])
 
     def tenant(self):
@@ -214,11 +224,11 @@ class Recipes:
     def _finish(self):
         intent, claimed = self.started()
         result = {"status": 200, "content_type": "application/json", "body": "{}"}
-        return {"path": {"id": intent}, "body": {"epoch": claimed["epoch"], "observed": "succeeded", "result": result}}
+        return {"path": {"id": intent}, "body": {"epoch": claimed["epoch"], "observed": "POSITIVE", "result": result}}
 
     def _settle(self):
         intent, _ = self.started()
-        return {"path": {"id": intent}, "body": {"event": "succeeded"}}
+        return {"path": {"id": intent}, "body": {"event": "SUCCEED"}}
 
     def _undo(self):
         return {"path": {"id": self.succeeded()}, "body": {"because": "a test"}}
@@ -245,7 +255,7 @@ class Recipes:
         return {"path": {"name": name}}
 
     def _acquire_lease(self):
-        return {"body": {"holder": "anna", "regions": [self.service.name("region") + "/**"], "ttl": "30s"}}
+        return {"body": {"holder": "anna", "regions": ["/" + self.service.name("region") + "/**"], "ttl": "30s"}}
 
     def _keep_lease(self):
         return {"path": {"fence": self.lease()}, "body": {"holder": "anna"}}
@@ -272,6 +282,11 @@ class Recipes:
 
     def _explain(self):
         return {"path": {"code": "NOT_ALLOWED"}}
+
+    def _halt(self):
+        return {"body": {"because": "a test"}}
+
+    _resume = _halt
 
     def _change(self):
         command = {"agent": self.service.agent(), "status": "PASSIVE", "because": "a test", "actions": []}
