@@ -529,6 +529,10 @@ reasons! {
         "the role `{role}` may not do this"
         | "do what your role may, or ask for a key of another role"
         | "give out a key of a role that may, if this is meant";
+    FormForeign "FORM_FOREIGN" Service:
+        "the form was not taken: {problem}"
+        | "open the page again and send its own form"
+        | "browsers must reach the service under one address, and whatever stands between must keep the header `Host`";
     NotFound "NOT_FOUND" Service:
         "there is nothing here{problem}"
         | "look at where the address came from"

@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod jwt;
+pub mod logins;
 
 use crate::problem::Problem;
 use crate::site::Site;

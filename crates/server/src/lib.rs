@@ -10,6 +10,7 @@ pub mod identity;
 mod listen;
 pub mod openapi;
 mod options;
+mod pages;
 mod problem;
 mod rate;
 pub mod routes;

@@ -11,10 +11,11 @@ pub fn text() -> &'static str {
     TEXT.get_or_init(|| format!("{:#}\n", document()))
 }
 
-/// The document.
+/// The document. Pages for people are only named in it: a program asks for what they ask for, and their forms are no
+/// promise to it.
 pub fn document() -> Value {
     let mut paths = Map::new();
-    for route in table() {
+    for route in table().filter(|route| !route.run.is_page()) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(methods) = path.as_object_mut() {
             methods.insert(route.method.to_lowercase(), operation(route));
@@ -40,7 +41,13 @@ pub fn document() -> Value {
             },
             "schemas": schemas::shared(),
         },
+        "x-pages": table().filter(|route| route.run.is_page()).map(named).collect::<Vec<_>>(),
     })
+}
+
+/// What a page is asked for by.
+fn named(route: &Route) -> String {
+    format!("{} {}", route.method, route.path)
 }
 
 fn operation(route: &Route) -> Value {

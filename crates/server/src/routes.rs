@@ -3,25 +3,30 @@
 mod agents;
 mod context;
 mod dispatch;
-mod escalations;
+pub(crate) mod escalations;
 mod flows;
 mod intents;
 mod keys;
 mod leases;
 mod ledger;
+mod pages;
 mod proposals;
 mod service;
 mod wire;
 
 pub use dispatch::router;
+pub(crate) use dispatch::{fault, limited, read_body, read_query};
 
 use crate::call::{Call, Reply};
+use crate::pages::Visit;
 use crate::problem::Problem;
+use crate::site::Site;
 use kernel::api_key::KeyRole;
 use kernel::change::Act;
 use serde_json::Value;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use writkeeper::{Answered, carried_out};
 
 /// One thing that can be asked.
@@ -110,7 +115,21 @@ pub enum Run {
     /// Without a thread of its own.
     Async(fn(Call) -> Answering),
     /// Without knowing who asks.
-    Open(fn(&crate::site::Site) -> Result<Reply, Problem>),
+    Open(fn(&Site) -> Result<Reply, Problem>),
+    /// A page for somebody who signed in. Pages are for people and no part of the OpenAPI document.
+    Page(fn(&Call, &Visit) -> Result<Reply, Problem>),
+    /// A page on the way to signing in.
+    Entrance(fn(&Arc<Site>, &Visit) -> Result<Reply, Problem>),
+}
+
+impl Run {
+    /// Whether it is a page for people.
+    pub fn is_page(self) -> bool {
+        match self {
+            Run::Page(_) | Run::Entrance(_) => true,
+            Run::Blocking(_) | Run::Async(_) | Run::Open(_) => false,
+        }
+    }
 }
 
 /// An answer that will come.
@@ -137,7 +156,7 @@ pub(crate) const AGENT_AND_OPERATOR: Access = Access::Roles(&[KeyRole::Agent, Ke
 
 /// Every row.
 pub fn table() -> impl Iterator<Item = &'static Route> {
-    let parts: [&'static [Route]; 11] = [
+    let parts: [&'static [Route]; 12] = [
         service::ROUTES,
         proposals::ROUTES,
         agents::ROUTES,
@@ -149,6 +168,7 @@ pub fn table() -> impl Iterator<Item = &'static Route> {
         leases::ROUTES,
         ledger::ROUTES,
         wire::ROUTES,
+        pages::ROUTES,
     ];
     parts.into_iter().flatten()
 }

@@ -2,6 +2,7 @@
 
 use crate::identity::cache::Cache;
 use crate::identity::jwt::Verifier;
+use crate::identity::logins::Logins;
 use crate::options::ServeOptions;
 use crate::rate::Rates;
 use crate::tenants::Tenants;
@@ -20,6 +21,8 @@ pub struct Site {
     pub tenants: Tenants,
     /// Who was known lately.
     pub cache: Cache,
+    /// Who is signed in with a browser.
+    pub logins: Logins,
     /// What callers have used.
     pub rates: Rates,
     /// Who vouches for people besides us.
@@ -40,6 +43,7 @@ impl Site {
         Site {
             tenants,
             cache: Cache::default(),
+            logins: Logins::default(),
             rates: Rates::new(options.rate),
             verifier,
             ending: watch::Sender::new(false),

@@ -1,8 +1,10 @@
 //! The inbox: what waits for people, most urgent first, and what a person must see before answering.
 
 mod card;
+mod surroundings;
 
 pub use card::{AmendedLimit, AskingRule, BudgetUse, Card, UndoPlan, shown_proposal};
+pub use surroundings::{AskedGroup, Changed, LOOKED_BACK, Sibling, Surroundings};
 
 use crate::error::Error;
 use crate::happening::object;

@@ -1,6 +1,6 @@
 //! Who may do what: a committed table, which the service does not read, against live answers, cell by cell.
 //!
-//! A row is a route of the served document. A cell says `ok` (the caller is let through, whatever comes of the request),
+//! A row is a route of the served document, or a page that it names. A cell says `ok` (the caller is let through, whatever comes of the request),
 //! `403` (not with this role) or `404` (there is no such thing for this caller). Columns: the six roles of the tenant that
 //! owns everything named in the request, another agent of it, and the six roles of another tenant.
 
@@ -84,6 +84,7 @@ fn sample(method: &str, route: &str, things: &Things) -> (String, Option<Value>,
         ("POST", "/v1/intents/{id}/undo") => (path(&things.intent), nonsense(), because()),
         ("GET", "/v1/escalations/{id}") => (path(&things.question), None, None),
         ("POST", "/v1/escalations/{id}/answer") => (path(&things.question), Some(answer.clone()), Some(answer)),
+        (_, "/approve/{id}") => (path(&things.question), nonsense(), nonsense()),
         ("GET", "/v1/ledger/receipts/{id}") => (path(&things.proposal), None, None),
         ("DELETE", "/v1/keys/{id}") => (path(&things.key), None, None),
         ("POST", "/v1/leases") => {
@@ -162,6 +163,20 @@ fn keys(server: &Server) -> Vec<String> {
     own.into_iter().chain([other]).chain(theirs).collect()
 }
 
+/// Every route that demands a key, and every page that demands a login; to sign in, everybody is let through.
+fn routes(document: &Value) -> Vec<(String, String)> {
+    let mut routes = Vec::new();
+    for (route, methods) in document["paths"].as_object().unwrap() {
+        let demanding = methods.as_object().unwrap().iter().filter(|(_, operation)| operation["security"] != json!([]));
+        routes.extend(demanding.map(|(method, _)| (method.to_uppercase(), route.clone())));
+    }
+    let pages =
+        document["x-pages"].as_array().unwrap().iter().map(|page| page.as_str().unwrap().split_once(' ').unwrap());
+    let pages = pages.filter(|(_, route)| *route != "/login");
+    routes.extend(pages.map(|(method, route)| (method.to_owned(), route.to_owned())));
+    routes
+}
+
 #[test]
 fn every_cell_of_the_table_is_what_happens() {
     let server = Server::start();
@@ -169,20 +184,14 @@ fn every_cell_of_the_table_is_what_happens() {
     let document = server.get("/v1/openapi.json", "").json();
     let mut rows = Vec::new();
     let mut left: BTreeSet<String> = TABLE.lines().skip(1).map(str::to_owned).collect();
-    for (route, methods) in document["paths"].as_object().unwrap() {
-        for (method, operation) in methods.as_object().unwrap() {
-            let method = method.to_uppercase();
-            if operation["security"] == json!([]) {
-                continue;
-            }
-            let (path, own, foreign) = sample(&method, route, &things);
-            let mut row = vec![format!("{method} {route}")];
-            for (column, key) in keys.iter().enumerate() {
-                let body = if column < ROLES.len() { &own } else { &foreign };
-                row.push(cell(status(&server, &method, &path, key, body.as_ref())));
-            }
-            rows.push(row.join("\t"));
+    for (method, route) in routes(&document) {
+        let (path, own, foreign) = sample(&method, &route, &things);
+        let mut row = vec![format!("{method} {route}")];
+        for (column, key) in keys.iter().enumerate() {
+            let body = if column < ROLES.len() { &own } else { &foreign };
+            row.push(cell(status(&server, &method, &path, key, body.as_ref())));
         }
+        rows.push(row.join("\t"));
     }
     let wrong: Vec<&String> = rows.iter().filter(|row| !left.remove(*row)).collect();
     let shown = |rows: Vec<&String>| rows.into_iter().map(String::as_str).collect::<Vec<_>>().join("\n");

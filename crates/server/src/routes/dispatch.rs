@@ -3,6 +3,7 @@
 use super::{Access, ParamKind, Route, Run, table};
 use crate::call::{Call, Reply};
 use crate::identity::{self, Caller};
+use crate::pages;
 use crate::problem::Problem;
 use crate::site::Site;
 use axum::Router;
@@ -64,6 +65,9 @@ fn method_of(route: &Route) -> Method {
 }
 
 async fn answered(site: Arc<Site>, route: &'static Route, path: RawPathParams, request: Request) -> Response {
+    if route.run.is_page() {
+        return pages::answered(site, route, path, request).await;
+    }
     match answer(&site, route, path, request).await {
         Ok(reply) => reply.into_response(),
         Err(problem) => problem.into_response(),
@@ -93,11 +97,12 @@ async fn answer(
             worked.unwrap_or_else(|_| Err(fault()))
         }
         Run::Open(run) => run(site),
+        Run::Page(_) | Run::Entrance(_) => Err(fault()),
     }
 }
 
 /// A fault of our own: nothing is known about what was done.
-fn fault() -> Problem {
+pub(crate) fn fault() -> Problem {
     Problem::of(StatusCode::INTERNAL_SERVER_ERROR, Reason::KernelFault, &[])
 }
 
@@ -127,14 +132,15 @@ fn admitted(site: &Site, route: &Route, headers: &HeaderMap, path: &str) -> Resu
     Ok(caller)
 }
 
-fn limited(site: &Site, caller: &Caller, wait: Duration) -> Problem {
+/// Too many requests.
+pub(crate) fn limited(site: &Site, caller: &Caller, wait: Duration) -> Problem {
     let values = [("who", &*caller.name), ("rate", &site.rates.rate().to_string())];
     let problem = Problem::of(StatusCode::TOO_MANY_REQUESTS, Reason::RateLimited, &values);
     Problem { retry_after: Some(u32::try_from(wait.as_secs()).unwrap_or(u32::MAX).max(1)), ..problem }
 }
 
 /// What stands behind the question mark: each name that the row has, once, with a value of its kind.
-fn read_query(route: &Route, text: &str) -> Result<Vec<(String, String)>, Problem> {
+pub(crate) fn read_query(route: &Route, text: &str) -> Result<Vec<(String, String)>, Problem> {
     let mut query: Vec<(String, String)> = Vec::new();
     for (name, value) in url::form_urlencoded::parse(text.as_bytes()) {
         let Some(param) = route.query.iter().find(|param| param.name == name) else {
@@ -175,7 +181,7 @@ fn unfit(kind: ParamKind, value: &str) -> Option<String> {
 }
 
 /// The body, if it is not too large, not too late, and as it stands.
-async fn read_body(route: &Route, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+pub(crate) async fn read_body(route: &Route, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
     let Some(rule) = &route.body else {
         return Ok(Bytes::new());
     };

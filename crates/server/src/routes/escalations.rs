@@ -90,7 +90,8 @@ fn answer(call: &Call) -> Result<Reply, Problem> {
     Ok(Reply::json(&Json::object([("result", result), ("intent", intent)])))
 }
 
-fn about_a_proposal(
+/// Answers a question whether something may happen.
+pub(crate) fn about_a_proposal(
     call: &Call,
     question: String,
     digest: Digest,
@@ -120,7 +121,8 @@ fn about_a_proposal(
     Ok(call.keeper().answer(given)?)
 }
 
-fn about_a_doubt(
+/// Answers a question whether something happened.
+pub(crate) fn about_a_doubt(
     call: &Call,
     question: String,
     row: &EscalationRow,

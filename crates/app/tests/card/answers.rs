@@ -1,0 +1,129 @@
+//! What the buttons do.
+
+use crate::service::{CONTRACT, Service};
+use serde_json::{Value, json};
+
+fn state(service: &Service, id: &str) -> String {
+    let question = service.call(&service.admin, "GET", &format!("/v1/escalations/{id}"), &Value::Null).json();
+    question["state"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn of_two_people_one_wins_and_the_other_sees_who() {
+    let service = Service::start();
+    let keys = ["ann", "bob"].map(|name| service.key("approver", name, &["desk"]));
+    let agent = service.agent(CONTRACT);
+    let id = service.ask(&agent, json!({ "order": "A", "amount": 40 }), "late");
+    let path = format!("/approve/{id}");
+    let [ann, bob] = keys.each_ref().map(|key| service.sign_in(key));
+    assert!(ann.get("/approve").body.contains(&path));
+    let (of_ann, of_bob) = (ann.get(&path), bob.get(&path));
+    let won = ann.answer(&of_ann, &id, &[("decision", "approve"), ("because", "parcel was late")]);
+    assert_eq!((won.status, won.header("location")), (303, Some(path.as_str())), "{}", won.body);
+    let lost = bob.answer(&of_bob, &id, &[("decision", "deny"), ("because", "no")]);
+    assert_eq!(lost.status, 409, "{}", lost.body);
+    assert!(lost.body.contains("ann was faster and approved it"), "{}", lost.body);
+    assert!(!lost.body.contains("name=\"decision\""), "nothing is left to answer");
+    let twice = ann.answer(&of_ann, &id, &[("decision", "approve")]);
+    assert!(twice.status == 409 && twice.body.contains("You already approved it"), "{}", twice.body);
+    let after = bob.get(&path);
+    for part in ["Approved", "ann", "parcel was late", "key "] {
+        assert!(after.body.contains(part), "{part}");
+    }
+    assert_eq!(state(&service, &id), "OVERRIDDEN");
+    assert!(ann.get("/approve").body.contains("Nothing waits"));
+}
+
+#[test]
+fn a_card_that_is_stale_approves_nothing() {
+    let service = Service::start();
+    let ann = service.sign_in(&service.key("approver", "ann", &["desk"]));
+    let agent = service.agent(CONTRACT);
+    let id = service.ask(&agent, json!({ "order": "A", "amount": 40 }), "late");
+    let card = ann.get(&format!("/approve/{id}"));
+    let other = json!({ "contract": CONTRACT.replace("max: 1000", "max: 900") });
+    let activated = service.call(&service.admin, "POST", "/v1/agents/bot/activate", &other);
+    assert_eq!(activated.status, 200, "{}", activated.body);
+    let stale = ann.answer(&card, &id, &[("decision", "approve")]);
+    assert_eq!(stale.status, 409, "{}", stale.body);
+    assert!(stale.body.contains("What you saw is no longer what would happen"), "{}", stale.body);
+    assert_ne!(stale.hidden("digest"), card.hidden("digest"));
+    assert!(stale.body.contains("Another contract is in force"));
+    assert_eq!(state(&service, &id), "OPEN");
+    assert_eq!(ann.answer(&stale, &id, &[("decision", "approve")]).status, 303, "the card that came back counts");
+}
+
+#[test]
+fn a_denial_needs_a_reason() {
+    let service = Service::start();
+    let ann = service.sign_in(&service.key("approver", "ann", &["desk"]));
+    let agent = service.agent(CONTRACT);
+    let id = service.ask(&agent, json!({ "order": "A", "amount": 40 }), "late");
+    let card = ann.get(&format!("/approve/{id}"));
+    for reason in ["", "  "] {
+        let refused = ann.answer(&card, &id, &[("decision", "deny"), ("because", reason)]);
+        assert!(refused.status == 400 && refused.body.contains("a reason is missing"), "{}", refused.body);
+    }
+    assert_eq!(state(&service, &id), "OPEN");
+    assert_eq!(ann.answer(&card, &id, &[("decision", "deny"), ("because", "sold as damaged")]).status, 303);
+    assert_eq!(state(&service, &id), "ABORTED");
+    assert!(ann.get(&format!("/approve/{id}")).body.contains("sold as damaged"));
+}
+
+#[test]
+fn other_params_are_judged_again() {
+    let service = Service::start();
+    let ann = service.sign_in(&service.key("approver", "ann", &["desk"]));
+    let agent = service.agent(CONTRACT);
+    let id = service.ask(&agent, json!({ "order": "A", "amount": 40, "note": "x" }), "late");
+    let card = ann.get(&format!("/approve/{id}"));
+    assert!(card.body.contains("name=\"param.amount\" value=\"40\""), "{}", card.body);
+    let check = |fields: &[(&str, &str)], status: u16, part: &str| {
+        let mut all = vec![("decision", "modify"), ("because", "less")];
+        all.extend(fields);
+        let answer = ann.answer(&card, &id, &all);
+        assert_eq!(answer.status, status, "{fields:?}: {}", answer.body);
+        assert!(answer.body.contains(part), "{part}: {}", answer.body);
+    };
+    check(&[("param.amount", "40"), ("param.order", "A")], 400, "no param was changed");
+    check(&[("param.amount", "lots")], 400, "cannot be read");
+    check(&[("param.iban", "x")], 400, "cannot be changed here");
+    let refused = ann.answer(&card, &id, &[("decision", "modify"), ("param.amount", "501")]);
+    assert!(refused.status >= 400, "{}", refused.body);
+    assert!(refused.body.contains("the question stays open"), "{}", refused.body);
+    assert_eq!(state(&service, &id), "OPEN");
+    check(&[("param.amount", "30"), ("param.order", "A"), ("param.note", "x")], 303, "");
+    assert_eq!(state(&service, &id), "MODIFIED");
+}
+
+#[test]
+fn where_signatures_count_the_card_gives_a_command_and_no_button() {
+    let service = Service::start();
+    let ann = service.sign_in(&service.key("approver", "ann", &["desk"]));
+    let contract = CONTRACT.replace("approvers: [desk]", "escalation: { approvers: [desk], signed: true }");
+    let agent = service.agent(&contract);
+    let id = service.ask(&agent, json!({ "order": "A", "amount": 40 }), "late");
+    let card = ann.get(&format!("/approve/{id}"));
+    assert!(!card.body.contains("name=\"decision\""), "{}", card.body);
+    for part in ["writkeeper escalations answer", "--digest", "--key", &service.host] {
+        assert!(card.body.contains(part), "{part}: {}", card.body);
+    }
+}
+
+#[test]
+fn a_quorum_is_counted_on_the_card() {
+    let service = Service::start();
+    let keys = ["ann", "bob"].map(|name| service.key("approver", name, &["desk"]));
+    let contract = CONTRACT.replace("approvers: [desk]", "escalation: { approvers: [desk], quorum: 2 }");
+    let agent = service.agent(&contract);
+    let id = service.ask(&agent, json!({ "order": "A", "amount": 40 }), "late");
+    let path = format!("/approve/{id}");
+    let [ann, bob] = keys.each_ref().map(|key| service.sign_in(key));
+    assert_eq!(ann.answer(&ann.get(&path), &id, &[("decision", "approve")]).status, 303);
+    let card = ann.get(&path);
+    assert!(card.body.contains("Your approval is counted") && card.body.contains("1 of 2 so far"), "{}", card.body);
+    assert!(!ann.get("/approve").body.contains(&path), "it waits for others");
+    assert!(bob.get("/approve").body.contains(&path));
+    assert_eq!(bob.answer(&bob.get(&path), &id, &[("decision", "approve")]).status, 303);
+    assert_eq!(state(&service, &id), "OVERRIDDEN");
+}

@@ -1,0 +1,76 @@
+//! What waits for the person who looks.
+
+use super::card::{headline, impact_class};
+use super::html::{Html, span};
+use super::{Reader, Visit, page};
+use crate::call::{Call, Reply};
+use crate::problem::Problem;
+use kernel::api_key::KeyRole;
+use kernel::escalation::{EscalationRow, QuestionKind};
+use std::collections::BTreeSet;
+use values::ids::is_same_person;
+use values::time::Instant;
+use writkeeper::inbox::{Inbox, QuestionRow, shown_proposal};
+
+/// Questions on one page.
+const SHOWN_MAX: usize = 100;
+
+/// The page.
+pub fn show(call: &Call, visit: &Visit) -> Result<Reply, Problem> {
+    let (keeper, caller) = (call.keeper(), &call.caller);
+    let now = keeper.now();
+    let (rows, is_more) = Inbox::rows(keeper.runtime(), Inbox::LIMIT, now)?;
+    let own = match caller.role {
+        KeyRole::Approver => Some(keeper.person(&caller.name)?.unwrap_or_default().groups),
+        KeyRole::Agent | KeyRole::Executor | KeyRole::Operator | KeyRole::Auditor | KeyRole::Admin => None,
+    };
+    let waits = |row: &EscalationRow| own.as_ref().is_none_or(|groups| is_for(row, &caller.name, groups, now));
+    let rows: Vec<&QuestionRow> = rows.iter().filter(|(_, row)| waits(row)).collect();
+    let mut main = Html::default();
+    main.raw("<main class=\"list\"><h1>");
+    main.raw(if own.is_some() { "Waiting for you" } else { "Waiting for people" });
+    main.raw(" <span class=\"count\">").plain(&rows.len().to_string()).raw("</span></h1>");
+    if rows.is_empty() {
+        main.raw("<section class=\"sheet quiet\"><p>Nothing waits for an answer.</p></section>");
+    }
+    main.raw("<ul class=\"questions\">");
+    for (id, row) in rows.iter().take(SHOWN_MAX) {
+        main.raw("<li><a href=\"/approve/").segment(id).raw("\"><span class=\"top\"><span class=\"badge ");
+        main.raw(impact_class(row.impact)).raw("\">").plain(row.impact.word()).raw("</span><span class=\"faint\">");
+        main.plain(&age(row, now)).raw("</span></span><span class=\"what\">");
+        let (action, amount) = headline(keeper, row, &shown_proposal(keeper.runtime(), row));
+        main.text(&action).raw("</span>");
+        if let Some(amount) = amount {
+            main.raw("<span class=\"amount\">").text(&amount).raw("</span>");
+        }
+        main.raw("<span class=\"faint\">").raw(match row.kind {
+            QuestionKind::Proposal => "asked by ",
+            QuestionKind::Doubt => "it may have happened; called for ",
+        });
+        main.text(&row.agent).raw("</span></a></li>");
+    }
+    main.raw("</ul>");
+    if rows.len() > SHOWN_MAX || is_more {
+        main.raw("<p class=\"faint\">There are more; answer these first.</p>");
+    }
+    main.raw("</main>");
+    let reader = Reader { name: &caller.name, token: visit.token.as_deref() };
+    Ok(page("What waits \u{b7} Writkeeper", Some(&reader), &main))
+}
+
+/// Whether a question waits for this person: they may answer it, and have not agreed to anything yet.
+fn is_for(row: &EscalationRow, person: &str, groups: &BTreeSet<String>, now: Instant) -> bool {
+    let is_entitled = row.entitled(now).into_iter().any(|group| groups.contains(group));
+    let has_voted = row.votes.iter().any(|vote| is_same_person(&vote.person, person));
+    is_entitled && !has_voted && !is_same_person(person, &row.agent)
+}
+
+/// How long it waits, and how long people have.
+fn age(row: &EscalationRow, now: Instant) -> String {
+    let waits = span(now.since(row.asked_at));
+    match row.deadline {
+        Some(deadline) if deadline > now => format!("{waits} old, {} left", span(deadline.since(now))),
+        Some(_) => format!("{waits} old, its time is over"),
+        None => format!("{waits} old"),
+    }
+}
