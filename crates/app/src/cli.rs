@@ -67,8 +67,7 @@ Prove
 Run
   init         Guard a coding agent: {hosts}
   agents       Register, activate, restrict and list agents
-  run          Perform what was accepted
-  serve        Put a store behind HTTP
+  run, serve   Perform what was accepted; put a store behind HTTP
   halt, resume Accept nothing; judge again
 
 Options:

@@ -61,15 +61,15 @@ impl Call {
     /// The body as an object with these members and no others.
     pub fn members(&self, known: &[&str]) -> Result<Object, Problem> {
         let json = Json::parse_within(&self.body, &Bounds::FILE);
-        let json = json.map_err(|refusal| Problem::invalid(format!("the body is not strict JSON: {refusal}")))?;
+        let json = json.map_err(|refusal| Problem::unreadable(format!("the body is not strict JSON: {refusal}")))?;
         let Json::Object(members) = json else {
-            return Err(Problem::invalid(format!("the body is {}, not an object", json.kind())));
+            return Err(Problem::unreadable(format!("the body is {}, not an object", json.kind())));
         };
         match members.keys().find(|member| !known.contains(&member.as_str())) {
             None => Ok(members),
             Some(other) => {
                 let other = kernel::finding::shown(&Json::text(other.as_str()));
-                Err(Problem::invalid(format!("`{other}` is no member here; known are {}", known.join(", "))))
+                Err(Problem::unreadable(format!("`{other}` is no member here; known are {}", known.join(", "))))
             }
         }
     }

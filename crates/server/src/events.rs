@@ -66,6 +66,8 @@ struct Wanted {
     flow: Option<String>,
     /// An agent hears of what is its own, and of nothing else.
     own: Option<String>,
+    /// After so many the stream ends; without it never.
+    limit: Option<u64>,
 }
 
 impl Wanted {
@@ -98,6 +100,7 @@ pub fn stream(call: Call) -> Answering {
             agent: call.asked("agent").map(str::to_owned),
             flow: call.asked("flow").map(str::to_owned),
             own: call.caller.own_agent().map(str::to_owned),
+            limit: call.whole("limit"),
         };
         let (sender, receiver) = mpsc::channel(PIECES);
         let next = after.map_or(0, |after| after.saturating_add(1));
@@ -118,6 +121,7 @@ async fn tell(
     mut ending: watch::Receiver<bool>,
 ) {
     let commits = tenant.keeper.runtime().commits().clone();
+    let mut left = wanted.limit.unwrap_or(u64::MAX);
     if sender.send_timeout(Bytes::from_static(b": ok\n\n"), READ_WAIT).await.is_err() {
         return;
     }
@@ -129,10 +133,15 @@ async fn tell(
         while next < size {
             let to = size.min(next.saturating_add(PAGE));
             let Some(page) = page(&tenant, (next, to)).await else { return };
-            let told: Vec<u8> =
-                page.iter().filter(|event| wanted.has(event)).flat_map(|event| event.bytes.iter().copied()).collect();
+            let mut told = Vec::new();
+            for event in page.iter().filter(|event| wanted.has(event)) {
+                if left > 0 {
+                    told.extend_from_slice(&event.bytes);
+                    left -= 1;
+                }
+            }
             next = to;
-            if !told.is_empty() && sender.send_timeout(Bytes::from(told), READ_WAIT).await.is_err() {
+            if !told.is_empty() && sender.send_timeout(Bytes::from(told), READ_WAIT).await.is_err() || left == 0 {
                 return;
             }
         }

@@ -101,7 +101,7 @@ fn parameters(route: &Route) -> Vec<Value> {
 
 fn kind(kind: ParamKind) -> Value {
     match kind {
-        ParamKind::Text => json!({ "type": "string", "minLength": 1, "maxLength": 1024 }),
+        ParamKind::Text => json!({ "type": "string", "minLength": 1, "maxLength": 1024, "pattern": "^[^\\u0000]*$" }),
         ParamKind::Whole(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
         ParamKind::Span(_) => schemas::span(),
         ParamKind::Instant => json!({ "type": "string", "format": "date-time" }),

@@ -51,9 +51,14 @@ impl Problem {
         }
     }
 
-    /// A request that makes no sense.
-    pub fn invalid(problem: impl Into<String>) -> Problem {
+    /// A request that cannot be read.
+    pub fn unreadable(problem: impl Into<String>) -> Problem {
         Problem::of(StatusCode::BAD_REQUEST, Reason::RequestInvalid, &[("problem", &problem.into())])
+    }
+
+    /// A request that was read and cannot be carried out as it stands, whatever the store holds.
+    pub fn invalid(problem: impl Into<String>) -> Problem {
+        Problem::of(StatusCode::UNPROCESSABLE_ENTITY, Reason::RequestInvalid, &[("problem", &problem.into())])
     }
 
     /// Nothing is here, or nothing that the caller may know of.
@@ -141,8 +146,7 @@ impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
         let status = match &error {
             Error::Refused(_) => of_code(error.code()),
-            Error::Usage(_) => StatusCode::BAD_REQUEST,
-            Error::Invalid(_) | Error::Contract(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Error::Usage(_) | Error::Invalid(_) | Error::Contract(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Error::OtherContract { .. } | Error::Ambiguous { .. } => StatusCode::CONFLICT,
             Error::NotFound { .. } | Error::AgentUnknown { .. } | Error::EntryMissing(_) => StatusCode::NOT_FOUND,
             Error::Damaged(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -170,7 +174,7 @@ impl From<Failure> for Problem {
     fn from(failure: Failure) -> Problem {
         let of = |status, reason: Reason, detail: String| Problem { detail, ..Problem::of(status, reason, &[]) };
         match failure {
-            Failure::Malformed(problem) => of(StatusCode::BAD_REQUEST, Reason::InvalidData, problem),
+            Failure::Malformed(problem) => of(StatusCode::UNPROCESSABLE_ENTITY, Reason::InvalidData, problem),
             Failure::Missing => Problem::not_found(),
             Failure::Store(
                 StoreFault::Unavailable(problem) | StoreFault::Conflict(problem) | StoreFault::Ambiguous(problem),

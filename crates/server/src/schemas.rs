@@ -13,7 +13,7 @@ pub mod service;
 
 use serde_json::{Map, Value, json};
 
-/// A closed object: every member is there, unless its name ends with a question mark.
+/// A closed object: every member is there, unless its name ends with a question mark; such a one may also be null.
 pub fn closed<const N: usize>(members: [(&str, Value); N]) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -21,8 +21,10 @@ pub fn closed<const N: usize>(members: [(&str, Value); N]) -> Value {
         let bare = name.trim_end_matches('?');
         if bare == name {
             required.push(json!(name));
+            properties.insert(bare.to_owned(), schema);
+        } else {
+            properties.insert(bare.to_owned(), or_null(schema));
         }
-        properties.insert(bare.to_owned(), schema);
     }
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
@@ -32,9 +34,9 @@ pub fn text() -> Value {
     json!({ "type": "string" })
 }
 
-/// Text that is not empty and has no letters that deceive.
+/// A name. Letters that deceive are refused too, which no pattern can say.
 pub fn identifier() -> Value {
-    json!({ "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9]([A-Za-z0-9 ._:@/+-]*[A-Za-z0-9])?$" })
+    json!({ "type": "string", "minLength": 1, "maxLength": 128 })
 }
 
 /// Text, or nothing.
@@ -74,7 +76,7 @@ pub fn digest() -> Value {
 
 /// A length of time such as `30s`.
 pub fn span() -> Value {
-    json!({ "type": "string", "pattern": "^[1-9][0-9]{0,3}(s|m|h)$" })
+    json!({ "type": "string", "minLength": 2, "maxLength": 32, "examples": ["30s", "15m", "24h"] })
 }
 
 /// One of some words.

@@ -49,8 +49,11 @@ fn step_of(row: &IntentRow, at: Instant) -> Option<Step> {
     }
 }
 
-/// Moves every intent on whose time is over, as far as one look reaches; names what must be loaded first.
-pub(super) fn call_off_expired(world: &mut World, tenant: &Arc<str>, at: Instant) -> Result<Vec<Record>, KeySet> {
+/// Intents on whose time is over, with the step that time takes.
+type Due = Vec<(String, KeptIntent, Step)>;
+
+/// What one look finds due; names what must be loaded before anything is moved.
+fn look(world: &World, tenant: &Arc<str>, at: Instant) -> Result<Due, KeySet> {
     let names = world.due_intents(tenant).ok_or_else(|| KeySet::from([key(tenant, Entity::DueIntents)]))?;
     let mut due = Vec::new();
     let mut needed = KeySet::new();
@@ -62,9 +65,17 @@ pub(super) fn call_off_expired(world: &mut World, tenant: &Arc<str>, at: Instant
         due.push((name, row.facts.to_kept(), step));
     }
     let missing = world.missing(&needed);
-    if !missing.is_empty() {
-        return Err(missing);
-    }
+    if missing.is_empty() { Ok(due) } else { Err(missing) }
+}
+
+/// What must be loaded before [`call_off_expired`] moves anything.
+pub(super) fn missing(world: &World, tenant: &Arc<str>, at: Instant) -> KeySet {
+    look(world, tenant, at).err().unwrap_or_default()
+}
+
+/// Moves every intent on whose time is over, as far as one look reaches; names what must be loaded first.
+pub(super) fn call_off_expired(world: &mut World, tenant: &Arc<str>, at: Instant) -> Result<Vec<Record>, KeySet> {
+    let due = look(world, tenant, at)?;
     let mut records = Vec::new();
     for (name, kept, step) in due {
         let Ok(step) = settling::step(world, tenant, &name, step, at, |_| {}) else { continue };

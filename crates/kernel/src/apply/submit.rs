@@ -53,7 +53,11 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
     // What is looked at only when someone is to be asked. Making room may lead there too, and changes something.
     let may_help = expiry::may_help(&assessment.judgement.findings);
     if may_help || assessment.would_ask {
-        let missing = asking::missing(world, touched);
+        let mut missing = asking::missing(world, touched);
+        // Both in one round: a decision may look only so often.
+        if may_help {
+            missing.extend(expiry::missing(world, &submission.tenant, at));
+        }
         if !missing.is_empty() {
             return Outcome::Need(missing);
         }

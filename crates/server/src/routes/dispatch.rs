@@ -88,6 +88,10 @@ async fn answer(
     let _admission = site.rates.admit(caller.account, Instant::now()).map_err(|wait| limited(site, &caller, wait))?;
     let query = read_query(route, head.uri.query().unwrap_or_default())?;
     let body = read_body(route, &head.headers, body).await?;
+    // Nothing has a longer name.
+    if path.iter().any(|(_, value)| value.chars().count() > TEXT_MAX) {
+        return Err(Problem::not_found());
+    }
     let path = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let call = Call { site: site.clone(), caller, path, query, headers: head.headers, body };
     match route.run {
@@ -146,10 +150,10 @@ pub(crate) fn read_query(route: &Route, text: &str) -> Result<Vec<(String, Strin
         let Some(param) = route.query.iter().find(|param| param.name == name) else {
             let known = route.query.iter().map(|param| param.name).collect::<Vec<_>>().join(", ");
             let known = if known.is_empty() { "nothing".to_owned() } else { known };
-            return Err(Problem::invalid(format!("behind the question mark {known} may stand, and nothing else")));
+            return Err(Problem::unreadable(format!("behind the question mark {known} may stand, and nothing else")));
         };
         if query.iter().any(|(known, _)| *known == name) {
-            return Err(Problem::invalid(format!("`{name}` stands there twice")));
+            return Err(Problem::unreadable(format!("`{name}` stands there twice")));
         }
         if let Some(problem) = unfit(param.kind, &value) {
             return Err(Problem::invalid(format!("`{name}` {problem}")));
@@ -162,8 +166,8 @@ pub(crate) fn read_query(route: &Route, text: &str) -> Result<Vec<(String, Strin
 /// Why a value is not of a kind.
 fn unfit(kind: ParamKind, value: &str) -> Option<String> {
     match kind {
-        ParamKind::Text => (value.is_empty() || value.len() > TEXT_MAX || value.contains('\0'))
-            .then(|| format!("is not text of 1 to {TEXT_MAX} bytes")),
+        ParamKind::Text => (value.is_empty() || value.chars().count() > TEXT_MAX || value.contains('\0'))
+            .then(|| format!("is not text of 1 to {TEXT_MAX} letters")),
         ParamKind::Whole(min, max) => {
             let fits = value.parse::<u64>().is_ok_and(|number| (min..=max).contains(&number));
             (!fits).then(|| format!("is not a whole number from {min} to {max}"))

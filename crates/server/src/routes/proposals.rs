@@ -105,7 +105,7 @@ async fn followed(call: Call, answered: Answered, wait: Duration) -> Result<Stri
 fn propose_batch(call: Call) -> Answering {
     Box::pin(async move {
         let json = Json::parse_within(&call.body, &Bounds::FILE);
-        let json = json.map_err(|refusal| Problem::invalid(format!("the body is not strict JSON: {refusal}")))?;
+        let json = json.map_err(|refusal| Problem::unreadable(format!("the body is not strict JSON: {refusal}")))?;
         let Some(items) = json.as_list().filter(|items| (1..=BATCH_MAX).contains(&items.len())) else {
             return Err(Problem::invalid(format!("the body is not a list of 1 to {BATCH_MAX} proposals")));
         };
@@ -125,7 +125,7 @@ fn propose_batch(call: Call) -> Answering {
 /// The key of the header, which stands for one in the proposal.
 fn idempotency_key(call: &Call) -> Result<Option<String>, Problem> {
     let Some(value) = call.headers.get("idempotency-key") else { return Ok(None) };
-    let problem = || Problem::invalid("`Idempotency-Key` is not text of 1 to 128 plain letters");
+    let problem = || Problem::unreadable("`Idempotency-Key` is not text of 1 to 128 plain letters");
     let text = value.to_str().map_err(|_| problem())?.trim().trim_matches('"');
     if text.is_empty() || text.len() > values::ids::IDENTIFIER_BYTES_MAX {
         return Err(problem());
@@ -178,7 +178,7 @@ fn own(call: &Call, mut proposal: Proposal, key: Option<&str>) -> Result<Proposa
     if let Some(key) = key {
         match &proposal.idempotency_key {
             Some(own) if own.as_str() != key => {
-                return Err(Problem::invalid("`Idempotency-Key` and the proposal's `idempotency_key` differ"));
+                return Err(Problem::unreadable("`Idempotency-Key` and the proposal's `idempotency_key` differ"));
             }
             Some(_) => {}
             None => proposal.idempotency_key = Some(key.to_owned()),

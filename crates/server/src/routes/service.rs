@@ -117,14 +117,14 @@ pub const ROUTES: &[Route] = &[
             Param { name: "type", summary: "Only events of this type", kind: ParamKind::Text },
             Param { name: "agent", summary: "Only events of this agent", kind: ParamKind::Text },
             Param { name: "flow", summary: "Only events of this flow", kind: ParamKind::Text },
+            Param {
+                name: "limit",
+                summary: "End after so many events; without it the stream goes on",
+                kind: ParamKind::Whole(1, 1_000),
+            },
         ],
         body: None,
-        answer: Answer {
-            status: 200,
-            media: events::MEDIA,
-            schema: schemas::text,
-            summary: "A stream of events that does not end",
-        },
+        answer: Answer { status: 200, media: events::MEDIA, schema: schemas::text, summary: "A stream of events" },
         run: Run::Async(events::stream),
     },
 ];

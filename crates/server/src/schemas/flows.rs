@@ -4,9 +4,10 @@ use super::{closed, count, instant, list, or_null, shared_one, text, text_or_nul
 use kernel::flow::{FlowState, ProposalState};
 use serde_json::{Value, json};
 
-fn members() -> [(&'static str, Value); 12] {
+fn members() -> [(&'static str, Value); 13] {
     [
         ("flow", text()),
+        ("name", text_or_null()),
         ("state", words(FlowState::WORDS)),
         ("status", or_null(words(ProposalState::WORDS))),
         ("agent", text()),
@@ -43,9 +44,11 @@ pub fn entry() -> Value {
 }
 
 pub fn timeline() -> Value {
-    let [flow, state, status, agent, opened, parent, root, intents, questions, proposals, rejected, tokens] = members();
+    let [flow, name, state, status, agent, opened, parent, root, intents, questions, proposals, rejected, tokens] =
+        members();
     closed([
         flow,
+        name,
         state,
         status,
         agent,

@@ -228,7 +228,7 @@ class Recipes:
 
     def _settle(self):
         intent, _ = self.started()
-        return {"path": {"id": intent}, "body": {"event": "SUCCEED"}}
+        return {"path": {"id": intent}, "body": {"event": "FAIL"}}
 
     def _undo(self):
         return {"path": {"id": self.succeeded()}, "body": {"because": "a test"}}
