@@ -26,8 +26,9 @@ use values::bugs::{self, Bug};
 use values::ids::Digest;
 use values::time::Instant;
 
-/// Looks at the store a command may take; a forgotten key must never read as "not suspended".
-const ROUNDS_MAX: u8 = 3;
+/// Times a command may ask for more rows. A row may name another (a flow its parents, an asked effect its last question,
+/// the due intents what they hold), and while it waits other processes move on, so that it names yet another.
+const ROUNDS_MAX: u8 = 6;
 
 /// Whole batches tried again after a conflict.
 const CONFLICTS_MAX: u32 = 5;

@@ -15,10 +15,11 @@ use std::process::Command;
 const PACKAGE: &str = "crates/python";
 
 /// What builds the wheel and checks its types, from PyPI.
-const TOOLS: &[&str] = &["maturin==1.16.0", "mypy==2.4.1", "pyright[nodejs]==1.1.414"];
+const TOOLS: &[&str] =
+    &["maturin==1.16.0", "mypy==2.4.1", "pyright[nodejs]==1.1.414", "pydantic>=2,<3", "types-PyYAML"];
 
 /// What runs its tests.
-const TESTING: &[&str] = &["pytest==9.2.0"];
+const TESTING: &[&str] = &["pytest==9.2.0", "pydantic>=2,<3", "PyYAML"];
 
 /// Interpreters that the package is for; those that a machine has are used.
 const INTERPRETERS: &[&str] = &["python3.11", "python3.12", "python3.13", "python3.14", "python3.15"];

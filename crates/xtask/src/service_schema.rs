@@ -13,8 +13,8 @@ const TOOLS: &[&str] = &["schemathesis==4.32.5"];
 /// Where it is told how.
 const FOLDER: &str = "crates/server/tests/schemathesis";
 
-/// The family of the test command.
-pub const FAMILY: &str = "service schema";
+/// What its counts are called.
+const FAMILY: &str = "service schema";
 
 /// Runs it alone; whether nothing was found.
 pub fn run() -> Result<bool> {
@@ -26,7 +26,7 @@ pub fn run() -> Result<bool> {
 }
 
 /// Runs it and counts: one for each operation of the document.
-pub fn test(tally: &mut Tally) {
+fn test(tally: &mut Tally) {
     if let Err(error) = tested(tally) {
         println!("{FAMILY}: {error:#}");
         tally.count(FAMILY, Outcome::Failed);

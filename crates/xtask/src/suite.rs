@@ -4,7 +4,7 @@ mod libtest;
 mod nextest;
 pub mod tally;
 
-use crate::{console, deps, docs, fuzz, process, python, repository, seeded, service_schema, tidy};
+use crate::{console, deps, docs, fuzz, process, python, repository, seeded, tidy};
 use anyhow::Result;
 use std::path::Path;
 use std::process::Command;
@@ -33,8 +33,6 @@ pub fn run() -> Result<bool> {
     one_check(&mut tally, "seeded bugs", || Ok(seeded.print()));
     run_doc_tests(&root, &mut tally)?;
     run_console(&mut tally);
-    announce(service_schema::FAMILY);
-    service_schema::test(&mut tally);
     announce("python");
     python::test(&root, &mut tally);
     one_check(&mut tally, "fuzz", || fuzz::run_blindly(FUZZ_SECONDS, SEED));

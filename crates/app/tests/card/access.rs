@@ -133,7 +133,7 @@ fn roles_see_and_do_what_the_table_says() {
     check("operator", &service.key("operator", "otto", &[]), 200, 403);
     check("admin", &service.admin, 200, 403);
     // Let in; what was sent is no digest.
-    check("approver", &service.key("approver", "ann", &["desk"]), 200, 400);
+    check("approver", &service.key("approver", "ann", &["desk"]), 200, 422);
     let watched = service.call(&service.admin, "GET", &path, &Value::Null);
     assert!(!watched.body.contains("name=\"decision\"") && watched.body.contains("You cannot answer this"));
     let stranger = service.call(&service.key("approver", "carl", &["board"]), "GET", &path, &Value::Null);

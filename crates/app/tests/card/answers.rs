@@ -62,7 +62,7 @@ fn a_denial_needs_a_reason() {
     let card = ann.get(&format!("/approve/{id}"));
     for reason in ["", "  "] {
         let refused = ann.answer(&card, &id, &[("decision", "deny"), ("because", reason)]);
-        assert!(refused.status == 400 && refused.body.contains("a reason is missing"), "{}", refused.body);
+        assert!(refused.status == 422 && refused.body.contains("a reason is missing"), "{}", refused.body);
     }
     assert_eq!(state(&service, &id), "OPEN");
     assert_eq!(ann.answer(&card, &id, &[("decision", "deny"), ("because", "sold as damaged")]).status, 303);
@@ -85,9 +85,9 @@ fn other_params_are_judged_again() {
         assert_eq!(answer.status, status, "{fields:?}: {}", answer.body);
         assert!(answer.body.contains(part), "{part}: {}", answer.body);
     };
-    check(&[("param.amount", "40"), ("param.order", "A")], 400, "no param was changed");
-    check(&[("param.amount", "lots")], 400, "cannot be read");
-    check(&[("param.iban", "x")], 400, "cannot be changed here");
+    check(&[("param.amount", "40"), ("param.order", "A")], 422, "no param was changed");
+    check(&[("param.amount", "lots")], 422, "cannot be read");
+    check(&[("param.iban", "x")], 422, "cannot be changed here");
     let refused = ann.answer(&card, &id, &[("decision", "modify"), ("param.amount", "501")]);
     assert!(refused.status >= 400, "{}", refused.body);
     assert!(refused.body.contains("the question stays open"), "{}", refused.body);

@@ -130,5 +130,5 @@ fn a_secret_param_is_withheld_and_stays_as_it_is() {
     let wrong = ann.answer(&card, &id, &[("decision", "modify"), ("param.pin", "canary-7732")]);
     let banner =
         |body: &str| body.split("role=\"alert\">").nth(1).unwrap().split("</section>").next().unwrap().to_owned();
-    assert_eq!((guess.status, banner(&guess.body)), (400, banner(&wrong.body)), "a guess is answered like any other");
+    assert_eq!((guess.status, banner(&guess.body)), (422, banner(&wrong.body)), "a guess is answered like any other");
 }

@@ -100,7 +100,7 @@ fn notice(call: &Call, row: &EscalationRow, problem: &Problem) -> Notice {
         lines.push(problem.detail.clone());
     }
     let title = match problem.status {
-        StatusCode::BAD_REQUEST => "Your answer could not be read.",
+        StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => "Your answer could not be read.",
         _ => "Your answer was not counted; the question stays open.",
     };
     Notice { title: title.to_owned(), lines }
