@@ -19,7 +19,7 @@ use crate::reasons::Reason;
 use crate::record::{DecisionRecord, Record};
 use crate::semantics::Semantics;
 use crate::snapshot::Snapshot;
-use crate::world::{Loaded, Row, StoredAnswer, World};
+use crate::world::{KeySet, Loaded, Row, StoredAnswer, World};
 use std::sync::Arc;
 use values::bugs::{self, Bug};
 use values::decimal::Decimal;
@@ -50,17 +50,10 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
     }
     let mut records = Vec::new();
     let mut assessment = assess(world, submission, touched, at);
-    // What is looked at only when someone is to be asked. Making room may lead there too, and changes something.
     let may_help = expiry::may_help(&assessment.judgement.findings);
-    if may_help || assessment.would_ask {
-        let mut missing = asking::missing(world, touched);
-        // Both in one round: a decision may look only so often.
-        if may_help {
-            missing.extend(expiry::missing(world, &submission.tenant, at));
-        }
-        if !missing.is_empty() {
-            return Outcome::Need(missing);
-        }
+    let missing = missing_to_ask(world, submission, touched, (may_help, assessment.would_ask), at);
+    if !missing.is_empty() {
+        return Outcome::Need(missing);
     }
     if may_help {
         match expiry::call_off_expired(world, &submission.tenant, at) {
@@ -98,6 +91,22 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
         records.push(record(submission, &answer, snapshot, at));
     }
     Outcome::Done(Box::new(Done { answer, event: None, records }))
+}
+
+/// What is looked at only when someone is to be asked. Making room may lead there too, and changes something; so both are
+/// loaded in one round, before anything is changed.
+fn missing_to_ask(
+    world: &World,
+    submission: &Submission,
+    touched: &Touched,
+    (may_help, would_ask): (bool, bool),
+    at: Instant,
+) -> KeySet {
+    let mut missing = if may_help || would_ask { asking::missing(world, touched) } else { KeySet::new() };
+    if may_help {
+        missing.extend(expiry::missing(world, &submission.tenant, at));
+    }
+    missing
 }
 
 /// The question that an escalation opens.
