@@ -149,7 +149,7 @@ def crash(db: str, log: Path, how: str) -> int:
     """
     root = str(Path(next(iter(writkeeper.__path__))).parent)
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
+        [sys.executable, "-P", "-c", textwrap.dedent(program)],
         env={**os.environ, "PYTHONPATH": root},
         stderr=subprocess.DEVNULL,
     ).returncode
@@ -207,7 +207,7 @@ def test_w1_a_crash_between_the_effect_and_its_result(db: str, tmp_path: Path) -
         IdempotencyGuard(Dying({db!r})).run("d", "s", {{}}, effect)
     """
     root = str(Path(next(iter(writkeeper.__path__))).parent)
-    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], env={**os.environ, "PYTHONPATH": root})
+    subprocess.run([sys.executable, "-P", "-c", textwrap.dedent(program)], env={**os.environ, "PYTHONPATH": root})
     assert log.read_text() in ("", "x")
     with pytest.raises(InDoubt):
         IdempotencyGuard(SQLiteBackend(db)).run("d", "s", {}, lambda: log.write_text("again"))

@@ -73,7 +73,7 @@ def run(program: str, *paths: Path) -> subprocess.CompletedProcess[str]:
     package_root = str(Path(next(iter(writkeeper.__path__))).parent)
     search = os.pathsep.join([*map(str, paths), package_root])
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
+        [sys.executable, "-P", "-c", textwrap.dedent(program)],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": search},
