@@ -365,7 +365,8 @@ fn what_names_an_id_is_found_in_the_store_and_in_an_export() {
         let find = |wanted: &str, code| desk.says(&format!("ledger find {wanted} {place}"), code);
         let said = find(&id, 0);
         assert!(said.lines().count() == 1 && said.contains("decision  ACCEPT  bot"), "{said}");
-        assert_eq!(find(&id[..20], 0), said, "its beginning will do");
+        // Ids of one millisecond begin alike for long.
+        assert_eq!(find(&id[..35], 0), said, "its beginning will do");
         assert!(find("pay:1", 0).contains(&id), "by the key of its effect");
         assert!(find("bot", 0).lines().count() >= 2, "by its agent");
         assert!(find("nobody", 1).contains("no entry names `nobody`"));
