@@ -107,7 +107,7 @@ fn types(root: &Path, wheel: &Path, tally: &mut Tally) -> Result<()> {
     let python = tools.python().to_string_lossy().into_owned();
     let checks: [(&str, Vec<&str>); 3] = [
         ("mypy", vec!["-m", "mypy", "--strict", "-p", "writkeeper"]),
-        ("pyright", vec!["-m", "pyright", "--pythonpath", &python]),
+        ("pyright", vec!["-m", "pyright", "--project", ".", "--pythonpath", &python]),
         ("stubtest", vec!["-m", "mypy.stubtest", "writkeeper._native"]),
     ];
     for (name, words) in checks {
