@@ -11,14 +11,9 @@ use kernel::escalation::{EscalationRow, HumanDecision, PEOPLE, QuestionKind};
 use kernel::intent::DoubtDecision;
 use kernel::person::{Identity, Person};
 use kernel::proposal::Proposal;
-use kernel::stored::Kind;
-use kernel::world::Row;
 use runtime::{Answered, PersonAnswer};
 use std::collections::{BTreeMap, BTreeSet};
 use values::ids::Digest;
-
-/// People read at a time.
-const PAGE: usize = 512;
 
 /// What a person said, in the words that people use.
 #[derive(Clone, PartialEq, Debug)]
@@ -132,19 +127,8 @@ impl Keeper {
 
     /// Everyone by name.
     pub fn people(&self) -> Result<BTreeMap<String, Person>, Error> {
-        let mut people = BTreeMap::new();
-        let mut after = PEOPLE.to_owned();
-        loop {
-            let page = self.runtime().scan(Kind::State, Some(&after), PAGE)?;
-            let Some((last, _)) = page.last() else { return Ok(people) };
-            after = last.entity.parts().0.to_owned();
-            for (key, row) in page {
-                let (Some(name), Row::State(row)) = (key.entity.parts().0.strip_prefix(PEOPLE), row) else {
-                    return Ok(people);
-                };
-                people.insert(name.to_owned(), Person::from_json(&row.value).unwrap_or_default());
-            }
-        }
+        let rows = self.states_under(PEOPLE)?;
+        Ok(rows.into_iter().map(|(name, json)| (name, Person::from_json(&json).unwrap_or_default())).collect())
     }
 
     /// Says which groups a person belongs to.

@@ -13,7 +13,7 @@ use kernel::event::{AgentStanding, Event};
 use kernel::finding::{Finding, Gate, visible};
 use kernel::reasons::Reason;
 use ledger::envelope::read_key;
-use runtime::{Minted, Pending, Runtime};
+use runtime::{Pending, Runtime};
 use std::path::Path;
 use std::sync::Arc;
 use values::ids::Digest;
@@ -42,8 +42,7 @@ pub fn register(location: &str, json: bool, newcomer: &Newcomer<'_>) -> anyhow::
     let counts = Duration::parse(session).ok_or_else(problem)?;
     let contract = Arc::new(contract_file::open(path)?.loaded.compiled);
     let runtime = store::create(location)?;
-    // A server finds the agent by the token alone.
-    let token = format!("wks_{}.{}.{}", runtime.tenant(), contract.contract.agent, Minted::token());
+    let token = writkeeper::access::token(runtime.tenant(), &contract.contract.agent);
     let session = Session { token_hash: Digest::of(&token), expires: store::now().plus(counts) };
     let expires = session.expires;
     let version = version.cloned();
