@@ -160,7 +160,9 @@ fn demand_kind(call: &Call) -> Result<&str, Problem> {
 }
 
 fn rows(call: &Call) -> Result<Reply, Problem> {
-    let due = call.asked("due").and_then(|micros| micros.parse().ok()).map(values::time::Instant::from_micros);
+    let unread = |_| Problem::invalid("`due` is not a whole number of microseconds");
+    let due = call.asked("due").map(|micros| micros.parse().map_err(unread)).transpose()?;
+    let due = due.map(values::time::Instant::from_micros);
     let limit = call.whole("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(100);
     let query = RowQuery { after: call.asked("after").map(str::to_owned), limit, due };
     Ok(Reply::bytes(JSON, serve::rows(call.keeper().runtime(), demand_kind(call)?, &query)?))
