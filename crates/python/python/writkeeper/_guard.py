@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import hashlib
 import inspect
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from writkeeper import _functions, _json
-from writkeeper._errors import DidNotHappen, Refusal, Refused, WritkeeperError
+from writkeeper._errors import DidNotHappen, Refusal, Refused, WritkeeperError, listening
 from writkeeper._shapes import Origin
 from writkeeper._types import Decision, Question
 
@@ -34,7 +35,11 @@ REMEMBERED_MAX = 1_000
 KEY_SHOWN = 64
 """Characters of a call's id that its idempotency key shows, for people who look for it."""
 
+ATTEMPTS_MAX = 32
+"""Attempts at one call, each after one of which its tool said that it did not happen."""
+
 _UNKNOWN_STATES = ("IN_DOUBT", "UNREPORTED")
+_NOTHING_STATES = ("FAILED", "CANCELLED")
 _WAY_OUT = "try again later, or tell the operator"
 
 
@@ -53,6 +58,7 @@ class Permit:
         self._taken = taken
         self._told = threading.Lock()
         self._is_told = False
+        self._did_not: list[DidNotHappen] = []
         self.action = action
         self.params = params
         self.proposal = proposal
@@ -77,6 +83,28 @@ class Permit:
         """It raised: nobody knows whether it happened, unless it raised ``DidNotHappen``."""
         detail = "failed" if error is None else _functions.described(error)
         self._report("failed" if isinstance(error, DidNotHappen) else "doubt", detail, None)
+
+    @contextlib.contextmanager
+    def listening(self) -> Generator[None, None, None]:
+        """Hears a ``DidNotHappen`` also where the framework turns it into a result before anybody else sees it."""
+        token = listening.set(self._did_not)
+        try:
+            yield
+        finally:
+            listening.reset(token)
+
+    def error(self, text: str, framework: str) -> BaseException:
+        """What a tool raised whose framework gives ``text`` in its place.
+
+        Nobody knows, unless it was a ``DidNotHappen`` that came all the way up into the framework: one that the tool
+        caught itself says nothing about what it did afterwards.
+        """
+        for heard in self._did_not:
+            trace = heard.__traceback__
+            caught_in = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+            if caught_in.partition(".")[0] == framework:
+                return heard
+        return RuntimeError(text)
 
     async def done_async(self, value: object = None) -> None:
         """The same as ``done``, awaited."""
@@ -238,15 +266,13 @@ class Guard:
                 self._pending.pop(asked, None)
             if isinstance(standing, Permit) or standing.status != "denied" or standing.reasons != ("IN_PROGRESS",):
                 return standing
-        decision = self.keeper.decide(
-            agent=self.agent,
-            action=name,
-            params=args,
-            confidence=confidence,
-            flow=flow,
-            idempotency_key=_key(call_id, asked),
-            provenance=provenance,
-        )
+        decision = self._decided(asked, args, call_id, flow, confidence, provenance)
+        for _ in range(ATTEMPTS_MAX):
+            if decision.fresh or decision.intent is None or not self._came_to_nothing(decision.intent.id):
+                break
+            # The answer to this very call was used up by an attempt that did not happen: this is the next attempt.
+            call_id = f"{call_id}/{decision.intent.id}"
+            decision = self._decided(asked, args, call_id, flow, confidence, provenance)
         answer = self._answered(decision, name, args, deadline)
         if isinstance(answer, Refusal) and answer.status == "pending":
             with self._lock:
@@ -254,6 +280,28 @@ class Guard:
                     self._pending.pop(next(iter(self._pending)))
                 self._pending[asked] = answer
         return answer
+
+    def _decided(
+        self,
+        asked: tuple[str, str],
+        args: Mapping[str, object],
+        call_id: str | None,
+        flow: str | None,
+        confidence: float | None,
+        provenance: Mapping[str, Origin] | None,
+    ) -> Decision:
+        return self.keeper.decide(
+            agent=self.agent,
+            action=asked[0],
+            params=args,
+            confidence=confidence,
+            flow=flow,
+            idempotency_key=_key(call_id, asked),
+            provenance=provenance,
+        )
+
+    def _came_to_nothing(self, intent: str) -> bool:
+        return self.keeper.intent("=" + intent).state in _NOTHING_STATES
 
     def _answered(self, decision: Decision, name: str, args: Mapping[str, object], deadline: float) -> Permit | Refusal:
         refusal = decision.refusal
@@ -386,7 +434,9 @@ class Guard:
         """
         if function is None:
             return functools.partial(self.tool, name=name)
-        action = name or function.__name__
+        action = name or getattr(function, "__name__", None)
+        if action is None:
+            raise TypeError(f"{type(function).__name__} has no name; say tool(…, name=…)")
         signature = inspect.signature(function)
 
         if inspect.iscoroutinefunction(function):

@@ -86,7 +86,7 @@ def open(
     """
     location = os.fspath(store)
     name = operator or _user()
-    key = _key_of(location)
+    key = _key_of(location, token, name)
     with _lock:
         shared = _shared.get(key) if key else None
         if shared is not None and shared.store.is_open:
@@ -113,12 +113,12 @@ def _user() -> str:
         return "python"
 
 
-def _key_of(location: str) -> str | None:
-    """What two openings have in common; a store in memory is its own."""
+def _key_of(location: str, token: str | None, operator: str) -> str | None:
+    """What two openings have in common; a store in memory is its own, and to a server each token is another caller."""
     if location.startswith("memory:"):
         return None
     if "://" in location:
-        return location
+        return "\0".join((location, token or "", operator))
     return os.path.realpath(location.removeprefix("sqlite:"))
 
 

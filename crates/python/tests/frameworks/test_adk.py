@@ -18,8 +18,9 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.genai import types
-from story import Call, Shop, check
+from story import CONTRACT, Call, Shop, check, said
 
+import writkeeper
 from writkeeper import Guard
 from writkeeper.adk import GuardPlugin
 
@@ -55,5 +56,21 @@ def text(response: Any) -> str:
     return str(response)
 
 
-def test_story(tmp_path: Path) -> None:
-    check(drive, tmp_path)
+@pytest.mark.parametrize("awaited", [False, True])
+def test_story(tmp_path: Path, awaited: bool) -> None:
+    check(drive, tmp_path, awaited=awaited)
+
+
+def test_an_error_in_the_result_is_a_doubt() -> None:
+    """ADK answers a call without its arguments with an error, and does not run the tool."""
+    with writkeeper.open("memory:", contract="agent: bot\nactions: { refund: { params: { order: text } } }\n") as keeper:
+        drive(keeper.guard("bot"), Shop(), [("refund", {"order": "A-1"})])
+        assert [intent.state for intent in keeper.intents()] == ["IN_DOUBT"]
+
+
+def test_the_users_words_are_evidence() -> None:
+    contract = CONTRACT.replace("    ask: amount <= 100\n", "    from: { order: [user, state] }\n")
+    with writkeeper.open("memory:", contract=contract) as keeper:
+        calls: list[Call] = [("refund", {"order": "me", "amount": 5}), ("refund", {"order": "A-2", "amount": 5})]
+        paid, refused = drive(keeper.guard("refund-bot"), Shop(), calls)
+        assert "paid 5" in paid and said(refused)["reasons"] == ["EVIDENCE_MISSING"]

@@ -50,5 +50,6 @@ def drive(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
     return asyncio.run(run())
 
 
-def test_story(tmp_path: Path) -> None:
-    check(drive, tmp_path)
+@pytest.mark.parametrize("awaited", [False, True])
+def test_story(tmp_path: Path, awaited: bool) -> None:
+    check(drive, tmp_path, awaited=awaited)

@@ -15,6 +15,8 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool as make_tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import Command
 from story import CONTRACT, Call, Shop, check, said
 
@@ -58,8 +60,27 @@ def test_story(tmp_path: Path) -> None:
     check(drive, tmp_path)
 
 
-def test_story_awaited(tmp_path: Path) -> None:
-    check(drive_async, tmp_path)
+@pytest.mark.parametrize("awaited", [False, True])
+def test_story_awaited(tmp_path: Path, awaited: bool) -> None:
+    check(drive_async, tmp_path, awaited=awaited)
+
+
+def drive_graph(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
+    """A graph of somebody's own, whose node gives what a tool raises to the model as text."""
+    guarded = GuardMiddleware(guard) if guard else None
+    wrap: Any = guarded and {"wrap_tool_call": guarded.wrap_tool_call, "awrap_tool_call": guarded.awrap_tool_call}
+    model = script(calls)
+    graph: Any = StateGraph(MessagesState)
+    graph.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
+    graph.add_node("tools", ToolNode([make_tool(tool) for tool in shop.tools], handle_tool_errors=True, **(wrap or {})))
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", tools_condition)
+    graph.add_edge("tools", "model")
+    return read(graph.compile().invoke({"messages": [("user", "help me")]}))
+
+
+def test_story_of_a_graph(tmp_path: Path) -> None:
+    check(drive_graph, tmp_path)
 
 
 def test_an_interrupt_waits_for_a_person(tmp_path: Path) -> None:

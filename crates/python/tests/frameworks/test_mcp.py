@@ -12,7 +12,7 @@ pytest.importorskip("mcp")
 
 from mcp import Client
 from mcp.server.mcpserver import MCPServer
-from story import Call, Shop, check
+from story import CONTRACT, Call, Shop, check
 
 import writkeeper
 from writkeeper import Guard
@@ -48,9 +48,19 @@ def drive_client(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str
     return asyncio.run(run())
 
 
+@pytest.mark.parametrize("awaited", [False, True])
 @pytest.mark.parametrize("drive", [drive_server, drive_client])
-def test_story(drive: Any, tmp_path: Path) -> None:
-    check(drive, tmp_path)
+def test_story(drive: Any, tmp_path: Path, awaited: bool) -> None:
+    check(drive, tmp_path, awaited=awaited)
+
+
+def test_a_session_opens_its_client() -> None:
+    async def run() -> list[str]:
+        with writkeeper.open("memory:", contract=CONTRACT) as keeper:
+            async with GuardedSession(keeper.guard("refund-bot"), Client(server_of(Shop()))) as session:
+                return await called(session, [("look", {"order": "A-1"})])
+
+    assert asyncio.run(run()) == ["order A-1 is late"]
 
 
 def test_everything_else_passes() -> None:

@@ -16,7 +16,7 @@ from agents.items import ModelResponse
 from agents.models.interface import Model
 from agents.usage import Usage
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
-from story import Call, Shop, check
+from story import CONTRACT, Call, Shop, check, said
 
 import writkeeper
 from writkeeper import Guard
@@ -59,8 +59,9 @@ def drive(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
     return model.read
 
 
-def test_story(tmp_path: Path) -> None:
-    check(drive, tmp_path)
+@pytest.mark.parametrize("awaited", [False, True])
+def test_story(tmp_path: Path, awaited: bool) -> None:
+    check(drive, tmp_path, awaited=awaited)
 
 
 def test_what_raises_reaches_the_model_as_the_tool_says() -> None:
@@ -80,3 +81,11 @@ def test_a_draft_from_its_tools() -> None:
     drafted = writkeeper.draft([function_tool(tool) for tool in Shop().tools], agent="refund-bot")
     writkeeper.open("memory:", contract=drafted).close()
     assert "refund:" in drafted and "amount" in drafted
+
+
+def test_the_users_words_are_evidence() -> None:
+    contract = CONTRACT.replace("    ask: amount <= 100\n", "    from: { order: [user, state] }\n")
+    with writkeeper.open("memory:", contract=contract) as keeper:
+        calls: list[Call] = [("refund", {"order": "me", "amount": 5}), ("refund", {"order": "A-2", "amount": 5})]
+        paid, refused = drive(keeper.guard("refund-bot"), Shop(), calls)
+        assert "paid 5" in paid and said(refused)["reasons"] == ["EVIDENCE_MISSING"]

@@ -49,8 +49,9 @@ def drive_toolset(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[st
     return parts(asyncio.run(agent.run("help me")).all_messages())
 
 
-def test_story(tmp_path: Path) -> None:
-    check(drive, tmp_path)
+@pytest.mark.parametrize("awaited", [False, True])
+def test_story(tmp_path: Path, awaited: bool) -> None:
+    check(drive, tmp_path, awaited=awaited)
 
 
 def test_story_of_a_toolset(tmp_path: Path) -> None:
