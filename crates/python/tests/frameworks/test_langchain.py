@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,11 @@ def test_a_draft_from_its_tools() -> None:
     drafted = writkeeper.draft([make_tool(tool) for tool in Shop().tools], agent="refund-bot")
     writkeeper.open("memory:", contract=drafted).close()
     assert "refund:" in drafted and "amount" in drafted
+
+
+def test_the_finops_example() -> None:
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "finops.py"))
+    read, stopped = example["run"]()
+    assert stopped == ["i-dev-1", "i-stage-7"]
+    assert [said(text)["reasons"] for text in read[2:]] == [["VALIDATOR_REJECTED"]] * 2
+    assert "i-web-1" in example["run"](guarded=False)[1], "without the guard production stops"
