@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pages
 import pytest
 
 import writkeeper
@@ -144,3 +145,28 @@ def test_nobody_listens(server: Server) -> None:
     server.stop()
     with pytest.raises(writkeeper.Unavailable):
         writkeeper.open(server.address, token=server.admin)
+
+
+def test_the_page(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ann = server.key(role="approver", name="ann", groups=["desk"])
+    pages.run("python/server.md", tmp_path, address=server.address, admin=server.admin, ann=ann)
+
+
+def test_an_agent_with_a_token_of_its_own(server: Server, remote: writkeeper.Keeper, contract: str) -> None:
+    """It proposes in its own name. A guard needs to read intents, which an agent may not: nothing runs."""
+    text = contract.replace("refund-bot", "other-bot")
+    headers = {"Authorization": f"Bearer {server.admin}"}
+    asked = urllib.request.Request(f"{server.address}/v1/agents", json.dumps({"contract": text}).encode(), headers)
+    with urllib.request.urlopen(asked) as answer:
+        token = json.load(answer)["token"]
+    with writkeeper.open(server.address, token=token) as agent:
+        ran: list[str] = []
+        refund = agent.guard("other-bot").tool(lambda order, amount: ran.append(order), name="refund")
+        assert refund(order="Z-1", amount=5)["writkeeper"]["status"] == "unavailable" and not ran
+        assert agent.decide(agent="other-bot", action="look", params={"order": "Z-2"}).accepted
+        assert not agent.decide(agent="other-bot", action="refund", params={"order": "Z-3", "amount": 500}).accepted
+        with pytest.raises(writkeeper.WritkeeperError):
+            agent.state.merge({"accounts/7/balance": 1})
+        with pytest.raises(writkeeper.WritkeeperError):
+            agent.decide(agent="refund-bot", action="look", params={"order": "A-1"}).raise_for_refusal()

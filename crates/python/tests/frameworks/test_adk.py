@@ -18,6 +18,7 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.genai import types
+import pages
 from story import CONTRACT, Call, Shop, check, said
 
 import writkeeper
@@ -74,3 +75,18 @@ def test_the_users_words_are_evidence() -> None:
         calls: list[Call] = [("refund", {"order": "me", "amount": 5}), ("refund", {"order": "A-2", "amount": 5})]
         paid, refused = drive(keeper.guard("refund-bot"), Shop(), calls)
         assert "paid 5" in paid and said(refused)["reasons"] == ["EVIDENCE_MISSING"]
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    class Twice(Scripted):
+        """Makes the calls of two runs."""
+
+        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:
+            async for answer in super().generate_content_async(llm_request, stream):
+                if self.turn > len(self.calls):
+                    self.calls, self.turn = self.calls[-1:], 0
+                yield answer
+
+    pages.run("python/adk.md", tmp_path, model=Twice(model="scripted", calls=[("refund", call) for call in pages.CALLS]))

@@ -16,6 +16,7 @@ from autogen_core import FunctionCall
 from autogen_core.models import CreateResult, RequestUsage
 from autogen_core.tools import FunctionTool
 from autogen_ext.models.replay import ReplayChatCompletionClient
+import pages
 from story import Call, Shop, check
 
 from writkeeper import Guard
@@ -53,3 +54,11 @@ def drive(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
 @pytest.mark.parametrize("awaited", [False, True])
 def test_story(tmp_path: Path, awaited: bool) -> None:
     check(drive, tmp_path, awaited=awaited)
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = [replied(number, ("refund", call)) for number, call in enumerate(pages.CALLS)]
+    replies: list[Any] = [*made, "done", replied(9, ("refund", pages.CALLS[-1])), "done"]
+    info: Any = {"vision": False, "function_calling": True, "json_output": False, "family": "unknown", "structured_output": False}
+    pages.run("python/autogen.md", tmp_path, model=ReplayChatCompletionClient(replies, model_info=info))

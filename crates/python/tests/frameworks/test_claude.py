@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("claude_agent_sdk")
 
 from claude_agent_sdk import ClaudeAgentOptions
+import pages
 from story import CONTRACT, Call, Shop, check
 
 import writkeeper
@@ -77,3 +78,8 @@ def test_a_hook_that_fails_blocks() -> None:
         hooks = guard_hooks(keeper.guard("refund-bot"))
         ClaudeAgentOptions(hooks=hooks)
         assert [matcher.on_failure for matcher in hooks["PreToolUse"]] == ["block"]
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pages.run("python/claude.md", tmp_path)

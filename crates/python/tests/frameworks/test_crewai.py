@@ -20,6 +20,7 @@ from crewai import Agent, Crew, Task
 from crewai.llms.base_llm import BaseLLM
 from crewai.tools import BaseTool
 from crewai.tools import tool as make_tool
+import pages
 from story import CONTRACT, Call, Shop, check, said
 
 import writkeeper
@@ -112,3 +113,20 @@ def test_an_awaited_tool_runs_once(made_of: str) -> None:
         assert "paid" in asyncio.run(guarded.arun(order="A-1", amount=5))
         assert len(plain.runs) + len(shop.paid) == 1
         assert [intent.state for intent in keeper.intents()] == ["SUCCEEDED"]
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    class Twice(Scripted):
+        """Makes the calls of two runs, and keeps the first line of what it reads."""
+
+        def call(self, messages: Any, *more: Any, **named: Any) -> Any:
+            told = super().call(messages, *more, **named)
+            self.read[:] = [text.strip().splitlines()[0] for text in self.read]
+            if self.turn > len(self.script):
+                self.script, self.turn = self.script[-1:], 0
+            return told
+
+    model = Twice(model="scripted", script=[("refund", call) for call in pages.CALLS], read=[])
+    pages.run("python/crewai.md", tmp_path, model=model)

@@ -19,6 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import Command
+import pages
 from story import CONTRACT, Call, Shop, check, said
 
 import writkeeper
@@ -122,3 +123,10 @@ def test_the_finops_example() -> None:
     assert stopped == ["i-dev-1", "i-stage-7"]
     assert [said(text)["reasons"] for text in read[2:]] == [["VALIDATOR_REJECTED"]] * 2
     assert "i-web-1" in example["run"](guarded=False)[1], "without the guard production stops"
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    calls = [("refund", call) for call in pages.CALLS]
+    messages = [*script(calls).messages, *script(calls[-1:]).messages]
+    pages.run("python/langchain.md", tmp_path, model=Scripted(messages=iter(messages)))

@@ -12,6 +12,7 @@ pytest.importorskip("mcp")
 
 from mcp import Client
 from mcp.server.mcpserver import MCPServer
+import pages
 from story import CONTRACT, Call, Shop, check
 
 import writkeeper
@@ -76,3 +77,8 @@ def test_everything_else_passes() -> None:
 def test_a_server_without_middleware_is_refused() -> None:
     with writkeeper.open("memory:") as keeper, pytest.raises(RuntimeError):
         guard_server(keeper.guard("refund-bot"), object())
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pages.run("python/mcp.md", tmp_path)

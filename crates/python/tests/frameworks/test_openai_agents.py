@@ -16,6 +16,7 @@ from agents.items import ModelResponse
 from agents.models.interface import Model
 from agents.usage import Usage
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
+import pages
 from story import CONTRACT, Call, Shop, check, said
 
 import writkeeper
@@ -89,3 +90,22 @@ def test_the_users_words_are_evidence() -> None:
         calls: list[Call] = [("refund", {"order": "me", "amount": 5}), ("refund", {"order": "A-2", "amount": 5})]
         paid, refused = drive(keeper.guard("refund-bot"), Shop(), calls)
         assert "paid 5" in paid and said(refused)["reasons"] == ["EVIDENCE_MISSING"]
+
+
+class Twice(Scripted):
+    """Makes the calls of two runs."""
+
+    async def get_response(self, *given: Any, **named: Any) -> ModelResponse:
+        answer = await super().get_response(*given, **named)
+        if self.turn > len(self.calls):
+            self.calls, self.turn = self.calls[-1:], 0
+        return answer
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_AGENTS_DISABLE_TRACING", "1")
+    # The framework's own loop for programs that have none.
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    pages.run("python/openai-agents.md", tmp_path, model=Twice([("refund", call) for call in pages.CALLS]))
+    asyncio.get_event_loop().close()

@@ -14,6 +14,7 @@ from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.toolsets import FunctionToolset
+import pages
 from story import CONTRACT, Call, Shop, check
 
 import writkeeper
@@ -76,3 +77,12 @@ def test_a_deferred_call_waits_for_a_person(tmp_path: Path) -> None:
         results = DeferredToolResults(approvals={call.tool_call_id: True})
         second = asyncio.run(agent.run(message_history=first.all_messages(), deferred_tool_results=results))
         assert parts(second.all_messages()) in (["paid 60 for A-1"], ["paid 60.0 for A-1"]) and shop.paid == [("A-1", 60)]
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = [ToolCallPart("refund", call, tool_call_id=f"call-{number}") for number, call in enumerate(pages.CALLS)]
+    again = ToolCallPart("refund", pages.CALLS[-1], tool_call_id="call-9")
+    turns: Any = iter([*made, TextPart("done"), again, TextPart("done")])
+    model = FunctionModel(lambda messages, info: ModelResponse(parts=[next(turns)]))
+    pages.run("python/pydantic-ai.md", tmp_path, model=model)
