@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import hashlib
@@ -14,6 +13,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from writkeeper import _functions, _json
+from writkeeper._awaiting import shielded, sleep, to_thread
 from writkeeper._errors import DidNotHappen, Refusal, Refused, WritkeeperError, listening
 from writkeeper._shapes import Origin
 from writkeeper._types import Decision, Question
@@ -109,12 +109,12 @@ class Permit:
     async def done_async(self, value: object = None) -> None:
         """The same as ``done``, awaited."""
         if self._taken is not None:
-            await asyncio.to_thread(self.done, value)
+            await to_thread(self.done, value)
 
     async def failed_async(self, error: BaseException | None = None) -> None:
         """The same as ``failed``, awaited; it is said also where the task was cancelled."""
         if self._taken is not None:
-            await asyncio.shield(asyncio.to_thread(self.failed, error))
+            await shielded(to_thread(self.failed, error))
 
     def _report(self, outcome: str, detail: str, result: str | None) -> None:
         with self._told:
@@ -198,11 +198,11 @@ class Guard:
         def ask() -> Permit | Refusal:
             return self._safely(name, lambda: self._ask(name, args, call_id, flow, confidence, provenance, 0.0))
 
-        asked = await asyncio.to_thread(ask)
+        asked = await to_thread(ask)
         while isinstance(asked, Refusal) and asked.status == "pending" and time.monotonic() < deadline:
-            await asyncio.sleep(LOOK_SECONDS)
+            await sleep(LOOK_SECONDS)
             pending = asked
-            standing = await asyncio.to_thread(
+            standing = await to_thread(
                 self._safely, name, lambda: self._standing(pending, args, time.monotonic())
             )
             asked = standing

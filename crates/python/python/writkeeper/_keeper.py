@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import getpass
 import os
 import threading
 import time
@@ -15,12 +13,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from writkeeper import _functions, _json, _native
+from writkeeper._awaiting import running_loop, to_thread
 from writkeeper._draft import schemas_of
 from writkeeper._errors import Closed, Invalid
 from writkeeper._shapes import Origin, Outcome, ReasonShape
 from writkeeper._types import Decision, Intent, Question, Snapshot, Tally, id_of
 
 if TYPE_CHECKING:
+    import asyncio
+
     from writkeeper._guard import Guard
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -107,6 +108,8 @@ def open(
 
 
 def _user() -> str:
+    import getpass
+
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
@@ -163,7 +166,7 @@ class State:
         self, values: Mapping[str, object], *, expect: Mapping[str, int] | None = None
     ) -> dict[str, int]:
         """The same, awaited."""
-        return await asyncio.to_thread(self.merge, values, expect=expect)
+        return await to_thread(self.merge, values, expect=expect)
 
     def get(self, key: str, default: object = None) -> Any:
         """The value of a key."""
@@ -243,7 +246,7 @@ class Flow:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self.__exit__, kind, error, trace)
+        await to_thread(self.__exit__, kind, error, trace)
 
 
 class Keeper:
@@ -310,7 +313,7 @@ class Keeper:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self.close)
+        await to_thread(self.close)
 
     # ── deciding ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -365,9 +368,9 @@ class Keeper:
         """The same, awaited. Cancelling stops the waiting and nothing else: the decision is made all the same."""
         text = _proposal(locals())
         native, trusts = self._native, provenance is not None
-        if await asyncio.to_thread(native.asks_plugins, agent):
+        if await to_thread(native.asks_plugins, agent):
             # Validators are asked before anything is sent, and may take their time.
-            later = await asyncio.to_thread(native.decide_later, text, trusts)
+            later = await to_thread(native.decide_later, text, trusts)
         else:
             later = native.decide_later(text, trusts)
         return Decision.read(await _polled(later), action)
@@ -384,7 +387,7 @@ class Keeper:
 
     async def flow_async(self, agent: str, parent: str | Flow | None = None) -> Flow:
         """The same, awaited."""
-        return await asyncio.to_thread(self.flow, agent, parent)
+        return await to_thread(self.flow, agent, parent)
 
     def flows(self, agent: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
         """The latest flows, newest first."""
@@ -399,7 +402,7 @@ class Keeper:
 
     async def snapshot_async(self, flow: str | Flow | None = None, keys: Iterable[str] = ()) -> Snapshot:
         """The same, awaited."""
-        return await asyncio.to_thread(self.snapshot, flow, keys)
+        return await to_thread(self.snapshot, flow, keys)
 
     # ── people ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -418,7 +421,7 @@ class Keeper:
 
     async def questions_async(self) -> list[Question]:
         """The same, awaited."""
-        return await asyncio.to_thread(self.questions)
+        return await to_thread(self.questions)
 
     def question(self, id: str | Question) -> Question:
         """One question, by its own id or that of its proposal, flow or intent. A beginning will do."""
@@ -459,7 +462,7 @@ class Keeper:
         instead: Mapping[str, object] | None = None,
     ) -> Intent | None:
         """The same, awaited."""
-        return await asyncio.to_thread(
+        return await to_thread(
             self.answer, id, decision, by=by, because=because, digest=digest, instead=instead
         )
 
@@ -471,7 +474,7 @@ class Keeper:
 
     async def intents_async(self, state: str | None = None, limit: int = 1_000) -> list[Intent]:
         """The same, awaited."""
-        return await asyncio.to_thread(self.intents, state, limit)
+        return await to_thread(self.intents, state, limit)
 
     def intent(self, id: str | Intent) -> Intent:
         """One intent with everything that happened to it in ``data["timeline"]``."""
@@ -479,7 +482,7 @@ class Keeper:
 
     async def intent_async(self, id: str | Intent) -> Intent:
         """The same, awaited."""
-        return await asyncio.to_thread(self.intent, id)
+        return await to_thread(self.intent, id)
 
     def report(self, id: str | Intent, outcome: Outcome, *, detail: str = "reported", result: object = None) -> str:
         """Says what became of an intent that this program, or the agent's host, performed; where it stands now."""
@@ -489,7 +492,7 @@ class Keeper:
         self, id: str | Intent, outcome: Outcome, *, detail: str = "reported", result: object = None
     ) -> str:
         """The same, awaited."""
-        return await asyncio.to_thread(self.report, id, outcome, detail=detail, result=result)
+        return await to_thread(self.report, id, outcome, detail=detail, result=result)
 
     def wait(self, decision: Decision, seconds: float) -> Intent | None:
         """Follows a decision to its outcome for at most so long: the answer of people, then the effect.
@@ -511,7 +514,7 @@ class Keeper:
 
     async def wait_async(self, decision: Decision, seconds: float) -> Intent | None:
         """The same, awaited."""
-        return await asyncio.to_thread(self.wait, decision, seconds)
+        return await to_thread(self.wait, decision, seconds)
 
     def _await_answer(self, question: str, deadline: float) -> dict[str, Any] | None:
         while True:
@@ -582,7 +585,7 @@ class Keeper:
 
     async def receipt_async(self, id: str | Decision | Intent | Question) -> str:
         """The same, awaited."""
-        return await asyncio.to_thread(self.receipt, id)
+        return await to_thread(self.receipt, id)
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Writes the signed ledger into a file; how many entries it has."""
@@ -649,7 +652,7 @@ def _instead(question: Mapping[str, Any], instead: Mapping[str, object]) -> dict
 
 async def _polled(later: _native.Later) -> tuple[str, bool, str | None]:
     """Awaits an answer: the thread that commits it wakes this event loop."""
-    loop = asyncio.get_running_loop()
+    loop = running_loop()
     future: asyncio.Future[tuple[str, bool, str | None]] = loop.create_future()
 
     def poll() -> None:
