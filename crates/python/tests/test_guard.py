@@ -338,3 +338,24 @@ def test_a_tool_without_a_name_is_given_one(keeper: writkeeper.Keeper) -> None:
     with pytest.raises(TypeError):
         guard.tool(look)
     assert guard.tool(lambda order: f"hello {order}", name="look")(order="A-1") == "hello A-1"
+
+
+def test_who_asks_beside_the_one_that_runs_is_told_so(keeper: writkeeper.Keeper) -> None:
+    """What runs in this very process is in progress, and nobody is told that nobody knows."""
+    guard, told, barrier = keeper.guard("refund-bot"), [], threading.Barrier(8)
+
+    def ask(number: int) -> None:
+        for order in range(10):
+            barrier.wait()
+            asked = guard.ask("refund", {"order": f"R-{order}", "amount": 5}, call_id=f"{number}/{order}")
+            barrier.wait()
+            told.append("ran" if isinstance(asked, Permit) else asked.status)
+            if isinstance(asked, Permit):
+                asked.done()
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(set(told)) == ["denied", "ran"] and told.count("ran") == 10

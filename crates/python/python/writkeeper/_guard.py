@@ -9,6 +9,7 @@ import inspect
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -45,6 +46,23 @@ _WAY_OUT = "try again later, or tell the operator"
 
 _live: set[str] = set()
 """Intents that this process performs right now; about others of the kind nobody here knows whether they are alive."""
+
+_asking: Counter[tuple[str, str]] = Counter()
+_asking_lock = threading.Lock()
+"""Agents and actions that this process is being asked about: between a decision and its permit nobody is in ``_live`` yet."""
+
+
+@contextlib.contextmanager
+def _counted(asked: tuple[str, str]) -> Generator[None, None, None]:
+    with _asking_lock:
+        _asking[asked] += 1
+    try:
+        yield
+    finally:
+        with _asking_lock:
+            _asking[asked] -= 1
+            if not _asking[asked]:
+                del _asking[asked]
 
 
 class Permit:
@@ -238,7 +256,8 @@ class Guard:
             asked = (name, _json.canonical(args))
         except (TypeError, ValueError, AttributeError) as error:
             return Refusal("denied", name, ("PARAM_INVALID",), str(error), "send JSON values only")
-        answer = self._judged(asked, args, call_id, flow, confidence, provenance, deadline)
+        with _counted((self.agent, name)):
+            answer = self._judged(asked, args, call_id, flow, confidence, provenance, deadline)
         if isinstance(answer, Permit):
             answer.params = {**{key: None for key, value in given.items() if value is None}, **answer.params}
         return answer
@@ -366,8 +385,15 @@ class Guard:
 
     def _doubted(self, state: str | None, intent: str, refusal: Refusal) -> Refusal:
         # What another process began is under way, or that process is dead: either way nobody here knows.
-        begun_elsewhere = state in ("HANDED_OUT", "IN_FLIGHT") and intent not in _live
-        if state not in _UNKNOWN_STATES and not begun_elsewhere:
+        begun = state in ("HANDED_OUT", "IN_FLIGHT")
+        # Who asks at the same time may be the one who began it: look whether others ask first, and then what runs.
+        is_asked_here = begun and _asking[(self.agent, refusal.action)] > 1
+        if begun and (is_asked_here or intent in _live):
+            return refusal
+        if begun:
+            # It may have ended since.
+            begun = self.keeper.intent("=" + intent).state in ("HANDED_OUT", "IN_FLIGHT")
+        if state not in _UNKNOWN_STATES and not begun:
             return refusal
         message = f"nobody knows whether an earlier attempt in intent {intent} happened"
         fix = "do not repeat it; a person finds out"
