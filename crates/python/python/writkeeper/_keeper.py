@@ -173,6 +173,10 @@ class State:
         found = self._keeper._native.state(key)
         return default if found is None else _json.decode(found)["value"]
 
+    async def get_async(self, key: str, default: object = None) -> Any:
+        """The same, awaited."""
+        return await to_thread(self.get, key, default)
+
     def version(self, key: str) -> int:
         """The version of a key; 0 where it is not there."""
         found = self._keeper._native.state(key)
@@ -208,26 +212,50 @@ class Flow:
         """Adds values to the session of the flow."""
         self._keeper._native.remember(self.id, _json.encode(values))
 
+    async def remember_async(self, values: Mapping[str, object]) -> None:
+        """The same, awaited."""
+        await to_thread(self.remember, values)
+
     def snapshot(self, keys: Iterable[str] = ()) -> Snapshot:
         """Freezes the session and these keys of the state."""
         return self._keeper.snapshot(self, keys)
+
+    async def snapshot_async(self, keys: Iterable[str] = ()) -> Snapshot:
+        """The same, awaited."""
+        return await to_thread(self.snapshot, keys)
 
     def child(self, agent: str | None = None) -> Flow:
         """A flow that comes out of this one."""
         return self._keeper.flow(agent or self.agent, parent=self)
 
+    async def child_async(self, agent: str | None = None) -> Flow:
+        """The same, awaited."""
+        return await to_thread(self.child, agent)
+
     def close(self) -> None:
         """Takes no more proposals; what was accepted is still performed."""
         self._keeper._native.end_flow(self.id, False)
+
+    async def close_async(self) -> None:
+        """The same, awaited."""
+        await to_thread(self.close)
 
     def abort(self) -> None:
         """Calls off what was not started."""
         self._keeper._native.end_flow(self.id, True)
 
+    async def abort_async(self) -> None:
+        """The same, awaited."""
+        await to_thread(self.abort)
+
     def timeline(self) -> dict[str, Any]:
         """What happened in it."""
         told: dict[str, Any] = _json.decode(self._keeper._native.timeline(self.id))
         return told
+
+    async def timeline_async(self) -> dict[str, Any]:
+        """The same, awaited."""
+        return await to_thread(self.timeline)
 
     def __enter__(self) -> Flow:
         return self
@@ -299,6 +327,10 @@ class Keeper:
         self._shared = None
         self._finalizer()
 
+    async def close_async(self) -> None:
+        """The same, awaited."""
+        await to_thread(self.close)
+
     def __enter__(self) -> Keeper:
         return self
 
@@ -323,6 +355,10 @@ class Keeper:
         An agent that acts under another contract keeps it, and that is an error.
         """
         return self._native.enrol(contract_text(contract), allow_inert)
+
+    async def enrol_async(self, contract: str | os.PathLike[str], *, allow_inert: bool = False) -> str:
+        """The same, awaited."""
+        return await to_thread(self.enrol, contract, allow_inert=allow_inert)
 
     def decide(
         self,
@@ -380,6 +416,10 @@ class Keeper:
         text = proposal.decode() if isinstance(proposal, bytes) else proposal
         return Decision.read(self._native.decide(text, trust_provenance))
 
+    async def decide_json_async(self, proposal: str | bytes, *, trust_provenance: bool = False) -> Decision:
+        """The same, awaited."""
+        return await to_thread(self.decide_json, proposal, trust_provenance=trust_provenance)
+
     def flow(self, agent: str, parent: str | Flow | None = None) -> Flow:
         """Opens a flow."""
         above = None if parent is None else id_of(parent)
@@ -393,6 +433,10 @@ class Keeper:
         """The latest flows, newest first."""
         told: list[dict[str, Any]] = _json.decode(self._native.flows(agent, limit))
         return told
+
+    async def flows_async(self, agent: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
+        """The same, awaited."""
+        return await to_thread(self.flows, agent, limit)
 
     def snapshot(self, flow: str | Flow | None = None, keys: Iterable[str] = ()) -> Snapshot:
         """Freezes keys of the state, and the session of a flow."""
@@ -414,6 +458,10 @@ class Keeper:
         """
         return self._native.people(_json.encode({group: list(people) for group, people in groups.items()}))
 
+    async def people_async(self, groups: Mapping[str, Iterable[str]]) -> int:
+        """The same, awaited."""
+        return await to_thread(self.people, groups)
+
     def questions(self) -> list[Question]:
         """What waits for people, most urgent first."""
         self._native.tick()
@@ -426,6 +474,10 @@ class Keeper:
     def question(self, id: str | Question) -> Question:
         """One question, by its own id or that of its proposal, flow or intent. A beginning will do."""
         return Question.read(_json.decode(self._native.question(id_of(id))))
+
+    async def question_async(self, id: str | Question) -> Question:
+        """The same, awaited."""
+        return await to_thread(self.question, id)
 
     def answer(
         self,
@@ -560,9 +612,17 @@ class Keeper:
         )
         return Tally(succeeded, failed, in_doubt, called_off, tuple(told["waiting"]))
 
+    async def perform_async(self) -> Tally:
+        """The same, awaited."""
+        return await to_thread(self.perform)
+
     def tick(self) -> None:
         """Lets time act: questions that nobody answered end, intents that nobody started are called off."""
         self._native.tick()
+
+    async def tick_async(self) -> None:
+        """The same, awaited."""
+        await to_thread(self.tick)
 
     # ── looking and proving ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -570,6 +630,10 @@ class Keeper:
         """What the registry knows of an agent."""
         told: dict[str, Any] = _json.decode(self._native.agent(name))
         return told
+
+    async def agent_async(self, name: str) -> dict[str, Any]:
+        """The same, awaited."""
+        return await to_thread(self.agent, name)
 
     def explain(self, code: str) -> ReasonShape:
         """What a reason means and what to do about it.
@@ -590,6 +654,10 @@ class Keeper:
     def export(self, path: str | os.PathLike[str]) -> int:
         """Writes the signed ledger into a file; how many entries it has."""
         return self._native.export(os.fspath(path))
+
+    async def export_async(self, path: str | os.PathLike[str]) -> int:
+        """The same, awaited."""
+        return await to_thread(self.export, path)
 
     def draft(self, tools: Iterable[object], *, agent: str = "agent") -> str:
         """A closed contract from the schemas of tools: a framework's tools, functions, or dictionaries."""
