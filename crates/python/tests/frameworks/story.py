@@ -194,3 +194,19 @@ def check(drive: Drive, folder: Path, *, awaited: bool = False, hears: bool = Tr
     tell(drive, True, folder / "with", awaited, hears)
     with pytest.raises(AssertionError):
         tell(drive, False, folder / "without", awaited, hears)
+
+
+def check_draft(tools: list[Any]) -> None:
+    """A contract from the framework's own schemas is closed: nothing else may be called, and amounts wait for a number."""
+    contract = writkeeper.draft(tools, agent="refund-bot")
+    with writkeeper.open("memory:", contract=contract) as keeper:
+        guard = keeper.guard("refund-bot")
+
+        def reasons(name: str, **args: Any) -> tuple[str, ...]:
+            asked = guard.ask(name, args)
+            assert isinstance(asked, writkeeper.Refusal)
+            return asked.reasons
+
+        assert reasons("refund", order="A-1", amount=5) == ("LIMIT_EXCEEDED",)
+        assert reasons("refund", order="A-1") == ("PARAM_MISSING",)
+        assert reasons("fly") == ("ACTION_NOT_ALLOWED",)

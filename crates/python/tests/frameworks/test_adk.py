@@ -17,9 +17,10 @@ from google.adk.apps import App
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
+from google.adk.tools import FunctionTool
 from google.genai import types
 import pages
-from story import CONTRACT, Call, Shop, check, said
+from story import CONTRACT, Call, Shop, check, check_draft, said
 
 import writkeeper
 from writkeeper import Guard
@@ -90,3 +91,7 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 yield answer
 
     pages.run("python/adk.md", tmp_path, model=Twice(model="scripted", calls=[("refund", call) for call in pages.CALLS]))
+
+
+def test_a_draft_from_its_tools() -> None:
+    check_draft([FunctionTool(tool) for tool in Shop().tools])

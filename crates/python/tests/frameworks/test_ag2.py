@@ -12,11 +12,12 @@ import pytest
 pytest.importorskip("ag2")
 
 from ag2 import Agent
+from ag2 import tool as make_tool
 from ag2.events import ToolCallEvent, ToolResultEvent
 from ag2.middleware import BaseMiddleware
 from ag2.testing import TestConfig
 import pages
-from story import Call, Shop, check
+from story import Call, Shop, check, check_draft
 
 from writkeeper import Guard
 from writkeeper.ag2 import guard_middleware
@@ -77,3 +78,7 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     config = Twice(*first, "done")
     pages.run("python/ag2.md", tmp_path, config=config, read=read, watch=lambda event, context: Watch(event, context))
+
+
+def test_a_draft_from_its_tools() -> None:
+    check_draft([make_tool(tool) for tool in Shop().tools])

@@ -17,7 +17,7 @@ from autogen_core.models import CreateResult, RequestUsage
 from autogen_core.tools import FunctionTool
 from autogen_ext.models.replay import ReplayChatCompletionClient
 import pages
-from story import Call, Shop, check
+from story import Call, Shop, check, check_draft
 
 from writkeeper import Guard
 from writkeeper.autogen import guard_tools
@@ -62,3 +62,7 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replies: list[Any] = [*made, "done", replied(9, ("refund", pages.CALLS[-1])), "done"]
     info: Any = {"vision": False, "function_calling": True, "json_output": False, "family": "unknown", "structured_output": False}
     pages.run("python/autogen.md", tmp_path, model=ReplayChatCompletionClient(replies, model_info=info))
+
+
+def test_a_draft_from_its_tools() -> None:
+    check_draft([FunctionTool(tool, description=tool.__doc__ or "") for tool in Shop().tools])

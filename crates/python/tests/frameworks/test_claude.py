@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("claude_agent_sdk")
 
-from claude_agent_sdk import ClaudeAgentOptions
+from claude_agent_sdk import ClaudeAgentOptions, tool
 import pages
-from story import CONTRACT, Call, Shop, check
+from story import CONTRACT, Call, Shop, check, check_draft
 
 import writkeeper
 from writkeeper import Guard
@@ -83,3 +83,10 @@ def test_a_hook_that_fails_blocks() -> None:
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     pages.run("python/claude.md", tmp_path)
+
+
+def test_a_draft_from_its_tools() -> None:
+    async def refund(args: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    check_draft([tool("refund", "Pays money back.", {"order": str, "amount": float})(refund)])

@@ -21,7 +21,7 @@ from crewai.llms.base_llm import BaseLLM
 from crewai.tools import BaseTool
 from crewai.tools import tool as make_tool
 import pages
-from story import CONTRACT, Call, Shop, check, said
+from story import CONTRACT, Call, Shop, check, check_draft, said
 
 import writkeeper
 from writkeeper import Guard
@@ -130,3 +130,7 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     model = Twice(model="scripted", script=[("refund", call) for call in pages.CALLS], read=[])
     pages.run("python/crewai.md", tmp_path, model=model)
+
+
+def test_a_draft_from_its_tools() -> None:
+    check_draft([make_tool(tool) for tool in Shop().tools])

@@ -13,7 +13,7 @@ pytest.importorskip("mcp")
 from mcp import Client
 from mcp.server.mcpserver import MCPServer
 import pages
-from story import CONTRACT, Call, Shop, check
+from story import CONTRACT, Call, Shop, check, check_draft
 
 import writkeeper
 from writkeeper import Guard
@@ -82,3 +82,11 @@ def test_a_server_without_middleware_is_refused() -> None:
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     pages.run("python/mcp.md", tmp_path)
+
+
+def test_a_draft_from_its_tools() -> None:
+    async def listed() -> list[Any]:
+        async with Client(server_of(Shop())) as client:
+            return list((await client.list_tools()).tools)
+
+    check_draft(asyncio.run(listed()))

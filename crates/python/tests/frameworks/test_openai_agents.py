@@ -17,7 +17,7 @@ from agents.models.interface import Model
 from agents.usage import Usage
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 import pages
-from story import CONTRACT, Call, Shop, check, said
+from story import CONTRACT, Call, Shop, check, check_draft, said
 
 import writkeeper
 from writkeeper import Guard
@@ -78,11 +78,6 @@ def test_a_tool_that_runs_elsewhere_cannot_be_guarded() -> None:
         guard_tools(keeper.guard("bot"), [5])
 
 
-def test_a_draft_from_its_tools() -> None:
-    drafted = writkeeper.draft([function_tool(tool) for tool in Shop().tools], agent="refund-bot")
-    writkeeper.open("memory:", contract=drafted).close()
-    assert "refund:" in drafted and "amount" in drafted
-
 
 def test_the_users_words_are_evidence() -> None:
     contract = CONTRACT.replace("    ask: amount <= 100\n", "    from: { order: [user, state] }\n")
@@ -109,3 +104,7 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asyncio.set_event_loop(asyncio.new_event_loop())
     pages.run("python/openai-agents.md", tmp_path, model=Twice([("refund", call) for call in pages.CALLS]))
     asyncio.get_event_loop().close()
+
+
+def test_a_draft_from_its_tools() -> None:
+    check_draft([function_tool(tool) for tool in Shop().tools])

@@ -11,12 +11,12 @@ import pytest
 pytest.importorskip("pydantic_ai")
 
 from pydantic import BaseModel
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults
+from pydantic_ai import Tool, Agent, DeferredToolRequests, DeferredToolResults
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.toolsets import FunctionToolset
 import pages
-from story import CONTRACT, Call, Shop, check, said
+from story import CONTRACT, Call, Shop, check, check_draft, said
 
 import writkeeper
 from writkeeper import Guard
@@ -134,3 +134,7 @@ approvers: [desk]
         changed = {"wanted": {"order": "A-1", "amount": 20}}
         keeper.answer(pending["question"], "modify", by="ann", because="half", instead=changed)
         assert ask(60) == ["paid"] and paid[1:] == [Wanted(order="A-1", amount=20)]
+
+
+def test_a_draft_from_its_tools() -> None:
+    check_draft([Tool(tool) for tool in Shop().tools])
