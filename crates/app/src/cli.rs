@@ -423,6 +423,9 @@ pub struct DemoArgs {
     /// Print JSON, one object a scene
     #[arg(long)]
     pub json: bool,
+    /// Play on an empty store of your own, which is kept: a file, or postgres://USER@HOST:PORT/DATABASE
+    #[arg(long, value_name = "STORE")]
+    pub store: Option<String>,
 }
 
 /// `writkeeper demo-bank`
@@ -451,13 +454,22 @@ pub struct BenchArgs {
     /// Also start a service on loopback and measure decisions over HTTP beside decisions in this process
     #[arg(long)]
     pub serve: bool,
+    /// Measure a database instead of the disk here: postgres://USER@HOST:PORT/DATABASE. It writes into a tenant of its own
+    #[arg(long, value_name = "STORE", conflicts_with_all = ["pure", "serve"])]
+    pub store: Option<String>,
 }
 
 /// `writkeeper bench-writer`
 #[derive(Args, Debug)]
 pub struct BenchWriterArgs {
     /// The store
-    pub store: std::path::PathBuf,
+    pub store: String,
+    /// Whose part of it
+    #[arg(long, default_value = values::ids::TENANT_DEFAULT)]
+    pub tenant: String,
+    /// Say nothing of single decisions
+    #[arg(long)]
+    pub silent: bool,
     /// Decisions waiting at the same time
     #[arg(long, default_value_t = 64)]
     pub in_flight: usize,

@@ -1,0 +1,8 @@
+//! The PostgreSQL store on a real server.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
+
+mod conforms;
+mod lost;
+mod refused;
+#[expect(dead_code, reason = "tests of the binary use more of it")]
+mod server;
