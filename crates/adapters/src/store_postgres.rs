@@ -6,6 +6,7 @@
 
 mod address;
 mod connection;
+mod copying;
 mod fault;
 mod load;
 mod measure;
@@ -20,6 +21,7 @@ mod value;
 mod view;
 
 pub use address::{Address, Server, Tls};
+pub(crate) use copying::{PostgresContents, PostgresFilling};
 pub use measure::RawPostgres;
 pub use settings::{Settings, VERSION_TESTED};
 pub use view::PostgresView;

@@ -3,6 +3,7 @@
 //! A whole batch is one `BEGIN IMMEDIATE` transaction, so the single writer of SQLite is the lock on every entity.
 
 mod connection;
+mod copying;
 mod fault;
 mod load;
 mod log;
@@ -23,6 +24,7 @@ mod statements;
 mod view;
 
 pub(crate) use connection::{configure, durability};
+pub(crate) use copying::{SqliteContents, SqliteFilling};
 pub(crate) use fault::fault;
 pub use log::LogKeeper;
 pub use queue::Waits;

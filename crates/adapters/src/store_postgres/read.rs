@@ -37,8 +37,13 @@ impl PostgresReader {
         PostgresReader { address: address.clone(), tenant: tenant.clone(), opened: None, number: None }
     }
 
+    /// Over a connection that is open already, such as one that stays at one commit.
+    pub(super) fn over(connection: Connection, address: &Address, tenant: &Arc<str>) -> PostgresReader {
+        PostgresReader { opened: Some(connection), ..PostgresReader::of(address, tenant) }
+    }
+
     /// A look over the open connection. One that was lost since the last look is opened again, once.
-    fn look<T>(&mut self, look: impl Fn(&mut Connection) -> Result<T, StoreFault>) -> Result<T, StoreFault> {
+    pub(super) fn look<T>(&mut self, look: impl Fn(&mut Connection) -> Result<T, StoreFault>) -> Result<T, StoreFault> {
         let kept = self.opened.take().filter(|opened| !opened.is_broken());
         let was_kept = kept.is_some();
         let mut connection = match kept {
@@ -71,7 +76,7 @@ impl PostgresReader {
         Ok(Some(head))
     }
 
-    fn number(&mut self) -> Result<Option<i32>, StoreFault> {
+    pub(super) fn number(&mut self) -> Result<Option<i32>, StoreFault> {
         match self.number {
             Some(number) => Ok(Some(number)),
             None => Ok(self.head()?.map(|(number, _)| number)),

@@ -5,7 +5,8 @@ use super::value::{Column, Value};
 use crate::row_key;
 use kernel::stored::Kind;
 use kernel::world::{Key, Row};
-use runtime::ports::store::StoreFault;
+use runtime::ports::store::{StoreFault, StoredRecord};
+use values::ids::Digest;
 use values::sealed::Sealed;
 use values::time::Instant;
 
@@ -72,24 +73,45 @@ impl Piece {
         self.bodies.push(sealed.body.as_bytes());
     }
 
+    /// Adds a record as a store holds it, which may be erased.
+    pub(super) fn push_stored(&mut self, record: &StoredRecord) {
+        self.leaves.push(record.leaf.as_bytes());
+        match &record.body {
+            Some((body, salt)) => {
+                self.salts.push(salt);
+                self.bodies.push(body.as_bytes());
+            }
+            None => {
+                self.salts.push_null();
+                self.bodies.push_null();
+            }
+        }
+    }
+
+    /// Adds a stored answer, which stands in the record at an index.
+    pub(super) fn push_answer(&mut self, key: &Key, fingerprint: &Digest, index: u64) -> Result<(), StoreFault> {
+        let mut name = Vec::with_capacity(64);
+        row_key::encode_name_into(&key.entity, &mut name)?;
+        self.answer_names.push(&name);
+        self.fingerprints.push(fingerprint.bytes());
+        self.answer_indices.push_integer(Some(integer(index)?));
+        Ok(())
+    }
+
     /// Adds a row that the record at an index changed.
     pub(super) fn push_row(&mut self, key: &Key, row: &Row, index: u64) -> Result<(), StoreFault> {
-        let (kind, index, mut name) = (key.entity.kind(), integer(index)?, Vec::with_capacity(64));
-        row_key::encode_name_into(&key.entity, &mut name)?;
-        match (kind, row) {
-            (Kind::Idempotency, Row::Idempotency(stored)) => {
-                self.answer_names.push(&name);
-                self.fingerprints.push(stored.fingerprint.bytes());
-                self.answer_indices.push_integer(Some(index));
-            }
+        match (key.entity.kind(), row) {
+            (Kind::Idempotency, Row::Idempotency(stored)) => self.push_answer(key, &stored.fingerprint, index)?,
             (Kind::Idempotency, _) => {
                 return Err(StoreFault::Refused("what stands at an idempotency key is no answer".to_owned()));
             }
             (kind, row) => {
+                let mut name = Vec::with_capacity(64);
+                row_key::encode_name_into(&key.entity, &mut name)?;
                 self.kinds.push(kind.word().as_bytes());
                 self.names.push(&name);
                 self.dues.push_integer(row.due().map(Instant::micros));
-                self.indices.push_integer(Some(index));
+                self.indices.push_integer(Some(integer(index)?));
                 self.rows.push(row.to_stored().as_bytes());
             }
         }

@@ -72,14 +72,19 @@ impl Column {
         push_counted(element, &mut self.bytes);
     }
 
+    /// Appends nothing in place of an element.
+    pub(crate) fn push_null(&mut self) {
+        self.count = self.count.saturating_add(1);
+        self.has_null = true;
+        self.bytes.extend_from_slice(&(-1_i32).to_be_bytes());
+    }
+
     /// Appends an integer, or nothing in its place.
     pub(crate) fn push_integer(&mut self, element: Option<i64>) {
-        let Some(number) = element else {
-            self.count = self.count.saturating_add(1);
-            self.has_null = true;
-            return self.bytes.extend_from_slice(&(-1_i32).to_be_bytes());
-        };
-        self.push(&number.to_be_bytes());
+        match element {
+            Some(number) => self.push(&number.to_be_bytes()),
+            None => self.push_null(),
+        }
     }
 
     /// Whether there is no element.

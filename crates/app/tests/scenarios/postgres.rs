@@ -19,8 +19,8 @@ fn every_scenario_holds_on_postgresql() {
                 assert_eq!(expected, without_ids(step, &lines), "{}: {door} answers other bytes", scenario.name);
             };
             let address = Address::parse(&server.database(&format!("library{steps}"))).unwrap();
-            let open = |clock| Box::new(PostgresStore::open(&address, "default", clock).unwrap()) as _;
-            same(through_the_runtime(step, open), "PostgreSQL");
+            let store = |clock| PostgresStore::open(&address, "default", clock).unwrap();
+            same(through_the_runtime(step, |clock| Box::new(store(clock))), "PostgreSQL");
             let location = server.database(&format!("binary{steps}"));
             same(through_the_binary(step, Some(&location)), "the binary with PostgreSQL");
         }
