@@ -44,6 +44,7 @@ fn processes_and_a_database_that_are_killed_lose_nothing_and_do_nothing_twice() 
     let load = Load::on(&site, services.iter().map(|service| service.address).collect(), token);
     let mut away = Vec::new();
     std::thread::scope(|scope| {
+        let _ended = load.ended_with_this();
         for _ in 0..CONNECTIONS {
             scope.spawn(|| load.run());
         }
@@ -51,6 +52,7 @@ fn processes_and_a_database_that_are_killed_lose_nothing_and_do_nothing_twice() 
             // At any moment, and never before something was acknowledged again.
             let enough = load.answered.load(Ordering::SeqCst) + 15 + (round * 37) % 60;
             while load.answered.load(Ordering::SeqCst) < enough {
+                services.iter_mut().for_each(|service| service.demand_alive(&site));
                 std::thread::sleep(Duration::from_millis(1));
             }
             if round % CRASH_EVERY == CRASH_EVERY - 1 {
@@ -66,7 +68,6 @@ fn processes_and_a_database_that_are_killed_lose_nothing_and_do_nothing_twice() 
                 workers[round / 2 % WORKERS] = worker(&site);
             }
         }
-        load.end();
     });
     services.iter_mut().for_each(Service::kill);
     workers.iter_mut().for_each(kill);

@@ -30,7 +30,8 @@ impl Service {
         let mut command = Command::new(BINARY);
         command.args(["serve", "--store", &site.location, "--listen", "127.0.0.1:0", "--rate", "1000000"]);
         command.env("XDG_STATE_HOME", site.folder.path());
-        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let said = std::fs::File::options().create(true).append(true).open(site.path("serve.err")).unwrap();
+        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(said).spawn().unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let mut admin = None;
         let address = loop {
@@ -43,6 +44,13 @@ impl Service {
             }
         };
         Service { process, address, admin }
+    }
+
+    /// What services said that ended by themselves, if this one did.
+    pub fn demand_alive(&mut self, site: &Site) {
+        let ended = self.process.try_wait().unwrap();
+        let said = std::fs::read_to_string(site.path("serve.err")).unwrap_or_default();
+        assert!(ended.is_none(), "a service ended by itself with {ended:?}: {said}");
     }
 
     pub fn kill(&mut self) {
@@ -104,15 +112,27 @@ pub struct Load<'s> {
     addresses: Mutex<Vec<SocketAddr>>,
     token: String,
     next: AtomicU64,
+    /// Which service the next connection is made to.
+    turn: AtomicUsize,
     pub answered: AtomicUsize,
     is_over: AtomicBool,
+}
+
+/// Ends a load when it is dropped.
+pub struct Ending<'l>(&'l AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 impl<'s> Load<'s> {
     /// Against services, with an agent's token.
     pub fn on(site: &'s Site, addresses: Vec<SocketAddr>, token: String) -> Load<'s> {
-        let (next, answered, is_over) = (AtomicU64::new(0), AtomicUsize::new(0), AtomicBool::new(false));
-        Load { site, addresses: Mutex::new(addresses), token, next, answered, is_over }
+        let (next, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+        let (turn, answered) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Load { site, addresses: Mutex::new(addresses), token, next, turn, answered, is_over }
     }
 
     /// A service that came after one that died.
@@ -122,9 +142,9 @@ impl<'s> Load<'s> {
         }
     }
 
-    /// No more proposals.
-    pub fn end(&self) {
-        self.is_over.store(true, Ordering::SeqCst);
+    /// No more proposals once it is dropped, also by a failure: the clients would go on for ever.
+    pub fn ended_with_this(&self) -> Ending<'_> {
+        Ending(&self.is_over)
     }
 
     /// One client: each proposal until it is answered, also by the service that comes after the one that died.
@@ -156,7 +176,8 @@ impl<'s> Load<'s> {
     fn ask(&self, connection: &mut Option<Connection>, args: &str) -> Option<String> {
         if connection.is_none() {
             let addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let place = self.next.load(Ordering::SeqCst) as usize % addresses.len().max(1);
+            // Another one each time: where one does not answer, the next may.
+            let place = self.turn.fetch_add(1, Ordering::SeqCst) % addresses.len().max(1);
             *connection = addresses.get(place).and_then(|address| Connection::open(*address));
         }
         let Some(open) = connection else {
@@ -194,6 +215,7 @@ fn a_service_killed_under_load_loses_nothing_and_decides_nothing_twice() {
     let token = enrolled(&site, &service);
     let load = Load::on(&site, vec![service.address], token);
     std::thread::scope(|scope| {
+        let _ended = load.ended_with_this();
         for _ in 0..CONNECTIONS {
             scope.spawn(|| load.run());
         }
@@ -208,7 +230,6 @@ fn a_service_killed_under_load_loses_nothing_and_decides_nothing_twice() {
             assert!(service.admin.is_none(), "only the first start tells a key");
             load.replace(0, service.address);
         }
-        load.end();
     });
     service.kill();
     let (history, broken, code) = site.judge();
