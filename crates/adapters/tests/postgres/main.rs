@@ -4,5 +4,4 @@
 mod conforms;
 mod lost;
 mod refused;
-#[expect(dead_code, reason = "tests of the binary use more of it")]
 mod server;
