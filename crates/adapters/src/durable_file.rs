@@ -40,9 +40,9 @@ pub fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// Makes a folder that only its owner sees.
+/// Makes a folder that only its owner sees, and those it lies in where there are none.
 pub fn private_folder(path: &Path) -> Result<(), Error> {
-    match std::fs::DirBuilder::new().mode(0o700).create(path) {
+    match std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         other => other,
     }

@@ -1,5 +1,6 @@
 //! Where a store lies: what a person writes, read once; and how a store is opened there.
 
+use crate::store_postgres::{Address, PostgresStore, PostgresView};
 use crate::store_sqlite::{LogKeeper, QUEUE_WAIT, SqliteStore, SqliteView, Waits};
 use runtime::memory::MemoryStore;
 use runtime::ports::clock::Clock;
@@ -15,6 +16,8 @@ use std::sync::Arc;
 pub enum Location {
     /// In a SQLite file.
     Sqlite(PathBuf),
+    /// In a PostgreSQL database.
+    Postgres(Address),
     /// In the memory of this process, for as long as it runs.
     Memory,
 }
@@ -23,17 +26,22 @@ pub enum Location {
 const BESIDE: [&str; 4] = ["-wal", "-shm", "-queue", "-turn"];
 
 impl Location {
-    /// The file; a store in memory has none.
+    /// The file; a store in a database or in memory has none.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Location::Sqlite(path) => Some(path),
-            Location::Memory => None,
+            Location::Postgres(_) | Location::Memory => None,
         }
     }
 
-    /// Whether there is something at the location. A store in memory is always there.
+    /// Whether there is something at the location. A store in memory is always there, and so is one in a database that
+    /// does not answer: why it does not is said by whoever opens it.
     pub fn exists(&self) -> bool {
-        self.path().is_none_or(Path::exists)
+        match self {
+            Location::Sqlite(path) => path.exists(),
+            Location::Postgres(address) => PostgresView::exists(address).unwrap_or(true),
+            Location::Memory => true,
+        }
     }
 
     /// Every file that belongs to the store.
@@ -44,20 +52,35 @@ impl Location {
     }
 
     /// The folder that webhooks are delivered from: their key, and how far each endpoint has heard. A link to a store has
-    /// none of its own; a store in memory has none at all.
+    /// none of its own; a store in memory has none at all. Of a database it is this machine's.
     pub fn webhooks(&self) -> Option<PathBuf> {
+        if let Location::Postgres(address) = self {
+            return Some(kept_here(address, ".webhooks"));
+        }
         let path = self.path()?;
         Some(ended(&path.canonicalize().unwrap_or_else(|_| path.to_path_buf()), ".webhooks"))
     }
 
-    /// The folder where the keys of the store are kept unless someone says otherwise; a store in memory has none.
+    /// The folder where the keys of the store are kept unless someone says otherwise; a store in memory has none. Of a
+    /// database it is this machine's.
     pub fn keys(&self) -> Option<PathBuf> {
+        if let Location::Postgres(address) = self {
+            return Some(kept_here(address, ".keys"));
+        }
         let path = self.path()?;
         let folder = ended(path, ".keys");
         // A link to a store has no keys of its own.
         let real = path.canonicalize().map(|real| ended(&real, ".keys"));
         Some(real.ok().filter(|real| !folder.exists() && real.exists()).unwrap_or(folder))
     }
+}
+
+/// What this machine keeps for a database, in the user's folder for state.
+fn kept_here(address: &Address, ending: &str) -> PathBuf {
+    let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = named("XDG_STATE_HOME").or_else(|| named("HOME").map(|home| home.join(".local/state")));
+    let folder = state.map(|state| state.join("writkeeper")).unwrap_or_default();
+    folder.join(format!("{}{ending}", address.file_name()))
 }
 
 fn ended(path: &Path, ending: &str) -> PathBuf {
@@ -75,15 +98,19 @@ impl From<PathBuf> for Location {
 impl FromStr for Location {
     type Err = StoreFault;
 
-    /// A path, `sqlite:PATH`, or `memory:`.
+    /// A path, `sqlite:PATH`, `postgres://USER@HOST:PORT/DATABASE`, or `memory:`.
     fn from_str(text: &str) -> Result<Location, StoreFault> {
         if text == "memory:" {
             return Ok(Location::Memory);
         }
+        if Address::is_meant(text) {
+            return Address::parse(text).map(Location::Postgres);
+        }
         let path = text.strip_prefix("sqlite:").unwrap_or(text);
         if path.contains("://") || path.starts_with("//") && text != path {
             return Err(StoreFault::Refused(format!(
-                "`{text}` is no store this version knows; give a path, `sqlite:PATH` or `memory:`"
+                "`{text}` is no store this version knows; give a path, `sqlite:PATH`, \
+                 `postgres://USER@HOST:PORT/DATABASE` or `memory:`"
             )));
         }
         // SQLite would make a database in memory of these, and nothing would be kept.
@@ -100,6 +127,7 @@ impl fmt::Display for Location {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Location::Sqlite(path) => write!(formatter, "{}", path.display()),
+            Location::Postgres(address) => address.fmt(formatter),
             Location::Memory => formatter.write_str("memory:"),
         }
     }
@@ -131,6 +159,9 @@ pub fn open_store(
 ) -> Result<Box<dyn Store>, StoreFault> {
     match location {
         Location::Memory => Ok(Box::new(MemoryStore::new(clock).tenant_named(tenant))),
+        Location::Postgres(address) => {
+            Ok(Box::new(PostgresStore::open_waiting(address, tenant, clock, options.waits.line)?))
+        }
         Location::Sqlite(path) => {
             let store = SqliteStore::open_waiting(path, tenant, clock, options.waits, options.log)?;
             if options.is_prepared {
@@ -148,10 +179,15 @@ pub fn view_store(
     clock: Arc<dyn Clock>,
     options: OpenOptions,
 ) -> Result<Box<dyn Store>, StoreFault> {
-    if let Location::Sqlite(path) = location
-        && let Some(view) = SqliteView::open(path, tenant)?
-    {
-        return Ok(Box::new(view));
+    let view: Option<Box<dyn Store>> = match location {
+        Location::Sqlite(path) => SqliteView::open(path, tenant)?.map(|view| Box::new(view) as Box<dyn Store>),
+        Location::Postgres(address) => {
+            PostgresView::open(address, tenant, options.waits.line)?.map(|view| Box::new(view) as Box<dyn Store>)
+        }
+        Location::Memory => None,
+    };
+    if let Some(view) = view {
+        return Ok(view);
     }
     open_store(location, tenant, clock, options)
 }
@@ -162,8 +198,7 @@ mod tests {
 
     #[test]
     fn what_is_no_store_is_refused_with_what_would_be_one() {
-        for text in ["postgres://localhost/db", "https://a.example", "sqlite://x", "sqlite:", "", ":memory:", "file:x"]
-        {
+        for text in ["mysql://localhost/db", "https://a.example", "sqlite://x", "sqlite:", "", ":memory:", "file:x"] {
             let problem = text.parse::<Location>().map_err(|fault| fault.to_string());
             assert!(problem.as_ref().is_err_and(|problem| problem.contains("`sqlite:PATH`")), "{text}: {problem:?}");
         }
@@ -178,6 +213,9 @@ mod tests {
         let [store, wal, ..] = &read("/x/kept.db").files()[..] else { panic!("a store has files") };
         assert_eq!((store.to_str(), wal.to_str()), (Some("/x/kept.db"), Some("/x/kept.db-wal")));
         assert_eq!(read("/x/kept.db").keys(), Some(PathBuf::from("/x/kept.db.keys")));
+        assert_eq!(read("postgres://a@b/c").to_string(), "postgres://a@b/c");
+        assert_eq!(read("postgres://a@b/c").keys().unwrap().file_name().unwrap(), "b_5432_c.keys");
+        assert!(read("postgres://a@b/c").files().is_empty());
         assert!(read("memory:").files().is_empty() && read("memory:").exists() && !read("/x/kept.db").exists());
     }
 }

@@ -3,8 +3,8 @@
 //! A whole batch is one `BEGIN IMMEDIATE` transaction, so the single writer of SQLite is the lock on every entity.
 
 mod connection;
+mod copying;
 mod fault;
-mod key;
 mod load;
 mod log;
 mod open_batch;
@@ -16,7 +16,6 @@ mod prepared;
 mod queue;
 mod read;
 mod resident_thread;
-mod row_cache;
 mod save;
 mod saving;
 mod schema;
@@ -25,18 +24,19 @@ mod statements;
 mod view;
 
 pub(crate) use connection::{configure, durability};
+pub(crate) use copying::{SqliteContents, SqliteFilling};
 pub(crate) use fault::fault;
 pub use log::LogKeeper;
 pub use queue::Waits;
 pub use view::SqliteView;
 
+use crate::row_cache::RowCache;
 use fault::{commit_fault, start_fault};
 use kernel::world::{Key, World};
 use log::Log;
 use open_batch::{Name, OpenBatch};
 use queue::Queue;
 use resident_thread::ResidentThread;
-use row_cache::RowCache;
 use runtime::crash::around;
 use runtime::ports::clock::{Clock, decision_instant};
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, Steps, Store, StoreFault, demand_own};
@@ -61,6 +61,9 @@ const SETTLED: &str = "SELECT 1 FROM writer w JOIN head h ON h.number = w.number
 /// One process in so many forgets old writers: for one that decides once it would be a tenth of its work.
 const FORGETTING_EVERY: u8 = 32;
 
+/// Stamped with SQLite's `data_version`, which another connection's commit changes.
+type SqliteCache = RowCache<i64>;
+
 /// A tenant of a store in a SQLite file.
 pub struct SqliteStore {
     // Before the connection, so that what helps it ends first.
@@ -69,7 +72,7 @@ pub struct SqliteStore {
     connection: SharedConnection,
     tenant: Arc<str>,
     queue: Queue,
-    cache: RowCache,
+    cache: SqliteCache,
     clock: Arc<dyn Clock>,
     path: PathBuf,
     /// Names this opening of the store; the batches it committed are looked up by it.
@@ -126,7 +129,7 @@ impl SqliteStore {
             connection: SharedConnection::new(connection),
             tenant: Arc::from(tenant),
             queue,
-            cache: RowCache::default(),
+            cache: SqliteCache::default(),
             clock,
             path,
             process: uuid::Uuid::now_v7().into_bytes(),
@@ -195,7 +198,7 @@ impl Store for SqliteStore {
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {
         let _turn = self.queue.wait_at_most(self.queue.patience().min(SETTLING_WAIT))?;
         // What an interrupted commit left in this connection must not come to life later.
-        self.cache = RowCache::default();
+        self.cache = SqliteCache::default();
         let mut connection = self.connection.lock();
         *connection = connection::writer(&self.path)?;
         self.log.watch(&mut connection)?;

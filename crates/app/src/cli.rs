@@ -145,6 +145,9 @@ pub enum Command {
     Agents(AgentsArgs),
     /// Put a store behind HTTP, for agents, executors and people with keys of their own
     Serve(ServeArgs),
+    /// Bring a store to this version, or copy it into another kind of store
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Keys of the service: make, list and revoke them on the machine of the store
     Keys(KeysArgs),
     /// Perform what was accepted, each effect at most once without a person
@@ -423,6 +426,46 @@ pub struct DemoArgs {
     /// Print JSON, one object a scene
     #[arg(long)]
     pub json: bool,
+    /// Play on an empty store of your own, which is kept: a file, or postgres://USER@HOST:PORT/DATABASE
+    #[arg(long, value_name = "STORE")]
+    pub store: Option<String>,
+}
+
+/// `writkeeper store …`
+#[derive(Subcommand, Debug)]
+pub enum StoreCommand {
+    /// Copy everything of a store into an empty one, and compare what arrived
+    #[command(after_help = "\
+Both are a SQLite file or postgres://USER@HOST:PORT/DATABASE. It is one transaction: what is interrupted leaves the second \
+store empty, so that it can be begun again. Stop deciding on the first store before; what it decides meanwhile is not copied, \
+and the exit code is then 1. Keys for proofs stay where they are: copy their folder too.")]
+    Copy {
+        /// The store that is copied
+        from: String,
+        /// The empty store that takes it; made where there is none
+        to: String,
+        /// Whose part of it
+        #[arg(long, default_value = values::ids::TENANT_DEFAULT)]
+        tenant: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring the tables of a store to this version, making them where there are none; programs do it too when they decide
+    Migrate {
+        /// The store: a SQLite file, or postgres://USER@HOST:PORT/DATABASE
+        #[arg(
+            long,
+            value_name = "STORE",
+            env = "WRITKEEPER_STORE",
+            hide_env_values = true,
+            default_value = "writkeeper.db"
+        )]
+        store: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// `writkeeper demo-bank`
@@ -451,13 +494,22 @@ pub struct BenchArgs {
     /// Also start a service on loopback and measure decisions over HTTP beside decisions in this process
     #[arg(long)]
     pub serve: bool,
+    /// Measure a database instead of the disk here: postgres://USER@HOST:PORT/DATABASE. It writes into a tenant of its own
+    #[arg(long, value_name = "STORE", conflicts_with_all = ["pure", "serve"])]
+    pub store: Option<String>,
 }
 
 /// `writkeeper bench-writer`
 #[derive(Args, Debug)]
 pub struct BenchWriterArgs {
     /// The store
-    pub store: std::path::PathBuf,
+    pub store: String,
+    /// Whose part of it
+    #[arg(long, default_value = values::ids::TENANT_DEFAULT)]
+    pub tenant: String,
+    /// Say nothing of single decisions
+    #[arg(long)]
+    pub silent: bool,
     /// Decisions waiting at the same time
     #[arg(long, default_value_t = 64)]
     pub in_flight: usize,

@@ -33,7 +33,8 @@ pub mod serve;
 pub mod shell;
 pub mod sign;
 pub mod signature;
-pub mod switch;
+mod store_files;
+mod switch;
 pub mod tick;
 pub mod top;
 pub mod verify;
@@ -60,6 +61,7 @@ pub fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Agents(args) => agents::run(&args),
         Command::Top(args) => top::run(&args),
         Command::People(args) => people::run(&args),
+        Command::Store(command) => store_files::run(&command),
         Command::Tick(args) => tick::run(&args),
         Command::Notify(args) => notify::run(&args),
         Command::Flows(args) => flows::run(&args),

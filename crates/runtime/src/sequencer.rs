@@ -39,7 +39,8 @@ const SETTLING_MAX: u32 = 20;
 /// How long a batch should take; the next one grows or shrinks towards it.
 const BATCH_TIME: Duration = Duration::from_millis(20);
 
-const BATCH_MIN: usize = 16;
+/// Where a commit alone takes longer than [`BATCH_TIME`], smaller batches would only make fewer decisions.
+const BATCH_MIN: usize = 128;
 const BATCH_MAX: usize = 1_024;
 const BATCH_START: usize = 512;
 

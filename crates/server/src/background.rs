@@ -23,7 +23,11 @@ impl Background {
     /// Starts it. A ledger that is not the one that was published is an error.
     pub fn start(site: &Arc<Site>) -> Result<Background, Error> {
         let mut sealers = BTreeMap::new();
-        seal(site, site.tenants.default(), &mut sealers)?;
+        match seal(site, site.tenants.default(), &mut sealers) {
+            // A database that is away comes back; it is tried again with every tick.
+            Err(Error::Unavailable(problem)) => site.tell(&problem),
+            other => other?,
+        }
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let (stopped, site) = (stop.clone(), site.clone());
         let spawned = std::thread::Builder::new().name("upkeep".to_owned()).spawn(move || {

@@ -127,7 +127,8 @@ pub struct Keeper {
     notices: Vec<Notice>,
 }
 
-/// Opens a store: a path, `sqlite:PATH`, or `memory:` for one that is forgotten. A file is made where there is none.
+/// Opens a store: a path, `sqlite:PATH`, `postgres://USER@HOST:PORT/DATABASE`, or `memory:` for one that is forgotten. A
+/// file, and tables in a database, are made where there are none.
 /// `https://HOST`, `http://127.0.0.1:PORT` and `unix:PATH` are servers, which need a key ([`OpenOptions::key`]).
 ///
 /// ```

@@ -6,6 +6,7 @@ mod deps;
 mod docs;
 mod fuzz;
 mod hosts;
+mod installed;
 mod process;
 mod python;
 mod repository;

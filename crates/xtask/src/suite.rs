@@ -4,7 +4,7 @@ mod libtest;
 mod nextest;
 pub mod tally;
 
-use crate::{console, deps, docs, fuzz, process, python, repository, seeded, tidy};
+use crate::{console, deps, docs, fuzz, installed, process, python, repository, seeded, tidy};
 use anyhow::Result;
 use std::path::Path;
 use std::process::Command;
@@ -63,6 +63,7 @@ fn clippy(root: &Path) -> Command {
 /// Unit and integration tests, by nextest where it is installed; says which seeded bugs they caught.
 fn run_tests(root: &Path, tally: &mut Tally) -> Result<seeded::Table> {
     announce("tests");
+    installed::demand_postgresql();
     let mut command = process::cargo(root);
     command.env("PROPTEST_RNG_SEED", SEED.to_string());
     let mut seeded = seeded::Table::default();

@@ -2,8 +2,8 @@
 
 use super::fault::fault;
 use super::place::{Head, Ledger};
-use super::row_cache::RowCache;
-use super::{key, packed, statements};
+use super::{SqliteCache, packed, statements};
+use crate::row_key as key;
 use kernel::apply::touched_by_calling_off;
 use kernel::outcome::Answer;
 use kernel::stored::Kind;
@@ -41,6 +41,12 @@ pub(super) fn head(connection: &Connection, tenant: &str) -> Result<Option<Head>
     Ok(Some(Head { ledger, size, last: last.map(Instant::from_micros) }))
 }
 
+/// A number that changes when another connection has committed.
+pub(super) fn data_version(connection: &Connection) -> Result<i64, StoreFault> {
+    let mut statement = connection.prepare_cached("PRAGMA data_version").map_err(fault)?;
+    statement.query_row([], |row| row.get(0)).map_err(fault)
+}
+
 /// The head of a tenant that has none yet.
 pub(super) fn new_head(connection: &Connection) -> Result<Head, StoreFault> {
     const SQL: &str = "SELECT ifnull(max(number) + 1, 0) FROM head";
@@ -63,7 +69,7 @@ fn next_of_sequence(size: u64) -> u64 {
 pub(super) fn rows(
     connection: &Connection,
     mut keys: Vec<Key>,
-    cache: &mut RowCache,
+    cache: &mut SqliteCache,
 ) -> Result<(Found, Option<Vec<String>>), StoreFault> {
     let mut rows = Vec::with_capacity(keys.len());
     // Under pressure every command asks for it.
@@ -75,7 +81,12 @@ pub(super) fn rows(
     Ok((rows, Some(names)))
 }
 
-fn load(connection: &Connection, mut keys: Vec<Key>, cache: &mut RowCache, rows: &mut Found) -> Result<(), StoreFault> {
+fn load(
+    connection: &Connection,
+    mut keys: Vec<Key>,
+    cache: &mut SqliteCache,
+    rows: &mut Found,
+) -> Result<(), StoreFault> {
     // By kind, so that each statement is fetched once for many rows.
     keys.sort_by_key(|key| key.entity.kind());
     let mut keys = keys.into_iter().peekable();
@@ -95,7 +106,7 @@ fn remembered(
     connection: &Connection,
     kind: Kind,
     keys: impl Iterator<Item = Key>,
-    cache: &mut RowCache,
+    cache: &mut SqliteCache,
     rows: &mut Found,
 ) -> Result<(), StoreFault> {
     for key in keys {

@@ -3,8 +3,7 @@
 use super::SharedConnection;
 use super::fault::{commit_fault, start_fault};
 use super::place::Head;
-use super::row_cache::RowCache;
-use super::{FORGETTING_EVERY, fault, load, save};
+use super::{FORGETTING_EVERY, SqliteCache, fault, load, save};
 use kernel::world::Key;
 use runtime::crash::{around, commit_is_doubted};
 use runtime::ports::store::{BatchId, StoreFault};
@@ -43,15 +42,18 @@ impl<'a> OpenBatch<'a> {
     pub(super) fn begin(
         connection: &'a SharedConnection,
         tenant: &'a Arc<str>,
-        cache: &mut RowCache,
+        cache: &mut SqliteCache,
     ) -> Result<OpenBatch<'a>, StoreFault> {
         let locked = connection.lock();
         locked.execute_batch("BEGIN IMMEDIATE").map_err(start_fault)?;
         // From here on it has to be rolled back.
         let open = |head| OpenBatch { connection, tenant, head };
-        let found = cache.validate(&locked).and_then(|_| match load::head(&locked, tenant)? {
-            Some(head) => Ok(head),
-            None => load::new_head(&locked),
+        let found = load::data_version(&locked).and_then(|version| {
+            cache.validate(version);
+            match load::head(&locked, tenant)? {
+                Some(head) => Ok(head),
+                None => load::new_head(&locked),
+            }
         });
         drop(locked);
         match found {
@@ -67,7 +69,7 @@ impl<'a> OpenBatch<'a> {
     pub(super) fn load(
         &self,
         keys: Vec<Key>,
-        cache: &mut RowCache,
+        cache: &mut SqliteCache,
     ) -> Result<(load::Found, Option<Vec<String>>), StoreFault> {
         load::rows(&self.connection.lock(), keys, cache)
     }

@@ -3,7 +3,8 @@
 use super::fault::fault;
 use super::place::Head;
 use super::shared_connection::BetweenBatches;
-use super::{connection, key, load, packed, packed_leaf, statements};
+use super::{connection, load, packed, packed_leaf, statements};
+use crate::row_key as key;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Row};
 use runtime::ports::store::{Reader, StoreFault, StoredRecord};

@@ -2,7 +2,8 @@
 
 use super::fault::fault;
 use super::place::Ledger;
-use super::{key, statements};
+use super::statements;
+use crate::row_key as key;
 use kernel::stored::Kind;
 use kernel::world::{Key, Row};
 use runtime::ports::store::{BatchId, StoreFault};

@@ -122,7 +122,7 @@ pub struct DoctorArgs {
     /// The workspace; this directory if not given
     #[arg(long, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// A store that is looked at besides those of guards: what its answers prove
+    /// A store that is looked at besides those of guards: what its answers prove, and what a database can lose
     #[arg(long, value_name = "PATH", env = "WRITKEEPER_STORE", hide_env_values = true)]
     pub store: Option<String>,
     /// Print JSON

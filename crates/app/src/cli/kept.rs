@@ -45,7 +45,7 @@ pub struct Kept {
 /// What is typed for it.
 #[derive(Args, Debug)]
 struct KeptOptions {
-    /// The store: a SQLite file
+    /// The store: a SQLite file, or postgres://USER@HOST:PORT/DATABASE
     #[arg(
         long,
         global = true,
@@ -97,7 +97,7 @@ pub struct Keeping {
 #[derive(Args, Debug)]
 #[group(id = "keeping", multiple = true)]
 struct KeepingOptions {
-    /// Keep the decisions in this SQLite file; without it nothing is kept
+    /// Keep the decisions in this SQLite file, or in postgres://USER@HOST:PORT/DATABASE; without it nothing is kept
     #[arg(long, value_name = "PATH", env = "WRITKEEPER_STORE", hide_env_values = true)]
     store: Option<String>,
     /// Let this server decide and keep the decisions: https://HOST, or http://127.0.0.1:PORT; see `writkeeper login`

@@ -16,7 +16,7 @@ executors, POST /v1/proposals takes what `writkeeper decide` takes. GET /v1/open
 
 SIGTERM ends it: no new connection is taken, what was begun is answered, and everything is signed.")]
 pub struct ServeArgs {
-    /// The store: a SQLite file, made where there is none
+    /// The store: a SQLite file, made where there is none, or postgres://USER@HOST:PORT/DATABASE
     #[arg(
         long,
         value_name = "PATH",

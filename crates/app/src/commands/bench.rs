@@ -1,5 +1,6 @@
 //! `writkeeper bench`: how fast this machine decides, and what the pieces cost.
 
+mod database;
 mod durable;
 mod leases;
 mod proof;
@@ -36,6 +37,9 @@ const DECISIONS_PER_WORLD: u64 = 1_000;
 /// Prints the figures.
 pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
     let budget = Duration::from_millis(args.millis);
+    if let Some(store) = &args.store {
+        return database::run(store, budget, args.json);
+    }
     let plain = compile(CONTRACT)?;
     let with_policies: String = format!("{CONTRACT}policies: |\n{}", indented(POLICIES));
     let cedar = compile(&with_policies)?;

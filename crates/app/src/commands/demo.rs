@@ -21,7 +21,7 @@ const CONTRACT: &str = include_str!("demo/refunds.yaml");
 /// Plays every scene on a store that is thrown away, against a bank in a process of its own.
 pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
     let bank = Bank::open()?;
-    let desk = Desk::open(CONTRACT, bank.folder())?;
+    let desk = Desk::open(CONTRACT, bank.folder(), args.store.as_deref())?;
     if !args.json {
         print_opening()?;
     }

@@ -3,6 +3,7 @@
 //! Everything is looked at at the same time, and the answer comes within a few seconds whatever hangs.
 
 mod answers;
+mod database;
 mod host_state;
 mod probing;
 mod resident;
@@ -11,7 +12,9 @@ use crate::cli::guard::DoctorArgs;
 use crate::exit::Exit;
 use crate::store;
 use crate::terminal::{FAINT, paint, say};
+use adapters::store_postgres::Address;
 use answers::Answers;
+use database::Database;
 use guard::hooks::HOSTS;
 use guard::place::{self, FOLDER, Guard};
 use guard::settings_backup;
@@ -54,8 +57,14 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let spots = spots(&place::canonical(&workspace));
     let mut guards: Vec<Guard> = spots.iter().map(|(spot, _)| spot.guard.clone()).collect();
     guards.dedup();
-    let named = args.store.clone().map(|named| Task::begin(move || store::view(&named).map(|_| ())));
-    let stores = guards.iter().map(Guard::store).chain(args.store.as_ref().map(PathBuf::from));
+    let (databases, files): (Vec<&String>, Vec<&String>) =
+        args.store.iter().partition(|store| Address::is_meant(store));
+    let named: Vec<Task<anyhow::Result<()>>> = files
+        .iter()
+        .map(|named| (*named).clone())
+        .map(|named| Task::begin(move || store::view(&named).map(|_| ())))
+        .collect();
+    let stores = guards.iter().map(Guard::store).chain(files.into_iter().map(PathBuf::from));
     let stores: BTreeSet<PathBuf> =
         stores.chain([workspace.join(store::UNNAMED)]).filter(|file| file.is_file()).collect();
     let hosts: Vec<(Spot, Task<HostState>)> = spots
@@ -66,6 +75,8 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
         guards.into_iter().map(|guard| (guard.clone(), Task::begin(move || resident::look(&guard)))).collect();
     let answers: Vec<Task<Option<Answers>>> =
         stores.into_iter().map(|store| Task::begin(move || answers::look(&store))).collect();
+    let databases: Vec<Task<Database>> =
+        databases.into_iter().cloned().map(|store| Task::begin(move || database::look(&store))).collect();
     let late = |spot: &Spot| {
         let problem = format!("this could not be looked at within {} s", PATIENCE.as_secs());
         HostState { problems: vec![problem], ..HostState::at(spot) }
@@ -75,10 +86,20 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let guards: Vec<Resident> =
         guards.iter().map(|(guard, task)| task.ended(until).unwrap_or_else(|| Resident::late(guard))).collect();
     let answers: Vec<Answers> = answers.iter().filter_map(|task| task.ended(until).flatten()).collect();
-    let exit = tell(args, &hosts, &guards, &answers)?;
+    let unanswered = || Database::late(args.store.as_deref().unwrap_or_default());
+    let databases: Vec<Database> = databases.iter().map(|task| task.ended(until).unwrap_or_else(unanswered)).collect();
+    let exit = tell(args, &Findings { hosts, guards, answers, databases })?;
     // A store that was named and cannot be read is not well.
-    named.and_then(|task| task.ended(until)).transpose()?;
+    named.iter().filter_map(|task| task.ended(until)).collect::<anyhow::Result<()>>()?;
     Ok(exit)
+}
+
+/// Everything that was looked at.
+struct Findings {
+    hosts: Vec<HostState>,
+    guards: Vec<Resident>,
+    answers: Vec<Answers>,
+    databases: Vec<Database>,
 }
 
 /// Where something of ours is, or was.
@@ -106,14 +127,18 @@ fn looked_at(spot: &Spot, entries: &[OurEntry]) -> HostState {
     HostState::of(spot, entries)
 }
 
-fn tell(args: &DoctorArgs, hosts: &[HostState], guards: &[Resident], answers: &[Answers]) -> anyhow::Result<Exit> {
-    let exit = if hosts.iter().all(HostState::is_well) { Exit::Fine } else { Exit::Rejected };
+fn tell(args: &DoctorArgs, Findings { hosts, guards, answers, databases }: &Findings) -> anyhow::Result<Exit> {
+    let is_well = hosts.iter().all(HostState::is_well) && databases.iter().all(Database::is_well);
+    let exit = if is_well { Exit::Fine } else { Exit::Rejected };
     if args.json {
         let hosts: Vec<serde_json::Value> = hosts.iter().map(HostState::to_json).collect();
         let guards: Vec<serde_json::Value> = guards.iter().map(resident::to_json).collect();
         let answers: Vec<serde_json::Value> = answers.iter().map(answers::to_json).collect();
         let version = env!("CARGO_PKG_VERSION");
-        let told = serde_json::json!({ "version": version, "hosts": hosts, "guards": guards, "answers": answers });
+        let mut told = serde_json::json!({ "version": version, "hosts": hosts, "guards": guards, "answers": answers });
+        if let Some(told) = told.as_object_mut().filter(|_| !databases.is_empty()) {
+            told.insert("databases".to_owned(), databases.iter().map(Database::to_json).collect());
+        }
         say!("{told}");
         return Ok(exit);
     }
@@ -124,5 +149,6 @@ fn tell(args: &DoctorArgs, hosts: &[HostState], guards: &[Resident], answers: &[
     hosts.iter().try_for_each(HostState::tell)?;
     guards.iter().try_for_each(resident::tell)?;
     answers.iter().try_for_each(answers::tell)?;
+    databases.iter().try_for_each(Database::tell)?;
     Ok(exit)
 }

@@ -11,7 +11,10 @@ mod disk_full;
 mod history;
 mod kill_loop;
 mod paused;
+mod postgres;
 mod seeded;
 mod served;
+#[path = "../../../adapters/tests/postgres/server.rs"]
+mod server;
 mod site;
 mod sweep;

@@ -18,18 +18,20 @@ const KILLS: usize = 40;
 /// Longer than any answer takes; a client that waits for a dead service hears of it at once.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 
-struct Service {
+pub struct Service {
     process: Child,
-    address: SocketAddr,
+    pub address: SocketAddr,
     /// Only the first start of a store tells one.
-    admin: Option<String>,
+    pub admin: Option<String>,
 }
 
 impl Service {
-    fn start(site: &Site) -> Service {
+    pub fn start(site: &Site) -> Service {
         let mut command = Command::new(BINARY);
-        command.args(["serve", "--store", &site.path("db"), "--listen", "127.0.0.1:0", "--rate", "1000000"]);
-        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        command.args(["serve", "--store", &site.location, "--listen", "127.0.0.1:0", "--rate", "1000000"]);
+        command.env("XDG_STATE_HOME", site.folder.path());
+        let said = std::fs::File::options().create(true).append(true).open(site.path("serve.err")).unwrap();
+        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(said).spawn().unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let mut admin = None;
         let address = loop {
@@ -44,7 +46,14 @@ impl Service {
         Service { process, address, admin }
     }
 
-    fn kill(&mut self) {
+    /// What services said that ended by themselves, if this one did.
+    pub fn demand_alive(&mut self, site: &Site) {
+        let ended = self.process.try_wait().unwrap();
+        let said = std::fs::read_to_string(site.path("serve.err")).unwrap_or_default();
+        assert!(ended.is_none(), "a service ended by itself with {ended:?}: {said}");
+    }
+
+    pub fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
@@ -97,18 +106,49 @@ fn text(number: u64) -> (String, String) {
 }
 
 /// What the clients share.
-struct Load<'s> {
+pub struct Load<'s> {
     site: &'s Site,
-    address: Mutex<SocketAddr>,
+    /// Services of the same store, one of which a client asks at a time.
+    addresses: Mutex<Vec<SocketAddr>>,
     token: String,
     next: AtomicU64,
-    answered: AtomicUsize,
+    /// Which service the next connection is made to.
+    turn: AtomicUsize,
+    pub answered: AtomicUsize,
     is_over: AtomicBool,
 }
 
-impl Load<'_> {
+/// Ends a load when it is dropped.
+pub struct Ending<'l>(&'l AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+impl<'s> Load<'s> {
+    /// Against services, with an agent's token.
+    pub fn on(site: &'s Site, addresses: Vec<SocketAddr>, token: String) -> Load<'s> {
+        let (next, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+        let (turn, answered) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Load { site, addresses: Mutex::new(addresses), token, next, turn, answered, is_over }
+    }
+
+    /// A service that came after one that died.
+    pub fn replace(&self, place: usize, address: SocketAddr) {
+        if let Some(slot) = self.addresses.lock().unwrap_or_else(PoisonError::into_inner).get_mut(place) {
+            *slot = address;
+        }
+    }
+
+    /// No more proposals once it is dropped, also by a failure: the clients would go on for ever.
+    pub fn ended_with_this(&self) -> Ending<'_> {
+        Ending(&self.is_over)
+    }
+
     /// One client: each proposal until it is answered, also by the service that comes after the one that died.
-    fn run(&self) {
+    pub fn run(&self) {
         let mut connection = None;
         while !self.is_over.load(Ordering::SeqCst) {
             let (key, args) = text(self.next.fetch_add(1, Ordering::SeqCst));
@@ -135,8 +175,10 @@ impl Load<'_> {
 
     fn ask(&self, connection: &mut Option<Connection>, args: &str) -> Option<String> {
         if connection.is_none() {
-            let address = *self.address.lock().unwrap_or_else(PoisonError::into_inner);
-            *connection = Connection::open(address);
+            let addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            // Another one each time: where one does not answer, the next may.
+            let place = self.turn.fetch_add(1, Ordering::SeqCst) % addresses.len().max(1);
+            *connection = addresses.get(place).and_then(|address| Connection::open(*address));
         }
         let Some(open) = connection else {
             // Nobody listens until the next service is up.
@@ -155,7 +197,7 @@ impl Load<'_> {
     }
 }
 
-fn enrolled(site: &Site, service: &Service) -> String {
+pub fn enrolled(site: &Site, service: &Service) -> String {
     let contract = std::fs::read_to_string(site.path("bot.yaml")).unwrap();
     let body = json!({ "contract": contract, "ttl": "2h" }).to_string();
     let admin = service.admin.as_deref().expect("a first start tells a key");
@@ -171,15 +213,9 @@ fn a_service_killed_under_load_loses_nothing_and_decides_nothing_twice() {
     let site = Site::new();
     let mut service = Service::start(&site);
     let token = enrolled(&site, &service);
-    let load = Load {
-        site: &site,
-        address: Mutex::new(service.address),
-        token,
-        next: AtomicU64::new(0),
-        answered: AtomicUsize::new(0),
-        is_over: AtomicBool::new(false),
-    };
+    let load = Load::on(&site, vec![service.address], token);
     std::thread::scope(|scope| {
+        let _ended = load.ended_with_this();
         for _ in 0..CONNECTIONS {
             scope.spawn(|| load.run());
         }
@@ -192,9 +228,8 @@ fn a_service_killed_under_load_loses_nothing_and_decides_nothing_twice() {
             service.kill();
             service = Service::start(&site);
             assert!(service.admin.is_none(), "only the first start tells a key");
-            *load.address.lock().unwrap_or_else(PoisonError::into_inner) = service.address;
+            load.replace(0, service.address);
         }
-        load.is_over.store(true, Ordering::SeqCst);
     });
     service.kill();
     let (history, broken, code) = site.judge();

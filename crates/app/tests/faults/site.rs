@@ -1,10 +1,9 @@
 //! A folder with a store, a provider, and a log of everything callers were told.
 
 use crate::history::{Broken, History};
-use adapters::store_sqlite::SqliteStore;
+use adapters::location::{OpenOptions as StoreOptions, view_store};
 use adapters::system_clock::SystemClock;
 use kernel::world::{Entity, Row};
-use runtime::ports::store::Store;
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -25,6 +24,8 @@ pub struct Site {
     port: u16,
     clients: Mutex<File>,
     began: i64,
+    /// Where the store is.
+    pub location: String,
 }
 
 impl Drop for Site {
@@ -41,6 +42,11 @@ pub fn now() -> i64 {
 
 impl Site {
     pub fn new() -> Site {
+        Site::on(None)
+    }
+
+    /// With its store elsewhere than in a file of the folder.
+    pub fn on(location: Option<String>) -> Site {
         let folder = tempfile::tempdir().unwrap();
         let built = std::env::current_exe().unwrap();
         let binary = built.parent().and_then(|deps| deps.parent()).unwrap().join("examples/fake_provider");
@@ -49,7 +55,8 @@ impl Site {
         BufReader::new(provider.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let port = line.trim().parse().unwrap();
         let clients = OpenOptions::new().create(true).append(true).open(folder.path().join("clients.jsonl")).unwrap();
-        let site = Site { folder, provider, port, clients: Mutex::new(clients), began: now() };
+        let location = location.unwrap_or_else(|| folder.path().join("db").display().to_string());
+        let site = Site { folder, provider, port, clients: Mutex::new(clients), began: now(), location };
         site.write_contract();
         site
     }
@@ -107,7 +114,8 @@ impl Site {
 
     pub fn writkeeper(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(BINARY);
-        command.args(arguments).args(["--store", &self.path("db")]).env("USER", "ann");
+        command.args(arguments).args(["--store", &self.location]).env("USER", "ann");
+        command.env("XDG_STATE_HOME", self.folder.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -222,7 +230,8 @@ impl Site {
     }
 
     fn counters(&self) -> std::collections::BTreeMap<String, (i64, i64)> {
-        let store = SqliteStore::open(self.path("db"), Arc::new(SystemClock)).unwrap();
+        let (place, options) = (self.location.parse().unwrap(), StoreOptions::default());
+        let store = view_store(&place, values::ids::TENANT_DEFAULT, Arc::new(SystemClock), options).unwrap();
         let mut reader = store.reader().unwrap();
         let whole = |number: &values::decimal::Decimal| number.to_string().parse().unwrap();
         let mut counters = std::collections::BTreeMap::new();

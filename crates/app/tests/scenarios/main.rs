@@ -11,6 +11,10 @@
 )]
 
 mod file;
+mod postgres;
+#[path = "../../../adapters/tests/postgres/server.rs"]
+#[expect(dead_code, reason = "other tests use more of it")]
+mod server;
 mod signed;
 mod stored;
 
@@ -38,14 +42,14 @@ fn in_process(step: &Step) -> Vec<String> {
 }
 
 /// The same through `writkeeper decide`, perhaps into a store.
-fn through_the_binary(step: &Step, with_store: bool) -> Vec<String> {
+fn through_the_binary(step: &Step, store: Option<&str>) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let contract = folder.path().join("contract.yaml");
     let context = folder.path().join("context.json");
     std::fs::write(&contract, &step.contract).unwrap();
     std::fs::write(&context, &step.context).unwrap();
     // Without a store nothing outlives the process, so there is one for all cases.
-    let runs = if with_store { step.runs() } else { vec![step.cases.as_slice()] };
+    let runs = if store.is_some() { step.runs() } else { vec![step.cases.as_slice()] };
     let mut lines = Vec::new();
     for run in runs {
         let mut process = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
@@ -53,11 +57,8 @@ fn through_the_binary(step: &Step, with_store: bool) -> Vec<String> {
             .arg(&contract)
             .arg("--context")
             .arg(&context)
-            .args(if with_store {
-                &["--store", "kept.db", "--allow-inert", "--open-flows", "--clock-of-lines"][..]
-            } else {
-                &[]
-            })
+            .args(store.map(|_| ["--allow-inert", "--open-flows", "--clock-of-lines", "--store"]).into_iter().flatten())
+            .args(store)
             .current_dir(folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -84,7 +85,7 @@ fn check(scenario: &Scenario) {
         for (case, line) in step.cases.iter().zip(&pure) {
             assert_eq!(said(line), case.expected, "{}: {}\n{line}", scenario.name, case.name);
         }
-        assert_eq!(pure, through_the_binary(step, false), "{}: the binary answers other bytes", scenario.name);
+        assert_eq!(pure, through_the_binary(step, None), "{}: the binary answers other bytes", scenario.name);
         let expected = without_ids(step, &pure);
         let same = |lines: Vec<String>, door: &str| {
             assert_eq!(expected, without_ids(step, &lines), "{}: {door} answers other bytes", scenario.name);
@@ -95,7 +96,7 @@ fn check(scenario: &Scenario) {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("kept.db");
         same(through_the_runtime(step, |clock| Box::new(SqliteStore::open(&path, clock).unwrap())), "SQLite");
-        same(through_the_binary(step, true), "the binary with a store");
+        same(through_the_binary(step, Some("kept.db")), "the binary with a store");
     }
     for row in &scenario.versions {
         let said = if kernel::version::supports(&row.range, &row.version) { "WELCOME" } else { "VERSION_MISMATCH" };

@@ -1,6 +1,7 @@
 //! Durable decisions beside the physical limit of the same disk in the same run, growth, and one kill.
 
 use crate::terminal::note;
+use adapters::location::{Location, OpenOptions, open_store};
 use adapters::measure::RawSqlite;
 use adapters::store_sqlite::SqliteStore;
 use adapters::system_clock::SystemClock;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use values::ids::TENANT_DEFAULT;
 
 /// Decisions waiting at the same time.
 const IN_FLIGHT: [usize; 3] = [1, 64, 512];
@@ -114,10 +116,14 @@ impl Keys {
     }
 }
 
-fn start(path: &Path) -> anyhow::Result<Runtime> {
-    let store = SqliteStore::open(path, Arc::new(SystemClock))?;
-    let runtime = Runtime::start(Box::new(store), Options::default())?;
+/// A runtime on a tenant of a store, with the agents of the benchmark where nobody has made them yet.
+fn start(location: &Location, tenant: &str) -> anyhow::Result<Runtime> {
+    let store = open_store(location, tenant, Arc::new(SystemClock), OpenOptions::default())?;
+    let runtime = Runtime::start(store, Options::default())?;
     for agent in 0..AGENTS {
+        if runtime.read(Entity::Agent(format!("bench-{agent}")))?.is_some() {
+            continue;
+        }
         let loaded = load(&contract(agent as u64))
             .map_err(|errors| anyhow!("the benchmark's contract is broken: {errors:?}"))?;
         let contract = Arc::new(loaded.compiled);
@@ -165,8 +171,13 @@ pub(super) struct Load {
 
 impl Load {
     pub(super) fn start(path: &Path, in_flight: usize, keys: Keys) -> anyhow::Result<Load> {
-        let runtime = start(path)?;
-        let size_before = size(path)?;
+        Load::start_in(&Location::Sqlite(path.to_path_buf()), TENANT_DEFAULT, in_flight, keys)
+    }
+
+    /// On a tenant of any store.
+    pub(super) fn start_in(location: &Location, tenant: &str, in_flight: usize, keys: Keys) -> anyhow::Result<Load> {
+        let runtime = start(location, tenant)?;
+        let size_before = runtime.size()?;
         let (texts, waiting) = (VecDeque::new(), VecDeque::new());
         Ok(Load { runtime, in_flight, keys, number: 0, texts, waiting, times: Vec::new(), size_before })
     }
@@ -217,9 +228,15 @@ impl Load {
 
     /// Closes the store, opens it again and counts.
     fn finish(self, path: &Path, rate: f64) -> anyhow::Result<Value> {
+        self.finish_in(&Location::Sqlite(path.to_path_buf()), TENANT_DEFAULT, rate)
+    }
+
+    /// The same of a tenant of any store.
+    pub(super) fn finish_in(self, location: &Location, tenant: &str, rate: f64) -> anyhow::Result<Value> {
         let Load { runtime, mut times, size_before, .. } = self;
         drop(runtime);
-        let stored = size(path)? - size_before;
+        let store = open_store(location, tenant, Arc::new(SystemClock), OpenOptions::default())?;
+        let stored = store.reader()?.size()? - size_before;
         if stored != times.len() as u64 {
             return Err(anyhow!("{} decisions were acknowledged and {stored} are stored", times.len()));
         }
@@ -238,11 +255,6 @@ impl Load {
 pub(super) fn median(mut rates: Vec<f64>) -> f64 {
     rates.sort_unstable_by(f64::total_cmp);
     rates.get(rates.len() / 2).copied().unwrap_or_default()
-}
-
-fn size(path: &Path) -> anyhow::Result<u64> {
-    let store = SqliteStore::open(path, Arc::new(SystemClock))?;
-    Ok(store.reader()?.size()?)
 }
 
 /// The rate on a store with few and with many flows, with ordered keys and with random ones, by turns.
@@ -279,7 +291,7 @@ fn grown(folder: &Folder, budget: Duration) -> anyhow::Result<Value> {
 /// Flows and effects as so many decisions would have left them; only the records are missing.
 fn fill(path: &Path, flows: u64, keys: Keys) -> anyhow::Result<()> {
     let mut store = SqliteStore::open(path, Arc::new(SystemClock))?;
-    let tenant: Arc<str> = Arc::from(values::ids::TENANT_DEFAULT);
+    let tenant: Arc<str> = Arc::from(TENANT_DEFAULT);
     let mut left = flows;
     while left > 0 {
         let now = left.min(FILL_ROWS);
@@ -340,13 +352,16 @@ fn killed(folder: &Folder, budget: Duration) -> anyhow::Result<Value> {
 
 /// `writkeeper bench-writer PATH`: decides and says what was acknowledged, until it is killed.
 pub fn write_until_killed(args: &crate::cli::BenchWriterArgs) -> anyhow::Result<crate::exit::Exit> {
-    let runtime = start(&args.store)?;
+    let runtime = start(&args.store.parse()?, &args.tenant)?;
     let mut output = std::io::stdout().lock();
     let mut tell = |pending: Pending| -> anyhow::Result<()> {
         let answered = pending.wait();
         // Only what was decided is in the store; "not now" acknowledges nothing.
         if answered.at.is_none() {
             return Err(anyhow!("nothing was decided: {}", answered.answer.to_line()));
+        }
+        if args.silent {
+            return Ok(());
         }
         writeln!(output, "{}", answered.answer.id)?;
         Ok(output.flush()?)

@@ -1,6 +1,7 @@
 //! The refund desk of the demo: a runtime on a SQLite file, two agents, and Ann.
 
 use super::scenes::Does;
+use crate::exit::UsageError;
 use crate::store;
 use adapters::system_clock::SystemClock;
 use anyhow::{Context, anyhow, bail};
@@ -15,7 +16,7 @@ use kernel::person::Identity;
 use kernel::stored::Kind;
 use kernel::world::Row;
 use runtime::{Answered, Arrival, PersonAnswer, Runtime};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use values::json::Json;
 
@@ -26,13 +27,17 @@ const AGENTS: [&str; 2] = ["refund-bot", "helpdesk-bot"];
 const QUESTIONS_MAX: usize = 64;
 
 /// Where decisions are made and kept.
-pub struct Desk(Runtime, PathBuf);
+pub struct Desk(Runtime, String);
 
 impl Desk {
-    /// Opens a store in a folder and puts the contract in force for both agents.
-    pub fn open(contract: &str, folder: &Path) -> anyhow::Result<Desk> {
-        let path = folder.join("decisions.db");
-        let runtime = store::start(&path.to_string_lossy(), Arc::new(SystemClock), None)?;
+    /// Opens a store, in a folder where none is named, and puts the contract in force for both agents.
+    pub fn open(contract: &str, folder: &Path, named: Option<&str>) -> anyhow::Result<Desk> {
+        let own = || folder.join("decisions.db").to_string_lossy().into_owned();
+        let location = named.map_or_else(own, str::to_owned);
+        let runtime = store::start(&location, Arc::new(SystemClock), None)?;
+        if named.is_some() && runtime.size().map_err(store::unread)? > 0 {
+            return Err(UsageError(format!("the store `{location}` is not empty; name an empty one")).into());
+        }
         let [own, other] = AGENTS;
         for text in [contract.to_owned(), contract.replace(own, other)] {
             let loaded = load(&text).map_err(|errors| anyhow!("the demo's contract is broken: {errors:?}"))?;
@@ -42,7 +47,7 @@ impl Desk {
         }
         let people = Act::Merge(vec![Write::groups("ann", ["refund-desk"])]);
         store::done(runtime.change(store::operator(), people))?;
-        Ok(Desk(runtime, path))
+        Ok(Desk(runtime, location))
     }
 
     /// Does what a step says; earlier answers of the scene tell which questions there are.
@@ -95,7 +100,7 @@ impl Desk {
     }
 
     /// Closes the desk; its store is left behind.
-    pub fn close(self) -> PathBuf {
+    pub fn close(self) -> String {
         self.1
     }
 

@@ -12,8 +12,8 @@ const TITLE: &str = "One byte of history flipped";
 const STORY: &str = "Weeks later an auditor gets the ledger. Someone has made 12.5 EUR look like 92.5 EUR in it.";
 
 /// Exports the ledger of the scenes before, verifies it, changes one byte, verifies it again.
-pub fn play(number: usize, store: &Path, bank: &Bank, json: bool) -> anyhow::Result<()> {
-    let site = Site::quiet(&store.to_string_lossy())?;
+pub fn play(number: usize, store: &str, bank: &Bank, json: bool) -> anyhow::Result<()> {
+    let site = Site::quiet(store)?;
     let path = bank.folder().join("ledger.export");
     let entries = export_to(&site, &path)?;
     let before = verdict(&path)?;

@@ -1,4 +1,5 @@
-//! Keys as bytes: tenant, zero, name, and a zero and the second part of the name where there is one.
+//! Keys as bytes: tenant, zero, name, and a zero and the second part of the name where there is one. A store that tells
+//! tenants apart by other means keeps the bytes of the name alone.
 //!
 //! Raw and never hashed, so that time-ordered keys stay in order and a page of the index takes many of them. No part
 //! may contain a zero, which the doors refuse anyway.
@@ -16,17 +17,22 @@ const MARK_UUID: u8 = 1;
 const MARK_TEXT: u8 = 2;
 
 /// The bytes of a key.
-pub(super) fn encode(key: &Key) -> Result<Vec<u8>, StoreFault> {
+pub(crate) fn encode(key: &Key) -> Result<Vec<u8>, StoreFault> {
     let mut bytes = Vec::with_capacity(64);
     encode_into(key, &mut bytes)?;
     Ok(bytes)
 }
 
 /// Appends the bytes of a key.
-pub(super) fn encode_into(key: &Key, bytes: &mut Vec<u8>) -> Result<(), StoreFault> {
-    let (first, second) = key.entity.parts();
+pub(crate) fn encode_into(key: &Key, bytes: &mut Vec<u8>) -> Result<(), StoreFault> {
     push_tenant(&key.tenant, bytes)?;
-    if key.entity.kind() == Kind::Idempotency {
+    encode_name_into(&key.entity, bytes)
+}
+
+/// Appends the bytes of an entity's name.
+pub(crate) fn encode_name_into(entity: &Entity, bytes: &mut Vec<u8>) -> Result<(), StoreFault> {
+    let (first, second) = entity.parts();
+    if entity.kind() == Kind::Idempotency {
         let second = second.unwrap_or_default();
         match usual_uuid(second) {
             Some(uuid) => {
@@ -52,32 +58,48 @@ pub(super) fn encode_into(key: &Key, bytes: &mut Vec<u8>) -> Result<(), StoreFau
 }
 
 /// The key of bytes.
-pub(super) fn decode(kind: Kind, bytes: &[u8]) -> Option<Key> {
+pub(crate) fn decode(kind: Kind, bytes: &[u8]) -> Option<Key> {
     let (tenant, rest) = split_at_zero(bytes)?;
     let tenant: Arc<str> = Arc::from(std::str::from_utf8(tenant).ok()?);
+    Some(Key { tenant, entity: decode_name(kind, rest)? })
+}
+
+/// The entity of the bytes of a name.
+pub(crate) fn decode_name(kind: Kind, bytes: &[u8]) -> Option<Entity> {
     if kind == Kind::Idempotency {
-        let (agent, name) = decode_marked(rest)?;
-        return Some(Key { tenant, entity: Entity::from_parts(kind, agent, Some(&name))? });
+        let (agent, name) = decode_marked(bytes)?;
+        return Entity::from_parts(kind, agent, Some(&name));
     }
-    let (first, second) = match split_at_zero(rest) {
-        None => (rest, None),
+    let (first, second) = match split_at_zero(bytes) {
+        None => (bytes, None),
         Some((first, second)) => (first, Some(std::str::from_utf8(second).ok()?)),
     };
-    Some(Key { tenant, entity: Entity::from_parts(kind, std::str::from_utf8(first).ok()?, second)? })
+    Entity::from_parts(kind, std::str::from_utf8(first).ok()?, second)
 }
 
 /// Where the keys of a tenant start whose first part comes after a name, and where the tenant's keys end.
-pub(super) fn range(tenant: &str, after: Option<&str>) -> Result<(Vec<u8>, Vec<u8>), StoreFault> {
+pub(crate) fn range(tenant: &str, after: Option<&str>) -> Result<(Vec<u8>, Vec<u8>), StoreFault> {
     let mut from = Vec::with_capacity(64);
     push_tenant(tenant, &mut from)?;
-    if let Some(after) = after {
-        push_text(after, &mut from)?;
-        // Below every name that continues this one, above every second part.
-        from.push(1);
-    }
+    push_after(after, &mut from)?;
     let mut to = tenant.as_bytes().to_vec();
     to.push(1);
     Ok((from, to))
+}
+
+/// Where names start whose first part comes after a name.
+pub(crate) fn name_after(after: Option<&str>) -> Result<Vec<u8>, StoreFault> {
+    let mut from = Vec::with_capacity(64);
+    push_after(after, &mut from)?;
+    Ok(from)
+}
+
+fn push_after(after: Option<&str>, from: &mut Vec<u8>) -> Result<(), StoreFault> {
+    let Some(after) = after else { return Ok(()) };
+    push_text(after, from)?;
+    // Below every name that continues this one, above every second part.
+    from.push(1);
+    Ok(())
 }
 
 fn push_tenant(tenant: &str, bytes: &mut Vec<u8>) -> Result<(), StoreFault> {

@@ -1,0 +1,146 @@
+//! A tenant of a database as another store takes it, and an empty one that takes what another store has.
+
+use super::address::Address;
+use super::connection::Connection;
+use super::fault::{commit_fault, fault};
+use super::read::PostgresReader;
+use super::save::{Piece, integer};
+use super::value::Value;
+use super::{PostgresStore, READ_PATIENCE};
+use crate::row_key;
+use crate::store_copy::{Contents, Filling, KeptAnswer};
+use kernel::stored::Kind;
+use kernel::world::{Key, Row};
+use runtime::crash::around;
+use runtime::ports::clock::Clock;
+use runtime::ports::store::{Reader, StoreFault, StoredRecord};
+use std::sync::Arc;
+use values::ids::Digest;
+use values::time::Instant;
+
+const HEAD: &str = "SELECT number, size, last_instant FROM writkeeper.head WHERE tenant = $1::text";
+
+/// A tenant of a database, as of one commit.
+pub(crate) struct PostgresContents {
+    reader: PostgresReader,
+    tenant: Arc<str>,
+}
+
+impl PostgresContents {
+    pub(crate) fn of(address: &Address, tenant: &str) -> Result<PostgresContents, StoreFault> {
+        let tenant: Arc<str> = Arc::from(tenant);
+        let mut connection = Connection::open(address, READ_PATIENCE).map_err(fault)?;
+        // Everything is seen as of the first look.
+        connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").map_err(fault)?;
+        Ok(PostgresContents { reader: PostgresReader::over(connection, address, &tenant), tenant })
+    }
+}
+
+impl Contents for PostgresContents {
+    fn reader(&mut self) -> &mut dyn Reader {
+        &mut self.reader
+    }
+
+    fn last(&mut self) -> Result<Option<Instant>, StoreFault> {
+        let tenant = self.tenant.clone();
+        let found = self.reader.look(|connection| connection.query(HEAD, &[Value::Text(&tenant)]).map_err(fault))?;
+        let last = found.first().map(|found| found.optional(2)).transpose().map_err(fault)?.flatten();
+        Ok(last.map(Instant::from_micros))
+    }
+
+    fn answers(&mut self, after: Option<&Key>, limit: usize) -> Result<Vec<KeptAnswer>, StoreFault> {
+        const SQL: &str = "SELECT name, fingerprint, idx FROM writkeeper.idempotency WHERE number = $1::int4 AND \
+                           name > $2::bytea ORDER BY name LIMIT $3::int8";
+        let Some(number) = self.reader.number()? else { return Ok(Vec::new()) };
+        let mut from = Vec::new();
+        if let Some(after) = after {
+            row_key::encode_name_into(&after.entity, &mut from)?;
+        }
+        let limit = Value::Int8(i64::try_from(limit).unwrap_or(i64::MAX));
+        let values = [Value::Int4(number), Value::Bytes(&from), limit];
+        let found = self.reader.look(|connection| connection.query(SQL, &values).map_err(fault))?;
+        let unread = || StoreFault::Corrupt("a stored answer cannot be read".to_owned());
+        let read = |found: &super::value::Found| {
+            let entity = found.bytes(0).and_then(|bytes| row_key::decode_name(Kind::Idempotency, bytes));
+            let fingerprint: [u8; 32] = found.bytes(1).and_then(|bytes| bytes.try_into().ok()).ok_or_else(unread)?;
+            let index = u64::try_from(found.integer(2).map_err(fault)?).map_err(|_| unread())?;
+            let key = Key { tenant: self.tenant.clone(), entity: entity.ok_or_else(unread)? };
+            Ok((key, Digest::from_bytes(fingerprint), index))
+        };
+        found.iter().map(read).collect()
+    }
+}
+
+/// A tenant of a database that is being filled, in one transaction.
+pub(crate) struct PostgresFilling {
+    connection: Connection,
+    number: i32,
+    is_over: bool,
+}
+
+impl PostgresFilling {
+    pub(crate) fn of(address: &Address, tenant: &str, clock: Arc<dyn Clock>) -> Result<PostgresFilling, StoreFault> {
+        drop(PostgresStore::open(address, tenant, clock)?);
+        let mut connection = Connection::open(address, READ_PATIENCE).map_err(fault)?;
+        connection.run("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE").map_err(fault)?;
+        let found = connection.query(&format!("{HEAD} FOR UPDATE"), &[Value::Text(tenant)]).map_err(fault)?;
+        let missing = || StoreFault::Corrupt("the head of the ledger is missing".to_owned());
+        let found = found.first().ok_or_else(missing)?;
+        let number = i32::try_from(found.integer(0).map_err(fault)?).map_err(|_| missing())?;
+        if found.integer(1).map_err(fault)? > 0 {
+            connection.roll_back();
+            return Err(StoreFault::Refused(format!("`{address}` is not empty; name another database")));
+        }
+        Ok(PostgresFilling { connection, number, is_over: false })
+    }
+
+    fn fill(&mut self, piece: &Piece, first: u64) -> Result<(), StoreFault> {
+        if piece.is_empty() {
+            return Ok(());
+        }
+        piece.state(&mut self.connection, self.number, first)?;
+        self.connection.ask().map(|_| ()).map_err(fault)
+    }
+}
+
+impl Filling for PostgresFilling {
+    fn records(&mut self, records: &[StoredRecord]) -> Result<(), StoreFault> {
+        let mut piece = Piece::new();
+        records.iter().for_each(|record| piece.push_stored(record));
+        self.fill(&piece, records.first().map_or(0, |record| record.index))
+    }
+
+    fn rows(&mut self, rows: &[(Key, Row)]) -> Result<(), StoreFault> {
+        let mut piece = Piece::new();
+        rows.iter().try_for_each(|(key, row)| piece.push_row(key, row, 0))?;
+        self.fill(&piece, 0)
+    }
+
+    fn answers(&mut self, answers: &[KeptAnswer]) -> Result<(), StoreFault> {
+        let mut piece = Piece::new();
+        answers.iter().try_for_each(|(key, fingerprint, index)| piece.push_answer(key, fingerprint, *index))?;
+        self.fill(&piece, 0)
+    }
+
+    fn finish(mut self: Box<Self>, size: u64, last: Option<Instant>) -> Result<(), StoreFault> {
+        const SQL: &str = "UPDATE writkeeper.head SET size = $2::int8, last_instant = $3::int8, batch = $4::bytea \
+                           WHERE number = $1::int4";
+        if let Some(last) = last {
+            // Whoever has the empty tenant open notices that its head is another.
+            let batch = uuid::Uuid::now_v7().into_bytes();
+            let size = Value::Int8(integer(size)?);
+            let values = [Value::Int4(self.number), size, Value::Int8(last.micros()), Value::Bytes(&batch)];
+            self.connection.query(SQL, &values).map_err(fault)?;
+        }
+        self.is_over = true;
+        around("store.transact", || self.connection.run("COMMIT")).map_err(commit_fault)
+    }
+}
+
+impl Drop for PostgresFilling {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.connection.roll_back();
+        }
+    }
+}

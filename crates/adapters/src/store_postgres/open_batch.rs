@@ -1,0 +1,288 @@
+//! One batch on its way into the database: a transaction under the locked head of its tenant.
+
+use super::connection::Connection;
+use super::fault::{Problem, commit_fault, early_fault, fault};
+use super::load::{self, Asked, PostgresCache, Rows};
+use super::save::{Piece, integer};
+use super::value::{Found, Value};
+use kernel::stored::Kind;
+use kernel::world::{Entity, Key, Row, RowChange, World};
+use runtime::crash::{around, commit_is_doubted};
+use runtime::ports::store::{BatchId, Steps, StoreFault, demand_own};
+use std::sync::Arc;
+use std::time::Duration;
+use values::time::Instant;
+
+/// Steps whose records and changes are sent together, so that the server saves them while the next ones are folded.
+const PIECE_STEPS: usize = 64;
+
+/// How long the server waits for the next words of an open transaction. Longer than any fold takes: a process that stands
+/// still for so long loses its transaction, and the others go on.
+const SILENCE_MAX: Duration = Duration::from_secs(15);
+
+/// A server has so much time for a statement once it has the lock.
+const STATEMENT_MAX: Duration = Duration::from_secs(30);
+
+/// Everything that is read and written stands under the lock on this row, so each statement may see the latest commit.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+
+/// Ends with the transaction: nothing of a session is used. A commit that may be lost with the machine is no commit.
+const BOUND: &str = "SELECT set_config('lock_timeout', $1::text, true), set_config('statement_timeout', $2::text, true), \
+                     set_config('idle_in_transaction_session_timeout', $3::text, true), \
+                     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') \
+                     THEN set_config('synchronous_commit', 'on', true) END";
+
+const LOCK_HEAD: &str =
+    "SELECT number, size, last_instant, batch FROM writkeeper.head WHERE tenant = $1::text FOR UPDATE";
+
+const PUT_HEAD: &str = "UPDATE writkeeper.head SET size = $2::int8, last_instant = $3::int8, batch = $4::bytea \
+                        WHERE number = $1::int4";
+
+/// Remembers the batch, so that a commit whose answer was lost can be looked up.
+const PUT_WRITER: &str = "INSERT INTO writkeeper.writer(number, process, batch, first_idx) VALUES($1::int4, $2::bytea, \
+                          $3::bytea, $4::int8) ON CONFLICT (number, process) DO UPDATE SET batch = excluded.batch, \
+                          first_idx = excluded.first_idx";
+
+/// A commit that waits for a standby must wait: given up, it would be told as if the standby had it.
+const WAIT_FOR_EVER: &str = "SELECT set_config('statement_timeout', '0', true)";
+
+/// Where the ledger of a tenant ends.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    pub(super) number: i32,
+    pub(super) size: u64,
+    pub(super) last: Option<Instant>,
+    /// The batch that was committed last.
+    pub(super) batch: Vec<u8>,
+}
+
+impl Head {
+    fn read(found: &[Found]) -> Result<Head, StoreFault> {
+        let missing = || StoreFault::Corrupt("the head of the ledger is missing".to_owned());
+        let found = found.first().ok_or_else(missing)?;
+        let number = i32::try_from(found.integer(0).map_err(fault)?).map_err(|_| missing())?;
+        let size = u64::try_from(found.integer(1).map_err(fault)?);
+        let size = size.map_err(|_| StoreFault::Corrupt("the ledger has a negative size".to_owned()))?;
+        let last = found.optional(2).map_err(fault)?.map(Instant::from_micros);
+        Ok(Head { number, size, last, batch: found.bytes(3).unwrap_or_default().to_vec() })
+    }
+}
+
+/// A transaction that holds the head. Dropped before its commit, it leaves nothing.
+pub(super) struct OpenBatch<'a> {
+    connection: &'a mut Connection,
+    tenant: &'a Arc<str>,
+    pub(super) head: Head,
+    is_over: bool,
+}
+
+/// What a batch loads.
+#[derive(Debug, Default)]
+pub(super) struct Loaded {
+    pub(super) rows: Rows,
+    pub(super) due: Option<Vec<String>>,
+}
+
+impl<'a> OpenBatch<'a> {
+    /// Begins a transaction, locks the head of a tenant, and loads what a batch needs; mostly in one round trip.
+    ///
+    /// `known` is the number of the tenant once it is known. What is cached counts only if the head is the one that was
+    /// committed here.
+    pub(super) fn begin(
+        connection: &'a mut Connection,
+        tenant: &'a Arc<str>,
+        line: Duration,
+        (known, mut keys): (Option<i32>, Vec<Key>),
+        cache: &mut PostgresCache,
+    ) -> Result<(OpenBatch<'a>, Loaded), BeginFault> {
+        let range = keys.extract_if(.., |key| key.entity == Entity::DueIntents).last();
+        let mut loaded = Loaded::default();
+        let shared: Vec<Key> = keys.extract_if(.., |key| key.entity.kind().is_shared()).collect();
+        let mut early = load::split(shared.clone(), cache, &mut loaded.rows);
+        early.extend(keys.iter().cloned());
+        let asked = Asked::of(early)?;
+        state_beginning(connection, tenant, line);
+        let together = known.filter(|_| asked.is_small());
+        if let Some(number) = together {
+            asked.state(connection, number);
+        }
+        let answers = connection.ask();
+        let mut open = OpenBatch {
+            connection,
+            tenant,
+            head: Head { number: 0, size: 0, last: None, batch: Vec::new() },
+            is_over: false,
+        };
+        let mut answers = answers?;
+        open.head = Head::read(&answers.take(2))?;
+        let number = open.head.number;
+        let is_own = cache.validate(open.head.batch.clone());
+        match together {
+            Some(_) if is_own => asked.read(answers.found.into_iter().skip(3), &mut loaded.rows)?,
+            None if is_own => asked.fetch(open.connection, number, &mut loaded.rows)?,
+            Some(_) | None => {
+                // Somebody else has committed: what was cached says nothing any more.
+                loaded.rows.clear();
+                keys.extend(shared);
+                Asked::of(keys)?.fetch(open.connection, number, &mut loaded.rows)?;
+            }
+        }
+        loaded.rows.iter().for_each(|(key, row)| cache.remember(key, row));
+        if range.is_some() {
+            loaded.due = Some(load::due_intents(open.connection, tenant, number, &mut loaded.rows)?);
+        }
+        Ok((open, loaded))
+    }
+
+    /// Steps through a fold to its end and sends what it leaves, piece by piece; gives back how many records there are,
+    /// whether there is anything to commit, and the rows that are worth caching.
+    pub(super) fn fold(
+        &mut self,
+        world: &mut World,
+        steps: &mut Steps<'_, '_>,
+    ) -> Result<(u64, bool, Vec<RowChange>), StoreFault> {
+        let (mut records, mut any, mut changed) = (0_u64, false, Vec::new());
+        loop {
+            let taken = steps.take(world, PIECE_STEPS);
+            let is_last = taken.is_none();
+            let mut piece = Piece::new();
+            let sealed = taken.unwrap_or_default();
+            sealed.iter().for_each(|sealed| piece.push_record(sealed));
+            // Rows that nearly every step changes are left to the end, where each is saved once.
+            self.push_changes(world, is_last, &mut piece, &mut changed)?;
+            any |= !piece.is_empty();
+            piece.state(self.connection, self.head.number, self.head.size.saturating_add(records))?;
+            records = records.saturating_add(sealed.len() as u64);
+            if is_last {
+                return Ok((records, any, changed));
+            }
+            if self.connection.unsent() > 0 {
+                self.connection.send().map_err(early_fault)?;
+            }
+        }
+    }
+
+    fn push_changes(
+        &self,
+        world: &mut World,
+        is_last: bool,
+        piece: &mut Piece,
+        changed: &mut Vec<RowChange>,
+    ) -> Result<(), StoreFault> {
+        let mut problem = None;
+        let mut push = |key: &Key, row: &Row, record: usize| -> Result<(), StoreFault> {
+            demand_own(self.tenant, [key])?;
+            piece.push_row(key, row, self.head.size.saturating_add(record as u64))
+        };
+        world.hand_over(
+            |kind: Kind| !is_last && kind.is_shared(),
+            |key, row, record| {
+                if problem.is_none() {
+                    problem = push(key, row, record).err();
+                }
+                if key.entity.kind().is_shared() {
+                    changed.push(RowChange { key: key.clone(), row: row.clone(), record });
+                }
+            },
+        );
+        problem.map_or(Ok(()), Err)
+    }
+
+    /// Makes it durable. What was sent and not answered yet is answered first, and only if all of it went well the
+    /// server commits.
+    pub(super) fn commit(
+        mut self,
+        records: u64,
+        at: Instant,
+        batch: BatchId,
+        process: &[u8; 16],
+    ) -> Result<(), StoreFault> {
+        let (number, name) = (Value::Int4(self.head.number), batch.0.to_be_bytes());
+        let size = integer(self.head.size.saturating_add(records))?;
+        let head = [number, Value::Int8(size), Value::Int8(at.micros()), Value::Bytes(&name)];
+        self.connection.statement(PUT_HEAD, &head);
+        let writer = [number, Value::Bytes(process), Value::Bytes(&name), Value::Int8(integer(self.head.size)?)];
+        self.connection.statement(PUT_WRITER, &writer);
+        self.connection.statement(WAIT_FOR_EVER, &[]);
+        if commit_is_doubted("before") {
+            return Err(StoreFault::Ambiguous("made to fail before the commit".to_owned()));
+        }
+        self.is_over = true;
+        self.connection.statement("COMMIT", &[]);
+        let committed = around("store.transact", || self.connection.ask());
+        match committed {
+            Ok(answers) if answers.tags.last().is_some_and(|tag| tag == "COMMIT") => {}
+            Ok(_) => return Err(StoreFault::Unavailable("the transaction was undone before its commit".to_owned())),
+            Err(problem) => {
+                let fault = commit_fault(problem);
+                if !matches!(fault, StoreFault::Ambiguous(_)) {
+                    self.connection.roll_back();
+                }
+                return Err(fault);
+            }
+        }
+        if commit_is_doubted("after") {
+            return Err(StoreFault::Ambiguous("made to fail after the commit".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Whether a batch of this process is the last one it committed.
+    pub(super) fn is_committed(&mut self, batch: BatchId, process: &[u8; 16]) -> Result<bool, StoreFault> {
+        const SQL: &str =
+            "SELECT 1 FROM writkeeper.writer WHERE number = $1::int4 AND process = $2::bytea AND batch = $3::bytea";
+        let name = batch.0.to_be_bytes();
+        let values = [Value::Int4(self.head.number), Value::Bytes(process), Value::Bytes(&name)];
+        Ok(!self.connection.query(SQL, &values).map_err(fault)?.is_empty())
+    }
+
+    /// Removes bodies and salts; leaves stay.
+    pub(super) fn erase(mut self, from: u64, to: u64) -> Result<u64, StoreFault> {
+        const SQL: &str = "WITH erased AS (UPDATE writkeeper.ledger SET body = NULL, salt = NULL WHERE number = $1::int4 \
+                           AND idx >= $2::int8 AND idx < $3::int8 AND body IS NOT NULL RETURNING 1) \
+                           SELECT count(*) FROM erased";
+        let place = |index: u64| Value::Int8(i64::try_from(index).unwrap_or(i64::MAX));
+        let values = [Value::Int4(self.head.number), place(from), place(to)];
+        let erased = self.connection.query(SQL, &values).map_err(fault)?;
+        let erased = erased.first().map(|found| found.integer(0)).transpose().map_err(fault)?.unwrap_or_default();
+        self.is_over = true;
+        let committed = around("store.erase", || self.connection.run("COMMIT"));
+        committed.map_err(commit_fault)?;
+        Ok(u64::try_from(erased).unwrap_or_default())
+    }
+}
+
+impl Drop for OpenBatch<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.connection.roll_back();
+        }
+    }
+}
+
+/// What went wrong while a batch began: on the connection, or with what was found.
+#[derive(Debug)]
+pub(super) enum BeginFault {
+    Connection(Problem),
+    Store(StoreFault),
+}
+
+impl From<Problem> for BeginFault {
+    fn from(problem: Problem) -> BeginFault {
+        BeginFault::Connection(problem)
+    }
+}
+
+impl From<StoreFault> for BeginFault {
+    fn from(fault: StoreFault) -> BeginFault {
+        BeginFault::Store(fault)
+    }
+}
+
+fn state_beginning(connection: &mut Connection, tenant: &str, line: Duration) {
+    let millis = |time: Duration| time.as_millis().max(1).to_string();
+    connection.statement(BEGIN, &[]);
+    let (line, statement, silence) = (millis(line), millis(line.saturating_add(STATEMENT_MAX)), millis(SILENCE_MAX));
+    connection.statement(BOUND, &[Value::Text(&line), Value::Text(&statement), Value::Text(&silence)]);
+    connection.statement(LOCK_HEAD, &[Value::Text(tenant)]);
+}

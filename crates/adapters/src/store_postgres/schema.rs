@@ -1,0 +1,125 @@
+//! Tables, and how a database of an older version becomes one of this version.
+
+use super::connection::Connection;
+use super::fault::{Problem, fault};
+use runtime::crash::around;
+use runtime::ports::store::StoreFault;
+
+/// Version n of the schema is reached from n - 1 by the step at n - 1. A released step never changes.
+const STEPS: &[&str] = &[FIRST];
+
+/// Two processes that make the tables at once would trip over each other; the lock ends with the transaction.
+const ONE_AT_A_TIME: &str = "SELECT pg_advisory_xact_lock(8606218390571083124)";
+
+/// Everything stands in a schema of its own, so that it may share a database with other programs. Heads and writers change
+/// with every batch: their pages have room for it.
+const FIRST: &str = r#"
+CREATE SCHEMA IF NOT EXISTS writkeeper;
+CREATE TABLE writkeeper.meta(name text PRIMARY KEY, value text NOT NULL);
+INSERT INTO writkeeper.meta(name, value) VALUES('schema', '0');
+
+CREATE TABLE writkeeper.head(
+    number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, tenant text COLLATE "C" NOT NULL UNIQUE,
+    size bigint NOT NULL DEFAULT 0, last_instant bigint, batch bytea
+) WITH (fillfactor = 20);
+CREATE TABLE writkeeper.writer(
+    number integer NOT NULL, process bytea NOT NULL, batch bytea NOT NULL, first_idx bigint NOT NULL,
+    PRIMARY KEY (number, process)
+) WITH (fillfactor = 20);
+CREATE TABLE writkeeper.ledger(
+    number integer NOT NULL, idx bigint NOT NULL, leaf text NOT NULL, salt bytea, body text,
+    PRIMARY KEY (number, idx)
+);
+CREATE TABLE writkeeper.entity(
+    number integer NOT NULL, kind text COLLATE "C" NOT NULL, name bytea NOT NULL, due bigint, idx bigint NOT NULL,
+    body text NOT NULL, PRIMARY KEY (number, kind, name)
+) WITH (fillfactor = 85);
+CREATE TABLE writkeeper.idempotency(
+    number integer NOT NULL, name bytea NOT NULL, fingerprint bytea NOT NULL, idx bigint NOT NULL,
+    PRIMARY KEY (number, name)
+);
+CREATE INDEX entity_due ON writkeeper.entity(number, kind, due, name) WHERE due IS NOT NULL;
+
+CREATE FUNCTION writkeeper.ledger_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND NEW.number = OLD.number AND NEW.idx = OLD.idx AND NEW.leaf = OLD.leaf
+        AND NEW.body IS NULL AND NEW.salt IS NULL THEN
+        RETURN NEW;
+    END IF;
+    RAISE EXCEPTION 'the ledger is append-only';
+END $$;
+CREATE TRIGGER ledger_rows_stay BEFORE UPDATE OR DELETE ON writkeeper.ledger
+    FOR EACH ROW EXECUTE FUNCTION writkeeper.ledger_is_append_only();
+CREATE TRIGGER ledger_stays BEFORE TRUNCATE ON writkeeper.ledger
+    FOR EACH STATEMENT EXECUTE FUNCTION writkeeper.ledger_is_append_only();
+"#;
+
+/// Brings the database to this version in one transaction.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
+    if known_version(connection)? == STEPS.len() {
+        return Ok(());
+    }
+    let migrated = migrate_alone(connection);
+    if migrated.is_err() {
+        connection.roll_back();
+    }
+    migrated
+}
+
+fn migrate_alone(connection: &mut Connection) -> Result<(), StoreFault> {
+    connection.run("BEGIN").map_err(fault)?;
+    connection.query(ONE_AT_A_TIME, &[]).map_err(fault)?;
+    let found = known_version(connection)?;
+    for step in STEPS.get(found..).unwrap_or_default() {
+        connection.run(step).map_err(fault)?;
+    }
+    let version = STEPS.len();
+    let put = format!("UPDATE writkeeper.meta SET value = '{version}' WHERE name = 'schema'");
+    connection.run(&put).map_err(fault)?;
+    around("store.migrate", || connection.run("COMMIT")).map_err(fault)
+}
+
+/// Whether there are tables of this version; one that this program cannot use is refused.
+pub(super) fn is_current(connection: &mut Connection) -> Result<bool, StoreFault> {
+    Ok(known_version(connection)? == STEPS.len())
+}
+
+/// Whether there are tables of ours, of any version.
+pub(super) fn is_there(connection: &mut Connection) -> Result<bool, StoreFault> {
+    Ok(version(connection).map_err(fault)? > 0)
+}
+
+/// The version of a database that this program can use, 0 for one without tables of ours; every other one is refused.
+fn known_version(connection: &mut Connection) -> Result<usize, StoreFault> {
+    let found = version(connection).map_err(fault)?;
+    let known = STEPS.len();
+    if found > known {
+        return Err(StoreFault::Refused(format!(
+            "the database was written by a newer version (schema {found}, this program knows {known}); update this program"
+        )));
+    }
+    Ok(found)
+}
+
+fn version(connection: &mut Connection) -> Result<usize, Problem> {
+    let there = connection.query("SELECT 1 WHERE to_regclass('writkeeper.meta') IS NOT NULL", &[])?;
+    if there.is_empty() {
+        return Ok(0);
+    }
+    let found = connection.query("SELECT value FROM writkeeper.meta WHERE name = 'schema'", &[])?;
+    let unread = || Problem::Unreadable("the version of the tables cannot be read".to_owned());
+    found.first().ok_or_else(unread)?.text(0)?.parse().map_err(|_| unread())
+}
+
+/// The head must say what the ledger holds, or a record would leave a gap.
+pub(super) fn demand_whole(connection: &mut Connection, tenant: &str) -> Result<(), StoreFault> {
+    const SQL: &str = "SELECT h.size, (SELECT max(idx) + 1 FROM writkeeper.ledger l WHERE l.number = h.number) \
+                       FROM writkeeper.head h WHERE h.tenant = $1::text";
+    let found = connection.query(SQL, &[super::value::Value::Text(tenant)]).map_err(fault)?;
+    let Some(found) = found.first() else { return Ok(()) };
+    let (size, behind) = (found.integer(0).map_err(fault)?, found.optional(1).map_err(fault)?.unwrap_or(0));
+    if size == behind {
+        return Ok(());
+    }
+    Err(StoreFault::Corrupt(format!("the ledger ends at {behind} and its head says {size}")))
+}

@@ -1,0 +1,95 @@
+//! The way to the server: over TCP, over TLS, or over a socket of this machine.
+
+use super::address::{Address, Server, Tls};
+use super::fault::Problem;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs as _};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a connection may take to come about.
+const CONNECT_WAIT: Duration = Duration::from_secs(10);
+
+/// Asks for TLS before anything else is said.
+const ASK_FOR_TLS: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+
+/// A way to the server and back.
+pub(super) trait Stream: Read + Write + Send {}
+
+impl<T: Read + Write + Send> Stream for T {}
+
+/// Goes to the server. Whatever it is asked, it has so long to answer.
+pub(super) fn open(address: &Address, patience: Duration) -> Result<Box<dyn Stream>, Problem> {
+    let lost = |problem: &dyn std::fmt::Display| Problem::Lost(format!("`{address}`: {problem}"));
+    match address.server() {
+        #[cfg(unix)]
+        Server::Unix(folder, port) => {
+            let stream = UnixStream::connect(folder.join(format!(".s.PGSQL.{port}"))).map_err(|error| lost(&error))?;
+            let set = stream.set_read_timeout(Some(patience)).and_then(|()| stream.set_write_timeout(Some(patience)));
+            set.map_err(|error| lost(&error))?;
+            Ok(Box::new(stream))
+        }
+        #[cfg(not(unix))]
+        Server::Unix(..) => Err(lost(&"this system has no such sockets")),
+        Server::Tcp(host, port) => {
+            let stream = tcp(host, *port).map_err(|error| lost(&error))?;
+            let set = stream.set_read_timeout(Some(patience)).and_then(|()| stream.set_write_timeout(Some(patience)));
+            set.and_then(|()| stream.set_nodelay(true)).map_err(|error| lost(&error))?;
+            match address.tls() {
+                Tls::Disabled => Ok(Box::new(stream)),
+                Tls::Verified(authorities) => {
+                    encrypted(stream, host, authorities.as_deref()).map_err(|problem| lost(&problem))
+                }
+            }
+        }
+    }
+}
+
+/// The first of the host's addresses that takes a connection.
+fn tcp(host: &str, port: u16) -> std::io::Result<TcpStream> {
+    let mut last = std::io::Error::other("the host has no address");
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, CONNECT_WAIT) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn encrypted(mut stream: TcpStream, host: &str, authorities: Option<&Path>) -> Result<Box<dyn Stream>, String> {
+    stream.write_all(&ASK_FOR_TLS).map_err(|error| error.to_string())?;
+    let mut answer = [0];
+    stream.read_exact(&mut answer).map_err(|error| error.to_string())?;
+    if answer != *b"S" {
+        return Err("the server has no TLS; set `ssl = on` there, or `sslmode=disable` here".to_owned());
+    }
+    let mut roots = RootCertStore::empty();
+    match authorities {
+        None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+        Some(path) => {
+            let unread = |problem: &dyn std::fmt::Display| format!("sslrootcert `{}`: {problem}", path.display());
+            let certificates = CertificateDer::pem_file_iter(path).map_err(|error| unread(&error))?;
+            for certificate in certificates {
+                roots.add(certificate.map_err(|error| unread(&error))?).map_err(|error| unread(&error))?;
+            }
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.map_err(|error| error.to_string())?.with_root_certificates(roots).with_no_client_auth();
+    let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
+    let client = ClientConnection::new(Arc::new(config), name).map_err(|error| error.to_string())?;
+    let mut stream = StreamOwned::new(client, stream);
+    // Who answers is checked before a name or a password is sent.
+    while stream.conn.is_handshaking() {
+        stream.conn.complete_io(&mut stream.sock).map_err(|error| error.to_string())?;
+    }
+    Ok(Box::new(stream))
+}

@@ -1,0 +1,31 @@
+//! The PostgreSQL store does what every store must do.
+
+use crate::server::PostgresServer;
+use adapters::store_postgres::{Address, PostgresStore};
+use runtime::conformance::{Opened, check};
+use runtime::memory::ManualClock;
+use runtime::ports::store::{Store, StoreFault};
+use std::sync::Arc;
+
+struct InDatabase {
+    address: Address,
+    clock: Arc<ManualClock>,
+}
+
+impl Opened for InDatabase {
+    fn open(&self, tenant: &str) -> Result<Box<dyn Store>, StoreFault> {
+        Ok(Box::new(PostgresStore::open(&self.address, tenant, self.clock.clone())?))
+    }
+}
+
+#[test]
+fn the_postgresql_store_conforms() {
+    let Some(server) = PostgresServer::start() else { return };
+    let mut number = 0;
+    let failures = check(&mut |clock: Arc<ManualClock>| {
+        number += 1;
+        let address = Address::parse(&server.database(&format!("check{number}"))).unwrap();
+        Box::new(InDatabase { address, clock })
+    });
+    assert_eq!(failures, []);
+}

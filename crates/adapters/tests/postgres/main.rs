@@ -1,0 +1,7 @@
+//! The PostgreSQL store on a real server.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
+
+mod conforms;
+mod lost;
+mod refused;
+mod server;
