@@ -28,6 +28,7 @@ pub mod gates;
 pub mod intent;
 pub mod lease;
 pub mod look_alike;
+pub mod monitors;
 pub mod nearest;
 pub mod outcome;
 pub mod person;
