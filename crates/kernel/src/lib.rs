@@ -49,4 +49,5 @@ pub mod template;
 #[cfg(test)]
 mod testing;
 pub mod version;
+pub mod watched;
 pub mod world;
