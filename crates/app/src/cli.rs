@@ -5,6 +5,7 @@ pub mod guard;
 pub mod kept;
 pub mod leases;
 pub mod login;
+pub mod monitors;
 pub mod notifying;
 pub mod performing;
 pub mod proof;
@@ -19,6 +20,7 @@ use kept::{
 };
 use leases::LeasesArgs;
 use login::{LoginArgs, LogoutArgs};
+use monitors::MonitorsArgs;
 use notifying::NotifyArgs;
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
@@ -156,6 +158,8 @@ pub enum Command {
     Intents(IntentsArgs),
     /// Who holds which part of the tree, or which named thing, and until when
     Leases(LeasesArgs),
+    /// What watches agents and how far each is from an alarm; try one on numbers of your own
+    Monitors(MonitorsArgs),
     /// Read and write state; freeze it
     Context(ContextArgs),
     /// Keep the key for a server, so that verbs with --server find it

@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn verbs_with_a_store_are_those_that_can_be_told_one() {
-        let with = "agents always break-glass context decide doctor escalations flows halt intents leases ledger people \
+        let with = "agents always break-glass context decide doctor escalations flows halt intents leases ledger monitors people \
                     report resume run tick top";
         let without = "bench completions contract daemon demo explain help hook init shell sign nonsense";
         for verb in with.split(' ') {

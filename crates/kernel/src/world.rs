@@ -6,6 +6,7 @@ pub use entities::{Entity, Row};
 
 use crate::flow::{FlowState, Latest};
 use crate::outcome::Answer;
+use crate::record::Record;
 use crate::semantics::Semantics;
 use entities::Kind;
 use indexmap::IndexMap;
@@ -248,6 +249,8 @@ pub struct World {
     /// The rules the command at hand is judged under.
     semantics: Option<Semantics>,
     record: usize,
+    /// Alarms of the command at hand, each with its record.
+    raised: Vec<Record>,
     /// When the waiting intents of a complete world are due; a slice is told by its store.
     due: BTreeSet<(Instant, Key)>,
     /// How far the store of a slice looked for what is due soonest.
@@ -351,6 +354,16 @@ impl World {
     /// The next command is judged under these rules.
     pub(crate) fn judge_under(&mut self, semantics: Semantics) {
         self.semantics = Some(semantics);
+    }
+
+    /// A monitor raised an alarm; its record comes before that of the command.
+    pub(crate) fn raise(&mut self, alarm: Record) {
+        self.raised.push(alarm);
+    }
+
+    /// The alarms of the command at hand.
+    pub(crate) fn take_raised(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.raised)
     }
 
     /// Whether it holds everything there is.

@@ -230,6 +230,8 @@ impl Members<'_> {
                 | Consequence::QuestionAborted(_)
                 | Consequence::QuestionReminded(_)
                 | Consequence::QuestionRerouted(_) => self.has_question(happened),
+                // It is about the agent; what tripped it may lie in any flow.
+                Consequence::MonitorTripped(_) => false,
             },
         };
         if is_own {

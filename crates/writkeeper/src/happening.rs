@@ -220,7 +220,8 @@ impl Happening {
                 Consequence::QuestionExpired(_)
                 | Consequence::QuestionAborted(_)
                 | Consequence::QuestionReminded(_)
-                | Consequence::QuestionRerouted(_) => None,
+                | Consequence::QuestionRerouted(_)
+                | Consequence::MonitorTripped(_) => None,
             },
             Happening::FlowOpened { .. }
             | Happening::FlowEnded { .. }
@@ -239,7 +240,9 @@ impl Happening {
                 | Consequence::QuestionAborted(QuestionEnd { question, .. })
                 | Consequence::QuestionReminded(QuestionNotice { question, .. })
                 | Consequence::QuestionRerouted(QuestionNotice { question, .. }) => Some(question),
-                Consequence::IntentMoved { .. } | Consequence::IntentExpired { .. } => None,
+                Consequence::IntentMoved { .. }
+                | Consequence::IntentExpired { .. }
+                | Consequence::MonitorTripped(_) => None,
             },
             Happening::Decided(_)
             | Happening::FlowOpened { .. }
@@ -267,7 +270,8 @@ impl Happening {
                 Consequence::QuestionExpired(_)
                 | Consequence::QuestionAborted(_)
                 | Consequence::QuestionReminded(_)
-                | Consequence::QuestionRerouted(_) => None,
+                | Consequence::QuestionRerouted(_)
+                | Consequence::MonitorTripped(_) => None,
             },
             Happening::Decided(_)
             | Happening::FlowOpened { .. }

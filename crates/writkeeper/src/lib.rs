@@ -23,6 +23,7 @@ pub mod intents;
 mod keeper;
 pub mod lookup;
 pub mod matter;
+pub mod monitors;
 pub mod notices;
 pub mod receipts;
 pub mod report;

@@ -171,7 +171,7 @@ fn followed(consequence: Consequence) -> Option<Said> {
             said.data.extend(object([("agent", Json::text(agent)), ("flow", Json::text(flow))]));
             Some(said)
         }
-        Consequence::IntentExpired { .. } => None,
+        Consequence::IntentExpired { .. } | Consequence::MonitorTripped(_) => None,
     }
 }
 

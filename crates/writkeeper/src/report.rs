@@ -90,6 +90,8 @@ pub struct Report {
     pub performed: BTreeMap<Ending, u64>,
     /// Reports that say the opposite of how their intent had ended.
     pub contradicted: u64,
+    /// How often monitors tripped, by agent and name.
+    pub trips: BTreeMap<(String, String), u64>,
     pub would_have_stopped: Observation,
     /// Intents that are not over now, by state.
     pub under_way: BTreeMap<IntentState, u64>,
@@ -198,6 +200,10 @@ impl Report {
         let answers = self.answers.iter().map(|(state, count)| (state.word().to_owned(), Json::from(*count)));
         let performed = self.performed.iter().map(|(ending, count)| (ending.word().to_owned(), Json::from(*count)));
         let under_way = self.under_way.iter().map(|(state, count)| (state.word().to_owned(), Json::from(*count)));
+        let trips = self.trips.iter().map(|((agent, monitor), count)| {
+            let (agent, monitor) = (Json::text(agent.as_str()), Json::text(monitor.as_str()));
+            Json::object([("agent", agent), ("monitor", monitor), ("count", Json::from(*count))])
+        });
         let observed = &self.would_have_stopped;
         let instant = |at: Option<Instant>| Json::from(at.map(|at| at.to_string()));
         Json::object([
@@ -211,6 +217,7 @@ impl Report {
             ("approved", Json::from(self.approved())),
             ("performed", Json::Object(performed.collect())),
             ("contradicted", Json::from(self.contradicted)),
+            ("trips", Json::List(trips.collect())),
             ("under_way", Json::Object(under_way.collect())),
             ("more_under_way", Json::Bool(self.more_under_way)),
             ("open_questions", Json::from(self.open_questions)),
@@ -321,6 +328,10 @@ impl Making<'_> {
             }
             Consequence::IntentExpired { intent, .. } => self.ended(&intent, Some(IntentState::Cancelled)),
             Consequence::QuestionReminded(_) | Consequence::QuestionRerouted(_) => Ok(()),
+            Consequence::MonitorTripped(trip) => {
+                *self.report.trips.entry((trip.agent, trip.monitor)).or_default() += 1;
+                Ok(())
+            }
         }
     }
 

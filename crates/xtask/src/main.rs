@@ -31,6 +31,7 @@ cargo xtask <task>
   docs [--check]                 writes docs/reference (--check: only compares)
   fuzz [--seconds N] [target]    fuzzes, guided by coverage where cargo-fuzz is installed
   measure [--json] [--seed N]    figures of the shell classifier on labelled cases
+  measure --monitors [--json]    how often monitors are wrong and how soon they notice, over 1,000 seeded runs each
   dist [--out FILE]              builds the one binary that needs nothing else
   wheel [--out DIR] [--dev]      builds the Python package; its path is the last line
   bench-python [--dev]           figures of the Python package beside Rust, in a fresh environment

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 const BEFORE: usize = 2;
 
 /// Version n of the schema is reached from n - 1 by the step at n - 1 - [`BEFORE`]. A released step never changes.
-const STEPS: &[&str] = &[FIRST];
+const STEPS: &[&str] = &[FIRST, MONITORS];
 
 /// The version of this program.
 const VERSION: usize = BEFORE + STEPS.len();
@@ -61,6 +61,11 @@ BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 CREATE TRIGGER ledger_bodies_are_only_erased BEFORE UPDATE OF body, salt ON ledger
 WHEN NEW.body IS NOT NULL OR NEW.salt IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'a record can only be erased'); END;
+";
+
+/// Monitors came after release 0.2.0.
+const MONITORS: &str = "
+CREATE TABLE monitor(key BLOB PRIMARY KEY NOT NULL, body TEXT NOT NULL);
 ";
 
 /// Brings the file to this version in one transaction, and checks that the ledger of a tenant is whole.

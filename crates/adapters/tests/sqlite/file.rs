@@ -5,6 +5,7 @@ use adapters::measure::RawSqlite;
 use adapters::store_sqlite::{SqliteStore, SqliteView};
 use adapters::system_clock::SystemClock;
 use kernel::agent::AgentRow;
+use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Loaded, Row};
 use runtime::ports::store::{BatchId, Store, StoreFault, one_step};
 use rusqlite::Connection;
@@ -52,6 +53,21 @@ fn a_file_from_before_the_first_release_is_refused_with_a_sentence() {
         let fault = open(&path).err().unwrap();
         assert!(matches!(&fault, StoreFault::Refused(text) if text.contains("before 0.2")), "{fault}");
     }
+}
+
+#[test]
+fn a_file_of_release_0_2_gets_the_tables_that_came_later() {
+    let folder = Folder::new();
+    let path = folder.path("store");
+    append(&mut open(&path).unwrap(), 1, "a");
+    let older = "DROP TABLE monitor; UPDATE meta SET value = 3 WHERE name = 'schema'";
+    Connection::open(&path).unwrap().execute_batch(older).unwrap();
+    assert!(SqliteView::open(&path, "default").unwrap().is_none(), "only a writer brings it to this version");
+    let mut store = open(&path).unwrap();
+    append(&mut store, 2, "b");
+    let mut reader = store.reader().unwrap();
+    assert_eq!(reader.scan(Kind::Monitor, None, 9).unwrap(), []);
+    assert_eq!(reader.records(0, 9).unwrap().len(), 2, "nothing is lost");
 }
 
 #[test]

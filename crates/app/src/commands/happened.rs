@@ -128,6 +128,7 @@ fn followed(consequence: &Consequence, of: impl Fn(&str) -> String) -> String {
             let approvers = visible(&notice.approvers.join(", "));
             format!("question {} may be answered by {approvers}", visible(&notice.question))
         }
+        Consequence::MonitorTripped(trip) => visible(&format!("{}: {}", trip.sentence(), trip.then.word())),
     }
 }
 

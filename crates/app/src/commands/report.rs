@@ -121,6 +121,13 @@ fn print(report: &Report) -> anyhow::Result<()> {
         say!("\n{}; `verify` on an export names them", paint(ATTENTION, reports));
         say!("next: {}", hint::next("writkeeper ledger export --out FILE"));
     }
+    if !report.trips.is_empty() {
+        say!("\n{}", paint(ATTENTION, "alarms of monitors"));
+        for ((agent, monitor), count) in &report.trips {
+            say!("  {count:>6}  {}", visible(&format!("{agent} {monitor}")));
+        }
+        say!("next: {}", hint::next("writkeeper monitors"));
+    }
     let observed = &report.would_have_stopped;
     if observed.verdicts.total() > 0 {
         let (stopped, asked) = (observed.verdicts.rejected, observed.verdicts.escalated);

@@ -11,7 +11,7 @@ mod signing;
 mod undoing;
 mod upkeep;
 
-use super::{expiry, standing};
+use super::{expiry, standing, watching};
 use crate::agent::Actor;
 use crate::change::{Act, AttachedResult, Change};
 use crate::event::Event;
@@ -63,6 +63,7 @@ pub(super) fn apply(world: &mut World, change: &Arc<Change>, at: Instant) -> Out
         ChangeOutcome::Refused { findings, event, records } => (Verdict::Reject, findings, event, None, records),
         ChangeOutcome::Done { event, intent, records } => (Verdict::Accept, Vec::new(), Some(event), intent, records),
     };
+    records.extend(world.take_raised());
     let event = event.map(Arc::new);
     let result = (verdict == Verdict::Accept).then(|| keep_result(world, change, at)).flatten();
     let answer = Answer { id: change.id.clone(), verdict, findings: findings.into(), intent, question: None };
@@ -107,8 +108,12 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
             keys.extend(registry::keys_of_registration(registration, &key));
         }
         Act::Activate { contract, .. } => keys.extend(registry::keys_of_contract(contract, &key)),
-        Act::Restrict { agent: name, .. } | Act::Lift { agent: name, .. } | Act::Retire { agent: name, .. } => {
+        Act::Restrict { agent: name, .. } | Act::Retire { agent: name, .. } => {
             keys.insert(agent(name));
+        }
+        Act::Lift { agent: name, status, .. } => {
+            keys.insert(agent(name));
+            keys.extend(watching::holding(world, &change.tenant, name, *status));
         }
         Act::Amend { contract, .. } => {
             keys.insert(agent(&contract.contract.agent));

@@ -3,6 +3,7 @@
 use super::known::{amount, resource_row};
 use super::submit::{Assessment, is_known};
 use super::touched::{ESCALATIONS, Touched, is_local, planned_budgets};
+use super::watching;
 use super::{asking, flow_work, settling};
 use crate::agent::{Actor, AgentStatus, Restriction};
 use crate::budget::Window;
@@ -192,11 +193,12 @@ pub(super) fn accept(
         fence = world.effect(key).map_or(0, |before| before.fence);
         world.put(key.clone(), Row::Effect(EffectRow { fence, ..EffectRow::by(intent.id.clone()) }));
     }
+    let watched = watching::waiting(world, submission, touched);
     let (local, by_caller) = (is_local(submission), submission.door.performer.is_outside());
     let handed_out = !local && (by_caller || is_hosts(submission));
     let state = if handed_out { IntentState::HandedOut } else { IntentState::Ready };
-    let running =
-        (!local && !by_caller).then(|| Box::new(Running { epoch: fence, approved, ..running(submission, intent) }));
+    let running = (!local && !by_caller)
+        .then(|| Box::new(Running { epoch: fence, approved, watched, ..running(submission, intent) }));
     // Whoever asked and performs it owes no report; nothing of it can be called off.
     if running.is_some() {
         flow_work::open_intent(world, &touched.flow, &intent.id);

@@ -1,5 +1,6 @@
 //! Which entities a submission touches, named before anything is loaded.
 
+use super::watching;
 use crate::command::Submission;
 use crate::contract::EffectClass;
 use crate::evaluator::Compiled;
@@ -45,6 +46,8 @@ pub(crate) struct Touched {
     pub resources: BTreeMap<String, Key>,
     /// Budgets by name.
     pub budgets: BTreeMap<String, Key>,
+    /// Monitors that look at the action, by name.
+    pub monitors: BTreeMap<String, Key>,
     /// The agents above, with their budgets by name.
     pub ancestors: Vec<(Key, BTreeMap<String, Key>)>,
     /// The budget of questions.
@@ -100,6 +103,7 @@ impl Touched {
             effect: effect.map(|name| (name.clone(), key(Entity::Effect(name)))),
             resources: resources.map(|name| (name.to_owned(), key(Entity::Resource(name.to_owned())))).collect(),
             budgets: budgets(agent, &submission.contract),
+            monitors: monitors(submission, &key),
             ancestors: submission.ancestors.iter().map(|contract| above(contract)).collect(),
             asked: OnceLock::new(),
             asks: asks(submission),
@@ -154,6 +158,7 @@ impl Touched {
             .resources
             .values()
             .chain(self.budgets.values())
+            .chain(self.monitors.values())
             .chain(&self.local)
             .chain(&self.leases)
             .chain(&self.flow_name);
@@ -164,6 +169,14 @@ impl Touched {
             .chain(above)
             .chain(self.state.iter().map(|(_, _, key)| key))
     }
+}
+
+/// The monitors that look at the action.
+fn monitors(submission: &Submission, key: &impl Fn(Entity) -> Key) -> BTreeMap<String, Key> {
+    let (contract, name) = (&submission.contract.contract, submission.proposal.action.as_str());
+    let watched = watching::of_action(contract, name, contract.actions.get(name));
+    let named = |name: &String| (name.clone(), key(Entity::Monitor(contract.agent.clone(), name.clone())));
+    watched.map(|(name, _)| named(name)).collect()
 }
 
 /// Whether a line of the contract, or of one above, may ask a person about the action.

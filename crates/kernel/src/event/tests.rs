@@ -34,7 +34,15 @@ fn end(answer: Option<GivenAnswer>) -> QuestionEnd {
 
 fn standing(contract: Option<Digest>, because: Option<&str>) -> Event {
     let (because, offered) = (because.map(str::to_owned), Some(Digest::of("offered")));
-    Event::AgentChanged(AgentStanding { agent: name("bot"), status: AgentStatus::Passive, because, contract, offered })
+    let restarted = if because.is_some() { vec![name("size")] } else { Vec::new() };
+    Event::AgentChanged(AgentStanding {
+        agent: name("bot"),
+        status: AgentStatus::Passive,
+        because,
+        contract,
+        offered,
+        restarted,
+    })
 }
 
 fn settled(question: Option<&str>) -> Event {

@@ -6,14 +6,16 @@ use kernel::agent::{AgentRow, AgentStatus, Restriction};
 use kernel::apply::apply;
 use kernel::budget::Window;
 use kernel::command::{Command, RefusedInput};
-use kernel::contract::{Impact, ResourceKind};
+use kernel::contract::{Impact, ResourceKind, Series, Then, Watch};
 use kernel::escalation::{EscalationRow, EscalationState, QuestionKind, Reroute, Vote};
 use kernel::flow::FlowState;
 use kernel::intent::{BudgetDraw, Hold, IntentFacts, IntentRow, IntentState, KeptIntent};
+use kernel::monitors::MonitorKind;
 use kernel::outcome::Outcome;
 use kernel::proposal::Malformed;
 use kernel::record::Record;
 use kernel::snapshot::Snapshot;
+use kernel::watched::MonitorRow;
 use kernel::world::{
     AskedRow, EffectRow, Entity, FlowRow, Halt, Key, Loaded, ResourceRow, Row, StateRow, TenantRow, World,
 };
@@ -50,6 +52,26 @@ pub(super) fn state_key(name: &str) -> Key {
 
 pub(super) fn batch_id() -> BatchId {
     BatchId(uuid::Uuid::now_v7().as_u128())
+}
+
+/// A monitor that has tripped once.
+fn monitor() -> Row {
+    let settings = [("max".to_owned(), Json::from(10_u64)), ("over".to_owned(), Json::from(2_u64))];
+    let watch = Watch {
+        kind: MonitorKind::Sum,
+        series: Series::Param("amount".to_owned()),
+        actions: BTreeSet::new(),
+        settings: settings.into(),
+        then: Then::Suspended,
+        revoke: BTreeSet::new(),
+    };
+    match MonitorRow::new(&watch, false) {
+        Some(mut row) => {
+            row.take(("bot", "m"), Some(Decimal::from(11)), "p", at(5));
+            Row::Monitor(Box::new(row))
+        }
+        None => counter(1),
+    }
 }
 
 /// A record that belongs together, with a name to know it by.
@@ -268,6 +290,7 @@ pub(super) fn of_every_kind() -> Vec<(Key, Row)> {
         (Entity::Effect(named()), Row::Effect(EffectRow { done: true, fence: 3, ..EffectRow::by("i") })),
         (Entity::Resource(named()), Row::Resource(resource)),
         (Entity::Budget("bot".to_owned(), named()), Row::Budget(window)),
+        (Entity::Monitor("bot".to_owned(), named()), monitor()),
         (Entity::State(named()), counter(4)),
         (Entity::Session(named()), Row::Session(values)),
         (Entity::Snapshot(named()), Row::Snapshot(snapshot)),

@@ -2,11 +2,11 @@
 
 use crate::commands::{Answer, Proposal, Signature, Who};
 use crate::contracts::{
-    AGE_MAX, ALL_MAX, ANSWER_WITHIN, APPROVERS, HOUR, NOTES_MAX, QUESTIONS_MAX, RETRIES, Rules, SECOND, STEPS_MAX,
-    TOKENS_MAX, TTL, TTL_MAX, VALID_AFTER, rules,
+    AGE_MAX, ALL_MAX, ANSWER_WITHIN, APPROVERS, HOUR, MEAN_MAX, MEAN_OVER, NOTES_MAX, QUESTIONS_MAX, RETRIES, Rules,
+    SECOND, STEPS_MAX, TOKENS_MAX, TTL, TTL_MAX, VALID_AFTER, rules,
 };
 use crate::performing::is_live;
-use crate::reducer::{Flow, Intent, Print, Question, Reducer, Said, Snapshot, Step, Taking};
+use crate::reducer::{Flow, Intent, Print, Question, Reducer, Said, Snapshot, Step, Taking, WATCH};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything found: what rejects, what asks, and whether something was refused for want.
@@ -355,6 +355,7 @@ impl Reducer {
         for (agent, budget, amount, _, _) in budgets(case) {
             self.takings.push(Taking { at: case.at, agent, budget, amount, intent: taken_for.clone() });
         }
+        self.watch(case);
         let Some(effect) = effect else { return };
         let pays = case.proposal.action == "pay";
         let resources = case.rules.resources.iter().filter(|(name, _, _)| pays && wanted(case, name) > 0);
@@ -388,6 +389,20 @@ impl Reducer {
             over_at: 0,
             undoes: None,
         });
+    }
+
+    /// The mean of the last amounts, without a window that rolls: all of them are kept.
+    fn watch(&mut self, case: &Case<'_>) {
+        let Some(agent) = self.agents.get_mut(&case.proposal.agent) else { return };
+        let held = agent.restrictions.iter().any(|(_, by, _)| by == WATCH);
+        if !case.rules.watched || held || case.proposal.action != "pay" {
+            return;
+        }
+        agent.watched.push(wanted(case, "pool"));
+        let last: Vec<i64> = agent.watched.iter().rev().take(MEAN_OVER).copied().collect();
+        if last.len() == MEAN_OVER && last.iter().sum::<i64>() > MEAN_MAX * MEAN_OVER as i64 {
+            agent.hold_against("ESCALATION_ONLY", WATCH, &[]);
+        }
     }
 
     pub fn expire_questions(&mut self, who: &Who, names: &[String], at: i64) -> Said {

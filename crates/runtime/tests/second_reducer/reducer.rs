@@ -33,7 +33,12 @@ pub struct Agent {
     pub restrictions: Vec<(String, String, Vec<String>)>,
     pub contract: Option<String>,
     pub offered: String,
+    /// Amounts that were watched since the last alarm was lifted; what an alarm holds takes none.
+    pub watched: Vec<i64>,
 }
+
+/// Who places what an alarm of the monitor places.
+pub const WATCH: &str = "the monitor";
 
 #[derive(Clone, Debug)]
 pub struct Flow {
@@ -260,6 +265,7 @@ impl Reducer {
                     restrictions: Vec::new(),
                     contract: None,
                     offered: contract.to_owned(),
+                    watched: Vec::new(),
                 };
                 self.agents.insert(rules.agent.to_owned(), fresh);
             }
@@ -324,6 +330,9 @@ impl Reducer {
         }
         if !agent.has(status) {
             return Said::reject("STATE_CONFLICT");
+        }
+        if agent.restrictions.iter().any(|(known, by, _)| known == status && by == WATCH) {
+            agent.watched.clear();
         }
         agent.restrictions.retain(|(known, _, _)| known != status);
         Said::accept()

@@ -72,6 +72,7 @@ pub fn of_world(harness: &Harness<'_>, library: &Library, at: i64) -> Shown {
             | Row::Effect(_)
             | Row::Idempotency(_)
             | Row::Asked(_)
+            | Row::Monitor(_)
             | Row::Contract(_)
             | Row::Session(_)
             | Row::Snapshot(_) => return None,

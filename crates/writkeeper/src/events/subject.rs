@@ -63,5 +63,6 @@ fn of_consequence(consequence: ConsequenceKind) -> (&'static str, &'static str) 
         | ConsequenceKind::QuestionAborted
         | ConsequenceKind::QuestionReminded
         | ConsequenceKind::QuestionRerouted => ("questions", "question"),
+        ConsequenceKind::MonitorTripped => ("monitors", "monitor"),
     }
 }

@@ -8,6 +8,7 @@ use crate::apply::known;
 use crate::apply::submit;
 use crate::apply::taking;
 use crate::apply::touched::Touched;
+use crate::apply::watching;
 use crate::change::{Change, HumanAnswer};
 use crate::command::Submission;
 use crate::consequence::{Consequence, QuestionEnd, QuestionNotice};
@@ -19,7 +20,7 @@ use crate::event::Event;
 use crate::finding::{Code, Effect, Finding, Gate};
 use crate::flow::FlowState;
 use crate::intent::Intent;
-use crate::outcome::AnsweredIntent;
+use crate::outcome::{AnsweredIntent, Verdict};
 use crate::person::{Identity, Person};
 use crate::proposal::Proposal;
 use crate::reasons::Reason;
@@ -319,7 +320,9 @@ fn accept(
     if !against.is_empty() {
         return Reassessment::Refused { findings: against };
     }
+    let observed = watching::observed(&known::facts(world, submission, touched, at), Verdict::Accept);
     taking::accept(world, submission, touched, intent.as_ref(), true, at);
+    watching::take(world, submission, touched, &watching::of_accepted(submission, observed), at);
     Reassessment::Accepted { intent }
 }
 
