@@ -18,6 +18,7 @@ pub mod flows;
 mod function;
 pub mod happening;
 pub mod history;
+pub mod imports;
 pub mod inbox;
 pub mod intents;
 mod keeper;

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from writkeeper import _functions, _json, _native
 from writkeeper._draft import schemas_of
@@ -615,6 +615,28 @@ def draft(tools: Iterable[object], *, agent: str = "agent") -> str:
     # yaml-language-server: ...
     """
     return _native.draft(_json.encode(schemas_of(tools)), agent)
+
+
+class ImportedContract(NamedTuple):
+    """A contract that was written for something else, as text of ours."""
+
+    text: str
+    notes: list[str]
+    """What it adds, leaves out or takes as given."""
+
+
+def import_contract(contract: Mapping[str, Any] | str, *, source: Literal["dir"] = "dir") -> ImportedContract:
+    """A contract of the Decision Intelligence Runtime as a contract here; what cannot be carried over is refused.
+
+    >>> made = import_contract({"agent_id": "bot", "allowed_policy_types": ["HOLD"], "max_drawdown_limit": 0.05})
+    >>> made.notes
+    ["`max_drawdown_limit` is a limit of the agent's whole conduct: it is a note and no rule on each proposal"]
+    >>> _ = open("memory:", contract=made.text)
+    """
+    if source != "dir":
+        raise ValueError(f"contracts are imported from 'dir', not from {source!r}")
+    text = contract if isinstance(contract, str) else _json.encode(dict(contract))
+    return ImportedContract(*_native.import_dir(text))
 
 
 def verify(path: str | os.PathLike[str]) -> dict[str, Any]:
