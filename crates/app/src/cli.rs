@@ -318,7 +318,7 @@ pub struct ImportArgs {
     /// What they were written for
     #[arg(long, value_enum)]
     pub from: ImportedForm,
-    /// The project that they belong to; the folder around `.claude` if not given
+    /// For claude-code: the project that they belong to; the folder around `.claude` if not given
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
 }
@@ -328,6 +328,8 @@ pub struct ImportArgs {
 pub enum ImportedForm {
     /// Permission settings of Claude Code (settings.json)
     ClaudeCode,
+    /// A contract of the Decision Intelligence Runtime for Python: flat, nested or stored, as JSON or YAML
+    Dir,
 }
 
 /// `writkeeper contract check`

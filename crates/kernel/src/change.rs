@@ -19,11 +19,13 @@ use values::ids::Digest;
 use values::json::{Json, Object};
 use values::time::Duration;
 
+pub mod inquiry;
 mod kind;
 pub mod leasing;
 pub mod read;
 pub mod upkeep;
 
+pub use inquiry::{Asking, Inquiry, Reservation};
 pub use kind::ActKind;
 
 /// One change of the world by someone.
@@ -191,6 +193,26 @@ pub enum Act {
         /// Why.
         because: String,
     },
+    /// An agent asks a person of its own accord.
+    Ask(Box<Asking>),
+    /// A flow holds resources, all or none.
+    Reserve(Reservation),
+    /// A flow gives resources back.
+    Release {
+        /// The flow.
+        flow: String,
+        /// Which; empty means all it holds.
+        resources: Vec<String>,
+    },
+    /// Something is written down in a flow under a name. Nothing follows from it.
+    Note {
+        /// The flow.
+        flow: String,
+        /// Its name.
+        name: String,
+        /// What there is to say.
+        details: Object,
+    },
     /// Somebody asks for a region, keeps it or gives it back.
     Lease(Leasing),
     /// The ledger is looked after.
@@ -306,6 +328,14 @@ impl Act {
             Act::Merge(writes) => Json::object([("writes", Json::List(writes.iter().map(Write::to_json).collect()))]),
             Act::Remember { flow, values } => {
                 Json::object([("flow", text(flow)), ("values", Json::Object(values.clone()))])
+            }
+            Act::Ask(asking) => asking.to_json(),
+            Act::Reserve(reservation) => reservation.to_json(),
+            Act::Release { flow, resources } => {
+                Json::object([("flow", text(flow)), ("resources", Json::texts(resources.iter().map(String::as_str)))])
+            }
+            Act::Note { flow, name, details } => {
+                Json::object([("flow", text(flow)), ("name", text(name)), ("details", Json::Object(details.clone()))])
             }
             Act::Freeze { flow, keys } => Json::object([
                 ("flow", Json::from(flow.clone())),

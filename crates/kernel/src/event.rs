@@ -16,15 +16,18 @@ pub use intents::{AcceptedUndo, KeptEvidence};
 pub use leases::{GrantedLease, LeaseEnd, LeaseTerms};
 
 use crate::change::ActKind;
+use crate::change::inquiry::{amounts_json, amounts_of};
 use crate::consequence::{Consequence, IntentStep, QuestionEnd};
 use crate::escalation::EscalationState;
 use crate::intent::IntentState;
 use crate::outcome::Verdict;
 use crate::record::Record;
-use crate::stored::{optional_text, text_of, whole_of};
+use crate::stored::{optional_text, text_of, texts_of, whole_of};
 use ledger::ed25519::PublicKey;
 use ledger::envelope::{key_text, read_key};
 use std::collections::BTreeMap;
+use values::decimal::Decimal;
+use values::ids::Digest;
 use values::json::{Json, Object};
 use values::time::Instant;
 
@@ -113,6 +116,28 @@ pub enum Event {
         retried: u64,
     },
     UndoAccepted(AcceptedUndo),
+    /// An agent asked a person of its own accord.
+    QuestionAsked {
+        question: String,
+        /// Of what people are shown.
+        digest: Digest,
+        deadline: Instant,
+    },
+    /// What a flow holds now of the resources it asked for.
+    Reserved {
+        flow: String,
+        held: BTreeMap<String, Decimal>,
+        until: Option<Instant>,
+    },
+    /// Which resources a flow gave back.
+    Released {
+        flow: String,
+        resources: Vec<String>,
+    },
+    Noted {
+        flow: String,
+        name: String,
+    },
     Halted,
     Resumed,
     /// Regions are held: for the first time, for longer, or by an heir.
@@ -188,6 +213,20 @@ impl Event {
                 Json::object([count("called_off", *called_off), count("doubted", *doubted), count("retried", *retried)])
             }
             Event::UndoAccepted(undo) => undo.to_json(),
+            Event::QuestionAsked { question, digest, deadline } => Json::object([
+                ("question", text(question)),
+                ("digest", text(&digest.to_string())),
+                ("deadline", text(&deadline.to_string())),
+            ]),
+            Event::Reserved { flow, held, until } => {
+                let until = Json::from(until.map(|until| until.to_string()));
+                Json::object([("flow", text(flow)), ("held", amounts_json(held)), ("until", until)])
+            }
+            Event::Released { flow, resources } => {
+                let resources = Json::texts(resources.iter().map(String::as_str));
+                Json::object([("flow", text(flow)), ("resources", resources)])
+            }
+            Event::Noted { flow, name } => Json::object([("flow", text(flow)), ("name", text(name))]),
             Event::Halted => Json::object([("halted", Json::Bool(true))]),
             Event::Resumed => Json::object([("halted", Json::Bool(false))]),
             Event::LeaseGranted(lease) => lease.to_json(),
@@ -228,6 +267,10 @@ impl Event {
             | Event::QuestionsExpired { .. }
             | Event::DoubtVoteCounted { .. }
             | Event::IntentsExpired { .. }
+            | Event::QuestionAsked { .. }
+            | Event::Reserved { .. }
+            | Event::Released { .. }
+            | Event::Noted { .. }
             | Event::Halted
             | Event::Resumed
             | Event::LeaseGranted(_)
@@ -323,6 +366,23 @@ impl Event {
             ActKind::Outcome if has("late") => Event::DoubtEnded(IntentStep::read(json)?),
             ActKind::Outcome => Event::IntentMoved(IntentStep::read(json)?),
             ActKind::Undo => Event::UndoAccepted(AcceptedUndo::read(json)?),
+            ActKind::Ask => Event::QuestionAsked {
+                question: text_of(json, "question")?,
+                digest: Digest::parse(json.get("digest")?.as_text()?)?,
+                deadline: Instant::parse(json.get("deadline")?.as_text()?)?,
+            },
+            ActKind::Reserve => Event::Reserved {
+                flow: text_of(json, "flow")?,
+                held: amounts_of(json.get("held")?)?,
+                until: match optional_text(json, "until") {
+                    None => None,
+                    Some(until) => Some(Instant::parse(&until)?),
+                },
+            },
+            ActKind::Release => {
+                Event::Released { flow: text_of(json, "flow")?, resources: texts_of(json, "resources")? }
+            }
+            ActKind::Note => Event::Noted { flow: text_of(json, "flow")?, name: text_of(json, "name")? },
             ActKind::Halt => Event::Halted,
             ActKind::Resume => Event::Resumed,
             ActKind::LeaseAcquire | ActKind::LeaseHeartbeat | ActKind::LeaseAdopt => {

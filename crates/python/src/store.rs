@@ -161,6 +161,23 @@ impl Store {
         self.call(py, |kept| context::remember(kept, flow, values))
     }
 
+    /// Asks a person on the agent's own request.
+    fn ask(&self, py: Python<'_>, agent: &str, flow: &str, said: &str) -> PyResult<String> {
+        self.call(py, |kept| context::ask(kept, agent, flow, said))
+    }
+
+    fn reserve(&self, py: Python<'_>, flow: &str, said: &str) -> PyResult<String> {
+        self.call(py, |kept| context::reserve(kept, flow, said))
+    }
+
+    fn release(&self, py: Python<'_>, flow: &str, resources: Vec<String>) -> PyResult<String> {
+        self.call(py, |kept| context::release(kept, flow, resources))
+    }
+
+    fn note(&self, py: Python<'_>, flow: &str, name: &str, details: &str) -> PyResult<()> {
+        self.call(py, |kept| context::note(kept, flow, name, details))
+    }
+
     #[pyo3(signature = (flow, keys))]
     fn snapshot(&self, py: Python<'_>, flow: Option<&str>, keys: Vec<String>) -> PyResult<String> {
         self.call(py, |kept| context::snapshot(kept, flow, &keys))

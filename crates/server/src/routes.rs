@@ -9,6 +9,7 @@ mod intents;
 mod keys;
 mod leases;
 mod ledger;
+mod own_flow;
 mod pages;
 mod proposals;
 mod service;
@@ -156,7 +157,8 @@ pub(crate) const AGENT_AND_OPERATOR: Access = Access::Roles(&[KeyRole::Agent, Ke
 
 /// Every row.
 pub fn table() -> impl Iterator<Item = &'static Route> {
-    let parts: [&'static [Route]; 12] = [
+    let parts: [&'static [Route]; 13] = [
+        own_flow::ROUTES,
         service::ROUTES,
         proposals::ROUTES,
         agents::ROUTES,

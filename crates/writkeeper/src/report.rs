@@ -311,6 +311,10 @@ impl Making<'_> {
             | Happening::FlowOpened { .. }
             | Happening::FlowEnded { .. }
             | Happening::SessionExtended { .. }
+            | Happening::Asked { .. }
+            | Happening::Reserved(_)
+            | Happening::Released { .. }
+            | Happening::Noted { .. }
             | Happening::SnapshotTaken { .. }
             | Happening::Claimed { .. }
             | Happening::Started { .. }

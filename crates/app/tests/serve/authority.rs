@@ -68,6 +68,13 @@ fn sample(method: &str, route: &str, things: &Things) -> (String, Option<Value>,
         ("PUT", "/v1/people/{name}") => (path(""), nonsense(), nonsense()),
         ("POST", "/v1/flows") => (path(""), nonsense(), Some(json!({ "agent": "refund-bot" }))),
         ("POST", "/v1/flows/{id}/session") => (path(&things.flow), nonsense(), Some(json!({ "values": {} }))),
+        ("POST", "/v1/flows/{id}/questions") => (path(&things.flow), nonsense(), Some(json!({ "reason": "unsure" }))),
+        ("POST", "/v1/flows/{id}/reservations") => {
+            let cash = json!({ "cash": 1 });
+            (path(&things.flow), nonsense(), Some(json!({ "resources": cash, "available": cash })))
+        }
+        ("POST", "/v1/flows/{id}/release") => (path(&things.flow), nonsense(), Some(json!({}))),
+        ("POST", "/v1/flows/{id}/notes") => (path(&things.flow), nonsense(), Some(json!({ "name": "SEEN" }))),
         (_, "/v1/flows/{id}" | "/v1/flows/{id}/session" | "/v1/flows/{id}/close" | "/v1/flows/{id}/abort") => {
             (path(&things.flow), None, None)
         }

@@ -13,5 +13,6 @@ mod events;
 mod guide;
 mod hostile;
 mod http;
+mod own_flow;
 mod secrets;
 mod server;

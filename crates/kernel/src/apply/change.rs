@@ -3,6 +3,8 @@
 mod context;
 mod execution;
 mod flows;
+mod holding;
+mod inquiring;
 mod leasing;
 mod people;
 mod registry;
@@ -154,6 +156,12 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
             keys.insert(key(Entity::DueIntents));
         }
         Act::Halt { .. } | Act::Resume { .. } => {}
+        Act::Ask(asking) => keys.extend(inquiring::keys(world, change, asking)),
+        Act::Reserve(wanted) => keys.extend(holding::keys(world, change, &wanted.flow, wanted.wanted.keys())),
+        Act::Release { flow, resources } => keys.extend(holding::keys(world, change, flow, resources.iter())),
+        Act::Note { flow: name, .. } => {
+            keys.insert(flow(name));
+        }
         Act::Lease(_) => {
             keys.insert(key(leasing::book()));
         }
@@ -198,6 +206,10 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> ChangeOutc
             Err(keys) => ChangeOutcome::Need { keys },
             Ok(records) => ChangeOutcome::followed_by(Event::intents_expired(&records), records),
         },
+        Act::Ask(asking) => inquiring::ask(world, change, asking, at),
+        Act::Reserve(wanted) => holding::reserve(world, change, wanted, at),
+        Act::Release { flow, resources } => holding::release(world, change, flow, resources),
+        Act::Note { flow, name, details } => context::note(world, change, flow, name, details),
         Act::Halt { because } => switch(world, change, Some(because), at),
         Act::Resume { .. } => switch(world, change, None, at),
         Act::Lease(leasing) => leasing::carry_out(world, change, leasing, at),

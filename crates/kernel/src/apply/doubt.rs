@@ -27,6 +27,7 @@ pub(super) fn ask(
     let reason = if running.by_host { "UNREPORTED" } else { "IN_DOUBT" };
     let row = EscalationRow {
         advice: Vec::new(),
+        request: None,
         remind: None,
         reroute: None,
         kind: QuestionKind::Doubt,

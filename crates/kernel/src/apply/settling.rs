@@ -153,6 +153,6 @@ fn release(world: &mut World, key: &Key, amount: values::decimal::Decimal, consu
     let Some(row) = world.resource(key) else { return };
     let held = row.held.checked_sub(amount).unwrap_or(row.held);
     let consumed = if consume { row.consumed.checked_add(amount).unwrap_or(row.consumed) } else { row.consumed };
-    let row = ResourceRow { held, consumed, declared: row.declared.clone() };
+    let row = ResourceRow { held, consumed, ..row.clone() };
     world.put(key.clone(), Row::Resource(row));
 }

@@ -45,7 +45,12 @@ pub(super) fn take(
     };
     count_step(world, submission, touched, judgement, latest, at);
     match judgement.verdict {
-        Verdict::Reject => exhaust(world, submission, touched, &judgement.findings, at),
+        Verdict::Reject => {
+            let asked_in_vain = Code::Known(Reason::EscalationBudgetExhausted);
+            if judgement.findings.iter().any(|finding| finding.code == asked_in_vain) {
+                exhaust(world, &submission.contract, &touched.agent, at);
+            }
+        }
         // A person is being asked already.
         Verdict::Escalate if question.as_ref().is_some_and(|question| question.repeated) => {}
         Verdict::Escalate => ask(world, submission, touched, judgement, at),
@@ -94,10 +99,10 @@ fn counts_as_retry(findings: &[Finding], semantics: Semantics) -> bool {
     findings.iter().any(|finding| finding.effect == Effect::Reject && !excused(&finding.code))
 }
 
-fn exhaust(world: &mut World, submission: &Submission, touched: &Touched, findings: &[Finding], at: Instant) {
-    let exhausted = findings.iter().any(|finding| finding.code == Code::Known(Reason::EscalationBudgetExhausted));
-    let passive = submission.contract.contract.escalation.on_exhausted == OnExhausted::Passive;
-    let Some(agent) = world.agent(&touched.agent).filter(|_| exhausted && passive) else { return };
+/// What becomes of an agent whose questions are used up and who asks for another.
+pub(super) fn exhaust(world: &mut World, contract: &Compiled, key: &Key, at: Instant) {
+    let passive = contract.contract.escalation.on_exhausted == OnExhausted::Passive;
+    let Some(agent) = world.agent(key).filter(|_| passive) else { return };
     let by = Actor::Kernel.text();
     // Asking again in vain adds nothing.
     if agent.restrictions.iter().any(|known| known.status == AgentStatus::Passive && known.by == by) {
@@ -111,7 +116,7 @@ fn exhaust(world: &mut World, submission: &Submission, touched: &Touched, findin
         at,
         actions: BTreeSet::new(),
     });
-    world.put(touched.agent.clone(), Row::Agent(Box::new(agent)));
+    world.put(key.clone(), Row::Agent(Box::new(agent)));
 }
 
 /// A question takes one of the budget and holds nothing else while a person thinks.
@@ -147,6 +152,7 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
         provenance: submission.provenance.to_json(),
         intent: submission.ids.intent.clone(),
         advice: submission.advice.clone(),
+        request: None,
     };
     let entity = Entity::Escalation(submission.ids.escalation.clone());
     world.put(Key { tenant: submission.tenant.clone(), entity }, Row::Escalation(Box::new(row)));
@@ -161,7 +167,7 @@ pub(super) fn shown_digest(submission: &Submission) -> Digest {
 }
 
 /// Whom the contract passes the question on to; a group may be written `group:NAME`.
-fn reroute(rules: &Escalation, at: Instant) -> Option<Reroute> {
+pub(super) fn reroute(rules: &Escalation, at: Instant) -> Option<Reroute> {
     let (after, to) = rules.timeout.reroute.zip(rules.timeout.reroute_to.as_deref())?;
     Some(Reroute { at: at.plus(after), to: to.strip_prefix("group:").unwrap_or(to).to_owned(), told: false })
 }

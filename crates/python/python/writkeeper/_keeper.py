@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from writkeeper import _functions, _json, _native
 from writkeeper._awaiting import running_loop, to_thread
 from writkeeper._draft import schemas_of
-from writkeeper._errors import Closed, Invalid
+from writkeeper._errors import Closed, Invalid, Refused
 from writkeeper._shapes import Origin, Outcome, ReasonShape
 from writkeeper._types import Decision, Intent, Question, Snapshot, Tally, id_of
 
@@ -215,6 +215,116 @@ class Flow:
     async def remember_async(self, values: Mapping[str, object]) -> None:
         """The same, awaited."""
         await to_thread(self.remember, values)
+
+    def ask(
+        self,
+        reason: str,
+        *,
+        context: Mapping[str, object] | None = None,
+        proposal: Mapping[str, object] | None = None,
+        impact: str = "HIGH",
+    ) -> Question:
+        """Asks a person of the agent's own accord: the contract's budget, deadline and approvers count.
+
+        With a proposal, an approval judges it again and makes an intent of it.
+
+        >>> keeper = open("memory:", contract="{agent: bot, actions: {look: {reads: true, params: {}}}}")
+        >>> flow = keeper.flow("bot")
+        >>> question = flow.ask("two accounts look alike", context={"accounts": ["A-1", "A-7"]})
+        >>> keeper.question(question).data["request"]["reason"]
+        'two accounts look alike'
+        """
+        said = {"reason": reason, "context": dict(context or {}), "proposal": proposal, "impact": impact}
+        told = _json.decode(self._keeper._native.ask(self.agent, self.id, _json.encode(said)))
+        kind = "request" if proposal is None else "proposal"
+        return Question.read({"id": told.pop("question"), "agent": self.agent, "flow": self.id, "kind": kind, **told})
+
+    async def ask_async(
+        self,
+        reason: str,
+        *,
+        context: Mapping[str, object] | None = None,
+        proposal: Mapping[str, object] | None = None,
+        impact: str = "HIGH",
+    ) -> Question:
+        """The same, awaited."""
+        return await to_thread(self.ask, reason, context=context, proposal=proposal, impact=impact)
+
+    def reserve(
+        self,
+        resources: Mapping[str, Decimal | float],
+        *,
+        available: Mapping[str, Decimal | float],
+        lasts: float | None = None,
+        wait: float = 0.0,
+    ) -> dict[str, Decimal]:
+        """Holds amounts of resources, all or none, of what their provider says there is; what the flow holds of them now.
+
+        It lasts so many seconds, or until it is released or the flow ends. What only other flows are in the way of is
+        waited for; then ``Refused`` says RESOURCE_CONTENTION. More than there is is RESOURCE_INSUFFICIENT at once.
+
+        >>> keeper = open("memory:", contract="{agent: bot, actions: {look: {reads: true, params: {}}}}")
+        >>> flow, other = keeper.flow("bot"), keeper.flow("bot")
+        >>> flow.reserve({"cash": 60}, available={"cash": 100})
+        {'cash': Decimal('60')}
+        >>> try:
+        ...     other.reserve({"cash": 60}, available={"cash": 100})
+        ... except Refused as refused:
+        ...     refused.code
+        'RESOURCE_CONTENTION'
+        >>> flow.release()
+        ['cash']
+        """
+        said: dict[str, object] = {
+            "resources": {name: str(_amount(name, amount)) for name, amount in resources.items()},
+            "available": {name: str(_amount(name, amount)) for name, amount in available.items()},
+            "for": None if lasts is None else f"{round(lasts * 1000)}ms",
+        }
+        until = time.monotonic() + wait
+        while True:
+            left = max(0.0, min(until - time.monotonic(), 1.0))
+            try:
+                told = self._keeper._native.reserve(self.id, _json.encode({**said, "wait": f"{round(left * 1000)}ms"}))
+            except Refused as refused:
+                if refused.code != "RESOURCE_CONTENTION" or time.monotonic() >= until:
+                    raise
+                continue
+            return {name: Decimal(amount) for name, amount in _json.decode(told)["held"].items()}
+
+    async def reserve_async(
+        self,
+        resources: Mapping[str, Decimal | float],
+        *,
+        available: Mapping[str, Decimal | float],
+        lasts: float | None = None,
+        wait: float = 0.0,
+    ) -> dict[str, Decimal]:
+        """The same, awaited."""
+        return await to_thread(self.reserve, resources, available=available, lasts=lasts, wait=wait)
+
+    def release(self, *resources: str) -> list[str]:
+        """Gives back what the flow holds: these resources, or all; which it were."""
+        told: list[str] = _json.decode(self._keeper._native.release(self.id, list(resources)))["resources"]
+        return told
+
+    async def release_async(self, *resources: str) -> list[str]:
+        """The same, awaited."""
+        return await to_thread(self.release, *resources)
+
+    def note(self, name: str, details: Mapping[str, object] | None = None) -> None:
+        """Writes something down under a name; the timeline shows it and nothing follows from it.
+
+        >>> keeper = open("memory:", contract="{agent: bot, actions: {look: {reads: true, params: {}}}}")
+        >>> flow = keeper.flow("bot")
+        >>> flow.note("PRICE_SEEN", {"price": 12.5})
+        >>> flow.timeline()["timeline"][-1]["details"]
+        {'price': Decimal('12.5')}
+        """
+        self._keeper._native.note(self.id, name, _json.encode(dict(details or {})))
+
+    async def note_async(self, name: str, details: Mapping[str, object] | None = None) -> None:
+        """The same, awaited."""
+        await to_thread(self.note, name, details)
 
     def snapshot(self, keys: Iterable[str] = ()) -> Snapshot:
         """Freezes the session and these keys of the state."""
@@ -688,10 +798,40 @@ def draft(tools: Iterable[object], *, agent: str = "agent") -> str:
     return _native.draft(_json.encode(schemas_of(tools)), agent)
 
 
+class ImportedContract(NamedTuple):
+    """A contract that was written for something else, as text of ours."""
+
+    text: str
+    notes: list[str]
+    """What it adds, leaves out or takes as given."""
+
+
+def import_contract(contract: Mapping[str, Any] | str, *, source: Literal["dir"] = "dir") -> ImportedContract:
+    """A contract of the Decision Intelligence Runtime as a contract here; what cannot be carried over is refused.
+
+    >>> made = import_contract({"agent_id": "bot", "allowed_policy_types": ["HOLD"], "max_drawdown_limit": 0.05})
+    >>> made.notes
+    ["`max_drawdown_limit` is a limit of the agent's whole conduct: it is a note and no rule on each proposal"]
+    >>> _ = open("memory:", contract=made.text)
+    """
+    if source != "dir":
+        raise ValueError(f"contracts are imported from 'dir', not from {source!r}")
+    text = contract if isinstance(contract, str) else _json.encode(dict(contract))
+    return ImportedContract(*_native.import_dir(text))
+
+
 def verify(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Verifies an export without its store: ``whole``, how many records were ``replayed``, and what is the ``damage``."""
     told: dict[str, Any] = _json.decode(_native.verify(os.fspath(path)))
     return told
+
+
+def _amount(name: str, amount: Decimal | float) -> Decimal:
+    """An amount of a resource: finite, exactly as it is written."""
+    exact = amount if isinstance(amount, Decimal) else Decimal(str(amount))
+    if isinstance(amount, bool) or not exact.is_finite() or exact < 0:
+        raise ValueError(f"{name}: {amount!r} is no finite amount of 0 or more")
+    return exact
 
 
 _ENVELOPE = (

@@ -7,7 +7,7 @@ use kernel::apply::apply;
 use kernel::budget::Window;
 use kernel::command::{Command, RefusedInput};
 use kernel::contract::{Impact, ResourceKind, Series, Then, Watch};
-use kernel::escalation::{EscalationRow, EscalationState, QuestionKind, Reroute, Vote};
+use kernel::escalation::{AgentRequest, EscalationRow, EscalationState, QuestionKind, Reroute, Vote};
 use kernel::flow::FlowState;
 use kernel::intent::{BudgetDraw, Hold, IntentFacts, IntentRow, IntentState, KeptIntent};
 use kernel::monitors::MonitorKind;
@@ -17,7 +17,7 @@ use kernel::record::Record;
 use kernel::snapshot::Snapshot;
 use kernel::watched::MonitorRow;
 use kernel::world::{
-    AskedRow, EffectRow, Entity, FlowRow, Halt, Key, Loaded, ResourceRow, Row, StateRow, TenantRow, World,
+    AskedRow, EffectRow, Entity, FlowHold, FlowRow, Halt, Key, Loaded, ResourceRow, Row, StateRow, TenantRow, World,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -244,6 +244,7 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
             input: Digest::of("question"),
             said: AdviceOutcome::Nothing("it ended".to_owned()),
         }],
+        request: Some(AgentRequest { reason: "unsure".to_owned(), context: Object::new() }),
     }))
 }
 
@@ -267,9 +268,20 @@ pub(super) fn of_every_kind() -> Vec<(Key, Row)> {
     let mut window = Window::default();
     window.take(at(5), Duration::from_secs(60), Decimal::from(7));
     let values: Object = [("a".to_owned(), Json::text("ö"))].into_iter().collect();
-    let flow = FlowRow { state: FlowState::Closed, agent: "bot".to_owned(), steps: 3, ..FlowRow::default() };
-    let resource =
-        ResourceRow { held: Decimal::from(1), consumed: Decimal::from(2), declared: Some("stock".to_owned()) };
+    let flow = FlowRow {
+        state: FlowState::Closed,
+        agent: "bot".to_owned(),
+        steps: 3,
+        held: vec!["pool".to_owned()],
+        ..FlowRow::default()
+    };
+    let hold = |until| FlowHold { amount: Decimal::from(3), until };
+    let resource = ResourceRow {
+        held: Decimal::from(1),
+        consumed: Decimal::from(2),
+        declared: Some("stock".to_owned()),
+        flows: [("f".to_owned(), hold(None)), ("g".to_owned(), hold(Some(at(70))))].into_iter().collect(),
+    };
     let snapshot =
         Snapshot { at: at(1), source: "test".to_owned(), flow: None, state: values.clone(), session: Object::new() };
     vec![

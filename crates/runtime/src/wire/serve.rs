@@ -75,6 +75,7 @@ pub fn change(runtime: &Runtime, caller: &Caller, call: Call) -> Result<Vec<u8>,
         }
         Call::Register { contract, version, session } => runtime.register(actor, contract, version, session),
         Call::Amend { agent, amendment } => runtime.amend(actor, &agent, amendment),
+        Call::Ask(inquiry) => runtime.ask(actor, *inquiry),
         Call::Answer(answer) => runtime.answer(answered_by(caller, *answer)?),
     };
     let answered = pending.wait();
@@ -92,7 +93,7 @@ pub fn change(runtime: &Runtime, caller: &Caller, call: Call) -> Result<Vec<u8>,
 fn erased_by(call: &Call) -> Option<(u64, u64)> {
     match call {
         Call::Act(Act::Upkeep(Upkeep::Erase { from, to, .. })) => Some((*from, *to)),
-        Call::Act(_) | Call::Register { .. } | Call::Amend { .. } | Call::Answer(_) => None,
+        Call::Act(_) | Call::Register { .. } | Call::Amend { .. } | Call::Ask(_) | Call::Answer(_) => None,
     }
 }
 

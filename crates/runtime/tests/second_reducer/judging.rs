@@ -200,7 +200,8 @@ impl Reducer {
             judge_amount(case, &mut found);
             for (resource, _, capacity) in &case.rules.resources {
                 let wanted = wanted(case, resource);
-                let free = capacity - self.held(resource) - self.consumed(resource);
+                let elsewhere = self.held_by_flows(resource, case.flow, case.at);
+                let free = capacity - self.held(resource) - elsewhere - self.consumed(resource);
                 found.want(wanted > free, "RESOURCE_INSUFFICIENT");
             }
         }
@@ -344,6 +345,7 @@ impl Reducer {
             intent: format!("i-{number}"),
             state: "OPEN",
             subject: subject(case),
+            own: false,
             denied: false,
             votes: BTreeMap::new(),
         });
@@ -441,13 +443,15 @@ impl Reducer {
         }
         let contract = self.contract_of(&question.proposal.agent);
         // Who is wrong after a change of contract has looked before it, and still may say no.
-        let as_asked = contract != question.contract && answer.decision == "ABORT";
+        let as_asked = contract != question.contract && answer.decision == "ABORT" && !question.own;
         if !answer.right && !as_asked {
             return Said::reject("APPROVAL_MISMATCH");
         }
         match answer.signature {
             Signature::OfAnother => return Said::reject("ANSWER_SIGNATURE_WRONG"),
-            Signature::None if question.signed || rules(&contract).signed => return Said::reject("ANSWER_UNSIGNED"),
+            Signature::None if question.signed || !question.own && rules(&contract).signed => {
+                return Said::reject("ANSWER_UNSIGNED");
+            }
             Signature::None | Signature::Right => {}
         }
         if answer.decision == "ABORT" {
@@ -457,9 +461,16 @@ impl Reducer {
         }
         let mut votes = question.votes.clone();
         votes.retain(|voter, _| voter.to_lowercase() != person.to_lowercase());
+        // Without a proposal nothing depends on the contract.
+        let contract = if question.own { question.contract.clone() } else { contract };
         votes.insert(person.clone(), contract.clone());
         if votes.values().filter(|under| **under == contract).count() < question.quorum {
             self.questions[index].votes = votes;
+            return Said::accept();
+        }
+        if question.own {
+            self.questions[index].votes = votes;
+            self.questions[index].state = "OVERRIDDEN";
             return Said::accept();
         }
         let case = self.case(&question.proposal, &contract, &question.flow, true, at, true);

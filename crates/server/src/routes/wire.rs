@@ -29,7 +29,13 @@ pub const ROUTES: &[Route] = &[
         path: "/v1/changes",
         name: "change",
         summary: "Carry out a change in the form that records have; who may ask depends on the act",
-        access: Access::Roles(&[KeyRole::Executor, KeyRole::Operator, KeyRole::Approver, KeyRole::Admin]),
+        access: Access::Roles(&[
+            KeyRole::Agent,
+            KeyRole::Executor,
+            KeyRole::Operator,
+            KeyRole::Approver,
+            KeyRole::Admin,
+        ]),
         query: &[],
         body: Some(BodyRule { limit: CALL_MAX, schema: schemas::ledger::call, optional: false }),
         answer: Answer { status: 200, media: REPLY_TYPE, schema: schemas::ledger::reply, summary: "What came of it" },
@@ -82,7 +88,7 @@ pub const ROUTES: &[Route] = &[
     },
 ];
 
-/// Which roles may ask for an act. Agents ask for none in this form.
+/// Which roles may ask for an act. Agents ask for those that the kernel lets them do in their own flows only.
 fn may(role: KeyRole, kind: ActKind) -> bool {
     use ActKind as Is;
     let operators = matches!(role, KeyRole::Operator | KeyRole::Admin);
@@ -108,6 +114,7 @@ fn may(role: KeyRole, kind: ActKind) -> bool {
         | Is::LeaseEvict
         | Is::LeaseAdopt
         | Is::EnrolKey => operators,
+        Is::Ask | Is::Reserve | Is::Release | Is::Note => operators || role == KeyRole::Agent,
         Is::ExpireQuestions | Is::ExpireIntents | Is::Settle | Is::Claim | Is::Start | Is::Outcome => {
             operators || role == KeyRole::Executor
         }

@@ -65,7 +65,7 @@ fn question<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a Esc
 
 pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, at: Instant) -> ChangeOutcome {
     let name = &answer.escalation;
-    let Some(row) = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal) else {
+    let Some(row) = question(world, change, name).filter(|row| row.kind != QuestionKind::Doubt) else {
         let finding = Finding::reject(Gate::Escalation, Reason::ApprovalUnknown);
         return ChangeOutcome::refused(finding.with("question", name.as_str()));
     };
@@ -99,6 +99,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     let mut called_off = Vec::new();
     let intent = match decision {
         HumanDecision::Abort => None,
+        HumanDecision::Override if row.kind == QuestionKind::Request => None,
         HumanDecision::Override | HumanDecision::Modify => {
             let submission = if decision == HumanDecision::Override { &answer.original } else { &answer.modified };
             let Some(submission) = submission else { return ChangeOutcome::Prepare };
@@ -154,7 +155,7 @@ fn shown_now(world: &World, change: &Change, answer: &HumanAnswer, row: &Escalat
     let formed = answer.original.as_ref().map(|original| original.contract.digest);
     match (in_force, formed) {
         (Some(in_force), Some(formed)) if in_force != formed => None,
-        (_, Some(formed)) => Some(EscalationRow::digest_of(&row.proposal, formed)),
+        (_, Some(formed)) => Some(row.shown_digest(formed)),
         (_, None) => Some(row.digest),
     }
 }
@@ -168,6 +169,11 @@ fn agreed_to(
 ) -> Result<Digest, Box<ChangeOutcome>> {
     if decision != HumanDecision::Modify {
         return Ok(shown_now);
+    }
+    if row.kind == QuestionKind::Request {
+        let problem = "takes the place of a proposal, and this question has none".to_owned();
+        let finding = Finding::reject(Gate::Escalation, Reason::ParamInvalid).field("instead").with("problem", problem);
+        return Err(Box::new(ChangeOutcome::refused(finding)));
     }
     let own = |formed: &&Arc<Submission>| formed.proposal.agent == row.agent && formed.flow_id() == row.flow;
     if let Some(submission) = answer.modified.as_ref().filter(own) {
@@ -369,7 +375,7 @@ pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: I
     let (mut over, mut reminded, mut rerouted) = (0, 0, 0);
     for name in names {
         // Whether something happened is no question that time answers.
-        let asked = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal);
+        let asked = question(world, change, name).filter(|row| row.kind != QuestionKind::Doubt);
         let due = asked.filter(|row| row.due().is_some_and(|due| at >= due)).cloned();
         let Some(mut row) = due else { continue };
         if row.is_late(at) {
@@ -426,7 +432,7 @@ fn expired(
 
 /// Ends a question with its flow; whether it was open.
 pub(super) fn abort(world: &mut World, change: &Change, name: &str, records: &mut Vec<Record>, at: Instant) -> bool {
-    let open = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal);
+    let open = question(world, change, name).filter(|row| row.kind != QuestionKind::Doubt);
     let Some(mut row) = open.cloned() else { return false };
     let Some(state) = transition(row.state, Some(HumanDecision::Abort)) else { return false };
     row.state = state;

@@ -23,7 +23,7 @@ pub fn write(html: &mut Html, shown: &Shown<'_>) {
         html.raw("<h2>Your answer</h2>");
         vote(html, shown);
         match question.kind {
-            QuestionKind::Proposal => proposal(html, shown),
+            QuestionKind::Proposal | QuestionKind::Request => proposal(html, shown),
             QuestionKind::Doubt => doubt(html, shown),
         }
     }
@@ -106,7 +106,9 @@ fn signed(html: &mut Html, shown: &Shown<'_>) {
     html.raw("<h2>Your signature is needed</h2><p>The contract counts only answers that you sign with your own key. ");
     html.raw("That key stays with you, so answer at a terminal:</p><pre tabindex=\"0\">");
     match question.kind {
-        QuestionKind::Proposal => html.raw("writkeeper escalations answer ").text(&question.id).raw(" approve"),
+        QuestionKind::Proposal | QuestionKind::Request => {
+            html.raw("writkeeper escalations answer ").text(&question.id).raw(" approve")
+        }
         QuestionKind::Doubt => html.raw("writkeeper intents resolve ").text(&question.intent).raw(" happened"),
     };
     html.raw(" \\\n  --as ")
@@ -119,7 +121,7 @@ fn signed(html: &mut Html, shown: &Shown<'_>) {
         .text(&shown.visit.address(&shown.call.site))
         .raw("</pre>");
     html.raw(match question.kind {
-        QuestionKind::Proposal => {
+        QuestionKind::Proposal | QuestionKind::Request => {
             "<p class=\"faint small\">Or <code>deny</code> in the place of <code>approve</code>.</p>"
         }
         QuestionKind::Doubt => "<p class=\"faint small\">Or <code>did-not</code> or <code>retry</code>.</p>",
