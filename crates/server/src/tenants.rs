@@ -5,6 +5,7 @@ use crate::problem::Problem;
 use axum::http::StatusCode;
 use kernel::api_key::TenantState;
 use kernel::reasons::Reason;
+use runtime::ports::clock::Clock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,22 +41,29 @@ pub struct Tenant {
 pub struct Tenants {
     store: String,
     keys: Option<PathBuf>,
+    clock: Arc<dyn Clock>,
     default: Arc<Tenant>,
     others: Mutex<BTreeMap<String, (Arc<Tenant>, Instant)>>,
 }
 
 impl Tenants {
     /// Opens the store with its first tenant.
-    pub fn open(store: &str, keys: Option<PathBuf>) -> Result<Tenants, Error> {
-        let default = Arc::new(Tenants::opened(store, keys.as_ref(), TENANT_DEFAULT)?);
-        Ok(Tenants { store: store.to_owned(), keys, default, others: Mutex::new(BTreeMap::new()) })
+    pub fn open(store: &str, keys: Option<PathBuf>, clock: Arc<dyn Clock>) -> Result<Tenants, Error> {
+        let default = Arc::new(Tenants::opened(store, keys.as_ref(), &clock, TENANT_DEFAULT)?);
+        Ok(Tenants { store: store.to_owned(), keys, clock, default, others: Mutex::new(BTreeMap::new()) })
     }
 
-    fn opened(store: &str, keys: Option<&PathBuf>, name: &str) -> Result<Tenant, Error> {
+    fn opened(
+        store: &str,
+        keys: Option<&PathBuf>,
+        clock: &Arc<dyn Clock>,
+        name: &str,
+    ) -> Result<Tenant, Error> {
         let name: Arc<str> = Arc::from(name);
         let own = keys.filter(|_| *name == *TENANT_DEFAULT).cloned();
         let folder = own.clone().unwrap_or_else(|| restored::keys_of_tenant(store, &name));
-        let options = OpenOptions { tenant: name.clone(), keys: own, ..OpenOptions::default() };
+        let options =
+            OpenOptions { tenant: name.clone(), keys: own, clock: clock.clone(), ..OpenOptions::default() };
         let keeper = Keeper::open(store, &options)?;
         let operator = Actor::Operator(SERVICE.to_owned());
         let signing = SigningSite { location: store.to_owned(), folder, operator, options };
@@ -102,7 +110,7 @@ impl Tenants {
             let longest = others.iter().min_by_key(|(_, (_, looked))| *looked).map(|(name, _)| name.clone());
             longest.map(|name| others.remove(&name));
         }
-        let tenant = Arc::new(Tenants::opened(&self.store, self.keys.as_ref(), name)?);
+        let tenant = Arc::new(Tenants::opened(&self.store, self.keys.as_ref(), &self.clock, name)?);
         others.insert(name.to_owned(), (tenant.clone(), now));
         Ok(Some(tenant))
     }

@@ -1,19 +1,22 @@
 //! Intents: what may be performed, and what executors and hosts say about it.
 
-use super::{Access, Answer, BODY_MAX, BodyRule, OPERATOR, Param, ParamKind, Route, Run, changed};
+use super::{AGENT_AND_OPERATOR, Access, Answer, BODY_MAX, BodyRule, OPERATOR, Param, ParamKind, Route, Run, changed};
 use crate::call::{Call, JSON, Reply, span_if_any, text, text_if_any, whole_if_any};
 use crate::problem::Problem;
 use crate::schemas;
+use axum::http::StatusCode;
 use kernel::agent::Actor;
 use kernel::api_key::KeyRole;
 use kernel::change::{Act, AttachedResult};
 use kernel::intent::{IntentEvent, IntentRow, IntentState, Observed, provider_key};
+use kernel::reasons::Reason;
 use kernel::result::{EffectResult, Response, ResponseStatus, Secrets};
 use kernel::stored::Kind;
 use kernel::world::Row;
 use values::ids::Digest;
 use values::json::{Json, Object};
 use values::time::{Duration, Instant};
+use writkeeper::happening::Happening;
 use writkeeper::intents::{IntentPage, IntentSummary};
 use writkeeper::lookup;
 
@@ -24,8 +27,6 @@ const LEASE: Duration = Duration::from_secs(60);
 const LOOKED_MAX: usize = 4_096;
 
 const PERFORMERS: Access = Access::Roles(&[KeyRole::Executor, KeyRole::Operator, KeyRole::Admin]);
-const PERFORMERS_AND_AGENT: Access =
-    Access::Roles(&[KeyRole::Agent, KeyRole::Executor, KeyRole::Operator, KeyRole::Admin]);
 const SEEN_BY: Access = Access::Roles(&[
     KeyRole::Agent,
     KeyRole::Executor,
@@ -106,7 +107,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v1/intents/{id}/settle",
         name: "settle",
         summary: "Say what became of an intent that the agent's host performs",
-        access: PERFORMERS_AND_AGENT,
+        access: AGENT_AND_OPERATOR,
         query: &[],
         body: Some(BodyRule { limit: BODY_MAX, schema: schemas::intents::settle, optional: false }),
         answer: Answer { status: 200, media: JSON, schema: schemas::event, summary: "The intent" },
@@ -210,6 +211,33 @@ fn step(call: &Call, act: Act) -> Result<Reply, Problem> {
     super::told(writkeeper::carried_out(call.keeper().runtime().change(actor, act))?)
 }
 
+/// An executor speaks of its own claims only: whoever holds another key knows nothing of what that one did.
+pub(super) fn demand_claim(call: &Call, id: &str, row: &IntentRow, epoch: u64) -> Result<(), Problem> {
+    let Some(running) = row.running.as_deref().filter(|_| call.caller.role == KeyRole::Executor) else {
+        return Ok(());
+    };
+    let claimed_by = if epoch == running.epoch {
+        Some(running.owner.clone())
+    } else {
+        // What a late attempt observed counts as evidence, so whose attempt it was is looked up in the ledger.
+        let page = IntentPage::of(call.keeper().runtime(), id, row)?;
+        let claims = page.entries.into_iter().filter(|entry| entry.refused.is_empty());
+        let mut workers = claims.filter_map(|entry| {
+            if let Happening::Claimed { worker, .. } = entry.happened { Some(worker) } else { None }
+        });
+        let before = epoch.checked_sub(1).and_then(|before| usize::try_from(before).ok());
+        before.and_then(|before| workers.nth(before))
+    };
+    let name = &*call.caller.name;
+    let is_own = |worker: &str| worker.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if claimed_by.as_deref().is_none_or(is_own) {
+        // An epoch that nobody has is refused by the kernel.
+        return Ok(());
+    }
+    let values = [("actor", "the caller"), ("what", "speak for a claim of another executor")];
+    Err(Problem::of(StatusCode::FORBIDDEN, Reason::NotAuthorized, &values))
+}
+
 fn epoch(members: &Object) -> Result<u64, Problem> {
     whole_if_any(members, "epoch")?.ok_or_else(|| Problem::invalid("`epoch` is missing"))
 }
@@ -224,7 +252,9 @@ fn start(call: &Call) -> Result<Reply, Problem> {
             running.digest()
         }
     };
-    step(call, Act::Start { intent, epoch: epoch(&members)?, attempt })
+    let epoch = epoch(&members)?;
+    demand_claim(call, &intent, &row, epoch)?;
+    step(call, Act::Start { intent, epoch, attempt })
 }
 
 /// What the other side answered, without the secrets of the intent.
@@ -251,6 +281,7 @@ fn finish(call: &Call) -> Result<Reply, Problem> {
     let observed = Observed::from_word(&text(&members, "observed")?.to_uppercase());
     let unknown = || Problem::invalid(format!("`observed` is not one of {}", Observed::WORDS.join(", ")));
     let (observed, epoch) = (observed.ok_or_else(unknown)?, epoch(&members)?);
+    demand_claim(call, &intent, &row, epoch)?;
     let detail = text_if_any(&members, "detail")?.unwrap_or_default();
     let detail = row.running.as_deref().map_or(detail.clone(), |running| Secrets::of(running).removed_from(&detail));
     let result = result(&members, &row)?;

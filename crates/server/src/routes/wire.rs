@@ -1,7 +1,8 @@
 //! What the command line asks of a server: rows as the store keeps them, and changes as records write them.
 
-use super::{Access, Answer, BodyRule, Param, ParamKind, Route, Run};
+use super::{Access, Answer, Answering, BodyRule, Param, ParamKind, Route, Run};
 use crate::call::{Call, JSON, Reply};
+use crate::following::{self, Followed};
 use crate::problem::Problem;
 use crate::schemas;
 use axum::http::StatusCode;
@@ -11,8 +12,8 @@ use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::wire::serve::{self, Caller, DUE_ROWS_MAX, RowQuery};
-use runtime::wire::{REPLY_TYPE, call as wire_call};
-use std::time::{Duration, Instant};
+use runtime::wire::{REPLY_TYPE, call as wire_call, follow as wire_follow};
+use std::time::Duration;
 
 /// Bytes of the largest call.
 const CALL_MAX: usize = 16 * 1024 * 1024;
@@ -78,7 +79,7 @@ pub const ROUTES: &[Route] = &[
         ],
         body: None,
         answer: Answer { status: 200, media: JSON, schema: schemas::ledger::followed, summary: "How it stands" },
-        run: Run::Blocking(follow),
+        run: Run::Async(follow),
     },
 ];
 
@@ -99,6 +100,7 @@ fn may(role: KeyRole, kind: ActKind) -> bool {
         | Is::Remember
         | Is::Freeze
         | Is::Import
+        | Is::Settle
         | Is::Undo
         | Is::Halt
         | Is::Resume
@@ -108,7 +110,7 @@ fn may(role: KeyRole, kind: ActKind) -> bool {
         | Is::LeaseEvict
         | Is::LeaseAdopt
         | Is::EnrolKey => operators,
-        Is::ExpireQuestions | Is::ExpireIntents | Is::Settle | Is::Claim | Is::Start | Is::Outcome => {
+        Is::ExpireQuestions | Is::ExpireIntents | Is::Claim | Is::Start | Is::Outcome => {
             operators || role == KeyRole::Executor
         }
         Is::Answer | Is::Resolve => role == KeyRole::Approver,
@@ -133,6 +135,11 @@ fn change(call: &Call) -> Result<Reply, Problem> {
         if touches_access && role != KeyRole::Admin || is_of_tenants {
             return Err(forbidden(call));
         }
+    }
+    if let wire_call::Call::Act(Act::Start { intent, epoch, .. } | Act::Outcome { intent, epoch, .. }) = &asked
+        && let Some(Row::Intent(row)) = call.keeper().runtime().read(Entity::Intent(intent.clone()))?
+    {
+        super::intents::demand_claim(call, intent, &row, *epoch)?;
     }
     let is_person = role == KeyRole::Approver;
     let caller = Caller {
@@ -173,7 +180,18 @@ fn row(call: &Call) -> Result<Reply, Problem> {
     Ok(Reply::bytes(JSON, serve::row(runtime, kind, call.part("name"), call.asked("second"))?))
 }
 
-fn follow(call: &Call) -> Result<Reply, Problem> {
+fn follow(call: Call) -> Answering {
+    Box::pin(async move {
+        let wait = call.span("wait").unwrap_or(Duration::ZERO);
+        let (site, tenant) = (call.site.clone(), call.caller.tenant.clone());
+        let allowed = tokio::task::spawn_blocking(move || followed(&call)).await;
+        let stands = following::follow(&site, &tenant, allowed.map_err(|_| super::fault())??, wait).await?;
+        Ok(Reply::bytes(JSON, wire_follow::write(&stands)))
+    })
+}
+
+/// What is to be followed; agents follow their own.
+fn followed(call: &Call) -> Result<Followed, Problem> {
     let runtime = call.keeper().runtime();
     let (question, intent) = (call.asked("question"), call.asked("intent"));
     if question.is_none() && intent.is_none() {
@@ -193,6 +211,5 @@ fn follow(call: &Call) -> Result<Reply, Problem> {
             return Err(Problem::not_found());
         }
     }
-    let deadline = Instant::now() + call.span("wait").unwrap_or(Duration::ZERO);
-    Ok(Reply::bytes(JSON, serve::follow(runtime, question, intent, deadline)?))
+    Ok(Followed { question: question.map(str::to_owned), intent: intent.map(str::to_owned) })
 }
