@@ -1,5 +1,6 @@
 //! What all requests share.
 
+use crate::following::Waits;
 use crate::identity::cache::Cache;
 use crate::identity::jwt::Verifier;
 use crate::identity::logins::Logins;
@@ -28,6 +29,8 @@ pub struct Site {
     pub rates: Rates,
     /// Who vouches for people besides us.
     pub verifier: Option<Verifier>,
+    /// Who waits for what becomes of a decision.
+    pub waits: Waits,
     /// For tests: the clock that proposals set.
     pub lines: Option<Arc<ManualClock>>,
     /// Whether it is to end.
@@ -52,6 +55,7 @@ impl Site {
         Site {
             tenants,
             lines,
+            waits: Waits::default(),
             cache: Cache::default(),
             logins: Logins::default(),
             rates: Rates::new(options.rate),

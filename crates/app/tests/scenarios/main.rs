@@ -1,5 +1,5 @@
 //! Scenarios: prose, contract, inputs and expected verdicts in one file, run in this process and through the binary,
-//! without a store and with one.
+//! without a store, with one, and through the HTTP service.
 //!
 //! All must give the same bytes but for minted ids, and the comparison with the reference must be true.
 #![expect(
@@ -11,6 +11,7 @@
 )]
 
 mod file;
+mod served;
 mod signed;
 mod stored;
 
@@ -22,6 +23,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
+use served::through_the_service;
 use stored::{through_the_runtime, without_ids};
 
 /// Answers of one step, one line each, judged in this process.
@@ -96,6 +98,7 @@ fn check(scenario: &Scenario) {
         let path = scratch.path().join("kept.db");
         same(through_the_runtime(step, |clock| Box::new(SqliteStore::open(&path, clock).unwrap())), "SQLite");
         same(through_the_binary(step, true), "the binary with a store");
+        same(through_the_service(step), "the service");
     }
     for row in &scenario.versions {
         let said = if kernel::version::supports(&row.range, &row.version) { "WELCOME" } else { "VERSION_MISMATCH" };

@@ -102,7 +102,7 @@ fn requests_that_wait_hold_up_nobody_and_hear_at_once() {
     // Whoever still waits when the service ends is told how things stand.
     server.end();
     let told = read_answer(&mut waiting.remove(0)).json();
-    assert_eq!((&told["verdict"], &told["outcome"]["state"]), (&json!("ACCEPT"), &json!("READY")), "{told}");
+    assert_eq!((&told["verdict"], &told["outcome"]["state"]), (&json!("ACCEPT"), &json!("HANDED_OUT")), "{told}");
 }
 
 #[test]

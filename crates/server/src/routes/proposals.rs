@@ -207,7 +207,8 @@ fn arrival(call: &Call, proof: Option<Arc<Proof>>) -> Arrival {
     // Whoever is not the agent is on record beside it.
     let by = call.caller.own_agent().is_none().then(|| call.caller.actor().text());
     let door = Door { flows, session: call.caller.session, by, ..if call.site.lines.is_some() { Door::PURE } else { Door::STORED } };
-    Arrival { trust_provenance: call.caller.provenance, proof, ..Arrival::through(door) }
+    let trust_provenance = call.caller.provenance || call.site.lines.is_some();
+    Arrival { trust_provenance, proof, ..Arrival::through(door) }
 }
 
 /// Whether validators or judges have to be asked first, which takes as long as they take.

@@ -44,6 +44,12 @@ def is_chained(case):
     return case.meta is not None and case.meta.phase.name.value == "stateful"
 
 
+def is_about_headers(case):
+    """Whether it is sent to see what becomes of a key that is missing or wrong."""
+    components = {} if case.meta is None else case.meta.components
+    return any(where.name == "HEADER" and info.mode.value == "negative" for where, info in components.items())
+
+
 def recipe_of(operation, case, number):
     """The request that names things that exist, where it is the turn of one."""
     if not is_valid(case) or is_chained(case) or number % NAMED_EVERY:
@@ -68,13 +74,17 @@ def before_call(context, case, kwargs):
         case.query = recipe["query"]
     if "body" in recipe:
         case.body, case.media_type = recipe["body"], "application/json"
+    if operation == "revoke_key" and case.path_parameters == {"id": SITE["admin"].split(".")[1]}:
+        # Without the key of this test nothing more could be asked.
+        case.path_parameters = {"id": "0123456789ab"}
     if is_valid(case):
         # A stream without an end and a wait of half a minute would only cost time.
         if operation == "events":
             case.query = {"after": 0, "limit": 5}
         if case.query and "wait" in case.query:
             case.query["wait"] = "10ms"
-    case.headers["Authorization"] = f"Bearer {recipe.get('key', SITE['admin'])}"
+    if not is_about_headers(case):
+        case.headers["Authorization"] = f"Bearer {recipe.get('key', SITE['admin'])}"
 
 
 @schemathesis.hook
