@@ -2,9 +2,7 @@
 
 use crate::events::Pages;
 use crate::problem::Problem;
-use axum::http::StatusCode;
 use kernel::api_key::TenantState;
-use kernel::reasons::Reason;
 use runtime::ports::clock::Clock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -43,7 +41,15 @@ pub struct Tenants {
     keys: Option<PathBuf>,
     clock: Arc<dyn Clock>,
     default: Arc<Tenant>,
-    others: Mutex<BTreeMap<String, (Arc<Tenant>, Instant)>>,
+    others: Mutex<BTreeMap<String, Other>>,
+}
+
+/// A tenant that was asked for.
+struct Other {
+    tenant: Arc<Tenant>,
+    state: TenantState,
+    /// When its state was looked at.
+    looked: Instant,
 }
 
 impl Tenants {
@@ -78,41 +84,38 @@ impl Tenants {
     /// Every tenant that is open here.
     pub fn all(&self) -> Vec<Arc<Tenant>> {
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        std::iter::once(self.default.clone()).chain(others.values().map(|(tenant, _)| tenant.clone())).collect()
+        let open = others.values().filter(|other| other.state == TenantState::Open);
+        let open = open.map(|other| other.tenant.clone());
+        std::iter::once(self.default.clone()).chain(open).collect()
     }
 
-    /// A tenant by its name; nothing where there is none. One that was closed is told apart.
-    pub fn get(&self, name: &str) -> Result<Option<Arc<Tenant>>, Problem> {
+    /// A tenant by its name, and whether it is open; nothing where there is none.
+    ///
+    /// One that is closed is given too: only whoever is known there may learn that it is.
+    pub fn get(&self, name: &str) -> Result<Option<(Arc<Tenant>, TenantState)>, Problem> {
         if name == TENANT_DEFAULT {
-            return Ok(Some(self.default.clone()));
+            return Ok(Some((self.default.clone(), TenantState::Open)));
         }
         let now = Instant::now();
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((tenant, looked)) = others.get(name)
-            && now.saturating_duration_since(*looked) < LOOKED
+        if let Some(other) = others.get(name)
+            && now.saturating_duration_since(other.looked) < LOOKED
         {
-            return Ok(Some(tenant.clone()));
+            return Ok(Some((other.tenant.clone(), other.state)));
         }
-        match self.default.keeper.tenant_state(name)? {
-            None => return Ok(None),
-            Some(TenantState::Closed) => {
-                others.remove(name);
-                return Err(Problem::of(StatusCode::FORBIDDEN, Reason::TenantClosed, &[("tenant", name)]));
-            }
-            Some(TenantState::Open) => {}
-        }
-        if let Some((tenant, looked)) = others.get_mut(name) {
-            *looked = now;
-            return Ok(Some(tenant.clone()));
+        let Some(state) = self.default.keeper.tenant_state(name)? else { return Ok(None) };
+        if let Some(other) = others.get_mut(name) {
+            (other.looked, other.state) = (now, state);
+            return Ok(Some((other.tenant.clone(), state)));
         }
         if others.len() >= OPEN_MAX {
             // Whoever still uses it keeps it until done.
-            let longest = others.iter().min_by_key(|(_, (_, looked))| *looked).map(|(name, _)| name.clone());
+            let longest = others.iter().min_by_key(|(_, other)| other.looked).map(|(name, _)| name.clone());
             longest.map(|name| others.remove(&name));
         }
         let tenant = Arc::new(Tenants::opened(&self.store, self.keys.as_ref(), &self.clock, name)?);
-        others.insert(name.to_owned(), (tenant.clone(), now));
-        Ok(Some(tenant))
+        others.insert(name.to_owned(), Other { tenant: tenant.clone(), state, looked: now });
+        Ok(Some((tenant, state)))
     }
 
     /// Looks at a tenant again when it is asked for next.

@@ -132,7 +132,8 @@ fn a_quorum_is_counted_on_the_card() {
 fn a_doubt_is_answered_by_whoever_looked() {
     let service = Service::start();
     let ann = service.sign_in(&service.key("approver", "ann", &["desk"]));
-    let (agent, worker) = (service.agent(CONTRACT), service.key("executor", "w", &[]));
+    let contract = CONTRACT.replace(", class: keyed", "");
+    let (agent, worker) = (service.agent(&contract), service.key("executor", "w", &[]));
     let params = json!({ "order": "A", "amount": 5 });
     let proposal = json!({ "agent": "bot", "action": "refund", "params": params });
     let accepted = service.call(&agent, "POST", "/v1/proposals", &proposal).json();

@@ -1,7 +1,8 @@
 //! Who may do what: a committed table, which the service does not read, against live answers, cell by cell.
 //!
-//! A row is a route of the served document, or a page that it names. A cell says `ok` (the caller is let through, whatever comes of the request),
-//! `403` (not with this role) or `404` (there is no such thing for this caller). Columns: the six roles of the tenant that
+//! A row is a route of the served document, or a page that it names. A cell says `ok` (the caller is let through),
+//! `403` (not with this role), `404` (there is no such thing for this caller), or another status by which what somebody
+//! else sent was refused. Columns: the six roles of the tenant that
 //! owns everything named in the request, another agent of it, and the six roles of another tenant.
 
 use crate::http::{connect, request};
@@ -111,10 +112,13 @@ fn status(server: &Server, method: &str, path: &str, key: &str, body: Option<&Va
     line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{method} {path}: {line}"))
 }
 
-fn cell(status: u16) -> String {
+/// What an owner sends may be nonsense, so only a refusal of the caller counts; what others send is right in itself, so
+/// whatever refuses it counts.
+fn cell(status: u16, is_owner: bool) -> String {
     match status {
-        401 | 403 | 404 => status.to_string(),
         500.. => panic!("a fault of the service: {status}"),
+        401 | 403 | 404 => status.to_string(),
+        400.. if !is_owner => status.to_string(),
         _ => "ok".to_owned(),
     }
 }
@@ -188,8 +192,9 @@ fn every_cell_of_the_table_is_what_happens() {
         let (path, own, foreign) = sample(&method, &route, &things);
         let mut row = vec![format!("{method} {route}")];
         for (column, key) in keys.iter().enumerate() {
-            let body = if column < ROLES.len() { &own } else { &foreign };
-            row.push(cell(status(&server, &method, &path, key, body.as_ref())));
+            let is_owner = column < ROLES.len();
+            let body = if is_owner { &own } else { &foreign };
+            row.push(cell(status(&server, &method, &path, key, body.as_ref()), is_owner));
         }
         rows.push(row.join("\t"));
     }

@@ -8,6 +8,7 @@
 
 mod authority;
 mod deciding;
+mod demo;
 mod ending;
 mod events;
 mod guide;

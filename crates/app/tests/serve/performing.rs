@@ -67,3 +67,34 @@ fn an_operator_who_proposes_for_an_agent_is_on_record() {
     let by: Vec<bool> = decided.iter().map(|body| body.contains("\"by\":\"operator:olga\"")).collect();
     assert_eq!(by, [false, true], "{decided:?}");
 }
+
+#[test]
+fn nobody_approves_what_they_proposed_in_the_name_of_an_agent() {
+    let server = Server::start();
+    server.register(CONTRACT);
+    let operator = server.key("operator", "olga", &[]);
+    let [olga, ann] = ["olga", "ann"].map(|name| server.key("approver", name, &["refund-desk"]));
+    let params = json!({ "order_id": "A", "amount": 40 });
+    let proposal = json!({ "agent": "refund-bot", "action": "issue_refund", "params": params });
+    let question = server.post("/v1/proposals", &operator, &proposal).json()["question"].clone();
+    let path = format!("/v1/escalations/{}/answer", question["id"].as_str().unwrap());
+    let yes = json!({ "decision": "approve", "because": "mine", "digest": question["digest"] });
+    let own = server.post(&path, &olga, &yes);
+    assert_eq!((own.status, own.member("code")), (403, "APPROVER_NOT_ENTITLED".to_owned()), "{}", own.text());
+    assert_eq!(server.post(&path, &ann, &yes).status, 200);
+}
+
+#[test]
+fn a_batch_with_the_proposal_of_another_agent_decides_nothing() {
+    let server = Server::start();
+    let token = server.register(CONTRACT);
+    let proposal = |agent: &str, order: &str| {
+        let params = json!({ "order_id": order, "amount": 1 });
+        json!({ "agent": agent, "action": "issue_refund", "params": params })
+    };
+    let size = || server.get("/v1/ledger/size", &server.admin).json()["size"].clone();
+    let before = size();
+    let batch = json!([proposal("refund-bot", "A"), proposal("other-bot", "B")]);
+    assert_eq!(server.post("/v1/proposals/batch", &token, &batch).status, 403);
+    assert_eq!(size(), before);
+}

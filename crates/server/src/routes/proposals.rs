@@ -114,6 +114,12 @@ fn propose_batch(call: Call) -> Answering {
         let Some(items) = json.as_list().filter(|items| (1..=BATCH_MAX).contains(&items.len())) else {
             return Err(Problem::invalid(format!("the body is not a list of 1 to {BATCH_MAX} proposals")));
         };
+        // Before any is judged: whoever is refused has decided nothing.
+        for item in items.iter().filter(|_| call.caller.own_agent().is_some()) {
+            if let Ok((proposal, _)) = read_line(item.to_canonical().as_bytes(), 1) {
+                own(&call, proposal, None)?;
+            }
+        }
         let mut body = String::from("{\"answers\":[");
         for (index, item) in items.iter().enumerate() {
             let answered = decided(submitted(&call, item.to_canonical().as_bytes(), None).await?)?;
