@@ -59,17 +59,11 @@ impl Tenants {
         Ok(Tenants { store: store.to_owned(), keys, clock, default, others: Mutex::new(BTreeMap::new()) })
     }
 
-    fn opened(
-        store: &str,
-        keys: Option<&PathBuf>,
-        clock: &Arc<dyn Clock>,
-        name: &str,
-    ) -> Result<Tenant, Error> {
+    fn opened(store: &str, keys: Option<&PathBuf>, clock: &Arc<dyn Clock>, name: &str) -> Result<Tenant, Error> {
         let name: Arc<str> = Arc::from(name);
         let own = keys.filter(|_| *name == *TENANT_DEFAULT).cloned();
         let folder = own.clone().unwrap_or_else(|| restored::keys_of_tenant(store, &name));
-        let options =
-            OpenOptions { tenant: name.clone(), keys: own, clock: clock.clone(), ..OpenOptions::default() };
+        let options = OpenOptions { tenant: name.clone(), keys: own, clock: clock.clone(), ..OpenOptions::default() };
         let keeper = Keeper::open(store, &options)?;
         let operator = Actor::Operator(SERVICE.to_owned());
         let signing = SigningSite { location: store.to_owned(), folder, operator, options };

@@ -19,11 +19,11 @@ use adapters::advisor::PluginAdvisor;
 use adapters::store_sqlite::SqliteStore;
 use file::{Scenario, Step, all, folder};
 use runtime::memory::{ManualClock, MemoryStore};
+use served::through_the_service;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
-use served::through_the_service;
 use stored::{through_the_runtime, without_ids};
 
 /// Answers of one step, one line each, judged in this process.
@@ -108,7 +108,8 @@ fn check(scenario: &Scenario) {
         let path = scratch.path().join("kept.db");
         same(through_the_runtime(step, |clock| Box::new(SqliteStore::open(&path, clock).unwrap())), "SQLite");
         same(through_the_binary(step, true), "the binary with a store");
-        let (pure, served) = (of_known_agents(expected), of_known_agents(without_ids(step, &through_the_service(step))));
+        let (pure, served) =
+            (of_known_agents(expected), of_known_agents(without_ids(step, &through_the_service(step))));
         assert_eq!(pure, served, "{}: the service answers other bytes", scenario.name);
     }
     for row in &scenario.versions {

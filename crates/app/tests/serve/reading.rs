@@ -9,9 +9,8 @@ fn what_did_not_change_is_not_sent_again() {
     let server = Server::start();
     server.register(CONTRACT);
     for path in ["/v1/ledger/checkpoint", "/v1/ledger/tile/entries/000.p/1", "/v1/ledger/tile/0/000.p/1"] {
-        let ask = |lines: &[&str]| {
-            send(&server.address, &headed(&request("GET", path, Some(&server.admin), None), lines))
-        };
+        let ask =
+            |lines: &[&str]| send(&server.address, &headed(&request("GET", path, Some(&server.admin), None), lines));
         let first = ask(&[]);
         let tag = first.header("etag").unwrap_or_else(|| panic!("{path}: {first:?}")).to_owned();
         assert_eq!(first.status, 200);

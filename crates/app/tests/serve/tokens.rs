@@ -52,7 +52,11 @@ fn without_der(der: &[u8]) -> Vec<u8> {
 impl Issuer {
     fn new() -> Issuer {
         let folder = tempfile::tempdir().unwrap();
-        openssl(folder.path(), &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", "rsa"], b"");
+        openssl(
+            folder.path(),
+            &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", "rsa"],
+            b"",
+        );
         let curve = "ec_paramgen_curve:P-256";
         openssl(folder.path(), &["genpkey", "-algorithm", "EC", "-pkeyopt", curve, "-out", "ec"], b"");
         Issuer { folder, own: SigningKey::from_bytes(&[7; 32]) }
@@ -79,7 +83,9 @@ impl Issuer {
         let signed = format!("{}.{}", text(header.to_string()), text(claims.to_string()));
         let signature = match header["alg"].as_str().unwrap() {
             "RS256" => openssl(self.folder.path(), &["dgst", "-sha256", "-sign", "rsa"], signed.as_bytes()),
-            "ES256" => without_der(&openssl(self.folder.path(), &["dgst", "-sha256", "-sign", "ec"], signed.as_bytes())),
+            "ES256" => {
+                without_der(&openssl(self.folder.path(), &["dgst", "-sha256", "-sign", "ec"], signed.as_bytes()))
+            }
             "EdDSA" => self.own.sign(signed.as_bytes()).to_bytes().to_vec(),
             // The public key as if it were a secret that both know.
             "HS256" => hmac(&self.modulus(), signed.as_bytes()),
@@ -185,9 +191,7 @@ fn publish(keys: &Arc<Mutex<Value>>) -> String {
 fn keys_that_are_published_later_count_and_a_lonely_key_needs_no_name() {
     let own = SigningKey::from_bytes(&[9; 32]);
     let next = SigningKey::from_bytes(&[8; 32]);
-    let set = |key: &SigningKey, id: &str| {
-        json!({ "keys": [{ "kid": id, "kty": "OKP", "crv": "Ed25519", "x": text(key.verifying_key().as_bytes()) }] })
-    };
+    let set = |key: &SigningKey, id: &str| json!({ "keys": [{ "kid": id, "kty": "OKP", "crv": "Ed25519", "x": text(key.verifying_key().as_bytes()) }] });
     let token = |key: &SigningKey, header: Value| {
         let signed = format!("{}.{}", text(header.to_string()), text(claims().to_string()));
         format!("{signed}.{}", text(key.sign(signed.as_bytes()).to_bytes()))

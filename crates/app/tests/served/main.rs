@@ -8,10 +8,10 @@ mod service;
 mod words;
 
 use door::{KEYS, Served};
+use service::Service;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use service::Service;
 use words::without_ids;
 use writkeeper::signing::SigningSite;
 use writkeeper::{Actor, Keeper, OpenOptions};

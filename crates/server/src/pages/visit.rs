@@ -1,8 +1,8 @@
 //! Somebody at a page: their cookie, their form, and whether it was sent from one of our own pages.
 
 use crate::call::Reply;
-use crate::identity::logins::{LASTS, Login};
 use crate::identity::Caller;
+use crate::identity::logins::{LASTS, Login};
 use crate::problem::Problem;
 use crate::routes::recognized;
 use crate::site::Site;

@@ -212,7 +212,12 @@ fn arrival(call: &Call, proof: Option<Arc<Proof>>) -> Arrival {
     let flows = call.asked("flows").and_then(UnseenFlow::from_word).unwrap_or(UnseenFlow::Opens);
     // Whoever is not the agent is on record beside it.
     let by = call.caller.own_agent().is_none().then(|| call.caller.actor().text());
-    let door = Door { flows, session: call.caller.session, by, ..if call.site.lines.is_some() { Door::PURE } else { Door::STORED } };
+    let door = Door {
+        flows,
+        session: call.caller.session,
+        by,
+        ..if call.site.lines.is_some() { Door::PURE } else { Door::STORED }
+    };
     let trust_provenance = call.caller.provenance || call.site.lines.is_some();
     Arrival { trust_provenance, proof, ..Arrival::through(door) }
 }

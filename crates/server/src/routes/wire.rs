@@ -6,14 +6,16 @@ use crate::following::{self, Followed};
 use crate::problem::Problem;
 use crate::schemas;
 use axum::http::StatusCode;
-use kernel::api_key::{KeyRole, TENANTS, is_reserved};
+use kernel::api_key::{KEYS, KeyRole, TENANTS, is_reserved};
 use kernel::change::{Act, ActKind};
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::wire::serve::{self, Caller, DUE_ROWS_MAX, RowQuery};
-use runtime::wire::{REPLY_TYPE, call as wire_call, follow as wire_follow};
+use runtime::wire::{REPLY_TYPE, call as wire_call, follow as wire_follow, rows as wire_rows};
 use std::time::Duration;
+use values::json::Json;
+use writkeeper::inbox::shown_proposal;
 
 /// Bytes of the largest call.
 const CALL_MAX: usize = 16 * 1024 * 1024;
@@ -136,6 +138,11 @@ fn change(call: &Call) -> Result<Reply, Problem> {
             return Err(forbidden(call));
         }
     }
+    if let wire_call::Call::Act(Act::Claim { intent, .. }) = &asked
+        && let Some(Row::Intent(row)) = call.keeper().runtime().read(Entity::Intent(intent.clone()))?
+    {
+        super::intents::demand_performer(call, &row)?;
+    }
     if let wire_call::Call::Act(Act::Start { intent, epoch, .. } | Act::Outcome { intent, epoch, .. }) = &asked
         && let Some(Row::Intent(row)) = call.keeper().runtime().read(Entity::Intent(intent.clone()))?
     {
@@ -172,12 +179,36 @@ fn rows(call: &Call) -> Result<Reply, Problem> {
     let due = due.map(values::time::Instant::from_micros);
     let limit = call.whole("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(100);
     let query = RowQuery { after: call.asked("after").map(str::to_owned), limit, due };
-    Ok(Reply::bytes(JSON, serve::rows(call.keeper().runtime(), demand_kind(call)?, &query)?))
+    let mut rows = serve::rows(call.keeper().runtime(), demand_kind(call)?, &query)?;
+    for (key, row) in &mut rows {
+        withhold(call, &key.entity, row);
+    }
+    Ok(Reply::bytes(JSON, wire_rows::write_page(&rows)))
 }
 
 fn row(call: &Call) -> Result<Reply, Problem> {
     let (runtime, kind) = (call.keeper().runtime(), demand_kind(call)?);
-    Ok(Reply::bytes(JSON, serve::row(runtime, kind, call.part("name"), call.asked("second"))?))
+    let (entity, mut row) = serve::row(runtime, kind, call.part("name"), call.asked("second"))?;
+    withhold(call, &entity, &mut row);
+    Ok(Reply::bytes(JSON, wire_rows::write_row(&entity, &row)))
+}
+
+/// Takes out what nobody may read who asks: a question is shown as its card shows it, only an executor gets the secrets
+/// of what it performs, and what keys are recognized by stays here.
+fn withhold(call: &Call, entity: &Entity, row: &mut Row) {
+    if let Row::Escalation(question) = row {
+        question.proposal = shown_proposal(call.keeper().runtime(), question);
+    } else if let Row::Intent(intent) = row
+        && call.caller.role != KeyRole::Executor
+        && let Some(running) = &mut intent.running
+    {
+        running.secrets.clear();
+    } else if let Row::State(state) = row
+        && entity.parts().0.starts_with(KEYS)
+        && let Json::Object(members) = &mut state.value
+    {
+        members.remove("hash");
+    }
 }
 
 fn follow(call: Call) -> Answering {
