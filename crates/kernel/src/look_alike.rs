@@ -1,11 +1,15 @@
 //! What text looks like to a person: letters of other scripts, full-width forms and invisible characters deceive.
 
+use std::sync::LazyLock;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::MixedScript as _;
 use values::ids::is_deceptive;
 
 /// The version of Unicode whose tables are compared by. Another version may judge differently, so it is pinned.
 pub const UNICODE_VERSION: (u64, u64, u64) = unicode_security::UNICODE_VERSION;
+
+/// Room for letters that look like two: `m` looks like `rn`.
+const SPARE_BYTES: usize = 8;
 
 /// What text looks like (the skeleton of UTS 39), whatever its case, script and invisible characters.
 ///
@@ -24,6 +28,25 @@ pub struct Look {
 impl Look {
     /// What a text looks like.
     pub fn of(text: &str) -> Look {
+        if text.is_ascii() { Look::of_ascii(text) } else { Look::of_any(text) }
+    }
+
+    /// No letter of ASCII changes how another one looks, so each is looked up in a table that is made once.
+    fn of_ascii(text: &str) -> Look {
+        static LETTERS: LazyLock<Vec<Look>> =
+            LazyLock::new(|| ('\0'..='\u{7F}').map(|letter| Look::of_any(letter.encode_utf8(&mut [0; 4]))).collect());
+        let mut look = Look {
+            as_written: String::with_capacity(text.len() + SPARE_BYTES),
+            in_small_letters: String::with_capacity(text.len() + SPARE_BYTES),
+        };
+        for letter in text.bytes().filter_map(|byte| LETTERS.get(usize::from(byte))) {
+            look.as_written.push_str(&letter.as_written);
+            look.in_small_letters.push_str(&letter.in_small_letters);
+        }
+        look
+    }
+
+    fn of_any(text: &str) -> Look {
         let plain: String = text.nfkc().filter(|letter| !is_invisible(*letter)).collect();
         let small: String = plain.chars().flat_map(char::to_lowercase).collect();
         // The table has capital letters too: the digit zero stands under `O`.
@@ -83,6 +106,19 @@ mod tests {
     #[test]
     fn the_tables_are_the_ones_that_were_pinned() {
         assert_eq!(UNICODE_VERSION, (18, 0, 0));
+    }
+
+    #[test]
+    fn ascii_is_looked_up_letter_by_letter() {
+        let letters: Vec<char> = ('\0'..='\u{7F}').collect();
+        for first in &letters {
+            for second in &letters {
+                let text = format!("{first}{second}");
+                assert_eq!(Look::of(&text), Look::of_any(&text), "{text:?}");
+            }
+        }
+        let all: String = letters.iter().collect();
+        assert_eq!(Look::of(&all), Look::of_any(&all));
     }
 
     #[test]

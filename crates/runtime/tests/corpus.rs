@@ -1,8 +1,9 @@
 //! Records of every release, replayed by this program: what was decided stays decided. A difference here means that the
 //! rules changed, and that they need a number of their own.
 //!
-//! A corpus is a folder named for a release with files of one record body per line. `make_corpus` makes one of what this
-//! program records; it is made once, at the release, and never changed.
+//! A corpus is a folder named for a release. Its `*.jsonl` hold one record body per line, `contracts` holds contracts beside
+//! the digests that they had (`NAME.yaml`, `NAME.digest`). `make_corpus` makes one of what this program records and reads; it
+//! is made once, at the release, and never changed.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
 
 use runtime::replay::Replay;
@@ -36,13 +37,36 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
+/// Files of one kind in all corpora.
+fn kept(extension: &str) -> Vec<PathBuf> {
+    files(&folder()).into_iter().filter(|path| path.extension().is_some_and(|found| found == extension)).collect()
+}
+
+fn digest_of(contract: &Path) -> String {
+    let text = std::fs::read_to_string(contract).unwrap();
+    let loaded = engines::load::load(&text);
+    loaded.unwrap_or_else(|said| panic!("{}: {said:?}", contract.display())).compiled.contract.digest().to_string()
+}
+
 #[test]
 fn every_release_is_replayed_byte_for_byte() {
-    for path in files(&folder()) {
+    let paths = kept("jsonl");
+    assert!(!paths.is_empty());
+    for path in paths {
         let text = std::fs::read_to_string(&path).unwrap();
         let bodies: Vec<String> = text.lines().map(str::to_owned).collect();
         assert!(!bodies.is_empty(), "{}", path.display());
         check(&path.display().to_string(), &bodies);
+    }
+}
+
+#[test]
+fn every_contract_of_a_release_keeps_its_digest() {
+    let paths = kept("yaml");
+    assert!(!paths.is_empty());
+    for path in paths {
+        let digest = std::fs::read_to_string(path.with_extension("digest")).unwrap();
+        assert_eq!(digest_of(&path), digest.trim_end(), "{}", path.display());
     }
 }
 
@@ -63,5 +87,13 @@ fn make_corpus() {
     for seed in 0..SEEDS {
         let bodies = recorded(&Options::of(seed)).unwrap_or_else(|failure| panic!("{failure}"));
         std::fs::write(own.join(format!("simulation-{seed}.jsonl")), bodies.join("\n") + "\n").unwrap();
+    }
+    let contracts = own.join("contracts");
+    std::fs::create_dir_all(&contracts).unwrap();
+    let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../contract/src/templates");
+    for path in files(&templates).into_iter().filter(|path| path.extension().is_some_and(|found| found == "yaml")) {
+        let own = contracts.join(path.file_name().unwrap());
+        std::fs::copy(&path, &own).unwrap();
+        std::fs::write(own.with_extension("digest"), digest_of(&own) + "\n").unwrap();
     }
 }
