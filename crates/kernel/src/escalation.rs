@@ -68,6 +68,8 @@ pub struct EscalationRow {
     pub state: EscalationState,
     /// Who asked.
     pub agent: String,
+    /// Who proposed it in the name of the agent, where it was not the agent itself.
+    pub by: Option<String>,
     /// In which flow.
     pub flow: String,
     /// The proposal's id.

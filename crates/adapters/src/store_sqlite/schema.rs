@@ -92,7 +92,9 @@ pub(super) fn is_current(connection: &Connection, tenant: &str) -> Result<bool, 
     if known_version(connection)? < VERSION {
         return Ok(false);
     }
-    is_whole(connection, tenant)?;
+    // In one transaction: between two reads of their own another process may commit.
+    let snapshot = connection.unchecked_transaction().map_err(fault)?;
+    is_whole(&snapshot, tenant)?;
     Ok(true)
 }
 

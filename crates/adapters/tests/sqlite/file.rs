@@ -33,6 +33,24 @@ fn every_commit_reaches_the_disk() {
 }
 
 #[test]
+fn a_file_that_is_opened_while_it_is_written_is_whole() {
+    let folder = Folder::new();
+    let path = folder.path("store");
+    let mut store = open(&path).unwrap();
+    append(&mut store, 1, "first");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            (2..400).for_each(|batch| append(&mut store, batch, "more"));
+            is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+        });
+        while !is_over.load(std::sync::atomic::Ordering::SeqCst) {
+            SqliteView::open(&path, "default").unwrap();
+        }
+    });
+}
+
+#[test]
 fn a_file_of_a_newer_version_is_left_alone() {
     let folder = Folder::new();
     let path = folder.path("store");

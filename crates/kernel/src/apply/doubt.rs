@@ -33,6 +33,7 @@ pub(super) fn ask(
         kind: QuestionKind::Doubt,
         state: EscalationState::Open,
         agent: kept.agent.clone(),
+        by: None,
         flow: kept.flow.clone(),
         proposal_id: kept.proposal.clone(),
         digest: EscalationRow::digest_of(&proposal, contract),

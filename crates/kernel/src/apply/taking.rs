@@ -133,6 +133,7 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
         kind: QuestionKind::Proposal,
         state: EscalationState::Open,
         agent: submission.proposal.agent.clone(),
+        by: submission.door.by.clone(),
         flow: submission.flow_id().to_owned(),
         proposal_id: submission.proposal_id().to_owned(),
         digest: EscalationRow::digest_of(&proposal, submission.contract.digest),

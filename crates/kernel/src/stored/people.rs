@@ -41,6 +41,9 @@ pub(super) fn to_json(row: &EscalationRow) -> Json {
     ]);
     if let Json::Object(members) = &mut json {
         let mut put = |key: &str, value: Json| members.insert(key.to_owned(), value);
+        if let Some(by) = &row.by {
+            put("by", Json::text(by.as_str()));
+        }
         if row.signed {
             put("signed", Json::Bool(true));
         }
@@ -141,6 +144,7 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
         kind,
         state: EscalationState::from_word(json.get("state")?.as_text()?)?,
         agent: text_of(json, "agent")?,
+        by: optional_text(json, "by"),
         flow: text_of(json, "flow")?,
         proposal_id: text_of(json, "proposal_id")?,
         proposal: json.get("proposal")?.clone(),

@@ -219,6 +219,7 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
     Row::Escalation(Box::new(EscalationRow {
         kind: QuestionKind::Proposal,
         state,
+        by: Some("operator:olga".to_owned()),
         agent: "bot".to_owned(),
         flow: "f".to_owned(),
         proposal_id: "p".to_owned(),

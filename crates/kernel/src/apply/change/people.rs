@@ -258,7 +258,9 @@ pub(super) fn may_answer(
 ) -> Result<(), Box<Finding>> {
     let (entitled, own) = (row.entitled(at), person_row(world, change, person).unwrap_or_default());
     let member = own.groups.iter().any(|group| entitled.contains(&group.as_str()));
-    let problem = if is_same_person(person, &row.agent) {
+    let proposer = row.by.as_deref().map(|by| by.strip_prefix("operator:").unwrap_or(by));
+    let has_proposed = is_same_person(person, &row.agent) || proposer.is_some_and(|by| is_same_person(person, by));
+    let problem = if has_proposed {
         Some("nobody approves what they proposed")
     } else if !member {
         Some("they are in none of the groups that may")

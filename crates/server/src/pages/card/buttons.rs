@@ -39,7 +39,8 @@ fn hindrance(shown: &Shown<'_>) -> Option<String> {
             caller.role.word()
         ));
     }
-    if is_same_person(&caller.name, &question.agent) {
+    let has_proposed = shown.by.is_some_and(|by| is_same_person(&caller.name, by.trim_start_matches("operator:")));
+    if has_proposed || is_same_person(&caller.name, &question.agent) {
         return Some("Nobody approves what they proposed.".to_owned());
     }
     if !shown.groups.iter().any(|group| question.entitled.contains(group)) {
