@@ -12,10 +12,10 @@
 
 mod file;
 mod postgres;
+mod served;
 #[path = "../../../adapters/tests/postgres/server.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod server;
-mod served;
 mod signed;
 mod stored;
 
