@@ -103,6 +103,7 @@ fn question(asking: &Asking, at: Instant) -> EscalationRow {
         kind,
         state: EscalationState::Open,
         agent: inquiry.agent.clone(),
+        by: None,
         flow: inquiry.flow.clone(),
         proposal_id: proposal_id.clone(),
         proposal: proposal.map_or_else(bare, |proposal| proposal.to_json(proposal.params.clone())),
