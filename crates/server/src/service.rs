@@ -30,14 +30,15 @@ pub fn serve(options: ServeOptions, mut tell: impl FnMut(Told<'_>) + Send + 'sta
     for notice in tenants.default().keeper.notices() {
         tell(Told::Note(&notice.to_string()));
     }
-    if let Some(made) = tenants.default().keeper.first_admin()? {
-        tell(Told::AdminKey(&made.key));
-    }
     let verifier = options.jwt.clone().map(Verifier::open).transpose()?;
     let unstarted = |error: std::io::Error| Error::Unavailable(format!("the service cannot start: {error}"));
     let threads = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("http").build();
     let threads = threads.map_err(unstarted)?;
     let listener = threads.block_on(Listener::open(&options.listen, options.tls.as_ref()))?;
+    // Nobody can read the key again, so it is made when nothing can go wrong any more.
+    if let Some(made) = tenants.default().keeper.first_admin()? {
+        tell(Told::AdminKey(&made.key));
+    }
     tell(Told::Listening(&listener.address()));
     let log = Box::new(move |said: &str| tell(Told::Note(said)));
     let site = Arc::new(Site::new(options, tenants, verifier, log));

@@ -9,7 +9,7 @@ use kernel::escalation::{EscalationState, QuestionKind};
 use kernel::intent::{Contradiction, IntentState};
 use kernel::outcome::{AnsweredIntent, Verdict};
 use kernel::stored::Kind;
-use kernel::world::{Entity, Key, Row};
+use kernel::world::{Entity, Halt, Key, Row};
 use runtime::Runtime;
 use std::collections::{BTreeMap, BTreeSet};
 use values::json::{Json, Object};
@@ -99,6 +99,8 @@ pub struct Report {
     pub open_questions: u64,
     /// Whether there are more of them than were counted.
     pub more_questions: bool,
+    /// Who stopped everything and why, while it is stopped.
+    pub halted: Option<Halt>,
 }
 
 impl VerdictCounts {
@@ -171,7 +173,11 @@ impl Report {
         let (under_way, more_under_way) = under_way(runtime, &open)?;
         let counted = u64::try_from(open.len().min(QUESTIONS_MAX)).unwrap_or(u64::MAX);
         let more_questions = open.len() > QUESTIONS_MAX;
-        Ok(Report { under_way, more_under_way, open_questions: counted, more_questions, ..making.report })
+        let halted = match runtime.read(Entity::Tenant)? {
+            Some(Row::Tenant(row)) => row.halted,
+            Some(_) | None => None,
+        };
+        Ok(Report { under_way, more_under_way, open_questions: counted, more_questions, halted, ..making.report })
     }
 
     /// Accepted by the answers of people.
@@ -209,6 +215,7 @@ impl Report {
             ("more_under_way", Json::Bool(self.more_under_way)),
             ("open_questions", Json::from(self.open_questions)),
             ("more_questions", Json::Bool(self.more_questions)),
+            ("halted", self.halted.as_ref().map_or(Json::Null, halted)),
             (
                 "would_have_stopped",
                 Json::object([
@@ -218,6 +225,14 @@ impl Report {
             ),
         ])
     }
+}
+
+fn halted(halt: &Halt) -> Json {
+    Json::object([
+        ("by", Json::text(halt.by.as_str())),
+        ("because", Json::text(halt.because.as_str())),
+        ("at", Json::text(halt.at.to_string())),
+    ])
 }
 
 /// The intents that are not over, by state, and whether there are more than were counted. Most of them are due some time;

@@ -54,6 +54,7 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let spots = spots(&place::canonical(&workspace));
     let mut guards: Vec<Guard> = spots.iter().map(|(spot, _)| spot.guard.clone()).collect();
     guards.dedup();
+    let named = args.store.clone().map(|named| Task::begin(move || store::view(&named).map(|_| ())));
     let stores = guards.iter().map(Guard::store).chain(args.store.as_ref().map(PathBuf::from));
     let stores: BTreeSet<PathBuf> =
         stores.chain([workspace.join(store::UNNAMED)]).filter(|file| file.is_file()).collect();
@@ -74,7 +75,10 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let guards: Vec<Resident> =
         guards.iter().map(|(guard, task)| task.ended(until).unwrap_or_else(|| Resident::late(guard))).collect();
     let answers: Vec<Answers> = answers.iter().filter_map(|task| task.ended(until).flatten()).collect();
-    tell(args, &hosts, &guards, &answers)
+    let exit = tell(args, &hosts, &guards, &answers)?;
+    // A store that was named and cannot be read is not well.
+    named.and_then(|task| task.ended(until)).transpose()?;
+    Ok(exit)
 }
 
 /// Where something of ours is, or was.

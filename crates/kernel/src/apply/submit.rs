@@ -102,7 +102,7 @@ fn missing_to_ask(
     (may_help, would_ask): (bool, bool),
     at: Instant,
 ) -> KeySet {
-    let mut missing = if may_help || would_ask { asking::missing(world, touched) } else { KeySet::new() };
+    let mut missing = if may_help || would_ask { asking::missing(world, submission, touched) } else { KeySet::new() };
     if may_help {
         missing.extend(expiry::missing(world, &submission.tenant, at));
     }

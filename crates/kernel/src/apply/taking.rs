@@ -150,7 +150,7 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
     let entity = Entity::Escalation(submission.ids.escalation.clone());
     world.put(Key { tenant: submission.tenant.clone(), entity }, Row::Escalation(Box::new(row)));
     flow_work::open_question(world, &touched.flow, &submission.ids.escalation);
-    asking::remember(world, touched, &submission.ids.escalation);
+    asking::remember(world, submission, touched, &submission.ids.escalation);
 }
 
 /// The digest of the exact bytes a person is shown.
