@@ -490,7 +490,11 @@ fn compile(contract: Contract, policies: Option<PolicyAnswer>) -> Compiled {
                 .iter()
                 .filter_map(|(name, watch)| match &watch.series {
                     Series::When(when) => Some((name.clone(), stub(when))),
-                    _ => None,
+                    Series::Param(_)
+                    | Series::Margin { .. }
+                    | Series::Rejected
+                    | Series::Escalated
+                    | Series::Failed => None,
                 })
                 .collect(),
             state_keys: drift.clone(),

@@ -203,7 +203,10 @@ pub(super) fn lift(world: &mut World, change: &Change, name: &str, status: Agent
             let restarted = watching::restart(world, holding);
             ChangeOutcome::Done { event: Event::AgentChanged(AgentStanding { restarted, ..standing }), intent, records }
         }
-        other => other,
+        other @ (ChangeOutcome::Need { .. }
+        | ChangeOutcome::Prepare
+        | ChangeOutcome::Refused { .. }
+        | ChangeOutcome::Done { .. }) => other,
     }
 }
 

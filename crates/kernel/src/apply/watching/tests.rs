@@ -20,9 +20,9 @@ fn watching(text: &str) -> Case {
 }
 
 fn trips(done: &Done) -> Vec<Trip> {
-    let trip = |record: &Record| match Consequence::from_record(&record.body()) {
-        Some(Consequence::MonitorTripped(trip)) => Some(*trip),
-        _ => None,
+    let trip = |record: &Record| {
+        let Some(Consequence::MonitorTripped(trip)) = Consequence::from_record(&record.body()) else { return None };
+        Some(*trip)
     };
     done.records.iter().filter_map(trip).collect()
 }
