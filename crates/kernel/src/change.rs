@@ -329,18 +329,8 @@ impl Act {
             Act::Remember { flow, values } => {
                 Json::object([("flow", text(flow)), ("values", Json::Object(values.clone()))])
             }
-            Act::Ask(asking) => asking.to_json(),
-            Act::Reserve(reservation) => reservation.to_json(),
-            Act::Release { flow, resources } => {
-                Json::object([("flow", text(flow)), ("resources", Json::texts(resources.iter().map(String::as_str)))])
-            }
-            Act::Note { flow, name, details } => {
-                Json::object([("flow", text(flow)), ("name", text(name)), ("details", Json::Object(details.clone()))])
-            }
-            Act::Freeze { flow, keys } => Json::object([
-                ("flow", Json::from(flow.clone())),
-                ("keys", Json::texts(keys.iter().map(String::as_str))),
-            ]),
+            Act::Ask(_) | Act::Reserve(_) | Act::Release { .. } | Act::Note { .. } => inquiry::to_json(self),
+            Act::Freeze { flow, keys } => freeze_json(flow, keys),
             Act::Import { name, snapshot } => Json::object([
                 ("name", text(name)),
                 ("at", Json::text(snapshot.at.to_string())),
@@ -411,6 +401,11 @@ fn activation_json(contract: &Compiled, expected: Option<Digest>) -> Json {
     ]);
     members.extend(expected.map(|digest| ("expected".to_owned(), Json::text(digest.to_string()))));
     Json::Object(members)
+}
+
+fn freeze_json(flow: &Option<String>, keys: &[String]) -> Json {
+    let keys = Json::texts(keys.iter().map(String::as_str));
+    Json::object([("flow", Json::from(flow.clone())), ("keys", keys)])
 }
 
 impl Registration {

@@ -5,6 +5,7 @@
 
 mod agents;
 mod flows;
+mod inquiries;
 mod intents;
 mod leases;
 #[cfg(test)]
@@ -16,13 +17,12 @@ pub use intents::{AcceptedUndo, KeptEvidence};
 pub use leases::{GrantedLease, LeaseEnd, LeaseTerms};
 
 use crate::change::ActKind;
-use crate::change::inquiry::{amounts_json, amounts_of};
 use crate::consequence::{Consequence, IntentStep, QuestionEnd};
 use crate::escalation::EscalationState;
 use crate::intent::IntentState;
 use crate::outcome::Verdict;
 use crate::record::Record;
-use crate::stored::{optional_text, text_of, texts_of, whole_of};
+use crate::stored::{optional_text, text_of, whole_of};
 use ledger::ed25519::PublicKey;
 use ledger::envelope::{key_text, read_key};
 use std::collections::BTreeMap;
@@ -213,20 +213,9 @@ impl Event {
                 Json::object([count("called_off", *called_off), count("doubted", *doubted), count("retried", *retried)])
             }
             Event::UndoAccepted(undo) => undo.to_json(),
-            Event::QuestionAsked { question, digest, deadline } => Json::object([
-                ("question", text(question)),
-                ("digest", text(&digest.to_string())),
-                ("deadline", text(&deadline.to_string())),
-            ]),
-            Event::Reserved { flow, held, until } => {
-                let until = Json::from(until.map(|until| until.to_string()));
-                Json::object([("flow", text(flow)), ("held", amounts_json(held)), ("until", until)])
+            Event::QuestionAsked { .. } | Event::Reserved { .. } | Event::Released { .. } | Event::Noted { .. } => {
+                inquiries::to_json(self)
             }
-            Event::Released { flow, resources } => {
-                let resources = Json::texts(resources.iter().map(String::as_str));
-                Json::object([("flow", text(flow)), ("resources", resources)])
-            }
-            Event::Noted { flow, name } => Json::object([("flow", text(flow)), ("name", text(name))]),
             Event::Halted => Json::object([("halted", Json::Bool(true))]),
             Event::Resumed => Json::object([("halted", Json::Bool(false))]),
             Event::LeaseGranted(lease) => lease.to_json(),
@@ -366,23 +355,7 @@ impl Event {
             ActKind::Outcome if has("late") => Event::DoubtEnded(IntentStep::read(json)?),
             ActKind::Outcome => Event::IntentMoved(IntentStep::read(json)?),
             ActKind::Undo => Event::UndoAccepted(AcceptedUndo::read(json)?),
-            ActKind::Ask => Event::QuestionAsked {
-                question: text_of(json, "question")?,
-                digest: Digest::parse(json.get("digest")?.as_text()?)?,
-                deadline: Instant::parse(json.get("deadline")?.as_text()?)?,
-            },
-            ActKind::Reserve => Event::Reserved {
-                flow: text_of(json, "flow")?,
-                held: amounts_of(json.get("held")?)?,
-                until: match optional_text(json, "until") {
-                    None => None,
-                    Some(until) => Some(Instant::parse(&until)?),
-                },
-            },
-            ActKind::Release => {
-                Event::Released { flow: text_of(json, "flow")?, resources: texts_of(json, "resources")? }
-            }
-            ActKind::Note => Event::Noted { flow: text_of(json, "flow")?, name: text_of(json, "name")? },
+            ActKind::Ask | ActKind::Reserve | ActKind::Release | ActKind::Note => inquiries::read(kind, json)?,
             ActKind::Halt => Event::Halted,
             ActKind::Resume => Event::Resumed,
             ActKind::LeaseAcquire | ActKind::LeaseHeartbeat | ActKind::LeaseAdopt => {

@@ -323,6 +323,30 @@ impl Happening {
         }
     }
 
+    /// What an agent did in its flow besides proposing.
+    fn members_in_flow(&self) -> Object {
+        let text = |value: &str| Json::text(value);
+        if let Happening::Asked { question, inquiry } = self {
+            let mut members = inquiry.to_json().as_object().cloned().unwrap_or_default();
+            members.insert("question".to_owned(), text(question));
+            return members;
+        }
+        if let Happening::Reserved(reservation) = self {
+            return object([
+                ("flow", text(&reservation.flow)),
+                ("wanted", amounts(&reservation.wanted)),
+                ("available", amounts(&reservation.available)),
+                ("until", Json::from(reservation.until.map(|until| until.to_string()))),
+            ]);
+        }
+        if let Happening::Released { flow, resources } = self {
+            let resources = Json::texts(resources.iter().map(String::as_str));
+            return object([("flow", text(flow)), ("resources", resources)]);
+        }
+        let Happening::Noted { flow, name, details } = self else { return Object::new() };
+        object([("flow", text(flow)), ("name", text(name)), ("details", Json::Object(details.clone()))])
+    }
+
     fn members(&self) -> Object {
         let text = |value: &str| Json::text(value);
         let state = |state: &Option<IntentState>| Json::from(state.map(|state| state.word().to_owned()));
@@ -372,22 +396,8 @@ impl Happening {
             Happening::UndoOrdered { intent: id, undo, because } => {
                 object([intent(id), ("undo", text(undo)), ("because", text(because))])
             }
-            Happening::Asked { question, inquiry } => {
-                let mut members = inquiry.to_json().as_object().cloned().unwrap_or_default();
-                members.insert("question".to_owned(), text(question));
-                members
-            }
-            Happening::Reserved(reservation) => object([
-                ("flow", text(&reservation.flow)),
-                ("wanted", amounts(&reservation.wanted)),
-                ("available", amounts(&reservation.available)),
-                ("until", Json::from(reservation.until.map(|until| until.to_string()))),
-            ]),
-            Happening::Released { flow, resources } => {
-                object([("flow", text(flow)), ("resources", Json::texts(resources.iter().map(String::as_str)))])
-            }
-            Happening::Noted { flow, name, details } => {
-                object([("flow", text(flow)), ("name", text(name)), ("details", Json::Object(details.clone()))])
+            Happening::Asked { .. } | Happening::Reserved(_) | Happening::Released { .. } | Happening::Noted { .. } => {
+                self.members_in_flow()
             }
             Happening::ResultRecorded(result) => {
                 object([intent(&result.intent), ("response", result.result.to_json())])

@@ -68,7 +68,8 @@ fn an_agent_changes_nothing_else_in_the_form_of_records() {
     assert_eq!(server.post("/v1/changes", &token, &note).status, 200);
     let foreign = server.post("/v1/changes", &stranger, &note);
     assert!(foreign.text().contains("FLOW_UNKNOWN"), "{}", foreign.text());
-    for (act, command) in [("halt", json!({ "because": "x" })), ("end_flow", json!({ "flow": flow, "event": "close" }))]
+    for (act, command) in
+        [("halt", json!({ "because": "x" })), ("retire", json!({ "agent": "refund-bot", "because": "x" }))]
     {
         assert_eq!(server.post("/v1/changes", &token, &json!({ "act": act, "command": command })).status, 403, "{act}");
     }

@@ -213,6 +213,23 @@ pub(crate) fn amounts_of(json: &Json) -> Option<BTreeMap<String, Decimal>> {
     names.map(|name| Some((name.clone(), decimal_of(json, name)?))).collect()
 }
 
+/// What the record of an act in a flow holds.
+pub(super) fn to_json(act: &Act) -> Json {
+    if let Act::Ask(asking) = act {
+        return asking.to_json();
+    }
+    if let Act::Reserve(reservation) = act {
+        return reservation.to_json();
+    }
+    if let Act::Release { flow, resources } = act {
+        let resources = Json::texts(resources.iter().map(String::as_str));
+        return Json::object([("flow", Json::text(flow.as_str())), ("resources", resources)]);
+    }
+    let Act::Note { flow, name, details } = act else { return Json::Null };
+    let (flow, name) = (Json::text(flow.as_str()), Json::text(name.as_str()));
+    Json::object([("flow", flow), ("name", name), ("details", Json::Object(details.clone()))])
+}
+
 pub(super) fn read_release(command: &Json) -> Option<Act> {
     Some(Act::Release { flow: text_of(command, "flow")?, resources: texts_of(command, "resources")? })
 }
