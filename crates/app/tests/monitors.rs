@@ -1,5 +1,5 @@
 //! `writkeeper monitors`: numbers in, alarms out; and what it says of the monitors of a store.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::io::Write;
 use std::path::Path;

@@ -4,7 +4,7 @@
 //! A corpus is a folder named for a release. Its `*.jsonl` hold one record body per line, `contracts` holds contracts beside
 //! the digests that they had (`NAME.yaml`, `NAME.digest`). `make_corpus` makes one of what this program records and reads; it
 //! is made once, at the release, and never changed.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
 
 use runtime::replay::Replay;
 use runtime::replay::rows::MemoryRows;

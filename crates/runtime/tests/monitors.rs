@@ -58,7 +58,7 @@ fn proposal(order: usize, amount: usize) -> String {
 }
 
 fn door() -> Door {
-    Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None }
+    Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None, by: None }
 }
 
 impl Bench {

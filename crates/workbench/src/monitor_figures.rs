@@ -140,8 +140,9 @@ fn figures(subject: &Subject) -> Result<Value> {
         "false_alarm_per_1000": format!("{:.3}", 1000.0 / mean),
         "keeps_its_promise": kept,
     });
+    let members = row.as_object_mut().context("a row is an object")?;
     for times in [1.5, 2.0, 3.0] {
-        row[format!("delay_{times}")] = json!(delay(&fresh, subject.series, times));
+        members.insert(format!("delay_{times}"), json!(delay(&fresh, subject.series, times)));
     }
     Ok(row)
 }

@@ -217,7 +217,11 @@ fn books_are_right(reader: &mut dyn Reader, capacities: &[(&str, u64)]) -> u64 {
         let sum = |sums: &BTreeMap<String, Decimal>| sums.get(name).copied().unwrap_or(Decimal::ZERO);
         assert_eq!((row.held, row.consumed), (sum(&held), sum(&used)), "{name}");
         let (_, capacity) = capacities.iter().find(|(known, _)| *known == name).unwrap();
-        assert!(row.free(Decimal::from(*capacity)).is_some_and(|free| !free.is_negative()), "{name}: {row:?}");
+        assert!(
+            row.free_for("", Decimal::from(*capacity), values::time::Instant::from_micros(0))
+                .is_some_and(|free| !free.is_negative()),
+            "{name}: {row:?}"
+        );
     }
     let mut windows = 0;
     for (key, row) in reader.scan(Kind::Budget, None, usize::MAX).unwrap() {

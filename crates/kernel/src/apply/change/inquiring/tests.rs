@@ -33,7 +33,7 @@ fn asking(max: u64, then: OnExhausted) -> Case {
 fn formed(case: &mut Case) -> Arc<Submission> {
     match case.command() {
         Command::Submit(submission) => submission,
-        other => panic!("no proposal: {other:?}"),
+        other @ (Command::Refuse(_) | Command::Change(_)) => panic!("no proposal: {other:?}"),
     }
 }
 
