@@ -5,6 +5,7 @@ pub mod guard;
 pub mod kept;
 pub mod leases;
 pub mod login;
+pub mod monitors;
 pub mod notifying;
 pub mod performing;
 pub mod proof;
@@ -19,6 +20,7 @@ use kept::{
 };
 use leases::LeasesArgs;
 use login::{LoginArgs, LogoutArgs};
+use monitors::MonitorsArgs;
 use notifying::NotifyArgs;
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
@@ -156,6 +158,8 @@ pub enum Command {
     Intents(IntentsArgs),
     /// Who holds which part of the tree, or which named thing, and until when
     Leases(LeasesArgs),
+    /// What watches agents and how far each is from an alarm; try one on numbers of your own
+    Monitors(MonitorsArgs),
     /// Read and write state; freeze it
     Context(ContextArgs),
     /// Keep the key for a server, so that verbs with --server find it
@@ -314,7 +318,7 @@ pub struct ImportArgs {
     /// What they were written for
     #[arg(long, value_enum)]
     pub from: ImportedForm,
-    /// The project that they belong to; the folder around `.claude` if not given
+    /// For claude-code: the project that they belong to; the folder around `.claude` if not given
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
 }
@@ -324,6 +328,8 @@ pub struct ImportArgs {
 pub enum ImportedForm {
     /// Permission settings of Claude Code (settings.json)
     ClaudeCode,
+    /// A contract of the Decision Intelligence Runtime for Python: flat, nested or stored, as JSON or YAML
+    Dir,
 }
 
 /// `writkeeper contract check`

@@ -25,6 +25,7 @@ pub mod leases;
 pub mod ledger;
 pub mod lines;
 pub mod login;
+pub mod monitors;
 pub mod notify;
 pub mod people;
 pub mod report;
@@ -70,6 +71,7 @@ pub fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Run(args) => run::run(&args),
         Command::Intents(args) => intents::run(&args),
         Command::Leases(args) => leases::run(&args),
+        Command::Monitors(args) => monitors::run(&args),
         Command::Context(args) => context::run(&args),
         Command::Login(args) => login::log_in(&args),
         Command::Logout(args) => login::log_out(&args),

@@ -20,6 +20,8 @@ pub enum Exit {
     Rejected,
     /// A person must look.
     Escalated,
+    /// A setting or number that a monitor cannot use.
+    Unusable,
     /// What was accepted is not over yet: the time to wait was.
     StillOpen,
     /// Typed wrongly.
@@ -37,7 +39,7 @@ impl From<Exit> for ExitCode {
         ExitCode::from(match exit {
             Exit::Fine => 0,
             Exit::Rejected => 1,
-            Exit::Escalated => 2,
+            Exit::Escalated | Exit::Unusable => 2,
             Exit::StillOpen => 3,
             Exit::Usage => 64,
             Exit::Invalid => 65,
@@ -129,7 +131,9 @@ impl Failure {
             Exit::Usage => Reason::Usage,
             Exit::Unavailable => Reason::Unavailable,
             Exit::Internal => Reason::KernelFault,
-            Exit::Fine | Exit::Rejected | Exit::Escalated | Exit::StillOpen | Exit::Invalid => Reason::InvalidData,
+            Exit::Fine | Exit::Rejected | Exit::Escalated | Exit::Unusable | Exit::StillOpen | Exit::Invalid => {
+                Reason::InvalidData
+            }
         };
         let (code, fix) = (reason.code().to_owned(), hint::about(reason));
         Failure { exit, code, message: format!("{error:#}"), fix }

@@ -138,9 +138,10 @@ pub fn fix(error: &Error) -> String {
         Error::OtherContract { .. } => {
             format!("to put that in force: `{}`", next("writkeeper agents activate --contract FILE"))
         }
-        Error::StoreMissing(_) => "name one with --store or WRITKEEPER_STORE, or start one with `writkeeper agents \
-                                   register --contract FILE`"
-            .to_owned(),
+        Error::StoreMissing(_) => format!(
+            "name one with --store or WRITKEEPER_STORE, or start one with `{}`",
+            next("writkeeper agents register --contract FILE")
+        ),
         Error::Unavailable(_) => about(Reason::Unavailable),
         Error::Damaged(_) => {
             format!("{}; if it is some other file, name the store with --store", about(Reason::StoreDamaged))
@@ -209,7 +210,7 @@ mod tests {
 
     #[test]
     fn verbs_with_a_store_are_those_that_can_be_told_one() {
-        let with = "agents always break-glass context decide doctor escalations flows halt intents leases ledger people \
+        let with = "agents always break-glass context decide doctor escalations flows halt intents leases ledger monitors people \
                     report resume run tick top";
         let without = "bench completions contract daemon demo explain help hook init shell sign nonsense";
         for verb in with.split(' ') {

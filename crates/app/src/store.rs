@@ -83,6 +83,12 @@ pub fn open(named: &str) -> anyhow::Result<Runtime> {
     open_with(named, Arc::new(SystemClock))
 }
 
+/// The library's handle on a store that must be there.
+pub fn open_keeper(named: &str) -> anyhow::Result<Keeper> {
+    let location = location(named);
+    opened(&location, OpenOptions { create: false, ..options_of(&location)? })
+}
+
 /// The same, by another clock.
 pub fn open_with(named: &str, clock: Arc<dyn Clock>) -> anyhow::Result<Runtime> {
     let location = location(named);

@@ -456,3 +456,51 @@ fn the_version_names_the_source_it_was_built_from() {
     let named = source.strip_prefix("commit ").map(|commit| commit.trim_end_matches(" with changes"));
     assert!(source == "development build" || named.is_some_and(|name| name == "unknown" || is_commit(name)), "{said}");
 }
+
+/// A contract of the Decision Intelligence Runtime, as its flat dictionary in YAML.
+const DIR: &str = r"
+agent_id: trader
+allowed_policy_types: [BUY, HOLD]
+authorized_instruments: [BTC]
+max_order_size: 100
+max_drawdown_limit: 0.05
+";
+
+fn import(contract: &str, folder: &Path) -> Output {
+    std::fs::write(folder.join("theirs.yaml"), contract).unwrap();
+    writkeeper(&["contract", "import", "theirs.yaml", "--from", "dir"], folder, "")
+}
+
+#[test]
+fn an_imported_contract_judges_as_the_reference_does() {
+    let folder = folder();
+    let output = import(DIR, folder.path());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let notes = text(&output.stderr);
+    assert!(notes.contains("max_drawdown_limit") && notes.contains("authorized_instruments"), "{notes}");
+    std::fs::write(folder.path().join("ours.yaml"), &output.stdout).unwrap();
+    for (action, params, expected) in [
+        ("BUY", r#"{"order_value":100,"instrument":"BTC"}"#, "ACCEPT VALIDATION_PASSED"),
+        ("BUY", r#"{"order_value":100.01,"instrument":"BTC"}"#, "REJECT LIMIT_EXCEEDED"),
+        ("BUY", r#"{"order_value":-1,"instrument":"BTC"}"#, "REJECT LIMIT_BELOW_MINIMUM"),
+        ("BUY", r#"{"instrument":"BTC"}"#, "REJECT PARAM_MISSING"),
+        ("HOLD", r#"{"order_value":1,"instrument":"DOGE"}"#, "REJECT VALUE_NOT_ALLOWED"),
+        ("HOLD", r#"{"order_value":1,"why":"nothing to do"}"#, "ACCEPT VALIDATION_PASSED"),
+        ("SELL", r#"{"order_value":1}"#, "REJECT ACTION_NOT_ALLOWED"),
+    ] {
+        let line = format!(r#"{{"agent":"trader","action":"{action}","params":{params}}}"#);
+        let output = writkeeper(&["decide", "--contract", "ours.yaml"], folder.path(), &line);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let told = format!("{} {}", answer["verdict"].as_str().unwrap(), answer["reasons"][0].as_str().unwrap());
+        assert_eq!(told, expected, "{line}");
+    }
+}
+
+#[test]
+fn what_an_import_cannot_carry_over_is_named_and_nothing_is_printed() {
+    let folder = folder();
+    let output = import(&format!("{DIR}hard_stop: true\nkill_switch: 5\n"), folder.path());
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(65), 0));
+    let told = text(&output.stderr);
+    assert!(told.contains("`hard_stop`") && told.contains("`kill_switch`"), "{told}");
+}

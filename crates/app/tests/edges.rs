@@ -332,6 +332,45 @@ fn an_id_that_was_used_again_still_means_one_proposal() {
 }
 
 #[test]
+fn the_receipt_of_a_proposal_is_the_one_that_something_came_of() {
+    let desk = Desk::new();
+    let line = |amount: u32| {
+        format!(r#"{{"id":"p-1","agent":"bot","action":"pay","params":{{"order":"1","amount":{amount}}}}}"#)
+    };
+    let send =
+        |amount| answers(&desk.run("decide --store s.db --contract contract.yaml", &line(amount), None)).remove(0);
+    assert_eq!(send(5)["verdict"], "ACCEPT");
+    assert_eq!(send(5)["verdict"], "REJECT");
+    assert_eq!(send(6)["reasons"][0], "PROPOSAL_ID_REUSED");
+    for id in ["p-1", "=p-1"] {
+        let receipt = desk.run(&format!("ledger receipt {id} --store s.db --out {id}.receipt"), "", None);
+        assert!(receipt.status.success(), "{}", text(&receipt.stderr));
+        let verified = desk.says(&format!("verify {id}.receipt"), 0);
+        assert!(verified.contains("ACCEPT"), "{verified}");
+    }
+}
+
+#[test]
+fn a_report_says_that_everything_is_stopped() {
+    let desk = Desk::new();
+    desk.pay("1", 5);
+    desk.says("halt --because fire --store s.db", 0);
+    let said = desk.says("report --store s.db", 0);
+    assert!(said.contains("halted by operator:ann") && said.contains("fire"), "{said}");
+    let said: Value = serde_json::from_str(&desk.says("report --json --store s.db", 0)).unwrap();
+    assert_eq!(said["halted"]["because"], "fire");
+    desk.says("resume --because out --store s.db", 0);
+    assert!(!desk.says("report --store s.db", 0).contains("halted by"));
+}
+
+#[test]
+fn a_doctor_does_not_call_a_missing_store_well() {
+    let desk = Desk::new();
+    assert!(desk.says("doctor --store missing.db", 65).contains("missing.db"));
+    assert!(desk.says("doctor --store contract.yaml", 65).contains("contract.yaml"));
+}
+
+#[test]
 fn a_receipt_for_programs_is_json() {
     let desk = Desk::new();
     let id = desk.pay("1", 5)["id"].as_str().unwrap().to_owned();

@@ -261,6 +261,25 @@ fn a_question_is_told_from_its_beginning_to_its_end() {
 }
 
 #[test]
+fn a_service_tells_people_while_it_serves() {
+    let (site, receiver) = (Site::new(), Receiver::fine());
+    site.webhooks(&[hook(receiver.port, "")]);
+    let mut command = site.command(&["serve", "--listen", "127.0.0.1:0", "--webhooks", "hooks.yaml"]);
+    command.args(["--allow-private", "127.0.0.0/8"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut process = command.spawn().unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let _serving = Serving(process);
+    assert!(lines.any(|line| line.starts_with("listening on ")), "it did not start");
+    let question = site.ask("one");
+    // The service lets time act, so the question is rerouted and people are reminded before anybody answers.
+    receiver.until(3);
+    site.deny(&question);
+    let seen = receiver.until(4);
+    site.verify(&seen);
+    assert_eq!(kinds(&seen, &question), ["asked", "rerouted", "reminded", "answered"]);
+}
+
+#[test]
 fn each_endpoint_hears_what_it_asked_for() {
     let (site, ends, leads) = (Site::new(), Receiver::fine(), Receiver::fine());
     site.webhooks(&[hook(ends.port, ", events: [answered]"), hook(leads.port, ", groups: [leads]")]);

@@ -2,7 +2,7 @@
 
 mod schemas;
 mod words;
-mod yaml_text;
+pub(crate) mod yaml_text;
 
 use std::collections::BTreeSet;
 use values::ids;

@@ -2,6 +2,7 @@
 //! carried over is refused and named, never left out.
 
 pub mod claude_code;
+pub mod dir;
 
 /// The text of a contract, and what a person should know about it.
 #[derive(Clone, PartialEq, Eq, Debug)]

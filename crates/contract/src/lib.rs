@@ -24,6 +24,7 @@ pub mod sentence;
 mod short_form;
 pub mod source;
 pub mod tests;
+mod watches;
 mod witnesses;
 
 pub use published::{SCHEMA, TEMPLATES, Template, template};

@@ -5,7 +5,7 @@ pub(super) mod consistency;
 
 use crate::cursor::{Fields, Report, Spot, deepest, place_of};
 use crate::source::{Diagnostic, Node, Severity};
-use crate::{keys, lint, plugins, short_form, tests, witnesses};
+use crate::{keys, lint, plugins, short_form, tests, watches, witnesses};
 use kernel::contract::{
     Budget, Confidence, Contract, DriftKey, Escalation, EscalationTimeout, Mode, OnExhausted, ProposalRules, Resource,
     ResourceKind, Role, TimeoutAnswer, Tolerance,
@@ -172,6 +172,7 @@ fn contract(fields: &Fields<'_>, report: &mut Report) -> Contract {
         actions: action::read_all(fields, report),
         escalation: escalation(fields.get("escalation"), report),
         monitors: monitors(fields, report),
+        watch: watches::read_all(fields, report),
         policies: fields.get("policies").and_then(|spot| spot.some_text(report)).map(str::to_owned),
     }
 }

@@ -3,6 +3,7 @@
 mod bounds;
 mod verdict_lines;
 
+use crate::watches;
 use kernel::contract::{
     Action, AmendBounds, Amendable, Amount, Budget, Contract, Limit, Origin, ResourceKind, Role, UndoKind, params,
 };
@@ -92,6 +93,7 @@ fn of_all(contract: &Contract) -> Vec<String> {
     if contract.policies.is_some() {
         clauses.push("refused when a policy forbids it".to_owned());
     }
+    clauses.extend(watches::clauses(contract));
     clauses
 }
 

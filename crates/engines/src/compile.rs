@@ -5,7 +5,7 @@ use crate::fault::{CompileFault, only_place};
 use crate::later::{LaterExpression, LaterSchema};
 use crate::{cedar, cel, declared, schema};
 use contract::source::{Diagnostic, Place, Severity};
-use kernel::contract::{Action, Contract, Rule};
+use kernel::contract::{Action, Contract, Rule, Series, Watch};
 use kernel::evaluator::{
     Compiled, CompiledAction, ExpressionEvaluator, PolicyEvaluator, Reads, Recorded, SchemaEvaluator,
 };
@@ -60,7 +60,8 @@ fn compile_when(
     for (name, action) in &contract.actions {
         let path = format!("actions.{name}");
         let compiler = ActionCompiler { path, action, when, problems: &mut problems, warnings };
-        let compiled = compiler.compile(Plan::of(&contract, name, action));
+        let watched = watched(&contract, name, action);
+        let compiled = compiler.compile(Plan::of(&contract, name, action), &watched);
         actions.extend(compiled.map(|compiled| (name.clone(), compiled)));
     }
     let policies = compiled_policies(&contract, &mut actions, &mut problems);
@@ -71,6 +72,21 @@ fn compile_when(
         return Err(problems);
     }
     Ok(Compiled { digest, contract, actions, policies, recorded: Recorded::default() })
+}
+
+/// The monitors that judge an action by an expression.
+fn watched<'a>(contract: &'a Contract, name: &str, action: &Action) -> Vec<(&'a String, &'a str)> {
+    let looks = |watch: &Watch| if watch.actions.is_empty() { !action.reads } else { watch.actions.contains(name) };
+    let when = |(monitor, watch): (&'a String, &'a Watch)| match &watch.series {
+        Series::When(when) if looks(watch) => Some((monitor, when.as_str())),
+        Series::When(_)
+        | Series::Param(_)
+        | Series::Margin { .. }
+        | Series::Rejected
+        | Series::Escalated
+        | Series::Failed => None,
+    };
+    contract.watch.iter().filter_map(when).collect()
 }
 
 fn compiled_policies(
@@ -115,17 +131,34 @@ struct ActionCompiler<'a> {
 }
 
 impl ActionCompiler<'_> {
-    fn compile(mut self, plan: Plan) -> Option<CompiledAction> {
+    fn compile(mut self, plan: Plan, watched: &[(&String, &str)]) -> Option<CompiledAction> {
         let action = self.action;
         let mut state_keys = BTreeSet::new();
         let schema = self.schema(&action.params);
         let refuse = self.rules("refuse", &action.refuse, &mut state_keys);
         let ask = self.rules(action.ask.path(), action.ask.rules(), &mut state_keys);
         let allow = action.allow.as_ref().and_then(|text| self.expression("allow", text, &mut state_keys));
+        let watch = self.watched(watched, &mut state_keys);
         self.state_limits(&mut state_keys);
         state_keys.extend(plan.drift.iter().map(|drift| drift.key.clone()));
         let (performed, undone) = (Recorded::default(), Recorded::default());
-        Some(CompiledAction { schema: schema?, refuse, allow, ask, state_keys, plan, performed, undone })
+        Some(CompiledAction { schema: schema?, refuse, allow, ask, watch, state_keys, plan, performed, undone })
+    }
+
+    fn watched(
+        &mut self,
+        watched: &[(&String, &str)],
+        state_keys: &mut BTreeSet<Template>,
+    ) -> BTreeMap<String, Box<dyn ExpressionEvaluator>> {
+        // What is wrong with it is said where it is written: under `watch`.
+        let path = std::mem::take(&mut self.path);
+        let mut compiled = BTreeMap::new();
+        for (name, when) in watched {
+            self.path = format!("watch.{name}");
+            compiled.extend(self.expression("when", when, state_keys).map(|when| ((*name).clone(), when)));
+        }
+        self.path = path;
+        compiled
     }
 
     fn schema(&mut self, params: &Arc<Json>) -> Option<Box<dyn SchemaEvaluator>> {

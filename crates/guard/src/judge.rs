@@ -736,7 +736,7 @@ const VERIFY: &str = "session.verify";
 pub const BREAK_GLASS: &str = "break_glass";
 
 fn door() -> Door {
-    Door { flows: UnseenFlow::Opens, performer: Performer::Host, session: None }
+    Door { flows: UnseenFlow::Opens, performer: Performer::Host, session: None, by: None }
 }
 
 fn run_of(contract: &Contract, action: &str) -> Option<kernel::contract::Run> {

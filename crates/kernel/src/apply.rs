@@ -11,6 +11,7 @@ mod standing;
 mod submit;
 mod taking;
 pub(crate) mod touched;
+mod watching;
 
 use crate::command::{Command, RefusedInput};
 use crate::finding::{Finding, Gate};

@@ -19,11 +19,13 @@ use values::ids::Digest;
 use values::json::{Json, Object};
 use values::time::Duration;
 
+pub mod inquiry;
 mod kind;
 pub mod leasing;
 pub mod read;
 pub mod upkeep;
 
+pub use inquiry::{Asking, Inquiry, Reservation};
 pub use kind::ActKind;
 
 /// One change of the world by someone.
@@ -191,6 +193,26 @@ pub enum Act {
         /// Why.
         because: String,
     },
+    /// An agent asks a person of its own accord.
+    Ask(Box<Asking>),
+    /// A flow holds resources, all or none.
+    Reserve(Reservation),
+    /// A flow gives resources back.
+    Release {
+        /// The flow.
+        flow: String,
+        /// Which; empty means all it holds.
+        resources: Vec<String>,
+    },
+    /// Something is written down in a flow under a name. Nothing follows from it.
+    Note {
+        /// The flow.
+        flow: String,
+        /// Its name.
+        name: String,
+        /// What there is to say.
+        details: Object,
+    },
     /// Somebody asks for a region, keeps it or gives it back.
     Lease(Leasing),
     /// The ledger is looked after.
@@ -307,10 +329,8 @@ impl Act {
             Act::Remember { flow, values } => {
                 Json::object([("flow", text(flow)), ("values", Json::Object(values.clone()))])
             }
-            Act::Freeze { flow, keys } => Json::object([
-                ("flow", Json::from(flow.clone())),
-                ("keys", Json::texts(keys.iter().map(String::as_str))),
-            ]),
+            Act::Ask(_) | Act::Reserve(_) | Act::Release { .. } | Act::Note { .. } => inquiry::to_json(self),
+            Act::Freeze { flow, keys } => freeze_json(flow, keys),
             Act::Import { name, snapshot } => Json::object([
                 ("name", text(name)),
                 ("at", Json::text(snapshot.at.to_string())),
@@ -381,6 +401,11 @@ fn activation_json(contract: &Compiled, expected: Option<Digest>) -> Json {
     ]);
     members.extend(expected.map(|digest| ("expected".to_owned(), Json::text(digest.to_string()))));
     Json::Object(members)
+}
+
+fn freeze_json(flow: &Option<String>, keys: &[String]) -> Json {
+    let keys = Json::texts(keys.iter().map(String::as_str));
+    Json::object([("flow", Json::from(flow.clone())), ("keys", keys)])
 }
 
 impl Registration {

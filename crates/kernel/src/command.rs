@@ -45,22 +45,26 @@ pub struct Door {
     pub performer: Performer,
     /// Hash of the session token the caller showed; `None` where the door vouches for the caller.
     pub session: Option<Digest>,
+    /// Who proposes in the name of the agent, where a door lets somebody else do so; absent where it is the agent.
+    pub by: Option<String>,
 }
 
 impl Door {
     /// The door of pure runs: whoever asks also performs, and naming a flow opens it.
-    pub const PURE: Door = Door { flows: UnseenFlow::Opens, performer: Performer::Caller, session: None };
+    pub const PURE: Door = Door { flows: UnseenFlow::Opens, performer: Performer::Caller, session: None, by: None };
 
     /// The door of a store's own commands: the runtime performs, and naming a flow opens it.
-    pub const STORED: Door = Door { flows: UnseenFlow::Opens, performer: Performer::Runtime, session: None };
+    pub const STORED: Door = Door { flows: UnseenFlow::Opens, performer: Performer::Runtime, session: None, by: None };
 
     /// As records hold it.
     pub fn to_json(&self) -> Json {
-        Json::object([
-            ("flows", Json::text(self.flows.word())),
-            ("performer", Json::text(self.performer.word())),
-            ("session", Json::from(self.session.map(|session| session.to_string()))),
-        ])
+        let mut members = Object::from_iter([
+            ("flows".to_owned(), Json::text(self.flows.word())),
+            ("performer".to_owned(), Json::text(self.performer.word())),
+            ("session".to_owned(), Json::from(self.session.map(|session| session.to_string()))),
+        ]);
+        members.extend(self.by.as_deref().map(|by| ("by".to_owned(), Json::text(by))));
+        Json::Object(members)
     }
 
     /// Reads back what [`Door::to_json`] wrote.
@@ -73,6 +77,7 @@ impl Door {
             flows: UnseenFlow::from_word(json.get("flows")?.as_text()?)?,
             performer: Performer::from_word(json.get("performer")?.as_text()?)?,
             session,
+            by: json.get("by").and_then(Json::as_text).map(str::to_owned),
         })
     }
 }

@@ -7,6 +7,7 @@ use crate::contract::words;
 use crate::escalation::{EscalationRow, EscalationState, GivenAnswer};
 use crate::intent::IntentState;
 use crate::stored::{answer_json, read_answer};
+use crate::watched::Trip;
 use values::json::{Json, Object};
 use values::time::Instant;
 
@@ -25,6 +26,8 @@ words! {
         QuestionReminded = "question_reminded",
         /// Others may answer a question too.
         QuestionRerouted = "question_rerouted",
+        /// A monitor raised an alarm.
+        MonitorTripped = "monitor_tripped",
     }
 }
 
@@ -43,6 +46,8 @@ pub enum Consequence {
     QuestionReminded(QuestionNotice),
     /// Others may answer a question too.
     QuestionRerouted(QuestionNotice),
+    /// A monitor raised an alarm.
+    MonitorTripped(Box<Trip>),
 }
 
 /// A step an intent took.
@@ -87,6 +92,7 @@ impl Consequence {
             Consequence::QuestionAborted(_) => ConsequenceKind::QuestionAborted,
             Consequence::QuestionReminded(_) => ConsequenceKind::QuestionReminded,
             Consequence::QuestionRerouted(_) => ConsequenceKind::QuestionRerouted,
+            Consequence::MonitorTripped(_) => ConsequenceKind::MonitorTripped,
         }
     }
 
@@ -107,6 +113,7 @@ impl Consequence {
             ]),
             Consequence::QuestionExpired(end) | Consequence::QuestionAborted(end) => end.to_json(),
             Consequence::QuestionReminded(notice) | Consequence::QuestionRerouted(notice) => notice.to_json(),
+            Consequence::MonitorTripped(trip) => trip.to_json(),
         }
     }
 
@@ -129,6 +136,7 @@ impl Consequence {
             ConsequenceKind::QuestionAborted => Consequence::QuestionAborted(QuestionEnd::read(said)?),
             ConsequenceKind::QuestionReminded => Consequence::QuestionReminded(QuestionNotice::read(said)?),
             ConsequenceKind::QuestionRerouted => Consequence::QuestionRerouted(QuestionNotice::read(said)?),
+            ConsequenceKind::MonitorTripped => Consequence::MonitorTripped(Box::new(Trip::read(said)?)),
         })
     }
 }

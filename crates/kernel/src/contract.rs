@@ -19,6 +19,7 @@ mod resource;
 mod run;
 mod shape;
 mod tolerance;
+mod watch;
 mod witness;
 
 pub use action::{Action, AmendBounds, Amendable, Ask, Impact, Origin, Rule, Undo, UndoKind};
@@ -30,6 +31,7 @@ pub use proposal_rules::{Confidence, ProposalRules};
 pub use resource::{Amount, Reserve, Resource, ResourceKind};
 pub use run::{EffectClass, Executor, ExecutorKind, Run};
 pub use tolerance::{DriftKey, Tolerance};
+pub use watch::{Series, Then, WATCHES_MAX, Watch};
 pub use witness::{Witness, WitnessSource};
 
 use members::{Members, list, map};
@@ -114,6 +116,8 @@ shape! {
         "actions": Direction::Unclear, Holds::Each(Direction::PresenceWidens, Some(&action::ACTION));
         "escalation": Direction::Unclear, Holds::Map(&escalation::ESCALATION);
         "monitors": Direction::Presence;
+        // A child's monitors watch the child; those of the agents above watch their own.
+        "watch": Direction::Neutral, Holds::Settings(Direction::Neutral);
         "policies": Direction::Extension;
         "tests": Direction::Unclear;
     } short ["approvers", "budget"]
@@ -166,6 +170,8 @@ pub struct Contract {
     pub escalation: Escalation,
     /// What watches the decisions; kept as written until monitors act.
     pub monitors: Vec<Json>,
+    /// Monitors by name.
+    pub watch: BTreeMap<String, Watch>,
     /// Cedar policies; an implicit permit stands before them.
     pub policies: Option<String>,
 }
@@ -196,6 +202,7 @@ impl Contract {
             actions: BTreeMap::new(),
             escalation: Escalation::default(),
             monitors: Vec::new(),
+            watch: BTreeMap::new(),
             policies: None,
         }
     }
@@ -232,6 +239,9 @@ impl Contract {
         object.put("actions", map(&self.actions, Action::to_json));
         object.put("escalation", self.escalation.to_json());
         object.put("monitors", Json::List(self.monitors.clone()));
+        if !self.watch.is_empty() {
+            object.put("watch", map(&self.watch, Watch::to_json));
+        }
         object.put_some("policies", self.policies.as_deref());
         object.drop_empty(&["monitors"]);
         object.done()

@@ -5,7 +5,7 @@ use crate::contract::{Impact, words};
 use crate::intent::DoubtDecision;
 use ledger::ed25519::PublicKey;
 use values::ids::Digest;
-use values::json::Json;
+use values::json::{Json, Object};
 use values::time::Instant;
 
 /// Who may answer where a contract names no approvers.
@@ -42,6 +42,8 @@ words! {
         Proposal = "proposal",
         /// Whether something happened.
         Doubt = "doubt",
+        /// What an agent wants to know; nothing follows from the answer but the answer.
+        Request = "request",
     }
 }
 
@@ -66,6 +68,8 @@ pub struct EscalationRow {
     pub state: EscalationState,
     /// Who asked.
     pub agent: String,
+    /// Who proposed it in the name of the agent, where it was not the agent itself.
+    pub by: Option<String>,
     /// In which flow.
     pub flow: String,
     /// The proposal's id.
@@ -104,12 +108,33 @@ pub struct EscalationRow {
     pub intent: String,
     /// What validators and judges said; it counts again at the answer, as long as the contract is the same.
     pub advice: Vec<Advice>,
+    /// What the agent says, where it asked of its own accord.
+    pub request: Option<AgentRequest>,
+}
+
+/// Why an agent asks of its own accord, and what a person should know.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AgentRequest {
+    pub reason: String,
+    pub context: Object,
 }
 
 impl EscalationRow {
     /// The digest of the exact bytes a person is shown: the proposal, and the contract it was judged under.
     pub fn digest_of(proposal: &Json, contract: Digest) -> Digest {
         Digest::of_parts(&[b"writkeeper/question/v1", contract.bytes(), proposal.to_canonical().as_bytes()])
+    }
+
+    /// The digest of what a person is shown under a contract: what the agent says is part of it.
+    pub fn shown_digest(&self, contract: Digest) -> Digest {
+        let Some(request) = &self.request else { return EscalationRow::digest_of(&self.proposal, contract) };
+        let said = Json::object([
+            ("reason", Json::text(request.reason.as_str())),
+            ("context", Json::Object(request.context.clone())),
+            ("proposal", self.proposal.clone()),
+            ("impact", Json::text(self.impact.word())),
+        ]);
+        Digest::of_parts(&[b"writkeeper/request/v1", contract.bytes(), said.to_canonical().as_bytes()])
     }
 
     /// Whether time has answered it.

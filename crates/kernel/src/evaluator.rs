@@ -168,6 +168,8 @@ pub struct CompiledAction {
     pub allow: Option<Box<dyn ExpressionEvaluator>>,
     /// Of `ask`.
     pub ask: Vec<Box<dyn ExpressionEvaluator>>,
+    /// Of `when` of the monitors that look at it, by name.
+    pub watch: BTreeMap<String, Box<dyn ExpressionEvaluator>>,
     /// Every key of state the action's judgement may look at.
     pub state_keys: BTreeSet<Template>,
     /// What its rules come down to.

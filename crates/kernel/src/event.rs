@@ -5,6 +5,7 @@
 
 mod agents;
 mod flows;
+mod inquiries;
 mod intents;
 mod leases;
 #[cfg(test)]
@@ -25,6 +26,8 @@ use crate::stored::{optional_text, text_of, whole_of};
 use ledger::ed25519::PublicKey;
 use ledger::envelope::{key_text, read_key};
 use std::collections::BTreeMap;
+use values::decimal::Decimal;
+use values::ids::Digest;
 use values::json::{Json, Object};
 use values::time::Instant;
 
@@ -113,6 +116,28 @@ pub enum Event {
         retried: u64,
     },
     UndoAccepted(AcceptedUndo),
+    /// An agent asked a person of its own accord.
+    QuestionAsked {
+        question: String,
+        /// Of what people are shown.
+        digest: Digest,
+        deadline: Instant,
+    },
+    /// What a flow holds now of the resources it asked for.
+    Reserved {
+        flow: String,
+        held: BTreeMap<String, Decimal>,
+        until: Option<Instant>,
+    },
+    /// Which resources a flow gave back.
+    Released {
+        flow: String,
+        resources: Vec<String>,
+    },
+    Noted {
+        flow: String,
+        name: String,
+    },
     Halted,
     Resumed,
     /// Regions are held: for the first time, for longer, or by an heir.
@@ -188,6 +213,9 @@ impl Event {
                 Json::object([count("called_off", *called_off), count("doubted", *doubted), count("retried", *retried)])
             }
             Event::UndoAccepted(undo) => undo.to_json(),
+            Event::QuestionAsked { .. } | Event::Reserved { .. } | Event::Released { .. } | Event::Noted { .. } => {
+                inquiries::to_json(self)
+            }
             Event::Halted => Json::object([("halted", Json::Bool(true))]),
             Event::Resumed => Json::object([("halted", Json::Bool(false))]),
             Event::LeaseGranted(lease) => lease.to_json(),
@@ -228,6 +256,10 @@ impl Event {
             | Event::QuestionsExpired { .. }
             | Event::DoubtVoteCounted { .. }
             | Event::IntentsExpired { .. }
+            | Event::QuestionAsked { .. }
+            | Event::Reserved { .. }
+            | Event::Released { .. }
+            | Event::Noted { .. }
             | Event::Halted
             | Event::Resumed
             | Event::LeaseGranted(_)
@@ -323,6 +355,7 @@ impl Event {
             ActKind::Outcome if has("late") => Event::DoubtEnded(IntentStep::read(json)?),
             ActKind::Outcome => Event::IntentMoved(IntentStep::read(json)?),
             ActKind::Undo => Event::UndoAccepted(AcceptedUndo::read(json)?),
+            ActKind::Ask | ActKind::Reserve | ActKind::Release | ActKind::Note => inquiries::read(kind, json)?,
             ActKind::Halt => Event::Halted,
             ActKind::Resume => Event::Resumed,
             ActKind::LeaseAcquire | ActKind::LeaseHeartbeat | ActKind::LeaseAdopt => {

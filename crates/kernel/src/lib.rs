@@ -28,6 +28,7 @@ pub mod gates;
 pub mod intent;
 pub mod lease;
 pub mod look_alike;
+pub mod monitors;
 pub mod nearest;
 pub mod outcome;
 pub mod person;
@@ -48,4 +49,5 @@ pub mod template;
 #[cfg(test)]
 mod testing;
 pub mod version;
+pub mod watched;
 pub mod world;

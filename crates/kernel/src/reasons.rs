@@ -213,6 +213,10 @@ reasons! {
         "{person} said no to this in question {question}{because}"
         | "do not ask again; propose something else, or open another flow if there is a new reason"
         | "nothing to do; other params, or the same in another flow, can be asked about";
+    AgentAsks "AGENT_ASKS" Escalation:
+        "the agent asks a person of its own accord"
+        | "wait for the answer"
+        | "answer the question";
     JudgeDoubts "JUDGE_DOUBTS" Escalation:
         "judge `{judge}` doubts this: {problem}"
         | "look at what it says, and go about it another way if it is right"

@@ -15,8 +15,11 @@ use crate::escalation::EscalationRow;
 use crate::flow::{FlowState, Latest, ProposalState};
 use crate::intent::IntentRow;
 use crate::snapshot::Snapshot;
-use crate::world::{AskedRow, EffectRow, FlowRow, Halt, LegalHold, ResourceRow, StateRow, StoredAnswer, TenantRow};
+use crate::world::{
+    AskedRow, EffectRow, FlowHold, FlowRow, Halt, LegalHold, ResourceRow, StateRow, StoredAnswer, TenantRow,
+};
 use ledger::envelope::{key_text, read_key};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use values::decimal::Decimal;
 use values::ids::Digest;
@@ -163,7 +166,12 @@ impl StoredRow for ResourceRow {
     fn write(&self, text: &mut String) {
         let declared = self.declared.as_ref().map_or(Json::Null, |declared| Json::text(declared.as_str()));
         let held = ("held", decimal_json(self.held));
-        Json::object([held, ("consumed", decimal_json(self.consumed)), ("declared", declared)]).write_canonical(text);
+        let mut json = Json::object([held, ("consumed", decimal_json(self.consumed)), ("declared", declared)]);
+        if let (Json::Object(members), false) = (&mut json, self.flows.is_empty()) {
+            let flows = self.flows.iter().map(|(flow, hold)| (flow.clone(), flow_hold_json(hold)));
+            members.insert("flows".to_owned(), Json::Object(flows.collect()));
+        }
+        json.write_canonical(text);
     }
 
     fn read(json: Json) -> Option<ResourceRow> {
@@ -171,8 +179,28 @@ impl StoredRow for ResourceRow {
             held: decimal_of(&json, "held")?,
             consumed: decimal_of(&json, "consumed")?,
             declared: optional_text(&json, "declared"),
+            flows: match json.get("flows") {
+                None => BTreeMap::new(),
+                Some(flows) => {
+                    let hold = |(flow, hold): (&String, &Json)| Some((flow.clone(), flow_hold(hold)?));
+                    flows.as_object()?.iter().map(hold).collect::<Option<_>>()?
+                }
+            },
         })
     }
+}
+
+fn flow_hold_json(hold: &FlowHold) -> Json {
+    let until = hold.until.map(|until| ("until".to_owned(), instant_json(until)));
+    Json::Object([("amount".to_owned(), decimal_json(hold.amount))].into_iter().chain(until).collect())
+}
+
+fn flow_hold(json: &Json) -> Option<FlowHold> {
+    let until = match json.get("until") {
+        None => None,
+        Some(_) => Some(instant_of(json, "until")?),
+    };
+    Some(FlowHold { amount: decimal_of(json, "amount")?, until })
 }
 
 impl StoredRow for Window {
@@ -450,6 +478,9 @@ fn write_flow(row: &FlowRow, text: &mut String) {
         if let Some(at) = row.opened_at {
             members.whole("at", at.micros());
         }
+        if !row.held.is_empty() {
+            members.json("held", &names(&row.held));
+        }
         if !row.intents.is_empty() {
             members.json("intents", &names(&row.intents));
         }
@@ -511,6 +542,7 @@ fn flow(json: &Json) -> Option<FlowRow> {
         rejected: count("rejected")?,
         tokens: count("tokens")?,
         intents: names("intents")?,
+        held: names("held")?,
         questions: names("questions")?,
         unlisted: json.get("unlisted").is_some(),
         latest: match json.get("latest") {

@@ -9,7 +9,7 @@ use crate::change::{Act, Change};
 use crate::command::{Command, Door, MintedIds, Performer, Submission};
 use crate::contract::{
     Action, Amount, Ask, Contract, DriftKey, EffectClass, Escalation, Executor, Impact, Limit, OnExhausted, Origin,
-    Reserve, Resource, ResourceKind, Role, Rule, Run, Tolerance,
+    Reserve, Resource, ResourceKind, Role, Rule, Run, Series, Tolerance,
 };
 use crate::evaluator::{
     Compiled, CompiledAction, ExpressionEvaluator, ExpressionFault, PolicyAnswer, PolicyEvaluator, Reads,
@@ -485,6 +485,18 @@ fn compile(contract: Contract, policies: Option<PolicyAnswer>) -> Compiled {
             refuse: action.refuse.iter().map(|rule| stub(&rule.when)).collect(),
             allow: action.allow.as_deref().map(stub),
             ask: action.ask.rules().iter().map(|rule| stub(&rule.when)).collect(),
+            watch: contract
+                .watch
+                .iter()
+                .filter_map(|(name, watch)| match &watch.series {
+                    Series::When(when) => Some((name.clone(), stub(when))),
+                    Series::Param(_)
+                    | Series::Margin { .. }
+                    | Series::Rejected
+                    | Series::Escalated
+                    | Series::Failed => None,
+                })
+                .collect(),
             state_keys: drift.clone(),
             plan: Plan::of(&contract, name, action),
             performed: Default::default(),

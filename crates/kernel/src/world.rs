@@ -6,11 +6,12 @@ pub use entities::{Entity, Row};
 
 use crate::flow::{FlowState, Latest};
 use crate::outcome::Answer;
+use crate::record::Record;
 use crate::semantics::Semantics;
 use entities::Kind;
 use indexmap::IndexMap;
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use values::decimal::Decimal;
@@ -160,6 +161,8 @@ pub struct FlowRow {
     pub intents: Vec<String>,
     /// Questions about its proposals that nobody answered yet, oldest first.
     pub questions: Vec<String>,
+    /// Resources it holds outside of a proposal, by name.
+    pub held: Vec<String>,
     /// Whether something did not fit into these lists.
     pub unlisted: bool,
     /// What its latest proposal came to.
@@ -213,15 +216,49 @@ pub struct ResourceRow {
     pub consumed: Decimal,
     /// How contracts declare it; all must declare it alike.
     pub declared: Option<String>,
+    /// What flows hold outside of a proposal.
+    pub flows: BTreeMap<String, FlowHold>,
+}
+
+/// What a flow holds of a resource.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FlowHold {
+    pub amount: Decimal,
+    /// Until when; without it until it is given back or the flow ends.
+    pub until: Option<Instant>,
+}
+
+impl FlowHold {
+    /// Whether it counts at an instant.
+    pub fn counts(&self, at: Instant) -> bool {
+        self.until.is_none_or(|until| at < until)
+    }
 }
 
 impl ResourceRow {
     /// A resource nobody has touched.
-    pub const UNTOUCHED: ResourceRow = ResourceRow { held: Decimal::ZERO, consumed: Decimal::ZERO, declared: None };
+    pub const UNTOUCHED: ResourceRow =
+        ResourceRow { held: Decimal::ZERO, consumed: Decimal::ZERO, declared: None, flows: BTreeMap::new() };
 
-    /// What is left of a capacity; `None` on overflow, which the caller must treat as nothing.
-    pub fn free(&self, capacity: Decimal) -> Option<Decimal> {
-        capacity.checked_sub(self.held)?.checked_sub(self.consumed)
+    /// What a flow holds outside of a proposal.
+    pub fn held_by(&self, flow: &str) -> Decimal {
+        self.flows.get(flow).map_or(Decimal::ZERO, |hold| hold.amount)
+    }
+
+    /// What intents and other flows hold at an instant; `None` on overflow, which the caller must treat as all.
+    pub fn held_by_others(&self, flow: &str, at: Instant) -> Option<Decimal> {
+        let others = self.flows.iter().filter(|(holder, hold)| *holder != flow && hold.counts(at));
+        others.map(|(_, hold)| hold.amount).try_fold(self.held, Decimal::checked_add)
+    }
+
+    /// What is left of a capacity for a proposal in a flow, which may use what its flow holds.
+    pub fn free_for(&self, flow: &str, capacity: Decimal, at: Instant) -> Option<Decimal> {
+        capacity.checked_sub(self.held_by_others(flow, at)?)?.checked_sub(self.consumed)
+    }
+
+    /// Drops holds whose time is over.
+    pub fn forget_expired(&mut self, at: Instant) {
+        self.flows.retain(|_, hold| hold.counts(at));
     }
 }
 
@@ -248,6 +285,8 @@ pub struct World {
     /// The rules the command at hand is judged under.
     semantics: Option<Semantics>,
     record: usize,
+    /// Alarms of the command at hand, each with its record.
+    raised: Vec<Record>,
     /// When the waiting intents of a complete world are due; a slice is told by its store.
     due: BTreeSet<(Instant, Key)>,
     /// How far the store of a slice looked for what is due soonest.
@@ -351,6 +390,16 @@ impl World {
     /// The next command is judged under these rules.
     pub(crate) fn judge_under(&mut self, semantics: Semantics) {
         self.semantics = Some(semantics);
+    }
+
+    /// A monitor raised an alarm; its record comes before that of the command.
+    pub(crate) fn raise(&mut self, alarm: Record) {
+        self.raised.push(alarm);
+    }
+
+    /// The alarms of the command at hand.
+    pub(crate) fn take_raised(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.raised)
     }
 
     /// Whether it holds everything there is.

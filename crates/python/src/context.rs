@@ -12,7 +12,7 @@ use runtime::{Answered, Minted};
 use std::sync::Arc;
 use values::json::{Bounds, Json, Object};
 use values::time::Instant;
-use writkeeper::{Error, Keeper, carried_out, lookup};
+use writkeeper::{Error, Keeper, carried_out, lookup, own_flow};
 
 /// Puts a contract in force for a new agent; the agent's name.
 pub fn enrol(kept: &Kept, contract: &str, allow_inert: bool) -> Result<String, Fault> {
@@ -54,6 +54,30 @@ pub fn end_flow(kept: &Kept, flow: &str, abort: bool) -> Result<(), Fault> {
 /// Adds values to the session of a flow.
 pub fn remember(kept: &Kept, flow: &str, values: &str) -> Result<(), Fault> {
     change(kept, Act::Remember { flow: flow.to_owned(), values: members(values)? }).map(|_| ())
+}
+
+/// Asks a person on the agent's own request; the question as JSON.
+pub fn ask(kept: &Kept, agent: &str, flow: &str, said: &str) -> Result<String, Fault> {
+    let inquiry = own_flow::inquiry(agent, flow, &members(said)?)?;
+    Ok(told(kept.keeper.ask(&kept.operator, inquiry)?.event.as_ref()).to_canonical())
+}
+
+/// Takes resources for a flow, all or none; what it holds of them as JSON.
+pub fn reserve(kept: &Kept, flow: &str, said: &str) -> Result<String, Fault> {
+    let (wanted, wait) = own_flow::reservation(flow, &members(said)?, kept.keeper.now())?;
+    let wait = std::time::Duration::from_micros(u64::try_from(wait.micros()).unwrap_or_default());
+    Ok(told(kept.keeper.reserve(&kept.operator, &wanted, wait)?.event.as_ref()).to_canonical())
+}
+
+/// Gives resources of a flow back; which, as JSON.
+pub fn release(kept: &Kept, flow: &str, resources: Vec<String>) -> Result<String, Fault> {
+    Ok(told(kept.keeper.release(&kept.operator, flow, resources)?.event.as_ref()).to_canonical())
+}
+
+/// Writes something down in a flow.
+pub fn note(kept: &Kept, flow: &str, name: &str, details: &str) -> Result<(), Fault> {
+    kept.keeper.note(&kept.operator, flow, name, members(details)?)?;
+    Ok(())
 }
 
 /// Freezes keys of the state, and the session of a flow; the snapshot as JSON.

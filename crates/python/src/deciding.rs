@@ -64,7 +64,9 @@ pub fn reply(answered: &Answered) -> Result<Reply, Fault> {
         return Err(Fault::Library(Error::of_answer(answered)));
     }
     let blocked_by = answered.answer.findings.iter().find_map(blocking);
-    Ok((answered.answer.to_line(), !answered.records.is_empty(), blocked_by))
+    // A server tells what its ledger holds; a store here knows.
+    let is_fresh = !answered.records.is_empty() || !answered.told.is_empty();
+    Ok((answered.answer.to_line(), is_fresh, blocked_by))
 }
 
 /// Whether a proposal of this agent may have to wait for validators.

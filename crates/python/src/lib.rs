@@ -26,7 +26,7 @@ mod _native {
     #[pymodule_export]
     use super::proving::verify;
     #[pymodule_export]
-    use super::reading::{draft, explain, reasons, sentences};
+    use super::reading::{draft, explain, import_dir, reasons, sentences};
     #[pymodule_export]
     use super::store::Store;
     use super::*;

@@ -24,7 +24,9 @@ fn site(kept: &Kept) -> Result<SigningSite, Fault> {
     if location.starts_with("memory:") {
         return Err(Fault::usage("a store in memory has no keys; open a file to prove something with it"));
     }
-    Ok(SigningSite::beside(location, kept.operator.clone()))
+    let mut site = SigningSite::beside(location, kept.operator.clone());
+    site.options.key.clone_from(&kept.key);
+    Ok(site)
 }
 
 /// Verifies an export without its store: whether it is whole, how many records were made again, and what is damaged.

@@ -37,6 +37,13 @@ pub fn draft(py: Python<'_>, tools: &str, agent: &str) -> PyResult<String> {
     drafted.map_err(|fault| fault.raised(py))
 }
 
+/// A contract of the Decision Intelligence Runtime as text of ours, and what a person should know about it.
+#[pyfunction]
+pub fn import_dir(py: Python<'_>, contract: &str) -> PyResult<(String, Vec<String>)> {
+    let imported = py.detach(|| Ok(writkeeper::imports::from_dir(contract)?));
+    imported.map(|made| (made.text, made.notes)).map_err(|fault: Fault| fault.raised(py))
+}
+
 /// What each action of a contract comes to, in plain sentences.
 #[pyfunction]
 pub fn sentences(py: Python<'_>, contract: &str) -> PyResult<Vec<String>> {

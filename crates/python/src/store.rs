@@ -19,6 +19,8 @@ pub struct Kept {
     pub callbacks: Arc<Callbacks>,
     /// The clock of a store that is told the time, for recordings that are played again.
     pub clock: Option<Arc<ManualClock>>,
+    /// The token for a server.
+    pub key: Option<String>,
 }
 
 /// An open store. Every method takes and gives JSON text; the classes that people use are written in Python.
@@ -79,7 +81,8 @@ impl Store {
             }
             options.strangers = strangers.map(|contract| context::compiled(contract, true)).transpose()?;
             let keeper = Keeper::open(location, &options)?;
-            Ok(Kept { keeper, operator: Actor::Operator(operator.to_owned()), callbacks, clock })
+            let operator = Actor::Operator(operator.to_owned());
+            Ok(Kept { keeper, operator, callbacks, clock, key: options.key })
         });
         let kept = opened.map_err(|fault| fault.raised(py))?;
         let kept = RwLock::new(Some(Arc::new(kept)));
@@ -156,6 +159,23 @@ impl Store {
 
     fn remember(&self, py: Python<'_>, flow: &str, values: &str) -> PyResult<()> {
         self.call(py, |kept| context::remember(kept, flow, values))
+    }
+
+    /// Asks a person on the agent's own request.
+    fn ask(&self, py: Python<'_>, agent: &str, flow: &str, said: &str) -> PyResult<String> {
+        self.call(py, |kept| context::ask(kept, agent, flow, said))
+    }
+
+    fn reserve(&self, py: Python<'_>, flow: &str, said: &str) -> PyResult<String> {
+        self.call(py, |kept| context::reserve(kept, flow, said))
+    }
+
+    fn release(&self, py: Python<'_>, flow: &str, resources: Vec<String>) -> PyResult<String> {
+        self.call(py, |kept| context::release(kept, flow, resources))
+    }
+
+    fn note(&self, py: Python<'_>, flow: &str, name: &str, details: &str) -> PyResult<()> {
+        self.call(py, |kept| context::note(kept, flow, name, details))
     }
 
     #[pyo3(signature = (flow, keys))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -301,3 +302,60 @@ def test_what_a_worker_performs_is_not_run_here(tmp_path: Path, bank: Bank) -> N
         told = body(tool(keeper.guard("bot"), bank)(order="A-1", amount=5))
         assert told["status"] == "unavailable" and bank.paid == []
         assert [intent.state for intent in keeper.intents()] == ["CANCELLED"]
+
+
+def test_a_call_that_did_not_happen_is_tried_again_under_its_own_id(keeper: writkeeper.Keeper) -> None:
+    guard, tries = keeper.guard("refund-bot"), 0
+    for _ in range(3):
+        permit = guard.ask("refund", {"order": "A-1", "amount": 5}, call_id="call-1")
+        assert isinstance(permit, writkeeper.Permit)
+        permit.failed(writkeeper.DidNotHappen("closed"))
+        tries += 1
+    permit = guard.ask("refund", {"order": "A-1", "amount": 5}, call_id="call-1")
+    assert isinstance(permit, writkeeper.Permit)
+    permit.done()
+    again = guard.ask("refund", {"order": "A-1", "amount": 5}, call_id="call-1")
+    assert isinstance(again, writkeeper.Refusal) and again.reasons == ("ALREADY_DONE",)
+    assert [intent.state for intent in keeper.intents()] == ["FAILED"] * tries + ["SUCCEEDED"]
+
+
+def test_what_a_tool_caught_itself_says_nothing_about_the_end(keeper: writkeeper.Keeper) -> None:
+    permit = keeper.guard("refund-bot").ask("refund", {"order": "A-1", "amount": 5})
+    assert isinstance(permit, writkeeper.Permit)
+    here = __name__.partition(".")[0]
+    with permit.listening():
+        try:
+            raise writkeeper.DidNotHappen("the first bank is closed")
+        except writkeeper.DidNotHappen:
+            pass
+    assert isinstance(permit.error("failed", "framework"), RuntimeError)
+    assert isinstance(permit.error("failed", here), writkeeper.DidNotHappen)
+
+
+def test_a_tool_without_a_name_is_given_one(keeper: writkeeper.Keeper) -> None:
+    guard = keeper.guard("refund-bot")
+    look = functools.partial(lambda order, greeting: f"{greeting} {order}", greeting="hello")
+    with pytest.raises(TypeError):
+        guard.tool(look)
+    assert guard.tool(lambda order: f"hello {order}", name="look")(order="A-1") == "hello A-1"
+
+
+def test_who_asks_beside_the_one_that_runs_is_told_so(keeper: writkeeper.Keeper) -> None:
+    """What runs in this very process is in progress, and nobody is told that nobody knows."""
+    guard, told, barrier = keeper.guard("refund-bot"), [], threading.Barrier(8)
+
+    def ask(number: int) -> None:
+        for order in range(10):
+            barrier.wait()
+            asked = guard.ask("refund", {"order": f"R-{order}", "amount": 5}, call_id=f"{number}/{order}")
+            barrier.wait()
+            told.append("ran" if isinstance(asked, Permit) else asked.status)
+            if isinstance(asked, Permit):
+                asked.done()
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(set(told)) == ["denied", "ran"] and told.count("ran") == 10

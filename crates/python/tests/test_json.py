@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import enum
 import uuid
@@ -87,3 +88,27 @@ def test_what_json_cannot_hold(value: object, error: type[Exception]) -> None:
 def test_a_tool_gets_the_types_it_was_called_with(given: object, decided: object, expected: object) -> None:
     got = _json.as_given(given, decided)
     assert got == expected and type(got) is type(expected)
+
+
+@dataclasses.dataclass
+class Line:
+    order: str
+    amount: float
+
+
+def test_a_dataclass_is_its_fields_and_is_made_again() -> None:
+    assert _json.encode({"line": Line("A-1", 5.0)}) == '{"line":{"order":"A-1","amount":5.0}}'
+    given = {"line": Line("A-1", 5.0)}
+    assert _json.as_given(given, {"line": {"order": "A-1", "amount": 5}})["line"] is given["line"]
+    assert _json.as_given(given, {"line": {"order": "A-1", "amount": Decimal("2.5")}})["line"] == Line("A-1", 2.5)
+
+
+def test_a_model_is_its_fields_and_is_made_again() -> None:
+    pydantic = pytest.importorskip("pydantic")
+    model = pydantic.create_model("Line", order=(str, ...), lines=(list[int], []), at=(datetime.date, ...))
+    line = model(order="A-1", at=datetime.date(2026, 1, 2))
+    assert _json.encode(line) == '{"order":"A-1","lines":[],"at":"2026-01-02"}'
+    again = _json.as_given(line, {"order": "A-2", "lines": [1], "at": "2026-01-03"})
+    assert again == model(order="A-2", lines=[1], at=datetime.date(2026, 1, 3))
+    with pytest.raises(TypeError):
+        _json.encode(model)

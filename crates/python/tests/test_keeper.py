@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import inspect
 import json
 from decimal import Decimal
 from pathlib import Path
@@ -222,3 +224,37 @@ def test_a_draft_is_closed(keeper: Keeper) -> None:
     with writkeeper.open("memory:", contract=drafted) as other:
         refused = other.decide(agent="shop", action="refund", params={"order": "A-1", "amount": 5})
         assert not refused.accepted
+
+
+@pytest.mark.parametrize("kind", [writkeeper.Keeper, writkeeper.Flow, writkeeper.State])
+def test_what_may_wait_has_a_twin_with_the_same_arguments(kind: type) -> None:
+    """All but what only registers or looks nothing up."""
+    at_once = {"executor", "validator", "guard", "explain", "draft", "version"}
+    for name, method in inspect.getmembers(kind, inspect.isfunction):
+        if name.startswith("_") or name.endswith("_async") or name in at_once:
+            continue
+        twin = getattr(kind, f"{name}_async", None)
+        assert twin is not None and inspect.iscoroutinefunction(twin), name
+        assert inspect.signature(twin).parameters == inspect.signature(method).parameters, name
+
+
+def test_a_keeper_in_coroutines(store: Path, contract: str) -> None:
+    async def run() -> None:
+        async with writkeeper.open(store, contract=contract) as keeper:
+            assert await keeper.people_async({"desk": ["ann"]}) == 1
+            async with await keeper.flow_async("refund-bot") as flow:
+                await flow.remember_async({"ticket": 7})
+                params = {"order": "A-1", "amount": 60}
+                decision = await flow.decide_async(action="refund", params=params)
+                assert decision.question is not None
+                question = await keeper.question_async(decision.question.id)
+                assert (question.params["order"], (await flow.timeline_async())["flow"]) == ("A-1", flow.id)
+                intent = await keeper.answer_async(question, "approve", by="ann", because="late")
+                assert intent is not None
+                assert await keeper.report_async(intent, "succeeded") == "SUCCEEDED"
+            assert (await keeper.agent_async("refund-bot"))["status"] == "ACTIVE"
+            await keeper.state.merge_async({"a": 1})
+            assert await keeper.state.get_async("a") == 1
+            await keeper.tick_async()
+
+    asyncio.run(run())

@@ -258,7 +258,8 @@ impl Shared<'_> {
                 | Consequence::QuestionExpired(_)
                 | Consequence::QuestionAborted(_)
                 | Consequence::QuestionReminded(_)
-                | Consequence::QuestionRerouted(_) => {}
+                | Consequence::QuestionRerouted(_)
+                | Consequence::MonitorTripped(_) => {}
             }
         }
         // What the store did not take now it may take in the next round.

@@ -94,6 +94,7 @@ impl Inner {
         let call = match form {
             Form::Change(change) => Call::Act(Arc::unwrap_or_clone(change).act),
             Form::Register { contract, version, session, .. } => Call::Register { contract, version, session },
+            Form::Ask { inquiry, .. } => Call::Ask(inquiry),
             Form::Amend { agent, amendment, .. } => Call::Amend { agent, amendment },
             Form::Answer(answer) => Call::Answer(Box::new(without_person(*answer))),
             // Proposals and what could not be read are handed over as they came.

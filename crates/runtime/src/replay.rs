@@ -9,6 +9,7 @@ use kernel::apply::{apply_under, touches};
 use kernel::change::read::{self, Contracts};
 use kernel::change::{Act, ActKind, Change, HumanAnswer};
 use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
+use kernel::consequence::Consequence;
 use kernel::evaluator::Compiled;
 use kernel::finding::Finding;
 use kernel::outcome::{Outcome, Verdict};
@@ -222,7 +223,9 @@ impl Replay {
         } else if self.found.withheld > 0 {
             self.found.withheld += recorded.len() as u64;
         } else {
-            self.found.differs = Some((index, format!("replayed as {}", produced.join(" then "))));
+            let tripped = recorded.iter().filter(|body| !produced.contains(body)).find_map(|body| tripped(body));
+            let named = tripped.map(|named| format!("the alarm of {named} does not recompute; ")).unwrap_or_default();
+            self.found.differs = Some((index, format!("{named}replayed as {}", produced.join(" then "))));
         }
         Ok(())
     }
@@ -390,6 +393,20 @@ fn reported(json: &Json) -> Expected {
             Expected::Result(intent.to_owned(), epoch.and_then(|epoch| u64::try_from(epoch).ok()))
         }
         None => Expected::Other,
+    }
+}
+
+/// The monitor whose alarm a record tells of.
+fn tripped(body: &str) -> Option<String> {
+    let json = Json::parse_within(body.as_bytes(), &Bounds::OWN).ok()?;
+    match Consequence::from_record(&json)? {
+        Consequence::MonitorTripped(trip) => Some(format!("monitor `{}` of agent `{}`", trip.monitor, trip.agent)),
+        Consequence::IntentMoved { .. }
+        | Consequence::IntentExpired { .. }
+        | Consequence::QuestionExpired(_)
+        | Consequence::QuestionAborted(_)
+        | Consequence::QuestionReminded(_)
+        | Consequence::QuestionRerouted(_) => None,
     }
 }
 

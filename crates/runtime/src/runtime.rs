@@ -15,12 +15,12 @@ use crate::sequencer::{Job, Reply, Writer};
 use kernel::advice::Advice;
 use kernel::agent::{Actor, Session};
 use kernel::apply::touches;
-use kernel::change::{Act, Change, HumanAnswer, Registration};
+use kernel::change::{Act, Asking, Change, HumanAnswer, Inquiry, Registration};
 use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
 use kernel::consequence::Consequence;
 use kernel::contract::Origin;
 use kernel::contract::amend::Amendment;
-use kernel::escalation::{EscalationRow, HumanDecision};
+use kernel::escalation::{EscalationRow, HumanDecision, QuestionKind};
 use kernel::evaluator::Compiled;
 use kernel::event::Event;
 use kernel::finding::{Finding, Gate};
@@ -169,6 +169,7 @@ pub(crate) enum Form {
     Change(Arc<Change>),
     Register { actor: Actor, contract: Arc<Compiled>, version: Option<String>, session: Option<Session> },
     Amend { actor: Actor, agent: String, amendment: Amendment },
+    Ask { actor: Actor, inquiry: Box<Inquiry> },
     Answer(Box<PersonAnswer>),
 }
 
@@ -305,6 +306,11 @@ impl Runtime {
     /// Changes a bound for a while.
     pub fn amend(&self, actor: Actor, agent: &str, amendment: Amendment) -> Pending {
         self.inner.send(Form::Amend { actor, agent: agent.to_owned(), amendment })
+    }
+
+    /// An agent asks a person of its own accord, under the contract that counts for it.
+    pub fn ask(&self, actor: Actor, inquiry: Inquiry) -> Pending {
+        self.inner.send(Form::Ask { actor, inquiry: Box::new(inquiry) })
     }
 
     /// A person answers a question.
@@ -524,6 +530,12 @@ impl Inner {
                 let contract = self.contracts.line(agent)?.contract;
                 change(actor, Act::Amend { contract, amendment: amendment.clone() })
             }
+            Form::Ask { actor, inquiry } => {
+                let contract = self.contracts.line(&inquiry.agent)?.contract;
+                let MintedIds { proposal: proposal_id, intent, escalation: question, .. } = Minted::ids();
+                let asking = Asking { inquiry: Inquiry::clone(inquiry), question, proposal_id, intent, contract };
+                change(actor, Act::Ask(Box::new(asking)))
+            }
             Form::Answer(answer) => self.answer(answer, &change)?,
         })
     }
@@ -538,6 +550,7 @@ impl Inner {
             Form::Proposal(submission) => Some(submission.proposal.agent.clone()),
             Form::Register { contract, .. } => contract.contract.parent.clone(),
             Form::Amend { agent, .. } => Some(agent.clone()),
+            Form::Ask { inquiry, .. } => Some(inquiry.agent.clone()),
             // An answer is judged under the contract of whoever asked, and only the question says who that was.
             Form::Answer(answer) => match self.readers.get(&question(answer)) {
                 Ok(Some(Row::Escalation(row))) => Some(row.agent),
@@ -566,6 +579,8 @@ impl Inner {
             Some(Row::Escalation(row)) => Some(row),
             Some(_) | None => None,
         };
+        // A question without a proposal has nothing to judge again.
+        let row = row.filter(|row| row.kind != QuestionKind::Request);
         let original = match &row {
             Some(row) => self.again(row, None, answer)?,
             None => None,

@@ -255,6 +255,10 @@ impl Verify {
             | ActKind::Start
             | ActKind::Outcome
             | ActKind::Undo
+            | ActKind::Ask
+            | ActKind::Reserve
+            | ActKind::Release
+            | ActKind::Note
             | ActKind::Halt
             | ActKind::Resume
             | ActKind::LeaseAcquire

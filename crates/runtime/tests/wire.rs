@@ -4,9 +4,10 @@
 use kernel::agent::{AgentStatus, Session};
 use kernel::change::leasing::Leasing;
 use kernel::change::upkeep::Upkeep;
-use kernel::change::{Act, ActKind, AttachedResult, DoubtAnswer, Write};
+use kernel::change::{Act, ActKind, AttachedResult, DoubtAnswer, Inquiry, Reservation, Write};
+use kernel::contract::Impact;
 use kernel::contract::amend::Amendment;
-use kernel::escalation::EscalationState;
+use kernel::escalation::{AgentRequest, EscalationState};
 use kernel::evaluator::Compiled;
 use kernel::flow::FlowEvent;
 use kernel::intent::{IntentEvent, IntentState, Observed};
@@ -61,6 +62,11 @@ fn keyring() -> Keyring {
 
 fn kinds() -> impl Iterator<Item = ActKind> {
     ActKind::WORDS.iter().map(|word| ActKind::from_word(word).unwrap())
+}
+
+fn inquiry(proposal: Option<Proposal>) -> Inquiry {
+    let request = AgentRequest { reason: name("unsure"), context: object(r#"{"a":1.50}"#) };
+    Inquiry { agent: name("bot"), flow: name("f"), request, proposal, impact: Impact::Low }
 }
 
 /// Calls of a kind, with everything that may be absent once there and once not.
@@ -132,6 +138,19 @@ fn samples(kind: ActKind) -> Vec<Call> {
             identity,
         }))),
         ActKind::Undo => act(Act::Undo { intent: name("i"), undo: name("u"), because: name("why") }),
+        ActKind::Ask => {
+            let proposal = Proposal::parse(br#"{"agent":"bot","action":"pay","params":{"amount":1.50}}"#).unwrap();
+            [None, Some(proposal)].map(|proposal| Call::Ask(Box::new(inquiry(proposal)))).to_vec()
+        }
+        ActKind::Reserve => [None, Some(AT)]
+            .map(|until| {
+                let amounts = |amount: i64| [(name("pool"), Decimal::from(amount))].into_iter().collect();
+                let (wanted, available) = (amounts(7), amounts(100));
+                Call::Act(Act::Reserve(Reservation { flow: name("f"), wanted, available, until }))
+            })
+            .to_vec(),
+        ActKind::Release => act(Act::Release { flow: name("f"), resources: names() }),
+        ActKind::Note => act(Act::Note { flow: name("f"), name: name("PAID"), details: object(r#"{"a":1.50}"#) }),
         ActKind::Halt => act(Act::Halt { because: name("why") }),
         ActKind::Resume => act(Act::Resume { because: name("why") }),
         ActKind::LeaseAcquire => act(Act::Lease(Leasing::Acquire {
@@ -228,7 +247,8 @@ fn is_same(read: &Call, written: &Call) -> bool {
         (Call::Amend { agent, amendment }, Call::Amend { agent: other, amendment: other_amendment }) => {
             agent == other && amendment.to_json() == other_amendment.to_json()
         }
-        (Call::Answer(_) | Call::Act(_) | Call::Register { .. } | Call::Amend { .. }, _) => false,
+        (Call::Ask(read), Call::Ask(written)) => read == written,
+        (Call::Answer(_) | Call::Act(_) | Call::Register { .. } | Call::Amend { .. } | Call::Ask(_), _) => false,
     }
 }
 

@@ -34,7 +34,9 @@ impl Background {
             let mut told = None;
             while !*stopped.0.lock().unwrap_or_else(PoisonError::into_inner) {
                 for tenant in site.tenants.all() {
-                    let ticked = tenant.keeper.runtime().tick(tenant.keeper.now());
+                    let is_by_lines = site.lines.is_some();
+                    let ticked =
+                        if is_by_lines { Ok(()) } else { tenant.keeper.runtime().tick(tenant.keeper.now()).map(drop) };
                     let sealed = seal(&site, &tenant, &mut sealers);
                     let problem = ticked.err().map(|fault| fault.to_string());
                     let problem = problem.or_else(|| sealed.err().map(|error| error.to_string()));

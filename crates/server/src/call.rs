@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use std::sync::Arc;
-use values::json::{Bounds, Json, Object};
+use values::json::{Bounds, Json, Object, Problem as Refused};
 use values::time::Duration;
 use writkeeper::Keeper;
 
@@ -60,8 +60,7 @@ impl Call {
 
     /// The body as an object with these members and no others.
     pub fn members(&self, known: &[&str]) -> Result<Object, Problem> {
-        let json = Json::parse_within(&self.body, &Bounds::FILE);
-        let json = json.map_err(|refusal| Problem::unreadable(format!("the body is not strict JSON: {refusal}")))?;
+        let json = strict(&self.body)?;
         let Json::Object(members) = json else {
             return Err(Problem::unreadable(format!("the body is {}, not an object", json.kind())));
         };
@@ -73,6 +72,28 @@ impl Call {
             }
         }
     }
+}
+
+/// Strict JSON. What is no JSON at all cannot be read (400); what only our stricter rules refuse is invalid (422).
+pub fn strict(bytes: &[u8]) -> Result<Json, Problem> {
+    Json::parse_within(bytes, &Bounds::FILE).map_err(|refusal| {
+        let said = format!("the body is not strict JSON: {refusal}");
+        match refusal.problem {
+            Refused::NotUtf8
+            | Refused::ByteOrderMark
+            | Refused::Unexpected { .. }
+            | Refused::Truncated
+            | Refused::TrailingData => Problem::unreadable(said),
+            Refused::TooLong { .. }
+            | Refused::TooDeep { .. }
+            | Refused::TooManyNodes { .. }
+            | Refused::KeyTooLong { .. }
+            | Refused::DuplicateKey { .. }
+            | Refused::NumberNotExact { .. }
+            | Refused::LoneSurrogate
+            | Refused::Nul => Problem::invalid(said),
+        }
+    })
 }
 
 /// A text that must be there.

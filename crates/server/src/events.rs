@@ -125,11 +125,12 @@ async fn tell(
     if sender.send_timeout(Bytes::from_static(b": ok\n\n"), READ_WAIT).await.is_err() {
         return;
     }
+    if commits.size() == 0 {
+        look(&tenant).await;
+    }
     loop {
-        let size = match size(&tenant, commits.size().max(next)).await {
-            Some(size) => size,
-            None => return,
-        };
+        // What other processes commit is noticed for all who wait, so nobody has to look.
+        let size = commits.size();
         while next < size {
             let to = size.min(next.saturating_add(PAGE));
             let Some(page) = page(&tenant, (next, to)).await else { return };
@@ -158,11 +159,14 @@ async fn tell(
     }
 }
 
-/// How many records there are, at least as many as are known.
-async fn size(tenant: &Arc<Tenant>, known: u64) -> Option<u64> {
-    let tenant = tenant.clone();
-    let looked = tokio::task::spawn_blocking(move || tenant.keeper.runtime().size().ok()).await.ok().flatten();
-    looked.map(|looked| looked.max(known.min(looked)))
+/// Finds out how many records there are, once for all who come at the same time.
+async fn look(tenant: &Arc<Tenant>) {
+    let _turn = tenant.pages.0.lock().await;
+    if tenant.keeper.runtime().commits().size() == 0 {
+        let tenant = tenant.clone();
+        // A store that does not answer now is looked at again by whoever waits.
+        let _ = tokio::task::spawn_blocking(move || tenant.keeper.runtime().commits().look()).await;
+    }
 }
 
 /// The events of records, made once for all who are at the same place.

@@ -7,10 +7,12 @@ pub mod logins;
 use crate::problem::Problem;
 use crate::site::Site;
 use crate::tenants::Tenant;
+use axum::http::StatusCode;
 use cache::Known;
 use kernel::agent::Actor;
-use kernel::api_key::KeyRole;
+use kernel::api_key::{KeyRole, TenantState};
 use kernel::person::Identity;
+use kernel::reasons::Reason;
 use std::sync::Arc;
 use std::time::Instant;
 use values::ids::Digest;
@@ -57,17 +59,22 @@ impl Caller {
     }
 }
 
+/// Whoever was recognized by this lately; nothing where one has to look.
+pub fn recognized(site: &Site, shown: &str) -> Option<Result<Caller, Problem>> {
+    Some(match site.cache.get(&Digest::of(shown), Instant::now())? {
+        Known::Caller(caller) => Ok(caller),
+        Known::Nobody => Err(Problem::unauthenticated("")),
+    })
+}
+
 /// Recognizes who shows this, or says that nobody is known by it.
 ///
 /// Which part of it is wrong is never told, and comparing takes the same time however much is right.
 pub fn recognize(site: &Site, shown: &str) -> Result<Caller, Problem> {
-    let (hash, now) = (Digest::of(shown), Instant::now());
-    if let Some(known) = site.cache.get(&hash, now) {
-        return match known {
-            Known::Caller(caller) => Ok(caller),
-            Known::Nobody => Err(Problem::unauthenticated("")),
-        };
+    if let Some(known) = recognized(site, shown) {
+        return known;
     }
+    let (hash, now) = (Digest::of(shown), Instant::now());
     let found = match Bearer::read(shown) {
         Some(bearer) => kept(site, &bearer, hash)?,
         None => match &site.verifier {
@@ -81,7 +88,19 @@ pub fn recognize(site: &Site, shown: &str) -> Result<Caller, Problem> {
 
 /// Whoever the store knows by this.
 fn kept(site: &Site, bearer: &Bearer<'_>, hash: Digest) -> Result<Option<Caller>, Problem> {
-    let Some(tenant) = site.tenants.get(bearer.tenant())? else { return Ok(None) };
+    let Some((tenant, state)) = site.tenants.get(bearer.tenant())? else { return Ok(None) };
+    let caller = known_there(tenant, bearer, hash)?;
+    match (&caller, state) {
+        (Some(caller), TenantState::Closed) => {
+            let values = [("tenant", &*caller.tenant.name)];
+            Err(Problem::of(StatusCode::FORBIDDEN, Reason::TenantClosed, &values))
+        }
+        (Some(_) | None, TenantState::Open | TenantState::Closed) => Ok(caller),
+    }
+}
+
+/// Whoever a tenant knows by this.
+fn known_there(tenant: Arc<Tenant>, bearer: &Bearer<'_>, hash: Digest) -> Result<Option<Caller>, Problem> {
     match bearer {
         Bearer::Key { id, .. } => {
             let Some(key) = tenant.keeper.key(id)? else { return Ok(None) };

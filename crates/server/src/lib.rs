@@ -6,6 +6,7 @@
 mod background;
 mod call;
 pub mod events;
+mod following;
 pub mod identity;
 mod listen;
 pub mod openapi;

@@ -57,6 +57,16 @@ impl FromStr for Listen {
     }
 }
 
+impl Listen {
+    /// Whether only this machine reaches it.
+    pub fn is_local(&self) -> bool {
+        match self {
+            Listen::Tcp(address) => address.ip().is_loopback(),
+            Listen::Unix(_) => true,
+        }
+    }
+}
+
 impl fmt::Display for Listen {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -85,7 +95,7 @@ impl Listener {
                 Ok(Listener::Unix(UnixListener::bind(path).map_err(unopened)?, path.clone()))
             }
             Listen::Tcp(address) => {
-                if tls.is_none() && !address.ip().is_loopback() {
+                if tls.is_none() && !listen.is_local() {
                     return Err(Error::Usage(format!(
                         "{address} is reached from other machines, and keys would travel in the clear; give \
                          --tls-cert and --tls-key, or listen on 127.0.0.1"

@@ -24,6 +24,9 @@ pub struct ServeOptions {
     pub seal_every: Duration,
     /// The folder of the signing keys, if they do not lie beside the store.
     pub keys: Option<PathBuf>,
+    /// For tests: a proposal's `created_at` is the instant at which it is judged, where it says its values come from is
+    /// believed, and nothing happens by time alone.
+    pub clock_of_lines: bool,
 }
 
 /// A certificate with its chain, and its private key, as PEM files.

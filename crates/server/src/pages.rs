@@ -49,7 +49,7 @@ async fn answered_to(
     let visitor = match route.access {
         Access::Anybody => None,
         Access::Roles(roles) => {
-            let visitor = visit::visitor(site, &head.headers).inspect_err(|problem| {
+            let visitor = visit::visitor(site, &head.headers).await.inspect_err(|problem| {
                 if problem.status == StatusCode::UNAUTHORIZED {
                     site.stranger(head.uri.path());
                 }

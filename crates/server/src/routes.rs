@@ -9,13 +9,14 @@ mod intents;
 mod keys;
 mod leases;
 mod ledger;
+mod own_flow;
 mod pages;
 mod proposals;
 mod service;
 mod wire;
 
 pub use dispatch::router;
-pub(crate) use dispatch::{fault, limited, read_body, read_query};
+pub(crate) use dispatch::{fault, limited, read_body, read_query, recognized};
 
 use crate::call::{Call, Reply};
 use crate::pages::Visit;
@@ -156,7 +157,8 @@ pub(crate) const AGENT_AND_OPERATOR: Access = Access::Roles(&[KeyRole::Agent, Ke
 
 /// Every row.
 pub fn table() -> impl Iterator<Item = &'static Route> {
-    let parts: [&'static [Route]; 12] = [
+    let parts: [&'static [Route]; 13] = [
+        own_flow::ROUTES,
         service::ROUTES,
         proposals::ROUTES,
         agents::ROUTES,

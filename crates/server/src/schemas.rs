@@ -8,6 +8,7 @@ pub mod intents;
 pub mod keys;
 pub mod leases;
 pub mod ledger;
+pub mod own_flow;
 pub mod proposals;
 pub mod service;
 

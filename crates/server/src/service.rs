@@ -7,9 +7,12 @@ use crate::options::ServeOptions;
 use crate::routes::router;
 use crate::site::Site;
 use crate::tenants::Tenants;
+use runtime::memory::ManualClock;
+use runtime::ports::clock::Clock;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
-use writkeeper::Error;
+use values::time::Instant;
+use writkeeper::{Error, SystemClock};
 
 /// Why a service did not start, or did not go on.
 pub type ServeError = Error;
@@ -26,21 +29,30 @@ pub enum Told<'a> {
 
 /// Serves a store until the process is told to end, and then until what was acknowledged is done.
 pub fn serve(options: ServeOptions, mut tell: impl FnMut(Told<'_>) + Send + 'static) -> Result<(), Error> {
-    let tenants = Tenants::open(&options.store, options.keys.clone())?;
+    let lines = options.clock_of_lines.then(|| Arc::new(ManualClock::at(Instant::PURE_DEFAULT)));
+    if lines.is_some() && !options.listen.is_local() {
+        return Err(Error::Usage("--clock-of-lines is for tests on this machine; listen on 127.0.0.1".to_owned()));
+    }
+    let clock: Arc<dyn Clock> = match &lines {
+        Some(lines) => lines.clone(),
+        None => Arc::new(SystemClock),
+    };
+    let tenants = Tenants::open(&options.store, options.keys.clone(), clock)?;
     for notice in tenants.default().keeper.notices() {
         tell(Told::Note(&notice.to_string()));
-    }
-    if let Some(made) = tenants.default().keeper.first_admin()? {
-        tell(Told::AdminKey(&made.key));
     }
     let verifier = options.jwt.clone().map(Verifier::open).transpose()?;
     let unstarted = |error: std::io::Error| Error::Unavailable(format!("the service cannot start: {error}"));
     let threads = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("http").build();
     let threads = threads.map_err(unstarted)?;
     let listener = threads.block_on(Listener::open(&options.listen, options.tls.as_ref()))?;
+    // Nobody can read the key again, so it is made when nothing can go wrong any more.
+    if let Some(made) = tenants.default().keeper.first_admin()? {
+        tell(Told::AdminKey(&made.key));
+    }
     tell(Told::Listening(&listener.address()));
     let log = Box::new(move |said: &str| tell(Told::Note(said)));
-    let site = Arc::new(Site::new(options, tenants, verifier, log));
+    let site = Arc::new(Site::new(options, tenants, lines, verifier, log));
     let background = Background::start(&site)?;
     let router = router(&site);
     threads

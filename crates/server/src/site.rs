@@ -1,13 +1,15 @@
 //! What all requests share.
 
+use crate::following::Waits;
 use crate::identity::cache::Cache;
 use crate::identity::jwt::Verifier;
 use crate::identity::logins::Logins;
 use crate::options::ServeOptions;
 use crate::rate::Rates;
 use crate::tenants::Tenants;
+use runtime::memory::ManualClock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 /// Refused callers that are told of one by one; then only their number is kept.
@@ -27,6 +29,10 @@ pub struct Site {
     pub rates: Rates,
     /// Who vouches for people besides us.
     pub verifier: Option<Verifier>,
+    /// Who waits for what becomes of a decision.
+    pub waits: Waits,
+    /// For tests: the clock that proposals set.
+    pub lines: Option<Arc<ManualClock>>,
     /// Whether it is to end.
     pub ending: watch::Sender<bool>,
     strangers: AtomicU64,
@@ -39,9 +45,17 @@ pub type Log = Box<dyn FnMut(&str) + Send>;
 
 impl Site {
     /// Of its parts.
-    pub fn new(options: ServeOptions, tenants: Tenants, verifier: Option<Verifier>, log: Log) -> Site {
+    pub fn new(
+        options: ServeOptions,
+        tenants: Tenants,
+        lines: Option<Arc<ManualClock>>,
+        verifier: Option<Verifier>,
+        log: Log,
+    ) -> Site {
         Site {
             tenants,
+            lines,
+            waits: Waits::default(),
             cache: Cache::default(),
             logins: Logins::default(),
             rates: Rates::new(options.rate),

@@ -2,9 +2,8 @@
 
 use crate::events::Pages;
 use crate::problem::Problem;
-use axum::http::StatusCode;
 use kernel::api_key::TenantState;
-use kernel::reasons::Reason;
+use runtime::ports::clock::Clock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,22 +39,31 @@ pub struct Tenant {
 pub struct Tenants {
     store: String,
     keys: Option<PathBuf>,
+    clock: Arc<dyn Clock>,
     default: Arc<Tenant>,
-    others: Mutex<BTreeMap<String, (Arc<Tenant>, Instant)>>,
+    others: Mutex<BTreeMap<String, Other>>,
+}
+
+/// A tenant that was asked for.
+struct Other {
+    tenant: Arc<Tenant>,
+    state: TenantState,
+    /// When its state was looked at.
+    looked: Instant,
 }
 
 impl Tenants {
     /// Opens the store with its first tenant.
-    pub fn open(store: &str, keys: Option<PathBuf>) -> Result<Tenants, Error> {
-        let default = Arc::new(Tenants::opened(store, keys.as_ref(), TENANT_DEFAULT)?);
-        Ok(Tenants { store: store.to_owned(), keys, default, others: Mutex::new(BTreeMap::new()) })
+    pub fn open(store: &str, keys: Option<PathBuf>, clock: Arc<dyn Clock>) -> Result<Tenants, Error> {
+        let default = Arc::new(Tenants::opened(store, keys.as_ref(), &clock, TENANT_DEFAULT)?);
+        Ok(Tenants { store: store.to_owned(), keys, clock, default, others: Mutex::new(BTreeMap::new()) })
     }
 
-    fn opened(store: &str, keys: Option<&PathBuf>, name: &str) -> Result<Tenant, Error> {
+    fn opened(store: &str, keys: Option<&PathBuf>, clock: &Arc<dyn Clock>, name: &str) -> Result<Tenant, Error> {
         let name: Arc<str> = Arc::from(name);
         let own = keys.filter(|_| *name == *TENANT_DEFAULT).cloned();
         let folder = own.clone().unwrap_or_else(|| restored::keys_of_tenant(store, &name));
-        let options = OpenOptions { tenant: name.clone(), keys: own, ..OpenOptions::default() };
+        let options = OpenOptions { tenant: name.clone(), keys: own, clock: clock.clone(), ..OpenOptions::default() };
         let keeper = Keeper::open(store, &options)?;
         let operator = Actor::Operator(SERVICE.to_owned());
         let signing = SigningSite { location: store.to_owned(), folder, operator, options };
@@ -70,41 +78,38 @@ impl Tenants {
     /// Every tenant that is open here.
     pub fn all(&self) -> Vec<Arc<Tenant>> {
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        std::iter::once(self.default.clone()).chain(others.values().map(|(tenant, _)| tenant.clone())).collect()
+        let open = others.values().filter(|other| other.state == TenantState::Open);
+        let open = open.map(|other| other.tenant.clone());
+        std::iter::once(self.default.clone()).chain(open).collect()
     }
 
-    /// A tenant by its name; nothing where there is none. One that was closed is told apart.
-    pub fn get(&self, name: &str) -> Result<Option<Arc<Tenant>>, Problem> {
+    /// A tenant by its name, and whether it is open; nothing where there is none.
+    ///
+    /// One that is closed is given too: only whoever is known there may learn that it is.
+    pub fn get(&self, name: &str) -> Result<Option<(Arc<Tenant>, TenantState)>, Problem> {
         if name == TENANT_DEFAULT {
-            return Ok(Some(self.default.clone()));
+            return Ok(Some((self.default.clone(), TenantState::Open)));
         }
         let now = Instant::now();
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((tenant, looked)) = others.get(name)
-            && now.saturating_duration_since(*looked) < LOOKED
+        if let Some(other) = others.get(name)
+            && now.saturating_duration_since(other.looked) < LOOKED
         {
-            return Ok(Some(tenant.clone()));
+            return Ok(Some((other.tenant.clone(), other.state)));
         }
-        match self.default.keeper.tenant_state(name)? {
-            None => return Ok(None),
-            Some(TenantState::Closed) => {
-                others.remove(name);
-                return Err(Problem::of(StatusCode::FORBIDDEN, Reason::TenantClosed, &[("tenant", name)]));
-            }
-            Some(TenantState::Open) => {}
-        }
-        if let Some((tenant, looked)) = others.get_mut(name) {
-            *looked = now;
-            return Ok(Some(tenant.clone()));
+        let Some(state) = self.default.keeper.tenant_state(name)? else { return Ok(None) };
+        if let Some(other) = others.get_mut(name) {
+            (other.looked, other.state) = (now, state);
+            return Ok(Some((other.tenant.clone(), state)));
         }
         if others.len() >= OPEN_MAX {
             // Whoever still uses it keeps it until done.
-            let longest = others.iter().min_by_key(|(_, (_, looked))| *looked).map(|(name, _)| name.clone());
+            let longest = others.iter().min_by_key(|(_, other)| other.looked).map(|(name, _)| name.clone());
             longest.map(|name| others.remove(&name));
         }
-        let tenant = Arc::new(Tenants::opened(&self.store, self.keys.as_ref(), name)?);
-        others.insert(name.to_owned(), (tenant.clone(), now));
-        Ok(Some(tenant))
+        let tenant = Arc::new(Tenants::opened(&self.store, self.keys.as_ref(), &self.clock, name)?);
+        others.insert(name.to_owned(), Other { tenant: tenant.clone(), state, looked: now });
+        Ok(Some((tenant, state)))
     }
 
     /// Looks at a tenant again when it is asked for next.

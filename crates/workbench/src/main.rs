@@ -6,6 +6,7 @@ mod disguise;
 mod figures;
 mod fuzz;
 mod labelled;
+mod monitor_figures;
 mod pages;
 
 use anyhow::{Result, bail};
@@ -29,6 +30,8 @@ fn run(words: &[&str]) -> Result<bool> {
     match words {
         ["pages"] => pages::print(),
         ["fuzz", seconds, seed, targets @ ..] => fuzz::run(seconds.parse()?, seed.parse()?, targets),
+        ["measure", "--monitors"] => monitor_figures::run(false),
+        ["measure", "--monitors", "--json"] | ["measure", "--json", "--monitors"] => monitor_figures::run(true),
         ["measure", options @ ..] => figures::run(options),
         ["disguise", options @ ..] => disguise::run(options),
         ["cases", files @ ..] => cases::run(files),

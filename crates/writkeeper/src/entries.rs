@@ -1,8 +1,12 @@
 //! Entries of the ledger by the ids they tell of: proposals, intents, questions and flows, whole or by a beginning.
 
 use crate::error::Error;
-use crate::lookup::{ambiguous, typed};
+use crate::happening::findings;
+use crate::lookup::{ambiguous, came_to_something, typed};
+use kernel::finding::Code;
+use kernel::reasons::Reason;
 use runtime::ports::store::Reader;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use values::json::{Bounds, Json};
 
@@ -24,14 +28,25 @@ enum Named {
     Change,
 }
 
-/// An id that fits, the flow it belongs to and the latest entry that tells of it.
+/// What came of a decision. A proposal may be sent several times; its id means the decision that most came of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum CameOf {
+    /// Refused because another proposal has the id.
+    AnotherHasTheId,
+    Nothing,
+    /// A question, an intent; or it is no decision.
+    Something,
+}
+
+/// An id that fits, the flow it belongs to and the entry that is meant: the latest of those that most came of.
 struct Candidate {
     flow: String,
     index: u64,
+    came_of: CameOf,
 }
 
-/// The latest entry that tells of an id or has this index. A beginning will do where it can mean one thing only; `=ID` is
-/// the whole id.
+/// The latest entry that tells of an id or has this index; of a proposal that was sent several times, the one that most came
+/// of. A beginning will do where it can mean one thing only; `=ID` is the whole id.
 pub fn entry_of(reader: &mut dyn Reader, text: &str) -> Result<u64, Error> {
     let size = reader.size()?;
     if let Some(index) = text.parse::<u64>().ok().filter(|index| *index < size) {
@@ -50,14 +65,23 @@ pub fn entry_of(reader: &mut dyn Reader, text: &str) -> Result<u64, Error> {
                 continue;
             };
             for (named, known) in ids(&body) {
-                if is_whole && known == id && named != Named::Flow {
+                let came_of = if named == Named::Proposal { came_of(&body) } else { CameOf::Something };
+                if is_whole && known == id && named != Named::Flow && came_of == CameOf::Something {
                     return Ok(record.index);
                 }
                 let is_short = !is_whole && named != Named::Change && known.starts_with(id);
                 if known == id || is_short {
                     let flow = flow_of(&body).unwrap_or_default().to_owned();
-                    let candidate = Candidate { flow, index: record.index };
-                    found.entry((named, known.to_owned())).or_insert(candidate);
+                    let candidate = Candidate { flow, index: record.index, came_of };
+                    match found.entry((named, known.to_owned())) {
+                        Entry::Vacant(entry) => {
+                            entry.insert(candidate);
+                        }
+                        Entry::Occupied(mut entry) if entry.get().came_of < came_of => {
+                            entry.insert(candidate);
+                        }
+                        Entry::Occupied(_) => {}
+                    }
                 }
             }
         }
@@ -159,4 +183,11 @@ fn ids(body: &Json) -> impl Iterator<Item = (Named, &str)> {
 fn flow_of(body: &Json) -> Option<&str> {
     let own = body.get("flow").and_then(Json::as_text);
     own.or_else(|| body.get("intent").and_then(|intent| intent.get("flow")).and_then(Json::as_text))
+}
+
+fn came_of(body: &Json) -> CameOf {
+    if findings(body).iter().any(|finding| finding.code == Code::Known(Reason::ProposalIdReused)) {
+        return CameOf::AnotherHasTheId;
+    }
+    if came_to_something(body) { CameOf::Something } else { CameOf::Nothing }
 }

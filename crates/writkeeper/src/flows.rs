@@ -214,7 +214,12 @@ impl Members<'_> {
         let is_own = match happened {
             Happening::Decided(decision) => decision.flow == self.flow,
             Happening::FlowOpened { flow, parent, .. } => flow == self.flow || parent.as_deref() == Some(self.flow),
-            Happening::FlowEnded { flow, .. } | Happening::SessionExtended { flow, .. } => flow == self.flow,
+            Happening::FlowEnded { flow, .. }
+            | Happening::SessionExtended { flow, .. }
+            | Happening::Released { flow, .. }
+            | Happening::Noted { flow, .. } => flow == self.flow,
+            Happening::Asked { inquiry, .. } => inquiry.flow == self.flow,
+            Happening::Reserved(reservation) => reservation.flow == self.flow,
             Happening::SnapshotTaken { flow, .. } => flow.as_deref() == Some(self.flow),
             Happening::Claimed { intent, .. }
             | Happening::Started { intent, .. }
@@ -230,12 +235,17 @@ impl Members<'_> {
                 | Consequence::QuestionAborted(_)
                 | Consequence::QuestionReminded(_)
                 | Consequence::QuestionRerouted(_) => self.has_question(happened),
+                // It is about the agent; what tripped it may lie in any flow.
+                Consequence::MonitorTripped(_) => false,
             },
         };
         if is_own {
             self.intents.extend(happened.intent().map(str::to_owned));
             if let Happening::Decided(decision) = happened {
                 self.questions.extend(decision.answer.question.as_ref().map(|question| question.id.clone()));
+            }
+            if let Happening::Asked { question, .. } = happened {
+                self.questions.insert(question.clone());
             }
             if let Happening::UndoOrdered { undo, .. } = happened {
                 self.intents.insert(undo.clone());

@@ -2,7 +2,7 @@
 
 use kernel::agent::Actor;
 use kernel::change::read::{Contracts, act};
-use kernel::change::{Act, ActKind};
+use kernel::change::{Act, ActKind, Asking, Inquiry, Reservation};
 use kernel::consequence::{Consequence, IntentStep, QuestionEnd, QuestionNotice};
 use kernel::contract::Mode;
 use kernel::escalation::EscalationState;
@@ -14,7 +14,9 @@ use kernel::outcome::{Answer, AskedQuestion, Verdict};
 use kernel::proposal::Proposal;
 use kernel::record::RecordKind;
 use kernel::result::ResultRecord;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use values::decimal::Decimal;
 use values::ids::Digest;
 use values::json::{Json, Object};
 use values::time::Instant;
@@ -61,6 +63,14 @@ pub enum Happening {
     Settled { intent: String, event: IntentEvent, state: Option<IntentState> },
     /// What happened is to be undone by another intent.
     UndoOrdered { intent: String, undo: String, because: String },
+    /// An agent asked a person of its own accord.
+    Asked { question: String, inquiry: Box<Inquiry> },
+    /// A flow took resources, or could not.
+    Reserved(Box<Reservation>),
+    /// A flow gave resources back.
+    Released { flow: String, resources: Vec<String> },
+    /// Something was written down in a flow.
+    Noted { flow: String, name: String, details: Object },
     /// What the other side of an effect answered was recorded.
     ResultRecorded(Box<ResultRecord>),
     /// Something followed without anyone asking for it.
@@ -132,6 +142,10 @@ impl Happening {
             RecordKind::Change(ActKind::Answer) => {
                 Some(Happening::Answered(Box::new(RecordedAnswer::from_record(body)?)))
             }
+            RecordKind::Change(ActKind::Ask) => {
+                let (question, inquiry) = Asking::from_record(body)?;
+                Some(Happening::Asked { question, inquiry: Box::new(inquiry) })
+            }
             RecordKind::Change(kind) => Happening::of_act(act(kind, body.get("command")?, &mut NoContracts)?, body),
             RecordKind::Refusal | RecordKind::Discontinuity => None,
         }
@@ -164,7 +178,15 @@ impl Happening {
             }
             Act::Settle { intent, event, .. } => Happening::Settled { intent, event, state: state() },
             Act::Undo { intent, undo, because } => Happening::UndoOrdered { intent, undo, because },
-            Act::Register(_)
+            Act::Reserve(reservation) => Happening::Reserved(Box::new(reservation)),
+            Act::Release { flow, resources } => {
+                let given = said("resources").and_then(Json::as_list).unwrap_or_default();
+                let given: Vec<String> = given.iter().filter_map(Json::as_text).map(str::to_owned).collect();
+                Happening::Released { flow, resources: if given.is_empty() { resources } else { given } }
+            }
+            Act::Note { flow, name, details } => Happening::Noted { flow, name, details },
+            Act::Ask(_)
+            | Act::Register(_)
             | Act::Activate { .. }
             | Act::Restrict { .. }
             | Act::Lift { .. }
@@ -199,6 +221,10 @@ impl Happening {
             Happening::Resolved { .. } => ActKind::Resolve,
             Happening::Settled { .. } => ActKind::Settle,
             Happening::UndoOrdered { .. } => ActKind::Undo,
+            Happening::Asked { .. } => ActKind::Ask,
+            Happening::Reserved(_) => ActKind::Reserve,
+            Happening::Released { .. } => ActKind::Release,
+            Happening::Noted { .. } => ActKind::Note,
         })
     }
 
@@ -220,12 +246,17 @@ impl Happening {
                 Consequence::QuestionExpired(_)
                 | Consequence::QuestionAborted(_)
                 | Consequence::QuestionReminded(_)
-                | Consequence::QuestionRerouted(_) => None,
+                | Consequence::QuestionRerouted(_)
+                | Consequence::MonitorTripped(_) => None,
             },
             Happening::FlowOpened { .. }
             | Happening::FlowEnded { .. }
             | Happening::SessionExtended { .. }
-            | Happening::SnapshotTaken { .. } => None,
+            | Happening::SnapshotTaken { .. }
+            | Happening::Asked { .. }
+            | Happening::Reserved(_)
+            | Happening::Released { .. }
+            | Happening::Noted { .. } => None,
         }
     }
 
@@ -233,13 +264,15 @@ impl Happening {
     pub fn question(&self) -> Option<&str> {
         match self {
             Happening::Answered(answer) => Some(&answer.question),
-            Happening::Resolved { question, .. } => Some(question),
+            Happening::Resolved { question, .. } | Happening::Asked { question, .. } => Some(question),
             Happening::Followed(consequence) => match consequence.as_ref() {
                 Consequence::QuestionExpired(QuestionEnd { question, .. })
                 | Consequence::QuestionAborted(QuestionEnd { question, .. })
                 | Consequence::QuestionReminded(QuestionNotice { question, .. })
                 | Consequence::QuestionRerouted(QuestionNotice { question, .. }) => Some(question),
-                Consequence::IntentMoved { .. } | Consequence::IntentExpired { .. } => None,
+                Consequence::IntentMoved { .. }
+                | Consequence::IntentExpired { .. }
+                | Consequence::MonitorTripped(_) => None,
             },
             Happening::Decided(_)
             | Happening::FlowOpened { .. }
@@ -251,6 +284,9 @@ impl Happening {
             | Happening::Observed { .. }
             | Happening::Settled { .. }
             | Happening::UndoOrdered { .. }
+            | Happening::Reserved(_)
+            | Happening::Released { .. }
+            | Happening::Noted { .. }
             | Happening::ResultRecorded(_) => None,
         }
     }
@@ -267,7 +303,8 @@ impl Happening {
                 Consequence::QuestionExpired(_)
                 | Consequence::QuestionAborted(_)
                 | Consequence::QuestionReminded(_)
-                | Consequence::QuestionRerouted(_) => None,
+                | Consequence::QuestionRerouted(_)
+                | Consequence::MonitorTripped(_) => None,
             },
             Happening::Decided(_)
             | Happening::FlowOpened { .. }
@@ -278,8 +315,36 @@ impl Happening {
             | Happening::Claimed { .. }
             | Happening::Started { .. }
             | Happening::UndoOrdered { .. }
+            | Happening::Asked { .. }
+            | Happening::Reserved(_)
+            | Happening::Released { .. }
+            | Happening::Noted { .. }
             | Happening::ResultRecorded(_) => None,
         }
+    }
+
+    /// What an agent did in its flow besides proposing.
+    fn members_in_flow(&self) -> Object {
+        let text = |value: &str| Json::text(value);
+        if let Happening::Asked { question, inquiry } = self {
+            let mut members = inquiry.to_json().as_object().cloned().unwrap_or_default();
+            members.insert("question".to_owned(), text(question));
+            return members;
+        }
+        if let Happening::Reserved(reservation) = self {
+            return object([
+                ("flow", text(&reservation.flow)),
+                ("wanted", amounts(&reservation.wanted)),
+                ("available", amounts(&reservation.available)),
+                ("until", Json::from(reservation.until.map(|until| until.to_string()))),
+            ]);
+        }
+        if let Happening::Released { flow, resources } = self {
+            let resources = Json::texts(resources.iter().map(String::as_str));
+            return object([("flow", text(flow)), ("resources", resources)]);
+        }
+        let Happening::Noted { flow, name, details } = self else { return Object::new() };
+        object([("flow", text(flow)), ("name", text(name)), ("details", Json::Object(details.clone()))])
     }
 
     fn members(&self) -> Object {
@@ -331,12 +396,20 @@ impl Happening {
             Happening::UndoOrdered { intent: id, undo, because } => {
                 object([intent(id), ("undo", text(undo)), ("because", text(because))])
             }
+            Happening::Asked { .. } | Happening::Reserved(_) | Happening::Released { .. } | Happening::Noted { .. } => {
+                self.members_in_flow()
+            }
             Happening::ResultRecorded(result) => {
                 object([intent(&result.intent), ("response", result.result.to_json())])
             }
             Happening::Followed(consequence) => consequence.to_json().as_object().cloned().unwrap_or_default(),
         }
     }
+}
+
+/// Amounts by name.
+fn amounts(amounts: &BTreeMap<String, Decimal>) -> Json {
+    Json::Object(amounts.iter().map(|(name, amount)| (name.clone(), Json::from(*amount))).collect())
 }
 
 impl RecordedDecision {

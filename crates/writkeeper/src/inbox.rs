@@ -12,7 +12,7 @@ use crate::history::History;
 use kernel::agent::Actor;
 use kernel::change::ActKind;
 use kernel::contract::Impact;
-use kernel::escalation::{EscalationRow, EscalationState, GivenAnswer, QuestionKind};
+use kernel::escalation::{AgentRequest, EscalationRow, EscalationState, GivenAnswer, QuestionKind};
 use kernel::event::Event;
 use kernel::flow::FlowState;
 use kernel::outcome::Verdict;
@@ -104,6 +104,8 @@ pub struct Question {
     pub asked_under: Digest,
     /// The codes that made it a question.
     pub reasons: Vec<String>,
+    /// What the agent says, where it asked of its own accord.
+    pub request: Option<AgentRequest>,
     pub impact: Impact,
     /// Groups whose members may answer, as the contract names them.
     pub approvers: Vec<String>,
@@ -151,7 +153,7 @@ impl Question {
             flow: row.flow.clone(),
             proposal_id: row.proposal_id.clone(),
             intent: row.intent.clone(),
-            digest: EscalationRow::digest_of(&row.proposal, contract),
+            digest: if row.kind == QuestionKind::Request { row.digest } else { row.shown_digest(contract) },
             contract,
             asked_under: row.contract,
             reasons: row.reasons.clone(),
@@ -166,6 +168,7 @@ impl Question {
             votes: row.votes.iter().map(|vote| vote.person.clone()).collect(),
             agreed: agreements(runtime, id, row, contract)?,
             answer: row.answer.clone(),
+            request: row.request.clone(),
             card: Card::of(runtime, id, row, now)?,
         })
     }
@@ -220,6 +223,11 @@ impl Question {
             ("deadline", Json::from(self.deadline.map(|deadline| deadline.to_string()))),
             ("answer", answer),
         ]));
+        if let Some(request) = &self.request {
+            let said =
+                [("reason", Json::text(request.reason.as_str())), ("context", Json::Object(request.context.clone()))];
+            members.insert("request".to_owned(), Json::object(said));
+        }
         Json::Object(members)
     }
 }

@@ -3,6 +3,7 @@
 mod context;
 mod deciding;
 mod enrolment;
+mod own_flow;
 mod people;
 mod performing;
 mod reading;

@@ -2,6 +2,7 @@
 
 mod meant;
 
+pub(crate) use meant::came_to_something;
 pub use meant::{Found, anything, each, flow, intent, question};
 
 use crate::error::Error;

@@ -66,7 +66,8 @@ impl Matter {
             Consequence::QuestionExpired(_)
             | Consequence::QuestionAborted(_)
             | Consequence::QuestionReminded(_)
-            | Consequence::QuestionRerouted(_) => None,
+            | Consequence::QuestionRerouted(_)
+            | Consequence::MonitorTripped(_) => None,
         }
     }
 
@@ -90,7 +91,8 @@ impl Matter {
                 Consequence::QuestionExpired(_)
                 | Consequence::QuestionAborted(_)
                 | Consequence::QuestionReminded(_)
-                | Consequence::QuestionRerouted(_) => return None,
+                | Consequence::QuestionRerouted(_)
+                | Consequence::MonitorTripped(_) => return None,
             },
         };
         let other = Matter::of(body);

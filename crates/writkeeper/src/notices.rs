@@ -5,11 +5,12 @@
 
 use crate::events::{self, CloudEvent};
 use crate::happening::{findings, object};
-use kernel::change::ActKind;
+use kernel::change::{ActKind, Asking};
 use kernel::consequence::{Consequence, QuestionEnd, QuestionNotice};
 use kernel::escalation::{GivenAnswer, HumanDecision, OPERATORS, QuestionKind};
 use kernel::event::Event;
 use kernel::intent::IntentState;
+use kernel::reasons::Reason;
 use kernel::record::RecordKind;
 use runtime::ports::store::StoredRecord;
 use std::collections::BTreeSet;
@@ -131,6 +132,7 @@ fn said(body: &Json) -> Option<Said> {
             let Event::QuestionAnswered(end) = Event::from_record(body)? else { return None };
             Some(ended(NoticeKind::Answered, end))
         }
+        RecordKind::Change(ActKind::Ask) => inquired(body),
         RecordKind::Change(_) => about_doubt(&Event::from_record(body)?),
         RecordKind::Refusal | RecordKind::Result | RecordKind::Discontinuity => None,
     }
@@ -160,6 +162,23 @@ fn asked(body: &Json) -> Option<Said> {
     Some(Said { kind: NoticeKind::Asked, question: text(escalation, "id")?, groups: Some(groups), data })
 }
 
+/// A question that an agent asked of its own accord. Who may answer stands in its row.
+fn inquired(body: &Json) -> Option<Said> {
+    let Event::QuestionAsked { question, deadline, .. } = Event::from_record(body)? else { return None };
+    let (_, inquiry) = Asking::from_record(body)?;
+    let kind = if inquiry.proposal.is_some() { QuestionKind::Proposal } else { QuestionKind::Request };
+    let data = object([
+        ("about", Json::text(kind.word())),
+        ("agent", Json::text(inquiry.agent.as_str())),
+        ("flow", Json::text(inquiry.flow.as_str())),
+        ("action", Json::from(inquiry.proposal.as_ref().map(|proposal| proposal.action.clone()))),
+        ("reasons", Json::texts([Reason::AgentAsks.code()])),
+        ("impact", Json::text(inquiry.impact.word())),
+        ("deadline", Json::text(deadline.to_string())),
+    ]);
+    Some(Said { kind: NoticeKind::Asked, question, groups: None, data })
+}
+
 fn followed(consequence: Consequence) -> Option<Said> {
     match consequence {
         Consequence::QuestionReminded(notice) => Some(noticed(NoticeKind::Reminded, notice)),
@@ -171,7 +190,7 @@ fn followed(consequence: Consequence) -> Option<Said> {
             said.data.extend(object([("agent", Json::text(agent)), ("flow", Json::text(flow))]));
             Some(said)
         }
-        Consequence::IntentExpired { .. } => None,
+        Consequence::IntentExpired { .. } | Consequence::MonitorTripped(_) => None,
     }
 }
 

@@ -9,7 +9,7 @@ use kernel::escalation::{EscalationState, QuestionKind};
 use kernel::intent::{Contradiction, IntentState};
 use kernel::outcome::{AnsweredIntent, Verdict};
 use kernel::stored::Kind;
-use kernel::world::{Entity, Key, Row};
+use kernel::world::{Entity, Halt, Key, Row};
 use runtime::Runtime;
 use std::collections::{BTreeMap, BTreeSet};
 use values::json::{Json, Object};
@@ -90,6 +90,8 @@ pub struct Report {
     pub performed: BTreeMap<Ending, u64>,
     /// Reports that say the opposite of how their intent had ended.
     pub contradicted: u64,
+    /// How often monitors tripped, by agent and name.
+    pub trips: BTreeMap<(String, String), u64>,
     pub would_have_stopped: Observation,
     /// Intents that are not over now, by state.
     pub under_way: BTreeMap<IntentState, u64>,
@@ -99,6 +101,8 @@ pub struct Report {
     pub open_questions: u64,
     /// Whether there are more of them than were counted.
     pub more_questions: bool,
+    /// Who stopped everything and why, while it is stopped.
+    pub halted: Option<Halt>,
 }
 
 impl VerdictCounts {
@@ -171,7 +175,11 @@ impl Report {
         let (under_way, more_under_way) = under_way(runtime, &open)?;
         let counted = u64::try_from(open.len().min(QUESTIONS_MAX)).unwrap_or(u64::MAX);
         let more_questions = open.len() > QUESTIONS_MAX;
-        Ok(Report { under_way, more_under_way, open_questions: counted, more_questions, ..making.report })
+        let halted = match runtime.read(Entity::Tenant)? {
+            Some(Row::Tenant(row)) => row.halted,
+            Some(_) | None => None,
+        };
+        Ok(Report { under_way, more_under_way, open_questions: counted, more_questions, halted, ..making.report })
     }
 
     /// Accepted by the answers of people.
@@ -192,6 +200,10 @@ impl Report {
         let answers = self.answers.iter().map(|(state, count)| (state.word().to_owned(), Json::from(*count)));
         let performed = self.performed.iter().map(|(ending, count)| (ending.word().to_owned(), Json::from(*count)));
         let under_way = self.under_way.iter().map(|(state, count)| (state.word().to_owned(), Json::from(*count)));
+        let trips = self.trips.iter().map(|((agent, monitor), count)| {
+            let (agent, monitor) = (Json::text(agent.as_str()), Json::text(monitor.as_str()));
+            Json::object([("agent", agent), ("monitor", monitor), ("count", Json::from(*count))])
+        });
         let observed = &self.would_have_stopped;
         let instant = |at: Option<Instant>| Json::from(at.map(|at| at.to_string()));
         Json::object([
@@ -205,10 +217,12 @@ impl Report {
             ("approved", Json::from(self.approved())),
             ("performed", Json::Object(performed.collect())),
             ("contradicted", Json::from(self.contradicted)),
+            ("trips", Json::List(trips.collect())),
             ("under_way", Json::Object(under_way.collect())),
             ("more_under_way", Json::Bool(self.more_under_way)),
             ("open_questions", Json::from(self.open_questions)),
             ("more_questions", Json::Bool(self.more_questions)),
+            ("halted", self.halted.as_ref().map_or(Json::Null, halted)),
             (
                 "would_have_stopped",
                 Json::object([
@@ -218,6 +232,14 @@ impl Report {
             ),
         ])
     }
+}
+
+fn halted(halt: &Halt) -> Json {
+    Json::object([
+        ("by", Json::text(halt.by.as_str())),
+        ("because", Json::text(halt.because.as_str())),
+        ("at", Json::text(halt.at.to_string())),
+    ])
 }
 
 /// The intents that are not over, by state, and whether there are more than were counted. Most of them are due some time;
@@ -289,6 +311,10 @@ impl Making<'_> {
             | Happening::FlowOpened { .. }
             | Happening::FlowEnded { .. }
             | Happening::SessionExtended { .. }
+            | Happening::Asked { .. }
+            | Happening::Reserved(_)
+            | Happening::Released { .. }
+            | Happening::Noted { .. }
             | Happening::SnapshotTaken { .. }
             | Happening::Claimed { .. }
             | Happening::Started { .. }
@@ -306,6 +332,10 @@ impl Making<'_> {
             }
             Consequence::IntentExpired { intent, .. } => self.ended(&intent, Some(IntentState::Cancelled)),
             Consequence::QuestionReminded(_) | Consequence::QuestionRerouted(_) => Ok(()),
+            Consequence::MonitorTripped(trip) => {
+                *self.report.trips.entry((trip.agent, trip.monitor)).or_default() += 1;
+                Ok(())
+            }
         }
     }
 

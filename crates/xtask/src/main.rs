@@ -31,8 +31,10 @@ cargo xtask <task>
   docs [--check]                 writes docs/reference (--check: only compares)
   fuzz [--seconds N] [target]    fuzzes, guided by coverage where cargo-fuzz is installed
   measure [--json] [--seed N]    figures of the shell classifier on labelled cases
+  measure --monitors [--json]    how often monitors are wrong and how soon they notice, over 1,000 seeded runs each
   dist [--out FILE]              builds the one binary that needs nothing else
   wheel [--out DIR] [--dev]      builds the Python package; its path is the last line
+  bench-python [--dev]           figures of the Python package beside Rust, in a fresh environment
   frameworks [NAME…]             drives agent frameworks from PyPI with a scripted model, guarded and not
   service-schema                 asks a real service everything its OpenAPI document allows, and more
   bench-hook [--json]            how long a hook takes, with a daemon and without (builds the binary of `dist`)
@@ -88,6 +90,7 @@ fn run(words: &[&str]) -> Result<bool> {
         ["hosts", options @ ..] => hosts::run(options),
         ["dist", options @ ..] => static_binary::run(options),
         ["wheel", options @ ..] => python::wheel(options),
+        ["bench-python", options @ ..] => python::bench(options),
         ["frameworks", names @ ..] => python::frameworks(names),
         ["bench-hook", options @ ..] => bench_hook::run(options),
         [task, ..] => bail!("`{task}` with these options is not a task\n\n{HELP}"),

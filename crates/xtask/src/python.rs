@@ -50,6 +50,22 @@ pub fn wheel(options: &[&str]) -> Result<bool> {
     Ok(true)
 }
 
+/// `bench-python [--dev]`: the figures of the wheel as it is given away, where nothing else is installed.
+pub fn bench(options: &[&str]) -> Result<bool> {
+    let root = repository::root()?;
+    let profile = match options {
+        [] => Profile::Dist,
+        ["--dev"] => Profile::Dev,
+        [other, ..] => bail!("bench-python takes --dev, not `{other}`"),
+    };
+    let wheel = build(&root, profile, None)?;
+    let environment = Environment::fresh(&root, "python3")?;
+    environment.install(&[wheel.to_string_lossy().as_ref()])?;
+    let mut command = Command::new(environment.python());
+    command.arg("-P").arg(root.join(PACKAGE).join("bench.py")).arg("--wheel").arg(&wheel);
+    process::succeeds(&mut command)
+}
+
 /// `frameworks [NAME…]`: drives the frameworks with a scripted model, each in an environment of its own.
 pub fn frameworks(names: &[&str]) -> Result<bool> {
     let root = repository::root()?;

@@ -14,7 +14,7 @@ const TOOLS: &[&str] = &["schemathesis==4.32.5"];
 const FOLDER: &str = "crates/server/tests/schemathesis";
 
 /// What its counts are called.
-const FAMILY: &str = "service schema";
+pub const FAMILY: &str = "service schema";
 
 /// Runs it alone; whether nothing was found.
 pub fn run() -> Result<bool> {
@@ -26,7 +26,7 @@ pub fn run() -> Result<bool> {
 }
 
 /// Runs it and counts: one for each operation of the document.
-fn test(tally: &mut Tally) {
+pub fn test(tally: &mut Tally) {
     if let Err(error) = tested(tally) {
         println!("{FAMILY}: {error:#}");
         tally.count(FAMILY, Outcome::Failed);

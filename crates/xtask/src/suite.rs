@@ -4,7 +4,7 @@ mod libtest;
 mod nextest;
 pub mod tally;
 
-use crate::{console, deps, docs, fuzz, installed, process, python, repository, seeded, tidy};
+use crate::{console, deps, docs, fuzz, installed, process, python, repository, seeded, service_schema, tidy};
 use anyhow::Result;
 use std::path::Path;
 use std::process::Command;
@@ -35,6 +35,8 @@ pub fn run() -> Result<bool> {
     run_console(&mut tally);
     announce("python");
     python::test(&root, &mut tally);
+    announce(service_schema::FAMILY);
+    service_schema::test(&mut tally);
     one_check(&mut tally, "fuzz", || fuzz::run_blindly(FUZZ_SECONDS, SEED));
     println!("\n{tally}");
     Ok(tally.is_clean())

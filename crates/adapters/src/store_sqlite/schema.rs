@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 const BEFORE: usize = 2;
 
 /// Version n of the schema is reached from n - 1 by the step at n - 1 - [`BEFORE`]. A released step never changes.
-const STEPS: &[&str] = &[FIRST];
+const STEPS: &[&str] = &[FIRST, MONITORS];
 
 /// The version of this program.
 const VERSION: usize = BEFORE + STEPS.len();
@@ -63,6 +63,11 @@ WHEN NEW.body IS NOT NULL OR NEW.salt IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'a record can only be erased'); END;
 ";
 
+/// Monitors came after release 0.2.0.
+const MONITORS: &str = "
+CREATE TABLE monitor(key BLOB PRIMARY KEY NOT NULL, body TEXT NOT NULL);
+";
+
 /// Brings the file to this version in one transaction, and checks that the ledger of a tenant is whole.
 pub(super) fn migrate(connection: &mut Connection, tenant: &str) -> Result<(), StoreFault> {
     let transaction = Transaction::new(connection, TransactionBehavior::Immediate).map_err(fault)?;
@@ -87,7 +92,9 @@ pub(super) fn is_current(connection: &Connection, tenant: &str) -> Result<bool, 
     if known_version(connection)? < VERSION {
         return Ok(false);
     }
-    is_whole(connection, tenant)?;
+    // In one transaction: between two reads of their own another process may commit.
+    let snapshot = connection.unchecked_transaction().map_err(fault)?;
+    is_whole(&snapshot, tenant)?;
     Ok(true)
 }
 

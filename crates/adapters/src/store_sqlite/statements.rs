@@ -68,6 +68,7 @@ pub(super) fn of(kind: Kind) -> Option<Statements> {
         Kind::Effect => plain!("effect"),
         Kind::Resource => plain!("resource"),
         Kind::Budget => plain!("budget"),
+        Kind::Monitor => plain!("monitor"),
         Kind::State => plain!("state"),
         Kind::Session => plain!("session"),
         Kind::Snapshot => plain!("snapshot"),

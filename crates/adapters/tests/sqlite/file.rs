@@ -5,6 +5,7 @@ use adapters::measure::RawSqlite;
 use adapters::store_sqlite::{SqliteStore, SqliteView};
 use adapters::system_clock::SystemClock;
 use kernel::agent::AgentRow;
+use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Loaded, Row};
 use runtime::ports::store::{BatchId, Store, StoreFault, one_step};
 use rusqlite::Connection;
@@ -32,6 +33,24 @@ fn every_commit_reaches_the_disk() {
 }
 
 #[test]
+fn a_file_that_is_opened_while_it_is_written_is_whole() {
+    let folder = Folder::new();
+    let path = folder.path("store");
+    let mut store = open(&path).unwrap();
+    append(&mut store, 1, "first");
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            (2..400).for_each(|batch| append(&mut store, batch, "more"));
+            is_over.store(true, std::sync::atomic::Ordering::SeqCst);
+        });
+        while !is_over.load(std::sync::atomic::Ordering::SeqCst) {
+            SqliteView::open(&path, "default").unwrap();
+        }
+    });
+}
+
+#[test]
 fn a_file_of_a_newer_version_is_left_alone() {
     let folder = Folder::new();
     let path = folder.path("store");
@@ -52,6 +71,21 @@ fn a_file_from_before_the_first_release_is_refused_with_a_sentence() {
         let fault = open(&path).err().unwrap();
         assert!(matches!(&fault, StoreFault::Refused(text) if text.contains("before 0.2")), "{fault}");
     }
+}
+
+#[test]
+fn a_file_of_release_0_2_gets_the_tables_that_came_later() {
+    let folder = Folder::new();
+    let path = folder.path("store");
+    append(&mut open(&path).unwrap(), 1, "a");
+    let older = "DROP TABLE monitor; UPDATE meta SET value = 3 WHERE name = 'schema'";
+    Connection::open(&path).unwrap().execute_batch(older).unwrap();
+    assert!(SqliteView::open(&path, "default").unwrap().is_none(), "only a writer brings it to this version");
+    let mut store = open(&path).unwrap();
+    append(&mut store, 2, "b");
+    let mut reader = store.reader().unwrap();
+    assert_eq!(reader.scan(Kind::Monitor, None, 9).unwrap(), []);
+    assert_eq!(reader.records(0, 9).unwrap().len(), 2, "nothing is lost");
 }
 
 #[test]

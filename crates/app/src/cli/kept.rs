@@ -333,6 +333,63 @@ pub enum FlowsCommand {
         #[arg(long, value_name = "FLOW", value_parser = id)]
         parent: Option<String>,
     },
+    /// Ask a person on the agent's own request, under the contract's budget and deadline
+    Ask {
+        /// The flow
+        #[arg(value_name = "FLOW", value_parser = id)]
+        flow: String,
+        /// Why a person is asked
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// What a person should know: a JSON object
+        #[arg(long, value_name = "JSON")]
+        context: Option<String>,
+        /// What the agent would do: a file with a proposal; an approval judges it again and makes an intent of it
+        #[arg(long, value_name = "FILE")]
+        proposal: Option<PathBuf>,
+        /// How much it may hurt: LOW, MEDIUM, HIGH or CRITICAL
+        #[arg(long, value_name = "IMPACT")]
+        impact: Option<String>,
+    },
+    /// Hold amounts of resources for a flow, all or none
+    Reserve {
+        /// The flow
+        #[arg(value_name = "FLOW", value_parser = id)]
+        flow: String,
+        /// How much of what
+        #[arg(value_name = "RESOURCE=AMOUNT", required = true)]
+        resources: Vec<String>,
+        /// How much there is of it, as its provider says
+        #[arg(long, value_name = "RESOURCE=AMOUNT", required = true)]
+        available: Vec<String>,
+        /// Let go of it after this long; without it at the end of the flow
+        #[arg(long = "for", value_name = "SPAN")]
+        length: Option<String>,
+        /// Wait this long for what other flows hold
+        #[arg(long, value_name = "SPAN")]
+        wait: Option<String>,
+    },
+    /// Give back what a flow holds
+    Release {
+        /// The flow
+        #[arg(value_name = "FLOW", value_parser = id)]
+        flow: String,
+        /// Which resources; all of them if none is named
+        #[arg(value_name = "RESOURCE")]
+        resources: Vec<String>,
+    },
+    /// Write something down in a flow
+    Note {
+        /// The flow
+        #[arg(value_name = "FLOW", value_parser = id)]
+        flow: String,
+        /// What to call it
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// What there is to say: a JSON object
+        #[arg(long, value_name = "JSON")]
+        details: Option<String>,
+    },
     /// Close a flow: it is finished
     Close {
         /// The flow

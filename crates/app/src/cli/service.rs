@@ -61,6 +61,9 @@ pub struct ServeArgs {
     /// Print the OpenAPI document of the service, and end
     #[arg(long)]
     pub document: bool,
+    /// For tests, on an address of this machine only: a proposal's `created_at` is its instant, and its provenance counts
+    #[arg(long, hide = true)]
+    pub clock_of_lines: bool,
     /// How it signs.
     #[command(flatten)]
     pub seal: SealArgs,

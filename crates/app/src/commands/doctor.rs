@@ -59,6 +59,11 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
     guards.dedup();
     let (databases, files): (Vec<&String>, Vec<&String>) =
         args.store.iter().partition(|store| Address::is_meant(store));
+    let named: Vec<Task<anyhow::Result<()>>> = files
+        .iter()
+        .map(|named| (*named).clone())
+        .map(|named| Task::begin(move || store::view(&named).map(|_| ())))
+        .collect();
     let stores = guards.iter().map(Guard::store).chain(files.into_iter().map(PathBuf::from));
     let stores: BTreeSet<PathBuf> =
         stores.chain([workspace.join(store::UNNAMED)]).filter(|file| file.is_file()).collect();
@@ -83,7 +88,10 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let answers: Vec<Answers> = answers.iter().filter_map(|task| task.ended(until).flatten()).collect();
     let unanswered = || Database::late(args.store.as_deref().unwrap_or_default());
     let databases: Vec<Database> = databases.iter().map(|task| task.ended(until).unwrap_or_else(unanswered)).collect();
-    tell(args, &Findings { hosts, guards, answers, databases })
+    let exit = tell(args, &Findings { hosts, guards, answers, databases })?;
+    // A store that was named and cannot be read is not well.
+    named.iter().filter_map(|task| task.ended(until)).collect::<anyhow::Result<()>>()?;
+    Ok(exit)
 }
 
 /// Everything that was looked at.

@@ -1,5 +1,6 @@
 //! `writkeeper flows …`
 
+mod own_flow;
 mod timeline;
 
 use crate::cli::kept::{FlowsArgs, FlowsCommand, ListedFlows};
@@ -26,6 +27,25 @@ pub fn run(args: &FlowsArgs) -> anyhow::Result<Exit> {
         Some(FlowsCommand::Show { id, from }) => timeline::run(&store::read_only(location)?, id, *from, json)?,
         Some(FlowsCommand::Open { agent, parent }) => {
             open(&store::open(location)?, agent, parent.as_deref(), json)?;
+        }
+        Some(FlowsCommand::Ask { flow, reason, context, proposal, impact }) => {
+            let said = own_flow::Said {
+                reason,
+                context: context.as_deref(),
+                proposal: proposal.as_deref(),
+                impact: impact.as_deref(),
+            };
+            own_flow::ask(&store::open_keeper(location)?, flow, &said, json)?;
+        }
+        Some(FlowsCommand::Reserve { flow, resources, available, length, wait }) => {
+            let spans = (length.as_deref(), wait.as_deref());
+            own_flow::reserve(&store::open_keeper(location)?, flow, (resources, available), spans, json)?;
+        }
+        Some(FlowsCommand::Release { flow, resources }) => {
+            own_flow::release(&store::open_keeper(location)?, flow, resources, json)?;
+        }
+        Some(FlowsCommand::Note { flow, name, details }) => {
+            own_flow::note(&store::open_keeper(location)?, flow, name, details.as_deref(), json)?;
         }
         Some(FlowsCommand::Close { flow }) => end(&store::open(location)?, flow, FlowEvent::Close, json)?,
         Some(FlowsCommand::Abort { flow }) => end(&store::open(location)?, flow, FlowEvent::Abort, json)?,

@@ -6,7 +6,10 @@ use kernel::consequence::{Consequence, IntentStep};
 use kernel::finding::visible;
 use kernel::flow::FlowState;
 use kernel::intent::IntentState;
+use std::collections::BTreeMap;
+use values::decimal::Decimal;
 use values::ids::Digest;
+use values::json::Json;
 use values::time::Instant;
 use writkeeper::happening::{Entry, Happening, RecordedAnswer, RecordedDecision};
 
@@ -70,6 +73,18 @@ fn words(happened: &Happening, scope: Scope<'_>) -> String {
         }
         Happening::FlowEnded { event, state, .. } => format!("flow {}", state.map_or(event.word(), FlowState::word)),
         Happening::SessionExtended { .. } => "session extended".to_owned(),
+        Happening::Asked { question, inquiry } => {
+            format!("question {} asked: {}", visible(question), visible(&inquiry.request.reason))
+        }
+        Happening::Reserved(reservation) => format!("reserves {}", amounts(&reservation.wanted)),
+        Happening::Released { resources, .. } if resources.is_empty() => "released nothing".to_owned(),
+        Happening::Released { resources, .. } => {
+            format!("released {}", resources.iter().map(|name| visible(name)).collect::<Vec<_>>().join(", "))
+        }
+        Happening::Noted { name, details, .. } if details.is_empty() => format!("note {}", visible(name)),
+        Happening::Noted { name, details, .. } => {
+            format!("note {} {}", visible(name), visible(&Json::Object(details.clone()).to_canonical()))
+        }
         Happening::SnapshotTaken { snapshot, .. } => {
             format!("snapshot {}", snapshot.as_deref().unwrap_or_default()).trim_end().to_owned()
         }
@@ -100,6 +115,10 @@ fn words(happened: &Happening, scope: Scope<'_>) -> String {
     }
 }
 
+fn amounts(wanted: &BTreeMap<String, Decimal>) -> String {
+    wanted.iter().map(|(name, amount)| format!("{amount} of {}", visible(name))).collect::<Vec<_>>().join(", ")
+}
+
 fn now(state: Option<IntentState>) -> String {
     state.map(|state| format!(": {}", state.word())).unwrap_or_default()
 }
@@ -128,6 +147,7 @@ fn followed(consequence: &Consequence, of: impl Fn(&str) -> String) -> String {
             let approvers = visible(&notice.approvers.join(", "));
             format!("question {} may be answered by {approvers}", visible(&notice.question))
         }
+        Consequence::MonitorTripped(trip) => visible(&format!("{}: {}", trip.sentence(), trip.then.word())),
     }
 }
 

@@ -98,6 +98,11 @@ fn ago(text: &str) -> anyhow::Result<Instant> {
 
 fn print(report: &Report) -> anyhow::Result<()> {
     let when = report.range.since.map(|since| format!(" since {}", terminal::at(since))).unwrap_or_default();
+    if let Some(halt) = &report.halted {
+        let (by, because) = (visible(&halt.by), visible(&halt.because));
+        say!("{} by {by} at {}: {because}", paint(BAD, "halted"), terminal::at(halt.at));
+        say!("next: {}\n", hint::next("writkeeper resume --because REASON"));
+    }
     say!("{}{when}", paint(STRONG, counted(report.verdicts.total(), "decision")));
     print_verdicts(report)?;
     print_top("why", &report.reasons)?;
@@ -115,6 +120,13 @@ fn print(report: &Report) -> anyhow::Result<()> {
         };
         say!("\n{}; `verify` on an export names them", paint(ATTENTION, reports));
         say!("next: {}", hint::next("writkeeper ledger export --out FILE"));
+    }
+    if !report.trips.is_empty() {
+        say!("\n{}", paint(ATTENTION, "alarms of monitors"));
+        for ((agent, monitor), count) in &report.trips {
+            say!("  {count:>6}  {}", visible(&format!("{agent} {monitor}")));
+        }
+        say!("next: {}", hint::next("writkeeper monitors"));
     }
     let observed = &report.would_have_stopped;
     if observed.verdicts.total() > 0 {
@@ -162,8 +174,8 @@ fn print_agents(report: &Report) -> anyhow::Result<()> {
     }
     for (agent, counts) in &report.agents {
         let (verdicts, approved) = (&counts.verdicts, counts.approved);
-        let (accepted, rejected, escalated) = (verdicts.accepted + approved, verdicts.rejected, verdicts.escalated);
-        let note = if approved > 0 { format!(", {approved} accepted by a person") } else { String::new() };
+        let (accepted, rejected, escalated) = (verdicts.accepted, verdicts.rejected, verdicts.escalated);
+        let note = if approved > 0 { format!(", {approved} of them accepted by a person") } else { String::new() };
         let agent = visible(agent);
         say!("  {agent:<24} {accepted:>6} accepted {rejected:>6} rejected {escalated:>6} escalated{note}");
     }

@@ -38,6 +38,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         jwt,
         seal_every,
         keys: args.seal.keys.clone(),
+        clock_of_lines: args.clock_of_lines,
     };
     let mut notifier = Notifier::wanted(args)?;
     let stop = notifier.as_ref().map(|notifier| notifier.stop.clone());

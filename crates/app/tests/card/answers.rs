@@ -127,3 +127,42 @@ fn a_quorum_is_counted_on_the_card() {
     assert_eq!(bob.answer(&bob.get(&path), &id, &[("decision", "approve")]).status, 303);
     assert_eq!(state(&service, &id), "OVERRIDDEN");
 }
+
+#[test]
+fn a_doubt_is_answered_by_whoever_looked() {
+    let service = Service::start();
+    let ann = service.sign_in(&service.key("approver", "ann", &["desk"]));
+    let contract = CONTRACT.replace(", class: keyed", "");
+    let (agent, worker) = (service.agent(&contract), service.key("executor", "w", &[]));
+    let params = json!({ "order": "A", "amount": 5 });
+    let proposal = json!({ "agent": "bot", "action": "refund", "params": params });
+    let accepted = service.call(&agent, "POST", "/v1/proposals", &proposal).json();
+    let intent = accepted["intent"]["id"].as_str().unwrap_or_else(|| panic!("{accepted}")).to_owned();
+    // The answer is lost as often as the contract lets it be tried; then only a person knows.
+    let seen = || service.call(&agent, "GET", &format!("/v1/intents/{intent}"), &Value::Null).json();
+    let question = loop {
+        if let Some(question) = seen()["question"].as_str() {
+            break question.to_owned();
+        }
+        let claimed = service.call(&worker, "POST", &format!("/v1/intents/{intent}/claim"), &json!({})).json();
+        let Some(epoch) = claimed.get("epoch").cloned() else { continue };
+        let step = |step: &str, body: Value| {
+            let answer = service.call(&worker, "POST", &format!("/v1/intents/{intent}/{step}"), &body);
+            assert_eq!(answer.status, 200, "{}", answer.body);
+        };
+        step("start", json!({ "epoch": epoch }));
+        step("finish", json!({ "epoch": epoch, "observed": "UNKNOWN", "detail": "the answer was lost" }));
+    };
+    let path = format!("/approve/{question}");
+    let card = ann.get(&path);
+    for part in ["nobody knows whether it happened", "It happened", "It did not happen", "Call it again", "5 EUR"] {
+        assert!(card.body.contains(part), "{part}: {}", card.body);
+    }
+    let without = ann.answer(&card, &question, &[("decision", "happened")]);
+    assert!(without.status == 422 && without.body.contains("a reason is missing"), "{}", without.body);
+    let said = ann.answer(&card, &question, &[("decision", "happened"), ("because", "the bank shows it")]);
+    assert_eq!(said.status, 303, "{}", said.body);
+    assert_eq!(seen()["state"], "SUCCEEDED");
+    let after = ann.get(&path);
+    assert!(after.body.contains("Resolved") && after.body.contains("the bank shows it"), "{}", after.body);
+}

@@ -1,5 +1,5 @@
 //! Scenarios: prose, contract, inputs and expected verdicts in one file, run in this process and through the binary,
-//! without a store and with one.
+//! without a store, with one, and through the HTTP service.
 //!
 //! All must give the same bytes but for minted ids, and the comparison with the reference must be true.
 #![expect(
@@ -12,6 +12,7 @@
 
 mod file;
 mod postgres;
+mod served;
 #[path = "../../../adapters/tests/postgres/server.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod server;
@@ -22,6 +23,7 @@ use adapters::advisor::PluginAdvisor;
 use adapters::store_sqlite::SqliteStore;
 use file::{Scenario, Step, all, folder};
 use runtime::memory::{ManualClock, MemoryStore};
+use served::through_the_service;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -79,6 +81,16 @@ fn said(line: &str) -> String {
     if verdict == "ACCEPT" { verdict.to_owned() } else { format!("{verdict} {}", reasons.join(", ")) }
 }
 
+/// A run has one contract, under which strangers are judged too; a service has many and judges a stranger under none. So of
+/// strangers only the verdict and its first reason are compared.
+fn of_known_agents(lines: Vec<String>) -> Vec<String> {
+    let known = |line: String| {
+        let is_stranger = line.contains("\"reasons\":[\"AGENT_UNKNOWN\"");
+        if is_stranger { "REJECT AGENT_UNKNOWN".to_owned() } else { line }
+    };
+    lines.into_iter().map(known).collect()
+}
+
 fn check(scenario: &Scenario) {
     for step in &scenario.steps {
         let pure = in_process(step);
@@ -97,6 +109,9 @@ fn check(scenario: &Scenario) {
         let path = scratch.path().join("kept.db");
         same(through_the_runtime(step, |clock| Box::new(SqliteStore::open(&path, clock).unwrap())), "SQLite");
         same(through_the_binary(step, Some("kept.db")), "the binary with a store");
+        let (pure, served) =
+            (of_known_agents(expected), of_known_agents(without_ids(step, &through_the_service(step))));
+        assert_eq!(pure, served, "{}: the service answers other bytes", scenario.name);
     }
     for row in &scenario.versions {
         let said = if kernel::version::supports(&row.range, &row.version) { "WELCOME" } else { "VERSION_MISMATCH" };

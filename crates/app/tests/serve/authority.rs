@@ -1,7 +1,8 @@
 //! Who may do what: a committed table, which the service does not read, against live answers, cell by cell.
 //!
-//! A row is a route of the served document, or a page that it names. A cell says `ok` (the caller is let through, whatever comes of the request),
-//! `403` (not with this role) or `404` (there is no such thing for this caller). Columns: the six roles of the tenant that
+//! A row is a route of the served document, or a page that it names. A cell says `ok` (the caller is let through),
+//! `403` (not with this role), `404` (there is no such thing for this caller), or another status by which what somebody
+//! else sent was refused. Columns: the six roles of the tenant that
 //! owns everything named in the request, another agent of it, and the six roles of another tenant.
 
 use crate::http::{connect, request};
@@ -25,11 +26,15 @@ struct Things {
     lease: String,
 }
 
+/// What is refused after the check of roles.
+fn nonsense() -> Option<Value> {
+    Some(json!({ "nonsense": 1 }))
+}
+
 /// What is sent to a route: the path, what its owner sends, and what strangers send. An owner sends what is refused after
 /// the check of roles wherever carrying it out would spoil the next request.
 fn sample(method: &str, route: &str, things: &Things) -> (String, Option<Value>, Option<Value>) {
     let because = || Some(json!({ "because": "test" }));
-    let nonsense = || Some(json!({ "nonsense": 1 }));
     let path = |id: &str| {
         let spare = route.contains("/token");
         route
@@ -68,6 +73,13 @@ fn sample(method: &str, route: &str, things: &Things) -> (String, Option<Value>,
         ("PUT", "/v1/people/{name}") => (path(""), nonsense(), nonsense()),
         ("POST", "/v1/flows") => (path(""), nonsense(), Some(json!({ "agent": "refund-bot" }))),
         ("POST", "/v1/flows/{id}/session") => (path(&things.flow), nonsense(), Some(json!({ "values": {} }))),
+        ("POST", "/v1/flows/{id}/questions") => (path(&things.flow), nonsense(), Some(json!({ "reason": "unsure" }))),
+        ("POST", "/v1/flows/{id}/reservations") => {
+            let cash = json!({ "cash": 1 });
+            (path(&things.flow), nonsense(), Some(json!({ "resources": cash, "available": cash })))
+        }
+        ("POST", "/v1/flows/{id}/release") => (path(&things.flow), nonsense(), Some(json!({}))),
+        ("POST", "/v1/flows/{id}/notes") => (path(&things.flow), nonsense(), Some(json!({ "name": "SEEN" }))),
         (_, "/v1/flows/{id}" | "/v1/flows/{id}/session" | "/v1/flows/{id}/close" | "/v1/flows/{id}/abort") => {
             (path(&things.flow), None, None)
         }
@@ -111,10 +123,12 @@ fn status(server: &Server, method: &str, path: &str, key: &str, body: Option<&Va
     line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{method} {path}: {line}"))
 }
 
-fn cell(status: u16) -> String {
+/// Of nonsense only a refusal of the caller counts; of what is right in itself, whatever refuses it.
+fn cell(status: u16, is_nonsense: bool) -> String {
     match status {
-        401 | 403 | 404 => status.to_string(),
         500.. => panic!("a fault of the service: {status}"),
+        401 | 403 | 404 => status.to_string(),
+        400.. if !is_nonsense => status.to_string(),
         _ => "ok".to_owned(),
     }
 }
@@ -189,7 +203,8 @@ fn every_cell_of_the_table_is_what_happens() {
         let mut row = vec![format!("{method} {route}")];
         for (column, key) in keys.iter().enumerate() {
             let body = if column < ROLES.len() { &own } else { &foreign };
-            row.push(cell(status(&server, &method, &path, key, body.as_ref())));
+            let is_nonsense = column < ROLES.len() || foreign == nonsense();
+            row.push(cell(status(&server, &method, &path, key, body.as_ref()), is_nonsense));
         }
         rows.push(row.join("\t"));
     }

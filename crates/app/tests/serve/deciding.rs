@@ -160,4 +160,8 @@ fn tenants_are_apart_and_can_be_closed() {
     assert_eq!(server.ask("POST", "/v1/tenants/acme/close", &server.admin, None).status, 200);
     let closed = server.get("/v1/whoami", &admin);
     assert_eq!((closed.status, closed.member("code")), (403, "TENANT_CLOSED".to_owned()));
+    // Whoever is not known there does not learn that it was ever there.
+    for stranger in ["wk_acme.0123456789ab.00", "wk_never.0123456789ab.00", "wks_acme.refund-bot.00"] {
+        assert_eq!(server.get("/v1/whoami", stranger).status, 401, "{stranger}");
+    }
 }

@@ -26,11 +26,11 @@ fn read_as(server: &Server, path: &str, key: &str, count: usize) -> String {
     text
 }
 
-fn ids(text: &str) -> Vec<u64> {
+pub fn ids(text: &str) -> Vec<u64> {
     text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect()
 }
 
-fn propose(server: &Server, token: &str, order: usize) {
+pub fn propose(server: &Server, token: &str, order: usize) {
     let params = json!({ "order_id": format!("A-{order}"), "amount": 1 });
     let proposal = json!({ "agent": "refund-bot", "action": "issue_refund", "params": params });
     assert_eq!(server.post("/v1/proposals", token, &proposal).status, 200);

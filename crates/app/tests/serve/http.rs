@@ -107,3 +107,11 @@ fn unchunked(mut bytes: &[u8]) -> Vec<u8> {
     }
     body
 }
+
+/// A request with more headers.
+pub fn headed(request: &[u8], lines: &[&str]) -> Vec<u8> {
+    let start = b"host: test\r\n";
+    let at = request.windows(start.len()).position(|window| window == start).unwrap() + start.len();
+    let more: String = lines.iter().map(|line| format!("{line}\r\n")).collect();
+    [&request[..at], more.as_bytes(), &request[at..]].concat()
+}

@@ -8,10 +8,18 @@
 
 mod authority;
 mod deciding;
+mod demo;
 mod ending;
 mod events;
 mod guide;
 mod hostile;
 mod http;
+mod limits;
+mod own_flow;
+mod performing;
+mod reading;
 mod secrets;
 mod server;
+mod sockets;
+mod tokens;
+mod waiting;

@@ -11,6 +11,10 @@ actions:
   send:
     params: { type: object, required: [to], properties: { to: { type: string }, password: { type: string, secret: true } } }
     allow: params.to != \"nobody\"
+  post:
+    params: { type: object, required: [to], properties: { to: { type: string }, password: { type: string, secret: true } } }
+    allow: params.to != \"nobody\"
+    run: POST http://127.0.0.1:9/mail
   hold:
     params: { type: object, required: [to], properties: { to: { type: string }, password: { type: string, secret: true } } }
     ask: params.to != \"nobody\"
@@ -23,10 +27,18 @@ fn a_secret_is_seen_nowhere() {
     let token = server.register(CONTRACT);
     let desk = server.key("approver", "ann", &["desk"]);
     let mut seen = Vec::new();
-    for action in ["send", "hold", "unknown"] {
+    let mut intent = String::new();
+    for action in ["send", "post", "hold", "unknown"] {
         let params = json!({ "to": "bob", "password": CANARY });
-        let proposal = json!({ "agent": "mailer", "action": action, "params": params });
-        seen.push(server.post("/v1/proposals", &token, &proposal).text());
+        let proposal = json!({ "agent": "mailer", "action": action, "id": action, "params": params });
+        let answer = server.post("/v1/proposals?wait=1ms", &token, &proposal);
+        if action == "post" {
+            answer.json()["intent"]["id"]
+                .as_str()
+                .unwrap_or_else(|| panic!("{}", answer.text()))
+                .clone_into(&mut intent);
+        }
+        seen.push(answer.text());
     }
     for path in ["/v1/escalations", "/v1/flows", "/v1/intents", "/v1/ledger/entries", "/v1/report", "/v1/agents"] {
         let answer = server.get(path, &server.admin);
@@ -37,6 +49,46 @@ fn a_secret_is_seen_nowhere() {
     let id = inbox.json()["questions"][0]["id"].as_str().unwrap_or_else(|| panic!("{}", inbox.text())).to_owned();
     seen.push(server.get(&format!("/v1/escalations/{id}"), &desk).text());
     seen.push(crate::events::read(&server, "/v1/events", 5));
+    let paths = [
+        format!("/approve/{id}"),
+        format!("/v1/rows/escalation/{id}"),
+        "/v1/rows/escalation".to_owned(),
+        format!("/v1/rows/intent/{intent}"),
+        "/v1/rows/intent".to_owned(),
+        "/v1/rows/flow".to_owned(),
+        "/v1/rows/effect".to_owned(),
+        format!("/v1/intents/{intent}"),
+        format!("/v1/follow?intent={intent}"),
+        "/v1/flows/hold".to_owned(),
+        "/v1/ledger/receipts/post".to_owned(),
+        "/v1/ledger/receipts/hold".to_owned(),
+    ];
+    let [operator, auditor] = ["operator", "auditor"].map(|role| server.key(role, "somebody", &[]));
+    for path in &paths {
+        for key in [&server.admin, &desk, &operator, &auditor] {
+            let answer = server.get(path, key);
+            assert!(answer.status == 200 || *path == paths[0] && answer.status == 403, "{path}: {}", answer.text());
+            seen.push(answer.text());
+        }
+    }
+    // Hashes of keys are no secret, and nobody needs them either.
+    let keys = server.get("/v1/rows/state?after=keys", &server.admin).text();
+    assert!(keys.contains("keys/") && !keys.contains("\"hash\""), "{keys}");
+    // Only whoever performs it gets it, and nobody else may claim it.
+    let claim = format!("/v1/intents/{intent}/claim");
+    let refused = server.post(&claim, &operator, &json!({}));
+    assert_eq!(refused.status, 403, "{}", refused.text());
+    seen.push(refused.text());
+    let worker = server.key("executor", "w", &[]);
+    let claimed = server.post(&claim, &worker, &json!({})).json();
+    assert_eq!(claimed["secrets"], json!({ "password": CANARY }), "{claimed}");
+    let report = json!({ "epoch": claimed["epoch"], "observed": "POSITIVE", "detail": format!("said {CANARY}"),
+        "result": { "status": 200, "body": format!("you sent {CANARY}") } });
+    let start = server.post(&format!("/v1/intents/{intent}/start"), &worker, &json!({ "epoch": claimed["epoch"] }));
+    assert_eq!(start.status, 200, "{}", start.text());
+    seen.push(server.post(&format!("/v1/intents/{intent}/finish"), &worker, &report).text());
+    seen.push(server.get(&format!("/v1/intents/{intent}"), &token).text());
+    seen.push(server.get("/v1/ledger/entries", &server.admin).text());
     seen.push(server.end());
     for text in &seen {
         assert!(!text.contains(CANARY), "{text}");

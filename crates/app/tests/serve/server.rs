@@ -49,8 +49,13 @@ impl Server {
 
     /// On a store that may be there.
     pub fn on(store: &Path, words: &[&str]) -> Server {
+        Server::listening("127.0.0.1:0", store, words)
+    }
+
+    /// Wherever it is to listen.
+    pub fn listening(place: &str, store: &Path, words: &[&str]) -> Server {
         let mut process = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
-            .args(["serve", "--listen", "127.0.0.1:0", "--store"])
+            .args(["serve", "--listen", place, "--store"])
             .arg(store)
             .args(words)
             .stdin(Stdio::null())
@@ -66,8 +71,9 @@ impl Server {
             if let Some(key) = line.strip_prefix("admin key: ") {
                 key.trim().clone_into(&mut admin);
             }
-            if let Some(address) = line.strip_prefix("listening on http://") {
-                break address.trim().to_owned();
+            if let Some(address) = line.strip_prefix("listening on ") {
+                let address = address.trim();
+                break address.split_once("://").map_or(address, |(_, address)| address).to_owned();
             }
         };
         let said = Arc::new(Mutex::new(String::new()));
@@ -92,6 +98,11 @@ impl Server {
 
     pub fn post(&self, path: &str, key: &str, body: &Value) -> Answer {
         self.ask("POST", path, key, Some(body))
+    }
+
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
     }
 
     /// Makes a key.

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn a_key_is_kept_for_its_owner_found_and_forgotten() {
-    let desk = Desk::with_server();
+    let desk = Desk::with_door();
     let run = |words: &str, input: &str| ended(&mut desk.command(&words.replace("{at}", &desk.place)), input);
     let check = |words: &str, input: &str, code: i32, said: &str| {
         let (ended, stdout, stderr) = run(words, input);
@@ -32,7 +32,7 @@ fn a_key_is_kept_for_its_owner_found_and_forgotten() {
 
 #[test]
 fn a_store_and_a_server_are_two_places() {
-    let desk = Desk::with_server();
+    let desk = Desk::with_door();
     let url = desk.place.trim_start_matches("--server ").to_owned();
     let check = |words: &str, variables: &[(&str, &str)], code: i32, said: &str| {
         let mut command = desk.command(&words.replace("{url}", &url));

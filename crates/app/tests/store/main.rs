@@ -1,6 +1,7 @@
 //! The verbs that work on a store, as a person or a script meets them.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop loudly")]
 
+mod flows;
 mod locations;
 
 use serde_json::Value;

@@ -6,7 +6,7 @@ use kernel::person::Identity;
 use runtime::ports::store::StoreFault;
 use runtime::wire::call::Call;
 use runtime::wire::serve::{self, Caller, RowQuery};
-use runtime::wire::{Failure, REPLY_TYPE, reply};
+use runtime::wire::{Failure, REPLY_TYPE, reply, rows};
 use runtime::{Arrival, Runtime};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -192,10 +192,13 @@ fn routed(site: &Site, request: &Request, role: &str, name: &str) -> Result<Resp
         }
         ("GET", ["v1", "rows", kind]) => {
             let due = request.query.get("due").map(|micros| Instant::from_micros(micros.parse().unwrap()));
-            json(serve::rows(runtime, kind, &RowQuery { after: request.query.get("after").cloned(), limit, due })?)
+            let query = RowQuery { after: request.query.get("after").cloned(), limit, due };
+            json(rows::write_page(&serve::rows(runtime, kind, &query)?))
         }
         ("GET", ["v1", "rows", kind, name]) => {
-            json(serve::row(runtime, kind, &decoded(name), request.query.get("second").map(String::as_str))?)
+            let second = request.query.get("second").map(String::as_str);
+            let (entity, row) = serve::row(runtime, kind, &decoded(name), second)?;
+            json(rows::write_row(&entity, &row))
         }
         ("GET", ["v1", "ledger", "entries"]) => json(serve::entries(runtime, number("from", 0), limit)?),
         ("GET", ["v1", "ledger", "size"]) => json(serve::size(runtime)?),

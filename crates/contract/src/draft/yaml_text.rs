@@ -6,7 +6,7 @@ use values::json::Json;
 const COMMENT_CHARS_MAX: usize = 100;
 
 /// A key, in quotes unless it is a plain word.
-pub(super) fn key(text: &str) -> String {
+pub(crate) fn key(text: &str) -> String {
     const WORDS: &[&str] = &["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let starts_well = text.starts_with(|first: char| first.is_ascii_alphabetic());
     let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
@@ -17,7 +17,7 @@ pub(super) fn key(text: &str) -> String {
 }
 
 /// A value on one line: JSON with blanks.
-pub(super) fn flow(value: &Json) -> String {
+pub(crate) fn flow(value: &Json) -> String {
     match value {
         Json::Text(text) => quoted(text),
         Json::List(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
@@ -32,7 +32,7 @@ pub(super) fn flow(value: &Json) -> String {
 }
 
 /// Text as the rest of a line: no break can end the comment early.
-pub(super) fn comment(text: &str) -> String {
+pub(crate) fn comment(text: &str) -> String {
     let one_line: String = text.chars().map(|next| if ends_line(next) { ' ' } else { next }).collect();
     let words: Vec<&str> = one_line.split_whitespace().collect();
     let joined = words.join(" ");

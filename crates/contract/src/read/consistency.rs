@@ -7,7 +7,7 @@ mod programs;
 use crate::cursor::{CONTRACT_INVALID, join};
 use crate::keys;
 use crate::source::{Diagnostic, Place, Severity};
-use crate::{plugins, witnesses};
+use crate::{plugins, watches, witnesses};
 use kernel::argument;
 use kernel::contract::{
     Action, Amendable, Amount, Budget, Contract, EffectClass, Executor, Limit, Rule, UndoKind, params,
@@ -35,6 +35,7 @@ pub(super) fn check(contract: &Contract) -> Vec<Diagnostic> {
     check_monitors(contract, &mut found);
     plugins::check(contract, &mut found);
     witnesses::check(contract, &mut found);
+    watches::check(contract, &mut found);
     for (name, action) in &contract.actions {
         check_action(&join("actions", name), action, contract, &mut found);
     }

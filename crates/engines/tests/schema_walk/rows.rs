@@ -7,6 +7,7 @@ pub fn all() -> Vec<Witness> {
     let parts = [
         contract(),
         inert(),
+        watch(),
         proposal(),
         action(),
         advised(),
@@ -101,6 +102,11 @@ fn contract() -> Vec<Witness> {
         )
         .context(SEEN),
     ]
+}
+
+fn watch() -> Vec<Witness> {
+    let written = "watch: { «size: { mean: params.amount, max: 10, over: 1 }¦» }";
+    vec![top("contract.watch", written, &[FIFTY, r#""params":{"amount":51}"#])]
 }
 
 fn inert() -> Vec<Witness> {

@@ -22,25 +22,23 @@ pub(super) enum Before {
 }
 
 /// What must be loaded before anyone is asked: where the last question is named, and that question.
-pub(super) fn missing(world: &World, touched: &Touched) -> KeySet {
-    let question = asked(world, touched).map(|row| key(&touched.flow, &row.question));
-    world.missing(touched.asked.iter().chain(&question))
+pub(super) fn missing(world: &World, submission: &Submission, touched: &Touched) -> KeySet {
+    let asked = touched.asked(submission);
+    let question = known(world, touched);
+    world.missing(asked.into_iter().chain(&question))
 }
 
 /// The question that is known to be the last about the same effect.
 pub(super) fn known(world: &World, touched: &Touched) -> Option<Key> {
-    asked(world, touched).map(|row| key(&touched.flow, &row.question))
+    let row = world.asked(touched.asked_if_known()?)?;
+    Some(key(&touched.flow, &row.question))
 }
 
 /// Remembers the question that is asked.
-pub(super) fn remember(world: &mut World, touched: &Touched, question: &str) {
-    if let Some(asked) = &touched.asked {
+pub(super) fn remember(world: &mut World, submission: &Submission, touched: &Touched, question: &str) {
+    if let Some(asked) = touched.asked(submission) {
         world.put(asked.clone(), Row::Asked(AskedRow { question: question.to_owned() }));
     }
-}
-
-fn asked<'a>(world: &'a World, touched: &Touched) -> Option<&'a AskedRow> {
-    world.asked(touched.asked.as_ref()?)
 }
 
 fn key(flow: &Key, question: &str) -> Key {
@@ -52,7 +50,8 @@ pub(super) fn before(world: &World, submission: &Submission, touched: &Touched, 
     if bugs::on(Bug::AskedAgain) {
         return Before::Nothing;
     }
-    let Some(AskedRow { question: name }) = asked(world, touched) else { return Before::Nothing };
+    let asked = touched.asked(submission).and_then(|key| world.asked(key));
+    let Some(AskedRow { question: name }) = asked else { return Before::Nothing };
     let row = world.question(&key(&touched.flow, name)).filter(|row| row.kind == QuestionKind::Proposal);
     let Some((row, deadline)) = row.and_then(|row| Some((row, row.deadline?))) else { return Before::Nothing };
     // The name of the row covers everything but secrets.

@@ -3,6 +3,8 @@
 mod context;
 mod execution;
 mod flows;
+mod holding;
+mod inquiring;
 mod leasing;
 mod people;
 mod registry;
@@ -11,7 +13,7 @@ mod signing;
 mod undoing;
 mod upkeep;
 
-use super::{expiry, standing};
+use super::{expiry, standing, watching};
 use crate::agent::Actor;
 use crate::change::{Act, AttachedResult, Change};
 use crate::event::Event;
@@ -63,6 +65,7 @@ pub(super) fn apply(world: &mut World, change: &Arc<Change>, at: Instant) -> Out
         ChangeOutcome::Refused { findings, event, records } => (Verdict::Reject, findings, event, None, records),
         ChangeOutcome::Done { event, intent, records } => (Verdict::Accept, Vec::new(), Some(event), intent, records),
     };
+    records.extend(world.take_raised());
     let event = event.map(Arc::new);
     let result = (verdict == Verdict::Accept).then(|| keep_result(world, change, at)).flatten();
     let answer = Answer { id: change.id.clone(), verdict, findings: findings.into(), intent, question: None };
@@ -107,8 +110,12 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
             keys.extend(registry::keys_of_registration(registration, &key));
         }
         Act::Activate { contract, .. } => keys.extend(registry::keys_of_contract(contract, &key)),
-        Act::Restrict { agent: name, .. } | Act::Lift { agent: name, .. } | Act::Retire { agent: name, .. } => {
+        Act::Restrict { agent: name, .. } | Act::Retire { agent: name, .. } => {
             keys.insert(agent(name));
+        }
+        Act::Lift { agent: name, status, .. } => {
+            keys.insert(agent(name));
+            keys.extend(watching::holding(world, &change.tenant, name, *status));
         }
         Act::Amend { contract, .. } => {
             keys.insert(agent(&contract.contract.agent));
@@ -149,6 +156,12 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
             keys.insert(key(Entity::DueIntents));
         }
         Act::Halt { .. } | Act::Resume { .. } => {}
+        Act::Ask(asking) => keys.extend(inquiring::keys(world, change, asking)),
+        Act::Reserve(wanted) => keys.extend(holding::keys(world, change, &wanted.flow, wanted.wanted.keys())),
+        Act::Release { flow, resources } => keys.extend(holding::keys(world, change, flow, resources.iter())),
+        Act::Note { flow: name, .. } => {
+            keys.insert(flow(name));
+        }
         Act::Lease(_) => {
             keys.insert(key(leasing::book()));
         }
@@ -193,6 +206,10 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> ChangeOutc
             Err(keys) => ChangeOutcome::Need { keys },
             Ok(records) => ChangeOutcome::followed_by(Event::intents_expired(&records), records),
         },
+        Act::Ask(asking) => inquiring::ask(world, change, asking, at),
+        Act::Reserve(wanted) => holding::reserve(world, change, wanted, at),
+        Act::Release { flow, resources } => holding::release(world, change, flow, resources),
+        Act::Note { flow, name, details } => context::note(world, change, flow, name, details),
         Act::Halt { because } => switch(world, change, Some(because), at),
         Act::Resume { .. } => switch(world, change, None, at),
         Act::Lease(leasing) => leasing::carry_out(world, change, leasing, at),

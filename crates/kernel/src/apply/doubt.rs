@@ -27,11 +27,13 @@ pub(super) fn ask(
     let reason = if running.by_host { "UNREPORTED" } else { "IN_DOUBT" };
     let row = EscalationRow {
         advice: Vec::new(),
+        request: None,
         remind: None,
         reroute: None,
         kind: QuestionKind::Doubt,
         state: EscalationState::Open,
         agent: kept.agent.clone(),
+        by: None,
         flow: kept.flow.clone(),
         proposal_id: kept.proposal.clone(),
         digest: EscalationRow::digest_of(&proposal, contract),

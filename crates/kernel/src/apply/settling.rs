@@ -1,6 +1,6 @@
 //! Moving an intent on: what its new state does to what it took, and whom doubt asks.
 
-use super::{doubt, flow_work};
+use super::{doubt, flow_work, watching};
 use crate::consequence::IntentStep;
 use crate::contract::{Impact, ResourceKind};
 use crate::intent::{IntentRow, IntentState, Running, Step, transition};
@@ -17,7 +17,8 @@ pub(super) fn keys(tenant: &Arc<str>, row: &IntentRow) -> KeySet {
     let question = row.running.as_ref().and_then(|running| running.question.clone());
     let question = question.map(|name| key(Entity::Escalation(name)));
     let flow = key(Entity::Flow(row.facts.flow().to_owned()));
-    [effect, flow].into_iter().chain(resources).chain(budgets).chain(question).collect()
+    let monitors = watching::keys(tenant, row);
+    [effect, flow].into_iter().chain(resources).chain(budgets).chain(question).chain(monitors).collect()
 }
 
 pub(super) fn intent_row<'a>(world: &'a World, tenant: &Arc<str>, name: &str) -> Option<&'a IntentRow> {
@@ -43,6 +44,9 @@ pub(super) fn step(
     row.state = to;
     if let Some(happened) = to.over() {
         settle(world, tenant, name, &row, happened);
+    }
+    if matches!(to, IntentState::Succeeded | IntentState::Failed) {
+        watching::ended(world, tenant, name, &row, to == IntentState::Failed, at);
     }
     let mut asked = None;
     if let Some(running) = &mut row.running {
@@ -149,6 +153,6 @@ fn release(world: &mut World, key: &Key, amount: values::decimal::Decimal, consu
     let Some(row) = world.resource(key) else { return };
     let held = row.held.checked_sub(amount).unwrap_or(row.held);
     let consumed = if consume { row.consumed.checked_add(amount).unwrap_or(row.consumed) } else { row.consumed };
-    let row = ResourceRow { held, consumed, declared: row.declared.clone() };
+    let row = ResourceRow { held, consumed, ..row.clone() };
     world.put(key.clone(), Row::Resource(row));
 }

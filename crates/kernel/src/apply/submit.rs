@@ -4,6 +4,7 @@ use super::asking::{self, Before};
 use super::known;
 use super::taking;
 use super::touched::Touched;
+use super::watching::{self, Observed};
 use super::{expiry, flow_work, standing};
 use crate::advice;
 use crate::budget::Window;
@@ -66,6 +67,8 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
         }
     }
     taking::take(world, submission, touched, &assessment, at);
+    watching::take(world, submission, touched, &assessment.observed, at);
+    records.extend(world.take_raised());
     let Assessment { judgement, intent, question, snapshot, .. } = assessment;
     let answer = Answer {
         id: submission.proposal_id().to_owned(),
@@ -102,7 +105,7 @@ fn missing_to_ask(
     (may_help, would_ask): (bool, bool),
     at: Instant,
 ) -> KeySet {
-    let mut missing = if may_help || would_ask { asking::missing(world, touched) } else { KeySet::new() };
+    let mut missing = if may_help || would_ask { asking::missing(world, submission, touched) } else { KeySet::new() };
     if may_help {
         missing.extend(expiry::missing(world, &submission.tenant, at));
     }
@@ -125,6 +128,8 @@ pub(super) struct Assessment {
     pub(super) question: Option<AskedQuestion>,
     /// Whether a person would be asked if nothing else stood against asking.
     would_ask: bool,
+    /// What monitors take of it.
+    observed: Observed,
     /// What the agent had seen.
     snapshot: Option<Snapshot>,
 }
@@ -137,11 +142,12 @@ fn assess(world: &World, submission: &Arc<Submission>, touched: &Touched, at: In
     let intent = accepted.then(|| intent(&facts, submission, &submission.ids.intent, valid_until)).flatten();
     let asks = judgement.verdict == Verdict::Escalate;
     let question = repeated.or_else(|| asks.then(|| question(submission, at)));
+    let observed = watching::observed(&facts, judgement.verdict);
     let snapshot = match facts.snapshot {
         SnapshotFact::Known(_, snapshot) => Some(snapshot),
         SnapshotFact::None | SnapshotFact::Unknown(_) => None,
     };
-    Assessment { judgement, intent, question, would_ask, snapshot }
+    Assessment { judgement, intent, question, would_ask, observed, snapshot }
 }
 
 fn record(submission: &Arc<Submission>, answer: &Answer, snapshot: Option<Snapshot>, at: Instant) -> Record {

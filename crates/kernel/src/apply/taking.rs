@@ -3,6 +3,7 @@
 use super::known::{amount, resource_row};
 use super::submit::{Assessment, is_known};
 use super::touched::{ESCALATIONS, Touched, is_local, planned_budgets};
+use super::watching;
 use super::{asking, flow_work, settling};
 use crate::agent::{Actor, AgentStatus, Restriction};
 use crate::budget::Window;
@@ -44,7 +45,12 @@ pub(super) fn take(
     };
     count_step(world, submission, touched, judgement, latest, at);
     match judgement.verdict {
-        Verdict::Reject => exhaust(world, submission, touched, &judgement.findings, at),
+        Verdict::Reject => {
+            let asked_in_vain = Code::Known(Reason::EscalationBudgetExhausted);
+            if judgement.findings.iter().any(|finding| finding.code == asked_in_vain) {
+                exhaust(world, &submission.contract, &touched.agent, at);
+            }
+        }
         // A person is being asked already.
         Verdict::Escalate if question.as_ref().is_some_and(|question| question.repeated) => {}
         Verdict::Escalate => ask(world, submission, touched, judgement, at),
@@ -93,10 +99,10 @@ fn counts_as_retry(findings: &[Finding], semantics: Semantics) -> bool {
     findings.iter().any(|finding| finding.effect == Effect::Reject && !excused(&finding.code))
 }
 
-fn exhaust(world: &mut World, submission: &Submission, touched: &Touched, findings: &[Finding], at: Instant) {
-    let exhausted = findings.iter().any(|finding| finding.code == Code::Known(Reason::EscalationBudgetExhausted));
-    let passive = submission.contract.contract.escalation.on_exhausted == OnExhausted::Passive;
-    let Some(agent) = world.agent(&touched.agent).filter(|_| exhausted && passive) else { return };
+/// What becomes of an agent whose questions are used up and who asks for another.
+pub(super) fn exhaust(world: &mut World, contract: &Compiled, key: &Key, at: Instant) {
+    let passive = contract.contract.escalation.on_exhausted == OnExhausted::Passive;
+    let Some(agent) = world.agent(key).filter(|_| passive) else { return };
     let by = Actor::Kernel.text();
     // Asking again in vain adds nothing.
     if agent.restrictions.iter().any(|known| known.status == AgentStatus::Passive && known.by == by) {
@@ -110,7 +116,7 @@ fn exhaust(world: &mut World, submission: &Submission, touched: &Touched, findin
         at,
         actions: BTreeSet::new(),
     });
-    world.put(touched.agent.clone(), Row::Agent(Box::new(agent)));
+    world.put(key.clone(), Row::Agent(Box::new(agent)));
 }
 
 /// A question takes one of the budget and holds nothing else while a person thinks.
@@ -127,6 +133,7 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
         kind: QuestionKind::Proposal,
         state: EscalationState::Open,
         agent: submission.proposal.agent.clone(),
+        by: submission.door.by.clone(),
         flow: submission.flow_id().to_owned(),
         proposal_id: submission.proposal_id().to_owned(),
         digest: EscalationRow::digest_of(&proposal, submission.contract.digest),
@@ -146,11 +153,12 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
         provenance: submission.provenance.to_json(),
         intent: submission.ids.intent.clone(),
         advice: submission.advice.clone(),
+        request: None,
     };
     let entity = Entity::Escalation(submission.ids.escalation.clone());
     world.put(Key { tenant: submission.tenant.clone(), entity }, Row::Escalation(Box::new(row)));
     flow_work::open_question(world, &touched.flow, &submission.ids.escalation);
-    asking::remember(world, touched, &submission.ids.escalation);
+    asking::remember(world, submission, touched, &submission.ids.escalation);
 }
 
 /// The digest of the exact bytes a person is shown.
@@ -160,7 +168,7 @@ pub(super) fn shown_digest(submission: &Submission) -> Digest {
 }
 
 /// Whom the contract passes the question on to; a group may be written `group:NAME`.
-fn reroute(rules: &Escalation, at: Instant) -> Option<Reroute> {
+pub(super) fn reroute(rules: &Escalation, at: Instant) -> Option<Reroute> {
     let (after, to) = rules.timeout.reroute.zip(rules.timeout.reroute_to.as_deref())?;
     Some(Reroute { at: at.plus(after), to: to.strip_prefix("group:").unwrap_or(to).to_owned(), told: false })
 }
@@ -192,11 +200,12 @@ pub(super) fn accept(
         fence = world.effect(key).map_or(0, |before| before.fence);
         world.put(key.clone(), Row::Effect(EffectRow { fence, ..EffectRow::by(intent.id.clone()) }));
     }
+    let watched = watching::waiting(world, submission, touched);
     let (local, by_caller) = (is_local(submission), submission.door.performer.is_outside());
     let handed_out = !local && (by_caller || is_hosts(submission));
     let state = if handed_out { IntentState::HandedOut } else { IntentState::Ready };
-    let running =
-        (!local && !by_caller).then(|| Box::new(Running { epoch: fence, approved, ..running(submission, intent) }));
+    let running = (!local && !by_caller)
+        .then(|| Box::new(Running { epoch: fence, approved, watched, ..running(submission, intent) }));
     // Whoever asked and performs it owes no report; nothing of it can be called off.
     if running.is_some() {
         flow_work::open_intent(world, &touched.flow, &intent.id);

@@ -1,5 +1,6 @@
 //! Which entities a submission touches, named before anything is loaded.
 
+use super::watching;
 use crate::command::Submission;
 use crate::contract::EffectClass;
 use crate::evaluator::Compiled;
@@ -10,6 +11,7 @@ use crate::plan::PlannedBudget;
 use crate::template::Template;
 use crate::world::{Entity, Key, KeySet};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 use values::ids::Digest;
 use values::json::{Json, Object};
 
@@ -44,12 +46,14 @@ pub(crate) struct Touched {
     pub resources: BTreeMap<String, Key>,
     /// Budgets by name.
     pub budgets: BTreeMap<String, Key>,
+    /// Monitors that look at the action, by name.
+    pub monitors: BTreeMap<String, Key>,
     /// The agents above, with their budgets by name.
     pub ancestors: Vec<(Key, BTreeMap<String, Key>)>,
     /// The budget of questions.
     pub escalations: Key,
-    /// Where the last question about the same effect is named; nothing where no other proposal can be about it.
-    pub asked: Option<Key>,
+    /// See [`Touched::asked`].
+    asked: OnceLock<Option<Key>>,
     /// Whether the contract's own lines may ask a person. Then the last question is looked at with everything else, and
     /// only when someone is to be asked otherwise.
     pub asks: bool,
@@ -83,7 +87,7 @@ impl Touched {
         let idempotency = proposal.idempotency_key.as_ref();
         let effect = effect_key(submission);
         let local = effect.as_ref().filter(|_| is_local(submission));
-        Touched {
+        let touched = Touched {
             tenant: key(Entity::Tenant),
             idempotency: idempotency.map(|name| key(Entity::Idempotency(agent.clone(), name.clone()))),
             // No caller can choose a key that starts with a blank.
@@ -96,11 +100,12 @@ impl Touched {
             flow: key(Entity::Flow(submission.flow_id().to_owned())),
             flow_named: proposal.flow.is_some(),
             local: local.map(|name| key(Entity::State(format!("{LOCAL_EFFECTS}{name}")))),
-            effect: effect.clone().map(|name| (name.clone(), key(Entity::Effect(name)))),
+            effect: effect.map(|name| (name.clone(), key(Entity::Effect(name)))),
             resources: resources.map(|name| (name.to_owned(), key(Entity::Resource(name.to_owned())))).collect(),
             budgets: budgets(agent, &submission.contract),
+            monitors: monitors(submission, &key),
             ancestors: submission.ancestors.iter().map(|contract| above(contract)).collect(),
-            asked: subject(submission, effect.as_deref()).map(|subject| key(Entity::Asked(agent.clone(), subject))),
+            asked: OnceLock::new(),
             asks: asks(submission),
             escalations: key(Entity::Budget(agent.clone(), ESCALATIONS.to_owned())),
             state: state_keys(submission, &key),
@@ -113,7 +118,27 @@ impl Touched {
                 .action()
                 .filter(|action| action.rules.leases.is_some() && proposal.flow.is_some())
                 .map(|_| key(Entity::State(name_key(agent, submission.flow_id())))),
+        };
+        if touched.asks {
+            touched.asked(submission);
         }
+        touched
+    }
+
+    /// Where the last question about the same effect is named; nothing where no other proposal can be about it. Few
+    /// proposals lead to a question, so the name is worked out when it is needed.
+    pub(super) fn asked(&self, submission: &Submission) -> Option<&Key> {
+        let named = || {
+            let effect = self.effect.as_ref().map(|(name, _)| name.as_str());
+            let entity = Entity::Asked(submission.proposal.agent.clone(), subject(submission, effect)?);
+            Some(Key { tenant: submission.tenant.clone(), entity })
+        };
+        self.asked.get_or_init(named).as_ref()
+    }
+
+    /// The same, where it was worked out already.
+    pub(super) fn asked_if_known(&self) -> Option<&Key> {
+        self.asked.get().and_then(Option::as_ref)
     }
 
     /// The keys to load first.
@@ -127,12 +152,13 @@ impl Touched {
         let flow = Some(&self.flow).filter(|_| self.flow_named);
         let effect = self.effect.as_ref().map(|(_, key)| key);
         let answered = [self.idempotency.as_ref(), self.named.as_ref(), self.proof.as_ref()];
-        let asked = self.asked.as_ref().filter(|_| self.asks);
+        let asked = self.asked_if_known().filter(|_| self.asks);
         let optional = [flow, effect, asked, self.snapshot.as_ref()];
         let many = self
             .resources
             .values()
             .chain(self.budgets.values())
+            .chain(self.monitors.values())
             .chain(&self.local)
             .chain(&self.leases)
             .chain(&self.flow_name);
@@ -143,6 +169,14 @@ impl Touched {
             .chain(above)
             .chain(self.state.iter().map(|(_, _, key)| key))
     }
+}
+
+/// The monitors that look at the action.
+fn monitors(submission: &Submission, key: &impl Fn(Entity) -> Key) -> BTreeMap<String, Key> {
+    let (contract, name) = (&submission.contract.contract, submission.proposal.action.as_str());
+    let watched = watching::of_action(contract, name, contract.actions.get(name));
+    let named = |name: &String| (name.clone(), key(Entity::Monitor(contract.agent.clone(), name.clone())));
+    watched.map(|(name, _)| named(name)).collect()
 }
 
 /// Whether a line of the contract, or of one above, may ask a person about the action.

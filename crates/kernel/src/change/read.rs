@@ -1,5 +1,6 @@
 //! Reading a change back from its record, for replay. Answers of people need the question too and are read elsewhere.
 
+use super::inquiry::{self, Asking, Reservation};
 use super::leasing::Leasing;
 use super::upkeep::Upkeep;
 use super::{Act, ActKind, AttachedResult, DoubtAnswer, Registration, Write};
@@ -71,6 +72,10 @@ pub fn act(kind: ActKind, command: &Json, contracts: &mut dyn Contracts) -> Opti
         ActKind::Undo => undo(command)?,
         ActKind::Halt => Act::Halt { because: text_of(command, "because")? },
         ActKind::Resume => Act::Resume { because: text_of(command, "because")? },
+        ActKind::Ask => Asking::read(command, contracts.known(digest(command, "contract")?)?)?,
+        ActKind::Reserve => Act::Reserve(Reservation::from_json(command)?),
+        ActKind::Release => inquiry::read_release(command)?,
+        ActKind::Note => inquiry::read_note(command)?,
         ActKind::LeaseAcquire => Act::Lease(Leasing::read_acquire(command)?),
         ActKind::LeaseHeartbeat => Act::Lease(Leasing::read_heartbeat(command)?),
         ActKind::LeaseRelease => Act::Lease(Leasing::read_release(command)?),

@@ -184,6 +184,11 @@ fn closed_and_empty() -> Json {
 }
 
 impl Action {
+    /// Whether its params name this one.
+    pub fn declares(&self, param: &str) -> bool {
+        self.params.get("properties").and_then(Json::as_object).is_some_and(|params| params.contains_key(param))
+    }
+
     /// The full form.
     pub(super) fn to_json(&self) -> Json {
         let mut object = Members::default();

@@ -2,7 +2,7 @@
 
 use crate::agent::{AgentRow, AgentStatus};
 use crate::consequence::text_or_null;
-use crate::stored::{nullable, text_of};
+use crate::stored::{nullable, text_of, texts_of};
 use values::decimal::Decimal;
 use values::ids::Digest;
 use values::json::Json;
@@ -19,6 +19,8 @@ pub struct AgentStanding {
     pub contract: Option<Digest>,
     /// The contract it came with.
     pub offered: Option<Digest>,
+    /// Monitors that start anew because what they did was lifted.
+    pub restarted: Vec<String>,
 }
 
 impl AgentStanding {
@@ -29,18 +31,22 @@ impl AgentStanding {
             because: row.because().map(str::to_owned),
             contract: row.contract,
             offered: row.offered,
+            restarted: Vec::new(),
         }
     }
 
     pub(super) fn to_json(&self) -> Json {
         let digest = |digest: Option<Digest>| Json::from(digest.map(|digest| digest.to_string()));
-        Json::object([
+        let restarted = (!self.restarted.is_empty())
+            .then(|| ("monitors_restarted", Json::texts(self.restarted.iter().map(String::as_str))));
+        let members = [
             ("agent", Json::text(self.agent.as_str())),
             ("status", Json::text(self.status.word())),
             ("because", Json::from(self.because.clone())),
             ("contract", digest(self.contract)),
             ("offered", digest(self.offered)),
-        ])
+        ];
+        Json::Object(members.into_iter().chain(restarted).map(|(key, value)| (key.to_owned(), value)).collect())
     }
 
     pub(super) fn read(json: &Json) -> Option<AgentStanding> {
@@ -54,6 +60,9 @@ impl AgentStanding {
             because: text_or_null(json, "because")?,
             contract: digest("contract")?,
             offered: digest("offered")?,
+            restarted: json
+                .get("monitors_restarted")
+                .map_or(Some(Vec::new()), |_| texts_of(json, "monitors_restarted"))?,
         })
     }
 }

@@ -34,7 +34,15 @@ fn end(answer: Option<GivenAnswer>) -> QuestionEnd {
 
 fn standing(contract: Option<Digest>, because: Option<&str>) -> Event {
     let (because, offered) = (because.map(str::to_owned), Some(Digest::of("offered")));
-    Event::AgentChanged(AgentStanding { agent: name("bot"), status: AgentStatus::Passive, because, contract, offered })
+    let restarted = if because.is_some() { vec![name("size")] } else { Vec::new() };
+    Event::AgentChanged(AgentStanding {
+        agent: name("bot"),
+        status: AgentStatus::Passive,
+        because,
+        contract,
+        offered,
+        restarted,
+    })
 }
 
 fn settled(question: Option<&str>) -> Event {
@@ -128,6 +136,16 @@ fn samples(kind: ActKind) -> Vec<Event> {
             Event::DoubtResolved { question: name("q"), intent: name("i"), state: IntentState::Abandoned },
         ],
         ActKind::Undo => vec![undo(None), undo(Some("q"))],
+        ActKind::Ask => {
+            vec![Event::QuestionAsked { question: name("q"), digest: Digest::of("shown"), deadline: AT }]
+        }
+        ActKind::Reserve => {
+            let held = BTreeMap::from([(name("pool"), Decimal::from(7)), (name("slots"), Decimal::ZERO)]);
+            let reserved = |until| Event::Reserved { flow: name("f"), held: held.clone(), until };
+            vec![reserved(None), reserved(Some(AT))]
+        }
+        ActKind::Release => vec![Event::Released { flow: name("f"), resources: names() }],
+        ActKind::Note => vec![Event::Noted { flow: name("f"), name: name("PAID") }],
         ActKind::Halt => vec![Event::Halted],
         ActKind::Resume => vec![Event::Resumed],
         ActKind::LeaseAcquire | ActKind::LeaseHeartbeat | ActKind::LeaseAdopt => {

@@ -16,7 +16,7 @@ pub(super) fn judge(facts: &Facts<'_>, findings: &mut Findings) {
         let Some(declared) = facts.request.compiled.contract.resources.get(resource) else { continue };
         let known = facts.resources.get(resource).filter(|_| !bugs::on(Bug::W02HeldIgnored));
         let row = known.cloned().unwrap_or(ResourceRow::UNTOUCHED);
-        let free = row.free(declared.capacity);
+        let free = row.free_for(facts.flow_id, declared.capacity, facts.at);
         let enough = matches!((free, amount), (Some(free), Some(amount)) if amount <= free);
         let refused = amount.is_none_or(|amount| amount <= Decimal::ZERO);
         if enough || refused {

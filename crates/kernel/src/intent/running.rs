@@ -54,6 +54,8 @@ pub struct Running {
     pub by_host: bool,
     /// The agents above its own: none of them may be stopped when it starts.
     pub above: Vec<String>,
+    /// Monitors that wait for its outcome.
+    pub watched: Vec<String>,
     /// Groups whose members may say what became of it.
     pub approvers: Vec<String>,
     /// How many of them must agree.
@@ -108,6 +110,7 @@ impl Running {
             approved: false,
             by_host: false,
             above: Vec::new(),
+            watched: Vec::new(),
             approvers: Vec::new(),
             quorum: 1,
             signed: false,

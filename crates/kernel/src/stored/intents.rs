@@ -73,7 +73,7 @@ fn running_json(running: &Running) -> Json {
             put(key, Json::Bool(true));
         }
     }
-    for (key, names) in [("above", &running.above), ("approvers", &running.approvers)] {
+    for (key, names) in [("above", &running.above), ("approvers", &running.approvers), ("watched", &running.watched)] {
         if !names.is_empty() {
             put(key, Json::texts(names.iter().map(String::as_str)));
         }
@@ -140,6 +140,7 @@ fn running(json: &Json) -> Option<Running> {
         signed: json.get("signed").is_some(),
         by_host: json.get("by_host").is_some(),
         above: names("above")?,
+        watched: names("watched")?,
         approvers: names("approvers")?,
         quorum: count("quorum")?,
         epoch: count("epoch")?,
@@ -217,6 +218,7 @@ mod tests {
             signed: true,
             by_host: true,
             above: names(&["boss"]),
+            watched: names(&["m"]),
             approvers: names(&["desk", "till"]),
             quorum: 2,
             epoch: 3,
@@ -238,7 +240,7 @@ mod tests {
             r#""evidence":[[1,"UNKNOWN",1000000]],"first_sent":6,"lease_until":4,"order":ORDER,"#,
             r#""over_at":9,"owner":"w","#,
             r#""question":"q","quorum":2,"retry_at":7,"retry_until":8,"secrets":{"pin":"1234"},"signed":true,"#,
-            r#""undoes":"u","undone_by":"v"},"#,
+            r#""undoes":"u","undone_by":"v","watched":["m"]},"#,
         ];
         check(Some(full), &text.concat().replace("ORDER", &written));
     }

@@ -3,7 +3,9 @@
 use super::{instant_json, instant_of, nullable, optional_text, text_of, texts_of, whole_of};
 use crate::advice::Advice;
 use crate::contract::Impact;
-use crate::escalation::{EscalationRow, EscalationState, GivenAnswer, HumanDecision, QuestionKind, Reroute, Vote};
+use crate::escalation::{
+    AgentRequest, EscalationRow, EscalationState, GivenAnswer, HumanDecision, QuestionKind, Reroute, Vote,
+};
 use crate::intent::DoubtDecision;
 use crate::person::{person_key_text, read_person_key};
 use values::ids::Digest;
@@ -39,14 +41,21 @@ pub(super) fn to_json(row: &EscalationRow) -> Json {
     ]);
     if let Json::Object(members) = &mut json {
         let mut put = |key: &str, value: Json| members.insert(key.to_owned(), value);
+        if let Some(by) = &row.by {
+            put("by", Json::text(by.as_str()));
+        }
         if row.signed {
             put("signed", Json::Bool(true));
         }
-        if row.kind == QuestionKind::Doubt {
+        if row.kind != QuestionKind::Proposal {
             put("kind", Json::text(row.kind.word()));
         }
         if !row.advice.is_empty() {
             put("advice", Advice::list_to_json(&row.advice));
+        }
+        if let Some(request) = &row.request {
+            let reason = ("reason", Json::text(request.reason.as_str()));
+            put("request", Json::object([reason, ("context", Json::Object(request.context.clone()))]));
         }
         if let Some(remind) = row.remind {
             put("remind", instant_json(remind));
@@ -135,6 +144,7 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
         kind,
         state: EscalationState::from_word(json.get("state")?.as_text()?)?,
         agent: text_of(json, "agent")?,
+        by: optional_text(json, "by"),
         flow: text_of(json, "flow")?,
         proposal_id: text_of(json, "proposal_id")?,
         proposal: json.get("proposal")?.clone(),
@@ -157,6 +167,13 @@ pub(super) fn from_json(json: &Json) -> Option<EscalationRow> {
         provenance: json.get("provenance")?.clone(),
         intent: text_of(json, "intent")?,
         advice: Advice::list_from_json(json.get("advice"))?,
+        request: match json.get("request") {
+            None => None,
+            Some(said) => {
+                let context = said.get("context")?.as_object()?.clone();
+                Some(AgentRequest { reason: text_of(said, "reason")?, context })
+            }
+        },
     })
 }
 

@@ -9,6 +9,7 @@ use crate::escalation::EscalationRow;
 use crate::intent::IntentRow;
 use crate::snapshot::Snapshot;
 use crate::stored::StoredRow;
+use crate::watched::MonitorRow;
 use std::sync::Arc;
 use values::json::{Bounds, Json, Object};
 use values::time::Instant;
@@ -183,6 +184,8 @@ entities! {
     Resource(name) = "resource", shared, as_resource resource: ResourceRow as ResourceRow;
     /// A windowed budget: agent and budget.
     Budget(agent, name) = "budget", shared, as_budget budget: Window as Window;
+    /// A monitor: agent and name.
+    Monitor(agent, name) = "monitor", shared, as_monitor monitor: Box<MonitorRow> as MonitorRow;
     /// A value of state.
     State(key) = "state", single, as_state state: StateRow as StateRow;
     /// What a flow's session holds.

@@ -44,7 +44,7 @@ from writkeeper._errors import (
     WritkeeperError,
 )
 from writkeeper._guard import Guard, Permit
-from writkeeper._keeper import Flow, Keeper, State, draft, explain, open, verify
+from writkeeper._keeper import Flow, ImportedContract, Keeper, State, draft, explain, import_contract, open, verify
 from writkeeper._native import __version__
 from writkeeper._types import Attempt, Decision, Finding, Intent, Question, Snapshot, Tally
 
@@ -57,6 +57,7 @@ __all__ = [
     "Finding",
     "Flow",
     "Guard",
+    "ImportedContract",
     "InDoubt",
     "Intent",
     "Invalid",
@@ -74,6 +75,7 @@ __all__ = [
     "__version__",
     "draft",
     "explain",
+    "import_contract",
     "open",
     "verify",
 ]

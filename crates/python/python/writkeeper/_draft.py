@@ -26,11 +26,16 @@ def schema_of(tool: object) -> dict[str, Any]:
     """
     if isinstance(tool, Mapping):
         return dict(tool)
-    name = getattr(tool, "name", None)
-    if isinstance(name, str):
-        schema = _schema(tool)
-        if schema is not None:
-            return {"name": name, "description": str(getattr(tool, "description", "") or ""), "parameters": schema}
+    # AG2 keeps name and schema one level below.
+    for held in (tool, getattr(getattr(tool, "schema", None), "function", None)):
+        name, schema = getattr(held, "name", None), _schema(held)
+        if isinstance(name, str) and schema is not None:
+            description = str(getattr(held, "description", "") or "")
+            return {"name": name, "description": description, "parameters": _without_null(schema)}
+    # ADK keeps the function and makes a schema of it when a model asks.
+    function = getattr(tool, "func", None)
+    if callable(function):
+        return _of_function(function)
     if callable(tool):
         return _of_function(tool)
     raise TypeError(f"{type(tool).__name__} is no tool: it has no schema and cannot be called")
@@ -41,7 +46,7 @@ def _schema(tool: object) -> dict[str, Any] | None:
     for place in ("params_json_schema", "parameters_json_schema", "inputSchema", "input_schema", "parameters"):
         found = getattr(tool, place, None)
         if isinstance(found, Mapping):
-            return dict(found)
+            return _of_types(found)
     function_schema = getattr(tool, "function_schema", None)
     if isinstance(found := getattr(function_schema, "json_schema", None), Mapping):
         return dict(found)
@@ -56,6 +61,33 @@ def _schema(tool: object) -> dict[str, Any] | None:
         if make is not None:
             return dict(make())
     return None
+
+
+def _of_types(schema: Mapping[Any, Any]) -> dict[str, Any]:
+    """A JSON Schema as it is; a mapping of names to types, which the Claude Agent SDK takes, as the schema it means."""
+    if not schema or not all(isinstance(value, type) or typing.get_origin(value) for value in schema.values()):
+        return dict(schema)
+    properties = {str(name): _of_type(hint) for name, hint in schema.items()}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """What may be null is optional: the guard leaves out what a model leaves empty."""
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return schema
+    kept: dict[str, Any] = {}
+    optional: set[str] = set()
+    for name, declared in properties.items():
+        choices = declared.get("anyOf") if isinstance(declared, Mapping) else None
+        others = [choice for choice in choices or [] if choice != {"type": "null"}]
+        if choices and len(others) == 1 and len(others) < len(choices):
+            optional.add(name)
+            rest = {key: value for key, value in declared.items() if key not in ("anyOf", "default")}
+            declared = {**rest, **others[0]}
+        kept[name] = declared
+    required = [name for name in schema.get("required") or [] if name not in optional]
+    return {**schema, "properties": kept, "required": required}
 
 
 def _of_function(function: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -135,6 +136,16 @@ class DidNotHappen(Exception):
 
     Any other exception means that nobody knows: the intent is in doubt, and a person is asked.
     """
+
+    def __init__(self, *words: object) -> None:
+        super().__init__(*words)
+        listener = listening.get()
+        if listener is not None:
+            listener[:] = [self]
+
+
+listening: ContextVar[list[DidNotHappen] | None] = ContextVar("writkeeper_listening", default=None)
+"""Where a call that is under way keeps its latest ``DidNotHappen``: some frameworks turn what a tool raises into text."""
 
 
 def from_native(kind: str, code: str, message: str, fix: str, details: str) -> WritkeeperError:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import functools
 import hashlib
 import inspect
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from writkeeper import _functions, _json
-from writkeeper._errors import DidNotHappen, Refusal, Refused, WritkeeperError
+from writkeeper._awaiting import shielded, sleep, to_thread
+from writkeeper._errors import DidNotHappen, Refusal, Refused, WritkeeperError, listening
 from writkeeper._shapes import Origin
 from writkeeper._types import Decision, Question
 
@@ -34,12 +36,33 @@ REMEMBERED_MAX = 1_000
 KEY_SHOWN = 64
 """Characters of a call's id that its idempotency key shows, for people who look for it."""
 
+ATTEMPTS_MAX = 32
+"""Attempts at one call, each after one of which its tool said that it did not happen."""
+
 _UNKNOWN_STATES = ("IN_DOUBT", "UNREPORTED")
+_NOTHING_STATES = ("FAILED", "CANCELLED")
 _WAY_OUT = "try again later, or tell the operator"
 
 
 _live: set[str] = set()
 """Intents that this process performs right now; about others of the kind nobody here knows whether they are alive."""
+
+_asking: Counter[tuple[str, str]] = Counter()
+_asking_lock = threading.Lock()
+"""Agents and actions that this process is being asked about: between a decision and its permit nobody is in ``_live`` yet."""
+
+
+@contextlib.contextmanager
+def _counted(asked: tuple[str, str]) -> Generator[None, None, None]:
+    with _asking_lock:
+        _asking[asked] += 1
+    try:
+        yield
+    finally:
+        with _asking_lock:
+            _asking[asked] -= 1
+            if not _asking[asked]:
+                del _asking[asked]
 
 
 class Permit:
@@ -53,6 +76,7 @@ class Permit:
         self._taken = taken
         self._told = threading.Lock()
         self._is_told = False
+        self._did_not: list[DidNotHappen] = []
         self.action = action
         self.params = params
         self.proposal = proposal
@@ -78,15 +102,37 @@ class Permit:
         detail = "failed" if error is None else _functions.described(error)
         self._report("failed" if isinstance(error, DidNotHappen) else "doubt", detail, None)
 
+    @contextlib.contextmanager
+    def listening(self) -> Generator[None, None, None]:
+        """Hears a ``DidNotHappen`` also where the framework turns it into a result before anybody else sees it."""
+        token = listening.set(self._did_not)
+        try:
+            yield
+        finally:
+            listening.reset(token)
+
+    def error(self, text: str, framework: str) -> BaseException:
+        """What a tool raised whose framework gives ``text`` in its place.
+
+        Nobody knows, unless it was a ``DidNotHappen`` that came all the way up into the framework: one that the tool
+        caught itself says nothing about what it did afterwards.
+        """
+        for heard in self._did_not:
+            trace = heard.__traceback__
+            caught_in = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+            if caught_in.partition(".")[0] == framework:
+                return heard
+        return RuntimeError(text)
+
     async def done_async(self, value: object = None) -> None:
         """The same as ``done``, awaited."""
         if self._taken is not None:
-            await asyncio.to_thread(self.done, value)
+            await to_thread(self.done, value)
 
     async def failed_async(self, error: BaseException | None = None) -> None:
         """The same as ``failed``, awaited; it is said also where the task was cancelled."""
         if self._taken is not None:
-            await asyncio.shield(asyncio.to_thread(self.failed, error))
+            await shielded(to_thread(self.failed, error))
 
     def _report(self, outcome: str, detail: str, result: str | None) -> None:
         with self._told:
@@ -170,11 +216,11 @@ class Guard:
         def ask() -> Permit | Refusal:
             return self._safely(name, lambda: self._ask(name, args, call_id, flow, confidence, provenance, 0.0))
 
-        asked = await asyncio.to_thread(ask)
+        asked = await to_thread(ask)
         while isinstance(asked, Refusal) and asked.status == "pending" and time.monotonic() < deadline:
-            await asyncio.sleep(LOOK_SECONDS)
+            await sleep(LOOK_SECONDS)
             pending = asked
-            standing = await asyncio.to_thread(
+            standing = await to_thread(
                 self._safely, name, lambda: self._standing(pending, args, time.monotonic())
             )
             asked = standing
@@ -210,7 +256,8 @@ class Guard:
             asked = (name, _json.canonical(args))
         except (TypeError, ValueError, AttributeError) as error:
             return Refusal("denied", name, ("PARAM_INVALID",), str(error), "send JSON values only")
-        answer = self._judged(asked, args, call_id, flow, confidence, provenance, deadline)
+        with _counted((self.agent, name)):
+            answer = self._judged(asked, args, call_id, flow, confidence, provenance, deadline)
         if isinstance(answer, Permit):
             answer.params = {**{key: None for key, value in given.items() if value is None}, **answer.params}
         return answer
@@ -238,15 +285,13 @@ class Guard:
                 self._pending.pop(asked, None)
             if isinstance(standing, Permit) or standing.status != "denied" or standing.reasons != ("IN_PROGRESS",):
                 return standing
-        decision = self.keeper.decide(
-            agent=self.agent,
-            action=name,
-            params=args,
-            confidence=confidence,
-            flow=flow,
-            idempotency_key=_key(call_id, asked),
-            provenance=provenance,
-        )
+        decision = self._decided(asked, args, call_id, flow, confidence, provenance)
+        for _ in range(ATTEMPTS_MAX):
+            if decision.fresh or decision.intent is None or not self._came_to_nothing(decision.intent.id):
+                break
+            # The answer to this very call was used up by an attempt that did not happen: this is the next attempt.
+            call_id = f"{call_id}/{decision.intent.id}"
+            decision = self._decided(asked, args, call_id, flow, confidence, provenance)
         answer = self._answered(decision, name, args, deadline)
         if isinstance(answer, Refusal) and answer.status == "pending":
             with self._lock:
@@ -254,6 +299,28 @@ class Guard:
                     self._pending.pop(next(iter(self._pending)))
                 self._pending[asked] = answer
         return answer
+
+    def _decided(
+        self,
+        asked: tuple[str, str],
+        args: Mapping[str, object],
+        call_id: str | None,
+        flow: str | None,
+        confidence: float | None,
+        provenance: Mapping[str, Origin] | None,
+    ) -> Decision:
+        return self.keeper.decide(
+            agent=self.agent,
+            action=asked[0],
+            params=args,
+            confidence=confidence,
+            flow=flow,
+            idempotency_key=_key(call_id, asked),
+            provenance=provenance,
+        )
+
+    def _came_to_nothing(self, intent: str) -> bool:
+        return self.keeper.intent("=" + intent).state in _NOTHING_STATES
 
     def _answered(self, decision: Decision, name: str, args: Mapping[str, object], deadline: float) -> Permit | Refusal:
         refusal = decision.refusal
@@ -318,8 +385,15 @@ class Guard:
 
     def _doubted(self, state: str | None, intent: str, refusal: Refusal) -> Refusal:
         # What another process began is under way, or that process is dead: either way nobody here knows.
-        begun_elsewhere = state in ("HANDED_OUT", "IN_FLIGHT") and intent not in _live
-        if state not in _UNKNOWN_STATES and not begun_elsewhere:
+        begun = state in ("HANDED_OUT", "IN_FLIGHT")
+        # Who asks at the same time may be the one who began it: look whether others ask first, and then what runs.
+        is_asked_here = begun and _asking[(self.agent, refusal.action)] > 1
+        if begun and (is_asked_here or intent in _live):
+            return refusal
+        if begun:
+            # It may have ended since.
+            begun = self.keeper.intent("=" + intent).state in ("HANDED_OUT", "IN_FLIGHT")
+        if state not in _UNKNOWN_STATES and not begun:
             return refusal
         message = f"nobody knows whether an earlier attempt in intent {intent} happened"
         fix = "do not repeat it; a person finds out"
@@ -386,7 +460,9 @@ class Guard:
         """
         if function is None:
             return functools.partial(self.tool, name=name)
-        action = name or function.__name__
+        action = name or getattr(function, "__name__", None)
+        if action is None:
+            raise TypeError(f"{type(function).__name__} has no name; say tool(…, name=…)")
         signature = inspect.signature(function)
 
         if inspect.iscoroutinefunction(function):

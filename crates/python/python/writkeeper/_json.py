@@ -17,6 +17,7 @@ TypeError: `at` is of type set, which JSON cannot hold
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import enum
 import json
@@ -59,6 +60,8 @@ def as_given(given: object, decided: Any) -> Any:
             return given
     except (TypeError, ValueError):
         return decided
+    if isinstance(decided, dict) and (members := _members(given)) is not None:
+        return _made_again(given, as_given(members, decided))
     if isinstance(decided, Decimal) and not isinstance(given, (Decimal, str)):
         return float(decided)
     return decided
@@ -93,6 +96,8 @@ def _write(value: object, path: str, parts: list[str], depth: int) -> None:
         parts.append("]")
     elif isinstance(value, (datetime.datetime, datetime.date, uuid.UUID)):
         parts.append(_text(_moment(value, path), path))
+    elif (members := _members(value)) is not None:
+        _write_members(members, path, parts, depth)
     else:
         raise TypeError(f"`{path}` is of type {type(value).__name__}, which JSON cannot hold")
 
@@ -106,6 +111,24 @@ def _write_members(value: Mapping[Any, Any], path: str, parts: list[str], depth:
         parts.append(_text(key, path) + ":")
         _write(item, key if path == "the value" else f"{path}.{key}", parts, depth + 1)
     parts.append("}")
+
+
+def _members(value: object) -> dict[str, Any] | None:
+    """The fields of a pydantic model or of a dataclass, which tools take as arguments; nothing for anything else."""
+    if isinstance(value, type):
+        return None
+    fields = getattr(type(value), "model_fields", None)
+    if isinstance(fields, Mapping) and hasattr(value, "model_dump"):
+        return {str(name): getattr(value, str(name)) for name in fields}
+    if dataclasses.is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return None
+
+
+def _made_again(given: Any, members: dict[str, Any]) -> Any:
+    """A value of the same class with these fields."""
+    make = getattr(type(given), "model_validate", None)
+    return type(given)(**members) if make is None else make(members)
 
 
 def _text(value: str, path: str) -> str:

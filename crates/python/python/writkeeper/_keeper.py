@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import getpass
 import os
 import threading
 import time
@@ -12,15 +10,18 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from writkeeper import _functions, _json, _native
+from writkeeper._awaiting import running_loop, to_thread
 from writkeeper._draft import schemas_of
-from writkeeper._errors import Closed, Invalid
+from writkeeper._errors import Closed, Invalid, Refused
 from writkeeper._shapes import Origin, Outcome, ReasonShape
 from writkeeper._types import Decision, Intent, Question, Snapshot, Tally, id_of
 
 if TYPE_CHECKING:
+    import asyncio
+
     from writkeeper._guard import Guard
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -86,7 +87,7 @@ def open(
     """
     location = os.fspath(store)
     name = operator or _user()
-    key = _key_of(location)
+    key = _key_of(location, token, name)
     with _lock:
         shared = _shared.get(key) if key else None
         if shared is not None and shared.store.is_open:
@@ -107,18 +108,20 @@ def open(
 
 
 def _user() -> str:
+    import getpass
+
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):
         return "python"
 
 
-def _key_of(location: str) -> str | None:
-    """What two openings have in common; a store in memory is its own."""
+def _key_of(location: str, token: str | None, operator: str) -> str | None:
+    """What two openings have in common; a store in memory is its own, and to a server each token is another caller."""
     if location.startswith("memory:"):
         return None
     if "://" in location:
-        return location
+        return "\0".join((location, token or "", operator))
     return os.path.realpath(location.removeprefix("sqlite:"))
 
 
@@ -163,12 +166,16 @@ class State:
         self, values: Mapping[str, object], *, expect: Mapping[str, int] | None = None
     ) -> dict[str, int]:
         """The same, awaited."""
-        return await asyncio.to_thread(self.merge, values, expect=expect)
+        return await to_thread(self.merge, values, expect=expect)
 
     def get(self, key: str, default: object = None) -> Any:
         """The value of a key."""
         found = self._keeper._native.state(key)
         return default if found is None else _json.decode(found)["value"]
+
+    async def get_async(self, key: str, default: object = None) -> Any:
+        """The same, awaited."""
+        return await to_thread(self.get, key, default)
 
     def version(self, key: str) -> int:
         """The version of a key; 0 where it is not there."""
@@ -205,26 +212,160 @@ class Flow:
         """Adds values to the session of the flow."""
         self._keeper._native.remember(self.id, _json.encode(values))
 
+    async def remember_async(self, values: Mapping[str, object]) -> None:
+        """The same, awaited."""
+        await to_thread(self.remember, values)
+
+    def ask(
+        self,
+        reason: str,
+        *,
+        context: Mapping[str, object] | None = None,
+        proposal: Mapping[str, object] | None = None,
+        impact: str = "HIGH",
+    ) -> Question:
+        """Asks a person of the agent's own accord: the contract's budget, deadline and approvers count.
+
+        With a proposal, an approval judges it again and makes an intent of it.
+
+        >>> keeper = open("memory:", contract="{agent: bot, actions: {look: {reads: true, params: {}}}}")
+        >>> flow = keeper.flow("bot")
+        >>> question = flow.ask("two accounts look alike", context={"accounts": ["A-1", "A-7"]})
+        >>> keeper.question(question).data["request"]["reason"]
+        'two accounts look alike'
+        """
+        said = {"reason": reason, "context": dict(context or {}), "proposal": proposal, "impact": impact}
+        told = _json.decode(self._keeper._native.ask(self.agent, self.id, _json.encode(said)))
+        kind = "request" if proposal is None else "proposal"
+        return Question.read({"id": told.pop("question"), "agent": self.agent, "flow": self.id, "kind": kind, **told})
+
+    async def ask_async(
+        self,
+        reason: str,
+        *,
+        context: Mapping[str, object] | None = None,
+        proposal: Mapping[str, object] | None = None,
+        impact: str = "HIGH",
+    ) -> Question:
+        """The same, awaited."""
+        return await to_thread(self.ask, reason, context=context, proposal=proposal, impact=impact)
+
+    def reserve(
+        self,
+        resources: Mapping[str, Decimal | float],
+        *,
+        available: Mapping[str, Decimal | float],
+        lasts: float | None = None,
+        wait: float = 0.0,
+    ) -> dict[str, Decimal]:
+        """Holds amounts of resources, all or none, of what their provider says there is; what the flow holds of them now.
+
+        It lasts so many seconds, or until it is released or the flow ends. What only other flows are in the way of is
+        waited for; then ``Refused`` says RESOURCE_CONTENTION. More than there is is RESOURCE_INSUFFICIENT at once.
+
+        >>> keeper = open("memory:", contract="{agent: bot, actions: {look: {reads: true, params: {}}}}")
+        >>> flow, other = keeper.flow("bot"), keeper.flow("bot")
+        >>> flow.reserve({"cash": 60}, available={"cash": 100})
+        {'cash': Decimal('60')}
+        >>> try:
+        ...     other.reserve({"cash": 60}, available={"cash": 100})
+        ... except Refused as refused:
+        ...     refused.code
+        'RESOURCE_CONTENTION'
+        >>> flow.release()
+        ['cash']
+        """
+        said: dict[str, object] = {
+            "resources": {name: str(_amount(name, amount)) for name, amount in resources.items()},
+            "available": {name: str(_amount(name, amount)) for name, amount in available.items()},
+            "for": None if lasts is None else f"{round(lasts * 1000)}ms",
+        }
+        until = time.monotonic() + wait
+        while True:
+            left = max(0.0, min(until - time.monotonic(), 1.0))
+            try:
+                told = self._keeper._native.reserve(self.id, _json.encode({**said, "wait": f"{round(left * 1000)}ms"}))
+            except Refused as refused:
+                if refused.code != "RESOURCE_CONTENTION" or time.monotonic() >= until:
+                    raise
+                continue
+            return {name: Decimal(amount) for name, amount in _json.decode(told)["held"].items()}
+
+    async def reserve_async(
+        self,
+        resources: Mapping[str, Decimal | float],
+        *,
+        available: Mapping[str, Decimal | float],
+        lasts: float | None = None,
+        wait: float = 0.0,
+    ) -> dict[str, Decimal]:
+        """The same, awaited."""
+        return await to_thread(self.reserve, resources, available=available, lasts=lasts, wait=wait)
+
+    def release(self, *resources: str) -> list[str]:
+        """Gives back what the flow holds: these resources, or all; which it were."""
+        told: list[str] = _json.decode(self._keeper._native.release(self.id, list(resources)))["resources"]
+        return told
+
+    async def release_async(self, *resources: str) -> list[str]:
+        """The same, awaited."""
+        return await to_thread(self.release, *resources)
+
+    def note(self, name: str, details: Mapping[str, object] | None = None) -> None:
+        """Writes something down under a name; the timeline shows it and nothing follows from it.
+
+        >>> keeper = open("memory:", contract="{agent: bot, actions: {look: {reads: true, params: {}}}}")
+        >>> flow = keeper.flow("bot")
+        >>> flow.note("PRICE_SEEN", {"price": 12.5})
+        >>> flow.timeline()["timeline"][-1]["details"]
+        {'price': Decimal('12.5')}
+        """
+        self._keeper._native.note(self.id, name, _json.encode(dict(details or {})))
+
+    async def note_async(self, name: str, details: Mapping[str, object] | None = None) -> None:
+        """The same, awaited."""
+        await to_thread(self.note, name, details)
+
     def snapshot(self, keys: Iterable[str] = ()) -> Snapshot:
         """Freezes the session and these keys of the state."""
         return self._keeper.snapshot(self, keys)
+
+    async def snapshot_async(self, keys: Iterable[str] = ()) -> Snapshot:
+        """The same, awaited."""
+        return await to_thread(self.snapshot, keys)
 
     def child(self, agent: str | None = None) -> Flow:
         """A flow that comes out of this one."""
         return self._keeper.flow(agent or self.agent, parent=self)
 
+    async def child_async(self, agent: str | None = None) -> Flow:
+        """The same, awaited."""
+        return await to_thread(self.child, agent)
+
     def close(self) -> None:
         """Takes no more proposals; what was accepted is still performed."""
         self._keeper._native.end_flow(self.id, False)
+
+    async def close_async(self) -> None:
+        """The same, awaited."""
+        await to_thread(self.close)
 
     def abort(self) -> None:
         """Calls off what was not started."""
         self._keeper._native.end_flow(self.id, True)
 
+    async def abort_async(self) -> None:
+        """The same, awaited."""
+        await to_thread(self.abort)
+
     def timeline(self) -> dict[str, Any]:
         """What happened in it."""
         told: dict[str, Any] = _json.decode(self._keeper._native.timeline(self.id))
         return told
+
+    async def timeline_async(self) -> dict[str, Any]:
+        """The same, awaited."""
+        return await to_thread(self.timeline)
 
     def __enter__(self) -> Flow:
         return self
@@ -243,7 +384,7 @@ class Flow:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self.__exit__, kind, error, trace)
+        await to_thread(self.__exit__, kind, error, trace)
 
 
 class Keeper:
@@ -296,6 +437,10 @@ class Keeper:
         self._shared = None
         self._finalizer()
 
+    async def close_async(self) -> None:
+        """The same, awaited."""
+        await to_thread(self.close)
+
     def __enter__(self) -> Keeper:
         return self
 
@@ -310,7 +455,7 @@ class Keeper:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await asyncio.to_thread(self.close)
+        await to_thread(self.close)
 
     # ── deciding ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -320,6 +465,10 @@ class Keeper:
         An agent that acts under another contract keeps it, and that is an error.
         """
         return self._native.enrol(contract_text(contract), allow_inert)
+
+    async def enrol_async(self, contract: str | os.PathLike[str], *, allow_inert: bool = False) -> str:
+        """The same, awaited."""
+        return await to_thread(self.enrol, contract, allow_inert=allow_inert)
 
     def decide(
         self,
@@ -365,9 +514,9 @@ class Keeper:
         """The same, awaited. Cancelling stops the waiting and nothing else: the decision is made all the same."""
         text = _proposal(locals())
         native, trusts = self._native, provenance is not None
-        if await asyncio.to_thread(native.asks_plugins, agent):
+        if await to_thread(native.asks_plugins, agent):
             # Validators are asked before anything is sent, and may take their time.
-            later = await asyncio.to_thread(native.decide_later, text, trusts)
+            later = await to_thread(native.decide_later, text, trusts)
         else:
             later = native.decide_later(text, trusts)
         return Decision.read(await _polled(later), action)
@@ -377,6 +526,10 @@ class Keeper:
         text = proposal.decode() if isinstance(proposal, bytes) else proposal
         return Decision.read(self._native.decide(text, trust_provenance))
 
+    async def decide_json_async(self, proposal: str | bytes, *, trust_provenance: bool = False) -> Decision:
+        """The same, awaited."""
+        return await to_thread(self.decide_json, proposal, trust_provenance=trust_provenance)
+
     def flow(self, agent: str, parent: str | Flow | None = None) -> Flow:
         """Opens a flow."""
         above = None if parent is None else id_of(parent)
@@ -384,12 +537,16 @@ class Keeper:
 
     async def flow_async(self, agent: str, parent: str | Flow | None = None) -> Flow:
         """The same, awaited."""
-        return await asyncio.to_thread(self.flow, agent, parent)
+        return await to_thread(self.flow, agent, parent)
 
     def flows(self, agent: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
         """The latest flows, newest first."""
         told: list[dict[str, Any]] = _json.decode(self._native.flows(agent, limit))
         return told
+
+    async def flows_async(self, agent: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
+        """The same, awaited."""
+        return await to_thread(self.flows, agent, limit)
 
     def snapshot(self, flow: str | Flow | None = None, keys: Iterable[str] = ()) -> Snapshot:
         """Freezes keys of the state, and the session of a flow."""
@@ -399,7 +556,7 @@ class Keeper:
 
     async def snapshot_async(self, flow: str | Flow | None = None, keys: Iterable[str] = ()) -> Snapshot:
         """The same, awaited."""
-        return await asyncio.to_thread(self.snapshot, flow, keys)
+        return await to_thread(self.snapshot, flow, keys)
 
     # ── people ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -411,6 +568,10 @@ class Keeper:
         """
         return self._native.people(_json.encode({group: list(people) for group, people in groups.items()}))
 
+    async def people_async(self, groups: Mapping[str, Iterable[str]]) -> int:
+        """The same, awaited."""
+        return await to_thread(self.people, groups)
+
     def questions(self) -> list[Question]:
         """What waits for people, most urgent first."""
         self._native.tick()
@@ -418,11 +579,15 @@ class Keeper:
 
     async def questions_async(self) -> list[Question]:
         """The same, awaited."""
-        return await asyncio.to_thread(self.questions)
+        return await to_thread(self.questions)
 
     def question(self, id: str | Question) -> Question:
         """One question, by its own id or that of its proposal, flow or intent. A beginning will do."""
         return Question.read(_json.decode(self._native.question(id_of(id))))
+
+    async def question_async(self, id: str | Question) -> Question:
+        """The same, awaited."""
+        return await to_thread(self.question, id)
 
     def answer(
         self,
@@ -459,7 +624,7 @@ class Keeper:
         instead: Mapping[str, object] | None = None,
     ) -> Intent | None:
         """The same, awaited."""
-        return await asyncio.to_thread(
+        return await to_thread(
             self.answer, id, decision, by=by, because=because, digest=digest, instead=instead
         )
 
@@ -471,7 +636,7 @@ class Keeper:
 
     async def intents_async(self, state: str | None = None, limit: int = 1_000) -> list[Intent]:
         """The same, awaited."""
-        return await asyncio.to_thread(self.intents, state, limit)
+        return await to_thread(self.intents, state, limit)
 
     def intent(self, id: str | Intent) -> Intent:
         """One intent with everything that happened to it in ``data["timeline"]``."""
@@ -479,7 +644,7 @@ class Keeper:
 
     async def intent_async(self, id: str | Intent) -> Intent:
         """The same, awaited."""
-        return await asyncio.to_thread(self.intent, id)
+        return await to_thread(self.intent, id)
 
     def report(self, id: str | Intent, outcome: Outcome, *, detail: str = "reported", result: object = None) -> str:
         """Says what became of an intent that this program, or the agent's host, performed; where it stands now."""
@@ -489,7 +654,7 @@ class Keeper:
         self, id: str | Intent, outcome: Outcome, *, detail: str = "reported", result: object = None
     ) -> str:
         """The same, awaited."""
-        return await asyncio.to_thread(self.report, id, outcome, detail=detail, result=result)
+        return await to_thread(self.report, id, outcome, detail=detail, result=result)
 
     def wait(self, decision: Decision, seconds: float) -> Intent | None:
         """Follows a decision to its outcome for at most so long: the answer of people, then the effect.
@@ -511,7 +676,7 @@ class Keeper:
 
     async def wait_async(self, decision: Decision, seconds: float) -> Intent | None:
         """The same, awaited."""
-        return await asyncio.to_thread(self.wait, decision, seconds)
+        return await to_thread(self.wait, decision, seconds)
 
     def _await_answer(self, question: str, deadline: float) -> dict[str, Any] | None:
         while True:
@@ -557,9 +722,17 @@ class Keeper:
         )
         return Tally(succeeded, failed, in_doubt, called_off, tuple(told["waiting"]))
 
+    async def perform_async(self) -> Tally:
+        """The same, awaited."""
+        return await to_thread(self.perform)
+
     def tick(self) -> None:
         """Lets time act: questions that nobody answered end, intents that nobody started are called off."""
         self._native.tick()
+
+    async def tick_async(self) -> None:
+        """The same, awaited."""
+        await to_thread(self.tick)
 
     # ── looking and proving ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -567,6 +740,10 @@ class Keeper:
         """What the registry knows of an agent."""
         told: dict[str, Any] = _json.decode(self._native.agent(name))
         return told
+
+    async def agent_async(self, name: str) -> dict[str, Any]:
+        """The same, awaited."""
+        return await to_thread(self.agent, name)
 
     def explain(self, code: str) -> ReasonShape:
         """What a reason means and what to do about it.
@@ -582,11 +759,15 @@ class Keeper:
 
     async def receipt_async(self, id: str | Decision | Intent | Question) -> str:
         """The same, awaited."""
-        return await asyncio.to_thread(self.receipt, id)
+        return await to_thread(self.receipt, id)
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Writes the signed ledger into a file; how many entries it has."""
         return self._native.export(os.fspath(path))
+
+    async def export_async(self, path: str | os.PathLike[str]) -> int:
+        """The same, awaited."""
+        return await to_thread(self.export, path)
 
     def draft(self, tools: Iterable[object], *, agent: str = "agent") -> str:
         """A closed contract from the schemas of tools: a framework's tools, functions, or dictionaries."""
@@ -617,10 +798,40 @@ def draft(tools: Iterable[object], *, agent: str = "agent") -> str:
     return _native.draft(_json.encode(schemas_of(tools)), agent)
 
 
+class ImportedContract(NamedTuple):
+    """A contract that was written for something else, as text of ours."""
+
+    text: str
+    notes: list[str]
+    """What it adds, leaves out or takes as given."""
+
+
+def import_contract(contract: Mapping[str, Any] | str, *, source: Literal["dir"] = "dir") -> ImportedContract:
+    """A contract of the Decision Intelligence Runtime as a contract here; what cannot be carried over is refused.
+
+    >>> made = import_contract({"agent_id": "bot", "allowed_policy_types": ["HOLD"], "max_drawdown_limit": 0.05})
+    >>> made.notes
+    ["`max_drawdown_limit` is a limit of the agent's whole conduct: it is a note and no rule on each proposal"]
+    >>> _ = open("memory:", contract=made.text)
+    """
+    if source != "dir":
+        raise ValueError(f"contracts are imported from 'dir', not from {source!r}")
+    text = contract if isinstance(contract, str) else _json.encode(dict(contract))
+    return ImportedContract(*_native.import_dir(text))
+
+
 def verify(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Verifies an export without its store: ``whole``, how many records were ``replayed``, and what is the ``damage``."""
     told: dict[str, Any] = _json.decode(_native.verify(os.fspath(path)))
     return told
+
+
+def _amount(name: str, amount: Decimal | float) -> Decimal:
+    """An amount of a resource: finite, exactly as it is written."""
+    exact = amount if isinstance(amount, Decimal) else Decimal(str(amount))
+    if isinstance(amount, bool) or not exact.is_finite() or exact < 0:
+        raise ValueError(f"{name}: {amount!r} is no finite amount of 0 or more")
+    return exact
 
 
 _ENVELOPE = (
@@ -649,7 +860,7 @@ def _instead(question: Mapping[str, Any], instead: Mapping[str, object]) -> dict
 
 async def _polled(later: _native.Later) -> tuple[str, bool, str | None]:
     """Awaits an answer: the thread that commits it wakes this event loop."""
-    loop = asyncio.get_running_loop()
+    loop = running_loop()
     future: asyncio.Future[tuple[str, bool, str | None]] = loop.create_future()
 
     def poll() -> None:

@@ -16,6 +16,8 @@ except ImportError as error:
     raise ImportError("this needs Google ADK: pip install 'writkeeper[adk]'") from error
 
 from writkeeper import Guard, Permit, Refusal
+from writkeeper._provenance import stated
+from writkeeper._shapes import Origin
 
 __all__ = ["GuardPlugin"]
 
@@ -31,7 +33,8 @@ class GuardPlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
 
     async def before_tool_callback(self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any) -> Any:
         """Asks; a refusal takes the place of the tool's result. Arguments are changed in place."""
-        permit = await self.guard.ask_async(tool.name, dict(tool_args), call_id=_call_id(tool_context))
+        args, call_id = dict(tool_args), _call_id(tool_context)
+        permit = await self.guard.ask_async(tool.name, args, call_id=call_id, provenance=_origins(tool_context, args))
         if isinstance(permit, Refusal):
             return permit.as_dict()
         tool_args.clear()
@@ -43,9 +46,13 @@ class GuardPlugin(BasePlugin):  # type: ignore[misc,unused-ignore]
     async def after_tool_callback(
         self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any, result: Any
     ) -> Any:
-        """It happened."""
+        """It happened, unless the result says that it went wrong: ``{"error": …}`` is how ADK's own tools say so."""
         permit = self._taken(tool_context)
-        if permit is not None:
+        if permit is None:
+            return None
+        if isinstance(result, dict) and result.get("error"):
+            await permit.failed_async(RuntimeError(str(result["error"])))
+        else:
             await permit.done_async(result)
         return None
 
@@ -67,3 +74,21 @@ def _call_id(context: Any) -> str | None:
     session = getattr(getattr(context, "session", None), "id", None)
     named = [str(part) for part in (session, getattr(context, "function_call_id", None)) if part]
     return "/".join(named) or None
+
+
+def _origins(context: Any, args: dict[str, Any]) -> dict[str, Origin]:
+    """What the user wrote and what tools answered, as the session's own events hold it."""
+    user, tools = _texts(getattr(context, "user_content", None)), list[str]()
+    for event in getattr(getattr(context, "session", None), "events", None) or []:
+        content = getattr(event, "content", None)
+        if getattr(event, "author", None) == "user":
+            user += _texts(content)
+        for part in getattr(content, "parts", None) or []:
+            response = getattr(part, "function_response", None)
+            if response is not None:
+                tools.append(str(response.response))
+    return stated(args, said_by_user=user, said_by_tools=tools)
+
+
+def _texts(content: Any) -> list[str]:
+    return [part.text for part in getattr(content, "parts", None) or [] if getattr(part, "text", None)]

@@ -43,8 +43,13 @@ def guard_hooks(guard: Guard) -> dict[Any, list[Any]]:
 
     async def after(given: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
         permit = taken(given, tool_use_id)
-        if permit is not None:
-            await permit.done_async(given.get("tool_response"))
+        if permit is None:
+            return {}
+        response = given.get("tool_response")
+        if isinstance(response, dict) and (response.get("is_error") or response.get("isError")):
+            await permit.failed_async(RuntimeError(str(response)))
+        else:
+            await permit.done_async(response)
         return {}
 
     async def failed(given: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ A tool that answers with a message of status ``error`` leaves its intent in doub
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
@@ -50,7 +51,8 @@ class GuardMiddleware(AgentMiddleware):  # type: ignore[misc,unused-ignore]
         if isinstance(permit, Refusal):
             return _message(permit, request)
         try:
-            result = handler(_with_params(request, permit))
+            with permit.listening():
+                result = handler(_with_params(request, permit))
         except BaseException as error:
             permit.failed(error)
             raise
@@ -67,11 +69,12 @@ class GuardMiddleware(AgentMiddleware):  # type: ignore[misc,unused-ignore]
         if isinstance(permit, Refusal):
             return _message(permit, request)
         try:
-            result = await handler(_with_params(request, permit))
+            with permit.listening():
+                result = await handler(_with_params(request, permit))
         except BaseException as error:
             await permit.failed_async(error)
             raise
-        _settle(permit, result)
+        await asyncio.shield(asyncio.to_thread(_settle, permit, result))
         return result
 
     def _interrupts(self, permit: Permit | Refusal) -> bool:
@@ -99,7 +102,7 @@ def _with_params(request: Any, permit: Permit) -> Any:
 def _settle(permit: Permit, result: Any) -> None:
     if isinstance(result, ToolMessage):
         if result.status == "error":
-            permit.failed(RuntimeError(str(result.content)))
+            permit.failed(permit.error(_text(result), "langgraph"))
             return
         permit.done(result.content)
         return

@@ -39,7 +39,8 @@ def guard_server(guard: Guard, server: Server) -> Server:
             return _result(permit)
         changed = dataclasses.replace(ctx, params={**params, "arguments": permit.params})
         try:
-            result = await call_next(changed)
+            with permit.listening():
+                result = await call_next(changed)
         except BaseException as error:
             await permit.failed_async(error)
             raise
@@ -60,13 +61,21 @@ class GuardedSession:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
+    async def __aenter__(self) -> GuardedSession:
+        self._client = await self._client.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> Any:
+        return await self._client.__aexit__(*raised)
+
     async def call_tool(self, name: str, arguments: dict[str, Any] | None = None, *more: Any, **named: Any) -> Any:
         """Asks, calls the tool with the intent's params, and reports."""
         permit = await self._guard.ask_async(name, dict(arguments or {}))
         if isinstance(permit, Refusal):
             return _result(permit)
         try:
-            result = await self._client.call_tool(name, permit.params, *more, **named)
+            with permit.listening():
+                result = await self._client.call_tool(name, permit.params, *more, **named)
         except BaseException as error:
             await permit.failed_async(error)
             raise
@@ -79,9 +88,15 @@ async def _settle(permit: Permit, result: Any) -> None:
     if is_error is None and isinstance(result, dict):
         is_error = result.get("isError", result.get("is_error"))
     if is_error:
-        await permit.failed_async(RuntimeError("the tool answered with an error"))
+        await permit.failed_async(permit.error(_text(result) or "the tool answered with an error", "mcp"))
     else:
         await permit.done_async()
+
+
+def _text(result: Any) -> str:
+    content = result.get("content") if isinstance(result, dict) else getattr(result, "content", None)
+    parts = [part.get("text") if isinstance(part, dict) else getattr(part, "text", None) for part in content or []]
+    return "\n".join(part for part in parts if isinstance(part, str))
 
 
 def _result(refusal: Refusal) -> Any:

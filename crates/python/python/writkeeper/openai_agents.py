@@ -19,6 +19,8 @@ except ImportError as error:
     raise ImportError("this needs OpenAI Agents: pip install 'writkeeper[openai-agents]'") from error
 
 from writkeeper import Guard, Refusal, _json
+from writkeeper._provenance import stated
+from writkeeper._shapes import Origin
 
 __all__ = ["guard_tools"]
 
@@ -57,7 +59,7 @@ def _guarded(guard: Guard, tool: Any) -> Any:
             args = None
         if not isinstance(args, dict):
             return Refusal("denied", name, ("PARAM_INVALID",), "the arguments are no JSON object", "send one").as_json()
-        permit = await guard.ask_async(name, args, call_id=_call_id(context))
+        permit = await guard.ask_async(name, args, call_id=_call_id(context), provenance=_origins(context, args))
         if isinstance(permit, Refusal):
             return permit.as_json()
         try:
@@ -78,3 +80,24 @@ def _call_id(context: Any) -> str | None:
     conversation = getattr(context, "conversation_id", None)
     named = [str(part) for part in (conversation, call) if part]
     return "/".join(named) or None
+
+
+def _origins(context: Any, args: dict[str, Any]) -> dict[str, Origin]:
+    """What the user wrote and what tools answered, as the input of this turn holds it."""
+    user: list[str] = []
+    tools: list[str] = []
+    for item in getattr(context, "turn_input", None) or []:
+        if not isinstance(item, dict):
+            continue
+        if item.get("role") == "user":
+            user += _texts(item.get("content"))
+        elif str(item.get("type", "")).endswith("_output"):
+            tools += _texts(item.get("output"))
+    return stated(args, said_by_user=user, said_by_tools=tools)
+
+
+def _texts(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    parts = content if isinstance(content, list) else []
+    return [str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part]

@@ -191,3 +191,24 @@ def test_the_ledger_in_the_file(db: str) -> None:
     storage.append(intent("d", n=1), agent_id="a")
     query = "SELECT dfid, root_dfid, agent_id, intent_payload, context_ref, evidence_hash, signature FROM decision_ledger_entries"
     assert rows(storage.db_path, query) == [("d", "d", "a", '{"n": 1}', "c", "h", "s")]
+
+
+def test_a_storage_of_ones_own_is_told_of_roots_where_it_knows_them() -> None:
+    class Demands:
+        told: Any = None
+
+        def record_transition(self, dfid: str, from_status: str, to_status: str, *, root_dfid: str | None) -> None:
+            self.told = (dfid, root_dfid)
+
+    class Older:
+        told: Any = None
+
+        def record_transition(self, dfid: str, from_status: str, to_status: str) -> None:
+            self.told = (dfid,)
+
+    def check(storage: Any, told: tuple[Any, ...]) -> None:
+        transition("d", FlowStatus.CREATED, FlowStatus.ACTIVE, storage=storage)
+        assert storage.told == told
+
+    check(Demands(), ("d", None))
+    check(Older(), ("d",))

@@ -17,9 +17,12 @@ from google.adk.apps import App
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import InMemoryRunner
+from google.adk.tools import FunctionTool
 from google.genai import types
-from story import Call, Shop, check
+import pages
+from story import CONTRACT, Call, Shop, check, check_draft, said
 
+import writkeeper
 from writkeeper import Guard
 from writkeeper.adk import GuardPlugin
 
@@ -55,5 +58,40 @@ def text(response: Any) -> str:
     return str(response)
 
 
-def test_story(tmp_path: Path) -> None:
-    check(drive, tmp_path)
+@pytest.mark.parametrize("awaited", [False, True])
+def test_story(tmp_path: Path, awaited: bool) -> None:
+    check(drive, tmp_path, awaited=awaited)
+
+
+def test_an_error_in_the_result_is_a_doubt() -> None:
+    """ADK answers a call without its arguments with an error, and does not run the tool."""
+    with writkeeper.open("memory:", contract="agent: bot\nactions: { refund: { params: { order: text } } }\n") as keeper:
+        drive(keeper.guard("bot"), Shop(), [("refund", {"order": "A-1"})])
+        assert [intent.state for intent in keeper.intents()] == ["IN_DOUBT"]
+
+
+def test_the_users_words_are_evidence() -> None:
+    contract = CONTRACT.replace("    ask: amount <= 100\n", "    from: { order: [user, state] }\n")
+    with writkeeper.open("memory:", contract=contract) as keeper:
+        calls: list[Call] = [("refund", {"order": "me", "amount": 5}), ("refund", {"order": "A-2", "amount": 5})]
+        paid, refused = drive(keeper.guard("refund-bot"), Shop(), calls)
+        assert "paid 5" in paid and said(refused)["reasons"] == ["EVIDENCE_MISSING"]
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    class Twice(Scripted):
+        """Makes the calls of two runs."""
+
+        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:
+            async for answer in super().generate_content_async(llm_request, stream):
+                if self.turn > len(self.calls):
+                    self.calls, self.turn = self.calls[-1:], 0
+                yield answer
+
+    pages.run("python/adk.md", tmp_path, model=Twice(model="scripted", calls=[("refund", call) for call in pages.CALLS]))
+
+
+def test_a_draft_from_its_tools() -> None:
+    check_draft([FunctionTool(tool) for tool in Shop().tools])

@@ -12,10 +12,12 @@ import pytest
 pytest.importorskip("ag2")
 
 from ag2 import Agent
+from ag2 import tool as make_tool
 from ag2.events import ToolCallEvent, ToolResultEvent
 from ag2.middleware import BaseMiddleware
 from ag2.testing import TestConfig
-from story import Call, Shop, check
+import pages
+from story import Call, Shop, check, check_draft
 
 from writkeeper import Guard
 from writkeeper.ag2 import guard_middleware
@@ -46,5 +48,37 @@ def drive(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
     return read
 
 
-def test_story(tmp_path: Path) -> None:
-    check(drive, tmp_path)
+@pytest.mark.parametrize("awaited", [False, True])
+def test_story(tmp_path: Path, awaited: bool) -> None:
+    check(drive, tmp_path, awaited=awaited)
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    read: list[str] = []
+
+    class Watch(BaseMiddleware):
+        async def on_tool_execution(self, call_next: Any, event: Any, context: Any) -> Any:
+            result = await call_next(event, context)
+            read.append("\n".join(str(getattr(part, "content", part)) for part in result.result.parts))
+            return result
+
+    def call(number: int, args: dict[str, Any]) -> Any:
+        return ToolCallEvent("refund", id=f"call-{number}", arguments=json.dumps(args))
+
+    first = [call(number, args) for number, args in enumerate(pages.CALLS)]
+    again: list[Any] = [call(9, pages.CALLS[-1]), "done"]
+
+    class Twice(TestConfig):
+        """Every run starts its script from the top; the second has another one."""
+
+        def create(self) -> Any:
+            client, self.events = super().create(), tuple(again)
+            return client
+
+    config = Twice(*first, "done")
+    pages.run("python/ag2.md", tmp_path, config=config, read=read, watch=lambda event, context: Watch(event, context))
+
+
+def test_a_draft_from_its_tools() -> None:
+    check_draft([make_tool(tool) for tool in Shop().tools])

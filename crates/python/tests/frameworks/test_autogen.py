@@ -16,7 +16,8 @@ from autogen_core import FunctionCall
 from autogen_core.models import CreateResult, RequestUsage
 from autogen_core.tools import FunctionTool
 from autogen_ext.models.replay import ReplayChatCompletionClient
-from story import Call, Shop, check
+import pages
+from story import Call, Shop, check, check_draft
 
 from writkeeper import Guard
 from writkeeper.autogen import guard_tools
@@ -50,5 +51,18 @@ def drive(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
     return asyncio.run(run())
 
 
-def test_story(tmp_path: Path) -> None:
-    check(drive, tmp_path)
+@pytest.mark.parametrize("awaited", [False, True])
+def test_story(tmp_path: Path, awaited: bool) -> None:
+    check(drive, tmp_path, awaited=awaited)
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = [replied(number, ("refund", call)) for number, call in enumerate(pages.CALLS)]
+    replies: list[Any] = [*made, "done", replied(9, ("refund", pages.CALLS[-1])), "done"]
+    info: Any = {"vision": False, "function_calling": True, "json_output": False, "family": "unknown", "structured_output": False}
+    pages.run("python/autogen.md", tmp_path, model=ReplayChatCompletionClient(replies, model_info=info))
+
+
+def test_a_draft_from_its_tools() -> None:
+    check_draft([FunctionTool(tool, description=tool.__doc__ or "") for tool in Shop().tools])

@@ -10,8 +10,9 @@ import pytest
 
 pytest.importorskip("claude_agent_sdk")
 
-from claude_agent_sdk import ClaudeAgentOptions
-from story import Call, Shop, check
+from claude_agent_sdk import ClaudeAgentOptions, tool
+import pages
+from story import CONTRACT, Call, Shop, check, check_draft
 
 import writkeeper
 from writkeeper import Guard
@@ -55,7 +56,21 @@ def drive(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
 
 
 def test_story(tmp_path: Path) -> None:
-    check(drive, tmp_path)
+    # The command line tells in words what a tool raised.
+    check(drive, tmp_path, hears=False)
+
+
+def test_an_answer_that_says_error_is_a_doubt() -> None:
+    with writkeeper.open("memory:", contract=CONTRACT) as keeper:
+        hooks = guard_hooks(keeper.guard("refund-bot"))
+        call = {"session_id": "s", "tool_name": "refund", "tool_input": {"order": "A-1", "amount": 5}}
+
+        async def run() -> None:
+            await hooks["PreToolUse"][0].hooks[0](call, "u", {})
+            await hooks["PostToolUse"][0].hooks[0]({**call, "tool_response": {"is_error": True}}, "u", {})
+
+        asyncio.run(run())
+        assert [intent.state for intent in keeper.intents()] == ["IN_DOUBT"]
 
 
 def test_a_hook_that_fails_blocks() -> None:
@@ -63,3 +78,15 @@ def test_a_hook_that_fails_blocks() -> None:
         hooks = guard_hooks(keeper.guard("refund-bot"))
         ClaudeAgentOptions(hooks=hooks)
         assert [matcher.on_failure for matcher in hooks["PreToolUse"]] == ["block"]
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pages.run("python/claude.md", tmp_path)
+
+
+def test_a_draft_from_its_tools() -> None:
+    async def refund(args: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    check_draft([tool("refund", "Pays money back.", {"order": str, "amount": float})(refund)])

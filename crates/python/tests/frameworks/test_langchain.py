@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,11 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool as make_tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
 from langgraph.types import Command
-from story import CONTRACT, Call, Shop, check, said
+import pages
+from story import CONTRACT, Call, Shop, check, check_draft, said
 
 import writkeeper
 from writkeeper import Guard
@@ -58,8 +62,27 @@ def test_story(tmp_path: Path) -> None:
     check(drive, tmp_path)
 
 
-def test_story_awaited(tmp_path: Path) -> None:
-    check(drive_async, tmp_path)
+@pytest.mark.parametrize("awaited", [False, True])
+def test_story_awaited(tmp_path: Path, awaited: bool) -> None:
+    check(drive_async, tmp_path, awaited=awaited)
+
+
+def drive_graph(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
+    """A graph of somebody's own, whose node gives what a tool raises to the model as text."""
+    guarded = GuardMiddleware(guard) if guard else None
+    wrap: Any = guarded and {"wrap_tool_call": guarded.wrap_tool_call, "awrap_tool_call": guarded.awrap_tool_call}
+    model = script(calls)
+    graph: Any = StateGraph(MessagesState)
+    graph.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
+    graph.add_node("tools", ToolNode([make_tool(tool) for tool in shop.tools], handle_tool_errors=True, **(wrap or {})))
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", tools_condition)
+    graph.add_edge("tools", "model")
+    return read(graph.compile().invoke({"messages": [("user", "help me")]}))
+
+
+def test_story_of_a_graph(tmp_path: Path) -> None:
+    check(drive_graph, tmp_path)
 
 
 def test_an_interrupt_waits_for_a_person(tmp_path: Path) -> None:
@@ -88,7 +111,21 @@ def test_the_users_words_are_evidence(tmp_path: Path) -> None:
         assert "paid 5" in paid and said(refused)["reasons"] == ["EVIDENCE_MISSING"]
 
 
+
+def test_the_finops_example() -> None:
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "finops.py"))
+    read, stopped = example["run"]()
+    assert stopped == ["i-dev-1", "i-stage-7"]
+    assert [said(text)["reasons"] for text in read[2:]] == [["VALIDATOR_REJECTED"]] * 2
+    assert "i-web-1" in example["run"](guarded=False)[1], "without the guard production stops"
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    calls = [("refund", call) for call in pages.CALLS]
+    messages = [*script(calls).messages, *script(calls[-1:]).messages]
+    pages.run("python/langchain.md", tmp_path, model=Scripted(messages=iter(messages)))
+
+
 def test_a_draft_from_its_tools() -> None:
-    drafted = writkeeper.draft([make_tool(tool) for tool in Shop().tools], agent="refund-bot")
-    writkeeper.open("memory:", contract=drafted).close()
-    assert "refund:" in drafted and "amount" in drafted
+    check_draft([make_tool(tool) for tool in Shop().tools])

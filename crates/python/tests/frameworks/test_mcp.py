@@ -12,7 +12,8 @@ pytest.importorskip("mcp")
 
 from mcp import Client
 from mcp.server.mcpserver import MCPServer
-from story import Call, Shop, check
+import pages
+from story import CONTRACT, Call, Shop, check, check_draft
 
 import writkeeper
 from writkeeper import Guard
@@ -48,9 +49,19 @@ def drive_client(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str
     return asyncio.run(run())
 
 
+@pytest.mark.parametrize("awaited", [False, True])
 @pytest.mark.parametrize("drive", [drive_server, drive_client])
-def test_story(drive: Any, tmp_path: Path) -> None:
-    check(drive, tmp_path)
+def test_story(drive: Any, tmp_path: Path, awaited: bool) -> None:
+    check(drive, tmp_path, awaited=awaited)
+
+
+def test_a_session_opens_its_client() -> None:
+    async def run() -> list[str]:
+        with writkeeper.open("memory:", contract=CONTRACT) as keeper:
+            async with GuardedSession(keeper.guard("refund-bot"), Client(server_of(Shop()))) as session:
+                return await called(session, [("look", {"order": "A-1"})])
+
+    assert asyncio.run(run()) == ["order A-1 is late"]
 
 
 def test_everything_else_passes() -> None:
@@ -66,3 +77,16 @@ def test_everything_else_passes() -> None:
 def test_a_server_without_middleware_is_refused() -> None:
     with writkeeper.open("memory:") as keeper, pytest.raises(RuntimeError):
         guard_server(keeper.guard("refund-bot"), object())
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pages.run("python/mcp.md", tmp_path)
+
+
+def test_a_draft_from_its_tools() -> None:
+    async def listed() -> list[Any]:
+        async with Client(server_of(Shop())) as client:
+            return list((await client.list_tools()).tools)
+
+    check_draft(asyncio.run(listed()))

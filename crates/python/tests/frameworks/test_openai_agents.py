@@ -16,7 +16,8 @@ from agents.items import ModelResponse
 from agents.models.interface import Model
 from agents.usage import Usage
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
-from story import Call, Shop, check
+import pages
+from story import CONTRACT, Call, Shop, check, check_draft, said
 
 import writkeeper
 from writkeeper import Guard
@@ -59,8 +60,9 @@ def drive(guard: Guard | None, shop: Shop, calls: list[Call]) -> list[str]:
     return model.read
 
 
-def test_story(tmp_path: Path) -> None:
-    check(drive, tmp_path)
+@pytest.mark.parametrize("awaited", [False, True])
+def test_story(tmp_path: Path, awaited: bool) -> None:
+    check(drive, tmp_path, awaited=awaited)
 
 
 def test_what_raises_reaches_the_model_as_the_tool_says() -> None:
@@ -76,7 +78,33 @@ def test_a_tool_that_runs_elsewhere_cannot_be_guarded() -> None:
         guard_tools(keeper.guard("bot"), [5])
 
 
+
+def test_the_users_words_are_evidence() -> None:
+    contract = CONTRACT.replace("    ask: amount <= 100\n", "    from: { order: [user, state] }\n")
+    with writkeeper.open("memory:", contract=contract) as keeper:
+        calls: list[Call] = [("refund", {"order": "me", "amount": 5}), ("refund", {"order": "A-2", "amount": 5})]
+        paid, refused = drive(keeper.guard("refund-bot"), Shop(), calls)
+        assert "paid 5" in paid and said(refused)["reasons"] == ["EVIDENCE_MISSING"]
+
+
+class Twice(Scripted):
+    """Makes the calls of two runs."""
+
+    async def get_response(self, *given: Any, **named: Any) -> ModelResponse:
+        answer = await super().get_response(*given, **named)
+        if self.turn > len(self.calls):
+            self.calls, self.turn = self.calls[-1:], 0
+        return answer
+
+
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_AGENTS_DISABLE_TRACING", "1")
+    # The framework's own loop for programs that have none.
+    asyncio.set_event_loop(asyncio.new_event_loop())
+    pages.run("python/openai-agents.md", tmp_path, model=Twice([("refund", call) for call in pages.CALLS]))
+    asyncio.get_event_loop().close()
+
+
 def test_a_draft_from_its_tools() -> None:
-    drafted = writkeeper.draft([function_tool(tool) for tool in Shop().tools], agent="refund-bot")
-    writkeeper.open("memory:", contract=drafted).close()
-    assert "refund:" in drafted and "amount" in drafted
+    check_draft([function_tool(tool) for tool in Shop().tools])

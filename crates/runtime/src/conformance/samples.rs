@@ -6,16 +6,18 @@ use kernel::agent::{AgentRow, AgentStatus, Restriction};
 use kernel::apply::apply;
 use kernel::budget::Window;
 use kernel::command::{Command, RefusedInput};
-use kernel::contract::{Impact, ResourceKind};
-use kernel::escalation::{EscalationRow, EscalationState, QuestionKind, Reroute, Vote};
+use kernel::contract::{Impact, ResourceKind, Series, Then, Watch};
+use kernel::escalation::{AgentRequest, EscalationRow, EscalationState, QuestionKind, Reroute, Vote};
 use kernel::flow::FlowState;
 use kernel::intent::{BudgetDraw, Hold, IntentFacts, IntentRow, IntentState, KeptIntent};
+use kernel::monitors::MonitorKind;
 use kernel::outcome::Outcome;
 use kernel::proposal::Malformed;
 use kernel::record::Record;
 use kernel::snapshot::Snapshot;
+use kernel::watched::MonitorRow;
 use kernel::world::{
-    AskedRow, EffectRow, Entity, FlowRow, Halt, Key, Loaded, ResourceRow, Row, StateRow, TenantRow, World,
+    AskedRow, EffectRow, Entity, FlowHold, FlowRow, Halt, Key, Loaded, ResourceRow, Row, StateRow, TenantRow, World,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -50,6 +52,26 @@ pub(super) fn state_key(name: &str) -> Key {
 
 pub(super) fn batch_id() -> BatchId {
     BatchId(uuid::Uuid::now_v7().as_u128())
+}
+
+/// A monitor that has tripped once.
+fn monitor() -> Row {
+    let settings = [("max".to_owned(), Json::from(10_u64)), ("over".to_owned(), Json::from(2_u64))];
+    let watch = Watch {
+        kind: MonitorKind::Sum,
+        series: Series::Param("amount".to_owned()),
+        actions: BTreeSet::new(),
+        settings: settings.into(),
+        then: Then::Suspended,
+        revoke: BTreeSet::new(),
+    };
+    match MonitorRow::new(&watch, false) {
+        Some(mut row) => {
+            row.take(("bot", "m"), Some(Decimal::from(11)), "p", at(5));
+            Row::Monitor(Box::new(row))
+        }
+        None => counter(1),
+    }
 }
 
 /// A record that belongs together, with a name to know it by.
@@ -197,6 +219,7 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
     Row::Escalation(Box::new(EscalationRow {
         kind: QuestionKind::Proposal,
         state,
+        by: Some("operator:olga".to_owned()),
         agent: "bot".to_owned(),
         flow: "f".to_owned(),
         proposal_id: "p".to_owned(),
@@ -222,6 +245,7 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
             input: Digest::of("question"),
             said: AdviceOutcome::Nothing("it ended".to_owned()),
         }],
+        request: Some(AgentRequest { reason: "unsure".to_owned(), context: Object::new() }),
     }))
 }
 
@@ -245,9 +269,20 @@ pub(super) fn of_every_kind() -> Vec<(Key, Row)> {
     let mut window = Window::default();
     window.take(at(5), Duration::from_secs(60), Decimal::from(7));
     let values: Object = [("a".to_owned(), Json::text("ö"))].into_iter().collect();
-    let flow = FlowRow { state: FlowState::Closed, agent: "bot".to_owned(), steps: 3, ..FlowRow::default() };
-    let resource =
-        ResourceRow { held: Decimal::from(1), consumed: Decimal::from(2), declared: Some("stock".to_owned()) };
+    let flow = FlowRow {
+        state: FlowState::Closed,
+        agent: "bot".to_owned(),
+        steps: 3,
+        held: vec!["pool".to_owned()],
+        ..FlowRow::default()
+    };
+    let hold = |until| FlowHold { amount: Decimal::from(3), until };
+    let resource = ResourceRow {
+        held: Decimal::from(1),
+        consumed: Decimal::from(2),
+        declared: Some("stock".to_owned()),
+        flows: [("f".to_owned(), hold(None)), ("g".to_owned(), hold(Some(at(70))))].into_iter().collect(),
+    };
     let snapshot =
         Snapshot { at: at(1), source: "test".to_owned(), flow: None, state: values.clone(), session: Object::new() };
     vec![
@@ -268,6 +303,7 @@ pub(super) fn of_every_kind() -> Vec<(Key, Row)> {
         (Entity::Effect(named()), Row::Effect(EffectRow { done: true, fence: 3, ..EffectRow::by("i") })),
         (Entity::Resource(named()), Row::Resource(resource)),
         (Entity::Budget("bot".to_owned(), named()), Row::Budget(window)),
+        (Entity::Monitor("bot".to_owned(), named()), monitor()),
         (Entity::State(named()), counter(4)),
         (Entity::Session(named()), Row::Session(values)),
         (Entity::Snapshot(named()), Row::Snapshot(snapshot)),

@@ -3,14 +3,16 @@
 use super::checker::Broken;
 use super::contracts::ACTIONS;
 use super::faults::{CrashPoint, Fault};
+use super::provider::SECOND;
 use super::stage::{Call, Job, Origin, Stage, person};
 use super::unsteady_store::Mishap;
 use crate::ports::store::{BatchId, Reader, Store, StoreFault};
 use kernel::agent::{Actor, AgentStatus};
 use kernel::apply::{apply, touches};
-use kernel::change::{Act, DoubtAnswer, HumanAnswer};
+use kernel::change::{Act, Asking, DoubtAnswer, HumanAnswer, Inquiry, Reservation};
 use kernel::command::{Command, Door, MintedIds, Submission};
-use kernel::escalation::{EscalationRow, EscalationState, HumanDecision, QuestionKind};
+use kernel::contract::Impact;
+use kernel::escalation::{AgentRequest, EscalationRow, EscalationState, HumanDecision, QuestionKind};
 use kernel::flow::FlowEvent;
 use kernel::intent::{IntentState, provider_key};
 use kernel::outcome::{Done, Outcome};
@@ -20,6 +22,13 @@ use kernel::request::Provenance;
 use kernel::stored::Kind;
 use kernel::world::{KeySet, Row};
 use std::sync::Arc;
+use values::decimal::Decimal;
+use values::json::Object;
+use values::time::Instant;
+
+/// What flows hold some of, and how much of it there always is.
+pub(super) const TILL: &str = "till";
+pub(super) const TILL_AMOUNT: u64 = 100;
 
 /// Bounds of the sequencer.
 const ROUNDS_MAX: u32 = 3;
@@ -43,6 +52,7 @@ impl Stage {
             40..=42 => self.end_flow(jobs),
             43..=45 => self.propose_again(jobs),
             46 => self.deny(jobs),
+            47..=50 => self.act_in_flow(jobs),
             32..=39 => self.recover(place, jobs),
             slot => return self.work(place, usize::from(slot % 2 == 0), jobs),
         }
@@ -123,6 +133,33 @@ impl Stage {
             (_, _) => Act::EndFlow { flow, event: FlowEvent::Abort },
         };
         let job = self.change(person(), act, Origin::Other);
+        jobs.push(job);
+    }
+
+    /// An agent holds some of a till for a flow, gives it back, leaves a note, or asks a person of its own accord.
+    fn act_in_flow(&mut self, jobs: &mut Vec<Job>) {
+        let number = self.random.below(self.options.agents as u64);
+        let (agent, flow) = (format!("a{number}"), self.flow_of(number));
+        let act = match self.random.below(8) {
+            0..=4 => {
+                let amounts = |amount: u64| [(TILL.to_owned(), Decimal::from(amount))].into_iter().collect();
+                let (wanted, available) = (amounts(self.random.below(60)), amounts(TILL_AMOUNT));
+                let brief = self.random.chance(300);
+                let until = brief.then(|| Instant::from_micros(self.now + 30 * SECOND));
+                Act::Reserve(Reservation { flow, wanted, available, until })
+            }
+            5 => Act::Release { flow, resources: Vec::new() },
+            6 => Act::Note { flow, name: "SEEN".to_owned(), details: Object::new() },
+            _ => {
+                let named = |contract: &&Arc<kernel::evaluator::Compiled>| contract.contract.agent == agent;
+                let Some(contract) = self.contracts.iter().find(named).cloned() else { return };
+                let request = AgentRequest { reason: "unsure".to_owned(), context: Object::new() };
+                let inquiry = Inquiry { agent: agent.clone(), flow, request, proposal: None, impact: Impact::Low };
+                let (question, proposal_id, intent) = (self.mint('e'), self.mint('p'), self.mint('i'));
+                Act::Ask(Box::new(Asking { inquiry, question, proposal_id, intent, contract }))
+            }
+        };
+        let job = self.change(Actor::Agent(agent), act, Origin::Other);
         jobs.push(job);
     }
 

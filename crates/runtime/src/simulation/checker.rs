@@ -2,6 +2,7 @@
 
 mod legal;
 
+use super::acting::{TILL, TILL_AMOUNT};
 use super::faults::Looks;
 use super::provider::{Asks, Became, Logged};
 use super::stage::Call;
@@ -12,6 +13,7 @@ use kernel::world::{Entity, Row};
 use legal::Via;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use values::decimal::Decimal;
 use values::json::{Bounds, Json};
 use values::time::Instant;
 
@@ -587,6 +589,7 @@ impl Checker {
 
     /// Capacity and counters, from the holds of every intent.
     fn books(&mut self, store: &mut MemoryStore) -> Checked {
+        self.till(store)?;
         for (resource, Sums { held, used }) in self.sums.clone() {
             let sum = held + used;
             if sum == 0 {
@@ -606,6 +609,16 @@ impl Checker {
             })?;
         }
         Ok(())
+    }
+
+    /// Flows never hold more than there is. What is over by time may stand there until somebody looks, and only that.
+    fn till(&mut self, store: &mut MemoryStore) -> Checked {
+        let Ok(Some(Row::Resource(row))) = store.get(&Entity::Resource(TILL.to_owned())) else { return Ok(()) };
+        let mut lasting = row.flows.values().filter(|hold| hold.until.is_none()).map(|hold| hold.amount);
+        let sum = lasting.try_fold(Decimal::ZERO, Decimal::checked_add);
+        let within = sum.is_some_and(|sum| sum <= Decimal::from(TILL_AMOUNT));
+        let scarce = sum.is_some_and(|sum| sum > Decimal::from(TILL_AMOUNT / 2));
+        self.holds("capacity", scarce, within, |_| format!("{TILL}: {sum:?} of {TILL_AMOUNT}"))
     }
 
     fn row(&mut self, store: &mut MemoryStore, name: &str) -> Checked {

@@ -36,8 +36,16 @@ fn text(agent: &str, options: &Options) -> String {
             ),
         };
     }
-    text
+    text + WATCH
 }
+
+/// Alarms are recorded and must recompute; they hold nobody back, because simulated agents must come to an end.
+const WATCH: &str = "watch:
+  size: { mean: params.amount, max: 6, over: 10, then: WARN }
+  failing: { e_sr: outcome.failed, m0: 0.1, arl: 100, then: NOTIFY }
+  refused: { share: verdict.rejected, max: 0.4, over: 1h, then: WARN }
+  shifted: { adwin: params.amount, clock: 1, delta: 0.5 }
+";
 
 /// The contract of an agent; compiled once.
 pub fn of(agent: &str, options: &Options) -> Result<Arc<Compiled>, String> {

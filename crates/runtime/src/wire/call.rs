@@ -2,7 +2,7 @@
 
 use super::{CALL_BOUNDS, Failure, given, optional, text};
 use kernel::agent::Session;
-use kernel::change::{Act, ActKind, AttachedResult, read};
+use kernel::change::{Act, ActKind, AttachedResult, Inquiry, read};
 use kernel::contract::amend::Amendment;
 use kernel::evaluator::Compiled;
 use kernel::person::Identity;
@@ -22,6 +22,8 @@ pub enum Call {
     Register { contract: Arc<Compiled>, version: Option<String>, session: Option<Session> },
     /// A bound changes for a while.
     Amend { agent: String, amendment: Amendment },
+    /// An agent asks a person of its own accord.
+    Ask(Box<Inquiry>),
     /// The caller answers a question.
     Answer(Box<CallerAnswer>),
 }
@@ -62,6 +64,7 @@ impl Call {
             Call::Act(act) => act.kind(),
             Call::Register { .. } => ActKind::Register,
             Call::Amend { .. } => ActKind::Amend,
+            Call::Ask(_) => ActKind::Ask,
             Call::Answer(_) => ActKind::Answer,
         }
     }
@@ -78,6 +81,7 @@ impl Call {
             Call::Amend { agent, amendment } => {
                 Json::object([("agent", Json::text(agent.as_str())), ("amendment", amendment.to_json())])
             }
+            Call::Ask(inquiry) => inquiry.to_json(),
             Call::Answer(answer) => answer.to_json(),
         };
         Json::object([("act", Json::text(self.kind().word())), ("command", command)])
@@ -96,6 +100,8 @@ impl Call {
             registration(command)?
         } else if kind == ActKind::Amend {
             amendment(command)
+        } else if kind == ActKind::Ask {
+            Inquiry::from_json(command).map(|inquiry| Call::Ask(Box::new(inquiry)))
         } else if kind == ActKind::Answer {
             CallerAnswer::read(command).map(|answer| Call::Answer(Box::new(answer)))
         } else {

@@ -2,7 +2,7 @@
 //! caller may do.
 
 use super::call::{Call, CallerAnswer};
-use super::{Failure, entries as entry_pages, follow as follow_ups, reply, rows as row_pages};
+use super::{Failure, entries as entry_pages, follow as follow_ups, reply};
 use crate::crash::around;
 use crate::ports::store::StoreFault;
 use crate::runtime::{Answered, Arrival, PersonAnswer, Runtime};
@@ -15,7 +15,7 @@ use kernel::outcome::Verdict;
 use kernel::person::Identity;
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
-use kernel::world::Entity;
+use kernel::world::{Entity, Key, Row};
 use values::json::Json;
 use values::time::Instant;
 
@@ -75,6 +75,7 @@ pub fn change(runtime: &Runtime, caller: &Caller, call: Call) -> Result<Vec<u8>,
         }
         Call::Register { contract, version, session } => runtime.register(actor, contract, version, session),
         Call::Amend { agent, amendment } => runtime.amend(actor, &agent, amendment),
+        Call::Ask(inquiry) => runtime.ask(actor, *inquiry),
         Call::Answer(answer) => runtime.answer(answered_by(caller, *answer)?),
     };
     let answered = pending.wait();
@@ -92,7 +93,7 @@ pub fn change(runtime: &Runtime, caller: &Caller, call: Call) -> Result<Vec<u8>,
 fn erased_by(call: &Call) -> Option<(u64, u64)> {
     match call {
         Call::Act(Act::Upkeep(Upkeep::Erase { from, to, .. })) => Some((*from, *to)),
-        Call::Act(_) | Call::Register { .. } | Call::Amend { .. } | Call::Answer(_) => None,
+        Call::Act(_) | Call::Register { .. } | Call::Amend { .. } | Call::Ask(_) | Call::Answer(_) => None,
     }
 }
 
@@ -110,24 +111,23 @@ pub fn undecided(answered: &Answered) -> Failure {
 }
 
 /// A page of rows of a kind.
-pub fn rows(runtime: &Runtime, kind: &str, query: &RowQuery) -> Result<Vec<u8>, Failure> {
+pub fn rows(runtime: &Runtime, kind: &str, query: &RowQuery) -> Result<Vec<(Key, Row)>, Failure> {
     let kind = shown_kind(kind)?;
-    let rows = match query.due {
+    Ok(match query.due {
         Some(until) => runtime.due(kind, until, query.limit.clamp(1, DUE_ROWS_MAX))?,
         None => runtime.scan(kind, query.after.as_deref(), query.limit.clamp(1, ROWS_MAX))?,
-    };
-    Ok(row_pages::write_page(&rows))
+    })
 }
 
 /// One row.
-pub fn row(runtime: &Runtime, kind: &str, name: &str, second: Option<&str>) -> Result<Vec<u8>, Failure> {
+pub fn row(runtime: &Runtime, kind: &str, name: &str, second: Option<&str>) -> Result<(Entity, Row), Failure> {
     let kind = shown_kind(kind)?;
     let entity = Entity::from_parts(kind, name, second).ok_or(Failure::Missing)?;
     if kind == Kind::Tenant && name != OWN_NAME {
         return Err(Failure::Missing);
     }
     let row = runtime.read(entity.clone())?.ok_or(Failure::Missing)?;
-    Ok(row_pages::write_row(&entity, &row))
+    Ok((entity, row))
 }
 
 /// The kind of a word, unless its rows are nobody's business: stored answers are read through their records.

@@ -13,31 +13,143 @@ pub enum Who {
 /// One command. Instants are microseconds.
 #[derive(Clone, Debug)]
 pub enum Command {
-    Register { who: Who, contract: String, version: Option<String> },
-    Activate { who: Who, contract: String },
-    Restrict { who: Who, agent: String, status: String, actions: Vec<String> },
-    Lift { who: Who, agent: String, status: String },
-    Retire { who: Who, agent: String },
-    OpenFlow { who: Who, flow: String, agent: String, parent: Option<String> },
-    EndFlow { who: Who, flow: String, abort: bool },
-    Write { who: Who, writes: Vec<Write> },
-    Enlist { who: Who, person: String, groups: Vec<String> },
-    Remember { who: Who, flow: String, value: i64 },
-    Freeze { who: Who, slot: String, flow: Option<String>, keys: Vec<String> },
-    Import { who: Who, name: String, at: i64, risk: Option<i64> },
+    Register {
+        who: Who,
+        contract: String,
+        version: Option<String>,
+    },
+    Activate {
+        who: Who,
+        contract: String,
+    },
+    Restrict {
+        who: Who,
+        agent: String,
+        status: String,
+        actions: Vec<String>,
+    },
+    Lift {
+        who: Who,
+        agent: String,
+        status: String,
+    },
+    Retire {
+        who: Who,
+        agent: String,
+    },
+    OpenFlow {
+        who: Who,
+        flow: String,
+        agent: String,
+        parent: Option<String>,
+    },
+    EndFlow {
+        who: Who,
+        flow: String,
+        abort: bool,
+    },
+    Write {
+        who: Who,
+        writes: Vec<Write>,
+    },
+    Enlist {
+        who: Who,
+        person: String,
+        groups: Vec<String>,
+    },
+    Remember {
+        who: Who,
+        flow: String,
+        value: i64,
+    },
+    Freeze {
+        who: Who,
+        slot: String,
+        flow: Option<String>,
+        keys: Vec<String>,
+    },
+    Import {
+        who: Who,
+        name: String,
+        at: i64,
+        risk: Option<i64>,
+    },
     Propose(Proposal),
     Answer(Answer),
-    ExpireQuestions { who: Who, questions: Vec<String> },
-    Settle { who: Who, intent: String, event: String },
-    ExpireIntents { who: Who },
-    Claim { who: Who, intent: String, lease: i64 },
-    Start { who: Who, intent: String, epoch: u64, right: bool },
-    Outcome { who: Who, intent: String, epoch: u64, observed: String },
-    Resolve { who: Who, intent: String, decision: String, right: bool },
-    Undo { who: Who, intent: String },
-    Lease { who: Who, what: Leasing },
-    Halt { who: Who },
-    Resume { who: Who },
+    ExpireQuestions {
+        who: Who,
+        questions: Vec<String>,
+    },
+    Settle {
+        who: Who,
+        intent: String,
+        event: String,
+    },
+    ExpireIntents {
+        who: Who,
+    },
+    Claim {
+        who: Who,
+        intent: String,
+        lease: i64,
+    },
+    Start {
+        who: Who,
+        intent: String,
+        epoch: u64,
+        right: bool,
+    },
+    Outcome {
+        who: Who,
+        intent: String,
+        epoch: u64,
+        observed: String,
+    },
+    Resolve {
+        who: Who,
+        intent: String,
+        decision: String,
+        right: bool,
+    },
+    Undo {
+        who: Who,
+        intent: String,
+    },
+    Lease {
+        who: Who,
+        what: Leasing,
+    },
+    /// A question of an agent's own, without a proposal.
+    Ask {
+        who: Who,
+        agent: String,
+        flow: String,
+        reason: String,
+    },
+    /// Of each resource so much, where there is so much of each; until an instant.
+    Reserve {
+        who: Who,
+        flow: String,
+        wanted: Vec<(String, i64)>,
+        available: i64,
+        until: Option<i64>,
+    },
+    Release {
+        who: Who,
+        flow: String,
+        resources: Vec<String>,
+    },
+    Note {
+        who: Who,
+        flow: String,
+        name: String,
+    },
+    Halt {
+        who: Who,
+    },
+    Resume {
+        who: Who,
+    },
 }
 
 /// What is done with a lease; lengths are seconds.
@@ -135,6 +247,10 @@ impl Command {
                 Leasing::Evict { .. } => "lease_evict",
                 Leasing::Adopt { .. } => "lease_adopt",
             },
+            Command::Ask { .. } => "ask",
+            Command::Reserve { .. } => "reserve",
+            Command::Release { .. } => "release",
+            Command::Note { .. } => "note",
             Command::Halt { .. } => "halt",
             Command::Resume { .. } => "resume",
         }

@@ -39,6 +39,9 @@ escalation:
   valid_after: 2m
 "#;
 
+/// Amounts that creep up need a person from then on.
+const WATCH: &str = "watch: { size: { mean: params.amount, max: 2, over: 3, then: ESCALATION_ONLY } }\n";
+
 /// Every contract by the name these tests give it.
 pub const NAMES: [&str; 6] = ["lead-1", "lead-2", "lead-odd", "junior-1", "junior-wide", "nobody"];
 
@@ -56,7 +59,7 @@ pub fn text(name: &str) -> String {
             let keyed = "run: { http: \"POST http://127.0.0.1:9911/pay\", class: keyed, timeout: 5s }";
             let tighter = tighter().replace("amount <= 10", "amount <= 4").replace("amount <= 20", "amount <= 11");
             let tighter = tighter.replace("  valid_after: 2m", "  valid_after: 2m\n  signed: true");
-            tighter.replace("run: POST http://127.0.0.1:9911/pay", keyed)
+            tighter.replace("run: POST http://127.0.0.1:9911/pay", keyed) + WATCH
         }
         // A resource nobody knows, before one that others declare otherwise.
         "lead-odd" => {
@@ -88,6 +91,8 @@ pub struct Rules {
     pub keyed: bool,
     /// Whether only signed answers count.
     pub signed: bool,
+    /// Whether amounts are watched.
+    pub watched: bool,
 }
 
 /// What all contracts say alike.
@@ -103,6 +108,8 @@ pub const HOUR: i64 = 3_600 * SECOND;
 pub const ANSWER_WITHIN: i64 = 900 * SECOND;
 pub const APPROVERS: &str = "desk";
 pub const ALL_MAX: i64 = 9;
+pub const MEAN_MAX: i64 = 2;
+pub const MEAN_OVER: usize = 3;
 pub const NOTES_MAX: i64 = 4;
 
 /// The contract of a name, written down by hand.
@@ -121,12 +128,15 @@ pub fn rules(name: &str) -> Rules {
         spends: true,
         keyed: false,
         signed: false,
+        watched: false,
     };
     let junior =
         Rules { agent: "junior", parent: Some("lead"), pay_max: 25, needs_snapshot: true, quorum: 2, ..lead.clone() };
     match name {
         "lead-1" => lead,
-        "lead-2" => Rules { limit: 15, allow: 4, ask: 11, pay_max: 20, keyed: true, signed: true, ..lead },
+        "lead-2" => {
+            Rules { limit: 15, allow: 4, ask: 11, pay_max: 20, keyed: true, signed: true, watched: true, ..lead }
+        }
         "lead-odd" => Rules { resources: vec![("attic", false, 1), ("desk", false, 2), ("pool", true, 26)], ..lead },
         "junior-1" => junior,
         "junior-wide" => Rules { limit: 100, ..junior },

@@ -23,21 +23,58 @@ pub enum What {
     /// Said already.
     Plain(Command),
     /// A proposal whose times are told from now.
-    Propose { proposal: Proposal, valid_for: Option<i64>, created: Option<i64> },
+    Propose {
+        proposal: Proposal,
+        valid_for: Option<i64>,
+        created: Option<i64>,
+    },
     /// A proposal that was sent before, with another key perhaps.
-    Repeat { back: usize, key: Option<String> },
+    Repeat {
+        back: usize,
+        key: Option<String>,
+    },
     /// An answer to one of the latest questions.
-    Answer { back: usize, answer: Answer },
+    Answer {
+        back: usize,
+        answer: Answer,
+    },
     /// One of the latest intents ends.
-    Settle { back: usize, who: Who, event: String },
+    Settle {
+        back: usize,
+        who: Who,
+        event: String,
+    },
     /// Something is done with one of the latest intents; numbers pick what.
-    Perform { back: usize, who: Who, what: Performing },
+    Perform {
+        back: usize,
+        who: Who,
+        what: Performing,
+    },
     /// A flow out of the latest one.
-    Descend { who: Who, agent: String },
+    Descend {
+        who: Who,
+        agent: String,
+    },
     /// A snapshot from another time, kept under a name.
-    Import { who: Who, name: String, after: i64, risk: Option<i64> },
+    /// Times count from now.
+    Reserve {
+        who: Who,
+        flow: String,
+        wanted: Vec<(String, i64)>,
+        available: i64,
+        after: Option<i64>,
+    },
+    Import {
+        who: Who,
+        name: String,
+        after: i64,
+        risk: Option<i64>,
+    },
     /// The latest questions end.
-    ExpireQuestions { who: Who, latest: usize },
+    ExpireQuestions {
+        who: Who,
+        latest: usize,
+    },
 }
 
 /// What is done with an intent.
@@ -138,6 +175,13 @@ impl What {
             What::Import { who, name, after, risk } => {
                 Command::Import { who: who.clone(), name: name.clone(), at: at + after * SECOND, risk: *risk }
             }
+            What::Reserve { who, flow, wanted, available, after } => Command::Reserve {
+                who: who.clone(),
+                flow: flow.clone(),
+                wanted: wanted.clone(),
+                available: *available,
+                until: after.map(|after| at + after * SECOND),
+            },
             What::ExpireQuestions { who, latest } => {
                 let names = seen.questions.iter().rev().take(*latest).map(|question| question.name.clone()).collect();
                 Command::ExpireQuestions { who: who.clone(), questions: names }
@@ -335,8 +379,21 @@ fn flows() -> BoxedStrategy<What> {
         4 => (agents_or_anyone(), flow(), any::<bool>())
             .prop_map(|(who, flow, abort)| Command::EndFlow { who, flow, abort }),
         1 => (agents_or_anyone(), flow(), 0..3_i64).prop_map(|(who, flow, value)| Command::Remember { who, flow, value }),
+        3 => (agents_or_anyone(), agent(), flow(), words(&["unsure", "unsure", "unsure", ""]))
+            .prop_map(|(who, agent, flow, reason)| Command::Ask { who, agent, flow, reason }),
+        1 => (agents_or_anyone(), flow(), words(&["SEEN", "SEEN", "any name", ""]))
+            .prop_map(|(who, flow, name)| Command::Note { who, flow, name }),
+        2 => (agents_or_anyone(), flow(), vec(words(&["pool", "desk", "cash"]), 0..2))
+            .prop_map(|(who, flow, resources)| Command::Release { who, flow, resources }),
     ]
     .prop_map(What::Plain).boxed()
+}
+
+fn holds() -> BoxedStrategy<What> {
+    let one = (words(&["pool", "desk", "cash", "cash"]), select(vec![-1, 0, 1, 1, 2, 5, 10]));
+    (agents_or_anyone(), flow(), vec(one, 1..3), select(vec![0, 2, 10, 20]), maybe(0.4, select(vec![0, 1, 30, 600])))
+        .prop_map(|(who, flow, wanted, available, after)| What::Reserve { who, flow, wanted, available, after })
+        .boxed()
 }
 
 fn context() -> BoxedStrategy<What> {
@@ -417,7 +474,8 @@ fn what() -> BoxedStrategy<What> {
         14 => performing(),
         2 => expire,
         6 => registry(),
-        4 => flows(),
+        6 => flows(),
+        4 => holds(),
         5 => context(),
         10 => leases(),
     ]

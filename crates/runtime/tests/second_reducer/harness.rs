@@ -6,9 +6,10 @@ use crate::store::Store;
 use kernel::agent::{Actor, AgentStatus};
 use kernel::apply::apply;
 use kernel::change::leasing::Leasing;
-use kernel::change::{Act, Change, DoubtAnswer, HumanAnswer, Registration, Write};
+use kernel::change::{Act, Asking, Change, DoubtAnswer, HumanAnswer, Inquiry, Registration, Reservation, Write};
 use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlow};
-use kernel::escalation::{EscalationRow, QuestionKind};
+use kernel::contract::Impact;
+use kernel::escalation::{AgentRequest, EscalationRow, QuestionKind};
 use kernel::evaluator::Compiled;
 use kernel::event::Event;
 use kernel::flow::FlowEvent;
@@ -25,6 +26,7 @@ use kernel::world::{Entity, Key, Loaded, Row, World};
 use ledger::ed25519::SecretKey;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use values::decimal::Decimal;
 use values::ids::{Digest, TENANT_DEFAULT};
 use values::json::{Json, Object};
 use values::time::{Duration, Instant};
@@ -301,6 +303,32 @@ impl<'a> Harness<'a> {
                 let (intent, undo) = (intent.clone(), format!("u-{number}"));
                 (who, Act::Undo { intent, undo, because: because() })
             }
+            Plain::Ask { who, agent, flow, reason } => {
+                let (in_force, offered) = self.agent_contracts(agent);
+                let contract = match in_force.or(offered) {
+                    Some(digest) => self.library.compiled(digest),
+                    None => self.library.named("nobody"),
+                };
+                let request = AgentRequest { reason: reason.clone(), context: Object::new() };
+                let (agent, flow, proposal) = (agent.clone(), flow.clone(), None);
+                let inquiry = Inquiry { agent, flow, request, proposal, impact: Impact::Low };
+                let MintedIds { proposal: proposal_id, intent, escalation: question, .. } = ids(number);
+                (who, Act::Ask(Box::new(Asking { inquiry, question, proposal_id, intent, contract })))
+            }
+            Plain::Reserve { who, flow, wanted, available, until } => {
+                let amounts = |of: &dyn Fn(i64) -> i64| {
+                    wanted.iter().map(|(name, amount)| (name.clone(), Decimal::from(of(*amount)))).collect()
+                };
+                let until = until.map(Instant::from_micros);
+                let (wanted, available) = (amounts(&|amount| amount), amounts(&|_| *available));
+                (who, Act::Reserve(Reservation { flow: flow.clone(), wanted, available, until }))
+            }
+            Plain::Release { who, flow, resources } => {
+                (who, Act::Release { flow: flow.clone(), resources: resources.clone() })
+            }
+            Plain::Note { who, flow, name } => {
+                (who, Act::Note { flow: flow.clone(), name: name.clone(), details: Object::new() })
+            }
             Plain::Halt { who } => (who, Act::Halt { because: because() }),
             Plain::Resume { who } => (who, Act::Resume { because: because() }),
         }
@@ -336,11 +364,12 @@ impl<'a> Harness<'a> {
             let ids = MintedIds { flow: row.flow.clone(), ..ids(number) };
             self.submission(proposal, None, ids, door(false, answer.by_runtime))
         };
-        let original = row.map(|row| again(row));
+        let original = row.filter(|row| row.kind != QuestionKind::Request).map(|row| again(row));
         let digest = match (row, &original) {
             (Some(row), Some(formed)) if answer.right => {
                 EscalationRow::digest_of(&row.proposal, formed.contract.digest)
             }
+            (Some(row), None) if answer.right => row.digest,
             // Shown while another contract was in force.
             (Some(row), Some(formed)) if formed.contract.digest != row.contract => row.digest,
             (Some(_) | None, _) => Digest::of("other bytes"),

@@ -2,11 +2,11 @@
 
 use crate::commands::{Answer, Proposal, Signature, Who};
 use crate::contracts::{
-    AGE_MAX, ALL_MAX, ANSWER_WITHIN, APPROVERS, HOUR, NOTES_MAX, QUESTIONS_MAX, RETRIES, Rules, SECOND, STEPS_MAX,
-    TOKENS_MAX, TTL, TTL_MAX, VALID_AFTER, rules,
+    AGE_MAX, ALL_MAX, ANSWER_WITHIN, APPROVERS, HOUR, MEAN_MAX, MEAN_OVER, NOTES_MAX, QUESTIONS_MAX, RETRIES, Rules,
+    SECOND, STEPS_MAX, TOKENS_MAX, TTL, TTL_MAX, VALID_AFTER, rules,
 };
 use crate::performing::is_live;
-use crate::reducer::{Flow, Intent, Print, Question, Reducer, Said, Snapshot, Step, Taking};
+use crate::reducer::{Flow, Intent, Print, Question, Reducer, Said, Snapshot, Step, Taking, WATCH};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything found: what rejects, what asks, and whether something was refused for want.
@@ -200,7 +200,8 @@ impl Reducer {
             judge_amount(case, &mut found);
             for (resource, _, capacity) in &case.rules.resources {
                 let wanted = wanted(case, resource);
-                let free = capacity - self.held(resource) - self.consumed(resource);
+                let elsewhere = self.held_by_flows(resource, case.flow, case.at);
+                let free = capacity - self.held(resource) - elsewhere - self.consumed(resource);
                 found.want(wanted > free, "RESOURCE_INSUFFICIENT");
             }
         }
@@ -344,6 +345,7 @@ impl Reducer {
             intent: format!("i-{number}"),
             state: "OPEN",
             subject: subject(case),
+            own: false,
             denied: false,
             votes: BTreeMap::new(),
         });
@@ -355,6 +357,7 @@ impl Reducer {
         for (agent, budget, amount, _, _) in budgets(case) {
             self.takings.push(Taking { at: case.at, agent, budget, amount, intent: taken_for.clone() });
         }
+        self.watch(case);
         let Some(effect) = effect else { return };
         let pays = case.proposal.action == "pay";
         let resources = case.rules.resources.iter().filter(|(name, _, _)| pays && wanted(case, name) > 0);
@@ -388,6 +391,20 @@ impl Reducer {
             over_at: 0,
             undoes: None,
         });
+    }
+
+    /// The mean of the last amounts, without a window that rolls: all of them are kept.
+    fn watch(&mut self, case: &Case<'_>) {
+        let Some(agent) = self.agents.get_mut(&case.proposal.agent) else { return };
+        let held = agent.restrictions.iter().any(|(_, by, _)| by == WATCH);
+        if !case.rules.watched || held || case.proposal.action != "pay" {
+            return;
+        }
+        agent.watched.push(wanted(case, "pool"));
+        let last: Vec<i64> = agent.watched.iter().rev().take(MEAN_OVER).copied().collect();
+        if last.len() == MEAN_OVER && last.iter().sum::<i64>() > MEAN_MAX * MEAN_OVER as i64 {
+            agent.hold_against("ESCALATION_ONLY", WATCH, &[]);
+        }
     }
 
     pub fn expire_questions(&mut self, who: &Who, names: &[String], at: i64) -> Said {
@@ -426,13 +443,15 @@ impl Reducer {
         }
         let contract = self.contract_of(&question.proposal.agent);
         // Who is wrong after a change of contract has looked before it, and still may say no.
-        let as_asked = contract != question.contract && answer.decision == "ABORT";
+        let as_asked = contract != question.contract && answer.decision == "ABORT" && !question.own;
         if !answer.right && !as_asked {
             return Said::reject("APPROVAL_MISMATCH");
         }
         match answer.signature {
             Signature::OfAnother => return Said::reject("ANSWER_SIGNATURE_WRONG"),
-            Signature::None if question.signed || rules(&contract).signed => return Said::reject("ANSWER_UNSIGNED"),
+            Signature::None if question.signed || !question.own && rules(&contract).signed => {
+                return Said::reject("ANSWER_UNSIGNED");
+            }
             Signature::None | Signature::Right => {}
         }
         if answer.decision == "ABORT" {
@@ -442,9 +461,16 @@ impl Reducer {
         }
         let mut votes = question.votes.clone();
         votes.retain(|voter, _| voter.to_lowercase() != person.to_lowercase());
+        // Without a proposal nothing depends on the contract.
+        let contract = if question.own { question.contract.clone() } else { contract };
         votes.insert(person.clone(), contract.clone());
         if votes.values().filter(|under| **under == contract).count() < question.quorum {
             self.questions[index].votes = votes;
+            return Said::accept();
+        }
+        if question.own {
+            self.questions[index].votes = votes;
+            self.questions[index].state = "OVERRIDDEN";
             return Said::accept();
         }
         let case = self.case(&question.proposal, &contract, &question.flow, true, at, true);

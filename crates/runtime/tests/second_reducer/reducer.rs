@@ -3,6 +3,7 @@
 
 use crate::commands::{Command, Proposal, Who, Write};
 use crate::contracts::{is_inside, rules};
+use crate::inquiring::FlowHold;
 use crate::leasing::Lease;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +34,12 @@ pub struct Agent {
     pub restrictions: Vec<(String, String, Vec<String>)>,
     pub contract: Option<String>,
     pub offered: String,
+    /// Amounts that were watched since the last alarm was lifted; what an alarm holds takes none.
+    pub watched: Vec<i64>,
 }
+
+/// Who places what an alarm of the monitor places.
+pub const WATCH: &str = "the monitor";
 
 #[derive(Clone, Debug)]
 pub struct Flow {
@@ -120,6 +126,8 @@ pub struct Question {
     pub state: &'static str,
     /// What it is about: another question about the same is not asked meanwhile.
     pub subject: Option<String>,
+    /// Whether the agent asked of its own accord, without a proposal.
+    pub own: bool,
     /// Whether a person said no.
     pub denied: bool,
     /// Who agreed, and under which contract.
@@ -159,6 +167,10 @@ pub struct Reducer {
     pub sessions: BTreeMap<String, i64>,
     /// Groups of people, and how often they were said.
     pub people: BTreeMap<String, (Vec<String>, u64)>,
+    /// What flows hold outside of a proposal.
+    pub holds: Vec<FlowHold>,
+    /// Resources that some flow has held.
+    pub ever_held: BTreeSet<String>,
     pub leases: Vec<Lease>,
     pub fence_last: u64,
     /// How often the leases changed.
@@ -215,6 +227,17 @@ impl Reducer {
                 Said::accept()
             }
             Command::ExpireIntents { who: Who::Agent(_) | Who::Monitor } => Said::reject("NOT_AUTHORIZED"),
+            Command::Ask { who, agent, flow, reason } => self.inquire(number, (who, agent, flow), reason, at),
+            Command::Reserve { who, flow, wanted, available, until } => {
+                self.reserve((who, flow), wanted, *available, *until, at)
+            }
+            Command::Release { who, flow, resources } => self.release(who, flow, resources),
+            Command::Note { who, flow, name } => {
+                if !self.speaks_for(who, flow) {
+                    return Said::reject("FLOW_UNKNOWN");
+                }
+                if name.is_empty() { Said::reject("PARAM_INVALID") } else { Said::accept() }
+            }
             Command::Halt { who } => match who {
                 Who::Operator(_) | Who::Monitor => {
                     self.halted = true;
@@ -260,6 +283,7 @@ impl Reducer {
                     restrictions: Vec::new(),
                     contract: None,
                     offered: contract.to_owned(),
+                    watched: Vec::new(),
                 };
                 self.agents.insert(rules.agent.to_owned(), fresh);
             }
@@ -325,6 +349,9 @@ impl Reducer {
         if !agent.has(status) {
             return Said::reject("STATE_CONFLICT");
         }
+        if agent.restrictions.iter().any(|(known, by, _)| known == status && by == WATCH) {
+            agent.watched.clear();
+        }
         agent.restrictions.retain(|(known, _, _)| known != status);
         Said::accept()
     }
@@ -342,7 +369,7 @@ impl Reducer {
     }
 
     /// Whether someone may speak for a flow: its agent, an operator, the kernel.
-    fn speaks_for(&self, who: &Who, flow: &str) -> bool {
+    pub fn speaks_for(&self, who: &Who, flow: &str) -> bool {
         self.flows.get(flow).is_some_and(|flow| speaks_for(who, &flow.agent))
     }
 
@@ -389,6 +416,7 @@ impl Reducer {
             Some(flow) if flow.state == "OPEN" => flow.state = if abort { "ABORTED" } else { "CLOSED" },
             Some(_) | None => return Said::reject("STEP_REFUSED"),
         }
+        self.holds.retain(|hold| hold.flow != name);
         if abort {
             for place in 0..self.intents.len() {
                 let intent = &self.intents[place];

@@ -57,7 +57,11 @@ pub fn of_world(harness: &Harness<'_>, library: &Library, at: i64) -> Shown {
                 (format!("effect of {}", row.intent), format!("{}", row.done))
             }
             Row::Resource(row) => {
-                (format!("resource {name}"), format!("{} {} {:?}", row.held, row.consumed, row.declared))
+                let live = row.flows.iter().filter(|(_, hold)| hold.counts(at));
+                let flows: BTreeMap<&String, String> =
+                    live.map(|(flow, hold)| (flow, hold.amount.to_string())).collect();
+                let told = format!("{} {} {:?} {flows:?}", row.held, row.consumed, row.declared);
+                (format!("resource {name}"), told)
             }
             Row::Budget(row) => {
                 let Entity::Budget(agent, budget) = &key.entity else { panic!("a budget has a budget's key") };
@@ -72,6 +76,7 @@ pub fn of_world(harness: &Harness<'_>, library: &Library, at: i64) -> Shown {
             | Row::Effect(_)
             | Row::Idempotency(_)
             | Row::Asked(_)
+            | Row::Monitor(_)
             | Row::Contract(_)
             | Row::Session(_)
             | Row::Snapshot(_) => return None,
@@ -115,9 +120,12 @@ pub fn of_reducer(reducer: &Reducer, at: i64) -> Shown {
             shown.insert(format!("effect of {}", intent.name), format!("{}", intent.state == "SUCCEEDED"));
         }
     }
-    for (name, (stock, capacity)) in &reducer.declared {
-        let declared = format!("{} of {capacity}", if *stock { "stock" } else { "slots" });
-        let text = format!("{} {} {:?}", reducer.held(name), reducer.consumed(name), Some(declared));
+    for (name, flows) in reducer.resources_held(at) {
+        let declared = reducer.declared.get(&name);
+        let declared =
+            declared.map(|(stock, capacity)| format!("{} of {capacity}", if *stock { "stock" } else { "slots" }));
+        let flows: BTreeMap<&String, String> = flows.iter().map(|(flow, amount)| (flow, amount.to_string())).collect();
+        let text = format!("{} {} {declared:?} {flows:?}", reducer.held(&name), reducer.consumed(&name));
         shown.insert(format!("resource {name}"), text);
     }
     for taking in &reducer.takings {

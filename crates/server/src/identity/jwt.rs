@@ -107,7 +107,8 @@ impl Verifier {
         let signed = shown.get(..head.len() + 1 + body.len()).unwrap_or_default().as_bytes();
         let id = header.get("kid").and_then(Json::as_text);
         let is_signed = |keys: &[NamedKey]| {
-            let fits = |key: &&NamedKey| id.is_none() || key.id.as_deref() == id;
+            // A token that names no key counts only where there is no choice.
+            let fits = |key: &&NamedKey| if id.is_none() { keys.len() == 1 } else { key.id.as_deref() == id };
             keys.iter().filter(fits).any(|named| named.key.has_signed(algorithm, signed, &signature))
         };
         let has_signed = is_signed(&self.keys(false)) || is_signed(&self.keys(true));

@@ -41,7 +41,9 @@ fn given(call: &Call, visit: &Visit, id: &str, row: &EscalationRow) -> Result<()
     }
     let (question, reason) = (id.to_owned(), because.to_owned());
     match row.kind {
-        QuestionKind::Proposal => about_a_proposal(call, question, digest, reason, said, &members)?,
+        QuestionKind::Proposal | QuestionKind::Request => {
+            about_a_proposal(call, question, digest, reason, said, &members)?
+        }
         QuestionKind::Doubt => about_a_doubt(call, question, row, (digest, reason), said, &members)?,
     };
     Ok(())

@@ -44,7 +44,7 @@ pub fn show(call: &Call, visit: &Visit) -> Result<Reply, Problem> {
             main.raw("<span class=\"amount\">").text(&amount).raw("</span>");
         }
         main.raw("<span class=\"faint\">").raw(match row.kind {
-            QuestionKind::Proposal => "asked by ",
+            QuestionKind::Proposal | QuestionKind::Request => "asked by ",
             QuestionKind::Doubt => "it may have happened; called for ",
         });
         main.text(&row.agent).raw("</span></a></li>");

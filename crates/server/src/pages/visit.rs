@@ -1,12 +1,14 @@
 //! Somebody at a page: their cookie, their form, and whether it was sent from one of our own pages.
 
 use crate::call::Reply;
+use crate::identity::Caller;
 use crate::identity::logins::{LASTS, Login};
-use crate::identity::{self, Caller};
 use crate::problem::Problem;
+use crate::routes::recognized;
 use crate::site::Site;
 use axum::http::{HeaderMap, StatusCode, header};
 use kernel::reasons::Reason;
+use std::sync::Arc;
 use std::time::Instant;
 use values::ids::Digest;
 
@@ -58,15 +60,15 @@ pub fn cookie(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Who visits: by a key as everywhere, or by the cookie of whoever signed in.
-pub fn visitor(site: &Site, headers: &HeaderMap) -> Result<(Caller, Option<Login>), Problem> {
+pub async fn visitor(site: &Arc<Site>, headers: &HeaderMap) -> Result<(Caller, Option<Login>), Problem> {
     if let Some(shown) = said(headers, "authorization") {
         let shown = shown.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let shown = shown.map(|(_, shown)| shown.trim()).ok_or_else(|| Problem::unauthenticated("none were sent"))?;
-        return Ok((identity::recognize(site, shown)?, None));
+        return Ok((recognized(site, shown).await?, None));
     }
     let login = cookie(headers).and_then(|cookie| site.logins.get(cookie, Instant::now()));
     let login = login.ok_or_else(|| Problem::unauthenticated("nobody is signed in"))?;
-    Ok((identity::recognize(site, &login.shown)?, Some(login)))
+    Ok((recognized(site, &login.shown).await?, Some(login)))
 }
 
 /// Whether a browser followed a link on somebody else's page: then it kept the cookie to itself.

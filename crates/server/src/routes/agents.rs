@@ -268,6 +268,9 @@ fn restrict(call: &Call) -> Result<Reply, Problem> {
     let members = call.members(&["status", "because", "actions"])?;
     let (agent, status, because) = (named(call)?.to_owned(), status(&members)?, text(&members, "because")?);
     let actions = texts_if_any(&members, "actions")?.unwrap_or_default();
+    if let Some(problem) = actions.iter().find_map(|action| values::ids::identifier_problem(action)) {
+        return Err(Problem::invalid(format!("a name in `actions` {problem}")));
+    }
     changed(call, Act::Restrict { agent, status, because, actions })
 }
 

@@ -84,7 +84,7 @@ async fn answer(
         return run(site);
     }
     let (head, body) = request.into_parts();
-    let caller = admitted(site, route, &head.headers, head.uri.path())?;
+    let caller = admitted(site, route, &head.headers, head.uri.path()).await?;
     let _admission = site.rates.admit(caller.account, Instant::now()).map_err(|wait| limited(site, &caller, wait))?;
     let query = read_query(route, head.uri.query().unwrap_or_default())?;
     let body = read_body(route, &head.headers, body).await?;
@@ -111,14 +111,14 @@ pub(crate) fn fault() -> Problem {
 }
 
 /// Who asks, if the row has their role.
-fn admitted(site: &Site, route: &Route, headers: &HeaderMap, path: &str) -> Result<Caller, Problem> {
+async fn admitted(site: &Arc<Site>, route: &Route, headers: &HeaderMap, path: &str) -> Result<Caller, Problem> {
     let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let shown = shown.and_then(|text| {
         let (scheme, rest) = text.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| rest.trim())
     });
     let caller = match shown {
-        Some(shown) => identity::recognize(site, shown),
+        Some(shown) => recognized(site, shown).await,
         None => Err(Problem::unauthenticated("none were sent")),
     };
     let caller = caller.inspect_err(|problem| {
@@ -134,6 +134,16 @@ fn admitted(site: &Site, route: &Route, headers: &HeaderMap, path: &str) -> Resu
         return Err(Problem::of(StatusCode::FORBIDDEN, Reason::RoleForbidden, &[("role", caller.role.word())]));
     }
     Ok(caller)
+}
+
+/// Who shows this. Looking reads the store, and may ask whoever issues identity tokens: nobody else waits for that.
+pub(crate) async fn recognized(site: &Arc<Site>, shown: &str) -> Result<Caller, Problem> {
+    if let Some(known) = identity::recognized(site, shown) {
+        return known;
+    }
+    let (site, shown) = (site.clone(), shown.to_owned());
+    let looked = tokio::task::spawn_blocking(move || identity::recognize(&site, &shown)).await;
+    looked.unwrap_or_else(|_| Err(fault()))
 }
 
 /// Too many requests.

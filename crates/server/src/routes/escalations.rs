@@ -82,7 +82,7 @@ fn answer(call: &Call) -> Result<Reply, Problem> {
     let reason = text_if_any(&members, "because")?.unwrap_or_default();
     let said = text(&members, "decision")?;
     let answered = match row.kind {
-        QuestionKind::Proposal => about_a_proposal(call, id, digest, reason, &said, &members)?,
+        QuestionKind::Proposal | QuestionKind::Request => about_a_proposal(call, id, digest, reason, &said, &members)?,
         QuestionKind::Doubt => about_a_doubt(call, id, &row, (digest, reason), &said, &members)?,
     };
     let intent = answered.answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json());

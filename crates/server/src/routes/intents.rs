@@ -1,19 +1,22 @@
 //! Intents: what may be performed, and what executors and hosts say about it.
 
-use super::{Access, Answer, BODY_MAX, BodyRule, OPERATOR, Param, ParamKind, Route, Run, changed};
+use super::{AGENT_AND_OPERATOR, Access, Answer, BODY_MAX, BodyRule, OPERATOR, Param, ParamKind, Route, Run, changed};
 use crate::call::{Call, JSON, Reply, span_if_any, text, text_if_any, whole_if_any};
 use crate::problem::Problem;
 use crate::schemas;
+use axum::http::StatusCode;
 use kernel::agent::Actor;
 use kernel::api_key::KeyRole;
 use kernel::change::{Act, AttachedResult};
 use kernel::intent::{IntentEvent, IntentRow, IntentState, Observed, provider_key};
+use kernel::reasons::Reason;
 use kernel::result::{EffectResult, Response, ResponseStatus, Secrets};
 use kernel::stored::Kind;
 use kernel::world::Row;
 use values::ids::Digest;
 use values::json::{Json, Object};
 use values::time::{Duration, Instant};
+use writkeeper::happening::Happening;
 use writkeeper::intents::{IntentPage, IntentSummary};
 use writkeeper::lookup;
 
@@ -24,8 +27,6 @@ const LEASE: Duration = Duration::from_secs(60);
 const LOOKED_MAX: usize = 4_096;
 
 const PERFORMERS: Access = Access::Roles(&[KeyRole::Executor, KeyRole::Operator, KeyRole::Admin]);
-const PERFORMERS_AND_AGENT: Access =
-    Access::Roles(&[KeyRole::Agent, KeyRole::Executor, KeyRole::Operator, KeyRole::Admin]);
 const SEEN_BY: Access = Access::Roles(&[
     KeyRole::Agent,
     KeyRole::Executor,
@@ -106,7 +107,7 @@ pub const ROUTES: &[Route] = &[
         path: "/v1/intents/{id}/settle",
         name: "settle",
         summary: "Say what became of an intent that the agent's host performs",
-        access: PERFORMERS_AND_AGENT,
+        access: AGENT_AND_OPERATOR,
         query: &[],
         body: Some(BodyRule { limit: BODY_MAX, schema: schemas::intents::settle, optional: false }),
         answer: Answer { status: 200, media: JSON, schema: schemas::event, summary: "The intent" },
@@ -184,6 +185,7 @@ fn show(call: &Call) -> Result<Reply, Problem> {
 fn claim(call: &Call) -> Result<Reply, Problem> {
     let members = if call.body.is_empty() { Object::new() } else { call.members(&["worker", "lease"])? };
     let (id, row) = found(call)?;
+    demand_performer(call, &row)?;
     let worker = text_if_any(&members, "worker")?;
     let worker = worker.map_or_else(|| call.caller.name.to_string(), |own| format!("{}/{own}", call.caller.name));
     let lease = span_if_any(&members, "lease")?.unwrap_or(LEASE);
@@ -193,21 +195,65 @@ fn claim(call: &Call) -> Result<Reply, Problem> {
     let answered = writkeeper::carried_out(runtime.change(actor, act))?;
     let event = answered.event.map(|event| event.to_json()).unwrap_or_default();
     let running = row.running.as_deref();
+    let secrets = running.map(|running| running.secrets.clone()).filter(|secrets| !secrets.is_empty());
     let attempt = running.map(|running| running.digest().to_string());
-    Ok(Reply::json(&Json::object([
-        ("intent", Json::text(id)),
-        ("epoch", event.get("epoch").cloned().unwrap_or_default()),
-        ("attempt", Json::from(attempt)),
-        ("order", running.map_or(Json::Null, |running| running.order.to_json())),
-        ("key", Json::text(provider_key(runtime.tenant(), row.facts.effect_key()))),
-        ("claimed", event),
-    ])))
+    let mut told = Object::from_iter(
+        [
+            ("intent", Json::text(id)),
+            ("epoch", event.get("epoch").cloned().unwrap_or_default()),
+            ("attempt", Json::from(attempt)),
+            ("order", running.map_or(Json::Null, |running| running.order.to_json())),
+            ("key", Json::text(provider_key(runtime.tenant(), row.facts.effect_key()))),
+            ("claimed", event),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    told.extend(secrets.map(|secrets| ("secrets".to_owned(), Json::Object(secrets))));
+    Ok(Reply::json(&Json::Object(told)))
+}
+
+/// Secrets are for executors: whoever else claimed what holds them could not perform it.
+pub(super) fn demand_performer(call: &Call, row: &IntentRow) -> Result<(), Problem> {
+    let holds_secrets = row.running.as_deref().is_some_and(|running| !running.secrets.is_empty());
+    if call.caller.role == KeyRole::Executor || !holds_secrets {
+        return Ok(());
+    }
+    let values = [("actor", "the caller"), ("what", "perform what holds secrets; the key of an executor does")];
+    Err(Problem::of(StatusCode::FORBIDDEN, Reason::NotAuthorized, &values))
 }
 
 /// Who is recorded for the steps of a worker: the claim says who it is.
 fn step(call: &Call, act: Act) -> Result<Reply, Problem> {
     let actor = if call.caller.role == KeyRole::Executor { Actor::Kernel } else { call.caller.actor() };
     super::told(writkeeper::carried_out(call.keeper().runtime().change(actor, act))?)
+}
+
+/// An executor speaks of its own claims only: whoever holds another key knows nothing of what that one did.
+pub(super) fn demand_claim(call: &Call, id: &str, row: &IntentRow, epoch: u64) -> Result<(), Problem> {
+    let Some(running) = row.running.as_deref().filter(|_| call.caller.role == KeyRole::Executor) else {
+        return Ok(());
+    };
+    let claimed_by =
+        if epoch == running.epoch {
+            Some(running.owner.clone())
+        } else {
+            // What a late attempt observed counts as evidence, so whose attempt it was is looked up in the ledger.
+            let page = IntentPage::of(call.keeper().runtime(), id, row)?;
+            let claims = page.entries.into_iter().filter(|entry| entry.refused.is_empty());
+            let mut workers = claims.filter_map(|entry| {
+                if let Happening::Claimed { worker, .. } = entry.happened { Some(worker) } else { None }
+            });
+            let before = epoch.checked_sub(1).and_then(|before| usize::try_from(before).ok());
+            before.and_then(|before| workers.nth(before))
+        };
+    let name = &*call.caller.name;
+    let is_own = |worker: &str| worker.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if claimed_by.as_deref().is_none_or(is_own) {
+        // An epoch that nobody has is refused by the kernel.
+        return Ok(());
+    }
+    let values = [("actor", "the caller"), ("what", "speak for a claim of another executor")];
+    Err(Problem::of(StatusCode::FORBIDDEN, Reason::NotAuthorized, &values))
 }
 
 fn epoch(members: &Object) -> Result<u64, Problem> {
@@ -224,7 +270,9 @@ fn start(call: &Call) -> Result<Reply, Problem> {
             running.digest()
         }
     };
-    step(call, Act::Start { intent, epoch: epoch(&members)?, attempt })
+    let epoch = epoch(&members)?;
+    demand_claim(call, &intent, &row, epoch)?;
+    step(call, Act::Start { intent, epoch, attempt })
 }
 
 /// What the other side answered, without the secrets of the intent.
@@ -236,7 +284,10 @@ fn result(members: &Object, row: &IntentRow) -> Result<Option<AttachedResult>, P
         return Err(unfit());
     }
     let status = match whole_if_any(object, "status")? {
-        Some(status) => ResponseStatus::Http(u16::try_from(status).map_err(|_| unfit())?),
+        Some(status) => {
+            let status = u16::try_from(status).ok().filter(|status| (100..600).contains(status));
+            ResponseStatus::Http(status.ok_or_else(unfit)?)
+        }
         None => ResponseStatus::Reported,
     };
     let (content_type, body) = (text_if_any(object, "content_type")?, text(object, "body")?.into_bytes());
@@ -251,6 +302,7 @@ fn finish(call: &Call) -> Result<Reply, Problem> {
     let observed = Observed::from_word(&text(&members, "observed")?.to_uppercase());
     let unknown = || Problem::invalid(format!("`observed` is not one of {}", Observed::WORDS.join(", ")));
     let (observed, epoch) = (observed.ok_or_else(unknown)?, epoch(&members)?);
+    demand_claim(call, &intent, &row, epoch)?;
     let detail = text_if_any(&members, "detail")?.unwrap_or_default();
     let detail = row.running.as_deref().map_or(detail.clone(), |running| Secrets::of(running).removed_from(&detail));
     let result = result(&members, &row)?;

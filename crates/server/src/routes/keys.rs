@@ -184,7 +184,7 @@ fn new_tenant(call: &Call) -> Result<Reply, Problem> {
     let name = text(&call.members(&["name"])?, "name")?;
     call.keeper().new_tenant(&call.caller.actor(), &name)?;
     call.site.tenants.forget(&name);
-    let tenant = call.site.tenants.get(&name)?.ok_or_else(Problem::not_found)?;
+    let (tenant, _) = call.site.tenants.get(&name)?.ok_or_else(Problem::not_found)?;
     // A tenant that was made once before has its admin already.
     let key = tenant.keeper.first_admin()?.map(|made| made.key);
     let told = [("tenant", Json::text(name)), ("key", Json::from(key))];

@@ -1,7 +1,8 @@
 //! Proposals: the bytes that `decide` takes, and the bytes that it answers with.
 
 use super::{AGENT_AND_OPERATOR, Answer, Answering, BodyRule, Param, ParamKind, Route, Run};
-use crate::call::{Call, JSON, Reply};
+use crate::call::{Call, JSON, Reply, strict};
+use crate::following::{Followed, follow};
 use crate::problem::{Problem, finding_json};
 use crate::schemas;
 use axum::http::{StatusCode, header};
@@ -14,9 +15,10 @@ use runtime::wire::serve::undecided;
 use runtime::wire::{REPLY_TYPE, reply};
 use runtime::{Answered, Arrival, Minted, Pending, read_line};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use values::json::{Bounds, Json};
-use writkeeper::{Error, FollowUp};
+use std::time::Duration;
+use values::json::Json;
+use values::time::Instant;
+use writkeeper::Error;
 
 /// Bytes of one proposal.
 const PROPOSAL_MAX: usize = 16 * 1024 * 1024;
@@ -72,6 +74,9 @@ pub const ROUTES: &[Route] = &[
 fn propose(call: Call) -> Answering {
     Box::pin(async move {
         let key = idempotency_key(&call)?;
+        if call.body.is_empty() {
+            return Err(Problem::unreadable("the body is empty; send one proposal"));
+        }
         let answered = submitted(&call, &call.body, key.as_deref()).await?;
         if call.headers.get(header::ACCEPT).is_some_and(|accepted| accepted == REPLY_TYPE) {
             return match answered.at {
@@ -92,23 +97,29 @@ fn propose(call: Call) -> Answering {
     })
 }
 
-/// Waits where it may block; nobody else is held up.
+/// The answer with what became of it.
 async fn followed(call: Call, answered: Answered, wait: Duration) -> Result<String, Problem> {
-    let deadline = Instant::now() + wait;
-    let followed = tokio::task::spawn_blocking(move || {
-        let follow = call.keeper().runtime().follow(&answered.answer, deadline);
-        follow.map(|followed: FollowUp| followed.to_line(&answered.answer))
-    });
-    Ok(followed.await.map_err(|_| Problem::unavailable("waiting broke off"))??)
+    let answer = &answered.answer;
+    let followed = Followed {
+        question: answer.question.as_ref().map(|question| question.id.clone()),
+        intent: answer.intent.as_ref().map(|intent| intent.id().to_owned()),
+    };
+    let stands = follow(&call.site, &call.caller.tenant, followed, wait).await?;
+    Ok(stands.to_line(answer))
 }
 
 fn propose_batch(call: Call) -> Answering {
     Box::pin(async move {
-        let json = Json::parse_within(&call.body, &Bounds::FILE);
-        let json = json.map_err(|refusal| Problem::unreadable(format!("the body is not strict JSON: {refusal}")))?;
+        let json = strict(&call.body)?;
         let Some(items) = json.as_list().filter(|items| (1..=BATCH_MAX).contains(&items.len())) else {
             return Err(Problem::invalid(format!("the body is not a list of 1 to {BATCH_MAX} proposals")));
         };
+        // Before any is judged: whoever is refused has decided nothing.
+        for item in items.iter().filter(|_| call.caller.own_agent().is_some()) {
+            if let Ok((proposal, _)) = read_line(item.to_canonical().as_bytes(), 1) {
+                own(&call, proposal, None)?;
+            }
+        }
         let mut body = String::from("{\"answers\":[");
         for (index, item) in items.iter().enumerate() {
             let answered = decided(submitted(&call, item.to_canonical().as_bytes(), None).await?)?;
@@ -144,7 +155,11 @@ fn reused(answered: &Answered) -> Problem {
 async fn submitted(call: &Call, bytes: &[u8], key: Option<&str>) -> Result<Answered, Problem> {
     let number = call.whole("line");
     let runtime = call.keeper().runtime();
-    let pending: Pending = match read_line(bytes, number.unwrap_or(1)) {
+    let read = read_line(bytes, number.unwrap_or(1));
+    if let Some(lines) = &call.site.lines {
+        lines.set(read.as_ref().ok().and_then(|(proposal, _)| proposal.created_at).unwrap_or(Instant::PURE_DEFAULT));
+    }
+    let pending: Pending = match read {
         Ok((proposal, proof)) => {
             let proposal = own(call, proposal, key)?;
             if asks_others(call, &proposal)? {
@@ -195,8 +210,16 @@ fn not_own(agent: &str) -> Problem {
 
 fn arrival(call: &Call, proof: Option<Arc<Proof>>) -> Arrival {
     let flows = call.asked("flows").and_then(UnseenFlow::from_word).unwrap_or(UnseenFlow::Opens);
-    let door = Door { flows, session: call.caller.session, ..Door::STORED };
-    Arrival { trust_provenance: call.caller.provenance, proof, ..Arrival::through(door) }
+    // Whoever is not the agent is on record beside it.
+    let by = call.caller.own_agent().is_none().then(|| call.caller.actor().text());
+    let door = Door {
+        flows,
+        session: call.caller.session,
+        by,
+        ..if call.site.lines.is_some() { Door::PURE } else { Door::STORED }
+    };
+    let trust_provenance = call.caller.provenance || call.site.lines.is_some();
+    Arrival { trust_provenance, proof, ..Arrival::through(door) }
 }
 
 /// Whether validators or judges have to be asked first, which takes as long as they take.

@@ -124,7 +124,12 @@ pub const ROUTES: &[Route] = &[
             },
         ],
         body: None,
-        answer: Answer { status: 200, media: events::MEDIA, schema: schemas::text, summary: "A stream of events" },
+        answer: Answer {
+            status: 200,
+            media: events::MEDIA,
+            schema: schemas::service::event,
+            summary: "A stream of such events",
+        },
         run: Run::Async(events::stream),
     },
 ];

@@ -1,18 +1,21 @@
 //! What the command line asks of a server: rows as the store keeps them, and changes as records write them.
 
-use super::{Access, Answer, BodyRule, Param, ParamKind, Route, Run};
+use super::{Access, Answer, Answering, BodyRule, Param, ParamKind, Route, Run};
 use crate::call::{Call, JSON, Reply};
+use crate::following::{self, Followed};
 use crate::problem::Problem;
 use crate::schemas;
 use axum::http::StatusCode;
-use kernel::api_key::{KeyRole, TENANTS, is_reserved};
+use kernel::api_key::{KEYS, KeyRole, TENANTS, is_reserved};
 use kernel::change::{Act, ActKind};
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::wire::serve::{self, Caller, DUE_ROWS_MAX, RowQuery};
-use runtime::wire::{REPLY_TYPE, call as wire_call};
-use std::time::{Duration, Instant};
+use runtime::wire::{REPLY_TYPE, call as wire_call, follow as wire_follow, rows as wire_rows};
+use std::time::Duration;
+use values::json::Json;
+use writkeeper::inbox::shown_proposal;
 
 /// Bytes of the largest call.
 const CALL_MAX: usize = 16 * 1024 * 1024;
@@ -29,7 +32,13 @@ pub const ROUTES: &[Route] = &[
         path: "/v1/changes",
         name: "change",
         summary: "Carry out a change in the form that records have; who may ask depends on the act",
-        access: Access::Roles(&[KeyRole::Executor, KeyRole::Operator, KeyRole::Approver, KeyRole::Admin]),
+        access: Access::Roles(&[
+            KeyRole::Agent,
+            KeyRole::Executor,
+            KeyRole::Operator,
+            KeyRole::Approver,
+            KeyRole::Admin,
+        ]),
         query: &[],
         body: Some(BodyRule { limit: CALL_MAX, schema: schemas::ledger::call, optional: false }),
         answer: Answer { status: 200, media: REPLY_TYPE, schema: schemas::ledger::reply, summary: "What came of it" },
@@ -78,11 +87,11 @@ pub const ROUTES: &[Route] = &[
         ],
         body: None,
         answer: Answer { status: 200, media: JSON, schema: schemas::ledger::followed, summary: "How it stands" },
-        run: Run::Blocking(follow),
+        run: Run::Async(follow),
     },
 ];
 
-/// Which roles may ask for an act. Agents ask for none in this form.
+/// Which roles may ask for an act. Agents ask for those that the kernel lets them do in their own flows only.
 fn may(role: KeyRole, kind: ActKind) -> bool {
     use ActKind as Is;
     let operators = matches!(role, KeyRole::Operator | KeyRole::Admin);
@@ -99,6 +108,7 @@ fn may(role: KeyRole, kind: ActKind) -> bool {
         | Is::Remember
         | Is::Freeze
         | Is::Import
+        | Is::Settle
         | Is::Undo
         | Is::Halt
         | Is::Resume
@@ -108,7 +118,8 @@ fn may(role: KeyRole, kind: ActKind) -> bool {
         | Is::LeaseEvict
         | Is::LeaseAdopt
         | Is::EnrolKey => operators,
-        Is::ExpireQuestions | Is::ExpireIntents | Is::Settle | Is::Claim | Is::Start | Is::Outcome => {
+        Is::Ask | Is::Reserve | Is::Release | Is::Note => operators || role == KeyRole::Agent,
+        Is::ExpireQuestions | Is::ExpireIntents | Is::Claim | Is::Start | Is::Outcome => {
             operators || role == KeyRole::Executor
         }
         Is::Answer | Is::Resolve => role == KeyRole::Approver,
@@ -133,6 +144,16 @@ fn change(call: &Call) -> Result<Reply, Problem> {
         if touches_access && role != KeyRole::Admin || is_of_tenants {
             return Err(forbidden(call));
         }
+    }
+    if let wire_call::Call::Act(Act::Claim { intent, .. }) = &asked
+        && let Some(Row::Intent(row)) = call.keeper().runtime().read(Entity::Intent(intent.clone()))?
+    {
+        super::intents::demand_performer(call, &row)?;
+    }
+    if let wire_call::Call::Act(Act::Start { intent, epoch, .. } | Act::Outcome { intent, epoch, .. }) = &asked
+        && let Some(Row::Intent(row)) = call.keeper().runtime().read(Entity::Intent(intent.clone()))?
+    {
+        super::intents::demand_claim(call, intent, &row, *epoch)?;
     }
     let is_person = role == KeyRole::Approver;
     let caller = Caller {
@@ -165,15 +186,50 @@ fn rows(call: &Call) -> Result<Reply, Problem> {
     let due = due.map(values::time::Instant::from_micros);
     let limit = call.whole("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(100);
     let query = RowQuery { after: call.asked("after").map(str::to_owned), limit, due };
-    Ok(Reply::bytes(JSON, serve::rows(call.keeper().runtime(), demand_kind(call)?, &query)?))
+    let mut rows = serve::rows(call.keeper().runtime(), demand_kind(call)?, &query)?;
+    for (key, row) in &mut rows {
+        withhold(call, &key.entity, row);
+    }
+    Ok(Reply::bytes(JSON, wire_rows::write_page(&rows)))
 }
 
 fn row(call: &Call) -> Result<Reply, Problem> {
     let (runtime, kind) = (call.keeper().runtime(), demand_kind(call)?);
-    Ok(Reply::bytes(JSON, serve::row(runtime, kind, call.part("name"), call.asked("second"))?))
+    let (entity, mut row) = serve::row(runtime, kind, call.part("name"), call.asked("second"))?;
+    withhold(call, &entity, &mut row);
+    Ok(Reply::bytes(JSON, wire_rows::write_row(&entity, &row)))
 }
 
-fn follow(call: &Call) -> Result<Reply, Problem> {
+/// Takes out what nobody may read who asks: a question is shown as its card shows it, only an executor gets the secrets
+/// of what it performs, and what keys are recognized by stays here.
+fn withhold(call: &Call, entity: &Entity, row: &mut Row) {
+    if let Row::Escalation(question) = row {
+        question.proposal = shown_proposal(call.keeper().runtime(), question);
+    } else if let Row::Intent(intent) = row
+        && call.caller.role != KeyRole::Executor
+        && let Some(running) = &mut intent.running
+    {
+        running.secrets.clear();
+    } else if let Row::State(state) = row
+        && entity.parts().0.starts_with(KEYS)
+        && let Json::Object(members) = &mut state.value
+    {
+        members.remove("hash");
+    }
+}
+
+fn follow(call: Call) -> Answering {
+    Box::pin(async move {
+        let wait = call.span("wait").unwrap_or(Duration::ZERO);
+        let (site, tenant) = (call.site.clone(), call.caller.tenant.clone());
+        let allowed = tokio::task::spawn_blocking(move || followed(&call)).await;
+        let stands = following::follow(&site, &tenant, allowed.map_err(|_| super::fault())??, wait).await?;
+        Ok(Reply::bytes(JSON, wire_follow::write(&stands)))
+    })
+}
+
+/// What is to be followed; agents follow their own.
+fn followed(call: &Call) -> Result<Followed, Problem> {
     let runtime = call.keeper().runtime();
     let (question, intent) = (call.asked("question"), call.asked("intent"));
     if question.is_none() && intent.is_none() {
@@ -193,6 +249,5 @@ fn follow(call: &Call) -> Result<Reply, Problem> {
             return Err(Problem::not_found());
         }
     }
-    let deadline = Instant::now() + call.span("wait").unwrap_or(Duration::ZERO);
-    Ok(Reply::bytes(JSON, serve::follow(runtime, question, intent, deadline)?))
+    Ok(Followed { question: question.map(str::to_owned), intent: intent.map(str::to_owned) })
 }

@@ -70,6 +70,7 @@ pub fn claimed() -> Value {
         ("order", json!({ "type": ["object", "null"] })),
         ("key", text()),
         ("claimed", json!({ "type": "object", "minProperties": 1 })),
+        ("secrets?", json!({ "type": "object", "description": "Params that only whoever performs it may see" })),
     ])
 }
 

@@ -3,12 +3,17 @@
 use super::{closed, digest, identifier, instant, list, or_null, shared_one, text, words};
 use serde_json::{Value, json};
 
+/// A proposal, or anything else: what is no proposal is answered with a verdict too, which says what is wrong with it.
 pub fn proposal() -> Value {
-    shared_one("Proposal")
+    let other = json!({
+        "description": "Anything else is recorded and answered with REJECT, which says what is wrong with it",
+        "type": ["null", "boolean", "number", "string", "array", "object"],
+    });
+    json!({ "anyOf": [shared_one("Proposal"), other] })
 }
 
 pub fn batch() -> Value {
-    json!({ "type": "array", "items": shared_one("Proposal"), "minItems": 1, "maxItems": 256 })
+    json!({ "type": "array", "items": proposal(), "minItems": 1, "maxItems": 256 })
 }
 
 pub fn answer() -> Value {

@@ -1,11 +1,35 @@
 //! What the service says about itself.
 
-use super::{closed, count, text, words};
+use super::{closed, count, instant, text, words};
 use kernel::api_key::KeyRole;
 use serde_json::{Value, json};
 
 pub fn health() -> Value {
     closed([("status", words(&["ok"]))])
+}
+
+/// One event of the stream. Its data is a CloudEvents value, or the indices of a gap.
+pub fn event() -> Value {
+    let index = || json!({ "type": "string", "pattern": "^[0-9]+$" });
+    let told = json!({
+        "type": "object",
+        "required": ["specversion", "id", "source", "type", "time", "datacontenttype", "data"],
+        "properties": {
+            "specversion": { "const": "1.0" },
+            "id": index(),
+            "source": text(),
+            "type": text(),
+            "time": instant(),
+            "subject": text(),
+            "datacontenttype": { "const": "application/json" },
+            "data": { "type": "object" },
+        },
+    });
+    let gap = closed([("from", count()), ("to", count())]);
+    let data = json!({
+        "type": "string", "contentMediaType": "application/json", "contentSchema": { "anyOf": [told, gap] },
+    });
+    closed([("id", index()), ("event", text()), ("data", data)])
 }
 
 pub fn document() -> Value {

@@ -94,10 +94,6 @@ class Recipes:
         self.main = service.agent()
         new = lambda role, **more: service.ask("POST", "/v1/keys", {"role": role, "name": f"the-{role}", **more})["key"]
         self.approver = new("approver", groups=["desk"])
-        # The first tile of the ledger is full.
-        for number in range(TILE):
-            service.ask("PUT", f"/v1/state/filling-{number}", {"value": number})
-        service.ask_text("POST", "/v1/ledger/seal")
 
     def question(self):
         return self.service.propose(self.service.agent(), 50, "ESCALATE")["question"]
@@ -131,6 +127,12 @@ class Recipes:
         name = self.service.name("tenant")
         self.service.ask("POST", "/v1/tenants", {"name": name})
         return name
+
+    def fill(self):
+        """Makes the first tile of the ledger full."""
+        for number in range(TILE):
+            self.service.ask("PUT", f"/v1/state/filling-{number}", {"value": number})
+        self.service.ask_text("POST", "/v1/ledger/seal")
 
     def of(self, operation):
         """The request of an operation; nothing where any generated one will do."""
@@ -299,7 +301,7 @@ class Recipes:
         return {"path": {"kind": "agent", "name": self.main}}
 
     def _follow(self):
-        return {"query": {"intent": self.intent(), "wait": "1s"}}
+        return {"query": {"intent": self.intent(), "wait": "10ms"}}
 
     def _events(self):
         return {"query": {"after": 0, "limit": 5}}

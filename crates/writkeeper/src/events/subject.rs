@@ -34,9 +34,14 @@ fn of_act(act: ActKind) -> Option<(&'static str, &'static str)> {
         | ActKind::Retire
         | ActKind::Amend
         | ActKind::EnrolKey => ("agents", "agent"),
-        ActKind::OpenFlow | ActKind::EndFlow | ActKind::Remember => ("flows", "flow"),
+        ActKind::OpenFlow
+        | ActKind::EndFlow
+        | ActKind::Remember
+        | ActKind::Reserve
+        | ActKind::Release
+        | ActKind::Note => ("flows", "flow"),
         ActKind::Freeze | ActKind::Import => ("snapshots", "snapshot"),
-        ActKind::Answer => ("questions", "question"),
+        ActKind::Answer | ActKind::Ask => ("questions", "question"),
         ActKind::Settle | ActKind::Claim | ActKind::Start | ActKind::Outcome | ActKind::Resolve | ActKind::Undo => {
             ("intents", "intent")
         }
@@ -63,5 +68,6 @@ fn of_consequence(consequence: ConsequenceKind) -> (&'static str, &'static str) 
         | ConsequenceKind::QuestionAborted
         | ConsequenceKind::QuestionReminded
         | ConsequenceKind::QuestionRerouted => ("questions", "question"),
+        ConsequenceKind::MonitorTripped => ("monitors", "monitor"),
     }
 }

@@ -122,6 +122,9 @@ impl Card {
             };
             return Ok(Card { result, ..Card::of_intent(&row.proposal) });
         }
+        if row.kind == QuestionKind::Request {
+            return Ok(Card::of_proposal(row.proposal.clone()));
+        }
         let line = runtime.line(&row.agent)?;
         // What is over stays under the contract it was asked under; what is open is answered under the one in force.
         let is_over = row.due().is_none() || line.contract.contract.agent != row.agent;

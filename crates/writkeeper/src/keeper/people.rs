@@ -69,7 +69,7 @@ impl Keeper {
     pub fn answer_words(&self, question: &str, words: &GivenWords) -> Result<Answered, Error> {
         let (id, row) = lookup::question(self.runtime(), question)?;
         match row.kind {
-            QuestionKind::Proposal => {
+            QuestionKind::Proposal | QuestionKind::Request => {
                 let answer = PersonAnswer {
                     person: words.person.clone(),
                     question: id,

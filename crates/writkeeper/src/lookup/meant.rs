@@ -147,7 +147,7 @@ struct ProposalFlow {
 }
 
 /// Whether a decision made an intent or asked a question.
-fn came_to_something(body: &Json) -> bool {
+pub(crate) fn came_to_something(body: &Json) -> bool {
     let intent = body.get("intent").is_some_and(|intent| *intent != Json::Null);
     intent || body.get("escalation").is_some_and(|question| question.get("repeated").is_none())
 }

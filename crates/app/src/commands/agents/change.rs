@@ -159,5 +159,8 @@ fn carry_out(pending: Pending, json: bool) -> anyhow::Result<AgentStanding> {
     }
     let because = standing.because.as_ref().map(|because| format!(": {}", visible(because))).unwrap_or_default();
     say!("{} is {}{because}", paint(STRONG, &standing.agent), standing.status.word());
+    for monitor in &standing.restarted {
+        say!("monitor {} starts anew", visible(monitor));
+    }
     Ok(standing.clone())
 }

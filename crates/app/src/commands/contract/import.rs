@@ -6,16 +6,20 @@ use crate::files;
 use crate::terminal;
 use anyhow::Context;
 use contract::import::claude_code::{self, Places};
+use contract::import::dir;
 use std::path::Path;
 use values::json::{Bounds, Json};
 
 /// Prints a contract that judges as the file does.
 pub fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
-    let bytes = files::read(&args.file)?;
+    let text = files::read_text(&args.file)?;
     let invalid = |problem: String| InvalidData(format!("`{}`: {problem}", args.file.display()));
-    let written = Json::parse_within(&bytes, &Bounds::FILE).map_err(|refusal| invalid(refusal.to_string()))?;
     let imported = match args.from {
-        ImportedForm::ClaudeCode => claude_code::import(&written, &places(args)?),
+        ImportedForm::ClaudeCode => {
+            let written = Json::parse_within(text.as_bytes(), &Bounds::FILE);
+            claude_code::import(&written.map_err(|refusal| invalid(refusal.to_string()))?, &places(args)?)
+        }
+        ImportedForm::Dir => dir::import(&writkeeper::imports::read(&text).map_err(invalid)?),
     };
     let imported = imported.map_err(|problems| {
         let listed: Vec<String> = problems.iter().map(|problem| format!("\n  {problem}")).collect();

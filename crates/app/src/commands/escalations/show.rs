@@ -52,6 +52,12 @@ fn print_asked(question: &Question, now: Instant) -> anyhow::Result<()> {
     let (agent, flow) = (visible(&question.agent), visible(&question.flow));
     say!("  asked     {age} ago, {} by {agent} in flow {flow}", terminal::at(question.asked_at));
     say!("  because   {}", visible(&question.reasons.join(", ")));
+    if let Some(request) = &question.request {
+        say!("  it says   {}", visible(&request.reason));
+        if !request.context.is_empty() {
+            say!("  context   {}", visible(&Json::Object(request.context.clone()).to_canonical()));
+        }
+    }
     say!("  impact    {}", question.impact.word());
     let who = if question.approvers.is_empty() { "anyone".to_owned() } else { question.approvers.join(", ") };
     let people = if question.quorum == 1 { "person" } else { "people who say the same" };
@@ -92,6 +98,10 @@ fn print_next(question: &Question) -> anyhow::Result<()> {
             }
             let command = format!("writkeeper intents resolve {} happened|did-not|retry", visible(&question.intent));
             say!("next: {}", hint::next(&format!("{command} --as YOU --because …{key}")));
+        }
+        QuestionKind::Request => {
+            let answer = format!("writkeeper escalations answer {}", visible(&question.id));
+            say!("next: {}", hint::next(&format!("{answer} approve|deny --as YOU --because …{key}")));
         }
         QuestionKind::Proposal => {
             let answer = format!("writkeeper escalations answer {}", visible(&question.id));

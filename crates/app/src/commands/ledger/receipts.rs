@@ -14,7 +14,7 @@ pub fn run(site: &Site, ids: &[String], out: Option<&Path>) -> anyhow::Result<()
         Some(folder) => output::demand_apart(site, folder)?,
         None => {}
     }
-    let made = make(site, ids)?;
+    let made = site.receipts(&site.head()?, ids)?;
     let told = |members: Vec<(&str, Json)>| say_json(site.json, members);
     match (out, made.as_slice()) {
         (None, made) if site.json => {
@@ -65,18 +65,12 @@ pub fn write_all(site: &Site, ids: &[String], folder: &Path) -> anyhow::Result<(
     output::demand_apart(site, folder)?;
     // These are whole ids, whatever else starts like them.
     let whole: Vec<String> = ids.iter().map(|id| format!("={id}")).collect();
-    write_into(folder, ids, &make(site, &whole)?)
+    write_into(folder, ids, &site.latest_receipts(&site.head()?, &whole)?)
 }
 
 fn write_into(folder: &Path, ids: &[String], made: &[Receipt]) -> anyhow::Result<()> {
     std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
     ids.iter().zip(made).try_for_each(|(id, one)| write(&folder.join(format!("{}.receipt", file_name(id))), one))
-}
-
-/// Seals what is committed and makes a receipt for each id.
-pub fn make(site: &Site, ids: &[String]) -> anyhow::Result<Vec<Receipt>> {
-    let head = site.head()?;
-    Ok(site.receipts(&head, ids)?)
 }
 
 fn write(path: &Path, receipt: &Receipt) -> anyhow::Result<()> {

@@ -169,15 +169,15 @@ pub fn opened(keeper: &Keeper, name: &str) -> anyhow::Result<Opened> {
                 hint::next(&format!("writkeeper intents resolve {intent} …"))
             ))
         }
-        QuestionKind::Proposal if !question.is_open() => {
+        QuestionKind::Proposal | QuestionKind::Request if !question.is_open() => {
             Some(format!("the question is {} already", question.state.word()))
         }
-        QuestionKind::Proposal if question.signed => {
+        QuestionKind::Proposal | QuestionKind::Request if question.signed => {
             let command = format!("writkeeper escalations answer {} approve|deny", visible(&question.id));
             let command = hint::next(&format!("{command} --as YOU --because … --key FILE"));
             Some(format!("only signed answers count: `{command}`"))
         }
-        QuestionKind::Proposal => None,
+        QuestionKind::Proposal | QuestionKind::Request => None,
     };
     Ok(Opened {
         name: question.id,

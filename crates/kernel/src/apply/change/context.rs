@@ -1,9 +1,10 @@
 //! Context: state with versions, sessions of flows, and snapshots of both.
 
 use super::flows::{flow_row, may, unknown};
-use super::{ChangeOutcome, key, not_authorized, step_refused};
+use super::{ChangeOutcome, inquiring, key, not_authorized, step_refused};
 use crate::agent::Actor;
 use crate::api_key::{ApiKey, KEYS, TENANTS, TenantState, is_reserved, is_tenant_name};
+use crate::change::inquiry::note_problem;
 use crate::change::{Change, Write};
 use crate::escalation::PEOPLE;
 use crate::event::Event;
@@ -105,6 +106,17 @@ pub(super) fn remember(world: &mut World, change: &Change, flow: &str, values: &
     let values = session.len() as u64;
     world.put(key(change, Entity::Session(flow.to_owned())), Row::Session(session));
     ChangeOutcome::done(Event::SessionKept { flow: flow.to_owned(), values })
+}
+
+/// Writes something down in a flow, open or over; the record is all there is of it.
+pub(super) fn note(world: &World, change: &Change, flow: &str, name: &str, details: &Object) -> ChangeOutcome {
+    if flow_row(world, change, flow).is_none_or(|row| !may(change, row)) {
+        return unknown(flow);
+    }
+    if let Some((field, problem)) = note_problem(name, details) {
+        return inquiring::invalid(field, problem);
+    }
+    ChangeOutcome::done(Event::Noted { flow: flow.to_owned(), name: name.to_owned() })
 }
 
 fn session(world: &World, change: &Change, flow: &str) -> Object {

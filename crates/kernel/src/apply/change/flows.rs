@@ -1,6 +1,6 @@
 //! Flows: opened for an agent, perhaps out of another, and ended once.
 
-use super::{ChangeOutcome, key, not_authorized, people, step_refused};
+use super::{ChangeOutcome, holding, key, not_authorized, people, step_refused};
 use crate::agent::Actor;
 use crate::apply::flow_work;
 use crate::apply::settling::{self, intent_row};
@@ -39,7 +39,7 @@ pub(super) fn unknown(name: &str) -> ChangeOutcome {
 
 /// What ending a flow touches, as far as the flow is known: closing leaves its work alone, aborting calls it off.
 pub(super) fn keys_of_end(world: &World, change: &Change, name: &str, event: FlowEvent) -> KeySet {
-    let mut keys = KeySet::from([key(change, Entity::Flow(name.to_owned()))]);
+    let mut keys = holding::keys(world, change, name, std::iter::empty());
     let Some(row) = flow_row(world, change, name).filter(|row| event == FlowEvent::Abort && row.state.is_open()) else {
         return keys;
     };
@@ -113,7 +113,7 @@ pub(super) fn open(
     ChangeOutcome::done(Event::FlowOpened(opened))
 }
 
-fn closed(flow: &str, state: FlowState) -> ChangeOutcome {
+pub(super) fn closed(flow: &str, state: FlowState) -> ChangeOutcome {
     let finding = Finding::reject(Gate::Retry, Reason::FlowClosed).with("flow", flow);
     ChangeOutcome::refused(finding.with("state", state.word()))
 }
@@ -130,6 +130,7 @@ pub(super) fn end(world: &mut World, change: &Change, name: &str, event: FlowEve
     };
     let (intents, questions, unlisted) = (row.intents.clone(), row.questions.clone(), row.unlisted);
     row.state = state;
+    holding::release_all(world, change, name, &mut row);
     world.put(key(change, Entity::Flow(name.to_owned())), Row::Flow(row));
     let flow = name.to_owned();
     if state != FlowState::Aborted {

@@ -8,6 +8,7 @@ use crate::apply::known;
 use crate::apply::submit;
 use crate::apply::taking;
 use crate::apply::touched::Touched;
+use crate::apply::watching;
 use crate::change::{Change, HumanAnswer};
 use crate::command::Submission;
 use crate::consequence::{Consequence, QuestionEnd, QuestionNotice};
@@ -19,7 +20,7 @@ use crate::event::Event;
 use crate::finding::{Code, Effect, Finding, Gate};
 use crate::flow::FlowState;
 use crate::intent::Intent;
-use crate::outcome::AnsweredIntent;
+use crate::outcome::{AnsweredIntent, Verdict};
 use crate::person::{Identity, Person};
 use crate::proposal::Proposal;
 use crate::reasons::Reason;
@@ -64,7 +65,7 @@ fn question<'a>(world: &'a World, change: &Change, name: &str) -> Option<&'a Esc
 
 pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, at: Instant) -> ChangeOutcome {
     let name = &answer.escalation;
-    let Some(row) = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal) else {
+    let Some(row) = question(world, change, name).filter(|row| row.kind != QuestionKind::Doubt) else {
         let finding = Finding::reject(Gate::Escalation, Reason::ApprovalUnknown);
         return ChangeOutcome::refused(finding.with("question", name.as_str()));
     };
@@ -98,6 +99,7 @@ pub(super) fn answer(world: &mut World, change: &Change, answer: &HumanAnswer, a
     let mut called_off = Vec::new();
     let intent = match decision {
         HumanDecision::Abort => None,
+        HumanDecision::Override if row.kind == QuestionKind::Request => None,
         HumanDecision::Override | HumanDecision::Modify => {
             let submission = if decision == HumanDecision::Override { &answer.original } else { &answer.modified };
             let Some(submission) = submission else { return ChangeOutcome::Prepare };
@@ -153,7 +155,7 @@ fn shown_now(world: &World, change: &Change, answer: &HumanAnswer, row: &Escalat
     let formed = answer.original.as_ref().map(|original| original.contract.digest);
     match (in_force, formed) {
         (Some(in_force), Some(formed)) if in_force != formed => None,
-        (_, Some(formed)) => Some(EscalationRow::digest_of(&row.proposal, formed)),
+        (_, Some(formed)) => Some(row.shown_digest(formed)),
         (_, None) => Some(row.digest),
     }
 }
@@ -167,6 +169,11 @@ fn agreed_to(
 ) -> Result<Digest, Box<ChangeOutcome>> {
     if decision != HumanDecision::Modify {
         return Ok(shown_now);
+    }
+    if row.kind == QuestionKind::Request {
+        let problem = "takes the place of a proposal, and this question has none".to_owned();
+        let finding = Finding::reject(Gate::Escalation, Reason::ParamInvalid).field("instead").with("problem", problem);
+        return Err(Box::new(ChangeOutcome::refused(finding)));
     }
     let own = |formed: &&Arc<Submission>| formed.proposal.agent == row.agent && formed.flow_id() == row.flow;
     if let Some(submission) = answer.modified.as_ref().filter(own) {
@@ -251,7 +258,9 @@ pub(super) fn may_answer(
 ) -> Result<(), Box<Finding>> {
     let (entitled, own) = (row.entitled(at), person_row(world, change, person).unwrap_or_default());
     let member = own.groups.iter().any(|group| entitled.contains(&group.as_str()));
-    let problem = if is_same_person(person, &row.agent) {
+    let proposer = row.by.as_deref().map(|by| by.strip_prefix("operator:").unwrap_or(by));
+    let has_proposed = is_same_person(person, &row.agent) || proposer.is_some_and(|by| is_same_person(person, by));
+    let problem = if has_proposed {
         Some("nobody approves what they proposed")
     } else if !member {
         Some("they are in none of the groups that may")
@@ -319,7 +328,9 @@ fn accept(
     if !against.is_empty() {
         return Reassessment::Refused { findings: against };
     }
+    let observed = watching::observed(&known::facts(world, submission, touched, at), Verdict::Accept);
     taking::accept(world, submission, touched, intent.as_ref(), true, at);
+    watching::take(world, submission, touched, &watching::of_accepted(submission, observed), at);
     Reassessment::Accepted { intent }
 }
 
@@ -366,7 +377,7 @@ pub(super) fn expire(world: &mut World, change: &Change, names: &[String], at: I
     let (mut over, mut reminded, mut rerouted) = (0, 0, 0);
     for name in names {
         // Whether something happened is no question that time answers.
-        let asked = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal);
+        let asked = question(world, change, name).filter(|row| row.kind != QuestionKind::Doubt);
         let due = asked.filter(|row| row.due().is_some_and(|due| at >= due)).cloned();
         let Some(mut row) = due else { continue };
         if row.is_late(at) {
@@ -423,7 +434,7 @@ fn expired(
 
 /// Ends a question with its flow; whether it was open.
 pub(super) fn abort(world: &mut World, change: &Change, name: &str, records: &mut Vec<Record>, at: Instant) -> bool {
-    let open = question(world, change, name).filter(|row| row.kind == QuestionKind::Proposal);
+    let open = question(world, change, name).filter(|row| row.kind != QuestionKind::Doubt);
     let Some(mut row) = open.cloned() else { return false };
     let Some(state) = transition(row.state, Some(HumanDecision::Abort)) else { return false };
     row.state = state;

@@ -3,6 +3,7 @@
 use super::{ChangeOutcome, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentEvent, AgentRefusal, AgentRow, AgentStatus, Restriction, transition};
 use crate::apply::known::resource_row;
+use crate::apply::watching;
 use crate::change::{Change, Registration};
 use crate::contract::Resource;
 use crate::contract::amend::{self, Amendment};
@@ -193,9 +194,20 @@ pub(super) fn lift(world: &mut World, change: &Change, name: &str, status: Agent
     {
         return ChangeOutcome::refused(conflict(format!("agent {name}"), row.status().word(), status.word()));
     }
-    changed(world, change, name, &AgentEvent::Lift(status), |row| {
+    let holding = watching::holding(world, &change.tenant, name, status);
+    let outcome = changed(world, change, name, &AgentEvent::Lift(status), |row| {
         row.restrictions.retain(|known| known.status != status);
-    })
+    });
+    match outcome {
+        ChangeOutcome::Done { event: Event::AgentChanged(standing), intent, records } => {
+            let restarted = watching::restart(world, holding);
+            ChangeOutcome::Done { event: Event::AgentChanged(AgentStanding { restarted, ..standing }), intent, records }
+        }
+        other @ (ChangeOutcome::Need { .. }
+        | ChangeOutcome::Prepare
+        | ChangeOutcome::Refused { .. }
+        | ChangeOutcome::Done { .. }) => other,
+    }
 }
 
 pub(super) fn retire(world: &mut World, change: &Change, name: &str) -> ChangeOutcome {

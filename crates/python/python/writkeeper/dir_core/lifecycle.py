@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,7 +54,15 @@ def transition(
         keeper = SqliteLifecycleStorage(db_path)
     if keeper is not None:
         # An older storage of the user's may not know roots.
-        root = {} if root_dfid is None else {"root_dfid": root_dfid}
+        root = {"root_dfid": root_dfid} if _knows_roots(keeper) else {}
         keeper.record_transition(dfid, before.value, after.value, **root)
     if retry_governor is not None and after in ENDED:
         retry_governor.reset(dfid)
+
+
+def _knows_roots(storage: LifecycleStorage) -> bool:
+    try:
+        named = inspect.signature(storage.record_transition).parameters
+    except (TypeError, ValueError):
+        return True
+    return "root_dfid" in named or any(one.kind is one.VAR_KEYWORD for one in named.values())

@@ -23,7 +23,7 @@ pub fn write(html: &mut Html, shown: &Shown<'_>) {
         html.raw("<h2>Your answer</h2>");
         vote(html, shown);
         match question.kind {
-            QuestionKind::Proposal => proposal(html, shown),
+            QuestionKind::Proposal | QuestionKind::Request => proposal(html, shown),
             QuestionKind::Doubt => doubt(html, shown),
         }
     }
@@ -39,7 +39,8 @@ fn hindrance(shown: &Shown<'_>) -> Option<String> {
             caller.role.word()
         ));
     }
-    if is_same_person(&caller.name, &question.agent) {
+    let has_proposed = shown.by.is_some_and(|by| is_same_person(&caller.name, by.trim_start_matches("operator:")));
+    if has_proposed || is_same_person(&caller.name, &question.agent) {
         return Some("Nobody approves what they proposed.".to_owned());
     }
     if !shown.groups.iter().any(|group| question.entitled.contains(group)) {
@@ -106,7 +107,9 @@ fn signed(html: &mut Html, shown: &Shown<'_>) {
     html.raw("<h2>Your signature is needed</h2><p>The contract counts only answers that you sign with your own key. ");
     html.raw("That key stays with you, so answer at a terminal:</p><pre tabindex=\"0\">");
     match question.kind {
-        QuestionKind::Proposal => html.raw("writkeeper escalations answer ").text(&question.id).raw(" approve"),
+        QuestionKind::Proposal | QuestionKind::Request => {
+            html.raw("writkeeper escalations answer ").text(&question.id).raw(" approve")
+        }
         QuestionKind::Doubt => html.raw("writkeeper intents resolve ").text(&question.intent).raw(" happened"),
     };
     html.raw(" \\\n  --as ")
@@ -119,7 +122,7 @@ fn signed(html: &mut Html, shown: &Shown<'_>) {
         .text(&shown.visit.address(&shown.call.site))
         .raw("</pre>");
     html.raw(match question.kind {
-        QuestionKind::Proposal => {
+        QuestionKind::Proposal | QuestionKind::Request => {
             "<p class=\"faint small\">Or <code>deny</code> in the place of <code>approve</code>.</p>"
         }
         QuestionKind::Doubt => "<p class=\"faint small\">Or <code>did-not</code> or <code>retry</code>.</p>",

@@ -37,6 +37,12 @@ fn top(html: &mut Html, shown: &Shown<'_>, (action, amount): &(String, Option<St
     if question.kind == QuestionKind::Doubt {
         html.raw("<p>It was called, and nobody knows whether it happened. Look at the other side, then say what you saw.</p>");
     }
+    if let Some(request) = &question.request {
+        html.raw("<p>").text(&request.reason).raw("</p>");
+        if !request.context.is_empty() {
+            html.raw("<pre tabindex=\"0\">").text(&Json::Object(request.context.clone()).to_canonical()).raw("</pre>");
+        }
+    }
     html.raw("</section>");
 }
 
@@ -47,6 +53,9 @@ fn section(html: &mut Html, title: &'static str) {
 
 /// Every argument, with where it came from.
 fn exactly(html: &mut Html, shown: &Shown<'_>) {
+    if shown.question.kind == QuestionKind::Request {
+        return;
+    }
     section(html, "Exactly this");
     let params = shown.question.card.proposal.get("params").and_then(Json::as_object);
     let Some(params) = params else {
@@ -232,7 +241,7 @@ fn limit(html: &mut Html, limit: &AmendedLimit) {
 
 /// What differs from what was approved last.
 fn changes(html: &mut Html, shown: &Shown<'_>) {
-    if shown.question.kind == QuestionKind::Doubt {
+    if shown.question.kind != QuestionKind::Proposal {
         return;
     }
     section(html, "Since the last one that was approved");
@@ -285,6 +294,9 @@ fn asking(html: &mut Html, shown: &Shown<'_>) {
         html.raw("<strong>").text(&question.agent).raw("</strong>");
         if let Some(behalf) = &around.behalf {
             html.raw(" on behalf of ").text(behalf);
+        }
+        if let Some(by) = shown.by {
+            html.raw("<p class=\"warn\">").text(by).raw(" proposed it in the agent\u{2019}s name.</p>");
         }
     });
     fact(html, "Contract", |html| {

@@ -1,0 +1,78 @@
+//! `writkeeper monitors`: numbers in, alarms out; and what it says of the monitors of a store.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn writkeeper(folder: &Path, words: &[&str], input: &str) -> Output {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
+        .args(words)
+        .current_dir(folder)
+        .env_remove("WRITKEEPER_STORE")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A refusal may come before everything was read.
+    let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
+    process.wait_with_output().unwrap()
+}
+
+fn check(words: &str, input: &str, code: i32, expected: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let words: Vec<&str> = ["monitors", "try"].into_iter().chain(words.split(' ')).collect();
+    let output = writkeeper(folder.path(), &words, input);
+    let said = String::from_utf8(if code == 0 { output.stdout } else { output.stderr }).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+    assert!(if code == 0 { said == expected } else { said.contains(expected) }, "{words:?}: {said}");
+}
+
+#[test]
+fn alarms_are_told_by_the_index_of_their_line() {
+    let drift = |index: u32| format!("{{\"index\":{index},\"kind\":\"drift\"}}\n");
+    check("mean --set max=10 --set over=2", "9\n12\n1\n30\n", 0, &format!("{}{}", drift(1), drift(3)));
+    check("sum --set max=5 --set over=9", "3\n\nNaN\nnull\n3\n", 0, &drift(4));
+    check("cusum --set h=2", "0\n0", 0, "");
+    check("hddm_w", "", 0, "");
+}
+
+#[test]
+fn what_cannot_be_used_ends_with_2_and_a_sentence() {
+    check("adwin --set delta=2", "1\n", 2, "`delta` must be a number between 0 and 1; `2` is not");
+    check("adwin --set dleta=0.1", "1\n", 2, "did you mean `delta`?");
+    check("adwin --set delta", "1\n", 2, "is no KEY=VALUE");
+    check("adwin --set clock=1 --set clock=2", "1\n", 2, "`clock` is set twice");
+    check("adwim", "1\n", 2, "there is no monitor `adwim`; did you mean `adwin`?");
+    check("adwin", "1\ntwo\n", 2, "line 2: `two` is no number");
+    check("ddm", "1\n0.5\n", 2, "line 2: `ddm` takes 1 for an error and 0 for none");
+    check("kswin", "inf\n", 2, "line 1: `inf` is no number");
+}
+
+#[test]
+fn a_store_tells_its_monitors_and_their_trips() {
+    let folder = tempfile::tempdir().unwrap();
+    let contract = "agent: bot\nactions:\n  pay:\n    once: \"pay:{order}\"\n    params: { order: text, amount: number }\n\
+                    watch:\n  size: { mean: params.amount, max: 10, over: 2 }\n";
+    std::fs::write(folder.path().join("bot.yaml"), contract).unwrap();
+    let line = |amount: u32| {
+        format!("{{\"agent\":\"bot\",\"action\":\"pay\",\"params\":{{\"order\":\"o{amount}\",\"amount\":{amount}}}}}\n")
+    };
+    let lines: String = [8, 13, 1].into_iter().map(line).collect();
+    let decide = ["decide", "--quiet", "--store", "kept.db", "--contract", "bot.yaml"];
+    let decided = String::from_utf8(writkeeper(folder.path(), &decide, &lines).stdout).unwrap();
+    assert!(decided.lines().nth(2).unwrap().contains("AGENT_SUSPENDED"), "{decided}");
+    let listed = writkeeper(folder.path(), &["monitors", "--store", "kept.db", "--json"], "");
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!((&listed["monitor"], &listed["tripped"], &listed["seen"]), (&"size".into(), &true.into(), &2.into()));
+    let trip = &listed["trips"][0];
+    assert_eq!((&trip["statistic"], &trip["threshold"], &trip["to"]), (&"10.5".into(), &"10".into(), &1.into()));
+    let shown = writkeeper(folder.path(), &["monitors", "--store", "kept.db"], "");
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("bot size  tripped  mean of amount"), "{shown}");
+    assert!(shown.contains("[####################] 10.5 against 10, window 2, 2 values"), "{shown}");
+    let report = writkeeper(folder.path(), &["report", "--store", "kept.db"], "");
+    let report = String::from_utf8(report.stdout).unwrap();
+    assert!(report.contains("alarms of monitors\n       1  bot size"), "{report}");
+}

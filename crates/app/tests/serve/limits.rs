@@ -1,0 +1,117 @@
+//! What one caller may use up: requests a second, time, and bytes; and what others notice of it.
+
+use crate::http::{PATIENCE, connect, headed, read_answer, request, send};
+use crate::server::{CONTRACT, Server};
+use serde_json::json;
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+/// What a body without an end may take, and no more.
+const GROWTH_MAX_KB: u64 = 50 * 1024;
+
+fn resident_kb(server: &Server) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn each_key_has_its_own_rate() {
+    let server = Server::start_with(&["--rate", "10"]);
+    let [ann, bob] = ["ann", "bob"].map(|name| server.key("auditor", name, &[]));
+    let answers: Vec<_> = (0..40).map(|_| server.get("/v1/whoami", &ann)).collect();
+    let limited: Vec<_> = answers.iter().filter(|answer| answer.status == 429).collect();
+    assert!(!limited.is_empty(), "nobody was limited");
+    for answer in limited {
+        assert_eq!(answer.member("code"), "RATE_LIMITED");
+        let wait = answer.header("retry-after").and_then(|wait| wait.parse::<u32>().ok());
+        assert!(wait.is_some_and(|wait| wait >= 1), "{answer:?}");
+    }
+    assert_eq!(server.get("/v1/whoami", &bob).status, 200, "another key pays for it");
+}
+
+#[test]
+fn what_ends_ends_by_itself() {
+    let server = Server::start();
+    let made = server.post("/v1/agents", &server.admin, &json!({ "contract": CONTRACT, "ttl": "1s" })).member("token");
+    let key = json!({ "role": "auditor", "name": "eve", "ttl": "1s" });
+    let key = server.post("/v1/keys", &server.admin, &key).member("key");
+    for shown in [made, key] {
+        let since = Instant::now();
+        while server.get("/v1/whoami", &shown).status != 401 {
+            assert!(since.elapsed() < PATIENCE, "it counts for ever");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[test]
+fn a_body_without_an_end_is_cut_off_and_not_kept() {
+    let server = Server::start();
+    let before = resident_kb(&server);
+    let mut stream = connect(&server.address);
+    let head = format!(
+        "POST /v1/halt HTTP/1.1\r\nhost: test\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+         transfer-encoding: chunked\r\nconnection: close\r\n\r\n",
+        server.admin
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let chunk = format!("{:x}\r\n{}\r\n", 64 * 1024, "x".repeat(64 * 1024));
+    // Far more than the bound; whoever is cut off cannot write on.
+    let sent = (0..4_096).take_while(|_| stream.write_all(chunk.as_bytes()).is_ok()).count();
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest);
+    let said = String::from_utf8_lossy(&rest);
+    assert!(said.is_empty() || said.starts_with("HTTP/1.1 413"), "{said}");
+    assert!(sent < 4_096 || said.starts_with("HTTP/1.1 413"), "all of it was taken");
+    let grown = resident_kb(&server).saturating_sub(before);
+    assert!(grown < GROWTH_MAX_KB, "{grown} kB");
+    assert_eq!(server.get("/healthz", "").status, 200);
+}
+
+#[test]
+fn a_body_that_comes_too_slowly_is_given_up() {
+    let server = Server::start();
+    let mut stream = connect(&server.address);
+    let head = headed(&request("POST", "/v1/halt", Some(&server.admin), None), &["content-length: 100"]);
+    stream.write_all(&head).unwrap();
+    stream.write_all(b"{").unwrap();
+    let answer = read_answer(&mut stream);
+    assert_eq!((answer.status, answer.member("code")), (408, "BODY_LATE".to_owned()), "{}", answer.text());
+}
+
+#[test]
+fn a_silent_connection_is_closed() {
+    let server = Server::start();
+    let mut stream = connect(&server.address);
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n").unwrap();
+    let mut all = Vec::new();
+    // It reads to the end, so an end there must be; the patience of the socket is longer than the bound.
+    stream.read_to_end(&mut all).unwrap();
+    assert!(all.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&all));
+}
+
+#[test]
+fn headers_that_flood_or_cannot_be_read_are_refused() {
+    let server = Server::start();
+    let check = |lines: &[&str], expected: &[u16]| {
+        let answer = send(&server.address, &headed(&request("GET", "/v1/whoami", None, None), lines));
+        assert!(expected.contains(&answer.status), "{lines:?}: {answer:?}");
+    };
+    let many: Vec<String> = (0..2_000).map(|number| format!("x-{number}: 1")).collect();
+    check(&many.iter().map(String::as_str).collect::<Vec<_>>(), &[431]);
+    check(&["authorization: Bearer \u{ff}\u{fe}"], &[400, 401]);
+    check(&["authorization: Basic YTpi"], &[401]);
+    let paths: [(&[u8], &[u16]); 4] = [
+        (b"/v1/agents/\xff\xfe", &[400]),
+        (b"/v1/agents/%ff%fe", &[400, 404]),
+        (b"/v1/agents?after=%ff", &[200, 400, 422]),
+        (b"/v1/agents/%00", &[400, 404]),
+    ];
+    for (path, expected) in paths {
+        let start = [b"GET ", path, b" HTTP/1.1\r\nhost: test\r\nconnection: close\r\nauthorization: Bearer "].concat();
+        let answer = send(&server.address, &[&start, server.admin.as_bytes(), b"\r\n\r\n"].concat());
+        assert!(expected.contains(&answer.status), "{}: {answer:?}", String::from_utf8_lossy(path));
+    }
+    assert_eq!(server.get("/healthz", "").status, 200);
+}

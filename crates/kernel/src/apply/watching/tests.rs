@@ -1,0 +1,139 @@
+//! What monitors take, and what their alarms do to the agent's next proposal.
+
+use crate::agent::{Actor, AgentStatus};
+use crate::change::Act;
+use crate::consequence::Consequence;
+use crate::contract::{Mode, Watch};
+use crate::event::Event;
+use crate::outcome::Done;
+use crate::record::Record;
+use crate::testing::{Case, case};
+use crate::watched::{MonitorRow, Trip};
+use crate::world::{Entity, Row};
+use values::json::Json;
+
+fn watching(text: &str) -> Case {
+    let watch = Watch::read(&Json::parse(text.as_bytes()).unwrap()).unwrap();
+    case().contract(move |contract| {
+        contract.watch.insert("m".to_owned(), watch.clone());
+    })
+}
+
+fn trips(done: &Done) -> Vec<Trip> {
+    let trip = |record: &Record| {
+        let Some(Consequence::MonitorTripped(trip)) = Consequence::from_record(&record.body()) else { return None };
+        Some(*trip)
+    };
+    done.records.iter().filter_map(trip).collect()
+}
+
+fn tripped(case: &Case) -> Vec<Trip> {
+    case.last.as_ref().map(trips).unwrap_or_default()
+}
+
+fn row(case: &Case) -> MonitorRow {
+    match case.row(Entity::Monitor("bot".to_owned(), "m".to_owned())) {
+        Some(Row::Monitor(row)) => row.as_ref().clone(),
+        other => panic!("no monitor: {other:?}"),
+    }
+}
+
+fn lift(case: &mut Case, status: AgentStatus) -> Done {
+    let because = "looked into it".to_owned();
+    case.change(Actor::Operator("ann".to_owned()), Act::Lift { agent: "bot".to_owned(), status, because })
+}
+
+#[test]
+fn an_alarm_stops_the_very_next_proposal_and_says_what_it_saw() {
+    let case = watching(r#"{"mean":"amount","max":10,"over":3}"#);
+    let case = case.amount(5).check("ACCEPT").amount(15).check("ACCEPT").amount(11).check("ACCEPT");
+    let [trip] = tripped(&case).try_into().unwrap();
+    assert_eq!((trip.from, trip.to, trip.reading.window), (0, 2, 3));
+    assert_eq!(trip.reading.threshold, "10");
+    assert!(trip.reading.statistic.starts_with("10.333"), "{}", trip.reading.statistic);
+    assert_eq!(case.last.as_ref().unwrap().records.len(), 2, "the alarm, then the decision");
+    let case = case.amount(1).check("REJECT AGENT_SUSPENDED");
+    let line = case.last.as_ref().unwrap().answer.to_line();
+    assert!(line.contains("monitor `m`: mean is 10.33"), "{line}");
+    assert_eq!(row(&case).seen, 3, "what is refused is not taken");
+}
+
+#[test]
+fn a_consequence_is_as_hard_as_the_contract_says() {
+    let tripping = |then: &str| {
+        let case = watching(&format!(r#"{{"sum":"amount","max":10,"over":"1h",{then}}}"#));
+        case.amount(11).check("ACCEPT").amount(1)
+    };
+    tripping(r#""then":"WARN""#).check("ACCEPT");
+    tripping(r#""then":"NOTIFY""#).check("ACCEPT");
+    tripping(r#""then":"ESCALATION_ONLY""#).check("ESCALATE AGENT_ESCALATION_ONLY");
+    tripping(r#""then":"DEGRADED","revoke":["pay"]"#).check("REJECT AGENT_DEGRADED");
+    tripping(r#""then":"DEGRADED","revoke":["look"]"#).check("ACCEPT");
+    let observing =
+        watching(r#"{"sum":"amount","max":10,"over":"1h"}"#).contract(|contract| contract.mode = Mode::Observe);
+    let observing = observing.amount(11).check("ACCEPT");
+    assert_eq!(tripped(&observing).len(), 1);
+    observing.amount(1).check("ACCEPT");
+}
+
+#[test]
+fn lifting_starts_the_monitor_anew_and_says_so() {
+    let mut case = watching(r#"{"sum":"amount","max":10,"over":100}"#).amount(11).check("ACCEPT");
+    assert!(row(&case).held);
+    let done = lift(&mut case, AgentStatus::Suspended);
+    let Some(Event::AgentChanged(standing)) = done.event.as_deref() else { panic!("no standing") };
+    assert_eq!((standing.status, standing.restarted.as_slice()), (AgentStatus::Active, &["m".to_owned()][..]));
+    assert!(!row(&case).held);
+    assert_eq!(row(&case).trips.len(), 1, "its earlier trips are kept");
+    let case = case.amount(9).check("ACCEPT");
+    assert_eq!(tripped(&case), []);
+    let case = case.amount(2).check("ACCEPT");
+    assert_eq!(tripped(&case).iter().map(|trip| (trip.from, trip.to)).collect::<Vec<_>>(), [(1, 2)]);
+}
+
+#[test]
+fn series_are_what_they_say() {
+    // A share of accepted proposals; what cannot be told counts.
+    let case = watching(r#"{"share":"amount<=25","max":0.5,"over":2}"#);
+    let case = case.amount(30).check("ACCEPT").amount(20).check("ACCEPT");
+    assert_eq!(tripped(&case), []);
+    let case = case.amount(21).check("ACCEPT");
+    assert_eq!(tripped(&case).len(), 1);
+    let broken =
+        watching(r#"{"share":"bro ken","max":0.5,"over":2}"#).amount(1).check("ACCEPT").amount(2).check("ACCEPT");
+    assert_eq!(tripped(&broken).len(), 1);
+    // Rejections count every proposal of the agent.
+    let case = watching(r#"{"share":"verdict.rejected","max":0.5,"over":3,"then":"WARN"}"#);
+    let case = case.amount(500).check("REJECT LIMIT_EXCEEDED").amount(1).check("ACCEPT");
+    let case = case.amount(600).check("REJECT LIMIT_EXCEEDED");
+    assert_eq!(tripped(&case).len(), 1);
+    let case = case.agent("eve").check("REJECT AGENT_UNKNOWN, LIMIT_EXCEEDED");
+    assert_eq!(row(&case).seen, 3, "strangers move nothing");
+    // Reads move nothing unless they are named.
+    let case =
+        watching(r#"{"mean":"amount","max":10,"over":1}"#).action("look").params(r#"{"amount":99}"#).check("ACCEPT");
+    assert_eq!(case.row(Entity::Monitor("bot".to_owned(), "m".to_owned())), None);
+}
+
+#[test]
+fn another_rule_starts_anew() {
+    let case = watching(r#"{"mean":"amount","max":10,"over":3}"#).amount(5).check("ACCEPT").amount(6).check("ACCEPT");
+    assert_eq!(row(&case).seen, 2);
+    let other = Watch::read(&Json::parse(br#"{"mean":"amount","max":10,"over":4}"#).unwrap()).unwrap();
+    let case = case.contract(move |contract| {
+        contract.watch.insert("m".to_owned(), other.clone());
+    });
+    assert_eq!(row(&case.amount(7).check("ACCEPT")).seen, 1);
+}
+
+#[test]
+fn rows_are_read_back_as_they_were_written() {
+    let case = watching(r#"{"adwin":"amount","clock":1,"delta":0.3}"#);
+    let mut case = (0..40).fold(case, |case, place| case.amount(if place < 20 { 1 } else { 90 }).check("ACCEPT"));
+    for _ in 0..3 {
+        let kept = Row::Monitor(Box::new(row(&case)));
+        assert_eq!(Row::from_stored(crate::stored::Kind::Monitor, &kept.to_stored()), Some(kept));
+        case = case.amount(2).check("ACCEPT");
+    }
+    assert!(!row(&case).trips.is_empty());
+}

@@ -1,0 +1,217 @@
+//! Bands: the mean, sum or share of a rolling window must stay between two bounds. Exact; no floats.
+
+use super::settings::Over;
+use super::{Detect, Input, MonitorKind, Reading, SettingFault, Settings, Signal, Slots};
+use std::collections::VecDeque;
+use values::decimal::Decimal;
+use values::time::Instant;
+
+/// Values that a window by count keeps.
+const COUNT_MAX: u64 = 1_000;
+
+/// Entries that a window by time keeps; beyond that the two closest neighbours become one under the later instant.
+const ENTRIES_MAX: usize = 64;
+
+/// A mean or share of fewer values in a window by time says nothing.
+const AT_LEAST: u64 = 10;
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Band {
+    measure: Measure,
+    window: RollingWindow,
+    at_least: u64,
+    min: Option<Decimal>,
+    max: Option<Decimal>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Measure {
+    Mean,
+    Sum,
+    Share,
+}
+
+/// The latest values, by count or by time.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct RollingWindow {
+    over: Over,
+    /// Oldest first: the instant, how many values, their sum.
+    entries: VecDeque<(Instant, u64, Decimal)>,
+    count: u64,
+    sum: Decimal,
+}
+
+impl RollingWindow {
+    pub(super) fn new(settings: &mut Settings, unset: u64) -> Result<RollingWindow, SettingFault> {
+        let over = settings.over(COUNT_MAX, unset)?;
+        Ok(RollingWindow { over, entries: VecDeque::new(), count: 0, sum: Decimal::ZERO })
+    }
+
+    /// Takes a value; one that would overflow the sum is left out.
+    pub(super) fn push(&mut self, value: Decimal, at: Instant) {
+        let Some(sum) = self.sum.checked_add(value) else { return };
+        // By count no instant matters, and none is kept.
+        let kept = if let Over::Time(_) = self.over { at } else { Instant::PURE_DEFAULT };
+        self.entries.push_back((kept, 1, value));
+        (self.sum, self.count) = (sum, self.count.saturating_add(1));
+        match self.over {
+            Over::Count(max) => {
+                while self.count > max {
+                    self.drop_oldest();
+                }
+            }
+            Over::Time(time) => {
+                while self.entries.front().is_some_and(|(then, _, _)| then.plus(time) <= at) {
+                    self.drop_oldest();
+                }
+                self.merge();
+            }
+        }
+    }
+
+    fn drop_oldest(&mut self) {
+        let Some((_, count, sum)) = self.entries.pop_front() else { return };
+        self.count = self.count.saturating_sub(count);
+        self.sum = if self.entries.is_empty() { Decimal::ZERO } else { self.sum.checked_sub(sum).unwrap_or(self.sum) };
+    }
+
+    fn merge(&mut self) {
+        if self.entries.len() <= ENTRIES_MAX {
+            return;
+        }
+        let instants: Vec<Instant> = self.entries.iter().map(|(at, _, _)| *at).collect();
+        let gaps = instants.iter().zip(instants.iter().skip(1)).map(|(one, two)| two.since(*one));
+        let closest = gaps.enumerate().min_by_key(|(_, gap)| *gap).map_or(0, |(place, _)| place);
+        let Some((_, count, sum)) = self.entries.remove(closest) else { return };
+        if let Some((_, into, total)) = self.entries.get_mut(closest) {
+            *into = into.saturating_add(count);
+            *total = total.checked_add(sum).unwrap_or(*total);
+        }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether so many values are there that they say something.
+    pub(super) fn is_full(&self, at_least: u64) -> bool {
+        match self.over {
+            Over::Count(max) => self.count >= max,
+            Over::Time(_) => self.count >= at_least,
+        }
+    }
+
+    pub(super) fn sum(&self) -> Decimal {
+        self.sum
+    }
+
+    /// The mean, rounded where it has no end; nothing of no values.
+    pub(super) fn mean(&self) -> Option<Decimal> {
+        self.sum.checked_div(Decimal::from(self.count))
+    }
+
+    pub(super) fn save(&self, slots: &mut Slots) {
+        slots.count(self.entries.len() as u64);
+        for (at, count, sum) in &self.entries {
+            if let Over::Time(_) = self.over {
+                slots.integer(at.micros());
+                slots.count(*count);
+            }
+            slots.decimal(*sum);
+        }
+    }
+
+    pub(super) fn load(&mut self, slots: &mut Slots) -> Option<()> {
+        for _ in 0..slots.next_length(COUNT_MAX)? {
+            let (at, count) = match self.over {
+                Over::Time(_) => (Instant::from_micros(slots.next_integer()?), slots.next_count()?),
+                Over::Count(_) => (Instant::PURE_DEFAULT, 1),
+            };
+            let sum = slots.next_decimal()?;
+            self.sum = self.sum.checked_add(sum)?;
+            self.count = self.count.checked_add(count)?;
+            self.entries.push_back((at, count, sum));
+        }
+        Some(())
+    }
+}
+
+impl Band {
+    pub(super) fn new(kind: MonitorKind, settings: &mut Settings) -> Result<Band, SettingFault> {
+        let measure = if kind == MonitorKind::Sum {
+            Measure::Sum
+        } else if kind == MonitorKind::Share {
+            Measure::Share
+        } else {
+            Measure::Mean
+        };
+        let (min, max) = (settings.decimal("min")?, settings.decimal("max")?);
+        let window = RollingWindow::new(settings, 20)?;
+        let at_least = settings.count("at_least", (1, COUNT_MAX), AT_LEAST)?;
+        match (min, max) {
+            (None, None) => Err(SettingFault::of("max", "`max` or `min` is missing: the band has no bound")),
+            (Some(min), Some(max)) if min > max => {
+                Err(SettingFault::of("min", format!("`min` {min} must not be above `max` {max}")))
+            }
+            (_, _) => Ok(Band { measure, window, at_least, min, max }),
+        }
+    }
+
+    /// What a bound comes to for the sum of the window: exact where a mean would be rounded.
+    fn for_sum(&self, bound: Decimal) -> Option<Decimal> {
+        match self.measure {
+            Measure::Sum => Some(bound),
+            Measure::Mean | Measure::Share => bound.checked_mul(Decimal::from(self.window.count())),
+        }
+    }
+
+    fn is_above(&self, bound: Decimal) -> bool {
+        self.for_sum(bound).is_some_and(|bound| self.window.sum() > bound)
+    }
+
+    fn is_below(&self, bound: Decimal) -> bool {
+        self.for_sum(bound).is_some_and(|bound| self.window.sum() < bound)
+    }
+}
+
+impl Detect for Band {
+    fn update(&mut self, input: &Input) -> Signal {
+        let Some(value) = input.exact else { return Signal::QUIET };
+        self.window.push(value, input.at);
+        let full = self.window.is_full(self.at_least);
+        // A sum only grows by what is yet to come, so a maximum need not wait.
+        let ready = full || self.measure == Measure::Sum;
+        let above = ready && self.max.is_some_and(|max| self.is_above(max));
+        let below = full && self.min.is_some_and(|min| self.is_below(min));
+        Signal::drift(above || below)
+    }
+
+    fn reading(&self) -> Option<Reading> {
+        let statistic = match self.measure {
+            Measure::Sum => self.window.sum(),
+            Measure::Mean | Measure::Share => self.window.mean()?,
+        };
+        let below = self.min.filter(|min| self.max.is_none() || self.is_below(*min));
+        Some(Reading::exact(statistic, below.or(self.max)?, self.window.count()))
+    }
+
+    fn guarantee(&self) -> String {
+        "exact: it trips when and only when the bound is passed".to_owned()
+    }
+
+    fn save(&self, slots: &mut Slots) {
+        self.window.save(slots);
+    }
+
+    fn load(&mut self, slots: &mut Slots) -> Option<()> {
+        self.window.load(slots)
+    }
+
+    fn refuses(&self, input: &Input) -> Option<&'static str> {
+        match self.measure {
+            Measure::Share => super::ddm::is_no_error(input),
+            Measure::Mean | Measure::Sum if input.exact.is_none() => Some("takes numbers of at most 28 digits"),
+            Measure::Mean | Measure::Sum => None,
+        }
+    }
+}
