@@ -1,6 +1,7 @@
 //! The one error of the library, sorted by what the caller does next.
 
 use crate::restored::Loss;
+use adapters::store_postgres::Address;
 use contract::source::Diagnostic;
 use kernel::contract::Contract;
 use kernel::finding::{Code, Finding};
@@ -164,6 +165,7 @@ impl Error {
 
     /// A store that cannot be opened.
     pub(crate) fn unopened(location: &str, fault: &StoreFault) -> Error {
+        let location = Address::shown(location);
         match fault {
             StoreFault::Refused(problem) => Error::Invalid(format!("cannot use the store `{location}`: {problem}")),
             StoreFault::Corrupt(problem) => Error::Damaged(format!("cannot use the store `{location}`: {problem}")),

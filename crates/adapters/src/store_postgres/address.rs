@@ -46,7 +46,7 @@ impl Address {
 
     /// Reads a location; what cannot be one is refused in words.
     pub fn parse(text: &str) -> Result<Address, StoreFault> {
-        let refused = |problem: &str| StoreFault::Refused(format!("`{}` {problem}", shown(text)));
+        let refused = |problem: &str| StoreFault::Refused(format!("`{}` {problem}", Address::shown(text)));
         let form = "is no database; write `postgres://USER@HOST:PORT/DATABASE`";
         let url = Url::parse(text).map_err(|_| refused(form))?;
         if !matches!(url.scheme(), "postgres" | "postgresql") || !text.contains("://") || url.fragment().is_some() {
@@ -101,6 +101,20 @@ impl Address {
             return Err(refused(form));
         }
         Ok(Address { server, user, database, tls, text: text.to_owned() })
+    }
+
+    /// A location as it may be shown: without what might be a password in it.
+    pub fn shown(text: &str) -> String {
+        let Some((scheme, rest)) = text.split_once("://").filter(|_| Address::is_meant(text)) else {
+            return text.to_owned();
+        };
+        match rest.rsplit_once('@') {
+            Some((user, rest)) if user.contains(':') => {
+                let user = user.split(':').next().unwrap_or_default();
+                format!("{scheme}://{user}:…@{rest}")
+            }
+            Some(_) | None => text.to_owned(),
+        }
     }
 
     /// The way to the server.
@@ -183,18 +197,6 @@ fn pgpass_fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// A location without what might be a password in it.
-fn shown(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
-    match rest.split_once('@') {
-        Some((user, rest)) if user.contains(':') => {
-            let user = user.split(':').next().unwrap_or_default();
-            format!("{scheme}://{user}:…@{rest}")
-        }
-        Some(_) | None => text.to_owned(),
-    }
-}
-
 /// Text in which percent signs stand for bytes.
 fn unescaped(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
@@ -245,6 +247,7 @@ mod tests {
             ("postgres:", "postgres://USER@HOST"),
             ("postgres://anna@host", "postgres://USER@HOST"),
             ("postgres://anna:geheim@host/db", "names a password"),
+            ("postgres://anna:x@geheim@host/db", "names a password"),
             ("postgres://anna@host/db?sslmode=prefer", "sslmode `prefer`"),
             ("postgres://anna@host/db?options=-c", "`options`"),
             ("postgres://anna@host/a/b", "postgres://USER@HOST"),

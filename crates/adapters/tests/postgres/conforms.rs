@@ -2,7 +2,7 @@
 
 use crate::server::PostgresServer;
 use adapters::store_postgres::{Address, PostgresStore};
-use runtime::conformance::{Opened, check};
+use runtime::conformance::{Failure, Opened, check};
 use runtime::memory::ManualClock;
 use runtime::ports::store::{Store, StoreFault};
 use std::sync::Arc;
@@ -18,14 +18,18 @@ impl Opened for InDatabase {
     }
 }
 
+/// Every check on a database of its own, reached as `through` says.
+pub fn failures_on(server: &PostgresServer, through: impl Fn(String) -> String) -> Vec<Failure> {
+    let mut number = 0;
+    check(&mut |clock: Arc<ManualClock>| {
+        number += 1;
+        let address = Address::parse(&through(server.database(&format!("check{number}")))).unwrap();
+        Box::new(InDatabase { address, clock })
+    })
+}
+
 #[test]
 fn the_postgresql_store_conforms() {
     let Some(server) = PostgresServer::start() else { return };
-    let mut number = 0;
-    let failures = check(&mut |clock: Arc<ManualClock>| {
-        number += 1;
-        let address = Address::parse(&server.database(&format!("check{number}"))).unwrap();
-        Box::new(InDatabase { address, clock })
-    });
-    assert_eq!(failures, []);
+    assert_eq!(failures_on(&server, |location| location), []);
 }

@@ -3,5 +3,6 @@
 
 mod conforms;
 mod lost;
+mod pooled;
 mod refused;
 mod server;

@@ -118,6 +118,11 @@ impl PostgresServer {
         format!("postgres://{USER}@127.0.0.1:{}/{name}", self.port)
     }
 
+    /// The account that the server runs under, where it is another than that of the tests.
+    pub fn account(&self) -> Option<(u32, u32)> {
+        self.account
+    }
+
     /// Ends the server as a power cut would, and starts it again; how long it was away.
     pub fn crash(&mut self) -> Duration {
         let began = Instant::now();

@@ -15,6 +15,7 @@ mod postgres;
 mod seeded;
 mod served;
 #[path = "../../../adapters/tests/postgres/server.rs"]
+#[expect(dead_code, reason = "other tests use more of it")]
 mod server;
 mod site;
 mod sweep;

@@ -106,6 +106,14 @@ fn every_verb_takes_a_database() {
 }
 
 #[test]
+fn a_password_in_a_location_is_refused_and_not_repeated() {
+    let output = Desk::new().run("report --store postgres://anna:geheim@127.0.0.1:1/decisions", "");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(65), "{error}");
+    assert!(error.contains("PGPASSWORD") && !error.contains("geheim"), "{error}");
+}
+
+#[test]
 fn the_demo_gives_the_same_verdicts_on_both_stores() {
     let Some(server) = PostgresServer::start() else { return };
     let desk = Desk::new();

@@ -120,7 +120,7 @@ impl Database {
                 Grade::Attention => ATTENTION,
                 Grade::Bad => BAD,
             };
-            say!("        {:9} {words}", paint(style, grade.word()));
+            say!("        {} {words}", paint(style, format!("{:9}", grade.word())));
         }
         Ok(())
     }
