@@ -8,7 +8,7 @@ mod flows;
 mod intents;
 mod keys;
 mod leases;
-mod ledger;
+pub(crate) mod ledger;
 mod pages;
 mod proposals;
 mod service;
