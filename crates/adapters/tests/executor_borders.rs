@@ -258,7 +258,7 @@ fn an_intent_whose_certificate_was_refused_is_free_to_be_tried_again() {
     runtime.register(ann(), contract.clone(), None, None).wait();
     runtime.activate(ann(), contract).wait();
     let perform = |trusted: &Authority| {
-        let door = Door { flows: UnseenFlow::Opens, performer: Performer::Runtime, session: None };
+        let door = Door { flows: UnseenFlow::Opens, performer: Performer::Runtime, session: None, by: None };
         let text = br#"{"agent":"bot","action":"pay","params":{"order":"A"}}"#;
         let line = runtime.judge(text, Arrival::through(door)).wait().answer.to_line();
         let answer = Json::parse(line.as_bytes()).unwrap();

@@ -65,7 +65,7 @@ impl Bench {
     }
 
     fn propose(&self, text: &str) -> Answered {
-        let door = Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None };
+        let door = Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None, by: None };
         self.runtime.judge(text.as_bytes(), Arrival::through(door)).wait()
     }
 
@@ -109,7 +109,7 @@ impl Bench {
                 digest,
                 reason: "because".to_owned(),
                 instead: None,
-                door: Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None },
+                door: Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None, by: None },
                 identity: Identity::default(),
             })
             .wait()
@@ -161,7 +161,7 @@ fn the_same_effect_is_done_once_whoever_asks() {
 #[test]
 fn whoever_carries_a_command_it_is_judged_after_all_before_it() {
     let bench = bench();
-    let door = || Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None };
+    let door = || Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None, by: None };
     let refund = |order: String| {
         let text = format!(r#"{{"agent":"refunds","action":"refund","params":{{"order":"{order}","amount":25}}}}"#);
         kernel::proposal::Proposal::parse(text.as_bytes()).unwrap()
@@ -315,7 +315,7 @@ fn a_modified_proposal_is_judged_by_every_gate() {
     check(&bench.refund("A", 60), "ESCALATE NEEDS_APPROVAL");
     let (question, row) = bench.question();
     let instead = |text: Option<&str>| {
-        let door = Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None };
+        let door = Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None, by: None };
         let answer = PersonAnswer {
             person: "bob".to_owned(),
             question: question.clone(),

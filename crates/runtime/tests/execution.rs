@@ -109,7 +109,7 @@ impl Stage {
             intent: format!("i{order}"),
             escalation: format!("e{}", self.number),
         };
-        let door = Door { flows: UnseenFlow::Opens, performer: Performer::Runtime, session: None };
+        let door = Door { flows: UnseenFlow::Opens, performer: Performer::Runtime, session: None, by: None };
         let formed = Submission::new(Arc::from("default"), proposal, self.contract.clone(), Provenance::Unknown, ids);
         let done = self.apply(&Command::Submit(Arc::new(formed.through(door))));
         self.said.push(format!("pay {}", done.answer.reasons().join(" ")));

@@ -265,7 +265,7 @@ impl Bench {
 fn accepted(runtime: &Runtime, action: &str, order: &str) -> String {
     let pin = if action == "ship" { r#","pin":"1234""# } else { "" };
     let text = format!(r#"{{"agent":"bot","action":"{action}","params":{{"order":"{order}"{pin}}}}}"#);
-    let door = Door { flows: UnseenFlow::Opens, performer: Performer::Runtime, session: None };
+    let door = Door { flows: UnseenFlow::Opens, performer: Performer::Runtime, session: None, by: None };
     let answered = runtime.judge(text.as_bytes(), Arrival::through(door)).wait();
     assert_eq!(answered.answer.verdict.word(), "ACCEPT", "{}", answered.answer.to_line());
     let json = Json::parse(answered.answer.to_line().as_bytes()).unwrap();

@@ -174,7 +174,7 @@ struct Task {
 
 /// A share of the tasks on one thread: each submits one command after another without waiting for the last one.
 fn drive(runtime: &Runtime, (commands, text): (usize, &[u8]), pause: &Pause) {
-    let door = Door { flows: UnseenFlow::Refused, performer: Performer::Caller, session: None };
+    let door = Door { flows: UnseenFlow::Refused, performer: Performer::Caller, session: None, by: None };
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let mut context = Context::from_waker(&waker);
     let new = |_| Task { left: commands, waiting: VecDeque::new() };

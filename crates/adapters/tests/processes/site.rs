@@ -92,7 +92,7 @@ pub fn propose(runtime: &Runtime, text: &str) -> Answered {
 
 /// Flows are opened by the kernel, and what is accepted waits to be started.
 pub fn door() -> Door {
-    Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None }
+    Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None, by: None }
 }
 
 /// The verdict, and its reasons where it is no acceptance.

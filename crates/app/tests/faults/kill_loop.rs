@@ -53,7 +53,7 @@ fn writer() {
     let next = AtomicU64::new(std::env::var(FROM).unwrap().parse().unwrap());
     let store = SqliteStore::open(path, Arc::new(SystemClock)).unwrap();
     let runtime = Runtime::start(Box::new(store), Options::default()).unwrap();
-    let door = Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None };
+    let door = Door { flows: UnseenFlow::Refused, performer: Performer::Runtime, session: None, by: None };
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
