@@ -8,7 +8,7 @@ mod flows;
 mod intents;
 mod keys;
 mod leases;
-mod ledger;
+pub(crate) mod ledger;
 mod own_flow;
 mod pages;
 mod proposals;

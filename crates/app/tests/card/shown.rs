@@ -45,7 +45,7 @@ fn the_card_shows_everything_an_answer_is_for() {
         "Approve once",
         "This digest covers the exact bytes of the proposal above",
         digest,
-        "writkeeper ledger receipt",
+        "writkeeper verify",
     ] {
         assert!(card.body.contains(part), "{part}\n{}", card.body);
     }
@@ -131,4 +131,20 @@ fn a_secret_param_is_withheld_and_stays_as_it_is() {
     let banner =
         |body: &str| body.split("role=\"alert\">").nth(1).unwrap().split("</section>").next().unwrap().to_owned();
     assert_eq!((guess.status, banner(&guess.body)), (422, banner(&wrong.body)), "a guess is answered like any other");
+}
+
+#[test]
+fn the_card_gives_a_receipt_that_verifies() {
+    let service = Service::start();
+    let ann = service.sign_in(&service.key("approver", "ann", &["desk"]));
+    let id = service.ask(&service.agent(CONTRACT), json!({ "order": "A", "amount": 40 }), "late");
+    let path = format!("/approve/{id}/receipt");
+    assert!(ann.get(&format!("/approve/{id}")).body.contains(&format!("href=\"{path}\"")));
+    let receipt = ann.get(&path);
+    assert_eq!(receipt.status, 200, "{}", receipt.body);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("receipt");
+    std::fs::write(&file, &receipt.body).unwrap();
+    let verified = std::process::Command::new(env!("CARGO_BIN_EXE_writkeeper")).arg("verify").arg(&file).output();
+    assert!(verified.unwrap().status.success());
 }

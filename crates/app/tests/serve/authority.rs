@@ -96,7 +96,7 @@ fn sample(method: &str, route: &str, things: &Things) -> (String, Option<Value>,
         ("POST", "/v1/intents/{id}/undo") => (path(&things.intent), nonsense(), because()),
         ("GET", "/v1/escalations/{id}") => (path(&things.question), None, None),
         ("POST", "/v1/escalations/{id}/answer") => (path(&things.question), Some(answer.clone()), Some(answer)),
-        (_, "/approve/{id}") => (path(&things.question), nonsense(), nonsense()),
+        (_, "/approve/{id}" | "/approve/{id}/receipt") => (path(&things.question), nonsense(), nonsense()),
         ("GET", "/v1/ledger/receipts/{id}") => (path(&things.proposal), None, None),
         ("DELETE", "/v1/keys/{id}") => (path(&things.key), None, None),
         ("POST", "/v1/leases") => {

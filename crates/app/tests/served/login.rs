@@ -27,6 +27,7 @@ fn a_key_is_kept_for_its_owner_found_and_forgotten() {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     check("logout {at}", "", 0, "logged out");
     check("logout {at}", "", 0, "there was no key");
+    assert!(desk.served.as_ref().is_some_and(|served| served.connections() > 0), "nobody asked the server");
     check("agents list {at}", "", 64, "there is no key for");
 }
 

@@ -422,6 +422,7 @@ fn door(opens: bool, by_runtime: bool) -> Door {
         flows: if opens { UnseenFlow::Opens } else { UnseenFlow::Refused },
         performer: if by_runtime { Performer::Runtime } else { Performer::Caller },
         session: None,
+        by: None,
     }
 }
 

@@ -10,6 +10,8 @@ use super::html::Html;
 use super::{Reader, Visit, page};
 use crate::call::{Call, Reply};
 use crate::problem::Problem;
+use crate::routes::ledger::receipt_of;
+use axum::http::header;
 use kernel::contract::Impact;
 use kernel::escalation::{EscalationRow, EscalationState};
 use kernel::world::{Entity, Row};
@@ -58,6 +60,13 @@ pub fn exact(call: &Call) -> Result<(String, EscalationRow), Problem> {
 pub fn show(call: &Call, visit: &Visit) -> Result<Reply, Problem> {
     let (id, row) = exact(call)?;
     drawn(call, visit, &id, &row, None)
+}
+
+/// The receipt of what the question is about, as a file for `writkeeper verify`.
+pub fn receipt(call: &Call, _visit: &Visit) -> Result<Reply, Problem> {
+    let (_, row) = exact(call)?;
+    let reply = receipt_of(call, format!("={}", row.proposal_id))?;
+    Ok(reply.with(header::CONTENT_DISPOSITION, "attachment; filename=\"writkeeper.receipt\""))
 }
 
 /// The page, with what an answer came to.

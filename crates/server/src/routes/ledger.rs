@@ -193,6 +193,11 @@ fn receipt(call: &Call) -> Result<Reply, Problem> {
         super::flows::found(call, id)?;
     }
     let id = if is_agent { format!("={id}") } else { id.to_owned() };
+    receipt_of(call, id)
+}
+
+/// The receipt of something that the caller may see.
+pub(crate) fn receipt_of(call: &Call, id: String) -> Result<Reply, Problem> {
     let signing = &call.caller.tenant.signing;
     let text = sealed(call, |head| {
         let made = signing.receipts(head, std::slice::from_ref(&id)).map_err(|error| {

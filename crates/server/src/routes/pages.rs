@@ -81,6 +81,17 @@ pub const ROUTES: &[Route] = &[
         run: Run::Page(card::show),
     },
     Route {
+        method: "GET",
+        path: "/approve/{id}/receipt",
+        name: "card_receipt",
+        summary: "The receipt of what a question is about",
+        access: LOOKERS,
+        query: &[],
+        body: None,
+        answer: page("The receipt"),
+        run: Run::Page(card::receipt),
+    },
+    Route {
         method: "POST",
         path: "/approve/{id}",
         name: "card_answer",

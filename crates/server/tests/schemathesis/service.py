@@ -229,8 +229,7 @@ class Recipes:
         return {"path": {"id": intent}, "body": {"epoch": claimed["epoch"], "observed": "POSITIVE", "result": result}}
 
     def _settle(self):
-        intent, _ = self.started()
-        return {"path": {"id": intent}, "body": {"event": "FAIL"}}
+        return {"path": {"id": self.intent()}, "body": {"event": "FAIL"}}
 
     def _undo(self):
         return {"path": {"id": self.succeeded()}, "body": {"because": "a test"}}

@@ -406,7 +406,9 @@ fn proof(html: &mut Html, shown: &Shown<'_>) {
         html.raw("<code>").text(&question.proposal_id).raw("</code>");
     });
     fact(html, "Receipt", |html| {
-        html.raw("<code>writkeeper ledger receipt ").text(&question.proposal_id).raw("</code>");
+        html.raw("<a href=\"/approve/")
+            .segment(&question.id)
+            .raw("/receipt\">a file</a> for <code>writkeeper verify</code>");
     });
     html.raw("</dl></section>");
 }
