@@ -2,7 +2,6 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
 
 #[path = "../../../client/tests/served/door.rs"]
-#[expect(dead_code, reason = "the tests of the client use more of it")]
 mod door;
 mod login;
 mod service;
