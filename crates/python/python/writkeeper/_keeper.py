@@ -284,7 +284,8 @@ class Flow:
         while True:
             left = max(0.0, min(until - time.monotonic(), 1.0))
             try:
-                told = self._keeper._native.reserve(self.id, _json.encode({**said, "wait": f"{round(left * 1000)}ms"}))
+                span = f"{round(left * 1000)}ms" if left >= 0.001 else None
+                told = self._keeper._native.reserve(self.id, _json.encode({**said, "wait": span}))
             except Refused as refused:
                 if refused.code != "RESOURCE_CONTENTION" or time.monotonic() >= until:
                     raise
@@ -828,10 +829,11 @@ def verify(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _amount(name: str, amount: Decimal | float) -> Decimal:
     """An amount of a resource: finite, exactly as it is written."""
-    exact = amount if isinstance(amount, Decimal) else Decimal(str(amount))
-    if isinstance(amount, bool) or not exact.is_finite() or exact < 0:
-        raise ValueError(f"{name}: {amount!r} is no finite amount of 0 or more")
-    return exact
+    if not isinstance(amount, bool):
+        exact = amount if isinstance(amount, Decimal) else Decimal(str(amount))
+        if exact.is_finite() and exact >= 0:
+            return exact
+    raise ValueError(f"{name}: {amount!r} is no finite amount of 0 or more")
 
 
 _ENVELOPE = (
