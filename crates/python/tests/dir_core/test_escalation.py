@@ -127,3 +127,11 @@ def test_strict_answers_need_a_person(bundle: StorageBundle) -> None:
             manager.resolve_escalation("d", "OVERRIDE")
         manager.resolve_escalation("d", "OVERRIDE", actor_id="ann")
     assert manager.get_pending() == []
+
+
+def test_instants_of_answers_are_written_as_the_others(db: str) -> None:
+    manager = EscalationManager(db)
+    manager.request_escalation("d", "a", "RISK", {}, proposal(), ImpactCategory.HIGH_IMPACT)
+    manager.resolve_escalation("d", HumanDecision.OVERRIDE)
+    ((created, resolved),) = rows(db, "SELECT created_at, resolved_at FROM escalation_requests")
+    assert len(created) == len(resolved) and "T" not in resolved

@@ -212,3 +212,9 @@ def test_a_storage_of_ones_own_is_told_of_roots_where_it_knows_them() -> None:
 
     check(Demands(), ("d", None))
     check(Older(), ("d",))
+
+
+def test_a_flow_that_ended_stays_ended_whatever_the_caller_says_it_was(bundle: StorageBundle) -> None:
+    transition("t", FlowStatus.ACTIVE, FlowStatus.CLOSED, storage=bundle.lifecycle)
+    with pytest.raises(ValueError, match="CLOSED"):
+        transition("t", FlowStatus.ACTIVE, FlowStatus.EXECUTING, storage=bundle.lifecycle)

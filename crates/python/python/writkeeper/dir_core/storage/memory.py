@@ -390,11 +390,19 @@ class MemoryLifecycleStorage:
 
     def __init__(self) -> None:
         self._transitions: list[dict[str, Any]] = []
+        self._lock = threading.Lock()
 
     def record_transition(
         self, dfid: str, from_status: str, to_status: str, *, root_dfid: str | None = None
     ) -> None:
-        """Append one transition."""
+        """Append one transition. A flow that is recorded as CLOSED or ABORTED stays that."""
+        with self._lock:
+            last = next((one["to_status"] for one in reversed(self._transitions) if one["dfid"] == dfid), None)
+            if last in ("CLOSED", "ABORTED") and last != to_status:
+                raise ValueError(f"flow {dfid} is {last} and cannot become {to_status}")
+            self._append(dfid, from_status, to_status, root_dfid)
+
+    def _append(self, dfid: str, from_status: str, to_status: str, root_dfid: str | None) -> None:
         self._transitions.append(
             {
                 "dfid": dfid,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -566,7 +567,7 @@ class SqliteEscalationStorage(_SqliteStorage):
                 "UPDATE escalation_requests SET status = ?, human_decision = ?, resolved_at = ?,"
                 " proposal_json = COALESCE(?, proposal_json)"
                 " WHERE dfid = ? AND status = 'PENDING'",
-                (status, answer.value, resolved_at, proposal_json, dfid),
+                (status, answer.value, _row_text(resolved_at), proposal_json, dfid),
             )
 
     def get_pending_requests(self) -> list[dict[str, Any]]:
@@ -639,6 +640,14 @@ class SqliteLifecycleStorage(_SqliteStorage):
                     " completed_at = CASE WHEN ? THEN ? ELSE completed_at END WHERE dfid = ?",
                     (status, now, status in _ENDED, now, dfid),
                 )
+
+
+def _row_text(instant: str) -> str:
+    """An instant as the other columns hold it; text that is none stays as it is."""
+    try:
+        return row_instant(datetime.fromisoformat(instant))
+    except ValueError:
+        return instant
 
 
 def _refuse_return(connection: sqlite3.Connection, dfid: str, to_status: str) -> None:
