@@ -679,7 +679,7 @@ fn a_question_outlives_the_close_of_its_flow_and_ends_with_its_abort() {
     desk.says("escalations answer flow-1 override --as bob --because yes", 0);
     let report = desk.json("report");
     assert_eq!((&report["approved"], &report["agents"]["bot"]["APPROVED"]), (&1.into(), &1.into()), "{report}");
-    assert!(desk.says("report", 0).contains("1 accepted by a person"));
+    assert!(desk.says("report", 0).contains("1 of them accepted by a person"));
     desk.pay("2", "40");
     assert!(desk.says("flows abort flow-2", 0).contains("0 intents were called off, 1 question ended"));
     assert!(desk.says("escalations", 0).contains("nothing waits"));
