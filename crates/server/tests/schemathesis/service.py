@@ -213,6 +213,22 @@ class Recipes:
 
     _abort_flow = _close_flow
 
+    def _ask_person(self):
+        flow = self.service.ask("POST", "/v1/flows", {"agent": self.service.agent()})["flow"]
+        return {"path": {"id": flow}, "body": {"reason": "two accounts look alike", "context": {"seen": [1, 2]}}}
+
+    def _reserve(self):
+        resource = self.service.name("resource")
+        return {"path": {"id": self.flow()}, "body": {"resources": {resource: "2"}, "available": {resource: "5"}}}
+
+    def _release(self):
+        recipe = self._reserve()
+        self.service.ask("POST", f"/v1/flows/{recipe['path']['id']}/reservations", recipe["body"])
+        return {"path": recipe["path"], "body": {}}
+
+    def _note(self):
+        return {"path": {"id": self.flow()}, "body": {"name": "PRICE_SEEN", "details": {"price": 12}}}
+
     def _intent(self):
         return {"path": {"id": self.intent()}}
 
