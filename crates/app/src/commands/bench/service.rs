@@ -190,18 +190,17 @@ fn suspensions(service: &Service, connections: &mut [Connection]) -> anyhow::Res
 pub fn figures(budget: Duration) -> anyhow::Result<Value> {
     let folder = Folder::new()?;
     let service = Service::start(&folder)?;
-    let mut connections = (0..CONNECTIONS).map(|_| service.connect()).collect::<anyhow::Result<Vec<_>>>()?;
-    if let Some(first) = connections.first_mut() {
-        service.enrol(first)?;
-    }
+    service.enrol(&mut service.connect()?)?;
+    // Opened for each figure: the service closes what is idle.
+    let connected = |count: usize| (0..count).map(|_| service.connect()).collect::<anyhow::Result<Vec<_>>>();
     let mut figures = serde_json::Map::new();
     for in_flight in [1, CONNECTIONS] {
         let mut embedded = Load::start(&folder.file(&format!("embedded-{in_flight}.db")), in_flight, Keys::Ordered)?;
-        let used = connections.get_mut(..in_flight).context("there are fewer connections")?;
+        let mut connections = connected(in_flight)?;
         let (mut own, mut served, mut times) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..TURNS {
             own.push(embedded.run(budget / 4)?);
-            served.push(load(used, &service.admin, budget / 4, &mut times)?);
+            served.push(load(&mut connections, &service.admin, budget / 4, &mut times)?);
         }
         let (own, served) = (median(own), median(served));
         figures.insert(
@@ -216,7 +215,7 @@ pub fn figures(budget: Duration) -> anyhow::Result<Value> {
             }),
         );
     }
-    let mut suspended = suspensions(&service, &mut connections)?;
+    let mut suspended = suspensions(&service, &mut connected(CONNECTIONS)?)?;
     figures.insert(
         "suspension_under_flood".to_owned(),
         json!({ "p50_us": percentile(&mut suspended, 500), "p99_us": percentile(&mut suspended, 990) }),
