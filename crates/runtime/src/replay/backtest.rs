@@ -312,7 +312,8 @@ impl Backtest {
         let Some((contract, ancestors)) = self.line(&submission.tenant, &submission.proposal.agent)? else {
             return Ok(None);
         };
-        let Submission { tenant, proposal, provenance, ids, advice, door, proof, .. } = Arc::unwrap_or_clone(submission);
+        let Submission { tenant, proposal, provenance, ids, advice, door, proof, .. } =
+            Arc::unwrap_or_clone(submission);
         let formed = Submission::new(tenant, proposal, contract, provenance, ids).under(ancestors);
         let formed = Arc::new(formed.through(door).advised(advice).proved(proof));
         Ok(self.fold(&formed, taken)?.map(|judged| (formed, judged)))
