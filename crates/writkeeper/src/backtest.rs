@@ -100,7 +100,7 @@ impl From<BacktestFault> for Error {
         match fault {
             BacktestFault::Store(fault) => Error::from(fault),
             BacktestFault::Differs { .. } => Error::Damaged(fault.to_string()),
-            BacktestFault::Refused(finding) => Error::Refused(vec![*finding]),
+            BacktestFault::Refused(_) => Error::Invalid(fault.to_string()),
         }
     }
 }
