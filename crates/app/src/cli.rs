@@ -280,6 +280,16 @@ pub enum ContractCommand {
     Expand(ExpandArgs),
     /// What a change widens and narrows
     Diff(DiffArgs),
+    /// What a candidate would have done to the decisions of a store, an export or a server
+    #[command(after_help = "\
+Every decision of the history is made again, once as it was and once with CANDIDATE in the place of every contract of its
+agent. Budgets, windows, effect keys, reservations, state and monitors evolve under the candidate. Nothing is written.
+
+With --json: one line per flipped decision, and at the end {\"decisions\":n,\"flipped\":n,\"unknown\":n}.
+
+Exit codes: 0 nothing flips, 1 something flips, 2 nothing flips and of some decisions nobody can tell, 64 usage, 65
+invalid candidate or history, 75 the store cannot be reached.")]
+    Backtest(BacktestArgs),
     /// Print the JSON Schema of contracts, for editors
     Schema,
 }
@@ -386,6 +396,23 @@ pub struct DiffArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `writkeeper contract backtest`
+#[derive(Args, Debug)]
+pub struct BacktestArgs {
+    /// The contract that would have been in force
+    #[arg(value_name = "CANDIDATE")]
+    pub candidate: PathBuf,
+    /// From when on: a whole number and ms, s, m, h or d before now; from the beginning if not given
+    #[arg(long, value_name = "DURATION")]
+    pub since: Option<String>,
+    /// An exported ledger in place of a store
+    #[arg(long, value_name = "FILE")]
+    pub export: Option<PathBuf>,
+    /// Which store.
+    #[command(flatten)]
+    pub kept: kept::Kept,
 }
 
 /// `writkeeper shell …`

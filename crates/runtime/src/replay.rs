@@ -1,5 +1,6 @@
 //! Replay: the ledger's records folded again through the kernel, and every outcome compared byte for byte.
 
+pub mod backtest;
 pub mod rows;
 
 use crate::ports::store::{Reader, StoreFault};
@@ -12,7 +13,7 @@ use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
 use kernel::consequence::Consequence;
 use kernel::evaluator::Compiled;
 use kernel::finding::Finding;
-use kernel::outcome::{Outcome, Verdict};
+use kernel::outcome::{Done, Outcome, Verdict};
 use kernel::person::Identity;
 use kernel::proposal::{Malformed, Proposal};
 use kernel::record::{Record, RecordKind};
@@ -20,7 +21,7 @@ use kernel::request::Provenance;
 use kernel::result::ResultRecord;
 use kernel::semantics::Semantics;
 use kernel::statement::Proof;
-use kernel::world::{Entity, Key, Row};
+use kernel::world::{Entity, Key, KeySet, Row, World};
 use ledger::envelope::Envelope;
 use rows::{MemoryRows, ReplayRows, Rows};
 use std::collections::BTreeMap;
@@ -85,6 +86,16 @@ pub struct Replay {
     found: Replayed,
     last: Option<Instant>,
     expected: Expected,
+    /// What the latest command changed, where somebody asks for it.
+    changed: Option<Vec<Key>>,
+}
+
+/// What the kernel made of a command; nothing is kept of it yet.
+enum Folded {
+    /// An answer, the world with its changes, and every row that was looked at.
+    Done(Box<Done>, Box<World>, KeySet),
+    /// It was formed under other contracts than those in force.
+    Stale,
 }
 
 /// What comes next after a report: its result, in the same transaction, or anything else.
@@ -98,17 +109,36 @@ enum Expected {
     Anything,
 }
 
-struct KnownContracts(BTreeMap<Digest, Arc<Compiled>>);
+struct KnownContracts {
+    by_digest: BTreeMap<Digest, Arc<Compiled>>,
+    /// What takes the place of every contract of its agent.
+    instead: Option<Arc<Compiled>>,
+}
 
 impl Contracts for KnownContracts {
     fn known(&self, digest: Digest) -> Option<Arc<Compiled>> {
-        self.0.get(&digest).cloned()
+        self.by_digest.get(&digest).cloned()
     }
 
     fn compile(&mut self, contract: &Json) -> Option<Arc<Compiled>> {
         let compiled = Arc::new(engines::load::load(&contract.to_canonical()).ok()?.compiled);
-        self.0.insert(compiled.digest, compiled.clone());
+        let compiled = self.replaced(compiled)?;
+        self.by_digest.insert(compiled.digest, compiled.clone());
         Some(compiled)
+    }
+}
+
+impl KnownContracts {
+    /// What counts in the place of a contract. It keeps the digest of the one it stands for, because answers of people,
+    /// advice and signatures in history are bound to that.
+    fn replaced(&self, compiled: Arc<Compiled>) -> Option<Arc<Compiled>> {
+        let agent = &compiled.contract.agent;
+        match self.instead.as_ref().filter(|instead| instead.contract.agent == *agent) {
+            Some(instead) if instead.digest != compiled.digest => {
+                engines::load::load_known(instead.contract.to_json(), compiled.digest).map(Arc::new)
+            }
+            Some(_) | None => Some(compiled),
+        }
     }
 }
 
@@ -116,10 +146,16 @@ impl Replay {
     /// Starts with an empty world whose rows are kept there.
     pub fn new(rows: Box<dyn Rows>) -> Result<Replay, StoreFault> {
         let nobody = crate::contracts::nobody()?;
-        let known = KnownContracts(BTreeMap::from([(nobody.digest, nobody)]));
-        let found = Replayed::default();
-        let expected = Expected::Other;
-        Ok(Replay { kept: ReplayRows::new(rows), known, consequences: Vec::new(), found, last: None, expected })
+        let known = KnownContracts { by_digest: BTreeMap::from([(nobody.digest, nobody)]), instead: None };
+        Ok(Replay {
+            kept: ReplayRows::new(rows),
+            known,
+            consequences: Vec::new(),
+            found: Replayed::default(),
+            last: None,
+            expected: Expected::Other,
+            changed: None,
+        })
     }
 
     /// What was found so far.
@@ -174,8 +210,7 @@ impl Replay {
             // What this program does not know may be of newer rules.
             Some(RecordKind::Decision | RecordKind::Refusal | RecordKind::Change(_)) | None => {}
         }
-        let number = json.get("semantics").and_then(|number| u64::try_from(number.as_number()?.to_i64()?).ok());
-        let known = number.and_then(Semantics::of);
+        let known = semantics_of(&json);
         self.found.newer += u64::from(known.is_none());
         let Some(semantics) = known.filter(|_| !holds_secrets(&json)) else {
             self.found.withheld += 1;
@@ -232,19 +267,35 @@ impl Replay {
 
     /// What the kernel makes of a command now, under the rules of then.
     fn produced(&mut self, command: &Command, at: Instant, semantics: Semantics) -> Result<Vec<String>, StoreFault> {
+        Ok(match self.applied(command, at, semantics)? {
+            Folded::Done(done, world, _) => {
+                self.keep(*world)?;
+                done.records.iter().map(Record::to_canonical).collect()
+            }
+            Folded::Stale => Vec::new(),
+        })
+    }
+
+    /// The same without keeping anything.
+    fn applied(&mut self, command: &Command, at: Instant, semantics: Semantics) -> Result<Folded, StoreFault> {
         let mut keys = touches(command);
         for _ in 0..ROUNDS_MAX {
             let mut world = self.kept.slice(&keys)?;
             match apply_under(&mut world, command, at, semantics) {
-                Outcome::Done(done) => {
-                    self.kept.save(world)?;
-                    return Ok(done.records.iter().map(Record::to_canonical).collect());
-                }
+                Outcome::Done(done) => return Ok(Folded::Done(done, Box::new(world), keys)),
                 Outcome::Need(more) => keys.extend(more),
-                Outcome::Prepare => return Ok(Vec::new()),
+                Outcome::Prepare => return Ok(Folded::Stale),
             }
         }
-        Ok(Vec::new())
+        Ok(Folded::Stale)
+    }
+
+    fn keep(&mut self, world: World) -> Result<(), StoreFault> {
+        let changed = &mut self.changed;
+        if let Some(changed) = changed {
+            changed.clear();
+        }
+        self.kept.save(world, &mut |key| changed.iter_mut().for_each(|changed| changed.push(key.clone())))
     }
 
     fn command(&mut self, json: &Json) -> Result<Option<Command>, StoreFault> {
@@ -302,13 +353,18 @@ impl Replay {
             None => Door::PURE,
         };
         let escalation = json.get("escalation");
-        let minted = |key: &str| escalation.and_then(|escalation| text(escalation, key)).unwrap_or_default().to_owned();
+        let proposal_id = text(json, "proposal_id")?;
+        // What came to nothing kept no id for it; a judgement under other contracts may need one.
+        let minted = |key: &str, what: &str| {
+            let kept = escalation.and_then(|escalation| text(escalation, key));
+            kept.map_or_else(|| format!("{what}-of-{proposal_id}"), str::to_owned)
+        };
         let intent = json.get("intent").and_then(|intent| text(intent, "id"));
         let ids = MintedIds {
-            proposal: text(json, "proposal_id")?.to_owned(),
+            proposal: proposal_id.to_owned(),
             flow: text(json, "flow")?.to_owned(),
-            intent: intent.map_or_else(|| minted("intent"), str::to_owned),
-            escalation: minted("id"),
+            intent: intent.map_or_else(|| minted("intent", "intent"), str::to_owned),
+            escalation: minted("id", "question"),
         };
         let advice = Advice::list_from_json(json.get("advice"))?;
         let formed = Submission::new(tenant, proposal, contract, provenance, ids);
@@ -412,6 +468,12 @@ fn tripped(body: &str) -> Option<String> {
 
 fn text<'a>(json: &'a Json, key: &str) -> Option<&'a str> {
     json.get(key).and_then(Json::as_text)
+}
+
+/// The rules that a record was judged under, if this program knows them.
+fn semantics_of(json: &Json) -> Option<Semantics> {
+    let number = u64::try_from(json.get("semantics")?.as_number()?.to_i64()?).ok()?;
+    Semantics::of(number)
 }
 
 /// Whether the recorded proposal leaves something out that mattered. An unknown action was refused whatever its params

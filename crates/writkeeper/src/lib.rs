@@ -9,6 +9,7 @@
 
 pub mod access;
 pub mod agents;
+pub mod backtest;
 pub mod entries;
 mod error;
 pub mod events;

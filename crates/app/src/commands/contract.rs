@@ -1,5 +1,6 @@
 //! `writkeeper contract …`
 
+mod backtest;
 mod check;
 mod diff;
 mod draft;
@@ -22,6 +23,7 @@ pub fn run(command: &ContractCommand) -> anyhow::Result<Exit> {
         ContractCommand::Test(args) => test::run(args),
         ContractCommand::Expand(args) => expand::run(args),
         ContractCommand::Diff(args) => diff::run(args),
+        ContractCommand::Backtest(args) => backtest::run(args),
         ContractCommand::Schema => {
             terminal::write_data(contract::SCHEMA)?;
             Ok(Exit::Fine)

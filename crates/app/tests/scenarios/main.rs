@@ -26,6 +26,7 @@ use runtime::memory::{ManualClock, MemoryStore};
 use served::through_the_service;
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use stored::{through_the_runtime, without_ids};
@@ -74,6 +75,22 @@ fn through_the_binary(step: &Step, store: Option<&str>) -> Vec<String> {
     lines
 }
 
+/// The contract of a step on the history that it made: nothing flips.
+fn backtested(step: &Step, store: &Path) -> serde_json::Value {
+    let contract = store.with_extension("yaml");
+    std::fs::write(&contract, &step.contract).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
+        .args(["contract", "backtest", "--json"])
+        .arg(&contract)
+        .arg("--store")
+        .arg(store)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let last = said.lines().last().unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    serde_json::from_str(last).unwrap()
+}
+
 fn said(line: &str) -> String {
     let answer: serde_json::Value = serde_json::from_str(line).unwrap();
     let verdict = answer["verdict"].as_str().unwrap();
@@ -108,6 +125,8 @@ fn check(scenario: &Scenario) {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("kept.db");
         same(through_the_runtime(step, |clock| Box::new(SqliteStore::open(&path, clock).unwrap())), "SQLite");
+        let backtested = backtested(step, &path);
+        assert_eq!((&backtested["flipped"], &backtested["unknown"]), (&0.into(), &0.into()), "{}", scenario.name);
         same(through_the_binary(step, Some("kept.db")), "the binary with a store");
         let (pure, served) =
             (of_known_agents(expected), of_known_agents(without_ids(step, &through_the_service(step))));

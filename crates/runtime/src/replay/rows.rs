@@ -93,9 +93,10 @@ impl ReplayRows {
         Ok(world)
     }
 
-    /// Keeps what a command changed.
-    pub(super) fn save(&mut self, mut world: World) -> Result<(), StoreFault> {
+    /// Keeps what a command changed, and shows each row's key.
+    pub(super) fn save(&mut self, mut world: World, show: &mut dyn FnMut(&Key)) -> Result<(), StoreFault> {
         for changed in world.take_changes() {
+            show(&changed.key);
             if matches!(changed.row, Row::Intent(_)) {
                 // A lease or a retry was due at another time than the intent's own end.
                 if let Some(at) = self.rows.get(&changed.key)?.and_then(|row| row.due()) {

@@ -1,0 +1,116 @@
+//! `writkeeper contract backtest`: what a candidate would have done to history.
+
+use crate::cli::BacktestArgs;
+use crate::contract_file;
+use crate::exit::{Exit, UsageError};
+use crate::store;
+use crate::terminal::{self, ATTENTION, FAINT, STRONG, counted, paint, say, verdict_style};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use kernel::finding::visible;
+use kernel::outcome::Answer;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use values::time::{Duration, Instant};
+use writkeeper::ExportPath;
+use writkeeper::backtest::{Candidate, Counts, Flip, Listener, against, counts_json, flip_json, of_export, of_store};
+
+/// Prints every decision that flips, and how many there are.
+pub fn run(args: &BacktestArgs) -> anyhow::Result<Exit> {
+    let contract = Arc::new(contract_file::open(&args.candidate)?.loaded.compiled);
+    let since = args.since.as_deref().map(ago).transpose()?;
+    let candidate = Candidate { contract, since };
+    let mut printing = Printing { json: args.kept.json, bar: bar(), broken: None };
+    let counts = match &args.export {
+        Some(path) => of_export(&ExportPath::at(path), candidate, &mut printing)?,
+        None => {
+            let runtime = store::view(&args.kept.store)?;
+            printing.bar.set_length(runtime.size()?);
+            of_store(&runtime, candidate, &mut printing)?
+        }
+    };
+    printing.bar.finish_and_clear();
+    if let Some(error) = printing.broken {
+        return Err(error);
+    }
+    if args.kept.json {
+        say!("{}", counts_json(&counts).to_canonical());
+    } else {
+        sum_up(&counts)?;
+    }
+    Ok(match (counts.flipped, counts.unknown()) {
+        (0, 0) => Exit::Fine,
+        (0, _) => Exit::Escalated,
+        (_, _) => Exit::Rejected,
+    })
+}
+
+fn ago(text: &str) -> anyhow::Result<Instant> {
+    let problem = || UsageError(format!("--since `{}` is no duration, such as 30d, 12h or 30m", terminal::echo(text)));
+    Ok(store::now().minus(Duration::parse(text).ok_or_else(problem)?))
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    if !std::io::stderr().is_terminal() {
+        bar.set_draw_target(ProgressDrawTarget::hidden());
+    }
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} of {len} entries decided again {per_sec}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Prints flips as they are found.
+struct Printing {
+    json: bool,
+    bar: ProgressBar,
+    /// Why nothing more can be printed.
+    broken: Option<anyhow::Error>,
+}
+
+impl Listener for Printing {
+    fn passed(&mut self, entries: u64) {
+        self.bar.set_position(entries);
+    }
+
+    fn flipped(&mut self, flip: &Flip) -> bool {
+        let printed = self.bar.suspend(|| if self.json { line(flip) } else { print(flip) });
+        self.broken = printed.err();
+        self.broken.is_none()
+    }
+}
+
+fn line(flip: &Flip) -> anyhow::Result<()> {
+    say!("{}", flip_json(flip).to_canonical());
+    Ok(())
+}
+
+fn print(flip: &Flip) -> anyhow::Result<()> {
+    let verdict = |answer: &Answer| {
+        let word = answer.verdict.word();
+        paint(verdict_style(word), word).to_string()
+    };
+    let (proposal, agent, action) = (visible(&flip.proposal), visible(&flip.agent), visible(&flip.action));
+    let when = paint(FAINT, terminal::at(flip.at)).to_string();
+    say!("{when}  {} -> {}  {agent} {action}  {proposal}", verdict(&flip.before), verdict(&flip.after));
+    for finding in against(&flip.after) {
+        say!("    {}: {}", finding.code.as_str(), visible(&finding.message()));
+    }
+    for finding in against(&flip.before) {
+        say!("    {} {}: {}", paint(FAINT, "was"), finding.code.as_str(), visible(&finding.message()));
+    }
+    Ok(())
+}
+
+fn sum_up(counts: &Counts) -> anyhow::Result<()> {
+    let decisions = counted(counts.decisions, "decision");
+    say!("{}", paint(STRONG, format!("this change flips {} of {decisions}", counts.flipped)));
+    for (why, count) in &counts.unknown {
+        say!("  {} {count}: {}", paint(ATTENTION, "unknown"), why.words());
+    }
+    if counts.unread > 0 {
+        let others = counted(counts.unread, "other record");
+        say!("  {} {others}: what they did to budgets and state is missing", paint(ATTENTION, "not read"));
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! `writkeeper contract backtest`: its last line, its exit codes, and the same answer from a store and from an export.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+const CONTRACT: &str = r#"agent: bot
+actions:
+  pay:
+    once: "pay:{order}"
+    params: { order: text, amount: number }
+    allow: amount <= 25
+    run: host
+"#;
+
+fn writkeeper(folder: &Path, words: &str) -> Output {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_writkeeper"));
+    process.args(words.split(' ')).current_dir(folder).env_remove("WRITKEEPER_STORE").output().unwrap()
+}
+
+/// A folder with a store of three decisions, its export, and a contract with a lower limit.
+fn desk() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |amount: u32| {
+        format!("{{\"agent\":\"bot\",\"action\":\"pay\",\"params\":{{\"order\":\"o{amount}\",\"amount\":{amount}}}}}\n")
+    };
+    let lines: String = [8, 20, 30].into_iter().map(line).collect();
+    let files = [("bot.yaml", CONTRACT.to_owned()), ("low.yaml", CONTRACT.replace("25", "10")), ("lines", lines)];
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    writkeeper(folder.path(), "decide --quiet --store kept.db --contract bot.yaml lines");
+    writkeeper(folder.path(), "ledger export --store kept.db --out all.export");
+    folder
+}
+
+fn check(folder: &Path, words: &str, code: i32, last: &str) {
+    let output = writkeeper(folder, &format!("contract backtest {words}"));
+    let told = if code < 64 { &output.stdout } else { &output.stderr };
+    let said = String::from_utf8_lossy(told);
+    assert_eq!(output.status.code(), Some(code), "{words}: {said}");
+    let line = said.lines().last().unwrap_or_default();
+    assert!(if code < 64 { line == last } else { line.contains(last) }, "{words}: {said}");
+}
+
+#[test]
+fn stores_and_exports_tell_the_same() {
+    let desk = desk();
+    let folder = desk.path();
+    let (none, one) = (r#"{"decisions":3,"flipped":0,"unknown":0}"#, r#"{"decisions":3,"flipped":1,"unknown":0}"#);
+    check(folder, "bot.yaml --store kept.db --json", 0, none);
+    check(folder, "bot.yaml --export all.export --json", 0, none);
+    check(folder, "low.yaml --store kept.db --json", 1, one);
+    check(folder, "low.yaml --export all.export --json", 1, one);
+    check(folder, "low.yaml --store kept.db --since 30d", 1, "this change flips 1 of 3 decisions");
+    check(folder, "low.yaml --store none.db", 65, "there is no store at `none.db`");
+    check(folder, "low.yaml --store kept.db --since soon", 64, "--since `soon` is no duration");
+}
+
+#[test]
+fn an_altered_export_is_refused() {
+    let desk = desk();
+    let path = desk.path().join("all.export");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let altered = text.replace(r#"\"amount\":20"#, r#"\"amount\":21"#).replace(r#""amount":20"#, r#""amount":21"#);
+    assert_ne!(text, altered);
+    std::fs::write(&path, altered).unwrap();
+    check(desk.path(), "bot.yaml --export all.export", 65, "STORE_DAMAGED");
+}
