@@ -28,7 +28,7 @@ use values::time::Instant;
 
 /// Times a command may ask for more rows. A row may name another (a flow its parents, an asked effect its last question,
 /// the due intents what they hold), and while it waits other processes move on, so that it names yet another.
-const ROUNDS_MAX: u8 = 6;
+const ROUNDS_MAX: u8 = 16;
 
 /// Whole batches tried again after a conflict.
 const CONFLICTS_MAX: u32 = 5;
