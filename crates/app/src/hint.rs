@@ -13,7 +13,7 @@ use writkeeper::restored::Loss;
 /// A command line to type next. If it works on a store and this one was named with `--store` or `--server`, it names the
 /// same; a store that the environment or the default names needs no word.
 pub fn next(command: &str) -> String {
-    let verb = command.split_once("writkeeper ").and_then(|(_, rest)| rest.split(' ').next());
+    let verb = command.split_once("writkeeper ").map(|(_, rest)| rest);
     let is_said = |option: &str| command.split(' ').any(|word| word == option);
     match typed_place().filter(|(option, _)| verb.is_some_and(|verb| takes(verb, option))) {
         Some((option, place)) if !PLACES.iter().any(|option| is_said(option)) => {
@@ -23,13 +23,16 @@ pub fn next(command: &str) -> String {
     }
 }
 
-/// Whether a verb has an option, itself or one level below.
-fn takes(verb: &str, option: &str) -> bool {
+/// Whether what is typed behind `writkeeper` has an option: the verb itself, or the one below it that is named. Where none
+/// is named, any will do.
+fn takes(command: &str, option: &str) -> bool {
     let name = option.trim_start_matches('-');
     let has = |command: &clap::Command| command.get_arguments().any(|option| option.get_long() == Some(name));
     let root = crate::cli::Cli::command();
-    let verb = root.find_subcommand(verb);
-    verb.is_some_and(|verb| has(verb) || verb.get_subcommands().any(has))
+    let mut words = command.split(' ');
+    let Some(verb) = words.next().and_then(|verb| root.find_subcommand(verb)) else { return false };
+    let below = words.next().and_then(|word| verb.find_subcommand(word));
+    has(verb) || below.map_or_else(|| verb.get_subcommands().any(has), has)
 }
 
 /// The options that name a store.
@@ -214,7 +217,8 @@ mod tests {
                     report resume run tick top";
         // The doctor, the demo and the benchmark look at this machine.
         let beside = ["bench", "demo", "doctor"];
-        let without = "completions contract daemon explain help hook init shell sign nonsense";
+        assert!(takes("contract backtest", "--store") && !takes("contract check FILE", "--store"));
+        let without = "completions daemon explain help hook init shell sign nonsense";
         for verb in with.split(' ').chain(beside) {
             assert!(takes(verb, "--store"), "{verb}");
             assert_eq!(takes(verb, "--server"), !beside.contains(&verb), "{verb}");
