@@ -7,7 +7,7 @@ pub fn without_ids(text: &str, place: &str) -> String {
     // Workers are named behind their key, and a server knows people by more than the user who typed.
     // A service signs while it works, so there are more checkpoints.
     let text = text.replace("checkpoints agree", "checkpoint agrees");
-    let text = text.replace("worker/", "").replace("; typed by the system's user root", "");
+    let text = without_user(&text.replace("worker/", ""));
     let mut lines = Vec::new();
     for line in text.lines() {
         let words = line.split_whitespace().map(word);
@@ -28,4 +28,12 @@ fn word(text: &str) -> String {
         plain.push_str(rest);
     }
     plain
+}
+
+/// Without the user of the operating system, whom only a plain file has to name.
+fn without_user(text: &str) -> String {
+    let mut parts = text.split("; typed by the system's user ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    let behind_name = |part: &str| part.find('\n').map_or(String::new(), |end| part[end..].to_owned());
+    parts.fold(first, |told, part| told + &behind_name(part))
 }
