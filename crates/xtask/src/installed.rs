@@ -1,33 +1,64 @@
-//! What the tests need beside the toolchain, installed where it is missing and can be.
+//! What the tests need beside the toolchain, installed once, before the first test asks for it.
 
 use crate::process;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Sees to it that there are a PostgreSQL server and a pooler to test with. Where there is none and none can be installed,
-/// the tests that need it say so and count as missing.
-pub fn demand_postgresql() {
-    if is_there() {
-        return;
-    }
-    println!("PostgreSQL or pgbouncer is not installed; trying `apt-get install postgresql pgbouncer`");
-    let apt =
-        |words: &[&str]| process::answers(Command::new("apt-get").args(words).env("DEBIAN_FRONTEND", "noninteractive"));
-    let installed = apt(&["install", "--yes", "--quiet", "postgresql", "pgbouncer"])
-        || apt(&["update", "--quiet"]) && apt(&["install", "--yes", "--quiet", "postgresql", "pgbouncer"]);
-    if !installed || !is_there() {
-        println!(
-            "PostgreSQL could not be installed here: install it, or run the tests as root with access to Debian's packages"
-        );
+/// How long the package manager waits for another one that holds its lock.
+const LOCK_WAIT: &str = "DPkg::Lock::Timeout=300";
+
+/// Something that tests start, and the packages of Debian that bring it.
+struct Need {
+    what: &'static str,
+    packages: &'static [&'static str],
+    is_there: fn() -> bool,
+}
+
+const NEEDS: [Need; 2] = [
+    Need { what: "PostgreSQL or pgbouncer", packages: &["postgresql", "pgbouncer"], is_there: has_postgresql },
+    Need { what: "Chromium", packages: &["chromium"], is_there: has_chromium },
+];
+
+/// Installs what is missing. Where that is impossible, the tests that need it say so and count as missing.
+pub fn demand() {
+    for need in NEEDS.iter().filter(|need| !(need.is_there)()) {
+        println!("{} is not installed; trying `apt-get install {}`", need.what, need.packages.join(" "));
+        install(need.packages);
+        if !(need.is_there)() {
+            println!(
+                "{} could not be installed here: install it, or run the tests as root with access to Debian's packages",
+                need.what
+            );
+        }
     }
 }
 
-fn is_there() -> bool {
+/// The lists of packages are fetched only if the installation fails without them.
+fn install(packages: &[&str]) {
+    let apt = |words: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command.args(["-o", LOCK_WAIT]).args(words).env("DEBIAN_FRONTEND", "noninteractive");
+        process::answers(&mut command)
+    };
+    let words: Vec<&str> = ["install", "--yes", "--quiet"].iter().chain(packages).copied().collect();
+    let _ = apt(&words) || (apt(&["update", "--quiet"]) && apt(&words));
+}
+
+fn has_postgresql() -> bool {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let packaged = versions.map(|version| version.path().join("bin"));
-    let on_path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path: Vec<PathBuf> = std::env::split_paths(&on_path).collect();
-    let has_server = |folder: &Path| folder.join("postgres").is_file() && folder.join("initdb").is_file();
+    let mut folders = versions.map(|version| version.path().join("bin")).chain(search_path());
+    let has_server = |folder: PathBuf| folder.join("postgres").is_file() && folder.join("initdb").is_file();
     let has_pooler = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].into_iter().any(|path| Path::new(path).is_file());
-    has_pooler && packaged.chain(on_path).any(|folder| has_server(&folder))
+    has_pooler && folders.any(has_server)
+}
+
+/// Under one of the names that the tests look for.
+fn has_chromium() -> bool {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    search_path().iter().any(|folder| names.iter().any(|name| folder.join(name).is_file()))
+}
+
+fn search_path() -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).collect()
 }

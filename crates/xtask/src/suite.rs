@@ -65,7 +65,7 @@ fn clippy(root: &Path) -> Command {
 /// Unit and integration tests, by nextest where it is installed; says which seeded bugs they caught.
 fn run_tests(root: &Path, tally: &mut Tally) -> Result<seeded::Table> {
     announce("tests");
-    installed::demand_postgresql();
+    installed::demand();
     let mut command = process::cargo(root);
     command.env("PROPTEST_RNG_SEED", SEED.to_string());
     let mut seeded = seeded::Table::default();
