@@ -224,6 +224,10 @@ def _make_tables(connection: sqlite3.Connection, path: str) -> None:
         for row in connection.execute("SELECT dfid, resource_id, amount FROM wk_old_locks").fetchall():
             _journal.hold(connection, path, row["dfid"], {row["resource_id"]: row["amount"]}, None)
         connection.execute("DROP TABLE wk_old_locks")
+    if _has_table(connection, "wk_claims"):
+        for row in connection.execute("SELECT effect_key FROM wk_claims").fetchall():
+            _journal.doubt_step(path, row["effect_key"])
+        connection.execute("DROP TABLE wk_claims")
 
 
 def ensure_flow(connection: sqlite3.Connection, dfid: str, agent_id: str | None) -> None:

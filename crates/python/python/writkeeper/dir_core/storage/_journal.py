@@ -197,6 +197,15 @@ def let_go(connection: sqlite3.Connection, path: str, dfid: str) -> None:
         catch_up(connection, path)
 
 
+def doubt_step(path: str, key: str) -> None:
+    """A step that somebody began before there was a store: nobody knows whether it happened."""
+    keeper = store(path)
+    params = {"key": key, "owner": "", "step": "begun before there was a store"}
+    decision = keeper.decide(agent=AGENT, action=STEP_ACTION, params=params)
+    if decision.intent is not None:
+        keeper.report(decision.intent, "doubt", detail="begun before there was a store")
+
+
 def _exact(amount: float) -> str:
     """An amount as the kernel reads it; there is never more than `_MOST` of anything."""
     return format(Decimal(str(min(max(amount, -_MOST), _MOST))), "f")
