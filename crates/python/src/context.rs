@@ -38,9 +38,10 @@ pub fn set_clock(kept: &Kept, at: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Opens a flow for an agent; its id.
-pub fn open_flow(kept: &Kept, agent: &str, parent: Option<&str>) -> Result<String, Fault> {
-    let (flow, agent, parent) = (Minted::id(), agent.to_owned(), parent.map(str::to_owned));
+/// Opens a flow for an agent, under an id of the caller's or one that is minted; its id.
+pub fn open_flow(kept: &Kept, agent: &str, parent: Option<&str>, id: Option<&str>) -> Result<String, Fault> {
+    let flow = id.map_or_else(Minted::id, str::to_owned);
+    let (agent, parent) = (agent.to_owned(), parent.map(str::to_owned));
     change(kept, Act::OpenFlow { flow: flow.clone(), agent, parent })?;
     Ok(flow)
 }

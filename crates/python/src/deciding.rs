@@ -4,11 +4,13 @@ use crate::faults::Fault;
 use crate::store::Kept;
 use kernel::command::Door;
 use kernel::context::Context;
+use kernel::evaluator::Compiled;
 use kernel::finding::{Code, Finding};
 use kernel::pure::PureRun;
 use kernel::reasons::Reason;
 use pyo3::prelude::*;
 use runtime::{Answered, Arrival, Pending, advised, read_line};
+use std::sync::Arc;
 use values::json::Json;
 use writkeeper::{Error, PluginAdvisor};
 
@@ -45,17 +47,46 @@ pub fn rehearse(
     context: &str,
     trust_provenance: bool,
 ) -> PyResult<Vec<String>> {
-    let answered = py.detach(|| {
-        let compiled = crate::context::compiled(contract, true)?;
-        let context = Context::from_json(&crate::context::parsed(context)?);
-        let context = context.map_err(|problem| Fault::usage(problem.to_string()))?;
-        let mut run = PureRun::new(compiled, context, None, trust_provenance);
-        let mut advise = |submission| advised(submission, Some(&PluginAdvisor));
-        let numbered = (1..).zip(&lines);
-        let judge = |(number, line): (u64, &String)| run.judge_advised(number, line.as_bytes(), &mut advise);
-        Ok(numbered.map(judge).map(|outcome| outcome.answer.to_line()).collect())
-    });
-    answered.map_err(|fault: Fault| fault.raised(py))
+    let answered =
+        py.detach(|| judged_in_order(crate::context::compiled(contract, true)?, &lines, context, trust_provenance));
+    answered.map_err(|fault| fault.raised(py))
+}
+
+/// A contract that was read once and judges as often as it is asked, without a store.
+#[pyclass(frozen)]
+pub struct Rehearsal {
+    contract: Arc<Compiled>,
+}
+
+#[pymethods]
+impl Rehearsal {
+    #[new]
+    fn new(py: Python<'_>, contract: &str) -> PyResult<Rehearsal> {
+        let compiled = py.detach(|| crate::context::compiled(contract, true));
+        compiled.map(|contract| Rehearsal { contract }).map_err(|fault| fault.raised(py))
+    }
+
+    /// Judges one proposal in the world of a context.
+    #[pyo3(signature = (line, context = "{}"))]
+    fn judge(&self, py: Python<'_>, line: String, context: &str) -> PyResult<String> {
+        let answered = py.detach(|| judged_in_order(self.contract.clone(), &[line], context, false));
+        answered.map(|mut answers| answers.pop().unwrap_or_default()).map_err(|fault| fault.raised(py))
+    }
+}
+
+fn judged_in_order(
+    contract: Arc<Compiled>,
+    lines: &[String],
+    context: &str,
+    trust_provenance: bool,
+) -> Result<Vec<String>, Fault> {
+    let context = Context::from_json(&crate::context::parsed(context)?);
+    let context = context.map_err(|problem| Fault::usage(problem.to_string()))?;
+    let mut run = PureRun::new(contract, context, None, trust_provenance);
+    let mut advise = |submission| advised(submission, Some(&PluginAdvisor));
+    let numbered = (1..).zip(lines);
+    let judge = |(number, line): (u64, &String)| run.judge_advised(number, line.as_bytes(), &mut advise);
+    Ok(numbered.map(judge).map(|outcome| outcome.answer.to_line()).collect())
 }
 
 /// What Python is told.

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use super::deciding::rehearse;
+    use super::deciding::{Rehearsal, rehearse};
     #[pymodule_export]
     use super::later::Later;
     #[pymodule_export]

@@ -27,6 +27,17 @@ pub fn agent(kept: &Kept, name: &str) -> Result<String, Fault> {
     Ok(kept.keeper.agent(name)?.to_json().to_canonical())
 }
 
+/// How many records the ledger has.
+pub fn size(kept: &Kept) -> Result<u64, Fault> {
+    kept.keeper.runtime().size().map_err(|fault| Fault::Library(fault.into()))
+}
+
+/// Records of the ledger from an index on, without those that were erased: each index with its body.
+pub fn records(kept: &Kept, from: u64, limit: usize) -> Result<Vec<(u64, String)>, Fault> {
+    let records = kept.keeper.runtime().records(from, limit).map_err(|fault| Fault::Library(fault.into()))?;
+    Ok(records.into_iter().filter_map(|record| Some((record.index, record.body?.0))).collect())
+}
+
 /// A closed contract from the schemas of tools.
 #[pyfunction]
 pub fn draft(py: Python<'_>, tools: &str, agent: &str) -> PyResult<String> {

@@ -148,9 +148,9 @@ impl Store {
         self.call(py, |kept| deciding::asks_plugins(kept, agent))
     }
 
-    #[pyo3(signature = (agent, parent = None))]
-    fn open_flow(&self, py: Python<'_>, agent: &str, parent: Option<&str>) -> PyResult<String> {
-        self.call(py, |kept| context::open_flow(kept, agent, parent))
+    #[pyo3(signature = (agent, parent = None, id = None))]
+    fn open_flow(&self, py: Python<'_>, agent: &str, parent: Option<&str>, id: Option<&str>) -> PyResult<String> {
+        self.call(py, |kept| context::open_flow(kept, agent, parent, id))
     }
 
     fn end_flow(&self, py: Python<'_>, flow: &str, abort: bool) -> PyResult<()> {
@@ -305,6 +305,16 @@ impl Store {
 
     fn agent(&self, py: Python<'_>, name: &str) -> PyResult<String> {
         self.call(py, |kept| reading::agent(kept, name))
+    }
+
+    /// How many records the ledger has.
+    fn size(&self, py: Python<'_>) -> PyResult<u64> {
+        self.call(py, |kept| reading::size(kept))
+    }
+
+    /// Records of the ledger from an index on: each index with its body.
+    fn records(&self, py: Python<'_>, from_index: u64, limit: usize) -> PyResult<Vec<(u64, String)>> {
+        self.call(py, |kept| reading::records(kept, from_index, limit))
     }
 
     fn receipt(&self, py: Python<'_>, id: &str) -> PyResult<String> {

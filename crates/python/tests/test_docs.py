@@ -7,7 +7,22 @@ import importlib
 
 import pytest
 
-MODULES = ["", "._json", "._errors", "._types", "._keeper", "._guard", "._draft", "._functions", "._provenance"]
+MODULES = [
+    "",
+    "._json",
+    "._errors",
+    "._types",
+    "._contracts",
+    "._state",
+    "._flow",
+    "._people",
+    "._effects",
+    "._keeper",
+    "._guard",
+    "._draft",
+    "._functions",
+    "._provenance",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import runpy
 import subprocess
 import sys
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,35 @@ def test_who_ended_suspended_starts_suspended(name: str, tmp_path: Path) -> None
     run(tmp_path)
     again = run(tmp_path)
     assert not [line for line in again if line[1] == "ACCEPT"], "a handshake lifts nothing"
+
+
+def last_before(values: list[Decimal], over: int, is_tripped: Callable[[list[Decimal]], bool], times: int = 1) -> int:
+    """After how many values a window was tripped so many times in a row."""
+    row = 0
+    for end in range(over, len(values) + 1):
+        row = row + 1 if is_tripped(values[end - over : end]) else 0
+        if row == times:
+            return end
+    return len(values)
+
+
+DRIFT = [
+    ("drift_discounts", lambda told: [line[1].split()[0] for line in told], 20, lambda window: sum(window) > 200, 1),
+    ("drift_refunds", lambda told: [int(line[1] <= 48) for line in told], 20, lambda window: sum(window) > 3, 1),
+    ("drift_bidding", lambda told: [line[1] for line in told], 10, lambda window: sum(window) > 18, 5),
+]
+
+
+@pytest.mark.parametrize(("name", "read", "over", "is_tripped", "times"), DRIFT)
+def test_the_agent_is_suspended_before_its_next_decision(
+    name: str, read: Any, over: int, is_tripped: Any, times: int, tmp_path: Path
+) -> None:
+    run = example(name)["run"]
+    told = run(tmp_path)
+    assert told[-1][-1] == "AGENT_SUSPENDED"
+    done = [Decimal(str(value)) for value in read(told[:-1])]
+    assert len(done) == last_before(done, over, is_tripped, times), "no decision too late, none too early"
+    assert [line[-1] for line in run(tmp_path)] == ["AGENT_SUSPENDED"], "it starts as it ended"
 
 
 def test_the_report_of_the_mesh(tmp_path: Path) -> None:

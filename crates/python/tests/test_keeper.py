@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import writkeeper
-from writkeeper import Keeper, _keeper
+from writkeeper import Keeper, _shared
 
 
 def propose(keeper: Keeper, order: str, amount: object, **more: object) -> writkeeper.Decision:
@@ -211,7 +211,7 @@ def test_who_forgets_to_close(store: Path, contract: str) -> None:
     propose(keeper, "A-1", 5)
     del keeper
     gc.collect()
-    assert not native.is_open and not _keeper._shared
+    assert not native.is_open and not _shared._stores
 
 
 def test_a_draft_is_closed(keeper: Keeper) -> None:

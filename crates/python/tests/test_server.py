@@ -10,6 +10,7 @@ import subprocess
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -153,13 +154,71 @@ def test_the_page(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     pages.run("python/server.md", tmp_path, address=server.address, admin=server.admin, ann=ann)
 
 
+def registered(server: Server, contract: str) -> str:
+    """The token of an agent that an admin registers."""
+    headers = {"Authorization": f"Bearer {server.admin}"}
+    asked = urllib.request.Request(f"{server.address}/v1/agents", json.dumps({"contract": contract}).encode(), headers)
+    with urllib.request.urlopen(asked) as answer:
+        token: str = json.load(answer)["token"]
+    return token
+
+
+def acted(flow: writkeeper.Flow, other: writkeeper.Flow) -> None:
+    """Asks, holds, lets go and notes in a flow of a server."""
+    question = flow.ask("two accounts look alike", context={"accounts": ["A-1", "A-7"]})
+    assert question.id and question.flow == flow.id
+    assert flow.reserve({"cash": 60}, available={"cash": 100}) == {"cash": Decimal(60)}
+    with pytest.raises(writkeeper.Refused) as refused:
+        other.reserve({"cash": 60}, available={"cash": 100})
+    assert refused.value.code == "RESOURCE_CONTENTION"
+    assert flow.release() == ["cash"]
+    assert asyncio.run(other.reserve_async({"cash": 60}, available={"cash": 100})) == {"cash": Decimal(60)}
+    flow.note("PRICE_SEEN", {"price": Decimal("12.50")})
+
+
+def test_acts_in_a_flow_with_an_admins_key(remote: writkeeper.Keeper) -> None:
+    flow = remote.flow("refund-bot")
+    acted(flow, remote.flow("refund-bot"))
+    kinds = [entry["kind"] for entry in flow.timeline()["timeline"]]
+    assert [kind for kind in ("ask", "reserve", "release", "note") if kind not in kinds] == [], kinds
+
+
+def test_acts_in_a_flow_with_an_agents_own_token(server: Server, remote: writkeeper.Keeper, contract: str) -> None:
+    token = registered(server, contract.replace("refund-bot", "b-bot"))
+
+    def opened() -> str:
+        asked = urllib.request.Request(f"{server.address}/v1/flows", b"{}", {"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(asked) as answer:
+            flow: str = json.load(answer)["flow"]
+        return flow
+
+    with writkeeper.open(server.address, token=token) as agent:
+        acted(writkeeper.Flow(agent, opened(), "b-bot"), writkeeper.Flow(agent, opened(), "b-bot"))
+        # Flows of others are not there for it.
+        foreign = writkeeper.Flow(agent, remote.flow("refund-bot").id, "b-bot")
+        for act in (lambda: foreign.note("X"), lambda: foreign.ask("why"), foreign.release):
+            with pytest.raises(writkeeper.WritkeeperError):
+                act()
+
+
+def test_acts_in_a_flow_on_the_command_line(server: Server, remote: writkeeper.Keeper) -> None:
+    flow = remote.flow("refund-bot").id
+
+    def command(*words: str) -> Any:
+        environment = {**os.environ, "WRITKEEPER_KEY": server.admin}
+        asked = [str(BINARY), "flows", words[0], *words[1:], "--server", server.address, "--json"]
+        done = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    assert command("ask", flow, "--reason", "two look alike")["question"]
+    assert command("reserve", flow, "cash=60", "--available", "cash=100")["held"] == {"cash": "60"}
+    command("note", flow, "SEEN", "--details", '{"price": 12.5}')
+    assert command("release", flow)["resources"] == ["cash"]
+
+
 def test_an_agent_with_a_token_of_its_own(server: Server, remote: writkeeper.Keeper, contract: str) -> None:
     """It proposes in its own name. A guard needs to read intents, which an agent may not: nothing runs."""
-    text = contract.replace("refund-bot", "other-bot")
-    headers = {"Authorization": f"Bearer {server.admin}"}
-    asked = urllib.request.Request(f"{server.address}/v1/agents", json.dumps({"contract": text}).encode(), headers)
-    with urllib.request.urlopen(asked) as answer:
-        token = json.load(answer)["token"]
+    token = registered(server, contract.replace("refund-bot", "other-bot"))
     with writkeeper.open(server.address, token=token) as agent:
         ran: list[str] = []
         refund = agent.guard("other-bot").tool(lambda order, amount: ran.append(order), name="refund")

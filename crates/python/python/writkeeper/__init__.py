@@ -31,6 +31,13 @@ time. The kernel runs in this process, on a store that is one file.
 >>> keeper.close()
 """
 
+from writkeeper._contracts import (
+    ImportedContract,
+    draft,
+    explain,
+    import_contract,
+    verify,
+)
 from writkeeper._errors import (
     Closed,
     ContractInvalid,
@@ -43,10 +50,20 @@ from writkeeper._errors import (
     Unavailable,
     WritkeeperError,
 )
+from writkeeper._flow import Flow
 from writkeeper._guard import Guard, Permit
-from writkeeper._keeper import Flow, ImportedContract, Keeper, State, draft, explain, import_contract, open, verify
+from writkeeper._keeper import Keeper, open
 from writkeeper._native import __version__
-from writkeeper._types import Attempt, Decision, Finding, Intent, Question, Snapshot, Tally
+from writkeeper._state import State
+from writkeeper._types import (
+    Attempt,
+    Decision,
+    Finding,
+    Intent,
+    Question,
+    Snapshot,
+    Tally,
+)
 
 __all__ = [
     "Attempt",

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 Given = ParamSpec("Given")
 Value = TypeVar("Value")
 
+SLICE_SECONDS = 0.25
+"""A blocking wait looks up this often, so that an interrupt is heard."""
+
 
 async def to_thread(function: Callable[Given, Value], /, *args: Given.args, **named: Given.kwargs) -> Value:
     """Runs a function that blocks, beside the event loop."""

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from writkeeper import _functions, _json
 from writkeeper._awaiting import shielded, sleep, to_thread
-from writkeeper._errors import DidNotHappen, Refusal, Refused, WritkeeperError, listening
+from writkeeper._errors import (
+    DidNotHappen,
+    Refusal,
+    Refused,
+    WritkeeperError,
+    listening,
+)
 from writkeeper._shapes import Origin
 from writkeeper._types import Decision, Question
 

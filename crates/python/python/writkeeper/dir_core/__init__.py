@@ -75,7 +75,12 @@ from .models import (
     RuntimeContractProjection,
     SelfCheckResult,
 )
-from .pci import ProofChecker, compute_evidence_hash, hash_content, proposal_params_for_hash
+from .pci import (
+    ProofChecker,
+    compute_evidence_hash,
+    hash_content,
+    proposal_params_for_hash,
+)
 from .resource_lock import LockResult, ResourceLockManager
 from .runtime import DecisionRuntime
 from .saga import SagaCompensation

@@ -17,7 +17,12 @@ from ._mode import is_known_person, is_strict
 from ._versions import is_supported
 from ._width import widens
 from .amendments import resolve_expires_at, validate_amendment_patch
-from .contract_projection import confidence_threshold, import_notes, project_contract, unknown_keys
+from .contract_projection import (
+    confidence_threshold,
+    import_notes,
+    project_contract,
+    unknown_keys,
+)
 from .data_types import AgentRegistryStatus, HandshakeRejectionReason
 from .models import ContractParameterAmendment, RuntimeContractProjection
 from .storage.base import AgentRegistryStorage

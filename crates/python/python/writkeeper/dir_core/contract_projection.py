@@ -13,7 +13,11 @@ from .invariant_compile import (
     invariants_to_transaction_limits,
     limit_value,
 )
-from .models import ContractReleaseRef, ResponsibilityContract, RuntimeContractProjection
+from .models import (
+    ContractReleaseRef,
+    ResponsibilityContract,
+    RuntimeContractProjection,
+)
 
 _FLAT_KEYS = frozenset({"allowed_policy_types", "authorized_instruments"})
 _NEVER_LIMITS = _FLAT_KEYS | {"resource_scope", "invariants"}

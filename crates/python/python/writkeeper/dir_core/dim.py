@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from ._judging import reaches
 from ._mode import is_strict
 from ._numbers import finite_number
 from ._times import as_utc, seconds_after, utcnow
@@ -16,7 +17,12 @@ from .contract_projection import (
     ensure_projection_invariants,
     project_contract,
 )
-from .data_types import DimReasonCode, ValidationReason, ValidationResult, ValidationVerdict
+from .data_types import (
+    DimReasonCode,
+    ValidationReason,
+    ValidationResult,
+    ValidationVerdict,
+)
 from .invariants import InvariantEvaluationFailure, evaluate_invariants
 from .models import PolicyProposal, ResponsibilityContract, RuntimeContractProjection
 
@@ -131,7 +137,7 @@ def _contract_objection(
     projection = _in_force(contract, instant)
     if threshold is None:
         threshold = projection.escalation_policy.get("confidence_below")
-    if threshold is not None and not _reaches(proposal.confidence, threshold):
+    if threshold is not None and not reaches(proposal.confidence, threshold):
         return f"Proposal confidence ({proposal.confidence}) is below threshold ({threshold})"
     if is_strict() and not projection.allowed_policy_types and not projection.invariants:
         return f"The contract of agent '{proposal.agent_id}' names no action"
@@ -153,13 +159,6 @@ def _in_force(contract: Contract, instant: datetime) -> RuntimeContractProjectio
     if projection.parameter_amendments:
         return projection_with_effective_invariants(projection, now=instant)
     return projection
-
-
-def _reaches(confidence: float, threshold: Any) -> bool:
-    try:
-        return confidence >= float(threshold)
-    except (TypeError, ValueError):
-        return False
 
 
 def _shown(failure: InvariantEvaluationFailure) -> dict[str, str]:

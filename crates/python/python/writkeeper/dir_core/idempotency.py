@@ -83,7 +83,7 @@ class IdempotencyGuard:
         """Say what became of a step that is in doubt: keep its result, or let it be tried again."""
         key = effect_key(dfid, step_id, params)
         if isinstance(self._backend, SqliteIdempotencyStorage):
-            settled = _claims.settle(self._backend.db_path, key)
+            settled = _claims.settle(self._backend.db_path, key, happened)
         else:
             settled = _doubts.remove(self._backend, key)
         if not settled:
@@ -101,7 +101,7 @@ class IdempotencyGuard:
         func: Callable[..., Any],
     ) -> Any:
         path = backend.db_path
-        standing, kept = _claims.claim(path, key)
+        standing, kept = _claims.claim(path, key, f"{step_id} of {dfid}")
         if standing is _claims.Standing.DONE:
             return kept
         if standing is _claims.Standing.IN_DOUBT:

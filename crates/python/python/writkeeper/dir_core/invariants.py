@@ -1,4 +1,7 @@
-"""Measuring a proposal by the rules of its contract. Every rule runs; every failure is named."""
+"""Measuring a proposal by the rules of its contract. Every rule runs; every failure is named.
+
+The kernel judges each rule; here are the paths into the proposal and the reference's codes.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ._judging import bound, findings
 from ._mode import is_strict
 from ._numbers import finite_number
 from .data_types import DimReasonCode
 from .models import InvariantSpec, PolicyProposal, RuntimeContractProjection
+
+# What the kernel finds where a number was to be.
+_NO_NUMBER = frozenset({"PARAM_INVALID", "NUMBER_NOT_EXACT"})
 
 
 @dataclass(frozen=True)
@@ -41,17 +48,11 @@ def evaluate_range_rule(
     value = get_nested_value(proposal, rule.field)
     if value is None:
         return _missing(rule)
-    number = finite_number(value)
-    if number is None:
+    limit = {"id": "range", "type": "range", "min": bound(rule.min), "max": bound(rule.max)}
+    found = findings(limit, value)
+    if set(found) & _NO_NUMBER:
         return InvariantEvaluationFailure(f"Invalid numeric field for invariant {rule.id}", rule.id)
-    lowest = rule.min
-    if lowest is None and rule.max is not None and rule.max >= 0:
-        lowest = 0.0
-    if lowest is not None and number < lowest:
-        return _failed(rule)
-    if rule.max is not None and number > rule.max:
-        return _failed(rule)
-    return None
+    return _failed(rule) if found else None
 
 
 def evaluate_set_rule(
@@ -65,10 +66,14 @@ def evaluate_set_rule(
     value = get_nested_value(proposal, rule.field)
     if value is None:
         return _missing(rule)
-    if any(_is_denied(value, denied, rule.match) for denied in rule.denied):
+    texts = [denied for denied in rule.denied if isinstance(denied, str)]
+    # The kernel denies texts; other values are denied here.
+    if any(_same(value, denied) for denied in rule.denied if not isinstance(denied, str)):
         return _failed(rule)
-    if rule.allowed and not any(_same(value, allowed) for allowed in rule.allowed):
-        return _failed(rule)
+    if isinstance(value, str) or rule.allowed:
+        denied = texts if isinstance(value, str) else []
+        limit = {"id": "set", "type": "set", "allowed": rule.allowed, "denied": denied}
+        return _failed(rule) if findings({**limit, "match": rule.match}, value) else None
     return None
 
 
@@ -85,13 +90,21 @@ def evaluate_state_match_rule(
         return _missing(rule)
     state = context.get("state", context)
     live = get_nested_value(state, rule.snapshot_path.removeprefix("state."))
-    envelope = rule.drift_envelope_pct or 0.0
-    if rule.expected is not None and envelope == 0:
-        agrees = _same(proposed, rule.expected) and _same(live, rule.expected)
-        return None if agrees else _failed(rule)
-    if live is None and finite_number(proposed) is not None:
+    envelope = max(rule.drift_envelope_pct or 0.0, 0.0)
+    expected = rule.expected if envelope == 0 else None
+    assumed, actual = finite_number(proposed), finite_number(live)
+    if live is None and expected is None and assumed is not None:
         return InvariantEvaluationFailure(DimReasonCode.CONTRACT_PARAMETER_MISSING, rule.id)
-    return None if _within_envelope(proposed, live, envelope) else _failed(rule)
+    if envelope > 0 and actual == 0 and assumed is not None:
+        # There is no percentage of nothing: the envelope is the distance itself.
+        limit = {"id": "distance", "type": "range", "min": -envelope, "max": envelope}
+        return _failed(rule) if findings(limit, proposed) else None
+    limit = {"id": "match", "type": "state_match", "snapshot_path": "state.live"}
+    if expected is not None:
+        limit["expected"] = expected
+    elif assumed is not None and actual is not None:
+        limit["drift_envelope_pct"] = envelope
+    return _failed(rule) if findings(limit, proposed, live) else None
 
 
 def evaluate_invariants(
@@ -131,28 +144,7 @@ def _failed(rule: InvariantSpec) -> InvariantEvaluationFailure:
     return InvariantEvaluationFailure(rule.reason_code, rule.id)
 
 
-def _is_denied(value: Any, denied: Any, match: str) -> bool:
-    if not isinstance(value, str):
-        return _same(value, denied)
-    if not isinstance(denied, str):
-        return False
-    if match == "substring":
-        return denied.casefold() in value.casefold()
-    return denied.casefold() == value.casefold()
-
-
 def _same(one: Any, other: Any) -> bool:
     """Equality in which a truth value is not the number that Python takes it for."""
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
-
-def _within_envelope(proposed: Any, live: Any, envelope: float) -> bool:
-    assumed, actual = finite_number(proposed), finite_number(live)
-    if assumed is None or actual is None:
-        return _same(proposed, live)
-    if envelope <= 0:
-        return assumed == actual
-    distance = abs(assumed - actual)
-    if actual != 0:
-        distance = distance / abs(actual) * 100.0
-    return distance <= envelope

@@ -10,7 +10,12 @@ from ._width import has_rules
 from .agent_registry import AgentRegistry, AmendmentResult, HandshakeResult
 from .context_store import ContextStore
 from .contract_projection import as_mapping, confidence_threshold, project_contract
-from .data_types import AgentRegistryStatus, DimReasonCode, ValidationResult, ValidationVerdict
+from .data_types import (
+    AgentRegistryStatus,
+    DimReasonCode,
+    ValidationResult,
+    ValidationVerdict,
+)
 from .dim import AUDIT_KEY, Contract, CustomValidator, judge
 from .escalation import EscalationManager
 from .intent_retry import IntentRetryGovernor

@@ -1,4 +1,8 @@
-"""Effects that are being carried out: claimed before, kept after, in doubt if neither is known."""
+"""Guarded steps: each is an intent of the kernel's, at most one for each effect.
+
+The intent is made before the step runs and reported after it. A step whose process died in between is in doubt, and so is
+one that was broken off: nobody knows whether it happened, and it is not run again.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,24 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
+from ... import _json
+from ..._errors import Refused
+from ..._keeper import Keeper
+from ..._types import Intent
 from .._canonical import canonical_json, sha256_hex
 from .._times import row_instant, utcnow
-from . import _owner
+from . import _journal, _owner
 from ._file import reading, writing
+from .base import StorageError
 
 KEPT_FOR = timedelta(days=365)
 SHORTEST_WAIT = 0.005
 LONGEST_WAIT = 0.1
+
+# An intent that somebody began and has not reported.
+_BEGUN = frozenset({"READY", "CLAIMED", "IN_FLIGHT", "HANDED_OUT", "UNREPORTED"})
+_SETTLER = "dir_core"
+_STEP_CHARS = 256
 
 
 class Standing(Enum):
@@ -29,22 +43,24 @@ class Standing(Enum):
     RUNNING = "running"
 
 
-# The claims that this process is working on, by file and key, with the thread that does.
-_working: dict[tuple[str, str], int] = {}
+# The intents that this process is working on, by file and key, with the thread that does.
+_working: dict[tuple[str, str], tuple[int, str]] = {}
 _working_lock = threading.Lock()
+_asking_lock = threading.Lock()
 
 
-def claim(path: str, key: str) -> tuple[Standing, Any]:
+def claim(path: str, key: str, step: str = "") -> tuple[Standing, Any]:
     """Wait until nobody works on the effect; then DONE with its result, IN_DOUBT, or OURS.
 
     For the thread that works on it itself the outcome cannot be known yet.
     """
     with _working_lock:
-        if _working.get(_place(path, key)) == threading.get_ident():
-            return Standing.IN_DOUBT, None
+        worked_on = _working.get(_place(path, key))
+    if worked_on is not None and worked_on[0] == threading.get_ident():
+        return Standing.IN_DOUBT, None
     wait = SHORTEST_WAIT
     while True:
-        standing, result = _try_claim(path, key)
+        standing, result = _try_claim(path, key, step)
         if standing is not Standing.RUNNING:
             return standing, result
         time.sleep(wait)
@@ -53,40 +69,38 @@ def claim(path: str, key: str) -> tuple[Standing, Any]:
 
 def done(path: str, key: str) -> None:
     """The effect happened and its result is kept."""
-    _stop_working(path, key)
+    _report(path, key, "succeeded", "the step returned")
 
 
 def give_back(path: str, key: str) -> None:
-    """The effect did not happen: drop the claim, so that it can be tried again."""
-    with writing(path) as connection:
-        connection.execute("DELETE FROM wk_claims WHERE effect_key = ?", (key,))
-    _stop_working(path, key)
+    """The effect did not happen: it can be tried again."""
+    _report(path, key, "failed", "the step raised an exception")
 
 
 def doubt(path: str, key: str) -> None:
     """Nobody can say whether the effect happened."""
-    _stop_working(path, key)
-    with writing(path) as connection:
-        connection.execute("UPDATE wk_claims SET in_doubt = 1 WHERE effect_key = ?", (key,))
+    _report(path, key, "doubt", "the step was broken off")
 
 
-def settle(path: str, key: str) -> bool:
-    """Drop a claim that is in doubt; False if it is not."""
-    with writing(path) as connection:
-        row = connection.execute(
-            "SELECT owner, in_doubt FROM wk_claims WHERE effect_key = ?", (key,)
-        ).fetchone()
-        if row is None:
-            return False
-        if not row["in_doubt"] and _is_worked_on(path, key, row["owner"]):
-            return False
-        connection.execute("DELETE FROM wk_claims WHERE effect_key = ?", (key,))
+def settle(path: str, key: str, happened: bool) -> bool:
+    """A person says what became of an effect in doubt; False if it is not in doubt."""
+    if kept(path, key)[0]:
+        return False
+    standing, intent = _asked(path, key, "")
+    if standing is not Standing.IN_DOUBT:
+        if standing is Standing.OURS:
+            _report(path, key, "failed", "asked only how it stands")
+        return False
+    answer = "happened" if happened else "did_not"
+    because = "it happened" if happened else "it did not happen"
+    keeper = _journal.store(path)
+    keeper.people({_journal.SETTLERS: [_SETTLER]})
+    keeper.answer(f"={intent.id}", answer, by=_SETTLER, because=because)
     return True
 
 
 def keep(connection: Any, key: str, result: Any) -> None:
-    """Write a result and drop the claim, inside a transaction."""
-    connection.execute("DELETE FROM wk_claims WHERE effect_key = ?", (key,))
+    """Write a result, inside a transaction."""
     text = canonical_json(result)
     connection.execute(
         "INSERT INTO idempotency_cache"
@@ -101,13 +115,9 @@ def keep(connection: Any, key: str, result: Any) -> None:
 def kept(path: str, key: str) -> tuple[bool, Any]:
     """Whether there is a result, and which: None is one too."""
     with reading(path) as connection:
-        return _kept(connection, key)
-
-
-def _kept(connection: Any, key: str) -> tuple[bool, Any]:
-    row = connection.execute(
-        "SELECT result FROM idempotency_cache WHERE idempotency_key = ?", (key,)
-    ).fetchone()
+        row = connection.execute(
+            "SELECT result FROM idempotency_cache WHERE idempotency_key = ?", (key,)
+        ).fetchone()
     if row is None:
         return False, None
     # In a file that the reference made, the column turns the text of a number into the number.
@@ -115,57 +125,79 @@ def _kept(connection: Any, key: str) -> tuple[bool, Any]:
     return True, json.loads(result) if isinstance(result, str) else result
 
 
-def _try_claim(path: str, key: str) -> tuple[Standing, Any]:
-    # Looked at without the write lock first: most callers find a result or a running claim.
-    with reading(path) as connection:
-        standing, result = _look(connection, path, key)
-    if standing is not Standing.OURS:
-        return standing, result
-    owner = _owner.own_name(path)
-    started = False
+def _try_claim(path: str, key: str, step: str) -> tuple[Standing, Any]:
+    found, result = kept(path, key)
+    if found:
+        return Standing.DONE, result
+    standing, intent = _asked(path, key, step)
+    if standing is Standing.DONE:
+        # Its process may have ended before it wrote the tables.
+        with writing(path):
+            pass
+        found, result = kept(path, key)
+        return (Standing.DONE, result) if found else (Standing.IN_DOUBT, None)
+    if standing is Standing.RUNNING:
+        _await(_journal.store(path), path, key, intent)
+    return standing, None
+
+
+def _asked(path: str, key: str, step: str) -> tuple[Standing, Intent]:
+    """Ask the kernel for the effect: it is ours, or how the intent stands that has it."""
+    keeper = _journal.store(path)
+    params = {"key": key, "owner": _owner.own_name(path), "step": step[:_STEP_CHARS]}
+    # Whoever finds the intent of another thread must find that thread at work.
+    with _asking_lock:
+        decision = keeper.decide(agent=_journal.AGENT, action=_journal.STEP_ACTION, params=params)
+        if decision.accepted and decision.intent is not None:
+            _start_working(path, key, decision.intent.id)
+            return Standing.OURS, decision.intent
+    if decision.blocked_by is None:
+        raise StorageError(f"the step cannot be claimed: {', '.join(decision.reasons)}")
+    intent = keeper.intent("=" + decision.blocked_by)
+    return _standing(path, key, keeper, intent), intent
+
+
+def _standing(path: str, key: str, keeper: Keeper, intent: Intent) -> Standing:
+    if intent.state == "SUCCEEDED":
+        return Standing.DONE
+    if intent.state not in _BEGUN:
+        # In doubt; or it failed meanwhile, and then the effect can be had again.
+        return Standing.IN_DOUBT if intent.state in ("IN_DOUBT", "ABANDONED") else Standing.RUNNING
+    if _is_worked_on(path, key, str((intent.params or {}).get("owner", ""))):
+        return Standing.RUNNING
+    # The process may have reported between our looks at the intent and at the process.
+    intent = keeper.intent("=" + intent.id)
+    if intent.state in _BEGUN:
+        keeper.report(intent.id, "doubt", detail="the process that ran the step is gone")
+        return Standing.IN_DOUBT
+    return Standing.RUNNING
+
+
+def _await(keeper: Keeper, path: str, key: str, intent: Intent) -> None:
+    """Wait until the intent is over or its process is gone."""
+    owner = str((intent.params or {}).get("owner", ""))
+    wait = SHORTEST_WAIT
+    while _is_worked_on(path, key, owner):
+        found = keeper._native.await_outcome(intent.id, wait)
+        if found is None or _json.decode(found)["settled"]:
+            return
+        wait = min(wait * 1.5, LONGEST_WAIT)
+
+
+def _report(path: str, key: str, outcome: Any, detail: str) -> None:
+    with _working_lock:
+        worked_on = _working.get(_place(path, key))
+    if worked_on is None:
+        return
     try:
-        with writing(path) as connection:
-            standing, result = _look(connection, path, key)
-            if standing is Standing.OURS:
-                _start_working(path, key)
-                started = True
-                connection.execute(
-                    "INSERT INTO wk_claims (effect_key, owner, claimed_at) VALUES (?, ?, ?)",
-                    (key, owner, row_instant()),
-                )
-    except BaseException:
-        if started:
-            _stop_working(path, key)
-        raise
-    return standing, result
-
-
-def _look(connection: Any, path: str, key: str) -> tuple[Standing, Any]:
-    found, result = _kept(connection, key)
-    if found:
-        return Standing.DONE, result
-    row = connection.execute(
-        "SELECT owner, in_doubt FROM wk_claims WHERE effect_key = ?", (key,)
-    ).fetchone()
-    if row is None:
-        return Standing.OURS, None
-    if row["in_doubt"]:
-        return Standing.IN_DOUBT, None
-    alive = _is_worked_on(path, key, row["owner"])
-    if alive:
-        return Standing.RUNNING, None
-    return _settled(connection, key, row["owner"])
-
-
-def _settled(connection: Any, key: str, owner: str) -> tuple[Standing, Any]:
-    """The owner is gone. It may have finished between our look at the row and at the owner."""
-    found, result = _kept(connection, key)
-    if found:
-        return Standing.DONE, result
-    row = connection.execute("SELECT owner FROM wk_claims WHERE effect_key = ?", (key,)).fetchone()
-    if row is None or row["owner"] != owner:
-        return Standing.RUNNING, None
-    return Standing.IN_DOUBT, None
+        _journal.store(path).report("=" + worked_on[1], outcome, detail=detail)
+    except Refused:
+        # Somebody took this process for dead and said so; the kept result counts all the same.
+        if outcome == "failed":
+            raise
+    finally:
+        with _working_lock:
+            _working.pop(_place(path, key), None)
 
 
 def _is_worked_on(path: str, key: str, owner: str) -> bool:
@@ -175,14 +207,9 @@ def _is_worked_on(path: str, key: str, owner: str) -> bool:
     return _owner.is_alive(path, owner)
 
 
-def _start_working(path: str, key: str) -> None:
+def _start_working(path: str, key: str, intent: str) -> None:
     with _working_lock:
-        _working[_place(path, key)] = threading.get_ident()
-
-
-def _stop_working(path: str, key: str) -> None:
-    with _working_lock:
-        _working.pop(_place(path, key), None)
+        _working[_place(path, key)] = (threading.get_ident(), intent)
 
 
 def _place(path: str, key: str) -> tuple[str, str]:
@@ -192,8 +219,8 @@ def _place(path: str, key: str) -> tuple[str, str]:
 
 def _start_anew_in_child() -> None:
     """A forked child works on none of its parent's claims."""
-    global _working_lock
-    _working_lock = threading.Lock()
+    global _asking_lock, _working_lock
+    _asking_lock, _working_lock = threading.Lock(), threading.Lock()
     _working.clear()
 
 

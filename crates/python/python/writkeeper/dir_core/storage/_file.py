@@ -1,9 +1,10 @@
-"""The one place where the built-in SQLite storages keep what is true.
+"""The tables of the built-in SQLite storages, which follow the store beside the file.
 
 Every act that reads and then writes is one BEGIN IMMEDIATE transaction, so that threads and
-processes queue and a crash leaves either all of it or none. The tables have the reference's names
-and columns, because reports read them with SQL; `wk_claims` is ours. When the kernel has acts for
-asking, reserving and noting, this module is what moves onto them.
+processes queue. It begins by bringing the tables to the end of the store's ledger and ends by
+writing the rows that changed into the store, before the tables are committed. The tables have the
+reference's names and columns, because reports read them with SQL; those that begin with `wk_` are
+ours.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .._times import row_instant
+from . import _journal
 
 BUSY_SECONDS = 60.0
 KERNEL_AGENT = "__dir_kernel__"
@@ -72,11 +74,6 @@ _SCHEMA = (
         result TEXT NOT NULL DEFAULT '{}',
         created_at TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
         expires_at TIMESTAMP NOT NULL)""",
-    """CREATE TABLE IF NOT EXISTS wk_claims (
-        effect_key TEXT PRIMARY KEY,
-        owner TEXT NOT NULL,
-        in_doubt INTEGER NOT NULL DEFAULT 0,
-        claimed_at TIMESTAMP NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS saga_dirty_state (
         dfid TEXT PRIMARY KEY,
         failed_step TEXT NOT NULL DEFAULT '',
@@ -154,7 +151,7 @@ _SCHEMA = (
 )
 
 # A table of the newest version that was made here: if it is there, so are the others.
-_LAST_TABLE = "wk_ready"
+_LAST_TABLE = "wk_cursor"
 
 
 def connect(path: str, busy_seconds: float = BUSY_SECONDS) -> sqlite3.Connection:
@@ -184,7 +181,9 @@ def writing(
     try:
         connection.execute("BEGIN IMMEDIATE")
         try:
+            _journal.catch_up(connection, path)
             yield connection
+            _journal.keep(connection, path)
         except BaseException:
             connection.execute("ROLLBACK")
             raise
@@ -194,15 +193,41 @@ def writing(
 
 
 def prepare(path: str) -> None:
-    """Make the tables that are missing."""
+    """Make the tables that are missing and bring them to the end of the ledger."""
     with reading(path) as connection:
-        if _has_table(connection, _LAST_TABLE):
+        is_made = _has_table(connection, _LAST_TABLE)
+    if is_made:
+        with writing(path):
             return
-    with writing(path) as connection:
-        _widen_locks(connection)
-        for statement in _SCHEMA:
-            connection.execute(statement)
-        connection.execute(f"CREATE TABLE IF NOT EXISTS {_LAST_TABLE} (version INTEGER NOT NULL)")
+    connection = connect(path)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        if not _has_table(connection, _LAST_TABLE):
+            _make_tables(connection, path)
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+def _make_tables(connection: sqlite3.Connection, path: str) -> None:
+    """Make the tables; what a file that has some of them holds goes into the store."""
+    had_holds = _has_table(connection, "resource_locks")
+    if had_holds:
+        # The reference keys holds by resource alone, so that one flow's hold replaces another's.
+        connection.execute("ALTER TABLE resource_locks RENAME TO wk_old_locks")
+    for statement in _SCHEMA:
+        connection.execute(statement)
+    _journal.watch(connection)
+    _journal.catch_up(connection, path)
+    _journal.keep(connection, path)
+    if had_holds:
+        for row in connection.execute("SELECT dfid, resource_id, amount FROM wk_old_locks").fetchall():
+            _journal.hold(connection, path, row["dfid"], {row["resource_id"]: row["amount"]}, None)
+        connection.execute("DROP TABLE wk_old_locks")
+    if _has_table(connection, "wk_claims"):
+        for row in connection.execute("SELECT effect_key FROM wk_claims").fetchall():
+            _journal.doubt_step(path, row["effect_key"])
+        connection.execute("DROP TABLE wk_claims")
 
 
 def ensure_flow(connection: sqlite3.Connection, dfid: str, agent_id: str | None) -> None:
@@ -221,21 +246,3 @@ def _has_table(connection: sqlite3.Connection, name: str) -> bool:
     ).fetchone()
     return found is not None
 
-
-def _widen_locks(connection: sqlite3.Connection) -> None:
-    """A file of the reference keys holds by resource alone, so that one flow's hold replaces
-    another's. Key them by resource and flow instead."""
-    keys = [
-        row["name"] for row in connection.execute("PRAGMA table_info(resource_locks)") if row["pk"]
-    ]
-    if keys != ["resource_id"]:
-        return
-    connection.execute("ALTER TABLE resource_locks RENAME TO wk_old_locks")
-    for statement in _SCHEMA:
-        if "EXISTS resource_locks" in statement:
-            connection.execute(statement)
-    connection.execute(
-        "INSERT INTO resource_locks (resource_id, dfid, amount, acquired_at, expires_at)"
-        " SELECT resource_id, dfid, amount, acquired_at, expires_at FROM wk_old_locks"
-    )
-    connection.execute("DROP TABLE wk_old_locks")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .._canonical import canonical_json
 from .._times import row_instant
 from ..data_types import AgentRegistryStatus, HumanDecision
-from . import _claims
+from . import _claims, _journal
 from ._file import BUSY_SECONDS, ensure_flow, prepare, reading, writing
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ def _merge_text(
 
 
 class SqliteIdempotencyStorage(_SqliteStorage):
-    """Results in idempotency_cache, claims in wk_claims."""
+    """Results in idempotency_cache; who runs a step is an intent of the kernel's."""
 
     def get(self, key: str) -> Any:
         """The kept result, or None."""
@@ -386,18 +387,18 @@ class SqliteSagaStorage(_SqliteStorage):
 
 
 class SqliteResourceLockStorage(_SqliteStorage):
-    """Holds in resource_locks, one row for each flow and resource."""
+    """Holds of the kernel's, shown in resource_locks with one row for each flow and resource."""
 
     def get_locked_amount(self, resource_id: str, exclude_dfid: str) -> float:
         """What flows other than this one hold of a resource."""
         with reading(self.db_path) as connection:
-            return _held_by_others(connection, resource_id, exclude_dfid)
+            return _held(connection, resource_id, "<>", exclude_dfid)
 
     def acquire_batch(self, dfid: str, resources: dict[str, float], timeout_sec: float) -> bool:
         """Add to the holds of a flow without looking at capacities; False if not in time."""
         return self._in_time(
             timeout_sec,
-            lambda connection: _add_holds(connection, dfid, resources),
+            lambda connection: _hold(connection, self.db_path, dfid, resources, None),
         )
 
     def reserve(
@@ -407,24 +408,30 @@ class SqliteResourceLockStorage(_SqliteStorage):
         capacities: Mapping[str, float],
         timeout_sec: float,
     ) -> bool | None:
-        """Look and take in one transaction. False if some resource has too little, None if the
-        file could not be had in time; nothing is taken then."""
+        """Look and take in one act. False if some resource has too little, None if the file could
+        not be had in time; nothing is taken then."""
         enough = False
 
         def take(connection: sqlite3.Connection) -> None:
             nonlocal enough
             free = {
-                name: capacities[name] - _held_by_others(connection, name, dfid)
-                for name in requests
+                name: capacities[name] - _held(connection, name, "<>", dfid) for name in requests
             }
-            # Written so that a capacity that is not a number is too little.
-            enough = all(free[name] >= amount for name, amount in requests.items())
+            # Its own holds do not stand in a flow's way: it asks for what is left of them.
+            wanted = {
+                name: min(amount, max(free[name] - _held(connection, name, "=", dfid), 0.0))
+                if free[name] >= amount
+                else amount
+                for name, amount in requests.items()
+            }
+            # What is not a number is too little, and the kernel takes numbers only.
+            enough = not any(math.isnan(capacities[name]) for name in requests)
             if enough:
-                _add_holds(connection, dfid, requests, free)
+                enough = _hold(connection, self.db_path, dfid, wanted, capacities)
 
         return enough if self._in_time(timeout_sec, take) else None
 
-    def _in_time(self, timeout_sec: float, act: Callable[[sqlite3.Connection], None]) -> bool:
+    def _in_time(self, timeout_sec: float, act: Callable[[sqlite3.Connection], object]) -> bool:
         try:
             with writing(self.db_path, timeout_sec) as connection:
                 act(connection)
@@ -437,40 +444,27 @@ class SqliteResourceLockStorage(_SqliteStorage):
     def release(self, dfid: str) -> None:
         """Drop all holds of a flow."""
         with writing(self.db_path) as connection:
-            connection.execute("DELETE FROM resource_locks WHERE dfid = ?", (dfid,))
+            _journal.let_go(connection, self.db_path, dfid)
 
 
-def _held_by_others(connection: sqlite3.Connection, resource_id: str, dfid: str) -> float:
+def _held(connection: sqlite3.Connection, resource_id: str, which: str, dfid: str) -> float:
     row = connection.execute(
         "SELECT COALESCE(SUM(amount), 0.0) AS held FROM resource_locks"
-        " WHERE resource_id = ? AND dfid <> ?",
+        f" WHERE resource_id = ? AND dfid {which} ?",
         (resource_id, dfid),
     ).fetchone()
     return float(row["held"])
 
 
-def _add_holds(
+def _hold(
     connection: sqlite3.Connection,
+    path: str,
     dfid: str,
     amounts: Mapping[str, float],
-    free: Mapping[str, float] | None = None,
-) -> None:
+    capacities: Mapping[str, float] | None,
+) -> bool:
     ensure_flow(connection, dfid, None)
-    now = row_instant()
-    for resource_id, amount in sorted(amounts.items()):
-        row = connection.execute(
-            "SELECT amount FROM resource_locks WHERE resource_id = ? AND dfid = ?",
-            (resource_id, dfid),
-        ).fetchone()
-        held = amount + (row["amount"] if row is not None else 0.0)
-        if free is not None:
-            held = min(held, free[resource_id])
-        connection.execute(
-            "INSERT INTO resource_locks (resource_id, dfid, amount, acquired_at)"
-            " VALUES (?, ?, ?, ?) ON CONFLICT(resource_id, dfid) DO UPDATE SET"
-            " amount = excluded.amount, acquired_at = excluded.acquired_at",
-            (resource_id, dfid, held, now),
-        )
+    return not amounts or _journal.hold(connection, path, dfid, amounts, capacities)
 
 
 class SqliteIntentRetryStorage(_SqliteStorage):
