@@ -2,6 +2,7 @@
 
 use super::connection::Connection;
 use super::fault::{Problem, fault};
+use crate::store_copy::unfinished;
 use runtime::crash::around;
 use runtime::ports::store::StoreFault;
 
@@ -120,6 +121,9 @@ pub(super) fn demand_whole(connection: &mut Connection, tenant: &str) -> Result<
     let (size, behind) = (found.integer(0).map_err(fault)?, found.optional(1).map_err(fault)?.unwrap_or(0));
     if size == behind {
         return Ok(());
+    }
+    if size == 0 {
+        return Err(unfinished());
     }
     Err(StoreFault::Corrupt(format!("the ledger ends at {behind} and its head says {size}")))
 }
