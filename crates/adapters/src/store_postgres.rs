@@ -15,6 +15,7 @@ mod read;
 mod save;
 mod schema;
 mod scram;
+mod sealer_lease;
 mod settings;
 mod stream;
 mod value;
@@ -33,7 +34,7 @@ use kernel::world::{Key, World};
 use load::PostgresCache;
 use open_batch::{BeginFault, Loaded, OpenBatch};
 use runtime::ports::clock::{Clock, decision_instant};
-use runtime::ports::store::{BatchId, Committed, Fold, Reader, Steps, Store, StoreFault, demand_own};
+use runtime::ports::store::{BatchId, Committed, Fold, Reader, SealerLease, Steps, Store, StoreFault, demand_own};
 use std::sync::Arc;
 use std::time::{Duration, Instant as Moment};
 use value::Value;
@@ -226,5 +227,9 @@ impl Store for PostgresStore {
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {
         Ok(Box::new(read::PostgresReader::of(&self.address, &self.tenant)))
+    }
+
+    fn sealer_lease(&mut self) -> Option<&mut dyn SealerLease> {
+        Some(self)
     }
 }

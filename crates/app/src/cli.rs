@@ -9,6 +9,7 @@ pub mod monitors;
 pub mod notifying;
 pub mod performing;
 pub mod proof;
+pub mod relaying;
 pub mod service;
 pub mod top;
 
@@ -24,6 +25,7 @@ use monitors::MonitorsArgs;
 use notifying::NotifyArgs;
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
+use relaying::RelayArgs;
 use service::{KeysArgs, ServeArgs};
 use std::path::PathBuf;
 use top::TopArgs;
@@ -121,6 +123,8 @@ pub enum Command {
     Tick(TickArgs),
     /// Tell people of questions by signed webhooks
     Notify(NotifyArgs),
+    /// Hand every event on to a NATS JetStream stream
+    Relay(RelayArgs),
     /// What happened in a flow, in order
     Flows(FlowsArgs),
     /// What was decided, why, and what observing contracts would have stopped

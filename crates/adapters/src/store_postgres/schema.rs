@@ -7,7 +7,7 @@ use runtime::crash::around;
 use runtime::ports::store::StoreFault;
 
 /// Version n of the schema is reached from n - 1 by the step at n - 1. A released step never changes.
-const STEPS: &[&str] = &[FIRST];
+const STEPS: &[&str] = &[FIRST, SEALER];
 
 /// Two processes that make the tables at once would trip over each other; the lock ends with the transaction.
 const ONE_AT_A_TIME: &str = "SELECT pg_advisory_xact_lock(8606218390571083124)";
@@ -53,6 +53,14 @@ CREATE TRIGGER ledger_rows_stay BEFORE UPDATE OR DELETE ON writkeeper.ledger
     FOR EACH ROW EXECUTE FUNCTION writkeeper.ledger_is_append_only();
 CREATE TRIGGER ledger_stays BEFORE TRUNCATE ON writkeeper.ledger
     FOR EACH STATEMENT EXECUTE FUNCTION writkeeper.ledger_is_append_only();
+"#;
+
+/// Who signs for a tenant, and the last checkpoint that was kept under its epoch.
+const SEALER: &str = r#"
+CREATE TABLE writkeeper.sealer(
+    number integer PRIMARY KEY, owner text NOT NULL, epoch bigint NOT NULL, until timestamptz NOT NULL,
+    entries bigint, note text
+) WITH (fillfactor = 20);
 "#;
 
 /// Brings the database to this version in one transaction.
