@@ -160,8 +160,11 @@ pub fn tenants(location: &Location) -> Result<Vec<String>, StoreFault> {
 }
 
 /// Why a tenant cannot be used while it is being filled.
-pub(crate) fn unfinished() -> StoreFault {
-    StoreFault::Refused("a copy into this store has not ended; run the same `writkeeper store copy` again".to_owned())
+pub(crate) fn unfinished(end: u64) -> StoreFault {
+    StoreFault::Refused(format!(
+        "the ledger ends at {end} and its head says 0: a copy into this store has not ended; run the same \
+         `writkeeper store copy` again"
+    ))
 }
 
 pub(crate) fn forgotten() -> StoreFault {

@@ -66,6 +66,8 @@ fn clippy(root: &Path) -> Command {
 fn run_tests(root: &Path, tally: &mut Tally) -> Result<seeded::Table> {
     announce("tests");
     installed::demand_postgresql();
+    installed::demand_newest_postgresql();
+    installed::demand_nats();
     let mut command = process::cargo(root);
     command.env("PROPTEST_RNG_SEED", SEED.to_string());
     let mut seeded = seeded::Table::default();

@@ -143,7 +143,7 @@ fn is_whole(connection: &Connection, tenant: &str) -> Result<(), StoreFault> {
         return Ok(());
     }
     if size == 0 {
-        return Err(unfinished());
+        return Err(unfinished(behind));
     }
     Err(StoreFault::Corrupt(format!("the ledger ends at {behind} and its head says {size}")))
 }

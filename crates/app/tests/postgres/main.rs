@@ -2,6 +2,10 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
 
 mod backup;
+mod outbox;
+mod protected;
+mod retention;
+mod sealing;
 #[path = "../../../adapters/tests/postgres/server.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod server;
