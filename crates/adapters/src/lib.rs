@@ -18,6 +18,7 @@ mod row_key;
 pub mod secrets;
 pub mod signer_file;
 pub mod spilled_rows;
+pub mod store_backup;
 pub mod store_copy;
 pub mod store_postgres;
 pub mod store_sqlite;

@@ -1,4 +1,4 @@
-//! Carries a tenant from one store into another, empty one, in one transaction, and compares what arrived.
+//! Carries a tenant from one store into another, empty one, page by page, and compares what arrived.
 
 use crate::location::{Location, OpenOptions, view_store};
 use crate::store_postgres::{PostgresContents, PostgresFilling};
@@ -30,10 +30,23 @@ pub(crate) trait Contents {
     fn answers(&mut self, after: Option<&Key>, limit: usize) -> Result<Vec<KeptAnswer>, StoreFault>;
 }
 
-/// An empty tenant that is being filled; dropped before its end, it stays empty.
+/// An empty tenant that is being filled. Nobody can use it before the end: its head says that it is empty, and records lie
+/// behind it.
 pub(crate) trait Filling {
+    /// How many records an earlier, interrupted copy has left.
+    fn arrived(&self) -> u64;
+
     /// Appends records, which follow each other.
     fn records(&mut self, records: &[StoredRecord]) -> Result<(), StoreFault>;
+
+    /// Makes durable what is there so far.
+    fn keep(&mut self) -> Result<(), StoreFault>;
+
+    /// Reads the records that were kept.
+    fn kept(&mut self) -> Result<Box<dyn Reader>, StoreFault>;
+
+    /// Erases the body of a record.
+    fn erase(&mut self, index: u64) -> Result<(), StoreFault>;
 
     /// Puts rows.
     fn rows(&mut self, rows: &[(Key, Row)]) -> Result<(), StoreFault>;
@@ -41,7 +54,7 @@ pub(crate) trait Filling {
     /// Puts stored answers.
     fn answers(&mut self, answers: &[KeptAnswer]) -> Result<(), StoreFault>;
 
-    /// Makes it durable.
+    /// Makes everything durable, and the tenant usable.
     fn finish(self: Box<Self>, size: u64, last: Option<Instant>) -> Result<(), StoreFault>;
 }
 
@@ -54,11 +67,13 @@ pub struct Copied {
     pub rows: u64,
     /// Stored answers.
     pub answers: u64,
+    /// Records that an earlier, interrupted copy had carried.
+    pub resumed: u64,
     /// Records that the first store has got meanwhile, which the copy lacks.
     pub behind: u64,
 }
 
-/// Copies a tenant of a store into an empty one; `heard` is told how many records of how many were carried.
+/// Copies a tenant of a store into an empty one, or goes on where an earlier copy was interrupted; `heard` is told how many records of how many were carried.
 pub fn copy(
     (from, to): (&Location, &Location),
     tenant: &str,
@@ -77,31 +92,82 @@ pub fn copy(
     let last = contents.last()?;
     let mut filling: Box<dyn Filling> = match to {
         Location::Sqlite(path) => Box::new(SqliteFilling::of(path, tenant, clock.clone())?),
-        Location::Postgres(address) => Box::new(PostgresFilling::of(address, tenant, clock.clone())?),
+        Location::Postgres(address) => Box::new(PostgresFilling::of(address, tenant)?),
         Location::Memory => return Err(forgotten()),
     };
-    let mut copied = Copied::default();
+    let mut copied = Copied { resumed: filling.arrived(), ..Copied::default() };
+    if copied.resumed > size {
+        return Err(StoreFault::Refused(format!("`{to}` holds the beginning of another store; name an empty one")));
+    }
+    copied.records = copied.resumed;
     while copied.records < size {
         let page = contents.reader().records(copied.records, PAGE)?;
         if page.is_empty() {
             return Err(StoreFault::Corrupt(format!("record {} is missing", copied.records)));
         }
         filling.records(&page)?;
+        // Records never change, so an interrupted copy goes on behind the last page.
+        filling.keep()?;
         copied.records += page.len() as u64;
         heard(copied.records, size);
     }
+    compare(contents.as_mut(), filling.as_mut(), size)?;
     for kind in Kind::ALL {
         copied.rows += carry_rows(contents.as_mut(), filling.as_mut(), *kind)?;
     }
     copied.answers = carry_answers(contents.as_mut(), filling.as_mut())?;
     filling.finish(size, last)?;
-    compare((contents.as_mut(), to), tenant, clock.clone(), size)?;
+    if view_store(to, tenant, clock.clone(), OpenOptions::default())?.reader()?.size()? != size {
+        return Err(StoreFault::Corrupt(format!("`{to}` does not hold what was written; do not use the copy")));
+    }
     let now = view_store(from, tenant, clock, OpenOptions::default())?.reader()?.size()?;
     copied.behind = now.saturating_sub(size);
     Ok(copied)
 }
 
-fn forgotten() -> StoreFault {
+/// Reads the whole ledger of a tenant; every body must fit its leaf. How many records there are.
+pub(crate) fn demand_consistent(location: &Location, tenant: &str, clock: Arc<dyn Clock>) -> Result<u64, StoreFault> {
+    let mut reader = view_store(location, tenant, clock, OpenOptions::default())?.reader()?;
+    let (size, mut index) = (reader.size()?, 0);
+    while index < size {
+        let page = reader.records(index, PAGE)?;
+        if page.first().is_none_or(|record| record.index != index) {
+            return Err(StoreFault::Corrupt(format!("record {index} is missing")));
+        }
+        index += page.len() as u64;
+        for record in page {
+            demand_fitting(record)?;
+        }
+    }
+    Ok(size)
+}
+
+fn demand_fitting(record: StoredRecord) -> Result<(), StoreFault> {
+    let StoredRecord { index, leaf, body: Some((body, salt)) } = record else { return Ok(()) };
+    if (Sealed { leaf, body, salt }).is_consistent() {
+        return Ok(());
+    }
+    Err(StoreFault::Corrupt(format!("the body of record {index} does not fit its leaf")))
+}
+
+/// Every tenant that has a ledger in a store, by name.
+pub fn tenants(location: &Location) -> Result<Vec<String>, StoreFault> {
+    match location {
+        Location::Sqlite(path) => crate::store_sqlite::tenants(path),
+        Location::Postgres(address) => crate::store_postgres::tenants(address),
+        Location::Memory => Err(forgotten()),
+    }
+}
+
+/// Why a tenant cannot be used while it is being filled.
+pub(crate) fn unfinished(end: u64) -> StoreFault {
+    StoreFault::Refused(format!(
+        "the ledger ends at {end} and its head says 0: a copy into this store has not ended; run the same \
+         `writkeeper store copy` again"
+    ))
+}
+
+pub(crate) fn forgotten() -> StoreFault {
     StoreFault::Refused("a store in memory ends with its process; name a file or a database".to_owned())
 }
 
@@ -142,30 +208,25 @@ fn carry_answers(contents: &mut dyn Contents, filling: &mut dyn Filling) -> Resu
     }
 }
 
-/// Every leaf arrived as it was, and every body fits its leaf.
-fn compare(
-    (contents, to): (&mut dyn Contents, &Location),
-    tenant: &str,
-    clock: Arc<dyn Clock>,
-    size: u64,
-) -> Result<(), StoreFault> {
-    let mut arrived = view_store(to, tenant, clock, OpenOptions::default())?.reader()?;
+/// Every leaf arrived as it was, and every body fits its leaf. What was erased since an earlier attempt is erased.
+fn compare(contents: &mut dyn Contents, filling: &mut dyn Filling, size: u64) -> Result<(), StoreFault> {
     let other =
-        |index: u64| StoreFault::Corrupt(format!("record {index} did not arrive as it was; do not use the copy"));
-    if arrived.size()? != size {
-        return Err(other(size));
-    }
+        |index: u64| StoreFault::Corrupt(format!("record {index} did not arrive as it was; name another, empty store"));
+    let mut arrived = filling.kept()?;
     let mut index = 0;
     while index < size {
         let (sent, got) = (contents.reader().records(index, PAGE)?, arrived.records(index, PAGE)?);
-        if sent.is_empty() || sent != got {
+        if sent.is_empty() || sent.len() != got.len() {
             return Err(other(index));
         }
-        for record in got {
-            let Some((body, salt)) = record.body else { continue };
-            if !(Sealed { leaf: record.leaf, body, salt }).is_consistent() {
-                return Err(StoreFault::Corrupt(format!("the body of record {} does not fit its leaf", record.index)));
+        for (sent, got) in sent.iter().zip(got) {
+            if (sent.index, &sent.leaf) != (got.index, &got.leaf) || sent.body.is_some() && sent.body != got.body {
+                return Err(other(sent.index));
             }
+            if sent.body.is_none() && got.body.is_some() {
+                filling.erase(got.index)?;
+            }
+            demand_fitting(got)?;
         }
         index += sent.len() as u64;
     }

@@ -15,13 +15,14 @@ mod read;
 mod save;
 mod schema;
 mod scram;
+mod sealer_lease;
 mod settings;
 mod stream;
 mod value;
 mod view;
 
 pub use address::{Address, Server, Tls};
-pub(crate) use copying::{PostgresContents, PostgresFilling};
+pub(crate) use copying::{PostgresContents, PostgresFilling, tenants};
 pub use measure::RawPostgres;
 pub use settings::{Settings, VERSION_TESTED};
 pub use view::PostgresView;
@@ -33,7 +34,7 @@ use kernel::world::{Key, World};
 use load::PostgresCache;
 use open_batch::{BeginFault, Loaded, OpenBatch};
 use runtime::ports::clock::{Clock, decision_instant};
-use runtime::ports::store::{BatchId, Committed, Fold, Reader, Steps, Store, StoreFault, demand_own};
+use runtime::ports::store::{BatchId, Committed, Fold, Reader, SealerLease, Steps, Store, StoreFault, demand_own};
 use std::sync::Arc;
 use std::time::{Duration, Instant as Moment};
 use value::Value;
@@ -97,15 +98,7 @@ impl PostgresStore {
         line: Duration,
     ) -> Result<PostgresStore, StoreFault> {
         let process = uuid::Uuid::now_v7().into_bytes();
-        let mut connection = connect(address, line, false)?;
-        let settings = settings::Settings::read(&mut connection)?;
-        settings.demand_usable()?;
-        settings.demand_writable()?;
-        schema::migrate(&mut connection)?;
-        if tenant.contains('\0') {
-            return Err(StoreFault::Refused("a name contains the character U+0000".to_owned()));
-        }
-        connection.query(MAKE_HEAD, &[Value::Text(tenant)]).map_err(fault)?;
+        let mut connection = prepared(address, tenant, line)?;
         schema::demand_whole(&mut connection, tenant)?;
         if process.last().is_some_and(|byte| byte % FORGETTING_EVERY == 0) {
             connection.query(FORGET, &[Value::Text(tenant), Value::Int8(WRITERS_MAX)]).map_err(fault)?;
@@ -122,6 +115,20 @@ impl PostgresStore {
             last_seen: None,
         })
     }
+}
+
+/// Connects to a database that is usable, with tables of this version and a head for a tenant.
+fn prepared(address: &Address, tenant: &str, line: Duration) -> Result<Connection, StoreFault> {
+    let mut connection = connect(address, line, false)?;
+    let settings = settings::Settings::read(&mut connection)?;
+    settings.demand_usable()?;
+    settings.demand_writable()?;
+    schema::migrate(&mut connection)?;
+    if tenant.contains('\0') {
+        return Err(StoreFault::Refused("a name contains the character U+0000".to_owned()));
+    }
+    connection.query(MAKE_HEAD, &[Value::Text(tenant)]).map_err(fault)?;
+    Ok(connection)
 }
 
 /// Connects. A server that is starting is waited for; one that was there before also while it is away.
@@ -220,5 +227,9 @@ impl Store for PostgresStore {
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {
         Ok(Box::new(read::PostgresReader::of(&self.address, &self.tenant)))
+    }
+
+    fn sealer_lease(&mut self) -> Option<&mut dyn SealerLease> {
+        Some(self)
     }
 }

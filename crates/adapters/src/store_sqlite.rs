@@ -24,7 +24,7 @@ mod statements;
 mod view;
 
 pub(crate) use connection::{configure, durability};
-pub(crate) use copying::{SqliteContents, SqliteFilling};
+pub(crate) use copying::{SqliteContents, SqliteFilling, tenants, write_whole};
 pub(crate) use fault::fault;
 pub use log::LogKeeper;
 pub use queue::Waits;
@@ -103,7 +103,17 @@ impl SqliteStore {
         waits: Waits,
         keeper: LogKeeper,
     ) -> Result<SqliteStore, StoreFault> {
-        let path = path.as_ref().to_path_buf();
+        SqliteStore::opened(path.as_ref().to_path_buf(), tenant, clock, (waits, keeper), true)
+    }
+
+    /// Opens a tenant that is whole, or one that is being filled.
+    fn opened(
+        path: PathBuf,
+        tenant: &str,
+        clock: Arc<dyn Clock>,
+        (waits, keeper): (Waits, LogKeeper),
+        is_whole: bool,
+    ) -> Result<SqliteStore, StoreFault> {
         view::is_no_folder(&path)?;
         // Another process may be making the store at this moment. It makes the line first, so whatever looks wrong without
         // the turn is looked at again with it.
@@ -119,7 +129,7 @@ impl SqliteStore {
         view::is_not_emptied(&path)?;
         // A foreign program that holds the file is one other writer.
         let mut connection = connection::writer_within(&path, waits.turn_left().min(connection::BUSY_WAIT))?;
-        schema::migrate(&mut connection, tenant)?;
+        schema::migrate(&mut connection, is_whole.then_some(tenant))?;
         drop(turn);
         let log = Log::of(&path, keeper, &connection);
         log.watch(&mut connection)?;

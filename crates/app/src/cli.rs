@@ -9,6 +9,7 @@ pub mod monitors;
 pub mod notifying;
 pub mod performing;
 pub mod proof;
+pub mod relaying;
 pub mod service;
 pub mod top;
 
@@ -24,6 +25,7 @@ use monitors::MonitorsArgs;
 use notifying::NotifyArgs;
 use performing::{IntentsArgs, RunArgs};
 use proof::{LedgerArgs, SignArgs, VerifyArgs};
+use relaying::RelayArgs;
 use service::{KeysArgs, ServeArgs};
 use std::path::PathBuf;
 use top::TopArgs;
@@ -121,6 +123,8 @@ pub enum Command {
     Tick(TickArgs),
     /// Tell people of questions by signed webhooks
     Notify(NotifyArgs),
+    /// Hand every event on to a NATS JetStream stream
+    Relay(RelayArgs),
     /// What happened in a flow, in order
     Flows(FlowsArgs),
     /// What was decided, why, and what observing contracts would have stopped
@@ -469,8 +473,8 @@ pub struct DemoArgs {
 pub enum StoreCommand {
     /// Copy everything of a store into an empty one, and compare what arrived
     #[command(after_help = "\
-Both are a SQLite file or postgres://USER@HOST:PORT/DATABASE. It is one transaction: what is interrupted leaves the second \
-store empty, so that it can be begun again. Stop deciding on the first store before; what it decides meanwhile is not copied, \
+Both are a SQLite file or postgres://USER@HOST:PORT/DATABASE. What is interrupted goes on where it was when the same command \
+is run again; until then nobody can use the second store. Stop deciding on the first store before; what it decides meanwhile is not copied, \
 and the exit code is then 1. Keys for proofs stay where they are: copy their folder too.")]
     Copy {
         /// The store that is copied
@@ -480,6 +484,48 @@ and the exit code is then 1. Keys for proofs stay where they are: copy their fol
         /// Whose part of it
         #[arg(long, default_value = values::ids::TENANT_DEFAULT)]
         tenant: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write everything of a store, of all tenants, into a new file, while others decide on it
+    #[command(after_help = "\
+The file is a store itself: `writkeeper report --store FILE` and every other verb that only reads works on it. Keys for proofs \
+stay where they are, and so do the cursors of webhooks: back up their folders too, apart from the store.")]
+    Backup {
+        /// The file to write
+        #[arg(value_name = "FILE")]
+        to: PathBuf,
+        /// The store: a SQLite file, or postgres://USER@HOST:PORT/DATABASE
+        #[arg(
+            long,
+            value_name = "STORE",
+            env = "WRITKEEPER_STORE",
+            hide_env_values = true,
+            default_value = "writkeeper.db"
+        )]
+        store: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a backup into a store that is empty or not there yet
+    #[command(after_help = "\
+A store that comes back older than what its keys have signed decides nothing until somebody says what was lost, with \
+`writkeeper ledger discontinue`: what it forgot would be done again. The exit code is then 1.")]
+    Restore {
+        /// The backup
+        #[arg(value_name = "FILE")]
+        from: PathBuf,
+        /// The store: a SQLite file, or postgres://USER@HOST:PORT/DATABASE
+        #[arg(
+            long,
+            value_name = "STORE",
+            env = "WRITKEEPER_STORE",
+            hide_env_values = true,
+            default_value = "writkeeper.db"
+        )]
+        store: String,
         /// Print JSON
         #[arg(long)]
         json: bool,

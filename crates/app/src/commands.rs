@@ -28,6 +28,7 @@ pub mod login;
 pub mod monitors;
 pub mod notify;
 pub mod people;
+pub mod relay;
 pub mod report;
 pub mod run;
 pub mod serve;
@@ -65,6 +66,7 @@ pub fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Store(command) => store_files::run(&command),
         Command::Tick(args) => tick::run(&args),
         Command::Notify(args) => notify::run(&args),
+        Command::Relay(args) => relay::run(&args),
         Command::Flows(args) => flows::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Keys(args) => keys::run(&args),

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::restored::another_history;
+use crate::sealing_turn::SealingTurn;
 use crate::signing::{SigningSite, demand_own};
 use adapters::signer_file::FileSigner;
 use runtime::ports::signer::{Signer, SignerFault};
@@ -15,7 +16,8 @@ use std::time::Duration;
 /// The first time before anything is decided: a history that is not the one that was published is an error.
 pub fn start(site: SigningSite, every: Duration, heard: Hearer) -> Result<Sealing, Error> {
     let reader = site.reader()?;
-    let mut turns = Turns { site, reader, seal: None, seen: None };
+    let turn = SealingTurn::of(&site)?;
+    let mut turns = Turns { site, reader, turn, seal: None, seen: None };
     // What fails for another reason fails again, and is told then.
     if let Err(SealFault::Signer(SignerFault::Refused(refusal))) = turns.take()
         && refusal.is_another_history()
@@ -28,6 +30,7 @@ pub fn start(site: SigningSite, every: Duration, heard: Hearer) -> Result<Sealin
 struct Turns {
     site: SigningSite,
     reader: Box<dyn Reader>,
+    turn: SealingTurn,
     seal: Option<(u64, Seal)>,
     /// How many entries there were when everything was signed.
     seen: Option<u64>,
@@ -50,9 +53,13 @@ impl Turns {
         let is_new = committed > from.saturating_add(signer.stated().size());
         // Whoever begins shows that what was published is of this ledger.
         if is_new || self.seen.is_none() && signer.stated().size() > 0 {
+            if !self.turn.take()? {
+                return Ok(false);
+            }
             let introduced = self.site.introduce(self.reader.as_mut(), &mut signer, &mut seal);
             introduced.map_err(|error| SealFault::Store(StoreFault::Unavailable(error.to_string())))?;
-            seal.checkpoint(self.reader.as_mut(), &mut signer)?;
+            let note = seal.checkpoint(self.reader.as_mut(), &mut signer)?;
+            self.turn.keep(from.saturating_add(signer.stated().size()), &note.to_string())?;
             signer.lay_out().map_err(SealFault::Signer)?;
         }
         self.seen = Some(from.saturating_add(signer.stated().size()));

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::keeper::{Keeper, OpenOptions, carried_out, demand_store, is_server, server};
 use crate::restored::log_of;
+use crate::sealing_turn::SealingTurn;
 use adapters::export_files::ExportPath;
 use adapters::signer_file::FileSigner;
 use kernel::agent::Actor;
@@ -120,8 +121,11 @@ impl SigningSite {
         let committed = reader.size()?;
         demand_whole(&signer, &published.iter().collect::<Vec<_>>(), committed)?;
         let mut seal = Seal::of(signer.from());
+        let mut turn = SealingTurn::of(self)?;
+        turn.take_by_force()?;
         self.introduce(reader.as_mut(), &mut signer, &mut seal)?;
         let note = seal.checkpoint(reader.as_mut(), &mut signer)?;
+        turn.keep(signer.from().saturating_add(signer.stated().size()), &note.to_string())?;
         signer.publish()?;
         Ok(SealedLedger { signer, note, first_key })
     }

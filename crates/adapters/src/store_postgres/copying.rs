@@ -1,24 +1,31 @@
 //! A tenant of a database as another store takes it, and an empty one that takes what another store has.
 
+use super::READ_PATIENCE;
 use super::address::Address;
 use super::connection::Connection;
 use super::fault::{commit_fault, fault};
 use super::read::PostgresReader;
 use super::save::{Piece, integer};
 use super::value::Value;
-use super::{PostgresStore, READ_PATIENCE};
 use crate::row_key;
 use crate::store_copy::{Contents, Filling, KeptAnswer};
 use kernel::stored::Kind;
 use kernel::world::{Key, Row};
 use runtime::crash::around;
-use runtime::ports::clock::Clock;
 use runtime::ports::store::{Reader, StoreFault, StoredRecord};
 use std::sync::Arc;
 use values::ids::Digest;
 use values::time::Instant;
 
 const HEAD: &str = "SELECT number, size, last_instant FROM writkeeper.head WHERE tenant = $1::text";
+
+/// Whoever has a ledger in a database.
+pub(crate) fn tenants(address: &Address) -> Result<Vec<String>, StoreFault> {
+    const SQL: &str = "SELECT tenant FROM writkeeper.head WHERE size > 0 ORDER BY tenant";
+    let mut connection = Connection::open(address, READ_PATIENCE).map_err(fault)?;
+    let found = connection.query(SQL, &[]).map_err(fault)?;
+    found.iter().map(|found| Ok(found.text(0).map_err(fault)?.to_owned())).collect()
+}
 
 /// A tenant of a database, as of one commit.
 pub(crate) struct PostgresContents {
@@ -71,27 +78,47 @@ impl Contents for PostgresContents {
     }
 }
 
-/// A tenant of a database that is being filled, in one transaction.
+/// A tenant of a database that is being filled. Its head says that it is empty until the end, so that nobody can use it.
 pub(crate) struct PostgresFilling {
+    address: Address,
+    tenant: Arc<str>,
     connection: Connection,
     number: i32,
+    arrived: u64,
     is_over: bool,
 }
 
 impl PostgresFilling {
-    pub(crate) fn of(address: &Address, tenant: &str, clock: Arc<dyn Clock>) -> Result<PostgresFilling, StoreFault> {
-        drop(PostgresStore::open(address, tenant, clock)?);
-        let mut connection = Connection::open(address, READ_PATIENCE).map_err(fault)?;
-        connection.run("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE").map_err(fault)?;
-        let found = connection.query(&format!("{HEAD} FOR UPDATE"), &[Value::Text(tenant)]).map_err(fault)?;
+    pub(crate) fn of(address: &Address, tenant: &str) -> Result<PostgresFilling, StoreFault> {
+        let connection = super::prepared(address, tenant, super::QUEUE_WAIT)?;
+        let (address, tenant) = (address.clone(), Arc::from(tenant));
+        let mut filling = PostgresFilling { address, tenant, connection, number: 0, arrived: 0, is_over: true };
+        filling.begin()?;
+        Ok(filling)
+    }
+
+    /// The next transaction. Somebody else may have decided on the empty tenant, or have begun to fill it.
+    fn begin(&mut self) -> Result<(), StoreFault> {
+        const END: &str = "SELECT max(idx) + 1 FROM writkeeper.ledger WHERE number = $1::int4";
+        self.connection.run("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE").map_err(fault)?;
+        self.is_over = false;
+        let found =
+            self.connection.query(&format!("{HEAD} FOR UPDATE"), &[Value::Text(&self.tenant)]).map_err(fault)?;
         let missing = || StoreFault::Corrupt("the head of the ledger is missing".to_owned());
         let found = found.first().ok_or_else(missing)?;
-        let number = i32::try_from(found.integer(0).map_err(fault)?).map_err(|_| missing())?;
+        self.number = i32::try_from(found.integer(0).map_err(fault)?).map_err(|_| missing())?;
         if found.integer(1).map_err(fault)? > 0 {
-            connection.roll_back();
-            return Err(StoreFault::Refused(format!("`{address}` is not empty; name another database")));
+            return Err(StoreFault::Refused(format!("`{}` is not empty; name another database", self.address)));
         }
-        Ok(PostgresFilling { connection, number, is_over: false })
+        let end = self.connection.query(END, &[Value::Int4(self.number)]).map_err(fault)?;
+        let end = end.first().map(|found| found.optional(0)).transpose().map_err(fault)?.flatten();
+        self.arrived = u64::try_from(end.unwrap_or_default()).map_err(|_| missing())?;
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), StoreFault> {
+        self.is_over = true;
+        around("store.transact", || self.connection.run("COMMIT")).map_err(commit_fault)
     }
 
     fn fill(&mut self, piece: &Piece, first: u64) -> Result<(), StoreFault> {
@@ -104,6 +131,26 @@ impl PostgresFilling {
 }
 
 impl Filling for PostgresFilling {
+    fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
+    fn keep(&mut self) -> Result<(), StoreFault> {
+        self.commit()?;
+        self.begin()
+    }
+
+    fn kept(&mut self) -> Result<Box<dyn Reader>, StoreFault> {
+        Ok(Box::new(PostgresReader::of(&self.address, &self.tenant)))
+    }
+
+    fn erase(&mut self, index: u64) -> Result<(), StoreFault> {
+        const SQL: &str =
+            "UPDATE writkeeper.ledger SET body = NULL, salt = NULL WHERE number = $1::int4 AND idx = $2::int8";
+        let values = [Value::Int4(self.number), Value::Int8(integer(index)?)];
+        self.connection.query(SQL, &values).map(|_| ()).map_err(fault)
+    }
+
     fn records(&mut self, records: &[StoredRecord]) -> Result<(), StoreFault> {
         let mut piece = Piece::new();
         records.iter().for_each(|record| piece.push_stored(record));
@@ -132,8 +179,7 @@ impl Filling for PostgresFilling {
             let values = [Value::Int4(self.number), size, Value::Int8(last.micros()), Value::Bytes(&batch)];
             self.connection.query(SQL, &values).map_err(fault)?;
         }
-        self.is_over = true;
-        around("store.transact", || self.connection.run("COMMIT")).map_err(commit_fault)
+        self.commit()
     }
 }
 

@@ -70,10 +70,10 @@ impl Head {
 
 /// A transaction that holds the head. Dropped before its commit, it leaves nothing.
 pub(super) struct OpenBatch<'a> {
-    connection: &'a mut Connection,
+    pub(super) connection: &'a mut Connection,
     tenant: &'a Arc<str>,
     pub(super) head: Head,
-    is_over: bool,
+    pub(super) is_over: bool,
 }
 
 /// What a batch loads.

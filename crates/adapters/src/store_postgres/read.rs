@@ -30,22 +30,33 @@ pub(super) struct PostgresReader {
     opened: Option<Connection>,
     /// The tenant's number, once it has one.
     number: Option<i32>,
+    /// Whether it stays at one commit, which a new connection would not see.
+    is_pinned: bool,
 }
 
 impl PostgresReader {
     pub(super) fn of(address: &Address, tenant: &Arc<str>) -> PostgresReader {
-        PostgresReader { address: address.clone(), tenant: tenant.clone(), opened: None, number: None }
+        PostgresReader {
+            address: address.clone(),
+            tenant: tenant.clone(),
+            opened: None,
+            number: None,
+            is_pinned: false,
+        }
     }
 
-    /// Over a connection that is open already, such as one that stays at one commit.
+    /// Over a connection whose transaction stays at one commit.
     pub(super) fn over(connection: Connection, address: &Address, tenant: &Arc<str>) -> PostgresReader {
-        PostgresReader { opened: Some(connection), ..PostgresReader::of(address, tenant) }
+        PostgresReader { opened: Some(connection), is_pinned: true, ..PostgresReader::of(address, tenant) }
     }
 
     /// A look over the open connection. One that was lost since the last look is opened again, once.
     pub(super) fn look<T>(&mut self, look: impl Fn(&mut Connection) -> Result<T, StoreFault>) -> Result<T, StoreFault> {
         let kept = self.opened.take().filter(|opened| !opened.is_broken());
-        let was_kept = kept.is_some();
+        if self.is_pinned && kept.is_none() {
+            return Err(StoreFault::Unavailable("the connection that stayed at one commit is lost".to_owned()));
+        }
+        let was_kept = kept.is_some() && !self.is_pinned;
         let mut connection = match kept {
             Some(connection) => connection,
             None => Connection::open(&self.address, READ_PATIENCE).map_err(fault)?,

@@ -2,11 +2,12 @@
 
 use super::connection::Connection;
 use super::fault::{Problem, fault};
+use crate::store_copy::unfinished;
 use runtime::crash::around;
 use runtime::ports::store::StoreFault;
 
 /// Version n of the schema is reached from n - 1 by the step at n - 1. A released step never changes.
-const STEPS: &[&str] = &[FIRST];
+const STEPS: &[&str] = &[FIRST, MACHINES];
 
 /// Two processes that make the tables at once would trip over each other; the lock ends with the transaction.
 const ONE_AT_A_TIME: &str = "SELECT pg_advisory_xact_lock(8606218390571083124)";
@@ -52,6 +53,20 @@ CREATE TRIGGER ledger_rows_stay BEFORE UPDATE OR DELETE ON writkeeper.ledger
     FOR EACH ROW EXECUTE FUNCTION writkeeper.ledger_is_append_only();
 CREATE TRIGGER ledger_stays BEFORE TRUNCATE ON writkeeper.ledger
     FOR EACH STATEMENT EXECUTE FUNCTION writkeeper.ledger_is_append_only();
+"#;
+
+/// Who signs for a tenant, and the last checkpoint that was kept under its epoch. And a view in the columns that the outbox
+/// routers of message brokers know; what happened in one flow has one key there.
+const MACHINES: &str = r#"
+CREATE TABLE writkeeper.sealer(
+    number integer PRIMARY KEY, owner text NOT NULL, epoch bigint NOT NULL, until timestamptz NOT NULL,
+    entries bigint, note text
+) WITH (fillfactor = 20);
+CREATE VIEW writkeeper.outbox AS
+    SELECT h.tenant || '/' || l.idx AS id, 'writkeeper' AS aggregatetype,
+        coalesce(l.body::json ->> 'flow', h.tenant) AS aggregateid, l.body::json ->> 'kind' AS type,
+        l.body AS payload, h.tenant, l.idx
+    FROM writkeeper.ledger l JOIN writkeeper.head h ON h.number = l.number WHERE l.body IS NOT NULL;
 "#;
 
 /// Brings the database to this version in one transaction.
@@ -120,6 +135,9 @@ pub(super) fn demand_whole(connection: &mut Connection, tenant: &str) -> Result<
     let (size, behind) = (found.integer(0).map_err(fault)?, found.optional(1).map_err(fault)?.unwrap_or(0));
     if size == behind {
         return Ok(());
+    }
+    if size == 0 {
+        return Err(unfinished(u64::try_from(behind).unwrap_or_default()));
     }
     Err(StoreFault::Corrupt(format!("the ledger ends at {behind} and its head says {size}")))
 }

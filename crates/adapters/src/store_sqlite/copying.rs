@@ -5,7 +5,7 @@ use super::packed_records::Packed;
 use super::place::Head;
 use super::save::{self, PUT_ANSWER, Rows};
 use super::shared_connection::SharedConnection;
-use super::{SqliteStore, connection, load, read};
+use super::{SqliteStore, connection, load, read, schema};
 use crate::row_key;
 use crate::store_copy::{Contents, Filling, KeptAnswer};
 use kernel::stored::Kind;
@@ -19,6 +19,23 @@ use std::sync::Arc;
 use values::ids::Digest;
 use values::sealed::Sealed;
 use values::time::Instant;
+
+/// Whoever has a ledger in a file.
+pub(crate) fn tenants(path: &Path) -> Result<Vec<String>, StoreFault> {
+    let connection = connection::reader(path)?;
+    let mut statement = connection.prepare("SELECT tenant FROM head WHERE size > 0 ORDER BY tenant").map_err(fault)?;
+    let found = statement.query_map([], |row| row.get(0)).map_err(fault)?;
+    found.collect::<Result<Vec<String>, _>>().map_err(fault)
+}
+
+/// Writes everything that is committed in a file, of all tenants and as of one commit, into a new file. Writers go on
+/// meanwhile, and what was erased is not carried along.
+pub(crate) fn write_whole(from: &Path, to: &Path) -> Result<(), StoreFault> {
+    let connection = connection::reader(from)?;
+    schema::known_version(&connection)?;
+    let text = to.to_str().ok_or_else(|| StoreFault::Refused(format!("`{}` is not UTF-8", to.display())))?;
+    around("store.transact", || connection.execute("VACUUM INTO ?1", [text])).map_err(fault).map(|_| ())
+}
 
 /// A tenant of a file, as of one commit.
 pub(crate) struct SqliteContents {
@@ -82,29 +99,26 @@ impl Contents for SqliteContents {
     }
 }
 
-/// A tenant of a file that is being filled, in one transaction.
+/// A tenant of a file that is being filled. Its head says that it is empty until the end, so that nobody can use it.
 pub(crate) struct SqliteFilling {
     store: SqliteStore,
     head: Head,
+    arrived: u64,
     is_over: bool,
 }
 
 impl SqliteFilling {
     pub(crate) fn of(path: &Path, tenant: &str, clock: Arc<dyn Clock>) -> Result<SqliteFilling, StoreFault> {
-        let store = SqliteStore::open_for(path, tenant, clock)?;
-        let connection = store.connection.lock();
-        connection.execute_batch("BEGIN IMMEDIATE").map_err(start_fault)?;
-        let head = load::head(&connection, tenant)?;
-        drop(connection);
-        let head = match head {
-            Some(head) if head.size > 0 => {
-                store.connection.roll_back();
-                return Err(StoreFault::Refused(format!("`{}` is not empty; name another file", path.display())));
-            }
-            Some(head) => head,
-            None => load::new_head(&store.connection.lock())?,
-        };
-        Ok(SqliteFilling { store, head, is_over: false })
+        let usual = (super::Waits::each(super::QUEUE_WAIT), super::LogKeeper::USUAL);
+        let store = SqliteStore::opened(path.to_path_buf(), tenant, clock, usual, false)?;
+        let (head, arrived) = begun(&store)?;
+        Ok(SqliteFilling { store, head, arrived, is_over: false })
+    }
+
+    fn commit(&mut self) -> Result<(), StoreFault> {
+        self.is_over = true;
+        let connection = self.store.connection.lock();
+        around("store.transact", || connection.execute_batch("COMMIT")).map_err(commit_fault)
     }
 
     fn connection(&self) -> &SharedConnection {
@@ -112,7 +126,39 @@ impl SqliteFilling {
     }
 }
 
+/// Begins the next transaction, and finds how many records are there. Somebody else may have decided on the empty tenant.
+fn begun(store: &SqliteStore) -> Result<(Head, u64), StoreFault> {
+    store.connection.lock().execute_batch("BEGIN IMMEDIATE").map_err(start_fault)?;
+    let found = filled(&store.connection.lock(), store);
+    if found.is_err() {
+        store.connection.roll_back();
+    }
+    found
+}
+
+fn filled(connection: &Connection, store: &SqliteStore) -> Result<(Head, u64), StoreFault> {
+    const FIRST: &str = "INSERT INTO head(number, tenant, size) VALUES(?1, ?2, 0)";
+    const END: &str = "SELECT max(idx) FROM ledger WHERE idx >= ?1 AND idx < ?2";
+    let head = match load::head(connection, &store.tenant)? {
+        Some(head) if head.size > 0 => {
+            return Err(StoreFault::Refused(format!("`{}` is not empty; name another file", store.path.display())));
+        }
+        Some(head) => head,
+        None => {
+            let head = load::new_head(connection)?;
+            connection.execute(FIRST, (head.ledger.number(), &*store.tenant)).map_err(fault)?;
+            head
+        }
+    };
+    let last: Option<i64> = connection.query_row(END, head.ledger.places(), |row| row.get(0)).map_err(fault)?;
+    Ok((head, last.map_or(0, |last| head.ledger.index(last) + 1)))
+}
+
 impl Filling for SqliteFilling {
+    fn arrived(&self) -> u64 {
+        self.arrived
+    }
+
     fn records(&mut self, records: &[StoredRecord]) -> Result<(), StoreFault> {
         const ERASED: &str = "INSERT INTO ledger(idx, leaf, salt, body) VALUES(?1, ?2, NULL, NULL)";
         let connection = self.connection().lock();
@@ -127,6 +173,21 @@ impl Filling for SqliteFilling {
             packed.append(&connection, self.head.ledger, record.index)?;
         }
         Ok(())
+    }
+
+    fn keep(&mut self) -> Result<(), StoreFault> {
+        self.commit()?;
+        (self.head, self.arrived) = begun(&self.store)?;
+        self.is_over = false;
+        Ok(())
+    }
+
+    fn kept(&mut self) -> Result<Box<dyn Reader>, StoreFault> {
+        Ok(Box::new(read::SqliteReader::of(&self.store.path, &self.store.tenant, Default::default())))
+    }
+
+    fn erase(&mut self, index: u64) -> Result<(), StoreFault> {
+        save::erase(&self.connection().lock(), self.head.ledger, index, index.saturating_add(1)).map(|_| ())
     }
 
     fn rows(&mut self, rows: &[(Key, Row)]) -> Result<(), StoreFault> {
@@ -146,12 +207,10 @@ impl Filling for SqliteFilling {
     }
 
     fn finish(mut self: Box<Self>, size: u64, last: Option<Instant>) -> Result<(), StoreFault> {
-        self.is_over = true;
-        let connection = self.store.connection.lock();
         if let Some(last) = last {
-            save::head(&connection, &self.store.tenant, self.head.ledger, size, last)?;
+            save::head(&self.store.connection.lock(), &self.store.tenant, self.head.ledger, size, last)?;
         }
-        around("store.transact", || connection.execute_batch("COMMIT")).map_err(commit_fault)
+        self.commit()
     }
 }
 

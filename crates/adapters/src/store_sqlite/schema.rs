@@ -3,6 +3,7 @@
 use super::fault::fault;
 use super::load;
 use super::place::Head;
+use crate::store_copy::unfinished;
 use runtime::crash::around;
 use runtime::ports::store::StoreFault;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
@@ -68,13 +69,14 @@ const MONITORS: &str = "
 CREATE TABLE monitor(key BLOB PRIMARY KEY NOT NULL, body TEXT NOT NULL);
 ";
 
-/// Brings the file to this version in one transaction, and checks that the ledger of a tenant is whole.
-pub(super) fn migrate(connection: &mut Connection, tenant: &str) -> Result<(), StoreFault> {
+/// Brings the file to this version in one transaction, and checks that the ledger of a tenant is whole; that of one which
+/// is being filled (`None`) cannot be yet.
+pub(super) fn migrate(connection: &mut Connection, tenant: Option<&str>) -> Result<(), StoreFault> {
     let transaction = Transaction::new(connection, TransactionBehavior::Immediate).map_err(fault)?;
     let found = known_version(&transaction)?;
     let steps = STEPS.get(found.saturating_sub(BEFORE)..).unwrap_or_default();
     if steps.is_empty() {
-        is_whole(&transaction, tenant)?;
+        tenant.map_or(Ok(()), |tenant| is_whole(&transaction, tenant))?;
         // Most openings change nothing, and a commit would cost a sync.
         return transaction.rollback().map_err(fault);
     }
@@ -83,7 +85,7 @@ pub(super) fn migrate(connection: &mut Connection, tenant: &str) -> Result<(), S
     }
     let version = i64::try_from(VERSION).unwrap_or(i64::MAX);
     transaction.execute("UPDATE meta SET value = ?1 WHERE name = 'schema'", [version]).map_err(fault)?;
-    is_whole(&transaction, tenant)?;
+    tenant.map_or(Ok(()), |tenant| is_whole(&transaction, tenant))?;
     around("store.migrate", || transaction.commit()).map_err(fault)
 }
 
@@ -139,6 +141,9 @@ fn is_whole(connection: &Connection, tenant: &str) -> Result<(), StoreFault> {
     let behind = last.map_or(0, |last| ledger.index(last) + 1);
     if size == behind {
         return Ok(());
+    }
+    if size == 0 {
+        return Err(unfinished(behind));
     }
     Err(StoreFault::Corrupt(format!("the ledger ends at {behind} and its head says {size}")))
 }

@@ -33,3 +33,11 @@ fn the_postgresql_store_conforms() {
     let Some(server) = PostgresServer::start() else { return };
     assert_eq!(failures_on(&server, |location| location), []);
 }
+
+#[test]
+fn the_store_conforms_on_the_newest_postgresql() {
+    let Some(server) = PostgresServer::start_newest() else { return };
+    let version = String::from_utf8_lossy(&server.sql("postgres", "SHOW server_version_num").stdout).into_owned();
+    assert!(version.starts_with("18"), "{version}");
+    assert_eq!(failures_on(&server, |location| location), []);
+}

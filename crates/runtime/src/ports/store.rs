@@ -6,6 +6,7 @@ use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Row, World};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 use values::sealed::Sealed;
 use values::time::Instant;
 
@@ -97,6 +98,36 @@ pub trait Store: Send {
 
     /// A reader beside the writer. A store connects it when it is first used, so asking for several costs nothing.
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault>;
+
+    /// Who signs for the tenant, where processes on several machines may have copies of the keys; `None` where the lock of
+    /// the folder of keys decides it.
+    fn sealer_lease(&mut self) -> Option<&mut dyn SealerLease> {
+        None
+    }
+}
+
+/// Decides under the lock of the ledger head which process signs for a tenant.
+///
+/// A claim has an epoch, which only grows. A checkpoint counts once it is kept under the latest epoch: a process that stood
+/// still while another took over signs for nobody. The time is the store's own, so clocks of machines do not matter.
+pub trait SealerLease {
+    /// Claims for an owner, or renews its claim, for so long. `by_force` takes it from whoever has it.
+    fn claim(&mut self, owner: &str, length: Duration, by_force: bool) -> Result<Claimed, StoreFault>;
+
+    /// Keeps a signed checkpoint over so many entries of the ledger, if the epoch is still the latest; whether it is.
+    fn keep(&mut self, epoch: u64, entries: u64, note: &str) -> Result<bool, StoreFault>;
+
+    /// Ends a claim, if the epoch is still the latest.
+    fn release(&mut self, epoch: u64) -> Result<(), StoreFault>;
+}
+
+/// What came of a claim to sign.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Claimed {
+    /// It is ours under this epoch.
+    Own(u64),
+    /// Another process has it, for at most so long unless it renews it.
+    Others(Duration),
 }
 
 /// Refuses keys of another tenant than a handle's.

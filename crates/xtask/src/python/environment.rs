@@ -84,7 +84,7 @@ impl Environment {
 }
 
 /// Where environments are kept.
-fn cache() -> Result<PathBuf> {
+pub fn cache() -> Result<PathBuf> {
     let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let base = base.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")));
     let folder = base.context("neither XDG_CACHE_HOME nor HOME is set")?.join("writkeeper").join("python");

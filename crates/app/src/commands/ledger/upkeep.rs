@@ -19,7 +19,7 @@ use writkeeper::lookup;
 const PAGE: usize = 1_000;
 
 /// Entries one command erases: its record names every intent and question they tell of.
-const ERASED_MAX: u64 = 500;
+pub(super) const ERASED_MAX: u64 = 500;
 
 /// What is erased.
 pub enum Erased<'a> {
@@ -117,10 +117,10 @@ fn result_of(reader: &mut dyn Reader, intent: &str) -> anyhow::Result<u64> {
 
 /// What the bodies in a range tell of.
 #[derive(Default)]
-struct Told {
-    intents: Vec<String>,
-    questions: Vec<String>,
-    bodies: u64,
+pub(super) struct Told {
+    pub(super) intents: Vec<String>,
+    pub(super) questions: Vec<String>,
+    pub(super) bodies: u64,
 }
 
 /// The intents and questions that decisions in a range tell of: rows keep some of what the bodies say.
@@ -134,12 +134,19 @@ fn told_of(reader: &mut dyn Reader, from: u64, to: u64) -> anyhow::Result<Told> 
         for (body, _) in page.iter().filter_map(|record| record.body.as_ref()) {
             told.bodies += 1;
             let Ok(json) = Json::parse_within(body.as_bytes(), &Bounds::OWN) else { continue };
-            let id = |key: &str| Some(json.get(key)?.get("id")?.as_text()?.to_owned());
-            told.intents.extend(id("intent"));
-            told.questions.extend(id("escalation"));
+            told.add(&json);
         }
     }
     Ok(told)
+}
+
+impl Told {
+    /// The intent and the question that a body tells of.
+    pub(super) fn add(&mut self, body: &Json) {
+        let id = |key: &str| Some(body.get(key)?.get("id")?.as_text()?.to_owned());
+        self.intents.extend(id("intent"));
+        self.questions.extend(id("escalation"));
+    }
 }
 
 /// Forbids to erase.

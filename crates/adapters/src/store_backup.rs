@@ -1,0 +1,138 @@
+//! Backups: everything of a store, of all tenants, in one new file that is a store itself; and back.
+//!
+//! Tenants share nothing, so each is carried as of one commit of its own; those of a file as of the same commit.
+
+use crate::location::Location;
+use crate::store_copy::{Copied, copy, forgotten, tenants};
+use crate::store_sqlite::write_whole;
+use runtime::crash::around;
+use runtime::ports::clock::Clock;
+use runtime::ports::store::StoreFault;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What was written of one tenant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BackedUp {
+    /// The tenant.
+    pub tenant: String,
+    /// How many records.
+    pub records: u64,
+}
+
+/// Writes a store into a new file; `heard` is told of each tenant how many records of how many were carried.
+pub fn back_up(
+    from: &Location,
+    to: &Path,
+    clock: &Arc<dyn Clock>,
+    heard: &mut dyn FnMut(u64, u64),
+) -> Result<Vec<BackedUp>, StoreFault> {
+    demand_new(to)?;
+    let half = beside(to)?;
+    remove(&half);
+    let written = match from {
+        Location::Sqlite(path) => write_whole(path, &half).and_then(|()| counted(&half, clock)),
+        Location::Postgres(_) => carried(from, &half, clock, heard),
+        Location::Memory => Err(forgotten()),
+    };
+    let moved = written.and_then(|written| keep(&half, to).map(|()| written));
+    if moved.is_err() {
+        remove(&half);
+    }
+    moved
+}
+
+/// Writes a backup into a store that is empty or not there yet.
+pub fn restore(
+    from: &Path,
+    to: &Location,
+    clock: &Arc<dyn Clock>,
+    heard: &mut dyn FnMut(u64, u64),
+) -> Result<Vec<BackedUp>, StoreFault> {
+    match to {
+        Location::Sqlite(path) => {
+            if let Some(file) = to.files().iter().find(|file| file.exists()) {
+                return Err(StoreFault::Refused(format!(
+                    "`{}` is there; move it and what lies beside it away first, it may be needed to find what is lost",
+                    file.display()
+                )));
+            }
+            back_up(&Location::Sqlite(from.to_path_buf()), path, clock, heard)
+        }
+        Location::Postgres(_) => {
+            let source = Location::Sqlite(from.to_path_buf());
+            let carry = |tenant: String| {
+                let Copied { records, .. } = copy((&source, to), &tenant, clock.clone(), heard)?;
+                Ok(BackedUp { tenant, records })
+            };
+            tenants(&source)?.into_iter().map(carry).collect()
+        }
+        Location::Memory => Err(forgotten()),
+    }
+}
+
+fn carried(
+    from: &Location,
+    half: &Path,
+    clock: &Arc<dyn Clock>,
+    heard: &mut dyn FnMut(u64, u64),
+) -> Result<Vec<BackedUp>, StoreFault> {
+    let filled = PathBuf::from(format!("{}.filling", half.display()));
+    remove(&filled);
+    let target = Location::Sqlite(filled.clone());
+    let carry = |tenant: String| {
+        let Copied { records, .. } = copy((from, &target), &tenant, clock.clone(), heard)?;
+        Ok(BackedUp { tenant, records })
+    };
+    let written = tenants(from)?.into_iter().map(carry).collect::<Result<Vec<BackedUp>, _>>();
+    // Of what SQLite keeps beside a file nothing is left in the backup.
+    let whole = written.and_then(|written| write_whole(&filled, half).map(|()| written));
+    remove(&filled);
+    whole
+}
+
+/// What a file holds, every body compared with its leaf.
+fn counted(path: &Path, clock: &Arc<dyn Clock>) -> Result<Vec<BackedUp>, StoreFault> {
+    let place = Location::Sqlite(path.to_path_buf());
+    let count = |tenant: String| {
+        let records = crate::store_copy::demand_consistent(&place, &tenant, clock.clone())?;
+        Ok(BackedUp { tenant, records })
+    };
+    tenants(&place)?.into_iter().map(count).collect()
+}
+
+fn demand_new(to: &Path) -> Result<(), StoreFault> {
+    if to.exists() {
+        return Err(StoreFault::Refused(format!("`{}` is there; name a new file", to.display())));
+    }
+    Ok(())
+}
+
+/// Where a file is written before it gets its name.
+fn beside(to: &Path) -> Result<PathBuf, StoreFault> {
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = to.file_name().ok_or_else(|| StoreFault::Refused(format!("`{}` names no file", to.display())))?;
+    Ok(folder.join(format!(".{}.{}", name.to_string_lossy(), std::process::id())))
+}
+
+/// Brings a file to the disk and gives it its name.
+fn keep(half: &Path, to: &Path) -> Result<(), StoreFault> {
+    let unwritten =
+        |error: std::io::Error| StoreFault::Unavailable(format!("`{}` was not written: {error}", to.display()));
+    use std::os::unix::fs::PermissionsExt as _;
+    // It holds what the store holds.
+    std::fs::set_permissions(half, std::fs::Permissions::from_mode(0o600)).map_err(unwritten)?;
+    around("file.sync", || File::open(half)?.sync_all()).map_err(unwritten)?;
+    demand_new(to)?;
+    around("file.rename", || std::fs::rename(half, to)).map_err(unwritten)?;
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    around("file.sync_folder", || File::open(folder)?.sync_all()).map_err(unwritten)
+}
+
+/// Removes a file and what SQLite keeps beside it.
+fn remove(path: &Path) {
+    for file in Location::Sqlite(path.to_path_buf()).files() {
+        let _not_there = std::fs::remove_file(file);
+    }
+}

@@ -1,0 +1,50 @@
+//! The verb that hands events on.
+
+use super::kept::Kept;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `writkeeper relay`
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Every entry of the ledger becomes one CloudEvent (JSON) on the subject PREFIX.TENANT.KIND, such as writkeeper.default.decision. \
+Its Nats-Msg-Id is made of the log's name and the index of the entry, so that JetStream drops what comes twice within its \
+window; receivers drop the rest by the same id. Each event comes at least once, and those of one flow in order. The stream is \
+made where there is none.
+
+How far the stream has it lies beside the store in PATH.webhooks. The store is only read: a server that is down stops no \
+decision, and what happened meanwhile follows. --from INDEX begins anew with any entry, to fill a stream again. A stream can \
+lose what it acknowledged unless the server syncs always (`sync_interval: always`): the ledger is the record, the stream is not.
+
+User and password are read from NATS_USER and NATS_PASSWORD.
+
+Exit codes of --once: 0 the stream has everything, 75 it cannot be reached now, or the store is unavailable.")]
+pub struct RelayArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: Kept,
+    /// The server, such as nats://127.0.0.1:4222 or tls://nats.example
+    #[arg(long, value_name = "URL")]
+    pub nats: String,
+    /// The stream
+    #[arg(long, value_name = "NAME", default_value = "WRITKEEPER")]
+    pub stream: String,
+    /// What every subject begins with
+    #[arg(long, value_name = "WORD", default_value = "writkeeper")]
+    pub prefix: String,
+    /// A file of NATS credentials
+    #[arg(long, value_name = "FILE")]
+    pub creds: Option<PathBuf>,
+    /// Authorities that the server's certificate is checked with (PEM), in place of the well-known ones
+    #[arg(long, value_name = "FILE")]
+    pub tls_ca: Option<PathBuf>,
+    /// Begin with this entry, wherever it was before
+    #[arg(long, value_name = "INDEX")]
+    pub from: Option<u64>,
+    /// End when the stream has everything, or cannot be reached now
+    #[arg(long)]
+    pub once: bool,
+    /// The first pause after an attempt that failed; it doubles, up to 30s
+    #[arg(long, value_name = "DURATION", default_value = "1s")]
+    pub retry: String,
+}

@@ -1,0 +1,48 @@
+//! Retention: what is old or names somebody is erased, with a record of who asked and why; what is held or open stays.
+
+use super::Desk;
+use super::server::PostgresServer;
+
+fn check(desk: &Desk, store: &str) {
+    // Two acceptances, a question and a refusal, and a worker that performs nothing: the intents stay open.
+    desk.decide(store);
+    let retain = |words: &str| {
+        let said = desk.says(&format!("ledger retain {words} --because policy --json --store {store}"), "", 0);
+        let json: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let of = |name: &str| json.get(name).and_then(serde_json::Value::as_u64).unwrap();
+        [of("erased"), of("held"), of("open")]
+    };
+    assert_eq!(retain("--keep 1d"), [0, 0, 0], "nothing is old enough");
+    // Order D was refused and is over; order A is accepted and nobody has performed it.
+    assert_eq!(retain("--subject D --dry-run"), [1, 0, 0]);
+    assert_eq!(retain("--subject A"), [0, 0, 1]);
+    desk.says(&format!("ledger hold case-7 --because court --store {store}"), "", 0);
+    assert_eq!(retain("--subject D"), [0, 1, 0]);
+    desk.says(&format!("ledger release case-7 --because over --store {store}"), "", 0);
+    assert_eq!(retain("--subject D"), [1, 0, 0]);
+    assert_eq!(retain("--subject D"), [0, 0, 0], "it is gone");
+    let [erased, held, open] = retain("--keep 0s");
+    assert!(erased > 0 && held == 0 && open == 3, "{erased} {held} {open}");
+    // The records of erasures and holds say who and why, and are never erased themselves.
+    desk.says(&format!("ledger export --out kept.export --store {store}"), "", 0);
+    let verified = desk.run("verify kept.export", "");
+    let said = String::from_utf8_lossy(&verified.stdout).into_owned() + &String::from_utf8_lossy(&verified.stderr);
+    assert_eq!(verified.status.code(), Some(2), "{said}");
+    assert!(said.contains("erased"), "{said}");
+    let text = std::fs::read_to_string(desk.path().join("kept.export")).unwrap();
+    assert!(text.contains("policy") && text.contains("court") && text.contains("ann"), "who erased and why is lost");
+    // Decisions go on.
+    let line = "{\"agent\":\"refund-bot\",\"action\":\"issue_refund\",\"id\":\"p-E\",\"params\":{\"order_id\":\"E\",\"amount\":5}}\n";
+    desk.says(&format!("decide --quiet --store {store}"), line, 0);
+}
+
+#[test]
+fn bodies_of_a_file_are_retained() {
+    check(&Desk::new(), "kept.db");
+}
+
+#[test]
+fn bodies_of_a_database_are_retained() {
+    let Some(server) = PostgresServer::start() else { return };
+    check(&Desk::new(), &server.database("retained"));
+}
