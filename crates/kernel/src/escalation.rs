@@ -4,7 +4,7 @@ use crate::advice::Advice;
 use crate::contract::{Impact, words};
 use crate::intent::DoubtDecision;
 use ledger::ed25519::PublicKey;
-use values::ids::Digest;
+use values::ids::{Digest, is_same_person};
 use values::json::{Json, Object};
 use values::time::Instant;
 
@@ -68,7 +68,7 @@ pub struct EscalationRow {
     pub state: EscalationState,
     /// Who asked.
     pub agent: String,
-    /// Who proposed it in the name of the agent, where it was not the agent itself.
+    /// Who proposed or asked it in the name of the agent, where it was not the agent itself.
     pub by: Option<String>,
     /// In which flow.
     pub flow: String,
@@ -157,6 +157,12 @@ impl EscalationRow {
         let later = self.reroute.as_ref().filter(|reroute| at >= reroute.at).map(|reroute| reroute.to.as_str());
         named.into_iter().chain(later).collect()
     }
+}
+
+/// Whether a question is a person's own: they bear the agent's name, or proposed or asked it in the name of the agent.
+pub fn is_own_question(person: &str, agent: &str, by: Option<&str>) -> bool {
+    let by = by.map(|by| by.strip_prefix("operator:").unwrap_or(by));
+    is_same_person(person, agent) || by.is_some_and(|by| is_same_person(person, by))
 }
 
 /// Someone else who may answer, from some time on.

@@ -87,6 +87,10 @@ bugs! {
     AbortedFlowStarts = "aborted_flow_starts",
     /// An answer is taken from anyone, also the proposer.
     W15AnswerFromAnyone = "w15_answer_from_anyone",
+    /// An agent performs whatever was accepted for it, also what only executors may.
+    AgentPerformsAnything = "agent_performs_anything",
+    /// A question that an operator asks in the name of an agent does not say who asked.
+    W15AskerUnnamed = "w15_asker_unnamed",
     /// Two spellings of a name are two people.
     W15NamesUnfolded = "w15_names_unfolded",
     /// What a contract above allows, asks and refuses does not bind those below it.

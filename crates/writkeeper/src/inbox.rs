@@ -92,6 +92,8 @@ pub struct Question {
     pub kind: QuestionKind,
     pub state: EscalationState,
     pub agent: String,
+    /// Who proposed or asked it in the name of the agent, where it was not the agent itself.
+    pub by: Option<String>,
     pub flow: String,
     pub proposal_id: String,
     /// The intent an acceptance will make, or the intent in doubt.
@@ -150,6 +152,7 @@ impl Question {
             kind: row.kind,
             state: row.state,
             agent: row.agent.clone(),
+            by: row.by.clone(),
             flow: row.flow.clone(),
             proposal_id: row.proposal_id.clone(),
             intent: row.intent.clone(),
@@ -223,6 +226,7 @@ impl Question {
             ("deadline", Json::from(self.deadline.map(|deadline| deadline.to_string()))),
             ("answer", answer),
         ]));
+        members.extend(self.by.as_deref().map(|by| ("by".to_owned(), Json::text(by))));
         if let Some(request) = &self.request {
             let said =
                 [("reason", Json::text(request.reason.as_str())), ("context", Json::Object(request.context.clone()))];

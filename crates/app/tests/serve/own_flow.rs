@@ -59,6 +59,32 @@ fn a_person_answers_what_an_agent_asked() {
 }
 
 #[test]
+fn whoever_asks_in_an_agents_name_is_on_the_card_and_does_not_approve_it() {
+    let server = Server::start();
+    let token = server.register(CONTRACT);
+    let flow = server.post("/v1/flows", &token, &json!({})).member("flow");
+    let operator = server.key("operator", "ann", &[]);
+    let proposal = json!({ "action": "issue_refund", "params": { "order_id": "A-9", "amount": 7 } });
+    let body = json!({ "reason": "the customer wrote twice", "proposal": proposal, "impact": "LOW" });
+    let (status, asked) = post(&server, &format!("/v1/flows/{flow}/questions"), &operator, &body);
+    assert_eq!(status, 201, "{asked}");
+    let id = asked["question"].as_str().unwrap();
+    let answer = |person: &str| {
+        let key = server.key("approver", person, &["refund-desk"]);
+        let card = server.get(&format!("/v1/escalations/{id}"), &key).json();
+        assert_eq!(card["by"], json!("operator:ann"), "{card}");
+        let yes = json!({ "decision": "approve", "because": "fine", "digest": card["digest"] });
+        post(&server, &format!("/v1/escalations/{id}/answer"), &key, &yes)
+    };
+    for asker in ["ann", "Ann"] {
+        let (status, refused) = answer(asker);
+        assert_eq!((status, refused["code"].as_str()), (403, Some("APPROVER_NOT_ENTITLED")), "{asker}: {refused}");
+    }
+    let (status, answered) = answer("bob");
+    assert_eq!(status, 200, "{answered}");
+}
+
+#[test]
 fn an_agent_changes_nothing_else_in_the_form_of_records() {
     let server = Server::start();
     let token = server.register(CONTRACT);

@@ -57,6 +57,7 @@ impl Reducer {
             state: "OPEN",
             subject: None,
             own: true,
+            asked_by: if let Who::Operator(person) = who { Some(person.clone()) } else { None },
             denied: false,
             votes: BTreeMap::new(),
         });

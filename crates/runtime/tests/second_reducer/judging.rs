@@ -346,6 +346,7 @@ impl Reducer {
             state: "OPEN",
             subject: subject(case),
             own: false,
+            asked_by: None,
             denied: false,
             votes: BTreeMap::new(),
         });
@@ -438,7 +439,9 @@ impl Reducer {
         if !["OVERRIDE", "ABORT"].contains(&answer.decision.as_str()) {
             return Said::reject("PARAM_INVALID");
         }
-        if person.to_lowercase() == question.proposal.agent || !self.is_in(person, APPROVERS) {
+        let is_own = |name: &String| name.to_lowercase() == person.to_lowercase();
+        let has_asked = is_own(&question.proposal.agent) || question.asked_by.as_ref().is_some_and(is_own);
+        if has_asked || !self.is_in(person, APPROVERS) {
             return Said::reject("APPROVER_NOT_ENTITLED");
         }
         let contract = self.contract_of(&question.proposal.agent);

@@ -7,7 +7,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
 use values::bugs::{Bug, with};
 
-const FAULTS: [Bug; 23] = [
+const FAULTS: [Bug; 24] = [
     Bug::W01KeyForgotten,
     Bug::IdForgotten,
     Bug::AskedAgain,
@@ -19,6 +19,7 @@ const FAULTS: [Bug; 23] = [
     Bug::W08ClosedFlowActs,
     Bug::AbortedFlowStarts,
     Bug::W15AnswerFromAnyone,
+    Bug::W15AskerUnnamed,
     Bug::W15NamesUnfolded,
     Bug::LineageLinesIgnored,
     Bug::SuspensionIgnored,

@@ -128,6 +128,8 @@ pub struct Question {
     pub subject: Option<String>,
     /// Whether the agent asked of its own accord, without a proposal.
     pub own: bool,
+    /// The operator who asked in the name of the agent.
+    pub asked_by: Option<String>,
     /// Whether a person said no.
     pub denied: bool,
     /// Who agreed, and under which contract.

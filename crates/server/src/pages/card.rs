@@ -31,8 +31,6 @@ pub struct Shown<'a> {
     pub question: Question,
     /// What stands around it.
     pub around: Surroundings,
-    /// Who proposed it in the name of the agent, where it was not the agent itself.
-    pub by: Option<&'a str>,
     /// The groups of whoever looks.
     pub groups: Vec<String>,
     /// When.
@@ -83,7 +81,6 @@ pub fn drawn(
     let shown = Shown {
         question: Question::of(keeper.runtime(), id, row, now)?,
         around: Surroundings::of(keeper, row)?,
-        by: row.by.as_deref(),
         groups: person.groups.into_iter().collect(),
         call,
         visit,

@@ -19,7 +19,7 @@ pub fn question_schema() -> Value {
             "asked_under", "reasons", "impact", "approvers", "entitled", "quorum", "signed", "votes", "agreed",
             "asked_at", "deadline", "answer", "proposal",
         ],
-        "properties": { "id": text(), "digest": digest(), "agent": text(), "flow": text(), "proposal": { "type": "object" },
+        "properties": { "id": text(), "digest": digest(), "agent": text(), "by": text(), "flow": text(), "proposal": { "type": "object" },
             "request": { "type": "object", "required": ["reason", "context"] } },
     })
 }

@@ -51,6 +51,9 @@ fn print_asked(question: &Question, now: Instant) -> anyhow::Result<()> {
     let age = terminal::span(now.since(question.asked_at).micros().max(0) / 1_000_000);
     let (agent, flow) = (visible(&question.agent), visible(&question.flow));
     say!("  asked     {age} ago, {} by {agent} in flow {flow}", terminal::at(question.asked_at));
+    if let Some(by) = &question.by {
+        say!("  in its name by {}, who cannot approve it", visible(by));
+    }
     say!("  because   {}", visible(&question.reasons.join(", ")));
     if let Some(request) = &question.request {
         say!("  it says   {}", visible(&request.reason));

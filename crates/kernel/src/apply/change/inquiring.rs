@@ -2,7 +2,7 @@
 
 use super::flows::{closed, flow_row, may, unknown};
 use super::{ChangeOutcome, key};
-use crate::agent::{AgentRow, AgentStatus};
+use crate::agent::{Actor, AgentRow, AgentStatus};
 use crate::apply::touched::ESCALATIONS;
 use crate::apply::{flow_work, taking};
 use crate::change::{Asking, Change};
@@ -81,7 +81,7 @@ fn open(world: &mut World, change: &Change, asking: &Asking, at: Instant) -> Cha
         asked.take(at, asking.contract.contract.escalation.budget_per, Decimal::from(1));
         world.put(budget, Row::Budget(asked));
     }
-    let row = question(asking, at);
+    let row = question(change, asking, at);
     let deadline = row.deadline.unwrap_or(at);
     let event = Event::QuestionAsked { question: asking.question.clone(), digest: row.digest, deadline };
     world.put(key(change, Entity::Escalation(asking.question.clone())), Row::Escalation(Box::new(row)));
@@ -90,7 +90,7 @@ fn open(world: &mut World, change: &Change, asking: &Asking, at: Instant) -> Cha
 }
 
 /// The question as people find it. With a proposal it is about that; without one nothing can follow but the answer.
-fn question(asking: &Asking, at: Instant) -> EscalationRow {
+fn question(change: &Change, asking: &Asking, at: Instant) -> EscalationRow {
     let (inquiry, rules) = (&asking.inquiry, &asking.contract.contract.escalation);
     let bare = || {
         let (agent, flow) = (Json::text(inquiry.agent.as_str()), Json::text(inquiry.flow.as_str()));
@@ -103,7 +103,7 @@ fn question(asking: &Asking, at: Instant) -> EscalationRow {
         kind,
         state: EscalationState::Open,
         agent: inquiry.agent.clone(),
-        by: None,
+        by: in_the_name_of(&change.actor, &inquiry.agent),
         flow: inquiry.flow.clone(),
         proposal_id: proposal_id.clone(),
         proposal: proposal.map_or_else(bare, |proposal| proposal.to_json(proposal.params.clone())),
@@ -127,6 +127,12 @@ fn question(asking: &Asking, at: Instant) -> EscalationRow {
     };
     row.digest = row.shown_digest(asking.contract.digest);
     row
+}
+
+/// Who asks in the name of the agent, where it is not the agent itself: nobody approves what they ask for.
+fn in_the_name_of(actor: &Actor, agent: &str) -> Option<String> {
+    let is_agent = matches!(actor, Actor::Agent(name) if name == agent);
+    (!is_agent && !bugs::on(Bug::W15AskerUnnamed)).then(|| actor.text())
 }
 
 /// Why an agent may not even ask: it is not known, nothing of it is in force, or it was stopped.

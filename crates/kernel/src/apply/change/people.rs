@@ -14,7 +14,7 @@ use crate::command::Submission;
 use crate::consequence::{Consequence, QuestionEnd, QuestionNotice};
 use crate::decide::decide;
 use crate::escalation::{
-    EscalationRow, EscalationState, GivenAnswer, HumanDecision, PEOPLE, QuestionKind, Vote, transition,
+    EscalationRow, EscalationState, GivenAnswer, HumanDecision, PEOPLE, QuestionKind, Vote, is_own_question, transition,
 };
 use crate::event::Event;
 use crate::finding::{Code, Effect, Finding, Gate};
@@ -258,9 +258,7 @@ pub(super) fn may_answer(
 ) -> Result<(), Box<Finding>> {
     let (entitled, own) = (row.entitled(at), person_row(world, change, person).unwrap_or_default());
     let member = own.groups.iter().any(|group| entitled.contains(&group.as_str()));
-    let proposer = row.by.as_deref().map(|by| by.strip_prefix("operator:").unwrap_or(by));
-    let has_proposed = is_same_person(person, &row.agent) || proposer.is_some_and(|by| is_same_person(person, by));
-    let problem = if has_proposed {
+    let problem = if is_own_question(person, &row.agent, row.by.as_deref()) {
         Some("nobody approves what they proposed")
     } else if !member {
         Some("they are in none of the groups that may")

@@ -3,7 +3,7 @@
 use super::{Shown, fields, state_words};
 use crate::pages::html::{Html, span};
 use kernel::api_key::KeyRole;
-use kernel::escalation::{GivenAnswer, QuestionKind};
+use kernel::escalation::{GivenAnswer, QuestionKind, is_own_question};
 use kernel::person::person_key_text;
 use values::ids::is_same_person;
 use values::json::Json;
@@ -39,8 +39,7 @@ fn hindrance(shown: &Shown<'_>) -> Option<String> {
             caller.role.word()
         ));
     }
-    let has_proposed = shown.by.is_some_and(|by| is_same_person(&caller.name, by.trim_start_matches("operator:")));
-    if has_proposed || is_same_person(&caller.name, &question.agent) {
+    if is_own_question(&caller.name, &question.agent, question.by.as_deref()) {
         return Some("Nobody approves what they proposed.".to_owned());
     }
     if !shown.groups.iter().any(|group| question.entitled.contains(group)) {

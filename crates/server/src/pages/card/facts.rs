@@ -295,8 +295,9 @@ fn asking(html: &mut Html, shown: &Shown<'_>) {
         if let Some(behalf) = &around.behalf {
             html.raw(" on behalf of ").text(behalf);
         }
-        if let Some(by) = shown.by {
-            html.raw("<p class=\"warn\">").text(by).raw(" proposed it in the agent\u{2019}s name.</p>");
+        if let Some(by) = &question.by {
+            let what = if question.request.is_some() { " asked it" } else { " proposed it" };
+            html.raw("<p class=\"warn\">").text(by).raw(what).raw(" in the agent\u{2019}s name.</p>");
         }
     });
     fact(html, "Contract", |html| {

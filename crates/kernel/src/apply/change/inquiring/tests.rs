@@ -132,6 +132,32 @@ fn an_approved_proposal_is_judged_again_and_becomes_an_intent() {
 }
 
 #[test]
+fn w15_whoever_asks_in_an_agents_name_is_named_and_does_not_approve_it() {
+    let check = |actor: Actor, with_proposal: bool, by: Option<&str>, ann: &str| {
+        let mut case = asking(9, OnExhausted::Abort).amount(7);
+        let own = formed(&mut case);
+        let proposal = Proposal::from_json(own.proposal.to_json(own.proposal.params.clone())).unwrap();
+        let wanted = with_proposal.then(|| proposal.clone());
+        assert_eq!(
+            told(&ask_with(&mut case, actor.clone(), "q1", |inquiry| inquiry.proposal.clone_from(&wanted))),
+            "ACCEPT"
+        );
+        assert_eq!(question(&case, "q1").by.as_deref(), by, "{actor:?}");
+        let ids = crate::command::MintedIds { intent: "i-q1".to_owned(), ..own.ids.clone() };
+        let original = Submission::new(own.tenant.clone(), proposal, own.contract.clone(), own.provenance.clone(), ids);
+        let original = with_proposal.then(|| Arc::new(original));
+        assert_eq!(told(&answer(&mut case, "ann", "q1", "OVERRIDE", original)), ann, "{actor:?} {with_proposal}");
+    };
+    for with_proposal in [true, false] {
+        check(bot(), with_proposal, None, "ACCEPT");
+        check(operator("otto"), with_proposal, Some("operator:otto"), "ACCEPT");
+        check(operator("ann"), with_proposal, Some("operator:ann"), "APPROVER_NOT_ENTITLED");
+        check(operator("Ann"), with_proposal, Some("operator:Ann"), "APPROVER_NOT_ENTITLED");
+        check(Actor::Kernel, with_proposal, Some("kernel"), "ACCEPT");
+    }
+}
+
+#[test]
 fn the_digest_covers_what_the_agent_says() {
     let mut case = asking(9, OnExhausted::Abort);
     let mut digests = std::collections::BTreeSet::new();
