@@ -1,6 +1,7 @@
 //! The command line: what can be typed. Help texts live here and nowhere else.
 
 pub mod command_line;
+pub mod eval;
 pub mod guard;
 pub mod kept;
 pub mod leases;
@@ -15,6 +16,7 @@ pub mod top;
 
 use ::guard::hooks::HOSTS;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use eval::EvalArgs;
 use guard::{AlwaysArgs, BreakGlassArgs, DaemonArgs, DoctorArgs, HookArgs, InitArgs};
 use kept::{
     AgentsArgs, ContextArgs, EscalationsArgs, FlowsArgs, Keeping, PeopleArgs, ReportArgs, SwitchArgs, TickArgs,
@@ -164,6 +166,8 @@ pub enum Command {
     Leases(LeasesArgs),
     /// What watches agents and how far each is from an alarm; try one on numbers of your own
     Monitors(MonitorsArgs),
+    /// How good a gate, validator, judge, detector or monitor is, on cases that a person labelled
+    Eval(EvalArgs),
     /// Read and write state; freeze it
     Context(ContextArgs),
     /// Keep the key for a server, so that verbs with --server find it

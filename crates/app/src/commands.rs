@@ -13,6 +13,7 @@ pub mod demo;
 pub mod demo_bank;
 pub mod doctor;
 pub mod escalations;
+pub mod eval;
 pub mod explain;
 pub mod flows;
 mod happened;
@@ -74,6 +75,7 @@ pub fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Intents(args) => intents::run(&args),
         Command::Leases(args) => leases::run(&args),
         Command::Monitors(args) => monitors::run(&args),
+        Command::Eval(args) => eval::run(&args),
         Command::Context(args) => context::run(&args),
         Command::Login(args) => login::log_in(&args),
         Command::Logout(args) => login::log_out(&args),

@@ -20,6 +20,7 @@ mod run;
 mod shape;
 mod tolerance;
 mod watch;
+pub mod ways_out;
 mod witness;
 
 pub use action::{Action, AmendBounds, Amendable, Ask, Impact, Origin, Rule, Undo, UndoKind};

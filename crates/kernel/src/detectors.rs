@@ -72,6 +72,26 @@ macro_rules! detectors {
             $(#[doc = concat!("For the detector `", stringify!($name), "`.")] pub $name: $name::Evidence,)+
         }
 
+        impl Seen {
+            /// What one detector looks at, as labelled cases write it; nothing else is filled in.
+            ///
+            /// ```
+            /// use kernel::detectors::Seen;
+            /// use values::json::Json;
+            /// let written = Json::parse(br#"{"consecutive": 3}"#).unwrap();
+            /// assert_eq!(Seen::read("breaker", &written).unwrap().breaker.consecutive, 3);
+            /// assert!(Seen::read("braker", &written).is_err());
+            /// ```
+            pub fn read(detector: &str, written: &Json) -> Result<Seen, Fault> {
+                let mut seen = Seen::default();
+                match detector {
+                    $(stringify!($name) => seen.$name = $name::Evidence::read("evidence", Some(written))?,)+
+                    other => return Err(Fault::new(other, "is no detector")),
+                }
+                Ok(seen)
+            }
+        }
+
         /// The settings of every detector.
         #[derive(Clone, PartialEq, Eq, Debug, Default)]
         pub struct Thresholds {

@@ -122,6 +122,33 @@ impl<'a> Fields<'a> {
         })
     }
 
+    /// A list of whole numbers that are not negative, empty if it is not written.
+    pub fn counts(&self, key: &str) -> Result<Vec<u64>, Fault> {
+        self.read(key, Vec::new(), "a list of whole numbers", |value| {
+            let whole = |item: &Json| item.as_number()?.to_i64().and_then(|number| u64::try_from(number).ok());
+            value.as_list()?.iter().map(whole).collect()
+        })
+    }
+
+    /// One of a closed set of words.
+    pub fn word<T>(&self, key: &str, default: T, words: &[&str], from_word: fn(&str) -> Option<T>) -> Result<T, Fault> {
+        self.read(key, default, &format!("one of `{}`", words.join("`, `")), |value| from_word(value.as_text()?))
+    }
+
+    /// A list of objects with known keys, each read in turn; empty if it is not written.
+    pub fn objects<T>(
+        &self,
+        key: &str,
+        known: &[&str],
+        take: impl Fn(&Fields<'_>) -> Result<T, Fault>,
+    ) -> Result<Vec<T>, Fault> {
+        let items = self.read(key, &[][..], "a list", Json::as_list)?;
+        let numbered = items.iter().enumerate();
+        numbered
+            .map(|(place, item)| take(&Fields::of(&format!("{}[{place}]", self.at(key)), Some(item), known)?))
+            .collect()
+    }
+
     fn read<T>(
         &self,
         key: &str,

@@ -31,8 +31,8 @@ pub struct Candidate {
 
 /// Whoever listens to a backtest.
 pub trait Listener {
-    /// So many entries were read.
-    fn passed(&mut self, entries: u64);
+    /// So many entries were read; false breaks the backtest off.
+    fn passed(&mut self, entries: u64) -> bool;
 
     /// A decision flips; false breaks the backtest off.
     fn flipped(&mut self, flip: &Flip) -> bool;
@@ -53,7 +53,9 @@ pub fn of_store(runtime: &Runtime, candidate: Candidate, listener: &mut dyn List
                 return Ok(backtest.counts().clone());
             }
         }
-        listener.passed(from);
+        if !listener.passed(from) {
+            return Ok(backtest.counts().clone());
+        }
     }
 }
 
@@ -67,11 +69,9 @@ pub fn of_export(export: &ExportPath, candidate: Candidate, listener: &mut dyn L
     let read = export.each(&header, &mut |exported| {
         let taken = backtest.record(entry, exported.leaf, exported.body.map(|(body, _)| body));
         entry += 1;
-        if entry.is_multiple_of(PAGE as u64) {
-            listener.passed(entry);
-        }
+        let goes_on = !entry.is_multiple_of(PAGE as u64) || listener.passed(entry);
         match taken {
-            Ok(flip) => flip.is_none_or(|flip| listener.flipped(&flip)),
+            Ok(flip) => flip.is_none_or(|flip| listener.flipped(&flip)) && goes_on,
             Err(fault) => {
                 found = Err(fault);
                 false

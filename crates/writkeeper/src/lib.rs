@@ -12,6 +12,7 @@ pub mod agents;
 pub mod backtest;
 pub mod entries;
 mod error;
+pub mod evaluation;
 pub mod event_cursor;
 pub mod events;
 pub mod finding_text;

@@ -189,18 +189,8 @@ pub enum AgentsCommand {
         #[arg(long, value_name = "DURATION", default_value = "24h")]
         session: String,
     },
-    /// Put a contract in force
-    Activate {
-        /// The contract
-        #[arg(long, value_name = "FILE")]
-        contract: PathBuf,
-        /// Accept keys that do nothing yet
-        #[arg(long)]
-        allow_inert: bool,
-        /// Digest of the contract that must be in force now
-        #[arg(long, value_name = "SHA256")]
-        over: Option<String>,
-    },
+    /// Put a contract in force; says first what it would have done to the decisions of the last 30 days
+    Activate(ActivateArgs),
     /// Change a bound for a while, inside what the contract marks `amendable`
     Amend(AmendArgs),
     /// Let an agent do nothing
@@ -225,6 +215,26 @@ pub enum AgentsCommand {
     },
     /// End an agent for good
     Retire(RestrictArgs),
+}
+
+/// `writkeeper agents activate`
+#[derive(Args, Debug)]
+pub struct ActivateArgs {
+    /// The contract
+    #[arg(long, value_name = "FILE")]
+    pub contract: PathBuf,
+    /// Accept keys that do nothing yet
+    #[arg(long)]
+    pub allow_inert: bool,
+    /// Accept a contract under which people cannot answer, or which trips again after every lift
+    #[arg(long)]
+    pub allow_locked: bool,
+    /// Digest of the contract that must be in force now
+    #[arg(long, value_name = "SHA256")]
+    pub over: Option<String>,
+    /// How long the backtest before it may take; 0s leaves it out
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    pub backtest: String,
 }
 
 /// Whom and why.

@@ -1,5 +1,6 @@
 //! `writkeeper agents …`
 
+mod activate;
 mod amend;
 mod change;
 mod show;
@@ -30,9 +31,7 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
                 change::Newcomer { path: contract, version: agent_version.as_ref(), key: key.as_deref(), session };
             change::register(location, json, &newcomer)?;
         }
-        AgentsCommand::Activate { contract, allow_inert, over } => {
-            return change::activate(location, json, contract, *allow_inert, over.as_deref());
-        }
+        AgentsCommand::Activate(args) => return activate::run(location, json, args),
         AgentsCommand::Amend(args) => amend::run(location, json, args)?,
         AgentsCommand::Suspend(whom) => restricted(whom, AgentStatus::Suspended, &[])?,
         AgentsCommand::Degrade(args) => restricted(&args.whom, AgentStatus::Degraded, &args.actions)?,

@@ -1,6 +1,6 @@
 //! `writkeeper contract …`
 
-mod backtest;
+pub mod backtest;
 mod check;
 mod diff;
 mod draft;

@@ -177,7 +177,8 @@ fn instant(text: &str) -> anyhow::Result<Instant> {
     Instant::parse(text).ok_or_else(|| problem().into())
 }
 
-fn context(path: &Path) -> anyhow::Result<Context> {
+/// State, snapshots and agents from a file.
+pub fn context(path: &Path) -> anyhow::Result<Context> {
     let bytes = files::read(path)?;
     let invalid = |problem: String| InvalidData(format!("`{}`: {problem}", path.display()));
     let json = Json::parse_within(&bytes, &Bounds::FILE).map_err(|refusal| invalid(refusal.to_string()))?;

@@ -20,6 +20,12 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// Reads what labelled cases give.
+    pub fn read(path: &str, written: Option<&Json>) -> Result<Evidence, Fault> {
+        let fields = Fields::of(path, written, &["consecutive", "total"])?;
+        Ok(Evidence { consecutive: fields.count("consecutive", 0)?, total: fields.count("total", 0)? })
+    }
+
     /// The counts after a failure.
     #[must_use]
     pub fn failed(self) -> Evidence {

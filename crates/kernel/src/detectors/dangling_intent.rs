@@ -35,6 +35,14 @@ words! {
     }
 }
 
+impl Evidence {
+    /// Reads what labelled cases give.
+    pub fn read(path: &str, written: Option<&Json>) -> Result<Evidence, Fault> {
+        let fields = Fields::of(path, written, &["text", "results_after"])?;
+        Ok(Evidence { text: fields.text("text", "")?, results_after: fields.count("results_after", 0)? })
+    }
+}
+
 /// Whether the detector speaks at all, and what it comes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {

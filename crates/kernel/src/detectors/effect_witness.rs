@@ -101,6 +101,43 @@ pub struct Evidence {
     pub testimony: Vec<Testimony>,
 }
 
+impl Evidence {
+    /// Reads what labelled cases give; a testimony without `saw` could not be read back.
+    pub fn read(path: &str, written: Option<&Json>) -> Result<Evidence, Fault> {
+        let fields = Fields::of(path, written, &["claim", "testimony"])?;
+        let states = |fields: &Fields<'_>, key: &str| {
+            let members = Fields::open(&fields.at(key), fields.get(key))?;
+            Ok(members.all().map(|(name, value)| (name.to_owned(), value.clone())).collect::<Object>())
+        };
+        let claim = match fields.get("claim") {
+            None => None,
+            Some(claim) => {
+                let claim = Fields::of(&fields.at("claim"), Some(claim), &["key", "states"])?;
+                Some(Claim { key: claim.text("key", "")?, states: states(&claim, "states")? })
+            }
+        };
+        let testimony = fields.objects("testimony", &["key", "source", "accountability", "saw"], |told| {
+            let reading = match told.get("saw") {
+                None => Reading::Unreachable,
+                Some(_) => Reading::Saw(states(told, "saw")?),
+            };
+            let standard = Accountability::AgentAuthored;
+            Ok(Testimony {
+                key: told.text("key", "")?,
+                source: told.word("source", Source::Command, Source::WORDS, Source::from_word)?,
+                accountability: told.word(
+                    "accountability",
+                    standard,
+                    Accountability::WORDS,
+                    Accountability::from_word,
+                )?,
+                reading,
+            })
+        })?;
+        Ok(Evidence { claim, testimony })
+    }
+}
+
 /// There is nothing to set: what is proof is not a matter of degree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Settings {}

@@ -26,6 +26,14 @@ impl Evidence {
     }
 }
 
+impl Evidence {
+    /// Reads what labelled cases give.
+    pub fn read(path: &str, written: Option<&Json>) -> Result<Evidence, Fault> {
+        let fields = Fields::of(path, written, &["work", "tokens"])?;
+        Ok(Evidence { work: fields.count("work", 0)?, tokens: fields.count("tokens", 0)? })
+    }
+}
+
 /// From when on the spending is judged, and what is too little.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {

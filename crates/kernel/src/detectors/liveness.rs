@@ -28,13 +28,32 @@ pub struct Evidence {
     pub process: Option<Process>,
 }
 
-/// A process as the operating system sees it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Process {
-    /// It is there.
-    Running,
-    /// It is not there any more.
-    Gone,
+words! {
+    /// A process as the operating system sees it.
+    Process {
+        /// It is there.
+        Running = "running",
+        /// It is not there any more.
+        Gone = "gone",
+    }
+}
+
+impl Evidence {
+    /// Reads what labelled cases give.
+    pub fn read(path: &str, written: Option<&Json>) -> Result<Evidence, Fault> {
+        let fields = Fields::of(path, written, &["age", "commits", "effects", "last_sign", "process"])?;
+        let nothing = Duration::from_secs(0);
+        let length = |key: &str| fields.get(key).map(|_| fields.duration(key, nothing)).transpose();
+        let process =
+            fields.get("process").map(|_| fields.word("process", Process::Running, Process::WORDS, Process::from_word));
+        Ok(Evidence {
+            age: length("age")?,
+            commits: fields.count("commits", 0)?,
+            effects: fields.count("effects", 0)?,
+            last_sign: length("last_sign")?,
+            process: process.transpose()?,
+        })
+    }
 }
 
 /// How long a run may move nothing, and how old a sign of life may be.

@@ -16,6 +16,14 @@ pub struct Evidence {
     pub noop_turns: u64,
 }
 
+impl Evidence {
+    /// Reads what labelled cases give.
+    pub fn read(path: &str, written: Option<&Json>) -> Result<Evidence, Fault> {
+        let fields = Fields::of(path, written, &["noop_turns"])?;
+        Ok(Evidence { noop_turns: fields.count("noop_turns", 0)? })
+    }
+}
+
 /// How many such turns are borne. None at all is a choice too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {

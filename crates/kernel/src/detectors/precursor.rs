@@ -42,6 +42,18 @@ pub struct Evidence {
     pub prior: Vec<Prior>,
 }
 
+impl Evidence {
+    /// Reads what labelled cases give.
+    pub fn read(path: &str, written: Option<&Json>) -> Result<Evidence, Fault> {
+        let fields = Fields::of(path, written, &["tool", "is_mutating", "prior"])?;
+        let prior = fields.objects("prior", &["tool", "ended"], |prior| {
+            let ended = prior.word("ended", Ended::Unknown, Ended::WORDS, Ended::from_word)?;
+            Ok(Prior { tool: prior.text("tool", "")?, ended })
+        })?;
+        Ok(Evidence { tool: fields.text("tool", "")?, is_mutating: fields.flag("is_mutating", true)?, prior })
+    }
+}
+
 /// Which lookups belong before which changes. Names are compared without case, and `-` and `.` are `_`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Settings {

@@ -16,6 +16,14 @@ pub struct Evidence {
     pub deltas: Vec<u64>,
 }
 
+impl Evidence {
+    /// Reads what labelled cases give.
+    pub fn read(path: &str, written: Option<&Json>) -> Result<Evidence, Fault> {
+        let fields = Fields::of(path, written, &["deltas"])?;
+        Ok(Evidence { deltas: fields.counts("deltas")? })
+    }
+}
+
 /// From when on the steps are judged, and what is little.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settings {

@@ -42,6 +42,14 @@ pub struct Evidence {
     pub touched: Vec<String>,
 }
 
+impl Evidence {
+    /// Reads what labelled cases give.
+    pub fn read(path: &str, written: Option<&Json>) -> Result<Evidence, Fault> {
+        let fields = Fields::of(path, written, &["root", "touched"])?;
+        Ok(Evidence { root: fields.text("root", "")?, touched: fields.texts("touched")? })
+    }
+}
+
 /// The tree and what is tolerated outside of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {

@@ -28,6 +28,19 @@ pub struct Evidence {
     pub steps: Vec<Step>,
 }
 
+impl Evidence {
+    /// Reads what labelled cases give: tools with arguments and results of any shape.
+    pub fn read(path: &str, written: Option<&Json>) -> Result<Evidence, Fault> {
+        let fields = Fields::of(path, written, &["steps"])?;
+        let digest = |value: &Json| Digest::of(value.to_canonical());
+        let steps = fields.objects("steps", &["tool", "arguments", "result"], |step| {
+            let arguments = step.get("arguments").map_or_else(|| Digest::of(""), digest);
+            Ok(Step { tool: step.text("tool", "")?, arguments, result: step.get("result").map(digest) })
+        })?;
+        Ok(Evidence { steps })
+    }
+}
+
 /// When repetition is worth a word, and when it is hopeless.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {

@@ -2,7 +2,7 @@
 
 use crate::cli::kept::RestrictArgs;
 use crate::contract_file;
-use crate::exit::{Exit, Failure, InvalidData, UsageError};
+use crate::exit::{Exit, Failure, UsageError};
 use crate::hint;
 use crate::store;
 use crate::terminal::{self, STRONG, echo, paint, say};
@@ -67,36 +67,8 @@ pub fn register(location: &str, json: bool, newcomer: &Newcomer<'_>) -> anyhow::
     Ok(())
 }
 
-/// Puts a contract in force; keys that do nothing yet must be accepted knowingly.
-pub fn activate(
-    location: &str,
-    json: bool,
-    path: &Path,
-    allow_inert: bool,
-    over: Option<&str>,
-) -> anyhow::Result<Exit> {
-    let problem = |text: &str| UsageError(format!("--over `{text}` is no SHA-256: 64 hexadecimal digits"));
-    let over = over.map(|text| Digest::parse(text).ok_or_else(|| problem(text))).transpose()?;
-    let file = contract_file::open(path)?;
-    if !file.loaded.inert.is_empty() && !allow_inert {
-        let inert = contract_file::inert_paths(&file.loaded.inert);
-        let problem = format!("`{}` has keys that are not enforced yet: {inert}", path.display());
-        return Err(InvalidData(format!("{problem}; to put it in force all the same, add --allow-inert")).into());
-    }
-    let contract = Arc::new(file.loaded.compiled);
-    let runtime = store::open(location)?;
-    let standing = carry_out(runtime.activate_over(store::operator(), contract, over), json)?;
-    let Some(liftable) = liftable(standing.status) else { return Ok(Exit::Fine) };
-    // The contract counts from now on, and still the agent cannot do what it says.
-    if !json {
-        say!("the contract is in force, but activating lifts no restriction");
-        say!("next: {}", hint::next(&format!("writkeeper agents lift {} {liftable}", echo(&standing.agent))));
-    }
-    Ok(Exit::Rejected)
-}
-
 /// The restriction as `agents lift` names it.
-fn liftable(status: AgentStatus) -> Option<&'static str> {
+pub fn liftable(status: AgentStatus) -> Option<&'static str> {
     match status {
         AgentStatus::Registered | AgentStatus::Active | AgentStatus::Retired => None,
         AgentStatus::Degraded => Some("degraded"),
@@ -151,10 +123,19 @@ pub fn retire(location: &str, json: bool, whom: &RestrictArgs) -> anyhow::Result
 
 /// Waits for a change of an agent, and shows how the agent stands then.
 fn carry_out(pending: Pending, json: bool) -> anyhow::Result<AgentStanding> {
+    carry_out_with(pending, json, None)
+}
+
+/// The same, with something more to tell programs.
+pub fn carry_out_with(pending: Pending, json: bool, beside: Option<(&str, Json)>) -> anyhow::Result<AgentStanding> {
     let event = store::told(pending)?;
     let Event::AgentChanged(standing) = event.as_ref() else { return Err(store::other_event()) };
     if json {
-        say!("{}", event.to_json().to_canonical());
+        let mut told = event.to_json();
+        if let (Json::Object(members), Some((key, value))) = (&mut told, beside) {
+            members.insert(key.to_owned(), value);
+        }
+        say!("{}", told.to_canonical());
         return Ok(standing.clone());
     }
     let because = standing.because.as_ref().map(|because| format!(": {}", visible(because))).unwrap_or_default();

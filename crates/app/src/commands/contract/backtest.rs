@@ -49,7 +49,8 @@ fn ago(text: &str) -> anyhow::Result<Instant> {
     Ok(store::now().minus(Duration::parse(text).ok_or_else(problem)?))
 }
 
-fn bar() -> ProgressBar {
+/// Shown on a terminal only.
+pub fn bar() -> ProgressBar {
     let bar = ProgressBar::new_spinner();
     if !std::io::stderr().is_terminal() {
         bar.set_draw_target(ProgressDrawTarget::hidden());
@@ -69,8 +70,9 @@ struct Printing {
 }
 
 impl Listener for Printing {
-    fn passed(&mut self, entries: u64) {
+    fn passed(&mut self, entries: u64) -> bool {
         self.bar.set_position(entries);
+        true
     }
 
     fn flipped(&mut self, flip: &Flip) -> bool {
@@ -102,7 +104,8 @@ fn print(flip: &Flip) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn sum_up(counts: &Counts) -> anyhow::Result<()> {
+/// How many decisions flip, and of how many nobody can tell.
+pub fn sum_up(counts: &Counts) -> anyhow::Result<()> {
     let decisions = counted(counts.decisions, "decision");
     say!("{}", paint(STRONG, format!("this change flips {} of {decisions}", counts.flipped)));
     for (why, count) in &counts.unknown {

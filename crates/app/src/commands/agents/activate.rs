@@ -1,0 +1,165 @@
+//! `writkeeper agents activate`: what a contract would have done, and then the contract in force.
+
+use super::change::{carry_out_with, liftable};
+use crate::cli::kept::ActivateArgs;
+use crate::commands::contract::backtest::{bar, sum_up};
+use crate::commands::people;
+use crate::contract_file;
+use crate::exit::{Exit, InvalidData, UsageError};
+use crate::hint;
+use crate::store;
+use crate::terminal::{self, counted, echo, say};
+use indicatif::ProgressBar;
+use kernel::contract::ways_out;
+use kernel::evaluator::Compiled;
+use kernel::finding::visible;
+use kernel::person::Person;
+use kernel::world::{Entity, Row};
+use runtime::Runtime;
+use std::sync::Arc;
+use std::time::Instant as Stopwatch;
+use values::ids::Digest;
+use values::json::Json;
+use values::time::Duration;
+use writkeeper::backtest::{Candidate, Counts, Flip, Listener, counts_json, of_store};
+
+/// Decisions that the summary is about.
+const RECENT: Duration = Duration::from_secs(30 * 86_400);
+
+/// The longest backtest before an activation: whoever waits longer runs it as a command of its own.
+const WAIT_MAX: Duration = Duration::from_secs(3_600);
+
+/// Puts a contract in force. Keys that do nothing yet, and ways out that it closes, must be accepted knowingly.
+pub fn run(location: &str, json: bool, args: &ActivateArgs) -> anyhow::Result<Exit> {
+    let problem = |text: &str| UsageError(format!("--over `{text}` is no SHA-256: 64 hexadecimal digits"));
+    let over = args.over.as_deref().map(|text| Digest::parse(text).ok_or_else(|| problem(text))).transpose()?;
+    let wait = wait(&args.backtest)?;
+    let path = &args.contract;
+    let file = contract_file::open(path)?;
+    if !file.loaded.inert.is_empty() && !args.allow_inert {
+        let inert = contract_file::inert_paths(&file.loaded.inert);
+        let problem = format!("`{}` has keys that are not enforced yet: {inert}", path.display());
+        return Err(InvalidData(format!("{problem}; to put it in force all the same, add --allow-inert")).into());
+    }
+    let contract = Arc::new(file.loaded.compiled);
+    let runtime = store::open(location)?;
+    if !args.allow_locked {
+        demand_ways_out(&runtime, &contract)?;
+    }
+    let summary = backtest(&runtime, &contract, wait)?;
+    if let Some(summary) = summary.as_ref().filter(|_| !json) {
+        summary.print()?;
+    }
+    let beside = summary.as_ref().map(|summary| ("backtest", summary.to_json()));
+    let standing = carry_out_with(runtime.activate_over(store::operator(), contract, over), json, beside)?;
+    let Some(liftable) = liftable(standing.status) else { return Ok(Exit::Fine) };
+    // The contract counts from now on, and still the agent cannot do what it says.
+    if !json {
+        say!("the contract is in force, but activating lifts no restriction");
+        say!("next: {}", hint::next(&format!("writkeeper agents lift {} {liftable}", echo(&standing.agent))));
+    }
+    Ok(Exit::Rejected)
+}
+
+fn wait(text: &str) -> anyhow::Result<Option<std::time::Duration>> {
+    let problem = || UsageError(format!("--backtest `{}` is no duration up to 1h, such as 30s", echo(text)));
+    let wait = Duration::parse(text).filter(|wait| *wait <= WAIT_MAX && wait.micros() >= 0).ok_or_else(problem)?;
+    Ok((wait.micros() > 0).then(|| std::time::Duration::from_micros(wait.micros().unsigned_abs())))
+}
+
+/// A contract that locks the agent in is refused before it is in force, with every way that it closes.
+fn demand_ways_out(runtime: &Runtime, contract: &Compiled) -> anyhow::Result<()> {
+    let people: Vec<Person> = people::known(runtime)?.into_values().collect();
+    let closed = ways_out::closed(&contract.contract, &people);
+    if closed.is_empty() {
+        return Ok(());
+    }
+    let ways = closed.iter().map(|way| format!("{} (`{}`): {}", way.way, visible(&way.path), visible(&way.because)));
+    let ways: Vec<String> = ways.collect();
+    let problem = format!("this contract closes a way out: {}", ways.join("; "));
+    Err(InvalidData(format!("{problem}; to put it in force all the same, add --allow-locked")).into())
+}
+
+/// What the contract would have done to recent decisions, as far as that was found out in time.
+struct Summary {
+    counts: Counts,
+    /// The entries that were read, of so many, where time was over.
+    cut_off: Option<(u64, u64)>,
+    /// The contract in force.
+    in_force: Digest,
+}
+
+fn backtest(
+    runtime: &Runtime,
+    contract: &Arc<Compiled>,
+    wait: Option<std::time::Duration>,
+) -> anyhow::Result<Option<Summary>> {
+    let Some(wait) = wait else { return Ok(None) };
+    let row = runtime.read(Entity::Agent(contract.contract.agent.clone())).map_err(store::unread)?;
+    let in_force = match row {
+        Some(Row::Agent(row)) => row.contract,
+        Some(_) | None => None,
+    };
+    let Some(in_force) = in_force.filter(|digest| *digest != contract.digest) else { return Ok(None) };
+    let candidate = Candidate { contract: contract.clone(), since: Some(store::now().minus(RECENT)) };
+    let size = runtime.size()?;
+    let bar = bar();
+    bar.set_length(size);
+    let mut waiting = Waiting { bar, begun: Stopwatch::now(), wait, read: 0, is_over: false };
+    let counts = match of_store(runtime, candidate, &mut waiting) {
+        Ok(counts) => counts,
+        // Replacing a contract is a way out; a history that cannot be read must not close it.
+        Err(error) => {
+            waiting.bar.finish_and_clear();
+            terminal::note(&format!("what this change would have done is unknown: {error}"));
+            return Ok(None);
+        }
+    };
+    waiting.bar.finish_and_clear();
+    let cut_off = waiting.is_over.then_some((waiting.read, size));
+    Ok(Some(Summary { counts, cut_off, in_force }))
+}
+
+impl Summary {
+    fn print(&self) -> anyhow::Result<()> {
+        sum_up(&self.counts)?;
+        if let Some((read, size)) = self.cut_off {
+            let read = format!("{read} of {}", counted(size, "entry"));
+            say!(
+                "  the time was over after {read}; `writkeeper contract backtest` reads all, --backtest 5m waits longer"
+            );
+        }
+        Ok(())
+    }
+
+    fn to_json(&self) -> Json {
+        let mut told = counts_json(&self.counts);
+        if let Json::Object(members) = &mut told {
+            members.insert("instead_of".to_owned(), Json::text(self.in_force.to_string()));
+            members.insert("complete".to_owned(), Json::Bool(self.cut_off.is_none()));
+        }
+        told
+    }
+}
+
+/// Counts until time is over.
+struct Waiting {
+    bar: ProgressBar,
+    begun: Stopwatch,
+    wait: std::time::Duration,
+    read: u64,
+    is_over: bool,
+}
+
+impl Listener for Waiting {
+    fn passed(&mut self, entries: u64) -> bool {
+        self.bar.set_position(entries);
+        self.read = entries;
+        self.is_over = self.begun.elapsed() >= self.wait;
+        !self.is_over
+    }
+
+    fn flipped(&mut self, _: &Flip) -> bool {
+        true
+    }
+}

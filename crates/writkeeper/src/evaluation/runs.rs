@@ -1,0 +1,138 @@
+//! A monitor on labelled series. What counts is not one value but a run of values with the same label: a bad run is a
+//! change that should be noticed, a good one a time in which nothing should be said.
+
+use super::Evaluation;
+use super::label::Label;
+use kernel::monitors::{Input, Monitor};
+use std::time::Instant as Stopwatch;
+use values::json::Json;
+use values::time::{Duration, Instant};
+
+/// A value of a labelled series.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Point {
+    /// Its line.
+    pub place: u64,
+    /// Which series; a monitor starts anew where the name changes.
+    pub series: String,
+    pub label: Label,
+    /// The number as it is written; nothing where it is missing.
+    pub value: Option<String>,
+}
+
+/// The run at hand.
+struct Run {
+    place: u64,
+    label: Label,
+    length: u64,
+    is_flagged: bool,
+}
+
+/// What was found out about a monitor.
+#[derive(Clone, Debug, Default)]
+pub struct RunFigures {
+    /// Runs, not values.
+    pub evaluation: Evaluation,
+    /// Values in all, and those in good runs.
+    pub values: u64,
+    pub good_values: u64,
+    /// Alarms in good runs; one run may have several.
+    pub false_alarms: u64,
+    /// Values from the beginning of a noticed change to its alarm.
+    pub delays: Vec<u64>,
+}
+
+/// A monitor on its way along labelled series.
+pub struct Watched {
+    monitor: Monitor,
+    /// Whether a warning counts as well.
+    warnings: bool,
+    series: Option<String>,
+    run: Option<Run>,
+    figures: RunFigures,
+}
+
+impl Watched {
+    /// Starts.
+    pub fn new(monitor: Monitor, warnings: bool) -> Watched {
+        Watched { monitor, warnings, series: None, run: None, figures: RunFigures::default() }
+    }
+
+    /// Takes the next value; the error says what is wrong with it.
+    pub fn take(&mut self, point: &Point) -> Result<(), String> {
+        if self.series.as_ref().is_some_and(|series| *series != point.series) {
+            self.end_run();
+            self.monitor.restart();
+        }
+        self.series = Some(point.series.clone());
+        if self.run.as_ref().is_some_and(|run| run.label != point.label) {
+            self.end_run();
+        }
+        let input = self.input(point)?;
+        let begun = Stopwatch::now();
+        let signal = input.map(|input| self.monitor.update(&input)).unwrap_or_default();
+        self.figures.evaluation.latency.add(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        self.figures.values += 1;
+        self.figures.good_values += u64::from(point.label == Label::Good);
+        let run = self.run.get_or_insert(Run { place: point.place, label: point.label, length: 0, is_flagged: false });
+        run.length += 1;
+        if !signal.drift && !(self.warnings && signal.warning) {
+            return Ok(());
+        }
+        match run.label {
+            Label::Good => self.figures.false_alarms += 1,
+            Label::Bad if !run.is_flagged => self.figures.delays.push(run.length),
+            Label::Bad => {}
+        }
+        run.is_flagged = true;
+        Ok(())
+    }
+
+    fn input(&self, point: &Point) -> Result<Option<Input>, String> {
+        let Some(value) = &point.value else { return Ok(None) };
+        // By time, the values are a second apart.
+        let seconds = i64::try_from(self.figures.values).unwrap_or(i64::MAX);
+        let at = Instant::PURE_DEFAULT.plus(Duration::from_secs(seconds));
+        let input = Input::parse(value, at).ok_or_else(|| format!("`{value}` is no number within ±1e100"))?;
+        match self.monitor.refuses(&input) {
+            Some(why) => Err(format!("the monitor {why}; `{value}` is neither")),
+            None => Ok(Some(input)),
+        }
+    }
+
+    fn end_run(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.figures.evaluation.count_recorded(run.place, run.label, run.is_flagged);
+        }
+    }
+
+    /// Ends, with everything that was found out.
+    pub fn figures(mut self) -> RunFigures {
+        self.end_run();
+        self.figures.evaluation.calls = self.figures.values;
+        self.figures
+    }
+}
+
+impl RunFigures {
+    /// How many values a change went on before its alarm: half of them at most, and the longest.
+    pub fn delay(&self) -> Option<(u64, u64)> {
+        let mut sorted = self.delays.clone();
+        sorted.sort_unstable();
+        let half = sorted.get(sorted.len().checked_sub(1)? / 2)?;
+        Some((*half, *sorted.last()?))
+    }
+
+    /// For programs, beside what every evaluation tells.
+    pub fn to_json(&self) -> Json {
+        let delay = self.delay();
+        let told = |part: Option<u64>| part.map_or(Json::Null, Json::from);
+        Json::object([
+            ("values", Json::from(self.values)),
+            ("good_values", Json::from(self.good_values)),
+            ("false_alarms", Json::from(self.false_alarms)),
+            ("delay_p50", told(delay.map(|(half, _)| half))),
+            ("delay_longest", told(delay.map(|(_, longest)| longest))),
+        ])
+    }
+}
