@@ -117,7 +117,7 @@ impl SqliteFilling {
         Ok(SqliteFilling { store, head, arrived, is_over: false })
     }
 
-    fn commit(&mut self) -> Result<(), StoreFault> {
+    fn make_durable(&mut self) -> Result<(), StoreFault> {
         self.is_over = true;
         let connection = self.store.connection.lock();
         around("store.transact", || connection.execute_batch("COMMIT")).map_err(commit_fault)
@@ -178,7 +178,7 @@ impl Filling for SqliteFilling {
     }
 
     fn keep(&mut self) -> Result<(), StoreFault> {
-        self.commit()?;
+        self.make_durable()?;
         (self.head, self.arrived) = begun(&self.store)?;
         self.is_over = false;
         Ok(())
@@ -212,7 +212,7 @@ impl Filling for SqliteFilling {
         if let Some(last) = last {
             save::head(&self.store.connection.lock(), &self.store.tenant, self.head.ledger, size, last)?;
         }
-        self.commit()
+        self.make_durable()
     }
 }
 
