@@ -116,7 +116,7 @@ impl PostgresFilling {
         Ok(())
     }
 
-    fn commit(&mut self) -> Result<(), StoreFault> {
+    fn make_durable(&mut self) -> Result<(), StoreFault> {
         self.is_over = true;
         around("store.transact", || self.connection.run("COMMIT")).map_err(commit_fault)
     }
@@ -136,7 +136,7 @@ impl Filling for PostgresFilling {
     }
 
     fn keep(&mut self) -> Result<(), StoreFault> {
-        self.commit()?;
+        self.make_durable()?;
         self.begin()
     }
 
@@ -179,7 +179,7 @@ impl Filling for PostgresFilling {
             let values = [Value::Int4(self.number), size, Value::Int8(last.micros()), Value::Bytes(&batch)];
             self.connection.query(SQL, &values).map_err(fault)?;
         }
-        self.commit()
+        self.make_durable()
     }
 }
 

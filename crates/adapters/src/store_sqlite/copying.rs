@@ -33,6 +33,8 @@ pub(crate) fn tenants(path: &Path) -> Result<Vec<String>, StoreFault> {
 pub(crate) fn write_whole(from: &Path, to: &Path) -> Result<(), StoreFault> {
     let connection = connection::reader(from)?;
     schema::known_version(&connection)?;
+    // Nothing is written into this file, but SQLite counts the other one too.
+    connection.execute_batch("PRAGMA query_only = OFF").map_err(fault)?;
     let text = to.to_str().ok_or_else(|| StoreFault::Refused(format!("`{}` is not UTF-8", to.display())))?;
     around("store.transact", || connection.execute("VACUUM INTO ?1", [text])).map_err(fault).map(|_| ())
 }
@@ -115,7 +117,7 @@ impl SqliteFilling {
         Ok(SqliteFilling { store, head, arrived, is_over: false })
     }
 
-    fn commit(&mut self) -> Result<(), StoreFault> {
+    fn make_durable(&mut self) -> Result<(), StoreFault> {
         self.is_over = true;
         let connection = self.store.connection.lock();
         around("store.transact", || connection.execute_batch("COMMIT")).map_err(commit_fault)
@@ -176,7 +178,7 @@ impl Filling for SqliteFilling {
     }
 
     fn keep(&mut self) -> Result<(), StoreFault> {
-        self.commit()?;
+        self.make_durable()?;
         (self.head, self.arrived) = begun(&self.store)?;
         self.is_over = false;
         Ok(())
@@ -210,7 +212,7 @@ impl Filling for SqliteFilling {
         if let Some(last) = last {
             save::head(&self.store.connection.lock(), &self.store.tenant, self.head.ledger, size, last)?;
         }
-        self.commit()
+        self.make_durable()
     }
 }
 

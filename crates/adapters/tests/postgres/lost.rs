@@ -20,8 +20,17 @@ fn sealed(name: &str) -> Sealed {
     Sealed { leaf: format!("leaf {name}"), body: format!("{{\"name\":\"{name}\"}}"), salt: [7; 16] }
 }
 
+/// Opens a store; a backend that is ended meanwhile is no reason to give up.
 fn open(location: &str) -> PostgresStore {
-    PostgresStore::open(&Address::parse(location).unwrap(), "default", Arc::new(SystemClock)).unwrap()
+    let address = Address::parse(location).unwrap();
+    for _ in 0..20 {
+        match PostgresStore::open(&address, "default", Arc::new(SystemClock)) {
+            Ok(store) => return store,
+            Err(StoreFault::Unavailable(_)) => {}
+            Err(fault) => panic!("{fault}"),
+        }
+    }
+    panic!("the database cannot be reached");
 }
 
 fn increment(world: &mut World) {

@@ -49,8 +49,12 @@ impl Desk {
         command.envs(variables.iter().copied());
         command.env_remove("XDG_STATE_HOME").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        child.wait_with_output().unwrap()
+        // Written beside the reading: many answers fill the pipe before many questions are asked.
+        let mut stdin = child.stdin.take().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(move || stdin.write_all(input.as_bytes()));
+            child.wait_with_output().unwrap()
+        })
     }
 
     /// What a verb says, which must end with this exit code.
