@@ -7,6 +7,7 @@ pub mod agent;
 pub mod api_key;
 pub mod apply;
 pub mod argument;
+pub mod attention;
 pub mod budget;
 pub mod change;
 pub mod command;

@@ -9,6 +9,7 @@
 
 pub mod access;
 pub mod agents;
+pub mod attention;
 pub mod backtest;
 pub mod entries;
 mod error;

@@ -103,6 +103,12 @@ fn print(report: &Report) -> anyhow::Result<()> {
         say!("{} by {by} at {}: {because}", paint(BAD, "halted"), terminal::at(halt.at));
         say!("next: {}\n", hint::next("writkeeper resume --because REASON"));
     }
+    for (group, halt) in &report.halted_groups {
+        let (by, because) = (visible(&halt.by), visible(&halt.because));
+        say!("{} group `{}` by {by} at {}: {because}", paint(BAD, "halted"), visible(group), terminal::at(halt.at));
+        let resume = format!("writkeeper resume --group {} --because REASON", visible(group));
+        say!("next: {}\n", hint::next(&resume));
+    }
     say!("{}{when}", paint(STRONG, counted(report.verdicts.total(), "decision")));
     print_verdicts(report)?;
     print_top("why", &report.reasons)?;
@@ -120,6 +126,13 @@ fn print(report: &Report) -> anyhow::Result<()> {
         };
         say!("\n{}; `verify` on an export names them", paint(ATTENTION, reports));
         say!("next: {}", hint::next("writkeeper ledger export --out FILE"));
+    }
+    for (group, count) in &report.not_asked {
+        let asked =
+            if *count == 1 { "1 proposal was refused".to_owned() } else { format!("{count} proposals were refused") };
+        let group = visible(group);
+        say!("\n{} that group `{group}` would have been asked about: its attention was spent", paint(ATTENTION, asked));
+        say!("next: {}", hint::next("writkeeper people attention"));
     }
     if !report.trips.is_empty() {
         say!("\n{}", paint(ATTENTION, "alarms of monitors"));
