@@ -81,3 +81,24 @@ fn what_is_beyond_the_attention_of_a_group_is_refused_and_counted() {
     writkeeper(folder, "people attention desk --unbounded", "", 0);
     decided(folder, "asker", "b", 2);
 }
+
+#[test]
+fn a_shadow_tells_what_the_candidate_would_have_decided() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "budget: { sum: amount, max: 100, per: 1h }\n");
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    std::fs::write(folder.join("tighter.yaml"), text.replace("max: 100", "max: 12")).unwrap();
+    writkeeper(folder, "contract shadow start tighter.yaml --because tighter", "", 0);
+    // Five were spent before: the candidate has room for one more, and its own budget stays there afterwards.
+    for order in ["a", "b", "c"] {
+        decided(folder, "payer", order, 0);
+    }
+    let shown = writkeeper(folder, "contract shadow show payer", "", 1);
+    assert!(shown.contains("the candidate decides 2 of 3 decisions otherwise"), "{shown}");
+    assert!(shown.contains("BUDGET_EXCEEDED"), "{shown}");
+    let report = writkeeper(folder, "report", "", 0);
+    assert!(report.contains("payer: the candidate decides 2 of 3 decisions otherwise"), "{report}");
+    writkeeper(folder, "contract shadow stop payer --because enough", "", 0);
+    assert!(!writkeeper(folder, "report", "", 0).contains("the candidate"));
+}

@@ -42,6 +42,7 @@ pub mod request;
 pub mod result;
 pub mod semantics;
 pub mod settings;
+pub mod shadow;
 pub mod signed_answer;
 pub mod snapshot;
 pub mod statement;

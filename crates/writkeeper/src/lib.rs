@@ -33,6 +33,7 @@ pub mod receipts;
 pub mod report;
 pub mod restored;
 pub mod sealer;
+pub mod shadow;
 pub mod signing;
 pub mod verification;
 pub mod webhooks;

@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use values::json::Json;
 use values::time::{Duration, Instant};
+use writkeeper::backtest::{Counts, counts_json};
 use writkeeper::report::{Range, Report};
+use writkeeper::shadow;
 
 /// Reasons and examples shown to a person.
 const TOP: usize = 8;
@@ -24,11 +26,18 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let since = args.since.as_deref().map(ago).transpose()?;
     let keeper = store::read_only(&args.kept.store)?;
     let report = keeper.report(Range { since, until: None })?;
+    let shadows = shadow::counts(keeper.runtime())?;
     let tampering = Tampered::in_store(&args.kept.store, keeper.into_runtime(), since);
     if args.kept.json {
-        say!("{}", tampering.added_to(report.to_json()).to_canonical());
+        let mut told = report.to_json();
+        if let Json::Object(members) = &mut told {
+            let counts = shadows.iter().map(|(agent, counts)| (agent.clone(), counts_json(counts)));
+            members.insert("shadows".to_owned(), Json::Object(counts.collect()));
+        }
+        say!("{}", tampering.added_to(told).to_canonical());
     } else {
         print(&report)?;
+        print_shadows(&shadows)?;
         tampering.print()?;
     }
     Ok(Exit::Fine)
@@ -94,6 +103,16 @@ impl Tampered {
 fn ago(text: &str) -> anyhow::Result<Instant> {
     let problem = || UsageError(format!("--since `{}` is no duration, such as 7d, 12h or 30m", terminal::echo(text)));
     Ok(store::now().minus(Duration::parse(text).ok_or_else(problem)?))
+}
+
+/// Where candidates that are judged beside contracts differ from them.
+fn print_shadows(shadows: &[(String, Counts)]) -> anyhow::Result<()> {
+    for (agent, counts) in shadows {
+        let (agent, decisions) = (visible(agent), counted(counts.decisions, "decision"));
+        say!("\n{}: the candidate decides {} of {decisions} otherwise", paint(ATTENTION, &agent), counts.flipped);
+        say!("next: {}", hint::next(&format!("writkeeper contract shadow show {agent}")));
+    }
+    Ok(())
 }
 
 fn print(report: &Report) -> anyhow::Result<()> {

@@ -13,6 +13,7 @@ use crate::finding::{Finding, Gate};
 use crate::lease::kept::LEASES;
 use crate::person::Person;
 use crate::reasons::Reason;
+use crate::shadow::{SHADOWS, Shadow};
 use crate::snapshot::Snapshot;
 use crate::world::{Entity, Row, StateRow, World};
 use std::collections::BTreeMap;
@@ -40,8 +41,10 @@ pub(super) fn merge(world: &mut World, change: &Change, writes: &[Write]) -> Cha
         if !may || write.key.starts_with(LEASES) {
             return ChangeOutcome::refused(not_authorized(change, format!("write state `{}`", write.key)));
         }
-        if let Some(finding) =
-            wrong_groups(write).or_else(|| wrong_attention(write)).or_else(|| wrong_reserved(change, write))
+        if let Some(finding) = wrong_groups(write)
+            .or_else(|| wrong_attention(write))
+            .or_else(|| wrong_shadow(write))
+            .or_else(|| wrong_reserved(change, write))
         {
             return ChangeOutcome::refused(finding);
         }
@@ -81,6 +84,16 @@ fn wrong_attention(write: &Write) -> Option<Finding> {
         return None;
     }
     let problem = "is not the attention of a group, such as {\"questions\": 40, \"per\": \"8h\"}";
+    Some(Finding::reject(Gate::Shape, Reason::ParamInvalid).field(write.key.as_str()).with("problem", problem))
+}
+
+/// Under `shadows/` state names a candidate of exactly that agent, or why there is none any more.
+fn wrong_shadow(write: &Write) -> Option<Finding> {
+    let agent = write.key.strip_prefix(SHADOWS)?;
+    if Shadow::is_stated(agent, &write.value) {
+        return None;
+    }
+    let problem = "is no candidate of this agent with an instant and a reason";
     Some(Finding::reject(Gate::Shape, Reason::ParamInvalid).field(write.key.as_str()).with("problem", problem))
 }
 
