@@ -86,24 +86,24 @@ mod tests {
     /// Everything is asked; the desk takes two questions an hour.
     fn desk(spent: &str) -> Case {
         let rule = format!(r#"{{"attention/desk":{{"questions":2,"per":"1h","spent":"{spent}"}}}}"#);
-        case().ask("true", "look").approvers(&["desk"]).state(&rule)
+        case().ask("amount<=50", "BIG").approvers(&["desk"]).state(&rule)
     }
 
     #[test]
     fn what_is_beyond_the_attention_of_a_group_is_refused() {
-        let case = desk("REFUSE").amount(1).check("ESCALATE NEEDS_APPROVAL").amount(2).check("ESCALATE NEEDS_APPROVAL");
-        let case = case.amount(3).check("REJECT NEEDS_APPROVAL, ATTENTION_SPENT");
+        let case = desk("REFUSE").amount(1).check("ESCALATE BIG").amount(2).check("ESCALATE BIG");
+        let case = case.amount(3).check("REJECT ATTENTION_SPENT");
         // What is open is not asked again, and so takes nothing and is not refused.
-        let case = case.at("2026-01-01T00:59:59Z").amount(4).check("REJECT NEEDS_APPROVAL, ATTENTION_SPENT");
+        let case = case.at("2026-01-01T00:59:59Z").amount(4).check("REJECT ATTENTION_SPENT");
         // The window rolls.
-        case.at("2026-01-01T01:00:01Z").amount(5).check("ESCALATE NEEDS_APPROVAL");
+        case.at("2026-01-01T01:00:01Z").amount(5).check("ESCALATE BIG");
     }
 
     #[test]
     fn it_may_hold_the_agent_back_until_an_operator_lifts_that() {
-        let case = desk("ESCALATION_ONLY").amount(1).check("ESCALATE NEEDS_APPROVAL");
-        let case = case.amount(2).check("ESCALATE NEEDS_APPROVAL");
-        let case = case.amount(3).check("REJECT NEEDS_APPROVAL, ATTENTION_SPENT");
+        let case = desk("ESCALATION_ONLY").amount(1).check("ESCALATE BIG");
+        let case = case.amount(2).check("ESCALATE BIG");
+        let case = case.amount(3).check("REJECT ATTENTION_SPENT");
         let case = case.at("2026-01-01T01:00:01Z").action("look").params("{}");
         let mut case = case.check("ESCALATE AGENT_ESCALATION_ONLY");
         let because = "the desk is back".to_owned();
