@@ -298,6 +298,10 @@ With --json: one line per flipped decision, and at the end {\"decisions\":n,\"fl
 Exit codes: 0 nothing flips, 1 something flips, 2 nothing flips and of some decisions nobody can tell, 64 usage, 65
 invalid candidate or history, 75 the store cannot be reached.")]
     Backtest(BacktestArgs),
+    /// Judge a candidate beside the contract in force, without effect; show where they differ
+    #[command(after_help = "\
+Exit codes of `show`: 0 nothing differs, 1 something differs, 2 nothing differs and of some decisions nobody can tell.")]
+    Shadow(ShadowArgs),
     /// Print the JSON Schema of contracts, for editors
     Schema,
 }
@@ -421,6 +425,46 @@ pub struct BacktestArgs {
     /// Which store.
     #[command(flatten)]
     pub kept: kept::Kept,
+}
+
+/// `writkeeper contract shadow`
+#[derive(Args, Debug)]
+pub struct ShadowArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: kept::Kept,
+    /// What to do; the list if nothing is said.
+    #[command(subcommand)]
+    pub command: Option<ShadowCommand>,
+}
+
+/// What can be done with a shadow.
+#[derive(Subcommand, Debug)]
+pub enum ShadowCommand {
+    /// Start one for the agent that the candidate names
+    Start {
+        /// The contract that would be in force
+        #[arg(value_name = "CANDIDATE")]
+        candidate: PathBuf,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        because: String,
+    },
+    /// Stop that of an agent
+    Stop {
+        /// The agent
+        #[arg(value_name = "AGENT")]
+        agent: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        because: String,
+    },
+    /// Every decision since it started that the candidate would have made otherwise
+    Show {
+        /// The agent
+        #[arg(value_name = "AGENT")]
+        agent: String,
+    },
 }
 
 /// `writkeeper shell …`

@@ -84,6 +84,7 @@ const COMMANDS: &[(Reason, &str)] = &[
     (Reason::Usage, "writkeeper help COMMAND"),
     (Reason::StateUnknown, "writkeeper context set KEY JSON"),
     (Reason::Halted, "writkeeper resume --because TEXT"),
+    (Reason::GroupHalted, "writkeeper resume --group NAME --because TEXT"),
     (Reason::AgentPassive, "writkeeper agents lift {agent} passive"),
     (Reason::AgentSuspended, "writkeeper agents lift {agent} suspended"),
     (Reason::AgentDegraded, "writkeeper agents lift {agent} degraded"),

@@ -157,6 +157,7 @@ fn contract(fields: &Fields<'_>, report: &mut Report) -> Contract {
         mission: fields.get("mission").and_then(|spot| spot.text(report)).unwrap_or_default().to_owned(),
         mode: fields.get("mode").and_then(|spot| spot.word(Mode::WORDS, Mode::from_word, report)).unwrap_or(unset.mode),
         parent: fields.get("parent").and_then(|spot| spot.name(report)),
+        group: fields.get("group").and_then(|spot| spot.name(report)),
         priority: fields.get("priority").and_then(|spot| priority(&spot, report)),
         proposal: proposal(fields.get("proposal"), report),
         budgets: budgets(fields, report),

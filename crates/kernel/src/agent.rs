@@ -96,6 +96,8 @@ pub struct AgentRow {
     pub offered: Option<Digest>,
     /// The agent whose contract this one must stay inside.
     pub parent: Option<String>,
+    /// The group whose kill switch stops it too, as its contract in force says.
+    pub group: Option<String>,
     /// The version it shook hands with.
     pub version: Option<String>,
     /// Hash of its session token, and until when the token counts.
@@ -125,6 +127,7 @@ impl AgentRow {
             contract: None,
             offered: None,
             parent: None,
+            group: None,
             version: None,
             session: None,
             amendments: Vec::new(),

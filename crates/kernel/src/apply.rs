@@ -1,6 +1,7 @@
 //! The fold: one command over the world. Total; it never fails and never panics.
 
 mod asking;
+mod attending;
 mod change;
 mod doubt;
 mod expiry;

@@ -185,11 +185,15 @@ pub enum Act {
     },
     /// The kill switch is pulled.
     Halt {
+        /// The group it stops; without one it stops everything.
+        group: Option<String>,
         /// Why.
         because: String,
     },
     /// The kill switch is lifted.
     Resume {
+        /// The group whose switch it is.
+        group: Option<String>,
         /// Why.
         because: String,
     },
@@ -364,11 +368,17 @@ impl Act {
             Act::Undo { intent, undo, because } => {
                 Json::object([("intent", text(intent)), ("undo", text(undo)), ("because", text(because))])
             }
-            Act::Halt { because } | Act::Resume { because } => Json::object([("because", text(because))]),
+            Act::Halt { group, because } | Act::Resume { group, because } => switch_json(group.as_deref(), because),
             Act::Lease(leasing) => leasing.to_json(),
             Act::Upkeep(upkeep) => upkeep.to_json(),
         }
     }
+}
+
+fn switch_json(group: Option<&str>, because: &str) -> Json {
+    let mut members = Object::from_iter([("because".to_owned(), Json::text(because))]);
+    members.extend(group.map(|group| ("group".to_owned(), Json::text(group))));
+    Json::Object(members)
 }
 
 fn claim_json(intent: &str, worker: &str, lease: Duration) -> Json {

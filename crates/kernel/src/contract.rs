@@ -100,6 +100,8 @@ shape! {
         "mission": Direction::Neutral;
         "mode": Direction::Words(&["enforce", "observe"]);
         "parent": Direction::Presence;
+        // Who can be stopped together; it allows and forbids nothing.
+        "group": Direction::Neutral;
         "priority": Direction::Neutral;
         "proposal": Direction::Unclear, Holds::Map(&proposal_rules::PROPOSAL);
         "budgets": Direction::Unclear, Holds::Each(Direction::Presence, Some(&budget::BUDGET));
@@ -141,6 +143,8 @@ pub struct Contract {
     pub mode: Mode,
     /// The agent whose contract this one must stay inside.
     pub parent: Option<String>,
+    /// The group of agents whose kill switch stops this one too.
+    pub group: Option<String>,
     /// Lower wins in arbitration.
     pub priority: Option<u32>,
     /// What every proposal must satisfy.
@@ -188,6 +192,7 @@ impl Contract {
             mission: String::new(),
             mode: Mode::Enforce,
             parent: None,
+            group: None,
             priority: None,
             proposal: ProposalRules::default(),
             budgets: Vec::new(),
@@ -219,6 +224,7 @@ impl Contract {
         object.put("mission", Json::text(&self.mission));
         object.put("mode", Json::text(self.mode.word()));
         object.put_some("parent", self.parent.as_deref());
+        object.put_some("group", self.group.as_deref());
         object.put_some("priority", self.priority.map(u64::from));
         object.put("proposal", self.proposal.to_json());
         object.put("budgets", list(&self.budgets, Budget::to_json));

@@ -8,6 +8,19 @@ mod flows;
 mod inquiries;
 mod intents;
 mod leases;
+fn switch_json(halted: bool, group: Option<&str>) -> Json {
+    let mut members = Object::from_iter([("halted".to_owned(), Json::Bool(halted))]);
+    members.extend(group.map(|group| ("group".to_owned(), Json::text(group))));
+    Json::Object(members)
+}
+
+fn group(json: &Json) -> Option<Option<String>> {
+    match json.get("group") {
+        Some(group) => Some(Some(group.as_text()?.to_owned())),
+        None => Some(None),
+    }
+}
+
 #[cfg(test)]
 mod tests;
 
@@ -138,8 +151,12 @@ pub enum Event {
         flow: String,
         name: String,
     },
-    Halted,
-    Resumed,
+    Halted {
+        group: Option<String>,
+    },
+    Resumed {
+        group: Option<String>,
+    },
     /// Regions are held: for the first time, for longer, or by an heir.
     LeaseGranted(GrantedLease),
     LeaseReleased(LeaseEnd),
@@ -216,8 +233,8 @@ impl Event {
             Event::QuestionAsked { .. } | Event::Reserved { .. } | Event::Released { .. } | Event::Noted { .. } => {
                 inquiries::to_json(self)
             }
-            Event::Halted => Json::object([("halted", Json::Bool(true))]),
-            Event::Resumed => Json::object([("halted", Json::Bool(false))]),
+            Event::Halted { group } => switch_json(true, group.as_deref()),
+            Event::Resumed { group } => switch_json(false, group.as_deref()),
             Event::LeaseGranted(lease) => lease.to_json(),
             Event::LeaseReleased(end) => end.to_json("released"),
             Event::LeaseEvicted(end) => end.to_json("evicted"),
@@ -260,8 +277,8 @@ impl Event {
             | Event::Reserved { .. }
             | Event::Released { .. }
             | Event::Noted { .. }
-            | Event::Halted
-            | Event::Resumed
+            | Event::Halted { .. }
+            | Event::Resumed { .. }
             | Event::LeaseGranted(_)
             | Event::LeaseReleased(_)
             | Event::LeaseEvicted(_)
@@ -356,8 +373,8 @@ impl Event {
             ActKind::Outcome => Event::IntentMoved(IntentStep::read(json)?),
             ActKind::Undo => Event::UndoAccepted(AcceptedUndo::read(json)?),
             ActKind::Ask | ActKind::Reserve | ActKind::Release | ActKind::Note => inquiries::read(kind, json)?,
-            ActKind::Halt => Event::Halted,
-            ActKind::Resume => Event::Resumed,
+            ActKind::Halt => Event::Halted { group: group(json)? },
+            ActKind::Resume => Event::Resumed { group: group(json)? },
             ActKind::LeaseAcquire | ActKind::LeaseHeartbeat | ActKind::LeaseAdopt => {
                 Event::LeaseGranted(GrantedLease::read(json)?)
             }

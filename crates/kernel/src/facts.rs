@@ -10,7 +10,7 @@ use crate::request::Request;
 use crate::semantics::Semantics;
 use crate::snapshot::Snapshot;
 use crate::statement::Proof;
-use crate::world::{EffectRow, FlowRow, Halt, ResourceRow};
+use crate::world::{EffectRow, FlowRow, ResourceRow, TenantRow};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use values::decimal::Decimal;
@@ -31,7 +31,7 @@ pub struct Facts<'a> {
     /// Params and fields refused already; no gate judges such a value again.
     pub refused: BTreeSet<String>,
     /// Who stopped everything, if someone did.
-    pub halted: Option<&'a Halt>,
+    pub tenant: Option<&'a TenantRow>,
     /// The door the proposal came through.
     pub door: &'a Door,
     /// What the contracts above say.

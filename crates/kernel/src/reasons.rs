@@ -365,6 +365,10 @@ reasons! {
         "proposal {winner} won: {problem}"
         | "wait for its outcome, then look again"
         | "change the priorities if the wrong one wins";
+    AttentionSpent "ATTENTION_SPENT" Escalation:
+        "group `{group}` was asked {max} times within {per}, and takes no more questions for now"
+        | "go on with what needs no person, and try again later"
+        | "raise the group's attention, or let the contracts ask less";
     EscalationBudgetExhausted "ESCALATION_BUDGET_EXHAUSTED" Escalation:
         "agent `{agent}` has asked {max} times within {per}, as often as the contract allows"
         | "stop asking; decide within what is allowed"
@@ -393,6 +397,10 @@ reasons! {
         "everything is stopped by {by}: {because}"
         | "wait until it is lifted"
         | "resume when it is safe";
+    GroupHalted "GROUP_HALTED" Runtime:
+        "group `{group}` is stopped by {by}: {because}"
+        | "wait until it is lifted"
+        | "resume the group when it is safe";
     SessionInvalid "SESSION_INVALID" Agent:
         "the session token of agent `{agent}` is wrong or over"
         | "register again and use the new token"

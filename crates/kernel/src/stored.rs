@@ -284,14 +284,12 @@ pub(crate) fn texts_of(json: &Json, key: &str) -> Option<Vec<String>> {
 }
 
 fn tenant_json(row: &TenantRow) -> Json {
-    let halted = row.halted.as_ref().map_or(Json::Null, |halt| {
-        Json::object([
-            ("by", Json::text(halt.by.as_str())),
-            ("because", Json::text(halt.because.as_str())),
-            ("at", instant_json(halt.at)),
-        ])
-    });
+    let halted = row.halted.as_ref().map_or(Json::Null, halt_json);
     let mut members = Object::from([("halted".to_owned(), halted)]);
+    if !row.halted_groups.is_empty() {
+        let groups = row.halted_groups.iter().map(|(group, halt)| (group.clone(), halt_json(halt)));
+        members.insert("halted_groups".to_owned(), Json::Object(groups.collect()));
+    }
     if !row.holds.is_empty() {
         members.insert("holds".to_owned(), Json::List(row.holds.iter().map(hold_row_json).collect()));
     }
@@ -307,9 +305,16 @@ fn tenant_json(row: &TenantRow) -> Json {
 fn tenant(json: &Json) -> Option<TenantRow> {
     let halted = match json.get("halted")? {
         Json::Null => None,
-        halt @ (Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_) | Json::Object(_)) => {
-            Some(Halt { by: text_of(halt, "by")?, because: text_of(halt, "because")?, at: instant_of(halt, "at")? })
+        halted @ (Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_) | Json::Object(_)) => {
+            Some(halt(halted)?)
         }
+    };
+    let halted_groups = match json.get("halted_groups") {
+        Some(groups) => {
+            let read = |(group, halted): (&String, &Json)| Some((group.clone(), halt(halted)?));
+            groups.as_object()?.iter().map(read).collect::<Option<_>>()?
+        }
+        None => BTreeMap::new(),
     };
     let holds = match json.get("holds") {
         Some(holds) => holds.as_list()?.iter().map(hold_row).collect::<Option<_>>()?,
@@ -320,7 +325,19 @@ fn tenant(json: &Json) -> Option<TenantRow> {
         None => None,
     };
     let semantics = json.get("semantics").map_or(Some(0), |_| whole_of(json, "semantics"))?;
-    Some(TenantRow { halted, holds, log, semantics })
+    Some(TenantRow { halted, halted_groups, holds, log, semantics })
+}
+
+fn halt_json(halt: &Halt) -> Json {
+    Json::object([
+        ("by", Json::text(halt.by.as_str())),
+        ("because", Json::text(halt.because.as_str())),
+        ("at", instant_json(halt.at)),
+    ])
+}
+
+fn halt(json: &Json) -> Option<Halt> {
+    Some(Halt { by: text_of(json, "by")?, because: text_of(json, "because")?, at: instant_of(json, "at")? })
 }
 
 fn hold_row_json(hold: &LegalHold) -> Json {
@@ -427,8 +444,9 @@ fn agent_json(row: &AgentRow) -> Json {
         ("session", session),
         ("amendments", Json::List(row.amendments.iter().map(amendment_json).collect())),
     ]);
-    if let (Some(key), Json::Object(members)) = (&row.key, &mut json) {
-        members.insert("key".to_owned(), Json::text(key_text(key)));
+    if let Json::Object(members) = &mut json {
+        members.extend(row.key.as_ref().map(|key| ("key".to_owned(), Json::text(key_text(key)))));
+        members.extend(row.group.as_ref().map(|group| ("group".to_owned(), Json::text(group.as_str()))));
     }
     json
 }
@@ -456,6 +474,7 @@ fn agent(json: &Json) -> Option<AgentRow> {
         contract: digest("contract")?,
         offered: digest("offered")?,
         parent: optional_text(json, "parent"),
+        group: optional_text(json, "group"),
         version: optional_text(json, "version"),
         session,
         amendments: json.get("amendments")?.as_list()?.iter().map(amendment).collect::<Option<_>>()?,

@@ -272,6 +272,24 @@ impl Case {
         self
     }
 
+    /// The group that the agent's contract in force named.
+    pub fn group(mut self, name: &str) -> Case {
+        self.agent.group = Some(name.to_owned());
+        self
+    }
+
+    /// The switch of a group is pulled.
+    pub fn halted_group(mut self, group: &str) -> Case {
+        let act = Act::Halt { group: Some(group.to_owned()), because: "fire".to_owned() };
+        self.change(Actor::Operator("ann".to_owned()), act);
+        self
+    }
+
+    pub fn approvers(self, groups: &[&str]) -> Case {
+        let groups: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
+        self.contract(|contract| contract.escalation.approvers = groups.clone())
+    }
+
     pub fn resumed(mut self) -> Case {
         let key = self.key(Entity::Tenant);
         self.world.put(key, Row::Tenant(TenantRow::default()));

@@ -4,8 +4,11 @@ pub(crate) mod entities;
 
 pub use entities::{Entity, Row};
 
+use crate::agent::AgentRow;
+use crate::finding::{Finding, Gate};
 use crate::flow::{FlowState, Latest};
 use crate::outcome::Answer;
+use crate::reasons::Reason;
 use crate::record::Record;
 use crate::semantics::Semantics;
 use entities::Kind;
@@ -72,6 +75,8 @@ pub type KeySet = BTreeSet<Key>;
 pub struct TenantRow {
     /// Who pulled the kill switch and why; while it is pulled nothing is accepted.
     pub halted: Option<Halt>,
+    /// The same for groups of agents, by name.
+    pub halted_groups: BTreeMap<String, Halt>,
     /// Entries whose bodies may not be erased.
     pub holds: Vec<LegalHold>,
     /// The log that signs for this ledger: its keyring as text, once one was recorded. Read only by those who sign.
@@ -81,6 +86,21 @@ pub struct TenantRow {
 }
 
 impl TenantRow {
+    /// The refusal while a switch is pulled that stops one of these agents: an agent and those above it.
+    pub(crate) fn stopping<'a>(&self, line: impl Iterator<Item = &'a AgentRow>) -> Option<Finding> {
+        if let Some(halt) = &self.halted {
+            let finding = Finding::reject(Gate::Agent, Reason::Halted);
+            return Some(finding.with("by", halt.by.as_str()).with("because", halt.because.as_str()));
+        }
+        if self.halted_groups.is_empty() {
+            return None;
+        }
+        let (group, halt) =
+            line.filter_map(|agent| self.halted_groups.get_key_value(agent.group.as_deref()?)).next()?;
+        let finding = Finding::reject(Gate::Agent, Reason::GroupHalted).with("group", group.as_str());
+        Some(finding.with("by", halt.by.as_str()).with("because", halt.because.as_str()))
+    }
+
     /// The name of the log that signs for this ledger: the first line of its keyring.
     pub fn origin(&self) -> Option<&str> {
         self.log.as_deref().and_then(|ring| ring.lines().next())

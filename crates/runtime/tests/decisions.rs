@@ -367,7 +367,7 @@ fn one_person_is_one_person_however_the_name_is_spelled() {
     }
     for nobody in ["", " ", "refunds ", " ann", "ann\u{200B}", "a\u{1b}[2Jnn", "a\nb", &"x".repeat(129)] {
         check(&bench.answer(nobody, "OVERRIDE"), "REJECT PARAM_INVALID");
-        let halt = Act::Halt { because: "fire".to_owned() };
+        let halt = Act::Halt { group: None, because: "fire".to_owned() };
         check(&bench.change(Actor::Operator(nobody.to_owned()), halt), "REJECT PARAM_INVALID");
     }
     for spelling in ["ann", "ANN", "Ann"] {
@@ -424,7 +424,7 @@ fn a_passive_agent_keeps_nobody_from_answering() {
     check(&bench.answer("bob", "OVERRIDE"), "REJECT AGENT_DEGRADED");
     check(&bench.restrict(AgentStatus::Suspended), "ACCEPT");
     check(&bench.answer("bob", "OVERRIDE"), "REJECT AGENT_SUSPENDED");
-    check(&bench.change(operator(), Act::Halt { because: "fire".to_owned() }), "ACCEPT");
+    check(&bench.change(operator(), Act::Halt { group: None, because: "fire".to_owned() }), "ACCEPT");
     check(&bench.answer("bob", "OVERRIDE"), "REJECT HALTED, AGENT_SUSPENDED");
 }
 
@@ -488,12 +488,12 @@ fn state_is_compared_and_set() {
 fn nothing_passes_the_kill_switch() {
     let bench = bench();
     check(
-        &bench.change(Actor::Agent("refunds".to_owned()), Act::Resume { because: String::new() }),
+        &bench.change(Actor::Agent("refunds".to_owned()), Act::Resume { group: None, because: String::new() }),
         "REJECT NOT_AUTHORIZED",
     );
-    check(&bench.change(operator(), Act::Halt { because: "fire".to_owned() }), "ACCEPT");
+    check(&bench.change(operator(), Act::Halt { group: None, because: "fire".to_owned() }), "ACCEPT");
     check(&bench.refund("A", 10), "REJECT HALTED");
-    check(&bench.change(operator(), Act::Resume { because: "out".to_owned() }), "ACCEPT");
+    check(&bench.change(operator(), Act::Resume { group: None, because: "out".to_owned() }), "ACCEPT");
     check(&bench.refund("A", 10), "ACCEPT");
 }
 

@@ -318,9 +318,15 @@ fn nothing_starts_after_a_suspension_or_its_time_or_under_the_kill_switch() {
     stage.pay("A", 4).later(25).claim().later(6).start(1);
     stage.check("pay VALIDATION_PASSED, claim CLAIMED, start TTL_EXPIRED").recover().check("recover CANCELLED");
     let mut stage = Stage::of("opaque");
-    stage.pay("A", 4).claim().change(ann(), Act::Halt { because: "fire".to_owned() }).start(1).recover().claim();
+    stage
+        .pay("A", 4)
+        .claim()
+        .change(ann(), Act::Halt { group: None, because: "fire".to_owned() })
+        .start(1)
+        .recover()
+        .claim();
     stage.check("pay VALIDATION_PASSED, claim CLAIMED, halt, start HALTED, recover READY, claim HALTED");
-    stage.change(ann(), Act::Resume { because: "out".to_owned() }).claim().start(2);
+    stage.change(ann(), Act::Resume { group: None, because: "out".to_owned() }).claim().start(2);
     stage.check("resume, claim CLAIMED, start IN_FLIGHT");
     // What may have happened is not called off; a person is asked instead of trying again.
     let mut stage = Stage::of("keyed");

@@ -137,12 +137,12 @@ fn an_older_program_takes_nothing_from_a_newer_store() {
     desk.pay(Semantics::NEXT);
     let size = desk.store.size().unwrap();
     assert_eq!(desk.pay(Semantics::FIRST), "STORE_NEWER");
-    assert_eq!(desk.change(Act::Halt { because: "x".to_owned() }, Semantics::FIRST), "STORE_NEWER");
+    assert_eq!(desk.change(Act::Halt { group: None, because: "x".to_owned() }, Semantics::FIRST), "STORE_NEWER");
     assert_eq!(desk.store.size().unwrap(), size, "and leaves nothing behind");
     let Some(Row::Tenant(row)) = desk.store.get(&Entity::Tenant).unwrap() else { panic!("no tenant") };
     assert_eq!((row.semantics, row.halted), (2, None));
     // The newer program goes on.
-    assert_eq!(desk.change(Act::Halt { because: "x".to_owned() }, Semantics::NEXT), "VALIDATION_PASSED");
+    assert_eq!(desk.change(Act::Halt { group: None, because: "x".to_owned() }, Semantics::NEXT), "VALIDATION_PASSED");
 }
 
 #[test]

@@ -151,8 +151,8 @@ fn samples(kind: ActKind) -> Vec<Call> {
             .to_vec(),
         ActKind::Release => act(Act::Release { flow: name("f"), resources: names() }),
         ActKind::Note => act(Act::Note { flow: name("f"), name: name("PAID"), details: object(r#"{"a":1.50}"#) }),
-        ActKind::Halt => act(Act::Halt { because: name("why") }),
-        ActKind::Resume => act(Act::Resume { because: name("why") }),
+        ActKind::Halt => act(Act::Halt { group: None, because: name("why") }),
+        ActKind::Resume => act(Act::Resume { group: None, because: name("why") }),
         ActKind::LeaseAcquire => act(Act::Lease(Leasing::Acquire {
             holder: name("bot:1"),
             mode: Mode::Shared,

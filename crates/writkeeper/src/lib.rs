@@ -9,6 +9,7 @@
 
 pub mod access;
 pub mod agents;
+pub mod attention;
 pub mod backtest;
 pub mod entries;
 mod error;
@@ -35,6 +36,7 @@ pub mod report;
 pub mod restored;
 pub mod sealer;
 mod sealing_turn;
+pub mod shadow;
 pub mod signing;
 pub mod verification;
 pub mod webhooks;

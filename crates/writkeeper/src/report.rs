@@ -6,8 +6,10 @@ use crate::history::History;
 use kernel::consequence::Consequence;
 use kernel::contract::EffectClass;
 use kernel::escalation::{EscalationState, QuestionKind};
+use kernel::finding::Code;
 use kernel::intent::{Contradiction, IntentState};
 use kernel::outcome::{AnsweredIntent, Verdict};
+use kernel::reasons::Reason;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Halt, Key, Row};
 use runtime::Runtime;
@@ -103,6 +105,10 @@ pub struct Report {
     pub more_questions: bool,
     /// Who stopped everything and why, while it is stopped.
     pub halted: Option<Halt>,
+    /// Proposals that a person would have been asked about, but for the attention of the group, by group.
+    pub not_asked: BTreeMap<String, u64>,
+    /// The same for groups of agents.
+    pub halted_groups: BTreeMap<String, Halt>,
 }
 
 impl VerdictCounts {
@@ -175,11 +181,13 @@ impl Report {
         let (under_way, more_under_way) = under_way(runtime, &open)?;
         let counted = u64::try_from(open.len().min(QUESTIONS_MAX)).unwrap_or(u64::MAX);
         let more_questions = open.len() > QUESTIONS_MAX;
-        let halted = match runtime.read(Entity::Tenant)? {
-            Some(Row::Tenant(row)) => row.halted,
-            Some(_) | None => None,
+        let (halted, halted_groups) = match runtime.read(Entity::Tenant)? {
+            Some(Row::Tenant(row)) => (row.halted, row.halted_groups),
+            Some(_) | None => (None, BTreeMap::new()),
         };
-        Ok(Report { under_way, more_under_way, open_questions: counted, more_questions, halted, ..making.report })
+        let open_questions = counted;
+        let now = Report { under_way, more_under_way, open_questions, more_questions, ..making.report };
+        Ok(Report { halted, halted_groups, ..now })
     }
 
     /// Accepted by the answers of people.
@@ -223,6 +231,11 @@ impl Report {
             ("open_questions", Json::from(self.open_questions)),
             ("more_questions", Json::Bool(self.more_questions)),
             ("halted", self.halted.as_ref().map_or(Json::Null, halted)),
+            ("not_asked", counted(&self.not_asked)),
+            (
+                "halted_groups",
+                Json::Object(self.halted_groups.iter().map(|(name, halt)| (name.clone(), halted(halt))).collect()),
+            ),
             (
                 "would_have_stopped",
                 Json::object([
@@ -350,6 +363,11 @@ impl Making<'_> {
                 *report.performed.entry(Ending::Succeeded).or_default() += 1;
             }
             return;
+        }
+        for finding in answer.findings.iter().filter(|finding| finding.code == Code::Known(Reason::AttentionSpent)) {
+            let group = finding.values.iter().find(|(name, _)| *name == "group");
+            let group = group.map_or_else(String::new, |(_, value)| value.as_text().unwrap_or_default().to_owned());
+            *report.not_asked.entry(group).or_default() += 1;
         }
         let observed = &mut report.would_have_stopped;
         if decision.is_observed {

@@ -46,7 +46,7 @@ fn lived() -> Keeper {
     keeper.respond(&question, "bob", HumanDecision::Abort, "no").unwrap();
     let write = Write { key: "region/note".to_owned(), value: Json::text("VALUE OF STATE"), expect: None };
     keeper.runtime().change(operator(), Act::Merge(vec![write])).wait();
-    keeper.runtime().change(operator(), Act::Halt { because: "drill".to_owned() }).wait();
+    keeper.runtime().change(operator(), Act::Halt { group: None, because: "drill".to_owned() }).wait();
     keeper
 }
 

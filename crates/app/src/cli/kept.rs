@@ -552,6 +552,25 @@ pub enum PeopleCommand {
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
+    /// How many questions groups take, and how many they got; with --questions, bound those of a group
+    Attention {
+        /// The group of approvers; every bounded group if not given
+        #[arg(value_name = "GROUP", value_parser = id)]
+        group: Option<String>,
+        /// So many in a window, from all agents together; what is beyond is refused with ATTENTION_SPENT
+        #[arg(long, value_name = "COUNT", requires = "group", conflicts_with = "unbounded")]
+        questions: Option<u64>,
+        /// The window, which rolls: a whole number and ms, s, m, h or d
+        #[arg(long, value_name = "DURATION", requires = "questions", default_value = "8h")]
+        per: String,
+        /// What else follows for the agent that would have asked
+        #[arg(long, value_name = "WORD", requires = "questions", default_value = "refuse",
+            value_parser = ["refuse", "escalation_only"])]
+        spent: String,
+        /// Take the bound away
+        #[arg(long, requires = "group")]
+        unbounded: bool,
+    },
     /// Make a key for a person, to sign answers with; with --store it is set there, otherwise the line for the people
     /// file is printed
     Enrol {
@@ -598,4 +617,7 @@ pub struct SwitchArgs {
     /// Why; every refusal will say it
     #[arg(long, value_name = "TEXT", value_parser = reason)]
     pub because: String,
+    /// Only the agents whose contract says `group: NAME`, and those below them
+    #[arg(long, value_name = "NAME")]
+    pub group: Option<String>,
 }

@@ -7,6 +7,7 @@ mod draft;
 mod expand;
 mod import;
 mod new;
+mod shadow;
 mod test;
 
 use crate::cli::ContractCommand;
@@ -24,6 +25,7 @@ pub fn run(command: &ContractCommand) -> anyhow::Result<Exit> {
         ContractCommand::Expand(args) => expand::run(args),
         ContractCommand::Diff(args) => diff::run(args),
         ContractCommand::Backtest(args) => backtest::run(args),
+        ContractCommand::Shadow(args) => shadow::run(args),
         ContractCommand::Schema => {
             terminal::write_data(contract::SCHEMA)?;
             Ok(Exit::Fine)

@@ -1,5 +1,6 @@
 //! `writkeeper people …`: who is in which group, and with which key they sign.
 
+mod attention;
 mod enrol;
 mod file;
 
@@ -42,6 +43,10 @@ pub fn run(args: &PeopleArgs) -> anyhow::Result<Exit> {
             } else {
                 say!("{count} {} changed", if count == 1 { "person" } else { "people" });
             }
+        }
+        PeopleCommand::Attention { group, questions, per, spent, unbounded } => {
+            let bound = attention::bound(*questions, per, spent)?;
+            attention::run(&args.kept, group.as_deref(), bound, *unbounded)?;
         }
         PeopleCommand::Enrol { person, key, replace } => {
             enrol::run(&args.kept.store, person, key.as_deref(), *replace, json)?;

@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use values::json::Json;
 use values::time::{Duration, Instant};
+use writkeeper::backtest::{Counts, counts_json};
 use writkeeper::report::{Range, Report};
+use writkeeper::shadow;
 
 /// Reasons and examples shown to a person.
 const TOP: usize = 8;
@@ -24,11 +26,18 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let since = args.since.as_deref().map(ago).transpose()?;
     let keeper = store::read_only(&args.kept.store)?;
     let report = keeper.report(Range { since, until: None })?;
+    let shadows = shadow::counts(keeper.runtime())?;
     let tampering = Tampered::in_store(&args.kept.store, keeper.into_runtime(), since);
     if args.kept.json {
-        say!("{}", tampering.added_to(report.to_json()).to_canonical());
+        let mut told = report.to_json();
+        if let Json::Object(members) = &mut told {
+            let counts = shadows.iter().map(|(agent, counts)| (agent.clone(), counts_json(counts)));
+            members.insert("shadows".to_owned(), Json::Object(counts.collect()));
+        }
+        say!("{}", tampering.added_to(told).to_canonical());
     } else {
         print(&report)?;
+        print_shadows(&shadows)?;
         tampering.print()?;
     }
     Ok(Exit::Fine)
@@ -96,12 +105,28 @@ fn ago(text: &str) -> anyhow::Result<Instant> {
     Ok(store::now().minus(Duration::parse(text).ok_or_else(problem)?))
 }
 
+/// Where candidates that are judged beside contracts differ from them.
+fn print_shadows(shadows: &[(String, Counts)]) -> anyhow::Result<()> {
+    for (agent, counts) in shadows {
+        let (agent, decisions) = (visible(agent), counted(counts.decisions, "decision"));
+        say!("\n{}: the candidate decides {} of {decisions} otherwise", paint(ATTENTION, &agent), counts.flipped);
+        say!("next: {}", hint::next(&format!("writkeeper contract shadow show {agent}")));
+    }
+    Ok(())
+}
+
 fn print(report: &Report) -> anyhow::Result<()> {
     let when = report.range.since.map(|since| format!(" since {}", terminal::at(since))).unwrap_or_default();
     if let Some(halt) = &report.halted {
         let (by, because) = (visible(&halt.by), visible(&halt.because));
         say!("{} by {by} at {}: {because}", paint(BAD, "halted"), terminal::at(halt.at));
         say!("next: {}\n", hint::next("writkeeper resume --because REASON"));
+    }
+    for (group, halt) in &report.halted_groups {
+        let (by, because) = (visible(&halt.by), visible(&halt.because));
+        say!("{} group `{}` by {by} at {}: {because}", paint(BAD, "halted"), visible(group), terminal::at(halt.at));
+        let resume = format!("writkeeper resume --group {} --because REASON", visible(group));
+        say!("next: {}\n", hint::next(&resume));
     }
     say!("{}{when}", paint(STRONG, counted(report.verdicts.total(), "decision")));
     print_verdicts(report)?;
@@ -120,6 +145,13 @@ fn print(report: &Report) -> anyhow::Result<()> {
         };
         say!("\n{}; `verify` on an export names them", paint(ATTENTION, reports));
         say!("next: {}", hint::next("writkeeper ledger export --out FILE"));
+    }
+    for (group, count) in &report.not_asked {
+        let asked =
+            if *count == 1 { "1 proposal was refused".to_owned() } else { format!("{count} proposals were refused") };
+        let group = visible(group);
+        say!("\n{} that group `{group}` would have been asked about: its attention was spent", paint(ATTENTION, asked));
+        say!("next: {}", hint::next("writkeeper people attention"));
     }
     if !report.trips.is_empty() {
         say!("\n{}", paint(ATTENTION, "alarms of monitors"));

@@ -6,22 +6,34 @@ use crate::hint;
 use crate::store;
 use crate::terminal::{BAD, GOOD, paint, say};
 use kernel::change::Act;
+use kernel::finding::visible;
 
 /// While it is pulled nothing is accepted.
 pub fn halt(args: &SwitchArgs) -> anyhow::Result<Exit> {
-    let said = carry_out(args, Act::Halt { because: args.because.clone() })?;
-    if !said {
-        let resume = hint::next("writkeeper resume --because TEXT");
-        say!("{}: nothing is accepted until `{resume}`", paint(BAD, "halted"));
+    let said = carry_out(args, Act::Halt { group: args.group.clone(), because: args.because.clone() })?;
+    if said {
+        return Ok(Exit::Fine);
+    }
+    let halted = paint(BAD, "halted");
+    match &args.group {
+        None => {
+            let resume = hint::next("writkeeper resume --because TEXT");
+            say!("{halted}: nothing is accepted until `{resume}`");
+        }
+        Some(group) => {
+            let resume = hint::next(&format!("writkeeper resume --group {} --because TEXT", visible(group)));
+            say!("{halted}: nothing of group `{}` is accepted until `{resume}`", visible(group));
+        }
     }
     Ok(Exit::Fine)
 }
 
 /// Lifts the switch.
 pub fn resume(args: &SwitchArgs) -> anyhow::Result<Exit> {
-    let said = carry_out(args, Act::Resume { because: args.because.clone() })?;
+    let said = carry_out(args, Act::Resume { group: args.group.clone(), because: args.because.clone() })?;
     if !said {
-        say!("{}: proposals are judged again", paint(GOOD, "resumed"));
+        let whose = args.group.as_ref().map(|group| format!(" of group `{}`", visible(group))).unwrap_or_default();
+        say!("{}: proposals{whose} are judged again", paint(GOOD, "resumed"));
     }
     Ok(Exit::Fine)
 }

@@ -219,7 +219,7 @@ fn a_socket_serves_as_a_port_does() {
     desk.served.at_socket(&path);
     let there = Runtime::remote(Arc::new(connect().unwrap()), Options::default()).unwrap();
     assert_eq!(there.records(0, 1_000).unwrap(), desk.here.records(0, 1_000).unwrap());
-    yes(&there.change(nobody(), Act::Halt { because: "x".to_owned() }).wait());
+    yes(&there.change(nobody(), Act::Halt { group: None, because: "x".to_owned() }).wait());
     assert_eq!(there.size().unwrap(), desk.here.size().unwrap());
 }
 
@@ -230,7 +230,7 @@ fn what_the_server_does_not_do_is_a_fault_of_its_kind() {
     assert_eq!(wrong, Some(StoreFault::Refused("the server does not accept this key: nobody has this key".to_owned())));
     let seen = desk.of("agent").scan(Kind::Agent, None, 1);
     assert!(matches!(&seen, Err(StoreFault::Refused(problem)) if problem.contains("only their own")), "{seen:?}");
-    let halted = desk.of("agent").change(nobody(), Act::Halt { because: "x".to_owned() }).wait();
+    let halted = desk.of("agent").change(nobody(), Act::Halt { group: None, because: "x".to_owned() }).wait();
     assert!(halted.at.is_none() && halted.answer.to_line().contains("SERVICE_REFUSED"));
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody_there: Address = format!("http://{gone}").parse().unwrap();

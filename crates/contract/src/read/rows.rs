@@ -575,6 +575,7 @@ fn documents() -> impl Strategy<Value = String> {
         ("mission", &[r#""Be kind.""#]),
         ("mode", &[r#""observe""#]),
         ("parent", &[r#""lead""#]),
+        ("group", &[r#""payments""#]),
         ("priority", &["5"]),
         (
             "proposal",

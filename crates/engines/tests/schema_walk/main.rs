@@ -93,7 +93,12 @@ fn every_property_acts() {
             Shows::Refusal => check_refused(&witness, &left, &right),
             Shows::Inert { key, .. } => check_inert(&witness, key, &left, &right),
             Shows::Hosts => assert!(BY_HOSTS.contains(&witness.property), "`{}` is shown nowhere", witness.property),
-            Shows::Run { .. } | Shows::Rehearsal | Shows::Registration | Shows::Amendment(..) | Shows::Watching => {
+            Shows::Run { .. }
+            | Shows::Rehearsal
+            | Shows::Registration
+            | Shows::Group
+            | Shows::Amendment(..)
+            | Shows::Watching => {
                 assert!(acts(&witness), "`{}` acts nowhere:\n{}", witness.property, witness.contract);
             }
         }

@@ -77,6 +77,7 @@ fn contract() -> Vec<Witness> {
         whole("contract.escalation", &asked, &[unsure]),
         whole("contract.approvers", &approved, &[unsure]),
         Witness { shows: Shows::Registration, ..top("contract.parent", "«parent: boss¦»", &[]) },
+        Witness { shows: Shows::Group, ..top("contract.group", "«group: desk¦»", &[]) },
         top("contract.policies", &format!("«{forbid}¦»"), &[FIFTY]),
         top("budget.sum", "budget: { sum: «amount¦fee», max: 60, per: 1h }", &[r#""params":{"amount":100,"fee":1}"#]),
         top("budget.count", "budget: { «count: true¦sum: amount», max: 60, per: 1h }", &[FIFTY, FIFTY]),

@@ -33,6 +33,8 @@ pub enum Shows {
     Refusal,
     /// What the registry says to an agent that comes with the contract.
     Registration,
+    /// What a proposal is told while a group is stopped.
+    Group,
     /// What detectors, handlers and witnesses make of a run, as the hooks of a host ask them.
     Watching,
     /// What a real host is told; the hooks' own tests hold the rows, and a list says which.
@@ -82,6 +84,7 @@ impl Shows {
             Shows::Rehearsal => rehearse(loaded),
             Shows::Amendment(min, max, hours) => amend(loaded, *min, *max, *hours),
             Shows::Registration => register(loaded),
+            Shows::Group => stopped_group(loaded),
             Shows::Watching => watching::outcome(&loaded.compiled.contract),
             Shows::Inert { seen, .. } => seen.outcome(loaded),
             Shows::Refusal | Shows::Hosts => String::new(),
@@ -193,6 +196,19 @@ fn amend(loaded: Loaded, min: Option<i64>, max: Option<i64>, hours: Option<i64>)
         said.push_str(&format!("\n{amount}: {}", answer.verdict.word()));
     }
     said
+}
+
+/// What becomes of a proposal while the switch of `desk` is pulled.
+fn stopped_group(loaded: Loaded) -> String {
+    let contract = Arc::new(loaded.compiled);
+    let mut world = World::complete();
+    let registration = Registration { contract: contract.clone(), parent: None, version: None, session: None };
+    changed(&mut world, "register", Act::Register(Box::new(registration)));
+    changed(&mut world, "activate", Act::Activate { contract: contract.clone(), expected: None });
+    let halt = Act::Halt { group: Some("desk".to_owned()), because: "a drill".to_owned() };
+    changed(&mut world, "halt", halt);
+    let proposal = Json::parse(line(r#""params":{"amount":5}"#).as_bytes()).expect("it is JSON");
+    submitted(&mut world, &contract, proposal, 5).answer.verdict.word().to_owned()
 }
 
 fn submitted(world: &mut World, contract: &Arc<Compiled>, proposal: Json, number: u64) -> Done {

@@ -1,5 +1,6 @@
 //! What an agent asked before: nobody is asked twice about one effect, and a retry does not ask whoever said no again.
 
+use super::attending;
 use super::touched::Touched;
 use crate::command::Submission;
 use crate::escalation::{EscalationRow, EscalationState, HumanDecision, QuestionKind};
@@ -25,7 +26,8 @@ pub(super) enum Before {
 pub(super) fn missing(world: &World, submission: &Submission, touched: &Touched) -> KeySet {
     let asked = touched.asked(submission);
     let question = known(world, touched);
-    world.missing(asked.into_iter().chain(&question))
+    let attention = attending::keys(&submission.tenant, &submission.contract.contract.escalation);
+    world.missing(asked.into_iter().chain(&question).chain(&attention))
 }
 
 /// The question that is known to be the last about the same effect.

@@ -10,6 +10,7 @@ mod people;
 mod registry;
 mod resolving;
 mod signing;
+mod switching;
 mod undoing;
 mod upkeep;
 
@@ -23,7 +24,7 @@ use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::result::ResultRecord;
 use crate::semantics::Semantics;
-use crate::world::{Entity, Halt, Key, KeySet, Row, TenantRow, World};
+use crate::world::{Entity, Key, KeySet, World};
 use std::sync::Arc;
 use values::time::Instant;
 
@@ -210,8 +211,8 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> ChangeOutc
         Act::Reserve(wanted) => holding::reserve(world, change, wanted, at),
         Act::Release { flow, resources } => holding::release(world, change, flow, resources),
         Act::Note { flow, name, details } => context::note(world, change, flow, name, details),
-        Act::Halt { because } => switch(world, change, Some(because), at),
-        Act::Resume { .. } => switch(world, change, None, at),
+        Act::Halt { group, because } => switching::pull(world, change, group.as_deref(), because, at),
+        Act::Resume { group, .. } => switching::lift(world, change, group.as_deref()),
         Act::Lease(leasing) => leasing::carry_out(world, change, leasing, at),
         Act::Upkeep(upkeep) => upkeep::carry_out(world, change, upkeep, at),
     }
@@ -225,22 +226,6 @@ fn misnamed(actor: &Actor) -> Option<Finding> {
     };
     let finding = Finding::reject(Gate::Agent, Reason::ParamInvalid).field("actor");
     Some(finding.with("problem", format!("has a name that {problem}")))
-}
-
-fn switch(world: &mut World, change: &Change, because: Option<&String>, at: Instant) -> ChangeOutcome {
-    let may = match (&change.actor, because) {
-        (Actor::Operator(_), _) | (Actor::Monitor(_), Some(_)) => true,
-        (Actor::Monitor(_) | Actor::Agent(_) | Actor::Kernel, _) => false,
-    };
-    if !may {
-        return ChangeOutcome::refused(not_authorized(change, "use the kill switch".to_owned()));
-    }
-    let halted = because.map(|because| Halt { by: change.actor.text(), because: because.clone(), at });
-    let event = if halted.is_some() { Event::Halted } else { Event::Resumed };
-    let tenant = key(change, Entity::Tenant);
-    let row = world.tenant(&tenant).cloned().unwrap_or_default();
-    world.put(tenant, Row::Tenant(TenantRow { halted, ..row }));
-    ChangeOutcome::done(event)
 }
 
 fn not_authorized(change: &Change, what: String) -> Finding {

@@ -42,7 +42,7 @@ pub(super) fn facts<'a>(world: &'a World, submission: &'a Submission, touched: &
         at,
         semantics: world.semantics(),
         refused: submission.prepared.refused_fields(),
-        halted: world.tenant(&touched.tenant).and_then(|tenant| tenant.halted.as_ref()),
+        tenant: world.tenant(&touched.tenant),
         agent: world.agent(&touched.agent),
         door: &submission.door,
         flow_id: submission.flow_id(),

@@ -1,6 +1,7 @@
 //! Submitting a proposal: load, judge, take what an acceptance takes, answer and record.
 
 use super::asking::{self, Before};
+use super::attending;
 use super::known;
 use super::taking;
 use super::touched::Touched;
@@ -226,7 +227,10 @@ fn judge(
     let fits =
         |asked: &Window| asked.fits(facts.at, rules.budget_per, Decimal::from(1), Decimal::from(rules.budget_max));
     if world.budget(&touched.escalations).is_none_or(fits) && rules.budget_max > 0 {
-        return (judgement, None, true);
+        return match attending::spent(world, &submission.tenant, rules, facts.at) {
+            Some(finding) => (with(judgement, finding), None, true),
+            None => (judgement, None, true),
+        };
     }
     let exhausted = Finding::reject(Gate::Escalation, Reason::EscalationBudgetExhausted)
         .with("agent", submission.proposal.agent.as_str())

@@ -4,7 +4,7 @@ use super::known::{amount, resource_row};
 use super::submit::{Assessment, is_known};
 use super::touched::{ESCALATIONS, Touched, is_local, planned_budgets};
 use super::watching;
-use super::{asking, flow_work, settling};
+use super::{asking, attending, flow_work, settling};
 use crate::agent::{Actor, AgentStatus, Restriction};
 use crate::budget::Window;
 use crate::command::Submission;
@@ -50,6 +50,9 @@ pub(super) fn take(
             if judgement.findings.iter().any(|finding| finding.code == asked_in_vain) {
                 exhaust(world, &submission.contract, &touched.agent, at);
             }
+            if attending::is_spent(&judgement.findings) {
+                attending::tighten(world, &touched.agent, &submission.contract.contract.escalation, at);
+            }
         }
         // A person is being asked already.
         Verdict::Escalate if question.as_ref().is_some_and(|question| question.repeated) => {}
@@ -93,7 +96,7 @@ fn count_step(
 fn counts_as_retry(findings: &[Finding], semantics: Semantics) -> bool {
     let excused = |code: &Code| match code {
         Code::Known(Reason::AlreadyDone | Reason::InProgress) => !semantics.counts_duplicates(),
-        Code::Known(reason) => *reason == Reason::Halted,
+        Code::Known(reason) => matches!(reason, Reason::Halted | Reason::GroupHalted),
         Code::Custom { .. } => false,
     };
     findings.iter().any(|finding| finding.effect == Effect::Reject && !excused(&finding.code))
@@ -127,6 +130,7 @@ fn ask(world: &mut World, submission: &Arc<Submission>, touched: &Touched, judge
         asked.take(at, rules.budget_per, Decimal::from(1));
         world.put(touched.escalations.clone(), Row::Budget(asked));
     }
+    attending::take(world, &submission.tenant, rules, at);
     let asking = judgement.findings.iter().filter(|finding| finding.effect == Effect::Escalate);
     let proposal = submission.proposal.to_json(submission.proposal.params.clone());
     let row = EscalationRow {

@@ -70,8 +70,8 @@ pub fn act(kind: ActKind, command: &Json, contracts: &mut dyn Contracts) -> Opti
         ActKind::Outcome => outcome(command)?,
         ActKind::Resolve => Act::Resolve(Box::new(doubt_answer(command)?)),
         ActKind::Undo => undo(command)?,
-        ActKind::Halt => Act::Halt { because: text_of(command, "because")? },
-        ActKind::Resume => Act::Resume { because: text_of(command, "because")? },
+        ActKind::Halt => Act::Halt { group: group(command)?, because: text_of(command, "because")? },
+        ActKind::Resume => Act::Resume { group: group(command)?, because: text_of(command, "because")? },
         ActKind::Ask => Asking::read(command, contracts.known(digest(command, "contract")?)?)?,
         ActKind::Reserve => Act::Reserve(Reservation::from_json(command)?),
         ActKind::Release => inquiry::read_release(command)?,
@@ -100,6 +100,14 @@ fn activation(command: &Json, contracts: &mut dyn Contracts) -> Option<Act> {
         None => None,
     };
     (digest(command, "contract") == Some(contract.digest)).then_some(Act::Activate { contract, expected })
+}
+
+/// The group of a switch, where it has one.
+fn group(command: &Json) -> Option<Option<String>> {
+    match command.get("group") {
+        Some(group) => Some(Some(group.as_text()?.to_owned())),
+        None => Some(None),
+    }
 }
 
 fn settle(command: &Json) -> Option<Act> {

@@ -6,7 +6,8 @@ use crate::plan::Plan;
 use values::json::Json;
 
 /// Keys that say who the child is, not what it may do.
-const OWN: &[&str] = &["agent", "id", "mission", "monitors", "parent", "priority", "version", "wake_when", "watch"];
+const OWN: &[&str] =
+    &["agent", "group", "id", "mission", "monitors", "parent", "priority", "version", "wake_when", "watch"];
 
 /// Where a child's contract allows more than its parent's, or cannot be shown to allow less.
 #[derive(Clone, PartialEq, Eq, Debug)]

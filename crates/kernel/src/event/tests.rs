@@ -146,8 +146,8 @@ fn samples(kind: ActKind) -> Vec<Event> {
         }
         ActKind::Release => vec![Event::Released { flow: name("f"), resources: names() }],
         ActKind::Note => vec![Event::Noted { flow: name("f"), name: name("PAID") }],
-        ActKind::Halt => vec![Event::Halted],
-        ActKind::Resume => vec![Event::Resumed],
+        ActKind::Halt => vec![Event::Halted { group: None }, Event::Halted { group: Some(name("payments")) }],
+        ActKind::Resume => vec![Event::Resumed { group: None }, Event::Resumed { group: Some(name("payments")) }],
         ActKind::LeaseAcquire | ActKind::LeaseHeartbeat | ActKind::LeaseAdopt => {
             vec![granted(None, Vec::new()), granted(Some(terms), vec![Fence::from_number(1), Fence::from_number(2)])]
         }

@@ -289,6 +289,7 @@ pub(super) fn of_every_kind() -> Vec<(Key, Row)> {
         (
             Entity::Tenant,
             Row::Tenant(TenantRow {
+                halted_groups: [("payments".to_owned(), halt.clone())].into_iter().collect(),
                 halted: Some(halt),
                 log: Some("log.example\n".to_owned()),
                 ..TenantRow::default()

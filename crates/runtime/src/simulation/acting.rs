@@ -225,10 +225,10 @@ impl Stage {
             }
         } else if self.options.faults.has(Fault::Halt) {
             if lifts {
-                Act::Resume { because }
+                Act::Resume { group: None, because }
             } else {
                 self.tally.strike(Fault::Halt, self.step);
-                Act::Halt { because }
+                Act::Halt { group: None, because }
             }
         } else {
             return;

@@ -276,7 +276,7 @@ impl Stage {
         for process in &mut self.processes {
             (process.skew, process.still_until, process.down_until) = (0, 0, 0);
         }
-        let resume = self.change(person(), Act::Resume { because: "healed".to_owned() }, Origin::Other);
+        let resume = self.change(person(), Act::Resume { group: None, because: "healed".to_owned() }, Origin::Other);
         self.carry(0, vec![resume])?;
         for _ in 0..ROUNDS_MAX {
             let waits = self.processes.iter().any(|process| process.tasks.iter().any(Option::is_some));

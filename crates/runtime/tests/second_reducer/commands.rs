@@ -146,9 +146,13 @@ pub enum Command {
     },
     Halt {
         who: Who,
+        /// Only this group.
+        group: Option<String>,
     },
     Resume {
         who: Who,
+        /// Only this group.
+        group: Option<String>,
     },
 }
 

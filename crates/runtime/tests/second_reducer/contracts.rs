@@ -49,7 +49,7 @@ pub const NAMES: [&str; 6] = ["lead-1", "lead-2", "lead-odd", "junior-1", "junio
 pub fn text(name: &str) -> String {
     let tighter = || LEAD.replace("amount: { max: 40 }", "amount: { max: 15 }").replace("max: 30, per", "max: 20, per");
     let junior = || {
-        let named = LEAD.replace("agent: lead", "agent: junior\nparent: lead\ndrift: { risk: exact }");
+        let named = LEAD.replace("agent: lead", "agent: junior\nparent: lead\ngroup: floor\ndrift: { risk: exact }");
         let aged = named.replace("retries: 3,", "retries: 3, context_max_age: 10m,");
         aged.replace("quorum: 1", "quorum: 2").replace("max: 30, per", "max: 25, per")
     };
@@ -59,7 +59,7 @@ pub fn text(name: &str) -> String {
             let keyed = "run: { http: \"POST http://127.0.0.1:9911/pay\", class: keyed, timeout: 5s }";
             let tighter = tighter().replace("amount <= 10", "amount <= 4").replace("amount <= 20", "amount <= 11");
             let tighter = tighter.replace("  valid_after: 2m", "  valid_after: 2m\n  signed: true");
-            tighter.replace("run: POST http://127.0.0.1:9911/pay", keyed) + WATCH
+            tighter.replace("run: POST http://127.0.0.1:9911/pay", keyed) + WATCH + "group: desk\n"
         }
         // A resource nobody knows, before one that others declare otherwise.
         "lead-odd" => {
@@ -77,6 +77,8 @@ pub fn text(name: &str) -> String {
 pub struct Rules {
     pub agent: &'static str,
     pub parent: Option<&'static str>,
+    /// Whose kill switch stops its agent.
+    pub group: Option<&'static str>,
     pub has_actions: bool,
     pub limit: i64,
     pub allow: i64,
@@ -117,6 +119,7 @@ pub fn rules(name: &str) -> Rules {
     let lead = Rules {
         agent: "lead",
         parent: None,
+        group: None,
         has_actions: true,
         limit: 40,
         allow: 10,
@@ -130,13 +133,28 @@ pub fn rules(name: &str) -> Rules {
         signed: false,
         watched: false,
     };
-    let junior =
-        Rules { agent: "junior", parent: Some("lead"), pay_max: 25, needs_snapshot: true, quorum: 2, ..lead.clone() };
+    let junior = Rules {
+        agent: "junior",
+        parent: Some("lead"),
+        group: Some("floor"),
+        pay_max: 25,
+        needs_snapshot: true,
+        quorum: 2,
+        ..lead.clone()
+    };
     match name {
         "lead-1" => lead,
-        "lead-2" => {
-            Rules { limit: 15, allow: 4, ask: 11, pay_max: 20, keyed: true, signed: true, watched: true, ..lead }
-        }
+        "lead-2" => Rules {
+            limit: 15,
+            allow: 4,
+            ask: 11,
+            pay_max: 20,
+            keyed: true,
+            signed: true,
+            watched: true,
+            group: Some("desk"),
+            ..lead
+        },
         "lead-odd" => Rules { resources: vec![("attic", false, 1), ("desk", false, 2), ("pool", true, 26)], ..lead },
         "junior-1" => junior,
         "junior-wide" => Rules { limit: 100, ..junior },

@@ -135,7 +135,7 @@ impl What {
             }),
             What::Repeat { back, key } => match seen.sent.iter().rev().nth(back % seen.sent.len().max(1)) {
                 Some(sent) => Command::Propose(Proposal { key: key.clone().or(sent.key.clone()), ..sent.clone() }),
-                None => Command::Halt { who: Who::Agent("lead".to_owned()) },
+                None => Command::Halt { who: Who::Agent("lead".to_owned()), group: None },
             },
             What::Answer { back, answer } => {
                 if seen.questions.is_empty() && *back > 0 {
@@ -247,6 +247,11 @@ fn words(list: &[&'static str]) -> BoxedStrategy<String> {
 
 fn operator() -> Who {
     Who::Operator("ann".to_owned())
+}
+
+/// Whose switch: everything's, one of the groups that contracts name, or one that nobody is in.
+fn group() -> BoxedStrategy<Option<String>> {
+    prop_oneof![2 => Just(None), 3 => words(&["desk", "floor", "empty"]).prop_map(Some)].boxed()
 }
 
 /// Mostly someone who may.
@@ -363,8 +368,8 @@ fn registry() -> BoxedStrategy<What> {
             .prop_map(|(who, agent, status, actions)| Command::Restrict { who, agent, status, actions }),
         7 => (anyone(), agent(), status()).prop_map(|(who, agent, status)| Command::Lift { who, agent, status }),
         1 => (agents_or_anyone(), agent()).prop_map(|(who, agent)| Command::Retire { who, agent }),
-        1 => anyone().prop_map(|who| Command::Halt { who }),
-        2 => anyone().prop_map(|who| Command::Resume { who }),
+        1 => (anyone(), group()).prop_map(|(who, group)| Command::Halt { who, group }),
+        2 => (anyone(), group()).prop_map(|(who, group)| Command::Resume { who, group }),
     ]
     .prop_map(What::Plain)
     .boxed()

@@ -329,8 +329,8 @@ impl<'a> Harness<'a> {
             Plain::Note { who, flow, name } => {
                 (who, Act::Note { flow: flow.clone(), name: name.clone(), details: Object::new() })
             }
-            Plain::Halt { who } => (who, Act::Halt { because: because() }),
-            Plain::Resume { who } => (who, Act::Resume { because: because() }),
+            Plain::Halt { who, group } => (who, Act::Halt { group: group.clone(), because: because() }),
+            Plain::Resume { who, group } => (who, Act::Resume { group: group.clone(), because: because() }),
         }
     }
 

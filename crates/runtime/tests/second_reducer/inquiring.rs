@@ -26,8 +26,8 @@ impl Reducer {
         if reason.is_empty() {
             return Said::reject("PARAM_INVALID");
         }
-        if self.halted {
-            return Said::reject("HALTED");
+        if let Some(code) = self.stopped(&[agent]) {
+            return Said::reject(code);
         }
         let Some(known) = self.agents.get(agent) else { return Said::reject("AGENT_NOT_REGISTERED") };
         match known.status() {

@@ -176,7 +176,11 @@ impl Reducer {
 
     fn judge(&self, case: &Case<'_>) -> Found {
         let mut found = Found::default();
-        found.reject(self.halted, "HALTED");
+        let line: Vec<&str> =
+            std::iter::once(case.rules.agent).chain(case.above.iter().map(|above| above.agent)).collect();
+        if let Some(code) = self.stopped(&line) {
+            found.reject(true, code);
+        }
         self.judge_agent(case, &mut found);
         judge_time(case, &mut found);
         self.judge_flow(case, &mut found);
@@ -322,7 +326,7 @@ impl Reducer {
         let (agent, fresh) = (case.proposal.agent.clone(), String::new());
         let fresh = Flow { agent, state: "OPEN", parent: None, depth: 0, latest: fresh };
         self.flows.entry(case.flow.to_owned()).or_insert(fresh).latest = latest;
-        let excused = ["ALREADY_DONE", "IN_PROGRESS", "HALTED"];
+        let excused = ["ALREADY_DONE", "IN_PROGRESS", "HALTED", "GROUP_HALTED"];
         let failed = found.reject.iter().any(|code| !excused.contains(&code.as_str()));
         self.steps.push(Step { flow: case.flow.to_owned(), tokens: case.proposal.tokens, failed });
     }

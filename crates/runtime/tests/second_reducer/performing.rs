@@ -23,8 +23,9 @@ impl Reducer {
 
     /// The kill switch, its time, the standing of its agent and of everyone above.
     fn against(&self, intent: &Intent, at: i64) -> Option<&'static str> {
-        if self.halted {
-            return Some("HALTED");
+        let line: Vec<&str> = std::iter::once(&intent.agent).chain(&intent.above).map(|name| &**name).collect();
+        if let Some(code) = self.stopped(&line) {
+            return Some(code);
         }
         let until = if intent.doubts > 0 { intent.retry_until.unwrap_or(i64::MAX) } else { intent.valid_until };
         if at > until {
@@ -56,7 +57,7 @@ impl Reducer {
     /// The kill switch makes it wait; anything else calls it off, or leaves it in doubt.
     fn stop(&mut self, place: usize, code: &str, at: i64) -> Said {
         let intent = &mut self.intents[place];
-        if code != "HALTED" {
+        if !["HALTED", "GROUP_HALTED"].contains(&code) {
             self.call_off(place, at);
         } else if intent.state == "CLAIMED" {
             intent.state = "READY";

@@ -157,6 +157,8 @@ pub struct Print {
 #[derive(Clone, Debug, Default)]
 pub struct Reducer {
     pub halted: bool,
+    /// Groups of agents that are stopped.
+    pub halted_groups: BTreeSet<String>,
     pub agents: BTreeMap<String, Agent>,
     pub declared: BTreeMap<String, (bool, i64)>,
     pub flows: BTreeMap<String, Flow>,
@@ -240,21 +242,38 @@ impl Reducer {
                 }
                 if name.is_empty() { Said::reject("PARAM_INVALID") } else { Said::accept() }
             }
-            Command::Halt { who } => match who {
-                Who::Operator(_) | Who::Monitor => {
-                    self.halted = true;
-                    Said::accept()
+            Command::Halt { who: Who::Operator(_) | Who::Monitor, group } => {
+                match group {
+                    None => self.halted = true,
+                    Some(group) => {
+                        self.halted_groups.insert(group.clone());
+                    }
                 }
-                Who::Agent(_) | Who::Kernel => Said::reject("NOT_AUTHORIZED"),
-            },
-            Command::Resume { who } => match who {
-                Who::Operator(_) => {
-                    self.halted = false;
+                Said::accept()
+            }
+            Command::Resume { who: Who::Operator(_), group: None } => {
+                self.halted = false;
+                Said::accept()
+            }
+            Command::Resume { who: Who::Operator(_), group: Some(group) } => {
+                if self.halted_groups.remove(group) {
                     Said::accept()
+                } else {
+                    Said::reject("PARAM_INVALID")
                 }
-                Who::Monitor | Who::Agent(_) | Who::Kernel => Said::reject("NOT_AUTHORIZED"),
-            },
+            }
+            Command::Halt { .. } | Command::Resume { .. } => Said::reject("NOT_AUTHORIZED"),
         }
+    }
+
+    /// The code of the switch that stops an agent: everything's, or that of the group its contract names.
+    pub fn stopped(&self, agents: &[&str]) -> Option<&'static str> {
+        if self.halted {
+            return Some("HALTED");
+        }
+        let group = |name: &&str| rules(self.agents.get(*name)?.contract.as_deref()?).group;
+        let stopped = agents.iter().filter_map(group).any(|group| self.halted_groups.contains(group));
+        stopped.then_some("GROUP_HALTED")
     }
 
     pub fn is_in(&self, person: &str, group: &str) -> bool {

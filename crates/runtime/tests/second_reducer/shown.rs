@@ -23,7 +23,9 @@ pub fn of_world(harness: &Harness<'_>, library: &Library, at: i64) -> Shown {
     let show = |(key, row): (&kernel::world::Key, &Row)| {
         let name = key.entity.parts().0;
         let line = match row {
-            Row::Tenant(row) if row.halted.is_some() => ("halted".to_owned(), String::new()),
+            Row::Tenant(row) if row.halted.is_some() || !row.halted_groups.is_empty() => {
+                ("halted".to_owned(), format!("{} {:?}", row.halted.is_some(), row.halted_groups.keys()))
+            }
             Row::Agent(row) => {
                 let status = row.status().word();
                 (format!("agent {name}"), format!("{status} {:?} {:?}", contract(row.contract), contract(row.offered)))
@@ -89,8 +91,9 @@ pub fn of_world(harness: &Harness<'_>, library: &Library, at: i64) -> Shown {
 /// The second reducer at an instant.
 pub fn of_reducer(reducer: &Reducer, at: i64) -> Shown {
     let mut shown = Shown::new();
-    if reducer.halted {
-        shown.insert("halted".to_owned(), String::new());
+    if reducer.halted || !reducer.halted_groups.is_empty() {
+        let groups: Vec<&String> = reducer.halted_groups.iter().collect();
+        shown.insert("halted".to_owned(), format!("{} {groups:?}", reducer.halted));
     }
     for (name, agent) in &reducer.agents {
         let text = format!("{} {:?} {:?}", agent.status(), agent.contract, Some(&agent.offered));

@@ -5,11 +5,13 @@ use crate::call::{Call, JSON, Reply, flag, span_if_any, text, texts_if_any};
 use crate::problem::Problem;
 use crate::schemas;
 use kernel::api_key::{ApiKey, KeyRole, TenantState};
+use kernel::attention::Attention;
 use kernel::change::Write;
 use kernel::person::Person;
 use values::ids::TENANT_DEFAULT;
 use values::json::Json;
 use writkeeper::access::{MadeKey, NewKey, key_json};
+use writkeeper::attention::GroupAttention;
 
 pub const ROUTES: &[Route] = &[
     Route {
@@ -66,6 +68,28 @@ pub const ROUTES: &[Route] = &[
         body: Some(BodyRule { limit: BODY_MAX, schema: schemas::keys::groups, optional: false }),
         answer: Answer { status: 200, media: JSON, schema: schemas::keys::person, summary: "The person" },
         run: Run::Blocking(set_person),
+    },
+    Route {
+        method: "GET",
+        path: "/v1/attention",
+        name: "attention",
+        summary: "How many questions groups of people take, and how many they got",
+        access: READERS,
+        query: &[],
+        body: None,
+        answer: Answer { status: 200, media: JSON, schema: schemas::keys::attentions, summary: "The groups" },
+        run: Run::Blocking(attention),
+    },
+    Route {
+        method: "PUT",
+        path: "/v1/attention/{name}",
+        name: "set_attention",
+        summary: "Bound how many questions a group of people takes in a window; null takes the bound away",
+        access: ADMIN,
+        query: &[],
+        body: Some(BodyRule { limit: BODY_MAX, schema: schemas::keys::attention, optional: false }),
+        answer: Answer { status: 200, media: JSON, schema: schemas::keys::attentions, summary: "The groups" },
+        run: Run::Blocking(set_attention),
     },
     Route {
         method: "POST",
@@ -168,6 +192,25 @@ fn set_person(call: &Call) -> Result<Reply, Problem> {
     let person = Person { groups: groups.into_iter().collect(), ..known };
     keeper.merge(&call.caller.actor(), vec![Write::person(name, &person)])?;
     Ok(Reply::json(&person_json(name, &person)))
+}
+
+fn attention(call: &Call) -> Result<Reply, Problem> {
+    let groups = call.keeper().attention(call.keeper().now())?;
+    let groups = groups.iter().map(GroupAttention::to_json).collect();
+    Ok(Reply::json(&Json::object([("groups", Json::List(groups))])))
+}
+
+fn set_attention(call: &Call) -> Result<Reply, Problem> {
+    let members = call.members(&["questions", "per", "spent"])?;
+    let bounded = match members.get("questions") {
+        None | Some(Json::Null) => None,
+        Some(_) => {
+            let problem = "`questions`, `per` and `spent` are no attention, such as 40, \"8h\" and \"REFUSE\"";
+            Some(Attention::from_json(&Json::Object(members)).ok_or_else(|| Problem::invalid(problem))?)
+        }
+    };
+    call.keeper().set_attention(&call.caller.actor(), call.part("name"), bounded)?;
+    attention(call)
 }
 
 /// Tenants are the business of the first one; elsewhere there is nothing.

@@ -1,7 +1,7 @@
 //! What the service says about itself, the kill switch, and what a code means.
 
 use super::{ALL, Access, Answer, BODY_MAX, BodyRule, OPERATOR, Param, ParamKind, READERS, Route, Run};
-use crate::call::{Call, JSON, Reply, text};
+use crate::call::{Call, JSON, Reply, text, text_if_any};
 use crate::events;
 use crate::openapi;
 use crate::problem::Problem;
@@ -88,10 +88,10 @@ pub const ROUTES: &[Route] = &[
         method: "POST",
         path: "/v1/halt",
         name: "halt",
-        summary: "Accept nothing until it is resumed",
+        summary: "Accept nothing until it is resumed; with `group`, nothing of that group of agents",
         access: OPERATOR,
         query: &[],
-        body: Some(BodyRule { limit: BODY_MAX, schema: schemas::service::because, optional: false }),
+        body: Some(BodyRule { limit: BODY_MAX, schema: schemas::service::switch, optional: false }),
         answer: Answer { status: 200, media: JSON, schema: schemas::event, summary: "Nothing is accepted" },
         run: Run::Blocking(halt),
     },
@@ -102,7 +102,7 @@ pub const ROUTES: &[Route] = &[
         summary: "Judge proposals again after a halt",
         access: OPERATOR,
         query: &[],
-        body: Some(BodyRule { limit: BODY_MAX, schema: schemas::service::because, optional: false }),
+        body: Some(BodyRule { limit: BODY_MAX, schema: schemas::service::switch, optional: false }),
         answer: Answer { status: 200, media: JSON, schema: schemas::event, summary: "Proposals are judged" },
         run: Run::Blocking(resume),
     },
@@ -171,11 +171,13 @@ fn report(call: &Call) -> Result<Reply, Problem> {
 }
 
 fn halt(call: &Call) -> Result<Reply, Problem> {
-    let because = text(&call.members(&["because"])?, "because")?;
-    super::changed(call, Act::Halt { because })
+    let members = call.members(&["because", "group"])?;
+    let (group, because) = (text_if_any(&members, "group")?, text(&members, "because")?);
+    super::changed(call, Act::Halt { group, because })
 }
 
 fn resume(call: &Call) -> Result<Reply, Problem> {
-    let because = text(&call.members(&["because"])?, "because")?;
-    super::changed(call, Act::Resume { because })
+    let members = call.members(&["because", "group"])?;
+    let (group, because) = (text_if_any(&members, "group")?, text(&members, "because")?);
+    super::changed(call, Act::Resume { group, because })
 }

@@ -1,6 +1,6 @@
 //! Keys, people and tenants.
 
-use super::{closed, identifier, instant, list, or_null, span, text, text_or_null, truth, words};
+use super::{closed, count, identifier, instant, list, or_null, span, text, text_or_null, truth, words};
 use kernel::api_key::{KeyRole, TenantState};
 use serde_json::{Value, json};
 
@@ -45,6 +45,25 @@ pub fn person() -> Value {
 
 pub fn people() -> Value {
     closed([("people", list(person()))])
+}
+
+/// What a group takes; without questions it takes any number.
+pub fn attention() -> Value {
+    json!({
+        "type": "object",
+        "required": ["questions"],
+        "additionalProperties": false,
+        "properties": {
+            "questions": { "type": ["integer", "null"], "minimum": 0, "maximum": 1_000_000 },
+            "per": { "type": "string", "pattern": "^[1-9][0-9]{0,5}(ms|s|m|h|d)$" },
+            "spent": { "enum": ["REFUSE", "ESCALATION_ONLY"] },
+        },
+    })
+}
+
+pub fn attentions() -> Value {
+    let group = [("group", text()), ("questions", count()), ("per", text()), ("spent", text()), ("asked", text())];
+    closed([("groups", list(closed(group)))])
 }
 
 fn tenant_name() -> Value {

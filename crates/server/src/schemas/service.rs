@@ -1,6 +1,6 @@
 //! What the service says about itself.
 
-use super::{closed, count, instant, text, words};
+use super::{closed, count, identifier, instant, text, words};
 use kernel::api_key::KeyRole;
 use serde_json::{Value, json};
 
@@ -52,6 +52,16 @@ pub fn reason() -> Value {
 
 pub fn because() -> Value {
     closed([("because", text())])
+}
+
+/// Why, and of which group; without one it is everything.
+pub fn switch() -> Value {
+    json!({
+        "type": "object",
+        "required": ["because"],
+        "additionalProperties": false,
+        "properties": { "because": text(), "group": identifier() },
+    })
 }
 
 pub fn report() -> Value {

@@ -10,7 +10,7 @@ use kernel::finding::visible;
 use kernel::flow::FlowState;
 use kernel::outcome::{Answer, Verdict};
 use kernel::stored::Kind;
-use kernel::world::{Entity, Row};
+use kernel::world::{Entity, Halt, Row};
 use runtime::Runtime;
 use runtime::ports::store::StoredRecord;
 use values::ids::Digest;
@@ -110,6 +110,11 @@ pub struct Opened {
     pub elsewhere: Option<String>,
 }
 
+fn halted(what: &str, halt: &Halt) -> String {
+    let (by, because) = (visible(&halt.by), visible(&halt.because));
+    format!("{}{by} since {}: {because}", visible(what), terminal::at(halt.at))
+}
+
 impl Picture {
     /// Looks once.
     pub fn take(runtime: &Runtime) -> anyhow::Result<Picture> {
@@ -120,18 +125,21 @@ impl Picture {
             runtime.records(from, RECENT).map_err(store::unread)?.into_iter().filter_map(body).collect();
         bodies.reverse();
         let verdicts: Vec<VerdictLine> = bodies.iter().filter_map(verdict).collect();
-        let halted = match runtime.read(Entity::Tenant).map_err(store::unread)? {
-            Some(Row::Tenant(row)) => row.halted,
-            Some(_) | None => None,
+        let halted: Vec<String> = match runtime.read(Entity::Tenant).map_err(store::unread)? {
+            Some(Row::Tenant(row)) => {
+                let everything = row.halted.map(|halt| (String::new(), halt));
+                let groups = row.halted_groups.into_iter().map(|(group, halt)| (format!("group {group}: "), halt));
+                everything.into_iter().chain(groups).map(|(what, halt)| halted(&what, &halt)).collect()
+            }
+            Some(_) | None => Vec::new(),
         };
+        let halted = Some(halted.join("; ")).filter(|halted| !halted.is_empty());
         let (agents, more_agents) = agents(runtime, &verdicts)?;
         let flows = flows(runtime, &bodies)?;
         Ok(Picture {
             at,
             entries,
-            halted: halted.map(|halt| {
-                format!("{} since {}: {}", visible(&halt.by), terminal::at(halt.at), visible(&halt.because))
-            }),
+            halted,
             agents,
             more_agents,
             flows,

@@ -4,6 +4,7 @@ use super::flows::{flow_row, may, unknown};
 use super::{ChangeOutcome, inquiring, key, not_authorized, step_refused};
 use crate::agent::Actor;
 use crate::api_key::{ApiKey, KEYS, TENANTS, TenantState, is_reserved, is_tenant_name};
+use crate::attention::{ATTENTION, Attention};
 use crate::change::inquiry::note_problem;
 use crate::change::{Change, Write};
 use crate::escalation::PEOPLE;
@@ -12,12 +13,13 @@ use crate::finding::{Finding, Gate};
 use crate::lease::kept::LEASES;
 use crate::person::Person;
 use crate::reasons::Reason;
+use crate::shadow::{SHADOWS, Shadow};
 use crate::snapshot::Snapshot;
 use crate::world::{Entity, Row, StateRow, World};
 use std::collections::BTreeMap;
 use values::bugs::{self, Bug};
 use values::ids::{TENANT_DEFAULT, identifier_problem};
-use values::json::Object;
+use values::json::{Json, Object};
 use values::time::Instant;
 
 /// Values one session keeps.
@@ -39,7 +41,11 @@ pub(super) fn merge(world: &mut World, change: &Change, writes: &[Write]) -> Cha
         if !may || write.key.starts_with(LEASES) {
             return ChangeOutcome::refused(not_authorized(change, format!("write state `{}`", write.key)));
         }
-        if let Some(finding) = wrong_groups(write).or_else(|| wrong_reserved(change, write)) {
+        if let Some(finding) = wrong_groups(write)
+            .or_else(|| wrong_attention(write))
+            .or_else(|| wrong_shadow(write))
+            .or_else(|| wrong_reserved(change, write))
+        {
             return ChangeOutcome::refused(finding);
         }
         let version = version(world, change, &write.key);
@@ -67,6 +73,27 @@ fn wrong_groups(write: &Write) -> Option<Finding> {
         return None;
     }
     let problem = "is not a person with a list of groups, such as [\"refund-desk\"], and perhaps a key";
+    Some(Finding::reject(Gate::Shape, Reason::ParamInvalid).field(write.key.as_str()).with("problem", problem))
+}
+
+/// Under `attention/` state says how many questions a group takes; null takes the bound away.
+fn wrong_attention(write: &Write) -> Option<Finding> {
+    let group = write.key.strip_prefix(ATTENTION)?;
+    let known = write.value == Json::Null || Attention::from_json(&write.value).is_some();
+    if known && identifier_problem(group).is_none() {
+        return None;
+    }
+    let problem = "is not the attention of a group, such as {\"questions\": 40, \"per\": \"8h\"}";
+    Some(Finding::reject(Gate::Shape, Reason::ParamInvalid).field(write.key.as_str()).with("problem", problem))
+}
+
+/// Under `shadows/` state names a candidate of exactly that agent, or why there is none any more.
+fn wrong_shadow(write: &Write) -> Option<Finding> {
+    let agent = write.key.strip_prefix(SHADOWS)?;
+    if Shadow::is_stated(agent, &write.value) {
+        return None;
+    }
+    let problem = "is no candidate of this agent with an instant and a reason";
     Some(Finding::reject(Gate::Shape, Reason::ParamInvalid).field(write.key.as_str()).with("problem", problem))
 }
 

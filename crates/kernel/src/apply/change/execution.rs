@@ -241,11 +241,13 @@ pub(super) fn done(name: &str, moved: Result<IntentStep, Option<IntentState>>, p
 /// What stands against starting now: the kill switch, its time, a flow that was aborted, the agent's standing and that
 /// of everyone above it.
 fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant) -> Option<Finding> {
-    if let Some(halt) = world.tenant(&key(change, Entity::Tenant)).and_then(|tenant| tenant.halted.as_ref()) {
-        let finding = Finding::reject(Gate::Agent, Reason::Halted);
-        return Some(finding.with("by", halt.by.as_str()).with("because", halt.because.as_str()));
-    }
     let running = row.running.as_ref()?;
+    let kept = row.facts.to_kept();
+    let names = std::iter::once(&kept.agent).chain(&running.above);
+    let agents = names.filter_map(|name| world.agent(&key(change, Entity::Agent(name.clone()))));
+    if let Some(finding) = world.tenant(&key(change, Entity::Tenant)).and_then(|tenant| tenant.stopping(agents)) {
+        return Some(finding);
+    }
     let until = if row.is_doubted() { running.retry_until } else { Some(row.facts.valid_until()) };
     if let Some(until) = until.filter(|until| at > *until) {
         let finding = Finding::reject(Gate::Validity, Reason::TtlExpired);
@@ -255,7 +257,6 @@ fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant
     if running.undoes.is_some() || bugs::on(Bug::StartUnchecked) {
         return None;
     }
-    let kept = row.facts.to_kept();
     if let Some(flow) = flow_work::aborted(world, &flow_work::key(&change.tenant, &kept.flow)) {
         let finding = Finding::reject(Gate::Retry, Reason::FlowClosed).with("flow", flow);
         return Some(finding.with("state", FlowState::Aborted.word()));
@@ -291,7 +292,7 @@ fn against_starting(world: &World, change: &Change, row: &IntentRow, at: Instant
 
 /// Refuses to go on. The kill switch only makes it wait; whatever else stands against it calls it off for good.
 fn stop(world: &mut World, change: &Change, name: &str, finding: Finding, at: Instant) -> ChangeOutcome {
-    let waits = finding.code == Code::Known(Reason::Halted);
+    let waits = matches!(finding.code, Code::Known(Reason::Halted | Reason::GroupHalted));
     let step = if waits { Step::Release } else { Step::CallOff };
     let kept = intent_row(world, &change.tenant, name).map(|row| row.facts.to_kept());
     let moved = settling::step(world, &change.tenant, name, step, at, |_| {});

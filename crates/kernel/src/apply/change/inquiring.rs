@@ -4,7 +4,7 @@ use super::flows::{closed, flow_row, may, unknown};
 use super::{ChangeOutcome, key};
 use crate::agent::{Actor, AgentRow, AgentStatus};
 use crate::apply::touched::ESCALATIONS;
-use crate::apply::{flow_work, taking};
+use crate::apply::{attending, flow_work, taking};
 use crate::change::{Asking, Change};
 use crate::escalation::{EscalationRow, EscalationState, QuestionKind};
 use crate::event::Event;
@@ -24,6 +24,7 @@ pub(super) fn keys(world: &World, change: &Change, asking: &Asking) -> KeySet {
     let mut keys: KeySet = flow_work::above(world, &flow).into_iter().collect();
     keys.extend([flow, agent(change, asking), budget(change, asking)]);
     keys.insert(key(change, Entity::Escalation(asking.question.clone())));
+    keys.extend(attending::keys(&change.tenant, &asking.contract.contract.escalation));
     keys
 }
 
@@ -70,6 +71,10 @@ pub(super) fn ask(world: &mut World, change: &Change, asking: &Asking, at: Insta
         taking::exhaust(world, &asking.contract, &agent(change, asking), at);
         return ChangeOutcome::refused(finding);
     }
+    if let Some(finding) = attending::spent(world, &change.tenant, rules, at) {
+        attending::tighten(world, &agent(change, asking), rules, at);
+        return ChangeOutcome::refused(finding);
+    }
     open(world, change, asking, at)
 }
 
@@ -81,6 +86,7 @@ fn open(world: &mut World, change: &Change, asking: &Asking, at: Instant) -> Cha
         asked.take(at, asking.contract.contract.escalation.budget_per, Decimal::from(1));
         world.put(budget, Row::Budget(asked));
     }
+    attending::take(world, &change.tenant, &asking.contract.contract.escalation, at);
     let row = question(change, asking, at);
     let deadline = row.deadline.unwrap_or(at);
     let event = Event::QuestionAsked { question: asking.question.clone(), digest: row.digest, deadline };
@@ -137,9 +143,13 @@ fn in_the_name_of(actor: &Actor, agent: &str) -> Option<String> {
 
 /// Why an agent may not even ask: it is not known, nothing of it is in force, or it was stopped.
 fn silenced(world: &World, change: &Change, asking: &Asking, agent: Option<&AgentRow>) -> Option<Finding> {
-    if let Some(halt) = world.tenant(&key(change, Entity::Tenant)).and_then(|tenant| tenant.halted.as_ref()) {
+    let tenant = world.tenant(&key(change, Entity::Tenant));
+    if let Some(halt) = tenant.and_then(|tenant| tenant.halted.as_ref()) {
         let finding = Finding::reject(Gate::Agent, Reason::Halted).with("actor", halt.by.as_str());
         return Some(finding.with("because", halt.because.as_str()));
+    }
+    if let Some(finding) = tenant.and_then(|tenant| tenant.stopping(agent.into_iter())) {
+        return Some(finding);
     }
     let name = asking.inquiry.agent.as_str();
     let Some(agent) = agent else {

@@ -150,6 +150,7 @@ pub(super) fn activate(
     }
     row.contract = Some(contract.digest);
     row.parent = contract.contract.parent.clone();
+    row.group = contract.contract.group.clone();
     // An amendment was made to the contract that was in force.
     row.amendments.clear();
     let standing = AgentStanding::of(name, &row);

@@ -80,7 +80,7 @@ mod tests {
     /// What the kernel says about an answer of ann to the question `q`, who signed another one with this seed.
     fn said(seed: Option<u8>, changed: impl Fn(&mut AnswerStatement)) -> &'static str {
         let actor = Actor::Operator("ann".to_owned());
-        let act = Act::Halt { because: String::new() };
+        let act = Act::Halt { group: None, because: String::new() };
         let change = Change { tenant: Arc::from("default"), id: String::new(), actor, act };
         let person = Person { groups: Default::default(), key: Some(SecretKey::from_seed(&[1; 32]).public()) };
         let mut world = World::complete();

@@ -1,0 +1,104 @@
+//! Kill switches of groups, and the attention of people, as an operator uses them.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What a command says; its exit code must be as expected.
+fn writkeeper(folder: &Path, words: &str, input: &str, code: i32) -> String {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
+        .args(words.split(' '))
+        .current_dir(folder)
+        .env("WRITKEEPER_STORE", "kept.db")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A refusal may come before everything was read.
+    let _ = process.stdin.take().unwrap().write_all(input.as_bytes());
+    let output = process.wait_with_output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8(said).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{words}: {said}");
+    said
+}
+
+fn proposal(agent: &str, order: &str) -> String {
+    format!("{{\"agent\":\"{agent}\",\"action\":\"pay\",\"params\":{{\"order\":\"{order}\",\"amount\":5}}}}\n")
+}
+
+/// Puts a contract in force and decides a first proposal under it.
+fn agent(folder: &Path, name: &str, more: &str) {
+    let pay = "actions:\n  pay:\n    once: \"pay:{order}\"\n    params: { order: text, amount: number }\n";
+    std::fs::write(folder.join(format!("{name}.yaml")), format!("agent: {name}\n{pay}{more}")).unwrap();
+    writkeeper(folder, &format!("decide --quiet --contract {name}.yaml"), &proposal(name, &format!("{name}-1")), 0);
+}
+
+fn decided(folder: &Path, agent: &str, order: &str, code: i32) -> String {
+    writkeeper(folder, "decide --quiet", &proposal(agent, order), code)
+}
+
+#[test]
+fn a_group_is_stopped_by_name_and_lifted_with_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "group: payments\n");
+    agent(folder, "clerk", "group: office\n");
+    let said = writkeeper(folder, "halt --group payments --because drill", "", 0);
+    assert!(said.contains("nothing of group `payments` is accepted"), "{said}");
+    let refused = decided(folder, "payer", "a", 1);
+    assert!(refused.contains("GROUP_HALTED") && refused.contains("drill"), "{refused}");
+    decided(folder, "clerk", "b", 0);
+    let report = writkeeper(folder, "report", "", 0);
+    assert!(report.contains("halted group `payments` by operator:"), "{report}");
+    let said = writkeeper(folder, "resume --group office --because x", "", 1);
+    assert!(said.contains("is not stopped"), "{said}");
+    writkeeper(folder, "resume --group payments --because over", "", 0);
+    decided(folder, "payer", "a", 0);
+}
+
+#[test]
+fn what_is_beyond_the_attention_of_a_group_is_refused_and_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let asks = "escalation: { approvers: [desk] }\n";
+    agent(folder, "payer", asks);
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    let asking =
+        text.replace("amount: number }\n", "amount: number }\n    ask:\n      - { when: \"true\", reason: look }\n");
+    std::fs::write(folder.join("asking.yaml"), asking.replace("agent: payer", "agent: asker")).unwrap();
+    let said = writkeeper(folder, "people attention desk --questions 1 --per 1h", "", 0);
+    assert!(said.contains("desk  asked 0 of 1 within 1h, then REFUSE"), "{said}");
+    writkeeper(folder, "decide --quiet --contract asking.yaml", &proposal("asker", "a"), 2);
+    let refused = decided(folder, "asker", "b", 1);
+    assert!(refused.contains("ATTENTION_SPENT"), "{refused}");
+    let report = writkeeper(folder, "report", "", 0);
+    assert!(report.contains("1 proposal was refused that group `desk` would have been asked about"), "{report}");
+    let told = writkeeper(folder, "people attention --json", "", 0);
+    assert!(told.contains(r#""asked":"1","group":"desk""#), "{told}");
+    writkeeper(folder, "people attention desk --unbounded", "", 0);
+    decided(folder, "asker", "b", 2);
+}
+
+#[test]
+fn a_shadow_tells_what_the_candidate_would_have_decided() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "budget: { sum: amount, max: 100, per: 1h }\n");
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    std::fs::write(folder.join("tighter.yaml"), text.replace("max: 100", "max: 12")).unwrap();
+    writkeeper(folder, "contract shadow start tighter.yaml --because tighter", "", 0);
+    // Five were spent before: the candidate has room for one more, and its own budget stays there afterwards.
+    for order in ["a", "b", "c"] {
+        decided(folder, "payer", order, 0);
+    }
+    let shown = writkeeper(folder, "contract shadow show payer", "", 1);
+    assert!(shown.contains("the candidate decides 2 of 3 decisions otherwise"), "{shown}");
+    assert!(shown.contains("BUDGET_EXCEEDED"), "{shown}");
+    let report = writkeeper(folder, "report", "", 0);
+    assert!(report.contains("payer: the candidate decides 2 of 3 decisions otherwise"), "{report}");
+    writkeeper(folder, "contract shadow stop payer --because enough", "", 0);
+    assert!(!writkeeper(folder, "report", "", 0).contains("the candidate"));
+}

@@ -1,0 +1,69 @@
+//! Shadows as values: which candidates are judged beside contracts in force, and where they differ.
+
+use crate::backtest::{Candidate, Counts, Flip, Listener, of_store};
+use crate::error::Error;
+use crate::keeper::carried_out;
+use kernel::agent::Actor;
+use kernel::change::{Act, Write};
+use kernel::evaluator::Compiled;
+use kernel::shadow::{SHADOWS, Shadow};
+use kernel::stored::Kind;
+use kernel::world::Row;
+use runtime::Runtime;
+use std::sync::Arc;
+use values::ids::Digest;
+use values::time::Instant;
+
+/// Shadows that are looked at: each costs a replay.
+const SHADOWS_MAX: usize = 64;
+
+/// Starts a shadow of the agent that the candidate is for; one that runs already ends with it.
+pub fn start(runtime: &Runtime, by: &Actor, candidate: &Compiled, now: Instant, because: &str) -> Result<(), Error> {
+    let contract = candidate.contract.to_json();
+    let shadow = Shadow { contract, since: now, because: because.to_owned() };
+    let key = format!("{SHADOWS}{}", candidate.contract.agent);
+    let write = Write { key, value: shadow.to_json(), expect: None };
+    carried_out(runtime.change(by.clone(), Act::Merge(vec![write]))).map(|_| ())
+}
+
+/// Stops the shadow of an agent.
+pub fn stop(runtime: &Runtime, by: &Actor, agent: &str, because: &str) -> Result<(), Error> {
+    let write = Write { key: format!("{SHADOWS}{agent}"), value: Shadow::stopped(because), expect: None };
+    carried_out(runtime.change(by.clone(), Act::Merge(vec![write]))).map(|_| ())
+}
+
+/// The shadows that run, by agent.
+pub fn running(runtime: &Runtime) -> Result<Vec<(String, Shadow)>, Error> {
+    let rows = runtime.scan(Kind::State, Some(SHADOWS), SHADOWS_MAX)?;
+    let shadow = |(key, row): (kernel::world::Key, Row)| {
+        let agent = key.entity.parts().0.strip_prefix(SHADOWS)?.to_owned();
+        Some((agent, Shadow::from_json(&row.as_state()?.value)?))
+    };
+    Ok(rows.into_iter().filter_map(shadow).collect())
+}
+
+/// Counts, and nothing more.
+struct Counting;
+
+impl Listener for Counting {
+    fn passed(&mut self, _entries: u64) {}
+
+    fn flipped(&mut self, _flip: &Flip) -> bool {
+        true
+    }
+}
+
+/// How many decisions each candidate that is judged would have made otherwise, by agent.
+pub fn counts(runtime: &Runtime) -> Result<Vec<(String, Counts)>, Error> {
+    let shadows = running(runtime)?;
+    shadows.into_iter().map(|(agent, shadow)| Ok((agent, compare(runtime, &shadow, &mut Counting)?))).collect()
+}
+
+/// Judges everything since the shadow started under the candidate as well. Up to then budgets, windows and effect keys
+/// are those that there were; from then on they follow the candidate's own verdicts.
+pub fn compare(runtime: &Runtime, shadow: &Shadow, listener: &mut dyn Listener) -> Result<Counts, Error> {
+    let digest = Digest::of(shadow.contract.to_canonical());
+    let contract = engines::load::load_known(shadow.contract.clone(), digest);
+    let contract = contract.ok_or_else(|| Error::Invalid("the candidate does not compile any more".to_owned()))?;
+    of_store(runtime, Candidate { contract: Arc::new(contract), since: Some(shadow.since) }, listener)
+}
