@@ -12,6 +12,7 @@ mod macros;
 mod names;
 mod pattern;
 pub mod reference;
+pub(crate) mod state_keys;
 mod tree;
 mod value;
 

@@ -191,7 +191,10 @@ impl ActionCompiler<'_> {
         state_keys: &mut BTreeSet<Template>,
     ) -> Option<Box<dyn ExpressionEvaluator>> {
         // Which state is looked at has to be known beforehand, and no expression looks at any without naming it.
-        if self.when == When::Asked && !text.contains("state") {
+        if self.when == When::Asked
+            && let Some(named) = cel::state_keys::named(text)
+        {
+            state_keys.extend(named);
             return Some(Box::new(LaterExpression::of(text)));
         }
         let compiled = if self.when == When::Asked { cel::compile_known(text) } else { cel::compile(text) };

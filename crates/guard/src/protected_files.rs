@@ -66,13 +66,14 @@ impl ProtectedFiles {
             daemon: None,
         };
         for base in &bases {
-            protected.protect_in(base, Path::new(place::FOLDER));
+            let mut below = Below::of(base);
+            protected.protect_in(&mut below, Path::new(place::FOLDER));
             for name in hosts.iter().flat_map(|host| host.files.names.iter().chain(host.files.paths)) {
-                protected.protect_in(base, Path::new(name));
+                protected.protect_in(&mut below, Path::new(name));
             }
-            for file in hosts.iter().flat_map(|host| host.configuration).map(|name| base.join(name)) {
-                if file.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-                    protected.protect(&file);
+            for name in hosts.iter().flat_map(|host| host.configuration).map(Path::new) {
+                if below.is_link(name) {
+                    protected.protect(&base.join(name));
                 }
             }
         }
@@ -95,12 +96,12 @@ impl ProtectedFiles {
     }
 
     /// Protects a path below a folder that is free of links. Most of these paths are no links either, or do not exist.
-    fn protect_in(&mut self, base: &Path, name: &Path) {
-        let is_link = |part: &Path| base.join(part).symlink_metadata().is_ok_and(|found| found.is_symlink());
-        if name.ancestors().filter(|part| !part.as_os_str().is_empty()).any(is_link) {
-            return self.protect(&base.join(name));
+    fn protect_in(&mut self, below: &mut Below<'_>, name: &'static Path) {
+        let path = below.base.join(name);
+        if parts(name).any(|part| below.is_link(part)) {
+            return self.protect(&path);
         }
-        self.entries.push(components(&base.join(name)));
+        self.entries.push(components(&path));
     }
 
     /// The path itself, and where it leads if it is a link.
@@ -244,6 +245,54 @@ impl ProtectedFiles {
     }
 }
 
+/// What lies below a folder, each name looked at once: hosts share folders, and in one that is missing nothing is looked for.
+struct Below<'a> {
+    base: &'a Path,
+    seen: Vec<(&'static Path, Seen)>,
+}
+
+/// What a name turned out to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Seen {
+    Missing,
+    Link,
+    Other,
+}
+
+impl<'a> Below<'a> {
+    fn of(base: &'a Path) -> Below<'a> {
+        Below { base, seen: Vec::new() }
+    }
+
+    fn is_link(&mut self, name: &'static Path) -> bool {
+        self.look(name) == Seen::Link
+    }
+
+    fn look(&mut self, name: &'static Path) -> Seen {
+        if let Some((_, seen)) = self.seen.iter().find(|(known, _)| *known == name) {
+            return *seen;
+        }
+        let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let seen = match folder.map(|folder| self.look(folder)) {
+            Some(Seen::Missing) => Seen::Missing,
+            Some(Seen::Link | Seen::Other) | None => match self.base.join(name).symlink_metadata() {
+                Ok(found) if found.is_symlink() => Seen::Link,
+                Ok(_) => Seen::Other,
+                // What may not be looked at may be there.
+                Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => Seen::Missing,
+                Err(_) => Seen::Other,
+            },
+        };
+        self.seen.push((name, seen));
+        seen
+    }
+}
+
+/// A name, and every folder on the way to it.
+fn parts(name: &'static Path) -> impl Iterator<Item = &'static Path> {
+    name.ancestors().filter(|part| !part.as_os_str().is_empty())
+}
+
 fn sample(path: &Path, at: u64) -> Option<Vec<u8>> {
     use std::os::unix::fs::FileExt;
     let mut bytes = vec![0; 4096];
@@ -303,7 +352,8 @@ fn same(left: &str, right: &str) -> bool {
 
 /// Whether a component is a pattern.
 pub fn is_wild(part: &str) -> bool {
-    part.contains(['*', '?', '['])
+    // By bytes: every call compares dozens of names.
+    part.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }
 
 /// Whether a pattern can mean a name. A pattern matches a leading dot only if it begins with one.
