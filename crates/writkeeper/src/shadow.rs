@@ -46,7 +46,9 @@ pub fn running(runtime: &Runtime) -> Result<Vec<(String, Shadow)>, Error> {
 struct Counting;
 
 impl Listener for Counting {
-    fn passed(&mut self, _entries: u64) {}
+    fn passed(&mut self, _entries: u64) -> bool {
+        true
+    }
 
     fn flipped(&mut self, _flip: &Flip) -> bool {
         true
