@@ -76,7 +76,8 @@ impl Watched {
         self.figures.good_values += u64::from(point.label == Label::Good);
         let run = self.run.get_or_insert(Run { place: point.place, label: point.label, length: 0, is_flagged: false });
         run.length += 1;
-        if !signal.drift && !(self.warnings && signal.warning) {
+        let is_alarm = signal.drift || (self.warnings && signal.warning);
+        if !is_alarm {
             return Ok(());
         }
         match run.label {
