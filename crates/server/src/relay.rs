@@ -44,8 +44,6 @@ pub struct RelayOptions {
     pub stream: String,
     /// What every subject begins with.
     pub prefix: String,
-    /// A file of credentials.
-    pub credentials: Option<PathBuf>,
     /// User and password.
     pub login: Option<(String, String)>,
     /// A file with the authorities that a server's certificate is checked with.
@@ -187,9 +185,6 @@ impl Relay<'_> {
         let mut options = ConnectOptions::new().name("writkeeper").connection_timeout(ACKNOWLEDGED_WITHIN);
         if let Some((user, password)) = self.options.login.clone() {
             options = options.user_and_password(user, password);
-        }
-        if let Some(file) = &self.options.credentials {
-            options = options.credentials_file(file).await.map_err(|error| format!("{}: {error}", file.display()))?;
         }
         if let Some(file) = &self.options.authorities {
             options = options.add_root_certificates(file.clone()).require_tls(true);

@@ -32,9 +32,6 @@ pub struct RelayArgs {
     /// What every subject begins with
     #[arg(long, value_name = "WORD", default_value = "writkeeper")]
     pub prefix: String,
-    /// A file of NATS credentials
-    #[arg(long, value_name = "FILE")]
-    pub creds: Option<PathBuf>,
     /// Authorities that the server's certificate is checked with (PEM), in place of the well-known ones
     #[arg(long, value_name = "FILE")]
     pub tls_ca: Option<PathBuf>,

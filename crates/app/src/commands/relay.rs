@@ -65,7 +65,6 @@ fn options(args: &RelayArgs) -> anyhow::Result<RelayOptions> {
         url: args.nats.clone(),
         stream: args.stream.clone(),
         prefix: args.prefix.clone(),
-        credentials: args.creds.clone(),
         login: variable("NATS_USER").zip(variable("NATS_PASSWORD")),
         authorities: args.tls_ca.clone(),
         from: args.from,
