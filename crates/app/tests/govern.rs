@@ -67,7 +67,7 @@ fn what_is_beyond_the_attention_of_a_group_is_refused_and_counted() {
     agent(folder, "payer", asks);
     let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
     let asking =
-        text.replace("amount: number }\n", "amount: number }\n    ask:\n      - { when: \"true\", reason: look }\n");
+        text.replace("amount: number }\n", "amount: number }\n    ask:\n      - { when: \"true\", reason: LOOK }\n");
     std::fs::write(folder.join("asking.yaml"), asking.replace("agent: payer", "agent: asker")).unwrap();
     let said = writkeeper(folder, "people attention desk --questions 1 --per 1h", "", 0);
     assert!(said.contains("desk  asked 0 of 1 within 1h, then REFUSE"), "{said}");
