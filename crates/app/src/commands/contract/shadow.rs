@@ -91,7 +91,9 @@ struct Flips(Vec<Flip>);
 const FLIPS_MAX: usize = 1_000;
 
 impl Listener for Flips {
-    fn passed(&mut self, _entries: u64) {}
+    fn passed(&mut self, _entries: u64) -> bool {
+        true
+    }
 
     fn flipped(&mut self, flip: &Flip) -> bool {
         if self.0.len() < FLIPS_MAX {
