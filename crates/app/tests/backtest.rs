@@ -67,3 +67,38 @@ fn an_altered_export_is_refused() {
     std::fs::write(&path, altered).unwrap();
     check(desk.path(), "bot.yaml --export all.export", 65, "STORE_DAMAGED");
 }
+
+/// What `agents activate` says, and how it ends.
+fn activated(folder: &Path, words: &str, code: i32, part: &str) {
+    let output = writkeeper(folder, &format!("agents activate --store kept.db {words}"));
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{words}: {said}");
+    assert!(said.contains(part), "{words}: {said}");
+}
+
+#[test]
+fn activating_says_first_what_would_have_been_otherwise() {
+    let desk = desk();
+    let folder = desk.path();
+    let said = "this change flips 1 of 3 decisions\nbot is ACTIVE\n";
+    activated(folder, "--contract low.yaml", 0, said);
+    let told = r#""backtest":{"complete":true,"decisions":3,"flipped":0,"instead_of":""#;
+    activated(folder, "--contract bot.yaml --json", 0, told);
+    activated(folder, "--contract bot.yaml", 0, "bot is ACTIVE\n");
+    let output = writkeeper(folder, "agents activate --store kept.db --contract low.yaml --backtest 0s");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "bot is ACTIVE\n");
+    activated(folder, "--contract low.yaml --backtest soon", 64, "--backtest `soon` is no duration");
+}
+
+#[test]
+fn a_contract_that_locks_the_agent_in_is_refused_unless_told() {
+    let desk = desk();
+    let folder = desk.path();
+    let locked = CONTRACT.replace("    run: host\n", "    ask: amount <= 50\n    run: host\n")
+        + "escalation: { approvers: [desk], budget: { max: 0, per: 1h } }\n";
+    std::fs::write(folder.join("locked.yaml"), locked).unwrap();
+    let refused = "closes a way out: answering (`escalation.budget.max`): people are to be asked";
+    activated(folder, "--contract locked.yaml", 65, refused);
+    activated(folder, "--contract locked.yaml", 65, "add --allow-locked");
+    activated(folder, "--contract locked.yaml --allow-locked", 0, "bot is ACTIVE");
+}

@@ -44,9 +44,8 @@ fn desk(files: &[(&str, &str)]) -> tempfile::TempDir {
 fn check(folder: &Path, words: &str, expected: &[(&str, serde_json::Value)]) {
     let output = writkeeper(folder, &format!("eval {words} --json"));
     let said = String::from_utf8_lossy(&output.stdout);
-    let told: serde_json::Value = serde_json::from_str(said.trim())
-        .unwrap_or_else(|_| panic!("{words}: {said} {}", String::from_utf8_lossy(&output.stderr)));
-    assert_eq!(output.status.code(), Some(0), "{words}: {said}");
+    assert_eq!(output.status.code(), Some(0), "{words}: {said} {}", String::from_utf8_lossy(&output.stderr));
+    let told: serde_json::Value = serde_json::from_str(said.trim()).unwrap();
     for (pointer, value) in expected {
         assert_eq!(told.pointer(pointer), Some(value), "{words} {pointer}: {told}");
     }
@@ -125,8 +124,8 @@ fn recorded_findings_are_compared_with_what_people_say() {
         let line: serde_json::Value = serde_json::from_str(open.lines().find(asked).unwrap()).unwrap();
         line["id"].as_str().unwrap().to_owned()
     };
-    for (order, verb) in [("c", "approve"), ("d", "reject")] {
-        let words = format!("escalations {verb} {} --as ada --because seen --store kept.db", question(order));
+    for (order, verb) in [("c", "approve"), ("d", "deny")] {
+        let words = format!("escalations answer {} {verb} --as ada --because seen --store kept.db", question(order));
         let answered = writkeeper(folder, &words);
         assert_eq!(answered.status.code(), Some(0), "{words}: {}", String::from_utf8_lossy(&answered.stderr));
     }

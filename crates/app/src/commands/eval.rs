@@ -73,12 +73,13 @@ fn detector(args: &SetArgs) -> anyhow::Result<Exit> {
         return Err(UsageError("--warnings is for monitors".to_owned()).into());
     }
     let prices = prices(&args.cases)?;
+    let detector = subjects::detector(&args.name).map_err(UsageError)?;
     let thresholds = match &args.contract {
         Some(path) => Thresholds::read(contract(path)?.contract.detectors.as_ref())
             .map_err(|fault| InvalidData(fault.to_string()))?,
-        None => subjects::settings(&args.name, &pairs(&args.settings)?).map_err(UsageError)?,
+        None => subjects::settings(detector.name, &pairs(&args.settings)?).map_err(UsageError)?,
     };
-    let mut subject = DetectorOf::new(&args.name, thresholds).map_err(UsageError)?;
+    let mut subject = DetectorOf { detector, thresholds };
     let evaluation = judged(&mut subject, "evidence", &args.cases)?;
     show::print(&format!("detector {}", args.name), &evaluation, &prices, args.cases.json)
 }

@@ -3,7 +3,7 @@
 use super::{Opinion, Subject};
 use kernel::advice::{AdviceKind, AdviceOutcome, AdviceVerdict, Needed, Opinion as Said, needed};
 use kernel::command::{MintedIds, Submission};
-use kernel::detectors::{Detector, Seen, Thresholds};
+use kernel::detectors::{DETECTORS, Detector, Seen, Thresholds};
 use kernel::evaluator::Compiled;
 use kernel::finding::{Effect, Finding, Gate};
 use kernel::nearest::suggestion;
@@ -121,18 +121,8 @@ fn doubts(question: &Needed<'_>, said: &Said) -> bool {
 
 /// A detector with its settings. A case is what it looks at.
 pub struct DetectorOf {
-    detector: &'static Detector,
-    thresholds: Thresholds,
-}
-
-impl DetectorOf {
-    /// The one of that name; the error lists the names there are.
-    pub fn new(name: &str, thresholds: Thresholds) -> Result<DetectorOf, String> {
-        let names: Vec<&str> = kernel::detectors::DETECTORS.iter().map(|detector| detector.name).collect();
-        let detector = kernel::detectors::DETECTORS.iter().find(|detector| detector.name == name);
-        let detector = detector.ok_or_else(|| unknown(&format!("there is no detector `{name}`"), name, &names))?;
-        Ok(DetectorOf { detector, thresholds })
-    }
+    pub detector: &'static Detector,
+    pub thresholds: Thresholds,
 }
 
 impl Subject for DetectorOf {
@@ -153,6 +143,13 @@ pub fn settings(name: &str, given: &[(String, String)]) -> Result<Thresholds, St
     }
     let written = Json::object([(name, Json::Object(members))]);
     Thresholds::read(Some(&written)).map_err(|fault| fault.to_string())
+}
+
+/// Detectors by their name; the error lists the names there are.
+pub fn detector(name: &str) -> Result<&'static Detector, String> {
+    let names: Vec<&str> = DETECTORS.iter().map(|detector| detector.name).collect();
+    let detector = DETECTORS.iter().find(|detector| detector.name == name);
+    detector.ok_or_else(|| unknown(&format!("there is no detector `{name}`"), name, &names))
 }
 
 /// Gates by their word.
