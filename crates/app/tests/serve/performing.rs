@@ -98,3 +98,85 @@ fn a_batch_with_the_proposal_of_another_agent_decides_nothing() {
     assert_eq!(server.post("/v1/proposals/batch", &token, &batch).status, 403);
     assert_eq!(size(), before);
 }
+
+/// An agent whose action something performs: its token, and an intent that is ready.
+fn bot(server: &Server, name: &str, run: &str) -> (String, String) {
+    let contract = CONTRACT.replace("    ask:", &format!("    run: {run}\n    ask:"));
+    let token = server.register(&contract.replace("refund-bot", name));
+    let params = json!({ "order_id": name, "amount": 12 });
+    let proposal = json!({ "agent": name, "action": "issue_refund", "params": params });
+    let answer = server.post("/v1/proposals", &token, &proposal);
+    let intent = answer.json()["intent"]["id"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned();
+    (token, intent)
+}
+
+#[test]
+fn an_agent_performs_the_functions_of_its_own_proposals() {
+    let server = Server::start();
+    let (token, intent) = bot(&server, "refund-bot", "{ function: refund }");
+    let path = |step: &str| format!("/v1/intents/{intent}/{step}");
+    let claimed = server.post(&path("claim"), &token, &json!({ "worker": "7", "lease": "60s" }));
+    assert_eq!(claimed.status, 200, "{}", claimed.text());
+    let told = claimed.json();
+    assert_eq!(told["order"]["params"]["amount"], json!(12), "{told}");
+    let epoch = &told["epoch"];
+    // Another agent does not even learn that it is there, and an executor of the same name speaks for other claims.
+    let (stranger, _) = bot(&server, "other-bot", "{ function: refund }");
+    let namesake = server.key("executor", "refund-bot", &[]);
+    for (key, status) in [(&stranger, 404), (&namesake, 403)] {
+        assert_eq!(server.post(&path("start"), key, &json!({ "epoch": epoch })).status, status);
+        let finish = json!({ "epoch": epoch, "observed": "POSITIVE" });
+        assert_eq!(server.post(&path("finish"), key, &finish).status, status);
+    }
+    assert_eq!(server.post(&path("start"), &token, &json!({ "epoch": epoch })).status, 200);
+    let result = json!({ "content_type": "application/json", "body": "{\"refund\":1}" });
+    let finish = json!({ "epoch": epoch, "observed": "POSITIVE", "result": result });
+    let finished = server.post(&path("finish"), &token, &finish);
+    assert_eq!((finished.status, finished.json()["state"].as_str()), (200, Some("SUCCEEDED")), "{}", finished.text());
+    let page = server.get(&format!("/v1/intents/{intent}"), &token);
+    assert!(page.text().contains("agent:refund-bot/7") && page.text().contains("refund"), "{}", page.text());
+}
+
+#[test]
+fn an_agent_performs_its_functions_in_the_form_of_records() {
+    let server = Server::start();
+    let (token, intent) = bot(&server, "refund-bot", "{ function: refund }");
+    let (stranger, foreign) = bot(&server, "other-bot", "{ function: refund }");
+    let row = |key: &str, id: &str| server.get(&format!("/v1/rows/intent/{id}"), key);
+    assert_eq!(
+        (row(&token, &intent).status, row(&token, &foreign).status, row(&stranger, &intent).status),
+        (200, 404, 404)
+    );
+    assert_eq!(server.get("/v1/rows/intent", &token).status, 403, "it lists nobody's");
+    assert_eq!(server.get("/v1/rows/agent/refund-bot", &token).status, 403);
+    let act = |key: &str, act: &str, command: Value| {
+        server.post("/v1/changes", key, &json!({ "act": act, "command": command }))
+    };
+    let claim = json!({ "intent": intent, "worker": "7", "lease_us": 60_000_000 });
+    assert_eq!(act(&stranger, "claim", claim.clone()).status, 404);
+    let claimed = act(&token, "claim", claim);
+    assert!(claimed.status == 200 && claimed.text().contains("CLAIMED"), "{}", claimed.text());
+    let attempt = server.get(&format!("/v1/intents/{intent}"), &token).text();
+    assert!(attempt.contains("agent:refund-bot/7"), "{attempt}");
+    let settle = json!({ "intent": foreign, "event": "CANCEL", "result": false });
+    assert_eq!(act(&token, "settle", settle).status, 404);
+    let expire = act(&token, "expire_intents", json!({}));
+    assert_eq!(expire.status, 403, "{}", expire.text());
+}
+
+#[test]
+fn what_only_executors_perform_is_refused_to_agents() {
+    let server = Server::start();
+    for (name, run) in
+        [("http-bot", "POST http://127.0.0.1:9/refunds"), ("command-bot", "{ command: [\"/bin/true\"] }")]
+    {
+        let (token, intent) = bot(&server, name, run);
+        let claimed = server.post(&format!("/v1/intents/{intent}/claim"), &token, &json!({}));
+        assert_eq!((claimed.status, claimed.member("code").as_str()), (403, "NOT_AUTHORIZED"), "{name}");
+        let command = json!({ "intent": intent, "worker": "7", "lease_us": 60_000_000 });
+        let claimed = server.post("/v1/changes", &token, &json!({ "act": "claim", "command": command }));
+        assert!(claimed.text().contains("NOT_AUTHORIZED"), "{name}: {}", claimed.text());
+        let state = server.get(&format!("/v1/intents/{intent}"), &server.admin).json()["state"].clone();
+        assert_eq!(state, json!("READY"), "{name}");
+    }
+}

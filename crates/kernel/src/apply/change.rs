@@ -6,6 +6,7 @@ mod flows;
 mod holding;
 mod inquiring;
 mod leasing;
+mod own_process;
 mod people;
 mod registry;
 mod resolving;

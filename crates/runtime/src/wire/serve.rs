@@ -165,6 +165,11 @@ fn is_by_the_kernel(caller: &Caller, kind: ActKind) -> bool {
 
 /// The act as this caller may ask for it, and who is recorded for it.
 fn in_the_name_of(caller: &Caller, act: Act) -> Result<(Actor, Act), Failure> {
+    if let (Act::Claim { intent, worker, lease }, Actor::Agent(_)) = (&act, &caller.actor) {
+        // An agent is not taken for an executor whose key bears the same name.
+        let (intent, worker) = (intent.clone(), format!("{}/{worker}", caller.actor.text()));
+        return Ok((caller.actor.clone(), Act::Claim { intent, worker, lease: *lease }));
+    }
     if let (Act::Claim { intent, worker, lease }, Some(name)) = (&act, &caller.worker) {
         let (intent, worker) = (intent.clone(), format!("{name}/{worker}"));
         return Ok((Actor::Kernel, Act::Claim { intent, worker, lease: *lease }));

@@ -26,7 +26,8 @@ const LEASE: Duration = Duration::from_secs(60);
 /// Due intents looked through for those that are ready.
 const LOOKED_MAX: usize = 4_096;
 
-const PERFORMERS: Access = Access::Roles(&[KeyRole::Executor, KeyRole::Operator, KeyRole::Admin]);
+/// The kernel lets agents perform the functions of their own proposals only.
+const PERFORMERS: Access = Access::Roles(&[KeyRole::Agent, KeyRole::Executor, KeyRole::Operator, KeyRole::Admin]);
 const SEEN_BY: Access = Access::Roles(&[
     KeyRole::Agent,
     KeyRole::Executor,
@@ -187,7 +188,8 @@ fn claim(call: &Call) -> Result<Reply, Problem> {
     let (id, row) = found(call)?;
     demand_performer(call, &row)?;
     let worker = text_if_any(&members, "worker")?;
-    let worker = worker.map_or_else(|| call.caller.name.to_string(), |own| format!("{}/{own}", call.caller.name));
+    let name = worker_name(call);
+    let worker = worker.map_or_else(|| name.clone(), |own| format!("{name}/{own}"));
     let lease = span_if_any(&members, "lease")?.unwrap_or(LEASE);
     let runtime = call.keeper().runtime();
     let act = Act::Claim { intent: id.clone(), worker, lease };
@@ -212,6 +214,11 @@ fn claim(call: &Call) -> Result<Reply, Problem> {
     Ok(Reply::json(&Json::Object(told)))
 }
 
+/// Under which name the caller claims; an agent is not taken for an executor whose key bears the same name.
+pub(super) fn worker_name(call: &Call) -> String {
+    if call.caller.role == KeyRole::Agent { call.caller.actor().text() } else { call.caller.name.to_string() }
+}
+
 /// Secrets are for executors: whoever else claimed what holds them could not perform it.
 pub(super) fn demand_performer(call: &Call, row: &IntentRow) -> Result<(), Problem> {
     let holds_secrets = row.running.as_deref().is_some_and(|running| !running.secrets.is_empty());
@@ -228,9 +235,11 @@ fn step(call: &Call, act: Act) -> Result<Reply, Problem> {
     super::told(writkeeper::carried_out(call.keeper().runtime().change(actor, act))?)
 }
 
-/// An executor speaks of its own claims only: whoever holds another key knows nothing of what that one did.
+/// An executor and an agent speak of their own claims only: whoever holds another key knows nothing of what that one
+/// did.
 pub(super) fn demand_claim(call: &Call, id: &str, row: &IntentRow, epoch: u64) -> Result<(), Problem> {
-    let Some(running) = row.running.as_deref().filter(|_| call.caller.role == KeyRole::Executor) else {
+    let is_bound = matches!(call.caller.role, KeyRole::Executor | KeyRole::Agent);
+    let Some(running) = row.running.as_deref().filter(|_| is_bound) else {
         return Ok(());
     };
     let claimed_by =
@@ -246,13 +255,14 @@ pub(super) fn demand_claim(call: &Call, id: &str, row: &IntentRow, epoch: u64) -
             let before = epoch.checked_sub(1).and_then(|before| usize::try_from(before).ok());
             before.and_then(|before| workers.nth(before))
         };
-    let name = &*call.caller.name;
-    let is_own = |worker: &str| worker.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let name = worker_name(call);
+    let is_own =
+        |worker: &str| worker.strip_prefix(&*name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     if claimed_by.as_deref().is_none_or(is_own) {
         // An epoch that nobody has is refused by the kernel.
         return Ok(());
     }
-    let values = [("actor", "the caller"), ("what", "speak for a claim of another executor")];
+    let values = [("actor", "the caller"), ("what", "speak for a claim of somebody else")];
     Err(Problem::of(StatusCode::FORBIDDEN, Reason::NotAuthorized, &values))
 }
 

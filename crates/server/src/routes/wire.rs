@@ -67,8 +67,8 @@ pub const ROUTES: &[Route] = &[
         method: "GET",
         path: "/v1/rows/{kind}/{name}",
         name: "row",
-        summary: "One row as the store keeps it",
-        access: ROW_READERS,
+        summary: "One row as the store keeps it; agents read their own intents",
+        access: super::ALL,
         query: &[Param { name: "second", summary: "The second part of its name", kind: ParamKind::Text }],
         body: None,
         answer: Answer { status: 200, media: JSON, schema: schemas::ledger::row, summary: "The row" },
@@ -91,7 +91,8 @@ pub const ROUTES: &[Route] = &[
     },
 ];
 
-/// Which roles may ask for an act. Agents ask for those that the kernel lets them do in their own flows only.
+/// Which roles may ask for an act. Agents ask for those that the kernel lets them do in their own flows and for their own
+/// intents only.
 fn may(role: KeyRole, kind: ActKind) -> bool {
     use ActKind as Is;
     let operators = matches!(role, KeyRole::Operator | KeyRole::Admin);
@@ -104,11 +105,9 @@ fn may(role: KeyRole, kind: ActKind) -> bool {
         | Is::Amend
         | Is::OpenFlow
         | Is::EndFlow
-        | Is::Merge
         | Is::Remember
         | Is::Freeze
         | Is::Import
-        | Is::Settle
         | Is::Undo
         | Is::Halt
         | Is::Resume
@@ -118,10 +117,9 @@ fn may(role: KeyRole, kind: ActKind) -> bool {
         | Is::LeaseEvict
         | Is::LeaseAdopt
         | Is::EnrolKey => operators,
-        Is::Ask | Is::Reserve | Is::Release | Is::Note => operators || role == KeyRole::Agent,
-        Is::ExpireQuestions | Is::ExpireIntents | Is::Claim | Is::Start | Is::Outcome => {
-            operators || role == KeyRole::Executor
-        }
+        Is::Ask | Is::Reserve | Is::Release | Is::Note | Is::Merge | Is::Settle => operators || role == KeyRole::Agent,
+        Is::Claim | Is::Start | Is::Outcome => operators || matches!(role, KeyRole::Executor | KeyRole::Agent),
+        Is::ExpireQuestions | Is::ExpireIntents => operators || role == KeyRole::Executor,
         Is::Answer | Is::Resolve => role == KeyRole::Approver,
         Is::Erase | Is::LegalHold | Is::ReleaseHold | Is::RotateKeys => role == KeyRole::Admin,
     }
@@ -145,15 +143,8 @@ fn change(call: &Call) -> Result<Reply, Problem> {
             return Err(forbidden(call));
         }
     }
-    if let wire_call::Call::Act(Act::Claim { intent, .. }) = &asked
-        && let Some(Row::Intent(row)) = call.keeper().runtime().read(Entity::Intent(intent.clone()))?
-    {
-        super::intents::demand_performer(call, &row)?;
-    }
-    if let wire_call::Call::Act(Act::Start { intent, epoch, .. } | Act::Outcome { intent, epoch, .. }) = &asked
-        && let Some(Row::Intent(row)) = call.keeper().runtime().read(Entity::Intent(intent.clone()))?
-    {
-        super::intents::demand_claim(call, intent, &row, *epoch)?;
+    if let wire_call::Call::Act(act) = &asked {
+        demand_own_performance(call, act)?;
     }
     let is_person = role == KeyRole::Approver;
     let caller = Caller {
@@ -169,15 +160,43 @@ fn change(call: &Call) -> Result<Reply, Problem> {
     Ok(Reply::bytes(REPLY_TYPE, reply))
 }
 
-/// Executors see what they perform, and under which contract.
+/// Whoever performs speaks of its own claims, and an agent of its own intents; of others it does not even learn that they
+/// are there.
+fn demand_own_performance(call: &Call, act: &Act) -> Result<(), Problem> {
+    let (intent, epoch) = if let Act::Claim { intent, .. } | Act::Settle { intent, .. } = act {
+        (intent, None)
+    } else if let Act::Start { intent, epoch, .. } | Act::Outcome { intent, epoch, .. } = act {
+        (intent, Some(*epoch))
+    } else {
+        return Ok(());
+    };
+    let row = match call.keeper().runtime().read(Entity::Intent(intent.clone()))? {
+        Some(Row::Intent(row)) => Some(row),
+        Some(_) | None => None,
+    };
+    if let Some(own) = call.caller.own_agent()
+        && row.as_ref().is_none_or(|row| row.facts.agent() != own)
+    {
+        return Err(Problem::not_found());
+    }
+    match (&row, epoch) {
+        (Some(row), Some(epoch)) => super::intents::demand_claim(call, intent, row, epoch),
+        (Some(row), None) if matches!(act, Act::Claim { .. }) => super::intents::demand_performer(call, row),
+        (Some(_) | None, _) => Ok(()),
+    }
+}
+
+/// Executors see what they perform, and under which contract; agents see their own intents, one by one.
 fn demand_kind(call: &Call) -> Result<&str, Problem> {
     let kind = call.part("kind");
     const PERFORMED: [Kind; 4] = [Kind::Intent, Kind::Contract, Kind::Agent, Kind::Tenant];
     let is_performed = PERFORMED.iter().any(|known| known.word() == kind);
-    if call.caller.role == KeyRole::Executor && !is_performed {
-        return Err(forbidden(call));
-    }
-    Ok(kind)
+    let is_unseen = match call.caller.role {
+        KeyRole::Executor => !is_performed,
+        KeyRole::Agent => kind != Kind::Intent.word(),
+        KeyRole::Operator | KeyRole::Approver | KeyRole::Auditor | KeyRole::Admin => false,
+    };
+    if is_unseen { Err(forbidden(call)) } else { Ok(kind) }
 }
 
 fn rows(call: &Call) -> Result<Reply, Problem> {
@@ -196,6 +215,10 @@ fn rows(call: &Call) -> Result<Reply, Problem> {
 fn row(call: &Call) -> Result<Reply, Problem> {
     let (runtime, kind) = (call.keeper().runtime(), demand_kind(call)?);
     let (entity, mut row) = serve::row(runtime, kind, call.part("name"), call.asked("second"))?;
+    let is_foreign = |own: &str| !matches!(&row, Row::Intent(intent) if intent.facts.agent() == own);
+    if call.caller.own_agent().is_some_and(is_foreign) {
+        return Err(Problem::not_found());
+    }
     withhold(call, &entity, &mut row);
     Ok(Reply::bytes(JSON, wire_rows::write_row(&entity, &row)))
 }

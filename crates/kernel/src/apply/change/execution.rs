@@ -1,6 +1,6 @@
 //! Performing intents: claimed, marked before the first byte, settled by a fenced outcome, otherwise doubted.
 
-use super::{ChangeOutcome, key, not_authorized, step_refused};
+use super::{ChangeOutcome, key, not_authorized, own_process, step_refused};
 use crate::agent::{Actor, AgentStatus};
 use crate::apply::flow_work;
 use crate::apply::settling::{self, intent_row};
@@ -71,10 +71,13 @@ pub(super) fn claim(
     lease: Duration,
     at: Instant,
 ) -> ChangeOutcome {
-    let row = match performed(world, change, name, "claim") {
+    let row = match own_process::performed(world, change, name, "claim") {
         Ok(row) => row,
         Err(outcome) => return *outcome,
     };
+    if let Err(outcome) = own_process::demand_own_worker(change, name, worker) {
+        return *outcome;
+    }
     if row.state != IntentState::Ready || row.running.is_none() {
         return refused_in(name, row.state, "it cannot be claimed");
     }
@@ -101,13 +104,16 @@ pub(super) fn start(
     attempt: Digest,
     at: Instant,
 ) -> ChangeOutcome {
-    let row = match performed(world, change, name, "start") {
+    let row = match own_process::performed(world, change, name, "start") {
         Ok(row) => row,
         Err(outcome) => return *outcome,
     };
     let Some(running) = row.running.as_ref().filter(|running| owns(running.epoch, epoch)) else {
         return ChangeOutcome::refused(lost(name, row, epoch));
     };
+    if let Err(outcome) = own_process::demand_own_worker(change, name, &running.owner) {
+        return *outcome;
+    }
     // A claim whose lease is over may be someone else's in the next moment.
     let over = running.lease_until.is_none_or(|until| at > until);
     if row.state != IntentState::Claimed || over {
@@ -137,13 +143,19 @@ pub(super) fn outcome(
     (epoch, observed): (u64, Observed),
     at: Instant,
 ) -> ChangeOutcome {
-    let row = match performed(world, change, name, "report on") {
+    let row = match own_process::performed(world, change, name, "report on") {
         Ok(row) => row,
         Err(outcome) => return *outcome,
     };
     let Some(running) = row.running.as_ref().filter(|running| epoch > 0 && epoch <= running.epoch) else {
         return ChangeOutcome::refused(lost(name, row, epoch));
     };
+    // Of an earlier epoch the row does not say who had it; the door looks that up.
+    if epoch == running.epoch
+        && let Err(outcome) = own_process::demand_own_worker(change, name, &running.owner)
+    {
+        return *outcome;
+    }
     let attempted =
         row.state == IntentState::InFlight || row.state == IntentState::Claimed && bugs::on(Bug::NoInFlightMark);
     if attempted && owns(running.epoch, epoch) {
