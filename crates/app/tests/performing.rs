@@ -393,3 +393,28 @@ fn a_signed_intent_is_checked_by_its_public_key_alone_and_claimed_once() {
     site.perform("1s");
     assert_eq!(site.effects(), 0, "the runtime did not perform it as well");
 }
+
+/// Whoever can write the file of a store can write the row of an intent; what is performed is what was accepted.
+#[test]
+fn what_was_altered_after_its_decision_is_left_to_a_person() {
+    let check = |from: &str, to: &str, problem: &str| {
+        let site = Site::new();
+        let id = site.accept("opaque", "ok");
+        let store = rusqlite::Connection::open(site.path("db")).unwrap();
+        let altered = store.execute("UPDATE intent SET body = replace(body, ?1, ?2)", [from, to]).unwrap();
+        let body: String = store.query_row("SELECT body FROM intent", [], |row| row.get(0)).unwrap();
+        assert!(altered == 1 && body.contains(to), "{body}");
+        drop(store);
+        for _ in 0..2 {
+            let output = site.worker(&["--once"]).stderr(Stdio::piped()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
+            assert!(said.contains("INTENT_ALTERED") && said.contains(problem), "{said}");
+        }
+        assert_eq!((site.effects(), site.state(&id).as_str()), (0, "READY"));
+        let output = site.writkeeper(&["escalations"]).output().unwrap();
+        let inbox = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(inbox.matches("AGENT_ASKS").count(), 1, "{inbox}");
+    };
+    check("\"amount\":5", "\"amount\":9", "its row is not what its decision accepted");
+    check("/opaque/ok", "/opaque/no", "its row is not what its decision accepted");
+}

@@ -269,7 +269,7 @@ impl<'a> Below<'a> {
     }
 
     fn look(&mut self, name: &'static Path) -> Seen {
-        if let Some((_, seen)) = self.seen.iter().find(|(known, _)| *known == name) {
+        if let Some((_, seen)) = self.seen.iter().find(|(known, _)| known.as_os_str() == name.as_os_str()) {
             return *seen;
         }
         let folder = name.parent().filter(|folder| !folder.as_os_str().is_empty());

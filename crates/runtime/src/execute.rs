@@ -10,9 +10,10 @@ use crate::ports::executor::{Attempt, Executor, Missing, Observation};
 use crate::ports::store::StoreFault;
 use crate::runtime::{Answered, Runtime};
 use kernel::agent::Actor;
-use kernel::change::{Act, AttachedResult};
+use kernel::change::{Act, AttachedResult, Inquiry};
 use kernel::consequence::Consequence;
-use kernel::contract::{self, ExecutorKind};
+use kernel::contract::{self, ExecutorKind, Impact};
+use kernel::escalation::{AgentRequest, EscalationState};
 use kernel::event::Event;
 use kernel::finding::Finding;
 use kernel::intent::{IntentRow, IntentState, Order, provider_key};
@@ -23,6 +24,7 @@ use kernel::world::{Entity, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use values::json::{Json, Object};
 use values::time::{Duration, Instant};
 
 /// Due intents looked at first; the look grows while nothing in it can be performed.
@@ -34,6 +36,9 @@ const PUT_OFF: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Intents that are remembered as waiting, and different things they wait for that are told.
 const WAITING_MAX: usize = 10_000;
+
+/// Questions looked through for one about an altered intent.
+const QUESTIONS_MAX: usize = 1_024;
 
 /// Times an outcome is offered to a store that does not answer; afterwards it is in doubt.
 const RECORDED_MAX: u32 = 8;
@@ -400,21 +405,58 @@ impl Shared<'_> {
                 Some(prepared)
             }
             Err(problem) => {
-                let now = std::time::Instant::now();
-                let mut put_off = lock(&self.put_off);
-                put_off.retain(|_, until| *until > now);
-                put_off.insert(name.to_owned(), now + PUT_OFF);
-                drop(put_off);
-                self.wait_for(name, problem);
+                self.put_off(name, problem);
                 None
             }
         }
+    }
+
+    /// Leaves an intent alone for a while that waits for something.
+    fn put_off(&self, name: &str, problem: Missing) {
+        let now = std::time::Instant::now();
+        let mut put_off = lock(&self.put_off);
+        put_off.retain(|_, until| *until > now);
+        put_off.insert(name.to_owned(), now + PUT_OFF);
+        drop(put_off);
+        self.wait_for(name, problem);
+    }
+
+    /// Nobody performs what was not accepted: a person is asked, once.
+    fn leave_altered(&self, name: &str, row: &IntentRow, problem: &str) {
+        let is_told = lock(&self.tally).waiting.contains_key(name);
+        if !is_told && !self.is_asked_about(name) {
+            let reason = format!("INTENT_ALTERED: intent `{name}` is not performed, because {problem}");
+            let context = Object::from([("intent".to_owned(), Json::text(name))]);
+            let inquiry = Inquiry {
+                agent: row.facts.agent().to_owned(),
+                flow: row.facts.flow().to_owned(),
+                request: AgentRequest { reason, context },
+                proposal: None,
+                impact: Impact::High,
+            };
+            self.runtime.ask(Actor::Kernel, inquiry).wait();
+        }
+        self.put_off(name, Missing::Other(format!("INTENT_ALTERED: {problem}")));
+    }
+
+    /// Whether a question about an altered intent is open.
+    fn is_asked_about(&self, name: &str) -> bool {
+        let open = self.runtime.scan(Kind::Escalation, None, QUESTIONS_MAX).unwrap_or_default();
+        open.iter().any(|(_, row)| {
+            let Row::Escalation(row) = row else { return false };
+            let intent = row.request.as_ref().and_then(|request| request.context.get("intent"));
+            row.state == EscalationState::Open && intent.and_then(Json::as_text) == Some(name)
+        })
     }
 
     /// Prepares, claims and performs. What is missing here is noticed before the claim: others may have the intent. A store
     /// that takes no claim is a fault.
     fn perform(&self, name: &str, row: &IntentRow) -> Result<TakeUp, StoreFault> {
         let Some(running) = &row.running else { return Ok(TakeUp::Settled(None)) };
+        if let Some(problem) = self.runtime.alteration(name, row)? {
+            self.leave_altered(name, row, &problem);
+            return Ok(TakeUp::Waits);
+        }
         let Some(executor) = self.prepared(name, &running.order) else { return Ok(TakeUp::Waits) };
         let lease = timing::lease(self.options.lease, running.timeout());
         let begin = std::time::Instant::now();
@@ -435,7 +477,8 @@ impl Shared<'_> {
     fn perform_claimed(&self, name: &str, claimed: &ClaimedIntent<'_>) -> Result<Option<IntentState>, StoreFault> {
         // What is performed is what the store holds now, and the kernel compares it with what was accepted.
         let Some(Row::Intent(row)) = self.runtime.read(Entity::Intent(name.to_owned()))? else { return Ok(None) };
-        let running = row.running.as_ref().filter(|running| running.order == *claimed.order);
+        let is_same = |order: &Order| order == claimed.order && row.facts.effect_key() == order.effect_key;
+        let running = row.running.as_ref().filter(|running| is_same(&running.order));
         let Some(running) = running else { return Ok(None) };
         let epoch = claimed.epoch;
         let start = Act::Start { intent: name.to_owned(), epoch, attempt: running.digest() };

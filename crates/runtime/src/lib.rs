@@ -3,6 +3,7 @@
 //! A door forms commands; the sequencer carries them in batches into one transaction each; the kernel judges. Nothing
 //! here decides anything.
 
+mod accepted;
 mod advise;
 pub mod commits;
 pub mod conformance;

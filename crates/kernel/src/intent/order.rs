@@ -116,6 +116,26 @@ impl Order {
         parts.write(text);
     }
 
+    /// The order that a decision or an answer accepted, from the body of its record.
+    pub fn from_record(body: &Json) -> Option<Order> {
+        // A decision's record does not repeat what stands in it already; an answer's record holds the whole.
+        match Intent::from_record(body) {
+            Some(intent) => Order::from_json(&intent),
+            None => Order::from_json(body.get("intent")?),
+        }
+    }
+
+    /// Whether an order undoes this one: exactly the contract's request with exactly the params of what happened.
+    pub fn is_undone_by(&self, undo: &Order) -> bool {
+        let request = self.undo.as_ref().map(|rules| rules.http.clone().map_or(Executor::Host, Executor::Http));
+        let headers = self.run.as_ref().map(|run| run.headers.clone()).unwrap_or_default();
+        let is_run = |run: &Run| Some(&run.executor) == request.as_ref() && run.headers == headers;
+        undo.run.as_ref().is_some_and(is_run)
+            && undo.undoes.as_ref() == Some(&self.id)
+            && undo.effect_key.strip_prefix("undo:") == Some(&self.effect_key)
+            && (&undo.params, undo.contract, &undo.agent) == (&self.params, self.contract, &self.agent)
+    }
+
     /// Reads what [`Order::to_json`] gives.
     pub fn from_json(json: &Json) -> Option<Order> {
         let text = |key: &str| Some(json.get(key)?.as_text()?.to_owned());
