@@ -109,14 +109,14 @@ fn recorded_findings_are_compared_with_what_people_say() {
     let contract = CONTRACT.replace("watch:\n  size: { mean: params.amount, max: 10, over: 2 }\n", "");
     let unknown = r#"{"label":"bad","proposal":"zzzz"}"#;
     let files = [("quiet.yaml", contract.as_str()), ("lines", &lines), ("labels", &labels), ("unknown", unknown)];
-    let desk = desk(&[files.as_slice(), &[("people.yaml", "ada: [desk]\n")]].concat());
+    let desk = desk(&[files.as_slice(), &[("people.yaml", "desk: [ada]\n")]].concat());
     let folder = desk.path();
     writkeeper(folder, "decide --quiet --store kept.db --contract quiet.yaml lines");
     check(folder, "gate rules --store kept.db labels", &[confusion(1, 1, 0, 1), ("/cost/calls", 0.into())]);
     check(folder, "validator clerk --store kept.db labels", &[confusion(0, 2, 0, 1), ("/unanswered", 0.into())]);
     refused(folder, "gate rules --store kept.db unknown", 65, "no decision about proposal `zzzz`");
     refused(folder, "gate rules --store kept.db --answers", 65, "no question of this store was answered");
-    writkeeper(folder, "people --store kept.db people.yaml");
+    writkeeper(folder, "people set --store kept.db people.yaml");
     let open = writkeeper(folder, "escalations --store kept.db --json");
     let open = String::from_utf8(open.stdout).unwrap();
     let question = |order: &str| {

@@ -10,6 +10,9 @@ use values::time::Duration;
 /// Where state keeps it, by group; only operators write it.
 pub const ATTENTION: &str = "attention/";
 
+/// Most questions of a window.
+pub const QUESTIONS_MAX: u64 = 1_000_000;
+
 /// Whose budget the window of a group is: no agent has a name that starts with a blank.
 const PEOPLE_BUDGET: &str = " people";
 
@@ -47,7 +50,9 @@ impl Attention {
     /// Reads it back; `None` if it is something else.
     pub fn from_json(json: &Json) -> Option<Attention> {
         let members = json.as_object()?;
-        let questions = u64::try_from(json.get("questions")?.as_number()?.to_i64()?).ok()?;
+        let questions = u64::try_from(json.get("questions")?.as_number()?.to_i64()?)
+            .ok()
+            .filter(|questions| *questions <= QUESTIONS_MAX)?;
         let per = Duration::parse(json.get("per")?.as_text()?).filter(|per| per.micros() > 0)?;
         let spent = match json.get("spent") {
             Some(word) => Spent::from_word(word.as_text()?)?,

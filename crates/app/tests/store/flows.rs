@@ -22,7 +22,7 @@ fn what_agents_do_in_their_flows_besides_proposing() {
     let question = asked["question"].as_str().unwrap();
     let shown = desk.says(&format!("escalations show {question}"), 0);
     assert!(shown.contains("unsure") && shown.contains("approve|deny"), "{shown}");
-    desk.says(&format!("escalations answer {question} approve --as ann --because fine"), 0);
+    desk.says(&format!("escalations answer {question} approve --as bob --because fine"), 0);
     let timeline = desk.says(&format!("flows show {flow}"), 0);
     for told in ["reserves 60 of cash", "released cash", "note PRICE_SEEN", "asked: unsure", "OVERRIDE to question"] {
         assert!(timeline.contains(told), "{told}: {timeline}");

@@ -26,7 +26,7 @@ pub(super) enum Before {
 pub(super) fn missing(world: &World, submission: &Submission, touched: &Touched) -> KeySet {
     let asked = touched.asked(submission);
     let question = known(world, touched);
-    let attention = attending::keys(&submission.tenant, &submission.contract.contract.escalation);
+    let attention = attending::keys(world, &submission.tenant, &submission.contract.contract.escalation);
     world.missing(asked.into_iter().chain(&question).chain(&attention))
 }
 

@@ -12,10 +12,16 @@ use values::bugs::{self, Bug};
 use values::decimal::Decimal;
 use values::time::Instant;
 
-/// What must be known before anyone is asked.
-pub(super) fn keys(tenant: &Arc<str>, rules: &Escalation) -> Vec<Key> {
-    let key = |entity| Key { tenant: tenant.clone(), entity };
-    asked_groups(rules).flat_map(|group| [key(rule_of(group)), key(window_of(group))]).collect()
+/// Where state says how many questions those take who would be asked.
+pub(super) fn rules(tenant: &Arc<str>, rules: &Escalation) -> impl Iterator<Item = Key> {
+    asked_groups(rules).map(|group| Key { tenant: tenant.clone(), entity: rule_of(group) })
+}
+
+/// What must be known before anyone is asked: the rules, and for a group with one what it was asked so far.
+pub(super) fn keys(world: &World, tenant: &Arc<str>, escalation: &Escalation) -> Vec<Key> {
+    let ruled = asked_groups(escalation).filter(|group| rule(world, tenant, group).is_some());
+    let windows = ruled.map(|group| Key { tenant: tenant.clone(), entity: window_of(group) });
+    rules(tenant, escalation).chain(windows).collect()
 }
 
 /// The refusal where a group that would be asked has no attention left. Whoever may answer sees the question, so one

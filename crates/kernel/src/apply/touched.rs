@@ -1,6 +1,6 @@
 //! Which entities a submission touches, named before anything is loaded.
 
-use super::watching;
+use super::{attending, watching};
 use crate::command::Submission;
 use crate::contract::EffectClass;
 use crate::evaluator::Compiled;
@@ -57,6 +57,8 @@ pub(crate) struct Touched {
     /// Whether the contract's own lines may ask a person. Then the last question is looked at with everything else, and
     /// only when someone is to be asked otherwise.
     pub asks: bool,
+    /// Where state says how many questions the people take who may be asked by such a line.
+    pub attention: Vec<Key>,
     /// State: template text, key of state, key of the entity.
     pub state: Vec<(String, String, Key)>,
     /// The named snapshot.
@@ -87,6 +89,8 @@ impl Touched {
         let idempotency = proposal.idempotency_key.as_ref();
         let effect = effect_key(submission);
         let local = effect.as_ref().filter(|_| is_local(submission));
+        let asks = asks(submission);
+        let escalation = &submission.contract.contract.escalation;
         let touched = Touched {
             tenant: key(Entity::Tenant),
             idempotency: idempotency.map(|name| key(Entity::Idempotency(agent.clone(), name.clone()))),
@@ -106,7 +110,8 @@ impl Touched {
             monitors: monitors(submission, &key),
             ancestors: submission.ancestors.iter().map(|contract| above(contract)).collect(),
             asked: OnceLock::new(),
-            asks: asks(submission),
+            asks,
+            attention: if asks { attending::rules(&submission.tenant, escalation).collect() } else { Vec::new() },
             escalations: key(Entity::Budget(agent.clone(), ESCALATIONS.to_owned())),
             state: state_keys(submission, &key),
             snapshot: proposal.snapshot.as_ref().map(|name| key(Entity::Snapshot(name.clone()))),
@@ -159,6 +164,7 @@ impl Touched {
             .values()
             .chain(self.budgets.values())
             .chain(self.monitors.values())
+            .chain(&self.attention)
             .chain(&self.local)
             .chain(&self.leases)
             .chain(&self.flow_name);

@@ -203,8 +203,8 @@ fn attention(call: &Call) -> Result<Reply, Problem> {
 fn set_attention(call: &Call) -> Result<Reply, Problem> {
     let members = call.members(&["questions", "per", "spent"])?;
     let bounded = match members.get("questions") {
-        None | Some(Json::Null) => None,
-        Some(_) => {
+        Some(Json::Null) => None,
+        None | Some(_) => {
             let problem = "`questions`, `per` and `spent` are no attention, such as 40, \"8h\" and \"REFUSE\"";
             Some(Attention::from_json(&Json::Object(members)).ok_or_else(|| Problem::invalid(problem))?)
         }

@@ -2,6 +2,7 @@
 
 use super::{closed, count, identifier, instant, list, or_null, span, text, text_or_null, truth, words};
 use kernel::api_key::{KeyRole, TenantState};
+use kernel::attention::QUESTIONS_MAX;
 use serde_json::{Value, json};
 
 pub fn wanted() -> Value {
@@ -54,7 +55,7 @@ pub fn attention() -> Value {
         "required": ["questions"],
         "additionalProperties": false,
         "properties": {
-            "questions": { "type": ["integer", "null"], "minimum": 0, "maximum": 1_000_000 },
+            "questions": { "type": ["integer", "null"], "minimum": 0, "maximum": QUESTIONS_MAX },
             "per": { "type": "string", "pattern": "^[1-9][0-9]{0,5}(ms|s|m|h|d)$" },
             "spent": { "enum": ["REFUSE", "ESCALATION_ONLY"] },
         },

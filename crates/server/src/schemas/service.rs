@@ -60,7 +60,7 @@ pub fn switch() -> Value {
         "type": "object",
         "required": ["because"],
         "additionalProperties": false,
-        "properties": { "because": text(), "group": identifier() },
+        "properties": { "because": text(), "group": { "anyOf": [identifier(), { "type": "null" }] } },
     })
 }
 

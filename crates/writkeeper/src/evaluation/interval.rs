@@ -45,7 +45,7 @@ impl Share {
         let below = of * SCALE / all;
         // The interval holds the share itself, so each end is where a comparison changes once.
         let low = first((0, below), |part| is_inside(of, all, part));
-        let low = if is_end(of, all, low) { low } else { low.saturating_sub(1) };
+        let low = if is_inside(of, all, low) && !is_end(of, all, low) { low.saturating_sub(1) } else { low };
         let high = first((below, SCALE), |part| part * all > of * SCALE && !is_inside(of, all, part));
         let high = if is_inside(of, all, high.saturating_sub(1)) && is_end(of, all, high.saturating_sub(1)) {
             high - 1

@@ -62,9 +62,12 @@ pub fn run(location: &str, json: bool, args: &ActivateArgs) -> anyhow::Result<Ex
 }
 
 fn wait(text: &str) -> anyhow::Result<Option<std::time::Duration>> {
+    if text == "0s" {
+        return Ok(None);
+    }
     let problem = || UsageError(format!("--backtest `{}` is no duration up to 1h, such as 30s", echo(text)));
-    let wait = Duration::parse(text).filter(|wait| *wait <= WAIT_MAX && wait.micros() >= 0).ok_or_else(problem)?;
-    Ok((wait.micros() > 0).then(|| std::time::Duration::from_micros(wait.micros().unsigned_abs())))
+    let wait = Duration::parse(text).filter(|wait| *wait <= WAIT_MAX).ok_or_else(problem)?;
+    Ok(Some(std::time::Duration::from_micros(wait.micros().unsigned_abs())))
 }
 
 /// A contract that locks the agent in is refused before it is in force, with every way that it closes.

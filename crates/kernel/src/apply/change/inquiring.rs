@@ -24,7 +24,7 @@ pub(super) fn keys(world: &World, change: &Change, asking: &Asking) -> KeySet {
     let mut keys: KeySet = flow_work::above(world, &flow).into_iter().collect();
     keys.extend([flow, agent(change, asking), budget(change, asking)]);
     keys.insert(key(change, Entity::Escalation(asking.question.clone())));
-    keys.extend(attending::keys(&change.tenant, &asking.contract.contract.escalation));
+    keys.extend(attending::keys(world, &change.tenant, &asking.contract.contract.escalation));
     keys
 }
 

@@ -97,9 +97,9 @@ def evaluate_state_match_rule(
         return InvariantEvaluationFailure(DimReasonCode.CONTRACT_PARAMETER_MISSING, rule.id)
     if envelope > 0 and actual == 0 and assumed is not None:
         # There is no percentage of nothing: the envelope is the distance itself.
-        limit = {"id": "distance", "type": "range", "min": -envelope, "max": envelope}
-        return _failed(rule) if findings(limit, proposed) else None
-    limit = {"id": "match", "type": "state_match", "snapshot_path": "state.live"}
+        distance = {"id": "distance", "type": "range", "min": -envelope, "max": envelope}
+        return _failed(rule) if findings(distance, proposed) else None
+    limit: dict[str, Any] = {"id": "match", "type": "state_match", "snapshot_path": "state.live"}
     if expected is not None:
         limit["expected"] = expected
     elif assumed is not None and actual is not None:
