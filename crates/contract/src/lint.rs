@@ -20,6 +20,7 @@ pub fn lint(contract: &Contract) -> Vec<Diagnostic> {
         let path = join("actions", name);
         lint_reachable(&path, action, contract.role, &mut found);
         lint_ask(&path, action, &mut found);
+        lint_contradiction(&path, action, &mut found);
         lint_person(&path, action, &mut found);
         lint_unbounded(&path, action, contract, &mut found);
         lint_params(&path, action, &mut found);
@@ -120,6 +121,23 @@ fn lint_ask(path: &str, action: &Action, found: &mut Found) {
         } else if is_zone && allow.as_ref().is_some_and(|allow| allow.covers(&asked)) {
             let message = "`allow` already lets all of this pass, so nobody is ever asked";
             found.at("UNREACHABLE_ASK", &path, message, "ask for more than `allow` lets pass");
+        }
+    }
+}
+
+/// A line that asks for two things of one param which no value has both reads like a rule and never acts.
+fn lint_contradiction(path: &str, action: &Action, found: &mut Found) {
+    let allow = action.allow.iter().map(|text| (join(path, "allow"), text));
+    let asked = action.ask.rules().iter().enumerate();
+    let asked = asked.map(|(index, rule)| (format!("{path}.{}.{index}", action.ask.path()), &rule.when));
+    let refused = action.refuse.iter().enumerate();
+    let refused = refused.map(|(index, rule)| (format!("{path}.refuse.{index}"), &rule.when));
+    for (path, text) in allow.chain(asked).chain(refused) {
+        let joined = Comparison::joined(text);
+        let mut pairs = joined.iter().flat_map(|one| joined.iter().map(move |other| (one, other)));
+        if let Some((one, _)) = pairs.find(|(one, other)| one.excludes(other)) {
+            let message = format!("no `{}` is both, so this is never true", one.param);
+            found.at("NEVER_TRUE", &path, message, "write `||` where either is enough, or correct a bound");
         }
     }
 }
@@ -309,6 +327,14 @@ mod tests {
         check_action(r#""limits": {"a": {"max": 50}}, "ask": [{"when": "a > 50"}]"#, &[ask]);
         check_action(r#""limits": {"a": {"max": 50}}, "ask": [{"when": "a >= 50"}]"#, &[]);
         check_action(r#""limits": {"a": {"min": 5}}, "ask": [{"when": "a < 5"}]"#, &[ask]);
+    }
+
+    #[test]
+    fn lines_that_are_never_true() {
+        check_action(r#""allow": "a <= 25 && a >= 30""#, &["NEVER_TRUE actions.pay.allow"]);
+        check_action(r#""allow": "a <= 25 || a >= 30""#, &[]);
+        check_action(r#""refuse": "a > 5 && a < 5""#, &["NEVER_TRUE actions.pay.refuse.0"]);
+        check_action(r#""allow": "true", "ask": [{"when": "a > 9 && a < 3"}]"#, &["NEVER_TRUE actions.pay.ask.0"]);
     }
 
     #[test]

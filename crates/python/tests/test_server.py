@@ -75,11 +75,11 @@ def remote(server: Server, contract: str) -> Iterator[writkeeper.Keeper]:
         yield keeper
 
 
-def test_a_guarded_tool(server: Server, remote: writkeeper.Keeper) -> None:
+def guarded(server: Server, keeper: writkeeper.Keeper, agent: str) -> None:
+    """Everything that may become of a guarded call: the tool runs where it may, once, and never on a guess."""
     paid: list[str] = []
-    guard = remote.guard("refund-bot")
 
-    @guard.tool
+    @keeper.guard(agent).tool
     def refund(order: str, amount: float) -> Any:
         paid.append(order)
         if order == "boom":
@@ -95,9 +95,9 @@ def test_a_guarded_tool(server: Server, remote: writkeeper.Keeper) -> None:
     assert said(refund("A-2", 500))["status"] == "denied"
     pending = said(refund("A-3", 50))
     assert pending["status"] == "pending"
-    # Nobody answers with an admin's key: a person has one of their own.
+    # Nobody else answers for a person, who has a key of their own.
     with pytest.raises(writkeeper.WritkeeperError):
-        remote.answer(pending["question"], "approve", by="ann", because="late")
+        keeper.answer(pending["question"], "approve", by="ann", because="late")
     with writkeeper.open(server.address, token=server.key(role="approver", name="ann", groups=["desk"])) as ann:
         [question] = ann.questions()
         ann.answer(question, "approve", by="ann", because="late")
@@ -109,6 +109,16 @@ def test_a_guarded_tool(server: Server, remote: writkeeper.Keeper) -> None:
     server.stop()
     assert said(refund("A-9", 5))["status"] == "unavailable"
     assert paid == ["A-1", "A-3", "boom"]
+
+
+def test_a_guarded_tool(server: Server, remote: writkeeper.Keeper) -> None:
+    guarded(server, remote, "refund-bot")
+
+
+def test_a_guarded_tool_with_an_agents_own_token(server: Server, remote: writkeeper.Keeper, contract: str) -> None:
+    token = registered(server, contract.replace("refund-bot", "other-bot"))
+    with writkeeper.open(server.address, token=token) as agent:
+        guarded(server, agent, "other-bot")
 
 
 def test_everything_that_a_keeper_reads_and_writes(remote: writkeeper.Keeper, tmp_path: Path) -> None:
@@ -217,15 +227,15 @@ def test_acts_in_a_flow_on_the_command_line(server: Server, remote: writkeeper.K
 
 
 def test_an_agent_with_a_token_of_its_own(server: Server, remote: writkeeper.Keeper, contract: str) -> None:
-    """It proposes in its own name. A guard needs to read intents, which an agent may not: nothing runs."""
+    """It proposes and acts in its own name, and in no other."""
     token = registered(server, contract.replace("refund-bot", "other-bot"))
     with writkeeper.open(server.address, token=token) as agent:
-        ran: list[str] = []
-        refund = agent.guard("other-bot").tool(lambda order, amount: ran.append(order), name="refund")
-        assert refund(order="Z-1", amount=5)["writkeeper"]["status"] == "unavailable" and not ran
         assert agent.decide(agent="other-bot", action="look", params={"order": "Z-2"}).accepted
         assert not agent.decide(agent="other-bot", action="refund", params={"order": "Z-3", "amount": 500}).accepted
         with pytest.raises(writkeeper.WritkeeperError):
             agent.state.merge({"accounts/7/balance": 1})
         with pytest.raises(writkeeper.WritkeeperError):
             agent.decide(agent="refund-bot", action="look", params={"order": "A-1"}).raise_for_refusal()
+        ran: list[str] = []
+        foreign = agent.guard("refund-bot").tool(lambda order, amount: ran.append(order), name="refund")
+        assert foreign(order="Z-1", amount=5)["writkeeper"]["status"] in ("denied", "unavailable") and not ran

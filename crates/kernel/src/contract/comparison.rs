@@ -58,6 +58,23 @@ impl Comparison<'_> {
         Some(Comparison { param, operator: Operator::from_text(operator)?, number: Decimal::parse(number.trim())? })
     }
 
+    /// The comparisons that an expression joins with `&&`; none where anything else could change what they mean. Parts
+    /// that are no comparison are left out.
+    pub fn joined(text: &str) -> Vec<Comparison<'_>> {
+        let is_plain = !text.contains("||") && !text.contains(['(', '[', '{', '"', '\'', '?', '!']);
+        let parts = text.split("&&").filter(|_| is_plain);
+        parts.filter_map(Comparison::parse).collect()
+    }
+
+    /// Whether no value makes both true.
+    pub fn excludes(&self, other: &Comparison<'_>) -> bool {
+        let only = Some(other.number);
+        let apart =
+            if other.operator.points_up() { self.never_within(only, None) } else { self.never_within(None, only) };
+        let touch = self.number == other.number && other.operator.is_strict();
+        self.param == other.param && self.operator.points_up() != other.operator.points_up() && (apart || touch)
+    }
+
     /// Whether everything that makes `other` true makes this true.
     pub fn covers(&self, other: &Comparison<'_>) -> bool {
         if self.param != other.param || self.operator.points_up() != other.operator.points_up() {
@@ -95,6 +112,24 @@ mod tests {
         check("params.a == 25", false);
         check("params.a.b <= 25", false);
         check("params.a <= 1e3", false);
+    }
+
+    #[test]
+    fn comparisons_that_contradict_each_other_are_found() {
+        let check = |text: &str, expected: bool| {
+            let joined = Comparison::joined(text);
+            let found = joined.iter().any(|one| joined.iter().any(|other| one.excludes(other)));
+            assert_eq!(found, expected, "{text}");
+        };
+        check("params.a <= 25 && params.a >= 30", true);
+        check("params.a >= 30 && params.c == 'x' && params.a <= 25", false);
+        check("params.a >= 30 && params.c == 1 && params.a <= 25", true);
+        check("params.a <= 25 && params.a >= 25", false);
+        check("params.a <= 25 && params.a > 25", true);
+        check("params.a < 25 && params.a >= 25", true);
+        check("params.a <= 25 && params.b >= 30", false);
+        check("params.a <= 25 || params.a >= 30", false);
+        check("!(params.a <= 25 && params.a >= 30)", false);
     }
 
     #[test]

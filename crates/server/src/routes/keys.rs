@@ -201,14 +201,16 @@ fn attention(call: &Call) -> Result<Reply, Problem> {
 }
 
 fn set_attention(call: &Call) -> Result<Reply, Problem> {
-    let members = call.members(&["questions", "per", "spent"])?;
-    let bounded = match members.get("questions") {
-        Some(Json::Null) => None,
-        None | Some(_) => {
-            let problem = "`questions`, `per` and `spent` are no attention, such as 40, \"8h\" and \"REFUSE\"";
-            Some(Attention::from_json(&Json::Object(members)).ok_or_else(|| Problem::invalid(problem))?)
-        }
-    };
+    let mut members = call.members(&["questions", "per", "spent"])?;
+    let unbounded = members.get("questions") == Some(&Json::Null);
+    if unbounded {
+        // The rest is not needed, and is read all the same: what nobody could mean is refused.
+        members.insert("questions".into(), Json::from(0));
+        members.entry("per".into()).or_insert_with(|| Json::text("1h"));
+    }
+    let problem = "`questions`, `per` and `spent` are no attention, such as 40, \"8h\" and \"REFUSE\"";
+    let read = Attention::from_json(&Json::Object(members)).ok_or_else(|| Problem::invalid(problem))?;
+    let bounded = (!unbounded).then_some(read);
     call.keeper().set_attention(&call.caller.actor(), call.part("name"), bounded)?;
     attention(call)
 }
