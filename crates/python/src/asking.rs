@@ -3,12 +3,13 @@
 use crate::context::{parsed, told};
 use crate::faults::Fault;
 use crate::store::Kept;
+use kernel::escalation::EscalationState;
 use kernel::proposal::Proposal;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use values::ids::Digest;
 use values::json::Json;
-use writkeeper::{Error, GivenWords};
+use writkeeper::{Error, GivenWords, lookup};
 
 /// What waits for people, most urgent first.
 pub fn questions(kept: &Kept) -> Result<String, Fault> {
@@ -18,6 +19,21 @@ pub fn questions(kept: &Kept) -> Result<String, Fault> {
 /// One question.
 pub fn question(kept: &Kept, id: &str) -> Result<String, Fault> {
     Ok(kept.keeper.question(id)?.to_json().to_canonical())
+}
+
+/// The call that a person approved with this very intent: its agent, its action and its params.
+pub fn approved(kept: &Kept, intent: &str) -> Result<Option<String>, Fault> {
+    let row = match lookup::question(kept.keeper.runtime(), intent) {
+        Ok((_, row)) => row,
+        Err(Error::NotFound { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if row.state != EscalationState::Overridden {
+        return Ok(None);
+    }
+    let part = |key: &str| row.proposal.get(key).cloned().unwrap_or_default();
+    let call = [("agent", Json::text(row.agent.as_str())), ("action", part("action")), ("params", part("params"))];
+    Ok(Some(Json::object(call).to_canonical()))
 }
 
 /// Gives a person's answer; what came of it.

@@ -41,6 +41,11 @@ pub fn intent(kept: &Kept, id: &str) -> Result<String, Fault> {
     Ok(kept.keeper.intent(id)?.to_json().to_canonical())
 }
 
+/// Where an intent stands, without its history.
+pub fn standing(kept: &Kept, id: &str) -> Result<String, Fault> {
+    Ok(Json::Object(kept.keeper.intent_standing(id)?.to_json()).to_canonical())
+}
+
 /// Takes up an intent for performing it in this process.
 pub fn take_up(kept: &Kept, intent: &str, asker: bool) -> Result<String, Fault> {
     let taker = if asker { Taker::Asker } else { Taker::Later };

@@ -212,6 +212,10 @@ impl Store {
         self.call(py, |kept| asking::question(kept, id))
     }
 
+    fn approved(&self, py: Python<'_>, intent: &str) -> PyResult<Option<String>> {
+        self.call(py, |kept| asking::approved(kept, intent))
+    }
+
     fn answer(&self, py: Python<'_>, question: &str, words: &str) -> PyResult<String> {
         self.call(py, |kept| asking::answer(kept, question, words))
     }
@@ -232,6 +236,10 @@ impl Store {
 
     fn intent(&self, py: Python<'_>, id: &str) -> PyResult<String> {
         self.call(py, |kept| performing::intent(kept, id))
+    }
+
+    fn standing(&self, py: Python<'_>, id: &str) -> PyResult<String> {
+        self.call(py, |kept| performing::standing(kept, id))
     }
 
     fn take_up(&self, py: Python<'_>, intent: &str, asker: bool) -> PyResult<String> {
@@ -289,6 +297,10 @@ impl Store {
     /// Lets time act on questions and intents that are overdue.
     fn tick(&self, py: Python<'_>) -> PyResult<()> {
         self.call(py, |kept| {
+            // A service lets time act by itself, and an agent has no say in it.
+            if kept.keeper.runtime().caller().is_some_and(|caller| caller.role == "agent") {
+                return Ok(());
+            }
             let ticked = kept.keeper.runtime().tick(kept.keeper.now());
             ticked.map(|_| ()).map_err(|fault| Fault::Library(fault.into()))
         })

@@ -102,13 +102,21 @@ def guarded(server: Server, keeper: writkeeper.Keeper, agent: str) -> None:
         [question] = ann.questions()
         ann.answer(question, "approve", by="ann", because="late")
     assert refund("A-3", 50) == "paid 50 for A-3"
+    # A guard that was not there when people were asked finds what they approved, and only for exactly that call.
+    assert said(refund("A-4", 50))["status"] == "pending"
+    with writkeeper.open(server.address, token=server.key(role="approver", name="bob", groups=["desk"])) as bob:
+        [question] = bob.questions()
+        bob.answer(question, "approve", by="bob", because="late")
+    later = keeper.guard(agent).tool(lambda order, amount: paid.append(order) or "paid", name="refund")
+    assert said(later(order="A-4", amount=10))["reasons"] == ["IN_PROGRESS"]
+    assert later(order="A-4", amount=50) == "paid"
     with pytest.raises(ConnectionError):
         refund("boom", 5)
     assert said(refund("boom", 5))["status"] == "in_doubt"
-    assert paid == ["A-1", "A-3", "boom"]
+    assert paid == ["A-1", "A-3", "A-4", "boom"]
     server.stop()
     assert said(refund("A-9", 5))["status"] == "unavailable"
-    assert paid == ["A-1", "A-3", "boom"]
+    assert paid == ["A-1", "A-3", "A-4", "boom"]
 
 
 def test_a_guarded_tool(server: Server, remote: writkeeper.Keeper) -> None:

@@ -180,3 +180,29 @@ fn what_only_executors_perform_is_refused_to_agents() {
         assert_eq!(state, json!("READY"), "{name}");
     }
 }
+
+#[test]
+fn an_agent_reads_its_own_questions_and_nobody_elses() {
+    let server = Server::start();
+    let asked = |name: &str| {
+        let token = server.register(&CONTRACT.replace("refund-bot", name));
+        let params = json!({ "order_id": name, "amount": 60 });
+        let proposal = json!({ "agent": name, "action": "issue_refund", "params": params });
+        let answer = server.post("/v1/proposals", &token, &proposal);
+        let question = answer.json()["question"]["id"].as_str().map(str::to_owned);
+        (token, question.unwrap_or_else(|| panic!("{}", answer.text())))
+    };
+    // More questions of others than a page holds stand before and behind it.
+    let others: Vec<(String, String)> = (0..6).map(|number| asked(&format!("bot-{number}"))).collect();
+    let (token, question) = asked("refund-bot");
+    let rows = server.get("/v1/rows/escalation?limit=1", &token);
+    assert!(rows.status == 200 && rows.text().contains(&question), "{}", rows.text());
+    for (_, foreign) in &others {
+        assert!(!server.get("/v1/rows/escalation", &token).text().contains(foreign));
+        assert_eq!(server.get(&format!("/v1/rows/escalation/{foreign}"), &token).status, 404);
+    }
+    assert_eq!(server.get(&format!("/v1/rows/escalation/{question}"), &token).status, 200);
+    let state = |key: &str| server.get(&format!("/v1/rows/state/{key}"), &token).status;
+    assert_eq!((state("agents%2Fbot-1%2Ftaken%2Fx"), state("keys%2Fx"), state("people%2Fdesk")), (404, 404, 404));
+    assert_eq!(server.get("/v1/rows/state", &token).status, 403);
+}

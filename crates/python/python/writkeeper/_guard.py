@@ -326,7 +326,12 @@ class Guard:
         )
 
     def _came_to_nothing(self, intent: str) -> bool:
-        return self.keeper.intent("=" + intent).state in _NOTHING_STATES
+        return self._stands(intent)["state"] in _NOTHING_STATES
+
+    def _stands(self, intent: str) -> dict[str, Any]:
+        """Where an intent stands; its history is not the agent's to read."""
+        standing: dict[str, Any] = _json.decode(self.keeper._native.standing("=" + intent))
+        return standing
 
     def _answered(self, decision: Decision, name: str, args: Mapping[str, object], deadline: float) -> Permit | Refusal:
         refusal = decision.refusal
@@ -342,23 +347,21 @@ class Guard:
 
     def _blocked(self, intent: str, refusal: Refusal, name: str, args: Mapping[str, object]) -> Permit | Refusal:
         """The effect has an intent already. If a person approved exactly this call, that intent is for this call."""
-        standing = self.keeper.intent("=" + intent)
-        if standing.state in ("HANDED_OUT", "READY"):
-            question = self._approved(intent)
-            if question is not None and question.action == name and question.agent == self.agent:
-                if _json.canonical(question.params) == _json.canonical(args):
+        standing = self._stands(intent)
+        if standing["state"] in ("HANDED_OUT", "READY"):
+            approved = self._approved(intent)
+            if approved is not None and (approved["agent"], approved["action"]) == (self.agent, name):
+                if _json.canonical(approved["params"]) == _json.canonical(args):
                     return self._taken_up(intent, False, refusal.proposal or "", name, args)
-            if question is not None and not self.keeper.state.version(f"agents/{standing.agent}/taken/{intent}"):
+            if approved is not None and not self.keeper.state.version(f"agents/{self.agent}/taken/{intent}"):
                 return refusal
-        return self._doubted(standing.state, intent, refusal)
+        return self._doubted(standing["state"], intent, refusal)
 
-    def _approved(self, intent: str) -> Question | None:
-        """The question that a person answered with this very intent."""
-        try:
-            question = self.keeper.question("=" + intent)
-        except WritkeeperError:
-            return None
-        return question if question.state == "OVERRIDDEN" else None
+    def _approved(self, intent: str) -> dict[str, Any] | None:
+        """The call that a person approved with this very intent."""
+        found = self.keeper._native.approved("=" + intent)
+        approved: dict[str, Any] | None = None if found is None else _json.decode(found)
+        return approved
 
     def _standing(self, pending: Refusal, args: Mapping[str, object], deadline: float) -> Permit | Refusal:
         """How a question stands: still open, answered with a yes that is taken up, or with a no."""
@@ -381,7 +384,7 @@ class Guard:
         except Refused as error:
             refused = error.refusal
             refusal = Refusal("denied", name, refused.reasons, refused.message, refused.fix, proposal)
-            return self._doubted(self.keeper.intent("=" + intent).state, intent, refusal)
+            return self._doubted(self._stands(intent)["state"], intent, refusal)
         except WritkeeperError as error:
             if error.code == "USAGE":
                 # A worker would perform it behind the back of a model that was told it did not run.
@@ -398,7 +401,7 @@ class Guard:
             return refusal
         if begun:
             # It may have ended since.
-            begun = self.keeper.intent("=" + intent).state in ("HANDED_OUT", "IN_FLIGHT")
+            begun = self._stands(intent)["state"] in ("HANDED_OUT", "IN_FLIGHT")
         if state not in _UNKNOWN_STATES and not begun:
             return refusal
         message = f"nobody knows whether an earlier attempt in intent {intent} happened"

@@ -10,7 +10,7 @@ use kernel::api_key::{KEYS, KeyRole, TENANTS, is_reserved};
 use kernel::change::{Act, ActKind};
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
-use kernel::world::{Entity, Row};
+use kernel::world::{Entity, Key, Row};
 use runtime::wire::serve::{self, Caller, DUE_ROWS_MAX, RowQuery};
 use runtime::wire::{REPLY_TYPE, call as wire_call, follow as wire_follow, rows as wire_rows};
 use std::time::Duration;
@@ -22,9 +22,6 @@ const CALL_MAX: usize = 16 * 1024 * 1024;
 
 /// Seconds that one request waits at most.
 const WAIT_MAX: u32 = 30;
-
-const ROW_READERS: Access =
-    Access::Roles(&[KeyRole::Executor, KeyRole::Operator, KeyRole::Approver, KeyRole::Auditor, KeyRole::Admin]);
 
 pub const ROUTES: &[Route] = &[
     Route {
@@ -48,8 +45,8 @@ pub const ROUTES: &[Route] = &[
         method: "GET",
         path: "/v1/rows/{kind}",
         name: "rows",
-        summary: "Rows of a kind as the store keeps them",
-        access: ROW_READERS,
+        summary: "Rows of a kind as the store keeps them; agents read the questions about their own proposals",
+        access: super::ALL,
         query: &[
             Param { name: "after", summary: "The name behind which to begin", kind: ParamKind::Text },
             Param { name: "limit", summary: "Rows at most", kind: ParamKind::Whole(1, DUE_ROWS_MAX as u64) },
@@ -67,7 +64,7 @@ pub const ROUTES: &[Route] = &[
         method: "GET",
         path: "/v1/rows/{kind}/{name}",
         name: "row",
-        summary: "One row as the store keeps it; agents read their own intents",
+        summary: "One row as the store keeps it; agents read their own intents, questions and state",
         access: super::ALL,
         query: &[Param { name: "second", summary: "The second part of its name", kind: ParamKind::Text }],
         body: None,
@@ -186,17 +183,31 @@ fn demand_own_performance(call: &Call, act: &Act) -> Result<(), Problem> {
     }
 }
 
-/// Executors see what they perform, and under which contract; agents see their own intents, one by one.
-fn demand_kind(call: &Call) -> Result<&str, Problem> {
+/// Executors see what they perform, and under which contract; agents see what is their own.
+fn demand_kind<'a>(call: &'a Call, own: &[Kind]) -> Result<&'a str, Problem> {
     let kind = call.part("kind");
-    const PERFORMED: [Kind; 4] = [Kind::Intent, Kind::Contract, Kind::Agent, Kind::Tenant];
-    let is_performed = PERFORMED.iter().any(|known| known.word() == kind);
+    let is_one_of = |kinds: &[Kind]| kinds.iter().any(|known| known.word() == kind);
     let is_unseen = match call.caller.role {
-        KeyRole::Executor => !is_performed,
-        KeyRole::Agent => kind != Kind::Intent.word(),
+        KeyRole::Executor => !is_one_of(&[Kind::Intent, Kind::Contract, Kind::Agent, Kind::Tenant]),
+        KeyRole::Agent => !is_one_of(own),
         KeyRole::Operator | KeyRole::Approver | KeyRole::Auditor | KeyRole::Admin => false,
     };
     if is_unseen { Err(forbidden(call)) } else { Ok(kind) }
+}
+
+/// Whether a row is of this agent.
+fn is_own(agent: &str, entity: &Entity, row: &Row) -> bool {
+    match row {
+        Row::Intent(intent) => intent.facts.agent() == agent,
+        Row::Escalation(question) => question.agent == agent,
+        Row::State(_) => entity
+            .parts()
+            .0
+            .strip_prefix("agents/")
+            .and_then(|key| key.strip_prefix(agent))
+            .is_some_and(|key| key.starts_with('/')),
+        _ => false,
+    }
 }
 
 fn rows(call: &Call) -> Result<Reply, Problem> {
@@ -205,18 +216,36 @@ fn rows(call: &Call) -> Result<Reply, Problem> {
     let due = due.map(values::time::Instant::from_micros);
     let limit = call.whole("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(100);
     let query = RowQuery { after: call.asked("after").map(str::to_owned), limit, due };
-    let mut rows = serve::rows(call.keeper().runtime(), demand_kind(call)?, &query)?;
+    let kind = demand_kind(call, &[Kind::Escalation])?;
+    let mut rows = match call.caller.own_agent() {
+        Some(own) => own_rows(call, kind, query, own)?,
+        None => serve::rows(call.keeper().runtime(), kind, &query)?,
+    };
     for (key, row) in &mut rows {
         withhold(call, &key.entity, row);
     }
     Ok(Reply::bytes(JSON, wire_rows::write_page(&rows)))
 }
 
+/// The rows of an agent: a page without any of them is not the end.
+fn own_rows(call: &Call, kind: &str, mut query: RowQuery, own: &str) -> Result<Vec<(Key, Row)>, Problem> {
+    let mut found = Vec::new();
+    loop {
+        let page = serve::rows(call.keeper().runtime(), kind, &query)?;
+        let is_last = page.is_empty() || query.due.is_some();
+        query.after = page.last().map(|(key, _)| key.entity.parts().0.to_owned());
+        found.extend(page.into_iter().filter(|(key, row)| is_own(own, &key.entity, row)));
+        if is_last || !found.is_empty() {
+            return Ok(found);
+        }
+    }
+}
+
 fn row(call: &Call) -> Result<Reply, Problem> {
-    let (runtime, kind) = (call.keeper().runtime(), demand_kind(call)?);
-    let (entity, mut row) = serve::row(runtime, kind, call.part("name"), call.asked("second"))?;
-    let is_foreign = |own: &str| !matches!(&row, Row::Intent(intent) if intent.facts.agent() == own);
-    if call.caller.own_agent().is_some_and(is_foreign) {
+    let kind = demand_kind(call, &[Kind::Intent, Kind::Escalation, Kind::State])?;
+    let found = serve::row(call.keeper().runtime(), kind, call.part("name"), call.asked("second"))?;
+    let (entity, mut row) = found;
+    if call.caller.own_agent().is_some_and(|own| !is_own(own, &entity, &row)) {
         return Err(Problem::not_found());
     }
     withhold(call, &entity, &mut row);

@@ -5,7 +5,7 @@ use crate::agents::{AgentPage, AgentSummary};
 use crate::error::Error;
 use crate::flows::{FlowList, Span, Timeline};
 use crate::inbox::{Inbox, Question};
-use crate::intents::IntentPage;
+use crate::intents::{IntentPage, IntentSummary};
 use crate::lookup::{self, Found};
 use crate::report::{Range, Report};
 use kernel::stored::Kind;
@@ -65,6 +65,12 @@ impl Keeper {
     pub fn intent(&self, id: &str) -> Result<IntentPage, Error> {
         let (id, row) = lookup::intent(self.runtime(), id)?;
         IntentPage::of(self.runtime(), &id, &row)
+    }
+
+    /// Where an intent stands, without its history: what an agent may read of its own.
+    pub fn intent_standing(&self, id: &str) -> Result<IntentSummary, Error> {
+        let (id, row) = lookup::intent(self.runtime(), id)?;
+        Ok(IntentSummary::of(&id, &row))
     }
 
     /// What was decided in a while, and what became of it.
