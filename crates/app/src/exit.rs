@@ -1,5 +1,7 @@
 //! Exit codes: what a script can rely on.
 
+use crate::contract_file::InvalidContract;
+use crate::diagnostics;
 use crate::hint;
 use kernel::finding::Finding;
 use kernel::reasons::Reason;
@@ -131,6 +133,7 @@ impl Failure {
             Exit::Usage => Reason::Usage,
             Exit::Unavailable => Reason::Unavailable,
             Exit::Internal => Reason::KernelFault,
+            Exit::Invalid if error.is::<InvalidContract>() => Reason::ContractInvalid,
             Exit::Fine | Exit::Rejected | Exit::Escalated | Exit::Unusable | Exit::StillOpen | Exit::Invalid => {
                 Reason::InvalidData
             }
@@ -186,8 +189,22 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
     if !unwritten && error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>()).any(full) {
         return Exit::Unavailable;
     }
-    let theirs = error.is::<InvalidData>() || error.chain().any(|cause| cause.is::<std::io::Error>());
+    let theirs = error.is::<InvalidData>()
+        || error.is::<InvalidContract>()
+        || error.chain().any(|cause| cause.is::<std::io::Error>());
     if theirs && !unwritten { Exit::Invalid } else { Exit::Internal }
+}
+
+/// An error for programs: one object on one line. A contract's errors are in it, each with its place.
+pub fn to_json(error: &anyhow::Error) -> Json {
+    let told = Failure::of_error(error).to_json();
+    match (told, error.downcast_ref::<InvalidContract>()) {
+        (Json::Object(mut members), Some(invalid)) => {
+            members.insert("diagnostics".into(), diagnostics::to_json(&invalid.diagnostics));
+            Json::Object(members)
+        }
+        (told, _) => told,
+    }
 }
 
 /// An error of the library, lent or made.

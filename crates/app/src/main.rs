@@ -15,7 +15,8 @@ mod terminal;
 use crate::terminal::say;
 use clap::Parser;
 use cli::{Cli, Command};
-use exit::{Exit, Failure};
+use contract_file::InvalidContract;
+use exit::Exit;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -57,8 +58,11 @@ fn ended(command: Option<Command>) -> ExitCode {
         Ok(Err(error)) if exit::is_broken_pipe(&error) => Exit::Fine.into(),
         Ok(Err(error)) => {
             if wants_json() {
-                terminal::error_json(&Failure::of_error(&error).to_json());
+                terminal::error_json(&exit::to_json(&error));
             } else {
+                if let Some(invalid) = error.downcast_ref::<InvalidContract>() {
+                    invalid.print();
+                }
                 terminal::error(&exit::sentence(&error));
             }
             exit::of_error(&error).into()
@@ -85,7 +89,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() && wants_json() {
         let said = error.render().to_string();
         let said = said.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        terminal::error_json(&Failure::of_error(&exit::UsageError(said).into()).to_json());
+        terminal::error_json(&exit::to_json(&exit::UsageError(said).into()));
         return Exit::Usage.into();
     }
     let _ = error.print();

@@ -431,3 +431,20 @@ fn an_agent_is_not_told_to_wait_for_a_question_that_is_not_asked() {
     assert!(fixes.iter().all(|fix| !fix.contains("wait for")), "{fixes:?}");
     assert!(fixes.iter().any(|fix| fix.starts_with("mend what is refused")), "{fixes:?}");
 }
+
+#[test]
+fn a_contract_that_cannot_be_used_is_one_line_for_programs() {
+    let desk = Desk::new();
+    std::fs::write(desk.0.path().join("bad.yaml"), CONTRACT.replace("allow:", "alow:").replace("ask:", "aks:"))
+        .unwrap();
+    let output = desk.run("decide --contract bad.yaml --json", &payment("A", 1), None);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(65), 0));
+    let told: Value =
+        serde_json::from_str(&text(&output.stderr)).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+    assert_eq!(told["code"], "CONTRACT_INVALID", "{told}");
+    let places = told["diagnostics"].as_array().unwrap().iter().map(|one| (&one["path"], &one["line"]));
+    let expected = [("actions.pay.alow", 10), ("actions.pay.aks", 11)];
+    assert!(places.eq(expected.map(|(path, line)| (Value::from(path), Value::from(line))).iter().map(|(p, l)| (p, l))));
+    // People see the lines themselves.
+    assert!(desk.says("decide --contract bad.yaml", 65).contains("alow: params.amount <= 25"));
+}

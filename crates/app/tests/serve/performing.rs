@@ -186,7 +186,7 @@ fn an_agent_reads_its_own_questions_and_nobody_elses() {
     let server = Server::start();
     let asked = |name: &str| {
         let token = server.register(&CONTRACT.replace("refund-bot", name));
-        let params = json!({ "order_id": name, "amount": 60 });
+        let params = json!({ "order_id": name, "amount": 40 });
         let proposal = json!({ "agent": name, "action": "issue_refund", "params": params });
         let answer = server.post("/v1/proposals", &token, &proposal);
         let question = answer.json()["question"]["id"].as_str().map(str::to_owned);

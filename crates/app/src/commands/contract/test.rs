@@ -2,7 +2,6 @@
 
 use crate::cli::TestArgs;
 use crate::contract_file::{self, ContractFile};
-use crate::diagnostics;
 use crate::exit::Exit;
 use crate::terminal::say;
 use crate::terminal::{self, BAD, FAINT, GOOD, paint, verdict_style};
@@ -21,8 +20,7 @@ pub fn run(args: &TestArgs) -> anyhow::Result<Exit> {
     for path in &args.files {
         let file = contract_file::open(path)?;
         if !file.loaded.inert.is_empty() && !args.allow_inert {
-            diagnostics::print(path, &file.text, &file.loaded.inert);
-            return Err(contract_file::invalid(path, &file.loaded.inert));
+            return Err(contract_file::invalid(path, file.text, file.loaded.inert));
         }
         let inert = file.loaded.inert.clone();
         let (digest, rows) = judge(file);
