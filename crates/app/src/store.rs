@@ -62,6 +62,16 @@ pub fn create(location: &str) -> anyhow::Result<Runtime> {
     Ok(keeper.into_runtime())
 }
 
+/// The same, for a verb that people also start with: a store that nobody meant is noticed.
+pub fn begin(location: &str) -> anyhow::Result<Runtime> {
+    let is_new = exists(location).is_err();
+    let runtime = create(location)?;
+    if is_new {
+        terminal::note(&format!("there was no store at `{}`; a new one was begun", echo(location)));
+    }
+    Ok(runtime)
+}
+
 /// Where a store lies: what was named; where nothing was, the store of the guard around us. A file that happens to lie
 /// here, perhaps because an agent put it there, must not make an operator halt something else.
 pub fn location(named: &str) -> String {

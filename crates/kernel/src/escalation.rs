@@ -137,6 +137,11 @@ impl EscalationRow {
         Digest::of_parts(&[b"writkeeper/request/v1", contract.bytes(), said.to_canonical().as_bytes()])
     }
 
+    /// Whether this is what was asked. A row that was changed in the store shows something else than its digest covers.
+    pub fn is_as_asked(&self) -> bool {
+        self.shown_digest(self.contract) == self.digest
+    }
+
     /// Whether time has answered it.
     pub fn is_late(&self, at: Instant) -> bool {
         self.deadline.is_some_and(|deadline| at > deadline)

@@ -104,6 +104,8 @@ pub struct Question {
     pub contract: Digest,
     /// The contract it was asked under.
     pub asked_under: Digest,
+    /// Whether its row was changed in the store since; where something is withheld here, that cannot be told.
+    pub is_altered: bool,
     /// The codes that made it a question.
     pub reasons: Vec<String>,
     /// What the agent says, where it asked of its own accord.
@@ -147,6 +149,7 @@ impl Question {
     /// Of the row of a question, at an instant.
     pub fn of(runtime: &Runtime, id: &str, row: &EscalationRow, now: Instant) -> Result<Question, Error> {
         let contract = contract_in_force(runtime, row)?;
+        let card = Card::of(runtime, id, row, now)?;
         Ok(Question {
             id: id.to_owned(),
             kind: row.kind,
@@ -159,6 +162,7 @@ impl Question {
             digest: if row.kind == QuestionKind::Request { row.digest } else { row.shown_digest(contract) },
             contract,
             asked_under: row.contract,
+            is_altered: card.is_whole && !row.is_as_asked(),
             reasons: row.reasons.clone(),
             impact: row.impact,
             approvers: row.approvers.clone(),
@@ -172,7 +176,7 @@ impl Question {
             agreed: agreements(runtime, id, row, contract)?,
             answer: row.answer.clone(),
             request: row.request.clone(),
-            card: Card::of(runtime, id, row, now)?,
+            card,
         })
     }
 
@@ -227,6 +231,7 @@ impl Question {
             ("answer", answer),
         ]));
         members.extend(self.by.as_deref().map(|by| ("by".to_owned(), Json::text(by))));
+        members.extend(self.is_altered.then(|| ("altered".to_owned(), Json::Bool(true))));
         if let Some(request) = &self.request {
             let said =
                 [("reason", Json::text(request.reason.as_str())), ("context", Json::Object(request.context.clone()))];

@@ -36,7 +36,7 @@ pub fn run(args: &PeopleArgs) -> anyhow::Result<Exit> {
         PeopleCommand::List => list(&known(&store::open(&args.kept.store)?)?, json)?,
         PeopleCommand::Set { file } => {
             let stated = file::read(file)?;
-            let runtime = store::create(&store::location(&args.kept.store))?;
+            let runtime = store::begin(&store::location(&args.kept.store))?;
             let count = set(&runtime, &stated)?;
             if json {
                 say!("{}", Json::object([("changed", Json::from(count as u64))]).to_canonical());

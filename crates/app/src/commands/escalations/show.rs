@@ -3,7 +3,7 @@
 use super::left;
 use crate::commands::intents::results;
 use crate::hint;
-use crate::terminal::{self, ATTENTION, STRONG, paint, param, param_name, say};
+use crate::terminal::{self, ATTENTION, BAD, STRONG, paint, param, param_name, say};
 use kernel::escalation::{GivenAnswer, QuestionKind};
 use kernel::finding::visible;
 use kernel::person::person_key_text;
@@ -30,6 +30,10 @@ pub fn run(keeper: &Keeper, id: &str, json: bool) -> anyhow::Result<()> {
     if question.is_open() && question.contract != question.asked_under {
         let changed = format!("another contract is in force since it was asked under sha256 {}", question.asked_under);
         say!("  {}   {changed}; give the digest below with your answer", paint(ATTENTION, "changed"));
+    }
+    if question.is_altered {
+        let altered = "what the store shows below is not what was asked, so it can only be denied";
+        say!("  {}   {altered}", paint(BAD, "altered"));
     }
     for line in card_lines(&question.card) {
         say!("  {line}");

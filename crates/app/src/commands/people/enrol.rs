@@ -18,7 +18,7 @@ pub fn run(location: &str, person: &str, file: Option<&Path>, replace: bool, jso
         return Err(UsageError(format!("`{}` is no name: it {problem}", echo(person))).into());
     }
     let file = file.map_or_else(|| PathBuf::from(format!("{}.key", own_file_name(person))), Path::to_path_buf);
-    let stored = if store::is_named(location) { Some(store::create(&store::location(location))?) } else { None };
+    let stored = if store::is_named(location) { Some(store::begin(&store::location(location))?) } else { None };
     let before = match &stored {
         Some(runtime) => known(runtime)?.remove(&folded(person)).unwrap_or_default(),
         None => Person::default(),

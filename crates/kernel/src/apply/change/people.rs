@@ -220,10 +220,16 @@ fn entitled(
     may_answer(world, change, person, row, at)?;
     let as_asked = answer.digest == row.digest;
     // No needs no second look: it is no under every contract.
-    let bound = answer.digest == shown_now || as_asked && decision == HumanDecision::Abort;
-    let other = !bound || answer.original.as_ref().is_some_and(|formed| !is_asked(formed, row));
+    let is_no = decision == HumanDecision::Abort;
+    let is_altered = !row.is_as_asked() && !is_no;
+    let bound = answer.digest == shown_now || as_asked && is_no;
+    let other = !bound || is_altered || answer.original.as_ref().is_some_and(|formed| !is_asked(formed, row));
     if other && !bugs::on(Bug::AnswerUnbound) {
-        let changed = if as_asked { ": another contract is in force since the question was asked" } else { "" };
+        let changed = match (is_altered, as_asked) {
+            (true, _) => ": the question in the store is not the one that was asked, so it can only be denied",
+            (false, true) => ": another contract is in force since the question was asked",
+            (false, false) => "",
+        };
         let finding = Finding::reject(Gate::Escalation, Reason::ApprovalMismatch);
         return Err(Box::new(finding.with("because", changed)));
     }

@@ -308,6 +308,9 @@ fn asking(html: &mut Html, shown: &Shown<'_>) {
         if question.state == EscalationState::Open && question.contract != question.asked_under {
             html.raw("<p class=\"warn\">Another contract is in force since it was asked.</p>");
         }
+        if question.is_altered {
+            html.raw("<p class=\"warn\">What is shown here is not what was asked: it was changed in the store.</p>");
+        }
     });
     fact(html, "Flow", |html| {
         html.raw("<code>").text(&question.flow).raw("</code>");
