@@ -12,7 +12,6 @@ from typing import Any
 from . import _ranges
 from ._judging import findings
 from ._mode import is_strict
-from ._numbers import finite_number
 from .data_types import DimReasonCode
 from .models import InvariantSpec, PolicyProposal, RuntimeContractProjection
 
