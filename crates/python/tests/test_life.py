@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from pathlib import Path
@@ -271,3 +272,57 @@ def test_a_validator_that_nobody_registered() -> None:
 def test_importing_is_quiet_and_loads_no_framework() -> None:
     done = run("import sys, writkeeper; print([name for name in ('pydantic', 'langchain', 'agents') if name in sys.modules])")
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this interpreter has a global lock")
+def test_importing_leaves_the_global_lock_off() -> None:
+    done = run("import sys, writkeeper; print(sys._is_gil_enabled())")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "False\n", "")
+
+
+INNER = """
+try:
+    import writkeeper._native
+except ImportError as error:
+    print("subinterpreters" in str(error), flush=True)
+"""
+OUTER = """
+import sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+import writkeeper
+inner = interpreters.create()
+interpreters.run_string(inner, sys.argv[1])
+interpreters.destroy(inner)
+print(writkeeper.open("memory:").intents())
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="an extension cannot refuse it before Python 3.12")
+def test_a_subinterpreter_is_refused() -> None:
+    done = run(OUTER, INNER)
+    assert (done.returncode, done.stdout) == (0, "True\n[]\n"), done.stderr
+
+
+FULL = """
+import os, resource, signal, sys, writkeeper
+keeper = writkeeper.open(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(sys.argv[1]),) * 2)
+try:
+    for number in range(10_000):
+        keeper.decide(agent="refund-bot", action="refund", params={"order": f"A-{number}", "amount": 5})
+except writkeeper.Unavailable as error:
+    print(error.code, keeper.guard("refund-bot").ask("refund", {"order": "B-1", "amount": 5}).status)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is one of Linux")
+def test_a_full_disk_decides_nothing(store: Path, contract: str) -> None:
+    writkeeper.open(store, contract=contract).close()
+    done = run(FULL, store)
+    assert (done.returncode, done.stdout) == (0, "UNAVAILABLE unavailable\n"), done.stderr
+    with writkeeper.open(store) as keeper:
+        assert keeper.decide(agent="refund-bot", action="refund", params={"order": "B-1", "amount": 5}).accepted

@@ -2,12 +2,14 @@
 
 pub mod environment;
 mod frameworks;
+mod interpreters;
 mod pytest;
 
 use crate::suite::tally::{Outcome, Tally};
 use crate::{process, repository};
 use anyhow::{Context, Result, bail, ensure};
 use environment::Environment;
+use interpreters::Interpreter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,9 +22,6 @@ const TOOLS: &[&str] =
 
 /// What runs its tests.
 const TESTING: &[&str] = &["pytest==9.2.0", "pydantic>=2,<3", "PyYAML"];
-
-/// Interpreters that the package is for; those that a machine has are used.
-const INTERPRETERS: &[&str] = &["python3.11", "python3.12", "python3.13", "python3.14", "python3.15"];
 
 /// How a wheel is compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +42,7 @@ pub fn wheel(options: &[&str]) -> Result<bool> {
         ["--dev", "--out", folder] | ["--out", folder, "--dev"] => (Some(std::path::absolute(folder)?), Profile::Dev),
         [other, ..] => bail!("wheel takes --out DIR and --dev, not `{other}`"),
     };
-    let built = build(&root, profile, out.as_deref())?;
+    let built = build(&root, profile, out.as_deref(), &Interpreter::usual())?;
     let mebibytes = std::fs::metadata(&built)?.len() >> 20;
     println!("{mebibytes} MiB");
     println!("{}", built.display());
@@ -58,8 +57,8 @@ pub fn bench(options: &[&str]) -> Result<bool> {
         ["--dev"] => Profile::Dev,
         [other, ..] => bail!("bench-python takes --dev, not `{other}`"),
     };
-    let wheel = build(&root, profile, None)?;
-    let environment = Environment::fresh(&root, "python3")?;
+    let wheel = build(&root, profile, None, &Interpreter::usual())?;
+    let environment = Environment::fresh(&root, &Interpreter::usual())?;
     environment.install(&[wheel.to_string_lossy().as_ref()])?;
     let mut command = Command::new(environment.python());
     command.arg("-P").arg(root.join(PACKAGE).join("bench.py")).arg("--wheel").arg(&wheel);
@@ -69,7 +68,7 @@ pub fn bench(options: &[&str]) -> Result<bool> {
 /// `frameworks [NAME…]`: drives the frameworks with a scripted model, each in an environment of its own.
 pub fn frameworks(names: &[&str]) -> Result<bool> {
     let root = repository::root()?;
-    let wheel = build(&root, Profile::Dev, None)?;
+    let wheel = build(&root, Profile::Dev, None, &Interpreter::usual())?;
     let mut tally = Tally::default();
     frameworks::run(&root, &wheel, names, &mut tally)?;
     println!("\n{tally}");
@@ -92,27 +91,38 @@ pub fn test(root: &Path, tally: &mut Tally) {
 }
 
 fn tested(root: &Path, tally: &mut Tally) -> Result<()> {
-    let wheel = build(root, Profile::Dev, None)?;
-    let mut missing = Vec::new();
-    for interpreter in INTERPRETERS {
-        if !process::answers(Command::new(interpreter).arg("--version")) {
-            missing.push(*interpreter);
-            continue;
-        }
-        let environment = Environment::fresh(root, interpreter)?;
-        environment.install(&[TESTING, &[wheel.to_string_lossy().as_ref()]].concat())?;
-        let family = format!("python {interpreter}");
-        let tests = root.join(PACKAGE).join("tests");
-        pytest::run(environment.python(), &tests, &["--ignore", "frameworks"], &family, tally)?;
-    }
-    if missing.len() == INTERPRETERS.len() {
-        bail!("none of {} is installed", INTERPRETERS.join(", "));
+    let wheel = build(root, Profile::Dev, None, &Interpreter::usual())?;
+    let (found, missing) = interpreters::of_this_machine();
+    ensure!(!found.is_empty(), "none of {} is installed", missing.join(", "));
+    for (index, interpreter) in found.iter().enumerate() {
+        // What many processes do to one file is the same under every interpreter, and takes longest.
+        let narrowed: &[&str] = if index == 0 { &[] } else { &["-k", "not processes"] };
+        on_interpreter(root, interpreter, &wheel, narrowed, tally)?;
     }
     if !missing.is_empty() {
         println!("not on this machine: {}", missing.join(", "));
     }
     types(root, &wheel, tally)?;
     frameworks::run(root, &wheel, frameworks::TESTED, tally)
+}
+
+fn on_interpreter(
+    root: &Path,
+    interpreter: &Interpreter,
+    wheel: &Path,
+    narrowed: &[&str],
+    tally: &mut Tally,
+) -> Result<()> {
+    let environment = Environment::fresh(root, interpreter)?;
+    let own = match interpreter.has_global_lock() {
+        true => wheel.to_path_buf(),
+        false => build(root, Profile::Dev, None, interpreter)?,
+    };
+    environment.install(&[TESTING, &[own.to_string_lossy().as_ref()]].concat())?;
+    let family = format!("python {}", interpreter.name);
+    let tests = root.join(PACKAGE).join("tests");
+    let words = [&["--ignore", "frameworks"], narrowed].concat();
+    pytest::run(environment.python(), &tests, &words, &family, tally)
 }
 
 /// Whether the package is typed as it says: by two checkers, and its stubs by a look at the real thing.
@@ -140,8 +150,8 @@ fn tools() -> Result<Environment> {
     Environment::cached("tools", "python3", TOOLS)
 }
 
-/// Builds the wheel; where it is.
-fn build(root: &Path, profile: Profile, out: Option<&Path>) -> Result<PathBuf> {
+/// Builds the wheel: one for all interpreters with a global lock, one of its own for each without; where it is.
+fn build(root: &Path, profile: Profile, out: Option<&Path>, interpreter: &Interpreter) -> Result<PathBuf> {
     ensure!(environment::python().is_some(), "missing: python3");
     let tools = tools()?;
     let name = match profile {
@@ -150,7 +160,8 @@ fn build(root: &Path, profile: Profile, out: Option<&Path>) -> Result<PathBuf> {
     };
     let out = match out {
         Some(folder) => folder.to_path_buf(),
-        None => process::target_folder(root)?.join("wheels").join(name),
+        None if interpreter.has_global_lock() => process::target_folder(root)?.join("wheels").join(name),
+        None => process::target_folder(root)?.join("wheels").join(format!("{name}-{}", interpreter.name)),
     };
     // An older wheel of another version must not be taken for this one.
     if out.is_dir() {
@@ -160,6 +171,9 @@ fn build(root: &Path, profile: Profile, out: Option<&Path>) -> Result<PathBuf> {
     }
     let mut command = Command::new(tools.program("maturin"));
     command.current_dir(root.join(PACKAGE)).args(["build", "--quiet", "--profile", name, "--out"]).arg(&out);
+    if !interpreter.has_global_lock() {
+        command.arg("--interpreter").arg(&interpreter.program);
+    }
     ensure!(process::succeeds(&mut command)?, "the wheel does not build");
     wheels(&out)?.pop().context("no wheel was built")
 }

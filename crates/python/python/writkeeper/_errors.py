@@ -80,6 +80,16 @@ class WritkeeperError(Exception):
         self.message = message
         self.fix = fix
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (type(self), self.args, self.__dict__)
+
+
+def _made_again(kind: type[WritkeeperError], words: tuple[object, ...], told: Mapping[str, object]) -> WritkeeperError:
+    """An error that came from another process: its words are not put together a second time."""
+    error = kind.__new__(kind, *words)
+    error.__dict__.update(told)
+    return error
+
 
 class Refused(WritkeeperError):
     """The kernel said no, and the same call gets the same answer."""

@@ -64,7 +64,7 @@ class Flow:
         With a proposal, an approval judges it again and makes an intent of it.
 
         >>> import writkeeper
-    >>> keeper = writkeeper.open("memory:", contract="{agent: bot, actions: {look: {reads: true, params: {}}}}")
+        >>> keeper = writkeeper.open("memory:", contract="{agent: bot, actions: {look: {reads: true, params: {}}}}")
         >>> flow = keeper.flow("bot")
         >>> question = flow.ask("two accounts look alike", context={"accounts": ["A-1", "A-7"]})
         >>> keeper.question(question).data["request"]["reason"]
@@ -100,7 +100,7 @@ class Flow:
         waited for; then ``Refused`` says RESOURCE_CONTENTION. More than there is is RESOURCE_INSUFFICIENT at once.
 
         >>> import writkeeper
-    >>> keeper = writkeeper.open("memory:", contract="{agent: bot, actions: {look: {reads: true, params: {}}}}")
+        >>> keeper = writkeeper.open("memory:", contract="{agent: bot, actions: {look: {reads: true, params: {}}}}")
         >>> flow, other = keeper.flow("bot"), keeper.flow("bot")
         >>> flow.reserve({"cash": 60}, available={"cash": 100})
         {'cash': Decimal('60')}
@@ -153,7 +153,7 @@ class Flow:
         """Writes something down under a name; the timeline shows it and nothing follows from it.
 
         >>> import writkeeper
-    >>> keeper = writkeeper.open("memory:", contract="{agent: bot, actions: {look: {reads: true, params: {}}}}")
+        >>> keeper = writkeeper.open("memory:", contract="{agent: bot, actions: {look: {reads: true, params: {}}}}")
         >>> flow = keeper.flow("bot")
         >>> flow.note("PRICE_SEEN", {"price": 12.5})
         >>> flow.timeline()["timeline"][-1]["details"]

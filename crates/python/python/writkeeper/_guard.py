@@ -23,7 +23,7 @@ from writkeeper._errors import (
     listening,
 )
 from writkeeper._shapes import Origin
-from writkeeper._types import Decision, Question
+from writkeeper._types import Decision
 
 if TYPE_CHECKING:
     from writkeeper._keeper import Keeper
@@ -204,6 +204,7 @@ class Guard:
     ) -> Permit | Refusal:
         """Judges a call; never raises. ``call_id`` names it: the same call asked again gets the same answer."""
         seconds = self.wait if self.on_ask == "wait" else 0.0
+        name = _text(name)
         return self._safely(name, lambda: self._ask(name, args, call_id, flow, confidence, provenance, seconds))
 
     async def ask_async(
@@ -218,6 +219,7 @@ class Guard:
     ) -> Permit | Refusal:
         """The same, awaited."""
         deadline = time.monotonic() + (self.wait if self.on_ask == "wait" else 0.0)
+        name = _text(name)
 
         def ask() -> Permit | Refusal:
             return self._safely(name, lambda: self._ask(name, args, call_id, flow, confidence, provenance, 0.0))
@@ -257,10 +259,11 @@ class Guard:
     ) -> Permit | Refusal:
         deadline = time.monotonic() + seconds
         try:
+            given = _mapping(args)
             # What a model leaves empty is absent: some frameworks make it name every argument.
-            args, given = {key: value for key, value in args.items() if value is not None}, args
+            args = {key: value for key, value in given.items() if value is not None}
             asked = (name, _json.canonical(args))
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError) as error:
             return Refusal("denied", name, ("PARAM_INVALID",), str(error), "send JSON values only")
         with _counted((self.agent, name)):
             answer = self._judged(asked, args, call_id, flow, confidence, provenance, deadline)
@@ -511,10 +514,23 @@ def _arguments(signature: inspect.Signature, positional: tuple[Any, ...], named:
     return arguments
 
 
-def _key(call_id: str | None, asked: tuple[str, str]) -> str | None:
+def _text(name: object) -> str:
+    """A name as a text that can be judged and told: what is none, or holds half a character, is the name of nothing."""
+    return str(name).encode("utf-8", "backslashreplace").decode()
+
+
+def _mapping(args: object) -> Mapping[str, object]:
+    """The arguments of a call, whatever a framework or a model hands over."""
+    if not isinstance(args, Mapping):
+        raise TypeError(f"the arguments of a call are a mapping, not {type(args).__name__}")
+    return args
+
+
+def _key(call_id: object, asked: tuple[str, str]) -> str | None:
     """An idempotency key: the call and exactly what it asks, because not every framework's ids are unique for ever."""
-    if not call_id:
+    if call_id is None or call_id == "":
         return None
+    call_id = str(call_id)
     named = "\0".join((call_id, *asked)).encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(named).hexdigest()
     shown = "".join(letter for letter in call_id if letter.isascii() and (letter.isalnum() or letter in "-_.:"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from writkeeper import _json
 from writkeeper._errors import Refusal
+from writkeeper._frozen import Frozen
 from writkeeper._shapes import Verdict
 
 
@@ -35,15 +35,15 @@ class Intent:
     id: str
     agent: str
     action: str
-    params: Mapping[str, Any]
+    params: Mapping[str, Any] = field(hash=False)
     effect_key: str
     flow: str
     proposal: str
     valid_until: datetime.datetime | None
     state: str | None = None
     question: str | None = None
-    result: Mapping[str, Any] | None = None
-    data: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), repr=False, compare=False)
+    result: Mapping[str, Any] | None = field(default=None, hash=False)
+    data: Mapping[str, Any] = field(default_factory=Frozen, repr=False, compare=False)
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Intent:
@@ -53,7 +53,7 @@ class Intent:
             id=data["id"],
             agent=data.get("agent", ""),
             action=order.get("action", ""),
-            params=MappingProxyType(dict(order.get("params") or {})),
+            params=Frozen(order.get("params") or {}),
             effect_key=data.get("effect_key", ""),
             flow=data.get("flow", ""),
             proposal=data.get("proposal", ""),
@@ -61,7 +61,7 @@ class Intent:
             state=data.get("state"),
             question=data.get("question"),
             result=data.get("result"),
-            data=MappingProxyType(dict(data)),
+            data=Frozen(data),
         )
 
     def __str__(self) -> str:
@@ -78,14 +78,14 @@ class Question:
     kind: str = "proposal"
     agent: str = ""
     action: str = ""
-    params: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    params: Mapping[str, Any] = field(default_factory=Frozen, hash=False)
     flow: str = ""
     proposal: str = ""
     intent: str | None = None
     digest: str = ""
     reasons: tuple[str, ...] = ()
     approvers: tuple[str, ...] = ()
-    data: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), repr=False, compare=False)
+    data: Mapping[str, Any] = field(default_factory=Frozen, repr=False, compare=False)
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Question:
@@ -99,14 +99,14 @@ class Question:
             kind=data.get("kind", "proposal"),
             agent=data.get("agent", ""),
             action=asked.get("action", ""),
-            params=MappingProxyType(dict(asked.get("params") or {})),
+            params=Frozen(asked.get("params") or {}),
             flow=data.get("flow", ""),
             proposal=data.get("proposal_id", ""),
             intent=data.get("intent"),
             digest=data.get("digest", ""),
             reasons=tuple(data.get("reasons", ())),
             approvers=tuple(data.get("approvers", ())),
-            data=MappingProxyType(dict(data)),
+            data=Frozen(data),
         )
 
     def __str__(self) -> str:
@@ -183,7 +183,7 @@ class Snapshot:
 
     id: str
     at: datetime.datetime | None
-    state: Mapping[str, Any]
+    state: Mapping[str, Any] = field(hash=False)
 
     def __str__(self) -> str:
         return self.id
@@ -199,7 +199,7 @@ class Attempt:
     intent: str
     action: str
     agent: str
-    params: Mapping[str, Any]
+    params: Mapping[str, Any] = field(hash=False)
     key: str
     epoch: int
     doubted: bool

@@ -318,6 +318,28 @@ def test_w4_a_handshake_beside_a_suspension(bundle: StorageBundle) -> None:
         assert registry.get_agent_status(agent) == ("SUSPENDED", "DRIFT")
 
 
+WIDER = {"permissions": {"allowed_policy_types": ["BUY", "SELL"]}}
+
+
+def _hello(number: int, db: str) -> str | None:
+    return AgentRegistry(db).handshake("a", WIDER if number else {"permissions": {"allowed_policy_types": ["BUY"]}}, "1.0").reason
+
+
+def test_w4_processes(db: str) -> None:
+    registry = AgentRegistry(db)
+    registry.handshake("a", {"permissions": {"allowed_policy_types": ["BUY"]}}, "1.0")
+    registry.set_agent_status("a", "SUSPENDED", "DRIFT")
+    asking = EscalationManager(db, 1)
+    assert asking.request_escalation("d", "a", "r", {}, proposal("d"), ImpactCategory.LOW_IMPACT) == "GRANTED"
+    ContextStore(db).update_state("a", {"k": 1})
+    reasons = in_processes(_hello, db)
+    assert sorted(map(str, reasons)) == ["CONTRACT_WIDENED"] * (CREW - 1) + ["None"]
+    assert registry.get_agent_status("a") == ("SUSPENDED", "DRIFT")
+    assert registry.get_agent_contract("a") == {"permissions": {"allowed_policy_types": ["BUY"]}}
+    assert asking.request_escalation("e", "a", "r", {}, proposal("e"), ImpactCategory.LOW_IMPACT) == "BUDGET_EXHAUSTED"
+    assert ContextStore(db).get_state("a") == {"k": 1}
+
+
 # --- W5
 
 

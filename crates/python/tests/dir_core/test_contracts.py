@@ -1,8 +1,10 @@
 """Reading contracts, compiling rules, evaluating them, amending them."""
 
 import math
+import random
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -237,6 +239,19 @@ NOT_A_NUMBER = "Invalid numeric field for invariant R"
         ({"min": 10}, 10, None),
         ({"min": 10}, 9, "LIMIT"),
         ({"min": 10}, math.inf, NOT_A_NUMBER),
+        ({"max": 100}, 0.1 + 0.2 - 0.3, None),
+        ({"max": 100}, 5e-324, None),
+        ({"max": 100}, -5e-324, "LIMIT"),
+        ({"max": 100}, Decimal("99.999999999999999999999"), None),
+        ({"max": 100}, Decimal("100.00000000000000000001"), "LIMIT"),
+        ({"max": 100}, 1e300, "LIMIT"),
+        ({"max": 100}, 10**100, "LIMIT"),
+        ({"min": 10}, 1e300, None),
+        ({"max": 1e300}, 1e300, None),
+        ({"max": 1e300}, math.nextafter(1e300, math.inf), "LIMIT"),
+        ({"min": 1e-40, "max": 1e40}, 1e-40, None),
+        ({"min": 1e-40, "max": 1e40}, 9e-41, "LIMIT"),
+        ({"min": -1e40, "max": 1e-40}, -1e39, None),
     ],
 )
 def test_ranges(bounds: dict, value: Any, reason: str | None) -> None:
@@ -305,7 +320,26 @@ def test_a_state_match_without_a_path_is_invalid() -> None:
     rule = InvariantSpec(id="M", type="state_match", field="params.x")
     failure = evaluate_state_match_rule(rule, proposal(x=1), {})
     assert failure is not None
-    assert failure.reason == "Invariant M matches a state and names no snapshot_path"
+    assert failure.reason == "Invalid state_match invariant M: missing snapshot_path"
+
+
+def test_floats_are_compared_as_they_are_written() -> None:
+    """Against exact fractions: bounds and envelopes of many digits, values next to them."""
+    numbers = random.Random(7)
+    for _ in range(300):
+        most = numbers.choice([numbers.uniform(0, 1e6), 10 ** numbers.uniform(-30, 30)])
+        value = numbers.choice([most, most * numbers.uniform(0, 2), math.nextafter(most, numbers.choice([0, 1e99]))])
+        rule = InvariantSpec(id="R", type="range", field="params.x", max=most)
+        assert (evaluate_range_rule(rule, proposal(x=value)) is None) == (value <= most), (most, value)
+        live, envelope = numbers.uniform(1, 1e5), numbers.uniform(0, 10)
+        proposed = live * numbers.uniform(0.88, 1.12)
+        match = InvariantSpec(
+            id="M", type="state_match", field="params.x", snapshot_path="price", drift_envelope_pct=envelope
+        )
+        exactly = [Fraction(repr(number)) for number in (proposed, live, envelope)]
+        is_near = abs(exactly[0] - exactly[1]) * 100 <= exactly[1] * exactly[2]
+        failure = evaluate_state_match_rule(match, proposal(x=proposed), {"price": live})
+        assert (failure is None) == is_near, (proposed, live, envelope)
 
 
 def test_all_rules_run_and_kinds_are_respected() -> None:

@@ -150,10 +150,12 @@ def test_a_flow_writes_its_timeline() -> None:
     assert flow.completed_at is not None
     assert flow.child_dfids == ["c"]
     report = flow.get_timeline_report().splitlines()
-    assert report[:2] == ["Decision flow d: COMPLETED", f"  since {flow.created_at.isoformat()}"]
-    assert report[2:5] == ["  started from p", "  saw f9d86028c6e0d64e", "  agents: a, b"]
-    assert report[6].endswith("EXPLAIN by a: Explain: 1 signals, 2 risks")
-    assert report[-1] == "  outcome: done"
+    assert report[:2] == ["=== DecisionFlow Report ===", "DFID: d"]
+    assert report[2:4] == ["Status: COMPLETED", f"Created: {flow.created_at.isoformat()}"]
+    assert report[4:7] == ["Parent: p", "Context: f9d86028c6e0d64e", "Agents: a, b"]
+    assert report[8] == "--- Timeline (8 events) ---"
+    assert report[10].startswith("   2. [") and report[10].endswith("] EXPLAIN [a]: Explain: 1 signals, 2 risks")
+    assert report[-2:] == ["--- Outcome ---", "  done"]
 
 
 def test_an_aborted_flow() -> None:

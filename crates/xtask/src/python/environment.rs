@@ -1,5 +1,6 @@
 //! Environments of Python: fresh ones under `target`, and ones that are kept under the user's cache folder.
 
+use super::interpreters::Interpreter;
 use crate::process;
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
@@ -21,12 +22,12 @@ pub fn python() -> Option<&'static str> {
 
 impl Environment {
     /// One that is made now, in place of the one of the last run.
-    pub fn fresh(root: &Path, interpreter: &str) -> Result<Environment> {
-        let folder = process::target_folder(root)?.join("python").join(interpreter);
+    pub fn fresh(root: &Path, interpreter: &Interpreter) -> Result<Environment> {
+        let folder = process::target_folder(root)?.join("python").join(interpreter.name);
         if folder.exists() {
             std::fs::remove_dir_all(&folder).with_context(|| format!("removing `{}`", folder.display()))?;
         }
-        Environment::made(folder, interpreter)
+        Environment::made(folder, &interpreter.program)
     }
 
     /// One that is kept as long as it should hold the same packages.
@@ -40,16 +41,16 @@ impl Environment {
         if folder.exists() {
             std::fs::remove_dir_all(&folder).with_context(|| format!("removing `{}`", folder.display()))?;
         }
-        let environment = Environment::made(folder, interpreter)?;
+        let environment = Environment::made(folder, Path::new(interpreter))?;
         environment.install(packages)?;
         std::fs::write(environment.folder.join(STAMP), wanted)?;
         Ok(environment)
     }
 
-    fn made(folder: PathBuf, interpreter: &str) -> Result<Environment> {
+    fn made(folder: PathBuf, interpreter: &Path) -> Result<Environment> {
         let mut command = Command::new(interpreter);
         command.args(["-m", "venv"]).arg(&folder);
-        ensure!(process::succeeds(&mut command)?, "`{interpreter} -m venv` failed");
+        ensure!(process::succeeds(&mut command)?, "`{} -m venv` failed", interpreter.display());
         let python = folder.join("bin/python");
         Ok(Environment { folder, python })
     }

@@ -78,7 +78,8 @@ def judge(
     custom_validators: Sequence[CustomValidator] | None,
 ) -> ValidationResult:
     """`validate_proposal` with the confidence threshold found by the caller."""
-    context.pop(AUDIT_KEY, None)
+    if AUDIT_KEY in context:
+        del context[AUDIT_KEY]
     if retry_governor is not None and retry_governor.should_abort(proposal.dfid):
         return ValidationVerdict.REJECT, DimReasonCode.REASONING_EXHAUSTION
     instant = as_utc(now) if now is not None else utcnow()

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ._judging import bound, findings
+from . import _ranges
+from ._judging import findings
 from ._mode import is_strict
-from ._numbers import finite_number
 from .data_types import DimReasonCode
 from .models import InvariantSpec, PolicyProposal, RuntimeContractProjection
 
@@ -48,8 +48,7 @@ def evaluate_range_rule(
     value = get_nested_value(proposal, rule.field)
     if value is None:
         return _missing(rule)
-    limit = {"id": "range", "type": "range", "min": bound(rule.min), "max": bound(rule.max)}
-    found = findings(limit, value)
+    found = _ranges.judged(value, _ranges.bound(rule.min), _ranges.bound(rule.max))
     if set(found) & _NO_NUMBER:
         return InvariantEvaluationFailure(f"Invalid numeric field for invariant {rule.id}", rule.id)
     return _failed(rule) if found else None
@@ -83,7 +82,7 @@ def evaluate_state_match_rule(
     """Does what the proposal assumes still agree with the live state?"""
     if not rule.snapshot_path:
         return InvariantEvaluationFailure(
-            f"Invariant {rule.id} matches a state and names no snapshot_path", rule.id
+            f"Invalid state_match invariant {rule.id}: missing snapshot_path", rule.id
         )
     proposed = get_nested_value(proposal, rule.field)
     if proposed is None:
@@ -92,18 +91,19 @@ def evaluate_state_match_rule(
     live = get_nested_value(state, rule.snapshot_path.removeprefix("state."))
     envelope = max(rule.drift_envelope_pct or 0.0, 0.0)
     expected = rule.expected if envelope == 0 else None
-    assumed, actual = finite_number(proposed), finite_number(live)
+    assumed, actual = _ranges.exactly(proposed), _ranges.exactly(live)
     if live is None and expected is None and assumed is not None:
         return InvariantEvaluationFailure(DimReasonCode.CONTRACT_PARAMETER_MISSING, rule.id)
-    if envelope > 0 and actual == 0 and assumed is not None:
+    if expected is None and assumed is not None and actual is not None:
         # There is no percentage of nothing: the envelope is the distance itself.
-        distance = {"id": "distance", "type": "range", "min": -envelope, "max": envelope}
-        return _failed(rule) if findings(distance, proposed) else None
+        margin = _ranges.bound(envelope)
+        if margin is None:
+            return None
+        ends = _ranges.around(actual, margin) if actual else (-margin, margin)
+        return _failed(rule) if _ranges.judged(proposed, *ends, once=True) else None
     limit: dict[str, Any] = {"id": "match", "type": "state_match", "snapshot_path": "state.live"}
     if expected is not None:
         limit["expected"] = expected
-    elif assumed is not None and actual is not None:
-        limit["drift_envelope_pct"] = envelope
     return _failed(rule) if findings(limit, proposed, live) else None
 
 

@@ -427,22 +427,24 @@ class DecisionFlow(Record):
 
     def get_timeline_report(self) -> str:
         """The flow as text for people."""
-        lines = [
-            f"Decision flow {self.dfid}: {self.status}",
-            f"  since {self.created_at.isoformat()}",
-        ]
-        if self.parent_dfid:
-            lines.append(f"  started from {self.parent_dfid}")
-        if self.context_snapshot:
-            lines.append(f"  saw {self.context_snapshot.snapshot_id}")
-        lines.append(f"  agents: {', '.join(self.participating_agents) or 'nobody yet'}")
-        lines.extend(_timeline_line(event) for event in self.timeline)
+        heads = {
+            "DFID": self.dfid,
+            "Status": self.status,
+            "Created": self.created_at.isoformat(),
+            "Parent": self.parent_dfid,
+            "Context": self.context_snapshot.snapshot_id if self.context_snapshot else None,
+            "Agents": ", ".join(self.participating_agents) or "none",
+        }
+        lines = ["=== DecisionFlow Report ==="]
+        lines += [f"{name}: {value}" for name, value in heads.items() if value]
+        lines += ["", f"--- Timeline ({len(self.timeline)} events) ---"]
+        lines += [_timeline_line(*numbered) for numbered in enumerate(self.timeline, start=1)]
         if self.outcome_summary:
-            lines.append(f"  outcome: {self.outcome_summary}")
+            lines += ["", "--- Outcome ---", f"  {self.outcome_summary}"]
         return "\n".join(lines)
 
 
-def _timeline_line(event: FlowEvent) -> str:
-    clock = event.timestamp.isoformat(timespec="milliseconds")
-    by = f" by {event.agent_id}" if event.agent_id else ""
-    return f"  {clock}  {event.event_type}{by}: {event.summary}"
+def _timeline_line(number: int, event: FlowEvent) -> str:
+    clock = event.timestamp.time().isoformat(timespec="milliseconds")
+    by = f" [{event.agent_id}]" if event.agent_id else ""
+    return f"  {number:2}. [{clock}] {event.event_type.value}{by}: {event.summary}"
