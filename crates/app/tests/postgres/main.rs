@@ -11,6 +11,7 @@ mod sealing;
 #[expect(dead_code, reason = "other tests use more of it")]
 mod server;
 mod standby;
+mod upgrade;
 
 use server::PostgresServer;
 use std::io::Write as _;

@@ -22,9 +22,14 @@ pub struct Decider {
 
 impl Decider {
     pub fn start(desk: &Desk, store: &str) -> Decider {
+        Decider::start_with(desk, store, &[])
+    }
+
+    pub fn start_with(desk: &Desk, store: &str, variables: &[(&str, &str)]) -> Decider {
         let mut command = Command::new(env!("CARGO_BIN_EXE_writkeeper"));
         command.args(["decide", "--quiet", "--contract", "refunds.yaml", "--store", store]).current_dir(desk.path());
         command.env("USER", "ann").env("HOME", desk.path()).env_remove("XDG_STATE_HOME");
+        command.envs(variables.iter().copied());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         Decider { child, input, output }
