@@ -83,7 +83,14 @@ fn stored(servers: &str, topic: &str) -> Vec<(String, String, Value)> {
         list.add_partition_offset(topic, partition, Offset::Beginning).unwrap();
         consumer.assign(&list).unwrap();
         for _ in from..to {
-            let message = consumer.poll(LONG).unwrap().unwrap();
+            // What it hears of besides messages comes as nothing.
+            let end = Instant::now() + LONG;
+            let message = loop {
+                if let Some(message) = consumer.poll(Duration::from_millis(100)) {
+                    break message.unwrap();
+                }
+                assert!(Instant::now() < end, "a message is missing");
+            };
             let id = message.headers().unwrap().iter().find(|header| header.key == "writkeeper-id").unwrap();
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
             let event = serde_json::from_slice(message.payload().unwrap()).unwrap();

@@ -78,15 +78,6 @@ enum Link {
 }
 
 impl Link {
-    /// How long an event may be.
-    fn bytes_max(&self) -> usize {
-        match self {
-            Link::Nats(link) => link.bytes_max(),
-            #[cfg(feature = "kafka")]
-            Link::Kafka(link) => link.bytes_max(),
-        }
-    }
-
     /// Hands events on and waits until all of them are acknowledged; how many the stream had already, as far as it says so.
     async fn send(&self, wave: &[Outgoing]) -> Result<u64, String> {
         match self {

@@ -64,15 +64,10 @@ impl KafkaLink {
         Ok(KafkaLink { producer, topic: kafka.topic.clone() })
     }
 
-    #[expect(clippy::unused_self, reason = "the other broker says it for each connection")]
-    pub(super) fn bytes_max(&self) -> usize {
-        MESSAGE_MAX - HEADERS_MAX
-    }
-
     pub(super) fn send(&self, wave: &[Outgoing]) -> Result<u64, String> {
         self.deliveries().clear();
         for Outgoing { order, id, event, .. } in wave {
-            let bytes = payload(event, self.bytes_max());
+            let bytes = payload(event, MESSAGE_MAX - HEADERS_MAX);
             let headers = OwnedHeaders::new()
                 .insert(Header { key: "content-type", value: Some("application/cloudevents+json") })
                 .insert(Header { key: "writkeeper-id", value: Some(id) });

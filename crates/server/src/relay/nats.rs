@@ -51,18 +51,15 @@ impl NatsLink {
         Ok(NatsLink { client, context, prefix: nats.prefix.clone() })
     }
 
-    pub(super) fn bytes_max(&self) -> usize {
-        self.client.max_payload().saturating_sub(HEADERS_MAX)
-    }
-
     pub(super) async fn send(&self, wave: &[Outgoing]) -> Result<u64, String> {
+        let bytes_max = self.client.max_payload().saturating_sub(HEADERS_MAX);
         let mut sent = Vec::with_capacity(wave.len());
         for Outgoing { id, event, .. } in wave {
             let mut headers = HeaderMap::new();
             headers.insert("Nats-Msg-Id", id.as_str());
             headers.insert("Content-Type", "application/cloudevents+json");
             let subject = format!("{}.{}.{}", self.prefix, token(&event.tenant), token(&event.kind));
-            let bytes = payload(event, self.bytes_max());
+            let bytes = payload(event, bytes_max);
             let published = self.context.publish_with_headers(subject, headers, bytes.into()).await;
             sent.push(published.map_err(|error| error.to_string())?);
         }
