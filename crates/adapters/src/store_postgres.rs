@@ -12,6 +12,7 @@ mod load;
 mod measure;
 mod open_batch;
 mod read;
+mod remembered;
 mod save;
 mod schema;
 mod scram;
@@ -32,7 +33,8 @@ use connection::Connection;
 use fault::{Problem, early_fault, fault};
 use kernel::world::{Key, World};
 use load::PostgresCache;
-use open_batch::{BeginFault, Loaded, OpenBatch};
+use open_batch::{BeginFault, Folded, Loaded, OpenBatch};
+use remembered::Remembered;
 use runtime::ports::clock::{Clock, decision_instant};
 use runtime::ports::store::{BatchId, Committed, Fold, Reader, SealerLease, Steps, Store, StoreFault, demand_own};
 use std::sync::Arc;
@@ -82,6 +84,7 @@ pub struct PostgresStore {
     process: [u8; 16],
     /// The latest instant a fold here has seen, also where nothing came of it.
     last_seen: Option<Instant>,
+    remembered: Remembered,
 }
 
 impl PostgresStore {
@@ -113,6 +116,7 @@ impl PostgresStore {
             number: None,
             process,
             last_seen: None,
+            remembered: Remembered::default(),
         })
     }
 }
@@ -131,12 +135,16 @@ fn prepared(address: &Address, tenant: &str, line: Duration) -> Result<Connectio
     Ok(connection)
 }
 
-/// Connects. A server that is starting is waited for; one that was there before also while it is away.
+/// Connects. A server that is starting is waited for; one that was there before also while it is away, or until it or
+/// another one takes writes again.
 fn connect(address: &Address, line: Duration, was_there: bool) -> Result<Connection, StoreFault> {
     let patience = line.saturating_add(SLACK).saturating_add(Duration::from_secs(30));
     let end = Moment::now() + RETURN_WAIT.min(line);
     loop {
         let problem = match Connection::open(address, patience) {
+            Ok(connection) if was_there && connection.is_standby() => {
+                Problem::Lost(format!("`{address}`: the server has become a standby"))
+            }
             Ok(connection) => return Ok(connection),
             Err(problem) => problem,
         };
@@ -181,6 +189,7 @@ impl Store for PostgresStore {
         let place = (&self.address, &self.tenant, self.line);
         let (mut open, Loaded { rows, due }) = begun(&mut self.connection, place, (self.number, keys), &mut cache)?;
         self.number = Some(open.head.number);
+        self.remembered.demand_continued(&mut open)?;
         let first = open.head.size;
         let last = open.head.last.max(self.last_seen);
         let (at, clock_ran_backwards) = decision_instant(self.clock.now(), last)?;
@@ -190,10 +199,14 @@ impl Store for PostgresStore {
         if let Some(names) = due {
             world.load_due_intents(names);
         }
-        let (records, any, changed) = open.fold(&mut world, &mut Steps::new(fold, at))?;
+        let Folded { records, any, changed, leaf } = open.fold(&mut world, &mut Steps::new(fold, at))?;
         if any {
             open.commit(records, at, batch, &self.process)?;
+            self.remembered.note(first.saturating_add(records), leaf);
             cache.stamp(batch.0.to_be_bytes().to_vec());
+        } else {
+            // What is answered from the store alone was acknowledged once, and must outlive this server too.
+            open.confirm()?;
         }
         cache.take_over(changed);
         self.cache = cache;
@@ -208,7 +221,12 @@ impl Store for PostgresStore {
         let place = (&self.address, &self.tenant, line);
         let mut cache = PostgresCache::default();
         let (mut open, _) = begun(&mut self.connection, place, (None, Vec::new()), &mut cache)?;
-        open.is_committed(batch, &self.process)
+        let is_committed = open.is_committed(batch, &self.process)?;
+        if is_committed {
+            // It waited for standbys and nobody knows whether they have it: whoever is told now waits again.
+            open.confirm()?;
+        }
+        Ok(is_committed)
     }
 
     fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault> {

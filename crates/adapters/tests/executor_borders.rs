@@ -274,6 +274,7 @@ fn an_intent_whose_certificate_was_refused_is_free_to_be_tried_again() {
             pause: std::time::Duration::from_millis(1),
             once: true,
             waits: Arc::new(|_, _| {}),
+            away: Arc::new(|_| {}),
             performed: Arc::new(|_| {}),
         };
         execute::run(&runtime, &executors, &options, &AtomicBool::new(false)).unwrap();

@@ -624,6 +624,10 @@ pub struct BenchArgs {
     /// Measure a database instead of the disk here: postgres://USER@HOST:PORT/DATABASE. It writes into a tenant of its own
     #[arg(long, value_name = "STORE", conflicts_with_all = ["pure", "serve"])]
     pub store: Option<String>,
+    /// Fill a store with so many decisions and measure at every power of ten: in a file of this folder, or with --store in
+    /// the database, where they stay
+    #[arg(long, value_name = "N", conflicts_with_all = ["pure", "serve"], value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
+    pub records: Option<u64>,
 }
 
 /// `writkeeper bench-writer`

@@ -174,6 +174,7 @@ fn serve(kept: &Kept, stop: &AtomicBool) {
         pause: PAUSE,
         once: false,
         waits: Arc::new(|_, _| {}),
+        away: Arc::new(|_| {}),
         performed: Arc::new(|_| {}),
     };
     let executors = kept.callbacks.executors();

@@ -145,6 +145,19 @@ pub fn sooner(usual: u64) -> u64 {
     usual
 }
 
+/// How many versions of a store's tables this program knows, or by `WRITKEEPER_TABLES` fewer, as an older program does.
+#[cfg(feature = "bugs")]
+pub fn versions_known(all: usize) -> usize {
+    std::env::var("WRITKEEPER_TABLES").ok().and_then(|text| text.parse().ok()).unwrap_or(all).min(all)
+}
+
+/// All of them, in this build.
+#[cfg(not(feature = "bugs"))]
+#[inline(always)]
+pub fn versions_known(all: usize) -> usize {
+    all
+}
+
 /// Switches on the fault that `WRITKEEPER_BUG` names, for the whole process.
 #[cfg(feature = "bugs")]
 pub fn switch_on_wanted_fault() {

@@ -87,6 +87,9 @@ impl Executors {
 /// Hears of an intent that waits for something that is missing here, and for what.
 pub type Waits = Arc<dyn Fn(&str, &Missing) + Send + Sync>;
 
+/// Hears that the store is away, and why: once for each time.
+pub type Away = Arc<dyn Fn(&StoreFault) + Send + Sync>;
+
 /// One attempt at an effect that came to an end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AttemptReport {
@@ -124,6 +127,8 @@ pub struct Options {
     pub once: bool,
     /// Hears of what is missing here, once for each.
     pub waits: Waits,
+    /// Hears that the store is away. Who performs until `stop` looks for it until it is back; with `once` it is an error.
+    pub away: Away,
     /// Hears of every attempt.
     pub performed: Watch,
 }
@@ -147,6 +152,14 @@ pub struct Tally {
     pub waiting: BTreeMap<String, Missing>,
 }
 
+/// Whether the store may be there again by itself.
+fn may_return(fault: &StoreFault) -> bool {
+    match fault {
+        StoreFault::Conflict(_) | StoreFault::Unavailable(_) | StoreFault::Ambiguous(_) => true,
+        StoreFault::Refused(_) | StoreFault::Corrupt(_) => false,
+    }
+}
+
 struct Shared<'a> {
     runtime: &'a Runtime,
     executors: &'a Executors,
@@ -162,6 +175,7 @@ struct Shared<'a> {
     doubted: Mutex<BTreeSet<String>>,
     tally: Mutex<Tally>,
     fault: Mutex<Option<StoreFault>>,
+    is_away: AtomicBool,
 }
 
 /// Performs what is ready until `stop`, or with `once` until nothing is due. Calls that are running are finished.
@@ -182,6 +196,7 @@ pub fn run(
         doubted: Mutex::default(),
         tally: Mutex::default(),
         fault: Mutex::default(),
+        is_away: AtomicBool::new(false),
     };
     std::thread::scope(|scope| {
         for number in 0..options.threads.max(1) {
@@ -207,10 +222,19 @@ impl Shared<'_> {
             let recovered = if due { self.recover() } else { Ok(false) };
             scanned = if due { Some(std::time::Instant::now()) } else { scanned };
             let performed = recovered.and_then(|recovered| Ok(self.perform_one()? || recovered));
+            if performed.is_ok() {
+                self.is_away.store(false, Ordering::SeqCst);
+            }
             match performed {
                 Ok(true) => {}
                 Ok(false) if self.options.once && self.is_idle() => return,
                 Ok(false) => self.pause(seen),
+                Err(fault) if !self.options.once && may_return(&fault) => {
+                    if !self.is_away.swap(true, Ordering::SeqCst) {
+                        (self.options.away)(&fault);
+                    }
+                    std::thread::sleep(self.options.pause);
+                }
                 Err(fault) => {
                     self.stop.store(true, Ordering::SeqCst);
                     *lock(&self.fault) = Some(fault);

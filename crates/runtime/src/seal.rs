@@ -84,6 +84,16 @@ impl Seal {
     /// believes to have written.
     pub fn checkpoint(&mut self, reader: &mut dyn Reader, signer: &mut dyn Signer) -> Result<Note, SealFault> {
         let committed = reader.size()?;
+        self.checkpoint_over(reader, signer, committed)
+    }
+
+    /// The same over the first entries of the ledger only: what another holder of the keys has signed.
+    pub fn checkpoint_over(
+        &mut self,
+        reader: &mut dyn Reader,
+        signer: &mut dyn Signer,
+        committed: u64,
+    ) -> Result<Note, SealFault> {
         let last = signer.stated().size();
         let Some(size) = committed.checked_sub(self.from).filter(|size| *size >= last) else {
             let next = committed.saturating_sub(self.from);

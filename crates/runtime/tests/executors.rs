@@ -229,6 +229,7 @@ impl Bench {
             threads,
             pause: std::time::Duration::from_millis(1),
             once,
+            away: Arc::new(|_| {}),
             waits: Arc::new({
                 let heard = self.heard.clone();
                 move |name, problem| heard.lock().unwrap().push((name.to_owned(), problem.clone()))

@@ -24,5 +24,7 @@ mod tenants;
 pub use listen::Listen;
 pub use options::{JwtOptions, ServeOptions, TlsFiles};
 pub use problem::Problem;
-pub use relay::{RelayOptions, RelayTally, Relayed, relay};
+#[cfg(feature = "kafka")]
+pub use relay::KafkaOptions;
+pub use relay::{Broker, NatsOptions, RelayOptions, RelayTally, Relayed, relay};
 pub use service::{ServeError, Told, serve};

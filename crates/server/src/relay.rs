@@ -1,15 +1,21 @@
-//! Events handed on to NATS JetStream: the ledger is the queue, and a cursor says how far the stream has it.
+//! Events handed on to a stream: the ledger is the queue, and a cursor says how far the stream has it.
 //!
 //! Nothing here writes into the store, so whatever happens to the stream stops no decision. An event counts as handed on
-//! when JetStream has acknowledged it. Events of one flow are handed on one after the other; those of different flows
+//! when the stream has acknowledged it. Events of one flow are handed on one after the other; those of different flows
 //! may be on their way together.
 
-use async_nats::jetstream::{self, stream::Config};
-use async_nats::{ConnectOptions, HeaderMap};
+#[cfg(feature = "kafka")]
+mod kafka;
+mod nats;
+
+#[cfg(feature = "kafka")]
+pub use kafka::KafkaOptions;
+pub use nats::NatsOptions;
+
+use nats::NatsLink;
 use runtime::Runtime;
 use runtime::ports::store::StoredRecord;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use values::json::Json;
@@ -32,22 +38,61 @@ const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Attempts where nobody waits for longer.
 const ONCE_MAX: u32 = 3;
 
-/// Room for subject and headers within what a server takes.
+/// Room for names and headers within what a server takes.
 const HEADERS_MAX: usize = 4_096;
+
+/// Who takes events.
+#[derive(Clone, Debug)]
+pub enum Broker {
+    /// NATS JetStream.
+    Nats(NatsOptions),
+    /// Kafka.
+    #[cfg(feature = "kafka")]
+    Kafka(KafkaOptions),
+}
+
+impl Broker {
+    /// What the cursor is kept for.
+    fn receiver(&self) -> String {
+        match self {
+            Broker::Nats(options) => options.receiver(),
+            #[cfg(feature = "kafka")]
+            Broker::Kafka(options) => options.receiver(),
+        }
+    }
+
+    async fn connected(&self) -> Result<Link, String> {
+        match self {
+            Broker::Nats(options) => NatsLink::open(options).await.map(Link::Nats),
+            #[cfg(feature = "kafka")]
+            Broker::Kafka(options) => kafka::KafkaLink::open(options).map(Link::Kafka),
+        }
+    }
+}
+
+/// A connection to who takes events.
+enum Link {
+    Nats(NatsLink),
+    #[cfg(feature = "kafka")]
+    Kafka(kafka::KafkaLink),
+}
+
+impl Link {
+    /// Hands events on and waits until all of them are acknowledged; how many the stream had already, as far as it says so.
+    async fn send(&self, wave: &[Outgoing]) -> Result<u64, String> {
+        match self {
+            Link::Nats(link) => link.send(wave).await,
+            #[cfg(feature = "kafka")]
+            Link::Kafka(link) => link.send(wave),
+        }
+    }
+}
 
 /// Where events go and from where.
 #[derive(Clone, Debug)]
 pub struct RelayOptions {
-    /// The server, such as `nats://127.0.0.1:4222` or `tls://nats.example`.
-    pub url: String,
-    /// The stream; it is made where there is none.
-    pub stream: String,
-    /// What every subject begins with.
-    pub prefix: String,
-    /// User and password.
-    pub login: Option<(String, String)>,
-    /// A file with the authorities that a server's certificate is checked with.
-    pub authorities: Option<PathBuf>,
+    /// Who takes them.
+    pub broker: Broker,
     /// The first entry; where the cursor is if not given.
     pub from: Option<u64>,
     /// Whether to end once the stream has everything.
@@ -94,8 +139,8 @@ pub fn relay(
     stop: &AtomicBool,
 ) -> Result<RelayTally, Error> {
     let tasks = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let tasks = tasks.map_err(|error| Error::Unavailable(format!("no threads for NATS: {error}")))?;
-    let receiver = format!("{} {} {} {}", options.url, options.stream, options.prefix, runtime.tenant());
+    let tasks = tasks.map_err(|error| Error::Unavailable(format!("no threads for the relay: {error}")))?;
+    let receiver = format!("{} {}", options.broker.receiver(), runtime.tenant());
     let cursor = EventCursor::open(location, &receiver)?;
     let next = match options.from {
         Some(from) => from,
@@ -132,17 +177,17 @@ struct Outgoing {
     index: u64,
     /// Events with the same key keep their order.
     order: String,
-    subject: String,
+    /// The log's name and the index.
     id: String,
     event: CloudEvent,
 }
 
 impl Relay<'_> {
     async fn run(&mut self) -> Result<(), Error> {
-        let mut open: Option<(async_nats::Client, jetstream::Context)> = None;
+        let mut open: Option<Link> = None;
         while !self.is_stopped() {
             let Some(stream) = open.take() else {
-                match self.connected().await {
+                match self.options.broker.connected().await {
                     Ok(connected) => open = Some(connected),
                     Err(problem) if !self.may_try_again(&problem) => return self.give_up(),
                     Err(_) => {}
@@ -181,33 +226,8 @@ impl Relay<'_> {
         self.keep()
     }
 
-    async fn connected(&self) -> Result<(async_nats::Client, jetstream::Context), String> {
-        let mut options = ConnectOptions::new().name("writkeeper").connection_timeout(ACKNOWLEDGED_WITHIN);
-        if let Some((user, password)) = self.options.login.clone() {
-            options = options.user_and_password(user, password);
-        }
-        if let Some(file) = &self.options.authorities {
-            options = options.add_root_certificates(file.clone()).require_tls(true);
-        }
-        let client = options.connect(self.options.url.as_str()).await.map_err(|error| error.to_string())?;
-        let mut context = jetstream::new(client.clone());
-        context.set_timeout(ACKNOWLEDGED_WITHIN);
-        let config = Config {
-            name: self.options.stream.clone(),
-            subjects: vec![format!("{}.>", self.options.prefix)],
-            ..Config::default()
-        };
-        context.get_or_create_stream(config).await.map_err(|error| format!("stream: {error}"))?;
-        Ok((client, context))
-    }
-
     /// Hands a page on, in waves of events of different flows, and moves behind it.
-    async fn hand_on(
-        &mut self,
-        (client, context): &(async_nats::Client, jetstream::Context),
-        page: &[StoredRecord],
-    ) -> Result<(), String> {
-        let bytes_max = client.max_payload().saturating_sub(HEADERS_MAX);
+    async fn hand_on(&mut self, link: &Link, page: &[StoredRecord]) -> Result<(), String> {
         let (mut wave, mut orders): (Vec<Outgoing>, BTreeSet<String>) = (Vec::new(), BTreeSet::new());
         let mut erased = 0;
         for record in page {
@@ -216,35 +236,23 @@ impl Relay<'_> {
                 continue;
             };
             if !orders.insert(outgoing.order.clone()) {
-                self.send(context, bytes_max, &wave).await?;
+                self.send(link, &wave).await?;
                 wave.clear();
                 orders = BTreeSet::from([outgoing.order.clone()]);
                 self.tally.next = outgoing.index;
             }
             wave.push(outgoing);
         }
-        self.send(context, bytes_max, &wave).await?;
+        self.send(link, &wave).await?;
         self.tally.erased += erased;
         self.tally.next = page.last().map_or(self.tally.next, |last| last.index.saturating_add(1));
         (self.heard)(&Relayed::UpTo(self.tally.next));
         Ok(())
     }
 
-    async fn send(&mut self, context: &jetstream::Context, bytes_max: usize, wave: &[Outgoing]) -> Result<(), String> {
-        let mut sent = Vec::with_capacity(wave.len());
-        for outgoing in wave {
-            let mut headers = HeaderMap::new();
-            headers.insert("Nats-Msg-Id", outgoing.id.as_str());
-            headers.insert("Content-Type", "application/cloudevents+json");
-            let bytes = payload(&outgoing.event, bytes_max);
-            let published = context.publish_with_headers(outgoing.subject.clone(), headers, bytes.into()).await;
-            sent.push(published.map_err(|error| error.to_string())?);
-        }
-        for acknowledged in sent {
-            let acknowledged = acknowledged.await.map_err(|error| error.to_string())?;
-            self.tally.delivered += 1;
-            self.tally.duplicates += u64::from(acknowledged.duplicate);
-        }
+    async fn send(&mut self, link: &Link, wave: &[Outgoing]) -> Result<(), String> {
+        self.tally.duplicates += link.send(wave).await?;
+        self.tally.delivered += wave.len() as u64;
         Ok(())
     }
 
@@ -252,9 +260,8 @@ impl Relay<'_> {
         let event = events::of(record)?;
         let (agent, flow) = events::whose(self.runtime, &event);
         let order = flow.or(agent).unwrap_or_default();
-        let subject = format!("{}.{}.{}", self.options.prefix, token(&event.tenant), token(&event.kind));
         let id = format!("{}/{}", self.origin, event.index);
-        Some(Outgoing { index: event.index, order, subject, id, event })
+        Some(Outgoing { index: event.index, order, id, event })
     }
 
     fn keep(&mut self) -> Result<(), Error> {
@@ -309,34 +316,4 @@ fn payload(event: &CloudEvent, bytes_max: usize) -> Vec<u8> {
     }
     let data = [("left_out_bytes".to_owned(), Json::from(bytes.len() as u64))].into();
     CloudEvent { data, ..event.clone() }.to_json().to_canonical().into_bytes()
-}
-
-/// A name as one token of a subject: what separates tokens, stands for others or is no plain letter is written in hex.
-fn token(name: &str) -> String {
-    let mut token = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => token.push(char::from(byte)),
-            other => token.push_str(&format!("%{other:02X}")),
-        }
-    }
-    token
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_name_is_one_token_and_two_names_are_two() {
-        let rows = [
-            ("default", "default"),
-            ("a.b", "a%2Eb"),
-            ("a*", "a%2A"),
-            (">", "%3E"),
-            ("ä b", "%C3%A4%20b"),
-            ("%2E", "%252E"),
-        ];
-        for (name, token) in rows {
-            assert_eq!(super::token(name), token);
-        }
-    }
 }

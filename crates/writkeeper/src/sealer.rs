@@ -54,6 +54,8 @@ impl Turns {
         // Whoever begins shows that what was published is of this ledger.
         if is_new || self.seen.is_none() && signer.stated().size() > 0 {
             if !self.turn.take()? {
+                self.follow(&mut signer, &mut seal)?;
+                self.seal = Some((from, seal));
                 return Ok(false);
             }
             let introduced = self.site.introduce(self.reader.as_mut(), &mut signer, &mut seal);
@@ -65,5 +67,16 @@ impl Turns {
         self.seen = Some(from.saturating_add(signer.stated().size()));
         self.seal = Some((from, seal));
         Ok(is_new)
+    }
+
+    /// Remembers beside these keys what another holder of copies has signed, so that a database which comes back older is
+    /// noticed on every machine that has them. The same keys make the same checkpoint, and it is not laid out.
+    fn follow(&mut self, signer: &mut FileSigner, seal: &mut Seal) -> Result<(), SealFault> {
+        let signed = self.turn.others_signed();
+        let own = signer.from().saturating_add(signer.stated().size());
+        if signed > own && signed <= self.reader.size()? {
+            seal.checkpoint_over(self.reader.as_mut(), signer, signed)?;
+        }
+        Ok(())
     }
 }

@@ -27,6 +27,8 @@ pub struct SealingTurn {
     own: Option<(u64, Instant)>,
     /// Another process has the claim, and is not asked for it before this.
     others_until: Option<Instant>,
+    /// How many entries the checkpoint is over that another process kept last.
+    others_signed: u64,
 }
 
 impl SealingTurn {
@@ -36,7 +38,7 @@ impl SealingTurn {
         let is_shared = !is_server(&site.location) && matches!(place(&site.location)?, Location::Postgres(_));
         let store = if is_shared { Some(Keeper::store(&site.location, &site.options)?) } else { None };
         let owner = format!("{} {:032x}", std::process::id(), Minted::batch());
-        Ok(SealingTurn { store, owner, own: None, others_until: None })
+        Ok(SealingTurn { store, owner, own: None, others_until: None, others_signed: 0 })
     }
 
     /// Whether this process may sign now.
@@ -49,6 +51,11 @@ impl SealingTurn {
             return Ok(true);
         }
         self.claim(false)
+    }
+
+    /// How many entries the checkpoint is over that another process kept last, as far as this one has heard.
+    pub fn others_signed(&self) -> u64 {
+        self.others_signed
     }
 
     /// Takes the turn from whoever has it: a person asked for a checkpoint, and will not ask again.
@@ -65,8 +72,9 @@ impl SealingTurn {
                 (self.own, self.others_until) = (Some((epoch, asked)), None);
                 Ok(true)
             }
-            Claimed::Others(left) => {
+            Claimed::Others { left, signed } => {
                 (self.own, self.others_until) = (None, Some(asked + left.min(LOOK_AGAIN)));
+                self.others_signed = signed;
                 Ok(false)
             }
         }

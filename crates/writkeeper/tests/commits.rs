@@ -103,6 +103,7 @@ fn a_worker_is_woken_by_what_becomes_ready() {
         pause: LONG * 10,
         once: false,
         waits: Arc::new(|_, _| {}),
+        away: Arc::new(|_| {}),
         performed: Arc::new(move |one| performed.lock().unwrap().send(one.intent.clone()).unwrap()),
     };
     std::thread::scope(|scope| {

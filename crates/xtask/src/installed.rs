@@ -27,9 +27,27 @@ const NEEDS: [Need; 2] = [
     Need { what: "Chromium", packages: &["chromium"], is_there: has_chromium },
 ];
 
+/// What leads a cluster of PostgreSQL servers, for the suite that kills its primary.
+const OF_A_CLUSTER: [Need; 1] = [Need {
+    what: "PostgreSQL, Patroni or etcd",
+    packages: &["postgresql", "pgbouncer", "patroni", "etcd-server"],
+    is_there: has_cluster,
+}];
+
+/// Installs what a cluster needs, where it is missing.
+pub fn demand_cluster() {
+    demand_all(&OF_A_CLUSTER);
+}
+
 /// Installs what is missing. Where that is impossible, the tests that need it say so and count as missing.
 pub fn demand() {
-    for need in NEEDS.iter().filter(|need| !(need.is_there)()) {
+    demand_all(&NEEDS);
+    demand_newest_postgresql();
+    demand_nats();
+}
+
+fn demand_all(needs: &[Need]) {
+    for need in needs.iter().filter(|need| !(need.is_there)()) {
         println!("{} is not installed; trying `apt-get install {}`", need.what, need.packages.join(" "));
         install(need.packages);
         if !(need.is_there)() {
@@ -39,8 +57,6 @@ pub fn demand() {
             );
         }
     }
-    demand_newest_postgresql();
-    demand_nats();
 }
 
 /// The lists of packages are fetched only if the installation fails without them.
@@ -60,6 +76,11 @@ fn has_postgresql() -> bool {
     let has_server = |folder: PathBuf| folder.join("postgres").is_file() && folder.join("initdb").is_file();
     let has_pooler = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].into_iter().any(|path| Path::new(path).is_file());
     has_pooler && folders.any(has_server)
+}
+
+fn has_cluster() -> bool {
+    let has = |program: &str| search_path().iter().any(|folder| folder.join(program).is_file());
+    has_postgresql() && has("patroni") && has("etcd")
 }
 
 /// Under one of the names that the tests look for.

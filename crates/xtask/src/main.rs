@@ -4,9 +4,11 @@ mod bench_hook;
 mod console;
 mod deps;
 mod docs;
+mod failover;
 mod fuzz;
 mod hosts;
 mod installed;
+mod kafka;
 mod process;
 mod python;
 mod repository;
@@ -42,6 +44,8 @@ cargo xtask <task>
                                  drives the real hosts from npm with a scripted model (`hosts --help`)
   soak [--minutes N] [--seeds N] [--from SEED]
                                  simulates fresh seeds and prints what that proves
+  failover                       a PostgreSQL cluster led by Patroni loses its primary under load, again and again
+  kafka                          hands events on to librdkafka's mock cluster (compiles librdkafka)
   disguise --seed N [COMMAND]    disguises of a dangerous command, with their class
   cases FILE…                    runs cases of enforcement; fails on a row that differs and is not meant to
 ";
@@ -87,6 +91,8 @@ fn run(words: &[&str]) -> Result<bool> {
         ["measure" | "disguise", ..] => process::workbench(words),
         ["cases", files @ ..] => cases(files),
         ["soak", options @ ..] => soak::run(options),
+        ["failover"] => failover::run(),
+        ["kafka"] => kafka::run(),
         ["hosts", options @ ..] => hosts::run(options),
         ["dist", options @ ..] => static_binary::run(options),
         ["wheel", options @ ..] => python::wheel(options),

@@ -1,4 +1,5 @@
-//! Where a PostgreSQL database is, and who asks: `postgres://USER@HOST:PORT/DATABASE`, read once.
+//! Where a PostgreSQL database is, and who asks: `postgres://USER@HOST:PORT/DATABASE`, read once. Where standbys may take
+//! over, all hosts are named, parted by commas.
 
 use runtime::ports::store::StoreFault;
 use std::fmt;
@@ -7,6 +8,9 @@ use url::Url;
 
 /// The usual port.
 const PORT: u16 = 5_432;
+
+/// A cluster has few machines, and each is asked in turn.
+const SERVERS_MAX: usize = 16;
 
 /// How a connection is protected on its way.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +34,8 @@ pub enum Server {
 /// A database, and the role that uses it. It holds no password: locations are shown in hints, process lists and logs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Address {
-    server: Server,
+    /// At least one; whichever of them takes writes is used.
+    servers: Vec<Server>,
     user: String,
     database: String,
     tls: Tls,
@@ -48,7 +53,8 @@ impl Address {
     pub fn parse(text: &str) -> Result<Address, StoreFault> {
         let refused = |problem: &str| StoreFault::Refused(format!("`{}` {problem}", Address::shown(text)));
         let form = "is no database; write `postgres://USER@HOST:PORT/DATABASE`";
-        let url = Url::parse(text).map_err(|_| refused(form))?;
+        let (first, others) = hosts(text);
+        let url = Url::parse(&first).map_err(|_| refused(form))?;
         if !matches!(url.scheme(), "postgres" | "postgresql") || !text.contains("://") || url.fragment().is_some() {
             return Err(refused(form));
         }
@@ -84,13 +90,22 @@ impl Address {
                 )));
             }
         };
-        let port = url.port().unwrap_or(PORT);
-        let server = match host.as_str() {
-            "" => Server::Tcp("localhost".to_owned(), port),
-            folder if folder.starts_with('/') => Server::Unix(PathBuf::from(folder), port),
-            name => Server::Tcp(name.trim_start_matches('[').trim_end_matches(']').to_owned(), port),
-        };
-        if matches!(server, Server::Unix(..)) && tls != Tls::Disabled {
+        let mut servers = vec![server(&host, url.port())];
+        for other in others {
+            let url = Url::parse(&format!("postgres://{other}/")).map_err(|_| refused(form))?;
+            let host = url.host_str().map(decoded).transpose()?.filter(|host| !host.is_empty());
+            servers.push(server(&host.ok_or_else(|| refused(form))?, url.port()));
+        }
+        if servers.len() > SERVERS_MAX {
+            return Err(refused(&format!("names more than {SERVERS_MAX} hosts")));
+        }
+        let is_of_machine = |server: &Server| matches!(server, Server::Unix(..));
+        if servers.len() > 1 && servers.iter().any(is_of_machine) {
+            return Err(refused(
+                "names a socket of this machine beside other hosts; name only hosts, or only the socket",
+            ));
+        }
+        if servers.iter().any(is_of_machine) && tls != Tls::Disabled {
             return Err(refused("asks for TLS over a socket of this machine, which has none; leave `sslmode` out"));
         }
         let user = Some(decoded(url.username())?).filter(|user| !user.is_empty());
@@ -100,7 +115,7 @@ impl Address {
         if database.is_empty() || database.contains(['/', '\0']) || user.contains('\0') {
             return Err(refused(form));
         }
-        Ok(Address { server, user, database, tls, text: text.to_owned() })
+        Ok(Address { servers, user, database, tls, text: text.to_owned() })
     }
 
     /// A location as it may be shown: without what might be a password in it.
@@ -117,9 +132,9 @@ impl Address {
         }
     }
 
-    /// The way to the server.
-    pub fn server(&self) -> &Server {
-        &self.server
+    /// The ways to the servers, of which one at a time takes writes.
+    pub fn servers(&self) -> &[Server] {
+        &self.servers
     }
 
     /// Who asks.
@@ -137,40 +152,42 @@ impl Address {
         &self.tls
     }
 
-    /// Whether the way to the server stays on this machine.
+    /// Whether the way to every server stays on this machine.
     pub fn is_local(&self) -> bool {
-        match &self.server {
+        self.servers.iter().all(|server| match server {
             Server::Unix(..) => true,
             Server::Tcp(host, _) => {
                 host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
             }
-        }
+        })
     }
 
     /// A name for files on this machine that belong to the database, whoever uses it.
     pub fn file_name(&self) -> String {
-        let (host, port) = match &self.server {
-            Server::Tcp(host, port) => (host.clone(), port),
-            Server::Unix(folder, port) => (folder.display().to_string(), port),
+        let name = |server: &Server| match server {
+            Server::Tcp(host, port) => format!("{host}_{port}_"),
+            Server::Unix(folder, port) => format!("{}_{port}_", folder.display()),
         };
+        let servers: String = self.servers.iter().map(name).collect();
         let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-.".contains(letter) { letter } else { '_' };
-        format!("{host}_{port}_{}", self.database).chars().map(plain).collect()
+        format!("{servers}{}", self.database).chars().map(plain).collect()
     }
 
-    /// The password: from `PGPASSWORD`, else from the file that `PGPASSFILE` names, else from `~/.pgpass`.
-    pub(super) fn password(&self) -> Option<String> {
+    /// The password for one of the servers: from `PGPASSWORD`, else from the file that `PGPASSFILE` names, else from
+    /// `~/.pgpass`.
+    pub(super) fn password(&self, server: &Server) -> Option<String> {
         let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         if let Some(password) = named("PGPASSWORD") {
             return password.into_string().ok();
         }
         let file = named("PGPASSFILE").map(PathBuf::from);
         let file = file.or_else(|| named("HOME").map(|home| PathBuf::from(home).join(".pgpass")))?;
-        self.password_in(&file)
+        self.password_in(&file, server)
     }
 
-    fn password_in(&self, file: &Path) -> Option<String> {
+    fn password_in(&self, file: &Path, server: &Server) -> Option<String> {
         let text = std::fs::read_to_string(file).ok()?;
-        let (host, port) = match &self.server {
+        let (host, port) = match server {
             Server::Tcp(host, port) => (host.as_str(), port.to_string()),
             Server::Unix(_, port) => ("localhost", port.to_string()),
         };
@@ -180,6 +197,26 @@ impl Address {
             let fits = asked.iter().all(|asked| fields.next().is_some_and(|field| field == "*" || field == **asked));
             fits.then(|| fields.next()).flatten()
         })
+    }
+}
+
+/// The location with its first host only, and what stands for the others.
+fn hosts(text: &str) -> (String, Vec<&str>) {
+    let Some((scheme, rest)) = text.split_once("://") else { return (text.to_owned(), Vec::new()) };
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let (user, named) = authority.rsplit_once('@').map_or(("", authority), |(user, named)| (user, named));
+    let mut named = named.split(',');
+    let at = if authority.contains('@') { "@" } else { "" };
+    let first = format!("{scheme}://{user}{at}{}{path}", named.next().unwrap_or_default());
+    (first, named.collect())
+}
+
+fn server(host: &str, port: Option<u16>) -> Server {
+    let port = port.unwrap_or(PORT);
+    match host {
+        "" => Server::Tcp("localhost".to_owned(), port),
+        folder if folder.starts_with('/') => Server::Unix(PathBuf::from(folder), port),
+        name => Server::Tcp(name.trim_start_matches('[').trim_end_matches(']').to_owned(), port),
     }
 }
 
@@ -229,16 +266,26 @@ mod tests {
     #[test]
     fn an_address_is_read_in_parts() {
         let plain = read("postgres://anna@db.example:6543/decisions");
-        assert_eq!(plain.server(), &Server::Tcp("db.example".to_owned(), 6_543));
+        assert_eq!(plain.servers(), &[Server::Tcp("db.example".to_owned(), 6_543)]);
         assert_eq!((plain.user(), plain.database(), plain.tls()), ("anna", "decisions", &Tls::Disabled));
         assert_eq!(plain.to_string(), "postgres://anna@db.example:6543/decisions");
         assert_eq!(plain.file_name(), "db.example_6543_decisions");
         let usual = read("postgresql://a%40b@[::1]/d%20d?sslmode=require");
-        assert_eq!(usual.server(), &Server::Tcp("::1".to_owned(), PORT));
+        assert_eq!(usual.servers(), &[Server::Tcp("::1".to_owned(), PORT)]);
         assert_eq!((usual.user(), usual.database(), usual.tls()), ("a@b", "d d", &Tls::Verified(None)));
         let socket = read("postgres://anna@localhost/decisions?host=/run/postgresql");
-        assert_eq!(socket.server(), &Server::Unix(PathBuf::from("/run/postgresql"), PORT));
+        assert_eq!(socket.servers(), &[Server::Unix(PathBuf::from("/run/postgresql"), PORT)]);
         assert!(socket.is_local() && usual.is_local() && !plain.is_local());
+    }
+
+    #[test]
+    fn every_host_of_a_cluster_is_named() {
+        let cluster = read("postgres://anna@db1.example,db2.example:6543,[::1]:7000/decisions?sslmode=require");
+        let tcp = |host: &str, port| Server::Tcp(host.to_owned(), port);
+        assert_eq!(cluster.servers(), [tcp("db1.example", PORT), tcp("db2.example", 6_543), tcp("::1", 7_000)]);
+        assert_eq!((cluster.user(), cluster.database(), cluster.is_local()), ("anna", "decisions", false));
+        assert_eq!(cluster.file_name(), "db1.example_5432_db2.example_6543___1_7000_decisions");
+        assert!(read("postgres://anna@127.0.0.1:1,localhost:2/d").is_local());
     }
 
     #[test]
@@ -251,6 +298,9 @@ mod tests {
             ("postgres://anna@host/db?sslmode=prefer", "sslmode `prefer`"),
             ("postgres://anna@host/db?options=-c", "`options`"),
             ("postgres://anna@host/a/b", "postgres://USER@HOST"),
+            ("postgres://anna@host,/db", "postgres://USER@HOST"),
+            ("postgres://anna@host,other:port/db", "postgres://USER@HOST"),
+            ("postgres://anna@a,b/db?host=/run", "beside other hosts"),
         ] {
             let said = Address::parse(text).unwrap_err().to_string();
             assert!(said.contains(problem) && !said.contains("geheim"), "{text}: {said}");
@@ -259,10 +309,11 @@ mod tests {
 
     #[test]
     fn a_password_is_found_in_the_line_that_fits() {
+        let host = Server::Tcp("host".to_owned(), PORT);
         let folder = std::env::temp_dir().join(format!("pgpass-{}", std::process::id()));
         std::fs::write(&folder, "# none\nother:*:*:anna:no\n*:5432:decisions:anna:a\\:b:c\n*:*:*:*:last\n").unwrap();
-        assert_eq!(read("postgres://anna@host/decisions").password_in(&folder).as_deref(), Some("a:b:c"));
-        assert_eq!(read("postgres://otto@host/decisions").password_in(&folder).as_deref(), Some("last"));
+        assert_eq!(read("postgres://anna@host/decisions").password_in(&folder, &host).as_deref(), Some("a:b:c"));
+        assert_eq!(read("postgres://otto@host/decisions").password_in(&folder, &host).as_deref(), Some("last"));
         std::fs::remove_file(&folder).unwrap();
     }
 }

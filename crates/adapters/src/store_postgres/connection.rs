@@ -3,7 +3,7 @@
 //! Every statement is parsed anew and has no name, so that nothing is left in the server's session: any two transactions
 //! may be carried by different sessions, as a pooler in transaction mode does.
 
-use super::address::Address;
+use super::address::{Address, Server};
 use super::fault::{Problem, Said};
 use super::scram::{MECHANISM, Scram};
 use super::stream::{self, Stream};
@@ -21,11 +21,16 @@ const MESSAGE_MAX: usize = 1 << 30;
 /// waits for the other to read.
 pub(super) const IN_FLIGHT: usize = 64 << 10;
 
+/// A host that has not said hello by then is left for another one, where there are several.
+const HELLO_WAIT: Duration = Duration::from_secs(5);
+
 /// What statements found, one behind the other, and what the server says it did.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     pub(crate) found: Vec<Vec<Found>>,
     pub(crate) tags: Vec<String>,
+    /// The last thing that the server warned of.
+    pub(crate) warning: Option<String>,
 }
 
 impl Answers {
@@ -42,15 +47,43 @@ pub(crate) struct Connection {
     /// How often the server will still say that it is ready.
     awaited: usize,
     is_broken: bool,
+    /// Whether the server said that it follows another one.
+    is_standby: bool,
+    /// Whether what a process remembers was looked for over this connection.
+    pub(super) is_examined: bool,
 }
 
 impl Connection {
-    /// Connects; whatever is asked must be answered within `patience`.
+    /// Connects; whatever is asked must be answered within `patience`. Of several servers the one that takes writes is
+    /// meant, whatever is asked: a standby may be behind what was just decided.
     pub(crate) fn open(address: &Address, patience: Duration) -> Result<Connection, Problem> {
-        let stream = BufReader::with_capacity(32 << 10, stream::open(address, patience)?);
-        let mut connection = Connection { stream, out: Vec::new(), awaited: 0, is_broken: false };
-        connection.start(address)?;
+        let mut last = None;
+        for server in address.servers() {
+            match Connection::open_one(address, server, patience) {
+                Ok(connection) if connection.is_standby && address.servers().len() > 1 => {}
+                Ok(connection) => return Ok(connection),
+                Err(problem) => last = Some(problem),
+            }
+        }
+        let nobody = || Problem::Lost(format!("`{address}`: every host that answers is a standby"));
+        Err(last.unwrap_or_else(nobody))
+    }
+
+    fn open_one(address: &Address, server: &Server, patience: Duration) -> Result<Connection, Problem> {
+        let hello = if address.servers().len() > 1 { HELLO_WAIT.min(patience) } else { patience };
+        let stream = BufReader::with_capacity(32 << 10, stream::open(address, server, hello)?);
+        let (out, awaited) = (Vec::new(), 0);
+        let mut connection =
+            Connection { stream, out, awaited, is_broken: false, is_standby: false, is_examined: false };
+        connection.start(address, server)?;
+        let set = connection.stream.get_ref().wait_for(patience);
+        set.map_err(|error| connection.broken(&error.to_string()))?;
         Ok(connection)
+    }
+
+    /// Whether the server follows another one, as far as it says so.
+    pub(crate) fn is_standby(&self) -> bool {
+        self.is_standby
     }
 
     /// Whether it cannot be used any more.
@@ -129,7 +162,13 @@ impl Connection {
                     problem.get_or_insert(said);
                 }
                 b'Z' => self.awaited -= 1,
-                // Parsed, bound, a notice, a changed setting: nothing that anybody waits for.
+                b'N' => {
+                    let said = said(&body);
+                    if said.is_warning() {
+                        answers.warning = Some(said.message);
+                    }
+                }
+                // Parsed, bound, a changed setting: nothing that anybody waits for.
                 _ => {}
             }
         }
@@ -187,7 +226,7 @@ impl Connection {
     }
 
     /// Says who asks for what, and shows that it may.
-    fn start(&mut self, address: &Address) -> Result<(), Problem> {
+    fn start(&mut self, address: &Address, server: &Server) -> Result<(), Problem> {
         let mut start = Vec::new();
         counted(&mut start, |out| {
             out.extend_from_slice(&PROTOCOL.to_be_bytes());
@@ -209,7 +248,8 @@ impl Connection {
         loop {
             let (tag, body) = self.receive()?;
             match tag {
-                b'R' => self.authenticate(address, &body, &mut scram)?,
+                b'R' => self.authenticate(address, server, &body, &mut scram)?,
+                b'S' => self.is_standby |= body == *b"in_hot_standby\0on\0",
                 b'E' => {
                     self.is_broken = true;
                     return Err(Problem::Said(said(&body)));
@@ -220,7 +260,13 @@ impl Connection {
         }
     }
 
-    fn authenticate(&mut self, address: &Address, body: &[u8], scram: &mut Option<Scram>) -> Result<(), Problem> {
+    fn authenticate(
+        &mut self,
+        address: &Address,
+        server: &Server,
+        body: &[u8],
+        scram: &mut Option<Scram>,
+    ) -> Result<(), Problem> {
         let Some((kind, rest)) = body.split_first_chunk::<4>() else {
             return Err(self.broken("what answers is no PostgreSQL server"));
         };
@@ -228,7 +274,7 @@ impl Connection {
         match u32::from_be_bytes(*kind) {
             0 => Ok(()),
             10 if rest.split(|byte| *byte == 0).any(|offered| offered == MECHANISM.as_bytes()) => {
-                let Some(password) = address.password() else {
+                let Some(password) = address.password(server) else {
                     return Err(Problem::Lost(format!(
                         "`{address}`: the server asks for a password; write it into ~/.pgpass or set PGPASSWORD"
                     )));

@@ -29,6 +29,11 @@ impl Said {
         self.severity != "ERROR"
     }
 
+    /// Whether something is not as it should be, and the server goes on all the same.
+    pub(crate) fn is_warning(&self) -> bool {
+        self.severity == "WARNING"
+    }
+
     /// Whether the server will take connections again in a moment.
     pub(crate) fn is_starting(&self) -> bool {
         matches!(self.code.as_str(), "57P01" | "57P02" | "57P03" | "53300")

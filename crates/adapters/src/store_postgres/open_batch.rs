@@ -1,6 +1,6 @@
 //! One batch on its way into the database: a transaction under the locked head of its tenant.
 
-use super::connection::Connection;
+use super::connection::{Answers, Connection};
 use super::fault::{Problem, commit_fault, early_fault, fault};
 use super::load::{self, Asked, PostgresCache, Rows};
 use super::save::{Piece, integer};
@@ -46,6 +46,12 @@ const PUT_WRITER: &str = "INSERT INTO writkeeper.writer(number, process, batch, 
 /// A commit that waits for a standby must wait: given up, it would be told as if the standby had it.
 const WAIT_FOR_EVER: &str = "SELECT set_config('statement_timeout', '0', true)";
 
+/// Nothing was written here, and what was read may be on this server's disk only: a server that came back from a crash
+/// shows commits that no standby has. A commit that waits for the standbys says that they have all of it; where there are
+/// none it waits for nothing.
+const WAIT_FOR_STANDBYS: &str = "SELECT CASE WHEN current_setting('synchronous_standby_names') = '' \
+                                 THEN set_config('synchronous_commit', 'off', true) END";
+
 /// Where the ledger of a tenant ends.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
@@ -81,6 +87,17 @@ pub(super) struct OpenBatch<'a> {
 pub(super) struct Loaded {
     pub(super) rows: Rows,
     pub(super) due: Option<Vec<String>>,
+}
+
+/// What the steps of a batch came to.
+pub(super) struct Folded {
+    pub(super) records: u64,
+    /// Whether there is anything to commit.
+    pub(super) any: bool,
+    /// Rows that are worth caching.
+    pub(super) changed: Vec<RowChange>,
+    /// The leaf of the last record.
+    pub(super) leaf: Option<String>,
 }
 
 impl<'a> OpenBatch<'a> {
@@ -134,27 +151,23 @@ impl<'a> OpenBatch<'a> {
         Ok((open, loaded))
     }
 
-    /// Steps through a fold to its end and sends what it leaves, piece by piece; gives back how many records there are,
-    /// whether there is anything to commit, and the rows that are worth caching.
-    pub(super) fn fold(
-        &mut self,
-        world: &mut World,
-        steps: &mut Steps<'_, '_>,
-    ) -> Result<(u64, bool, Vec<RowChange>), StoreFault> {
-        let (mut records, mut any, mut changed) = (0_u64, false, Vec::new());
+    /// Steps through a fold to its end and sends what it leaves, piece by piece.
+    pub(super) fn fold(&mut self, world: &mut World, steps: &mut Steps<'_, '_>) -> Result<Folded, StoreFault> {
+        let (mut records, mut any, mut changed, mut leaf) = (0_u64, false, Vec::new(), None);
         loop {
             let taken = steps.take(world, PIECE_STEPS);
             let is_last = taken.is_none();
             let mut piece = Piece::new();
-            let sealed = taken.unwrap_or_default();
+            let mut sealed = taken.unwrap_or_default();
             sealed.iter().for_each(|sealed| piece.push_record(sealed));
             // Rows that nearly every step changes are left to the end, where each is saved once.
             self.push_changes(world, is_last, &mut piece, &mut changed)?;
             any |= !piece.is_empty();
             piece.state(self.connection, self.head.number, self.head.size.saturating_add(records))?;
             records = records.saturating_add(sealed.len() as u64);
+            leaf = sealed.pop().map(|sealed| sealed.leaf).or(leaf);
             if is_last {
-                return Ok((records, any, changed));
+                return Ok(Folded { records, any, changed, leaf });
             }
             if self.connection.unsent() > 0 {
                 self.connection.send().map_err(early_fault)?;
@@ -211,6 +224,8 @@ impl<'a> OpenBatch<'a> {
         self.connection.statement("COMMIT", &[]);
         let committed = around("store.transact", || self.connection.ask());
         match committed {
+            // Somebody ended the wait for a standby: it is committed here, and perhaps nowhere else.
+            Ok(Answers { warning: Some(warning), .. }) => return Err(StoreFault::Ambiguous(warning)),
             Ok(answers) if answers.tags.last().is_some_and(|tag| tag == "COMMIT") => {}
             Ok(_) => return Err(StoreFault::Unavailable("the transaction was undone before its commit".to_owned())),
             Err(problem) => {
@@ -225,6 +240,24 @@ impl<'a> OpenBatch<'a> {
             return Err(StoreFault::Ambiguous("made to fail after the commit".to_owned()));
         }
         Ok(())
+    }
+
+    /// Ends a transaction that wrote nothing, once everything it read survives the loss of this server.
+    pub(super) fn confirm(mut self) -> Result<(), StoreFault> {
+        self.connection.statement(WAIT_FOR_EVER, &[]);
+        self.connection.statement(WAIT_FOR_STANDBYS, &[]);
+        self.is_over = true;
+        self.connection.statement("COMMIT", &[]);
+        // no crash point: nothing is written
+        match self.connection.ask() {
+            Ok(Answers { warning: Some(warning), .. }) => Err(StoreFault::Conflict(warning)),
+            Ok(_) => Ok(()),
+            Err(problem) => {
+                let fault = early_fault(problem);
+                self.connection.roll_back();
+                Err(fault)
+            }
+        }
     }
 
     /// Whether a batch of this process is the last one it committed.

@@ -3,11 +3,16 @@
 use super::connection::Connection;
 use super::fault::{Problem, fault};
 use crate::store_copy::unfinished;
-use runtime::crash::around;
+use runtime::crash::{around, versions_known};
 use runtime::ports::store::StoreFault;
 
 /// Version n of the schema is reached from n - 1 by the step at n - 1. A released step never changes.
 const STEPS: &[&str] = &[FIRST, MACHINES];
+
+/// The steps that this program knows.
+fn steps() -> &'static [&'static str] {
+    STEPS.get(..versions_known(STEPS.len())).unwrap_or(STEPS)
+}
 
 /// Two processes that make the tables at once would trip over each other; the lock ends with the transaction.
 const ONE_AT_A_TIME: &str = "SELECT pg_advisory_xact_lock(8606218390571083124)";
@@ -71,7 +76,7 @@ CREATE VIEW writkeeper.outbox AS
 
 /// Brings the database to this version in one transaction.
 pub(super) fn migrate(connection: &mut Connection) -> Result<(), StoreFault> {
-    if known_version(connection)? == STEPS.len() {
+    if known_version(connection)? == steps().len() {
         return Ok(());
     }
     let migrated = migrate_alone(connection);
@@ -85,10 +90,10 @@ fn migrate_alone(connection: &mut Connection) -> Result<(), StoreFault> {
     connection.run("BEGIN").map_err(fault)?;
     connection.query(ONE_AT_A_TIME, &[]).map_err(fault)?;
     let found = known_version(connection)?;
-    for step in STEPS.get(found..).unwrap_or_default() {
+    for step in steps().get(found..).unwrap_or_default() {
         connection.run(step).map_err(fault)?;
     }
-    let version = STEPS.len();
+    let version = steps().len();
     let put = format!("UPDATE writkeeper.meta SET value = '{version}' WHERE name = 'schema'");
     connection.run(&put).map_err(fault)?;
     around("store.migrate", || connection.run("COMMIT")).map_err(fault)
@@ -96,7 +101,7 @@ fn migrate_alone(connection: &mut Connection) -> Result<(), StoreFault> {
 
 /// Whether there are tables of this version; one that this program cannot use is refused.
 pub(super) fn is_current(connection: &mut Connection) -> Result<bool, StoreFault> {
-    Ok(known_version(connection)? == STEPS.len())
+    Ok(known_version(connection)? == steps().len())
 }
 
 /// Whether there are tables of ours, of any version.
@@ -107,7 +112,7 @@ pub(super) fn is_there(connection: &mut Connection) -> Result<bool, StoreFault> 
 /// The version of a database that this program can use, 0 for one without tables of ours; every other one is refused.
 fn known_version(connection: &mut Connection) -> Result<usize, StoreFault> {
     let found = version(connection).map_err(fault)?;
-    let known = STEPS.len();
+    let known = steps().len();
     if found > known {
         return Err(StoreFault::Refused(format!(
             "the database was written by a newer version (schema {found}, this program knows {known}); update this program"

@@ -18,8 +18,8 @@ const CLAIM: &str = "INSERT INTO writkeeper.sealer AS s (number, owner, epoch, u
                      ELSE s.epoch + 1 END \
                      WHERE s.owner = EXCLUDED.owner OR s.until <= clock_timestamp() OR $4::int4 = 1 RETURNING epoch";
 
-const LEFT: &str = "SELECT greatest(0, ceil(extract(epoch FROM until - clock_timestamp()) * 1000))::int8 \
-                    FROM writkeeper.sealer WHERE number = $1::int4";
+const LEFT: &str = "SELECT greatest(0, ceil(extract(epoch FROM until - clock_timestamp()) * 1000))::int8, \
+                    coalesce(entries, 0) FROM writkeeper.sealer WHERE number = $1::int4";
 
 const KEEP: &str = "UPDATE writkeeper.sealer SET entries = $3::int8, note = $4::text WHERE number = $1::int4 AND \
                     epoch = $2::int8 AND coalesce(entries, 0) <= $3::int8 RETURNING epoch";
@@ -38,8 +38,10 @@ impl SealerLease for PostgresStore {
             open.end()?;
             return Ok(Claimed::Own(epoch));
         }
-        let left = integer_of(&open.query(LEFT, &[Value::Int4(number)])?)?.unwrap_or_default();
-        Ok(Claimed::Others(Duration::from_millis(left)))
+        let found = open.query(LEFT, &[Value::Int4(number)])?;
+        let left = Duration::from_millis(integer_of(&found)?.unwrap_or_default());
+        let signed = found.first().map(|found| found.integer(1)).transpose().map_err(fault)?.unwrap_or_default();
+        Ok(Claimed::Others { left, signed: u64::try_from(signed).unwrap_or_default() })
     }
 
     fn keep(&mut self, epoch: u64, entries: u64, note: &str) -> Result<bool, StoreFault> {

@@ -5,6 +5,7 @@ use super::fault::Problem;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use socket2::{SockRef, TcpKeepalive};
 use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
 #[cfg(unix)]
@@ -16,31 +17,58 @@ use std::time::Duration;
 /// How long a connection may take to come about.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
 
+/// The same where another host may be the one that answers.
+const CONNECT_WAIT_OF_SEVERAL: Duration = Duration::from_secs(2);
+
+/// A host that is gone without a word is asked whether it is there after so long, and then as often as the system does.
+const SILENCE: Duration = Duration::from_secs(10);
+const SILENCE_AGAIN: Duration = Duration::from_secs(2);
+
 /// Asks for TLS before anything else is said.
 const ASK_FOR_TLS: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 /// A way to the server and back.
-pub(super) trait Stream: Read + Write + Send {}
+pub(super) trait Stream: Read + Write + Send {
+    /// Whatever is asked from now on has so long to be answered.
+    fn wait_for(&self, patience: Duration) -> std::io::Result<()>;
+}
 
-impl<T: Read + Write + Send> Stream for T {}
+impl Stream for TcpStream {
+    fn wait_for(&self, patience: Duration) -> std::io::Result<()> {
+        self.set_read_timeout(Some(patience)).and_then(|()| self.set_write_timeout(Some(patience)))
+    }
+}
 
-/// Goes to the server. Whatever it is asked, it has so long to answer.
-pub(super) fn open(address: &Address, patience: Duration) -> Result<Box<dyn Stream>, Problem> {
+#[cfg(unix)]
+impl Stream for UnixStream {
+    fn wait_for(&self, patience: Duration) -> std::io::Result<()> {
+        self.set_read_timeout(Some(patience)).and_then(|()| self.set_write_timeout(Some(patience)))
+    }
+}
+
+impl Stream for StreamOwned<ClientConnection, TcpStream> {
+    fn wait_for(&self, patience: Duration) -> std::io::Result<()> {
+        self.sock.wait_for(patience)
+    }
+}
+
+/// Goes to one of the servers. Whatever it is asked, it has so long to answer.
+pub(super) fn open(address: &Address, server: &Server, patience: Duration) -> Result<Box<dyn Stream>, Problem> {
     let lost = |problem: &dyn std::fmt::Display| Problem::Lost(format!("`{address}`: {problem}"));
-    match address.server() {
+    match server {
         #[cfg(unix)]
         Server::Unix(folder, port) => {
             let stream = UnixStream::connect(folder.join(format!(".s.PGSQL.{port}"))).map_err(|error| lost(&error))?;
-            let set = stream.set_read_timeout(Some(patience)).and_then(|()| stream.set_write_timeout(Some(patience)));
-            set.map_err(|error| lost(&error))?;
+            stream.wait_for(patience).map_err(|error| lost(&error))?;
             Ok(Box::new(stream))
         }
         #[cfg(not(unix))]
         Server::Unix(..) => Err(lost(&"this system has no such sockets")),
         Server::Tcp(host, port) => {
-            let stream = tcp(host, *port).map_err(|error| lost(&error))?;
-            let set = stream.set_read_timeout(Some(patience)).and_then(|()| stream.set_write_timeout(Some(patience)));
-            set.and_then(|()| stream.set_nodelay(true)).map_err(|error| lost(&error))?;
+            let wait = if address.servers().len() > 1 { CONNECT_WAIT_OF_SEVERAL } else { CONNECT_WAIT };
+            let stream = tcp(host, *port, wait).map_err(|error| lost(&error))?;
+            notice_silence(&stream).map_err(|error| lost(&error))?;
+            stream.wait_for(patience).and_then(|()| stream.set_nodelay(true)).map_err(|error| lost(&error))?;
             match address.tls() {
                 Tls::Disabled => Ok(Box::new(stream)),
                 Tls::Verified(authorities) => {
@@ -51,11 +79,17 @@ pub(super) fn open(address: &Address, patience: Duration) -> Result<Box<dyn Stre
     }
 }
 
+/// A machine that lost its power closes no connection: its silence has to be noticed.
+fn notice_silence(stream: &TcpStream) -> std::io::Result<()> {
+    let asked = TcpKeepalive::new().with_time(SILENCE).with_interval(SILENCE_AGAIN);
+    SockRef::from(stream).set_tcp_keepalive(&asked)
+}
+
 /// The first of the host's addresses that takes a connection.
-fn tcp(host: &str, port: u16) -> std::io::Result<TcpStream> {
+fn tcp(host: &str, port: u16, wait: Duration) -> std::io::Result<TcpStream> {
     let mut last = std::io::Error::other("the host has no address");
     for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, CONNECT_WAIT) {
+        match TcpStream::connect_timeout(&address, wait) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }

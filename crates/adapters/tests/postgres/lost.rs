@@ -12,7 +12,7 @@ use values::sealed::Sealed;
 /// Batches of each writer.
 const BATCHES: u128 = 60;
 
-fn key() -> Key {
+pub fn key() -> Key {
     Key { tenant: Arc::from("default"), entity: Entity::State("count".to_owned()) }
 }
 
@@ -21,7 +21,7 @@ fn sealed(name: &str) -> Sealed {
 }
 
 /// Opens a store; a backend that is ended meanwhile is no reason to give up.
-fn open(location: &str) -> PostgresStore {
+pub fn open(location: &str) -> PostgresStore {
     let address = Address::parse(location).unwrap();
     for _ in 0..20 {
         match PostgresStore::open(&address, "default", Arc::new(SystemClock)) {
@@ -39,7 +39,7 @@ fn increment(world: &mut World) {
 }
 
 /// One batch as the sequencer does it: again after a conflict, and after a lost answer only if it did not happen.
-fn count_once(store: &mut PostgresStore, name: &str, batch: u128) {
+pub fn count_once(store: &mut PostgresStore, name: &str, batch: u128) {
     for _ in 0..40 {
         let mut fold = one_step(|world, _| {
             increment(world);

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
 
 mod conforms;
+mod cut;
+mod exhausted;
 mod lost;
 mod pooled;
 mod refused;

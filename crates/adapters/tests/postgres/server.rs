@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const START_MAX: Duration = Duration::from_secs(90);
 
 /// The role that the tests use.
-const USER: &str = "writkeeper";
+pub const USER: &str = "writkeeper";
 
 /// Accounts that a server may run under where the tests run as root, which PostgreSQL refuses.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
@@ -64,20 +64,40 @@ impl PostgresServer {
     }
 
     fn start_of(binaries: PathBuf, settings: &[&str]) -> PostgresServer {
+        let server = PostgresServer::of(binaries, settings);
+        let mut initdb = server.command("initdb");
+        initdb.arg("-D").arg(server.folder.join("data"));
+        initdb.args(["-A", "trust", "-U", USER, "-E", "UTF8", "--locale=C", "--no-sync"]);
+        server.started(initdb)
+    }
+
+    /// Starts a server that follows this one; it calls itself `walreceiver`.
+    pub fn start_standby(&self) -> PostgresServer {
+        let server = PostgresServer::of(self.binaries.clone(), &[]);
+        let mut copied = server.command("pg_basebackup");
+        copied.arg("-D").arg(server.folder.join("data")).args(["-h", "127.0.0.1", "-p", &self.port.to_string()]);
+        copied.args(["-U", USER, "-R", "-X", "stream", "--checkpoint=fast", "--no-sync"]);
+        server.started(copied)
+    }
+
+    /// One that has a folder of its own and does not run yet.
+    fn of(binaries: PathBuf, settings: &[&str]) -> PostgresServer {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let folder = std::env::temp_dir().join(format!("writkeeper-postgres-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let account = is_root().then(account).flatten();
+        let account = account_of_server();
         if let Some((user, group)) = account {
             chown(&folder, Some(user), Some(group)).unwrap();
         }
         let settings = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let mut server = PostgresServer { running: None, folder, binaries, copied: None, account, port: 0, settings };
-        let mut initdb = server.command("initdb");
-        initdb.arg("-D").arg(server.folder.join("data"));
-        initdb.args(["-A", "trust", "-U", USER, "-E", "UTF8", "--locale=C", "--no-sync"]);
-        let made = initdb.output().unwrap();
+        PostgresServer { running: None, folder, binaries, copied: None, account, port: 0, settings }
+    }
+
+    /// Runs on what a command makes.
+    fn started(self, mut making: Command) -> PostgresServer {
+        let mut server = self;
+        let made = making.output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         // Free a moment ago; another process may have taken it meanwhile.
         for _ in 0..5 {
@@ -178,7 +198,8 @@ impl PostgresServer {
         began.elapsed()
     }
 
-    fn end(&mut self) {
+    /// Ends the server as a power cut would.
+    pub fn end(&mut self) {
         if let Some(mut running) = self.running.take() {
             let _gone = running.kill();
             let _gone = running.wait();
@@ -203,7 +224,7 @@ impl Drop for PostgresServer {
 }
 
 /// The folder with the programs of the newest version there is.
-fn binaries() -> Option<PathBuf> {
+pub fn binaries() -> Option<PathBuf> {
     let has_server = |folder: &Path| folder.join("postgres").is_file() && folder.join("initdb").is_file();
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
@@ -215,6 +236,11 @@ fn binaries() -> Option<PathBuf> {
 fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt as _;
     std::fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0)
+}
+
+/// The uid and gid that a server runs under, where the tests run as root.
+pub fn account_of_server() -> Option<(u32, u32)> {
+    is_root().then(account).flatten()
 }
 
 fn account() -> Option<(u32, u32)> {

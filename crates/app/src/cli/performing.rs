@@ -16,6 +16,8 @@ Nothing is reached that is not named here: hosts by --allow-host, addresses of t
 by --allow-programs. What needs something that is missing here is not claimed: it waits, READY, for another `run` until \
 its time is over, and this one says what is missing.
 
+A store that goes away is looked for until it is back; with --once that is an error.
+
 Exit codes: 0 everything succeeded, 1 something failed or was called off, 2 something is in doubt, in flight or waits, 75 store \
 unavailable.")]
 pub struct RunArgs {

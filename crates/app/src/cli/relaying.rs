@@ -25,7 +25,17 @@ pub struct RelayArgs {
     pub kept: Kept,
     /// The server, such as nats://127.0.0.1:4222 or tls://nats.example
     #[arg(long, value_name = "URL")]
-    pub nats: String,
+    #[cfg_attr(feature = "kafka", arg(required_unless_present = "kafka"))]
+    #[cfg_attr(not(feature = "kafka"), arg(required = true))]
+    pub nats: Option<String>,
+    /// The Kafka brokers, parted by commas, such as kafka1.example:9092; in the clear and without a password
+    #[cfg(feature = "kafka")]
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["nats", "stream", "prefix", "tls_ca"])]
+    pub kafka: Option<String>,
+    /// The topic of Kafka
+    #[cfg(feature = "kafka")]
+    #[arg(long, value_name = "NAME", default_value = "writkeeper")]
+    pub topic: String,
     /// The stream
     #[arg(long, value_name = "NAME", default_value = "WRITKEEPER")]
     pub stream: String,

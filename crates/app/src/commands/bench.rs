@@ -4,6 +4,7 @@ mod database;
 mod durable;
 mod leases;
 mod proof;
+mod records;
 mod service;
 
 use crate::cli::BenchArgs;
@@ -37,6 +38,9 @@ const DECISIONS_PER_WORLD: u64 = 1_000;
 /// Prints the figures.
 pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
     let budget = Duration::from_millis(args.millis);
+    if let Some(records) = args.records {
+        return records::run(args.store.as_deref(), records, budget, args.json);
+    }
     if let Some(store) = &args.store {
         return database::run(store, budget, args.json);
     }

@@ -5,7 +5,7 @@ use crate::commands::run::duration;
 use crate::exit::{Exit, UsageError};
 use crate::store;
 use crate::terminal::{self, GOOD, counted, paint, say};
-use server::{RelayOptions, Relayed};
+use server::{Broker, NatsOptions, RelayOptions, Relayed};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -46,6 +46,28 @@ pub fn run(args: &RelayArgs) -> anyhow::Result<Exit> {
 }
 
 fn options(args: &RelayArgs) -> anyhow::Result<RelayOptions> {
+    let pause = duration("--retry", &args.retry)?.micros().unsigned_abs();
+    let pause = Duration::from_micros(pause);
+    Ok(RelayOptions { broker: broker(args)?, from: args.from, once: args.once, pause })
+}
+
+#[cfg(feature = "kafka")]
+fn broker(args: &RelayArgs) -> anyhow::Result<Broker> {
+    let Some(servers) = &args.kafka else { return nats(args) };
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if args.topic.is_empty() || !args.topic.bytes().all(is_name) {
+        let shown = terminal::echo(&args.topic);
+        return Err(UsageError(format!("--topic `{shown}` is no word of letters, digits, `.`, `-` and `_`")).into());
+    }
+    Ok(Broker::Kafka(server::KafkaOptions { servers: servers.clone(), topic: args.topic.clone() }))
+}
+
+#[cfg(not(feature = "kafka"))]
+fn broker(args: &RelayArgs) -> anyhow::Result<Broker> {
+    nats(args)
+}
+
+fn nats(args: &RelayArgs) -> anyhow::Result<Broker> {
     let is_word = |text: &str| {
         !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
     };
@@ -55,20 +77,17 @@ fn options(args: &RelayArgs) -> anyhow::Result<RelayOptions> {
             return Err(UsageError(format!("{option} `{shown}` is no word of letters, digits, `-` and `_`")).into());
         }
     }
-    if args.nats.contains('@') {
+    let url = args.nats.clone().unwrap_or_default();
+    if url.contains('@') {
         let problem = "--nats holds no user or password; set NATS_USER and NATS_PASSWORD";
         return Err(UsageError(problem.to_owned()).into());
     }
-    let pause = duration("--retry", &args.retry)?.micros().unsigned_abs();
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    Ok(RelayOptions {
-        url: args.nats.clone(),
+    Ok(Broker::Nats(NatsOptions {
+        url,
         stream: args.stream.clone(),
         prefix: args.prefix.clone(),
         login: variable("NATS_USER").zip(variable("NATS_PASSWORD")),
         authorities: args.tls_ca.clone(),
-        from: args.from,
-        once: args.once,
-        pause: Duration::from_micros(pause),
-    })
+    }))
 }

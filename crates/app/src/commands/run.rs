@@ -17,6 +17,7 @@ use kernel::finding::visible;
 use runtime::execute::{self, AttemptReport, Executors, Options, Tally};
 use runtime::ports::clock::Clock;
 use runtime::ports::executor::Missing;
+use runtime::ports::store::StoreFault;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -37,6 +38,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
         once: args.once,
         // Who ends soon tells it all at the end.
         waits: if args.once { Arc::new(|_, _| {}) } else { Arc::new(told_waiting) },
+        away: Arc::new(told_away),
         performed: if args.kept.json { Arc::new(told_as_json) } else { Arc::new(told) },
     };
     let runtime = store::open_with(&args.kept.store, clock)?;
@@ -57,6 +59,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
 
 fn told_waiting(name: &str, missing: &Missing) {
     terminal::note(&format!("intent {name} waits: {}", with_remedy(missing)));
+}
+
+fn told_away(fault: &StoreFault) {
+    terminal::note(&format!("{fault}; it is looked for until it is back"));
 }
 
 /// One line for every attempt. Nobody has to read it: a pipe that was closed ends nothing that is under way.

@@ -8,8 +8,10 @@
 )]
 
 mod disk_full;
+mod failover;
 mod history;
 mod kill_loop;
+mod patroni;
 mod paused;
 mod postgres;
 mod seeded;

@@ -1,5 +1,6 @@
 //! A worker that sleeps past its lease between marking and sending: the hardest moment, for nobody can know it.
 
+use crate::server::PostgresServer;
 use crate::site::{LATER, Site, proposal};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -20,8 +21,7 @@ pub fn until_stopped(worker: &Child) {
 }
 
 /// How many effects there were before it woke and in the end, and what became of the intent.
-fn slept(class: &str) -> (usize, usize, String) {
-    let site = Site::new();
+fn slept(site: &Site, class: &str) -> (usize, usize, String) {
     let (answered, output) = site.decide(site.deciding(), &["k"], |key| proposal(key, class, "ok", 5));
     assert_eq!(answered, 1, "{output:?}");
     let mut sleeping = site.performing(&["--once", "--threads", "1"]);
@@ -48,6 +48,17 @@ fn a_worker_that_slept_before_it_sent_leaves_one_effect() {
     }
     // Nobody else may send what is opaque, so its effect is the late one.
     for (class, meanwhile) in [("keyed", 1), ("fenced", 1), ("opaque", 0)] {
-        assert_eq!(slept(class), (meanwhile, 1, "SUCCEEDED".to_owned()), "{class}");
+        assert_eq!(slept(&Site::new(), class), (meanwhile, 1, "SUCCEEDED".to_owned()), "{class}");
     }
+}
+
+#[test]
+fn a_worker_that_slept_past_its_lease_on_a_database_leaves_one_effect() {
+    if !runtime::crash::FAULTS {
+        println!("missing: the feature `bugs`");
+        return;
+    }
+    let Some(server) = PostgresServer::start() else { return };
+    let site = Site::on(Some(server.database("slept")));
+    assert_eq!(slept(&site, "fenced"), (1, 1, "SUCCEEDED".to_owned()));
 }

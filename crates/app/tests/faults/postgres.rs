@@ -16,10 +16,10 @@ const WORKERS: usize = 2;
 const CONNECTIONS: usize = 16;
 
 /// The kills of ours that the test command sees; `WRITKEEPER_POSTGRES_KILLS` says otherwise.
-const KILLS: usize = 12;
+const KILLS: usize = 60;
 
 /// The database is killed after so many kills of ours.
-const CRASH_EVERY: usize = 4;
+const CRASH_EVERY: usize = 10;
 
 fn worker(site: &Site) -> Child {
     let mut command = site.performing(&["--threads", "4"]);

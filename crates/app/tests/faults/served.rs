@@ -173,6 +173,12 @@ impl<'s> Load<'s> {
         }
     }
 
+    /// Asks once over a connection of its own, and hears whatever is said.
+    pub fn posted(&self, args: &str) -> Option<(u16, String)> {
+        let address = *self.addresses.lock().unwrap_or_else(PoisonError::into_inner).first()?;
+        Connection::open(address)?.post("/v1/proposals", &self.token, args)
+    }
+
     fn ask(&self, connection: &mut Option<Connection>, args: &str) -> Option<String> {
         if connection.is_none() {
             let addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
 
 mod backup;
+mod older;
 mod outbox;
 mod protected;
 mod retention;
@@ -9,6 +10,8 @@ mod sealing;
 #[path = "../../../adapters/tests/postgres/server.rs"]
 #[expect(dead_code, reason = "other tests use more of it")]
 mod server;
+mod standby;
+mod upgrade;
 
 use server::PostgresServer;
 use std::io::Write as _;

@@ -99,3 +99,40 @@ fn a_sealer_that_slept_past_its_claim_signs_for_nobody() {
     desk.says(&format!("ledger export --keys two.keys --out sealed.export --store {store}"), "", 0);
     desk.says("verify sealed.export", "", 0);
 }
+
+/// The size that a folder of keys remembers.
+fn remembered(desk: &Desk, keys: &str) -> u64 {
+    let signed = std::fs::read_to_string(desk.path().join(keys).join("signed")).unwrap_or_default();
+    signed.lines().nth(4).and_then(|line| line.parse().ok()).unwrap_or_default()
+}
+
+#[test]
+fn every_machine_with_the_keys_notices_a_database_that_came_back_older() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (desk, store) = (Desk::new(), server.database("kept"));
+    desk.decide(&store);
+    desk.says(&format!("ledger checkpoint --keys one.keys --store {store}"), "", 0);
+    let copied = Command::new("cp").args(["-a", "one.keys", "two.keys"]).current_dir(desk.path()).status();
+    assert!(copied.unwrap().success());
+    assert!(server.sql("postgres", "CREATE DATABASE older TEMPLATE kept").status.success());
+    // One of them signs, and the other one never has its turn.
+    let first = worker(&desk, &store, "one.keys", None);
+    let before = size(&desk, "one.keys");
+    desk.says(&format!("halt --because more --store {store}"), "", 0);
+    until("the first one does not sign", || size(&desk, "one.keys") > before);
+    let second = worker(&desk, &store, "two.keys", None);
+    desk.says(&format!("resume --because enough --store {store}"), "", 0);
+    until("the second one does not hear of it", || remembered(&desk, "two.keys") > before);
+    assert_eq!(size(&desk, "two.keys"), before, "it laid out what it did not sign in its turn");
+    // The second goes first, or it would sign by itself.
+    let said = ended(second);
+    assert!(!said.contains("not signed"), "{said}");
+    ended(first);
+    let replaced = ["ALTER DATABASE kept RENAME TO gone", "ALTER DATABASE older RENAME TO kept"];
+    replaced.iter().for_each(|sql| until("the database is in use", || server.sql("postgres", sql).status.success()));
+    for keys in ["one.keys", "two.keys"] {
+        let refused = desk.run(&format!("run --once --keys {keys} --store {store}"), "");
+        let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && error.contains("came back from a backup"), "{keys}: {error}");
+    }
+}

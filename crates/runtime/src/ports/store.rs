@@ -126,8 +126,13 @@ pub trait SealerLease {
 pub enum Claimed {
     /// It is ours under this epoch.
     Own(u64),
-    /// Another process has it, for at most so long unless it renews it.
-    Others(Duration),
+    /// Another process has it.
+    Others {
+        /// For at most so long, unless it renews it.
+        left: Duration,
+        /// How many entries of the ledger the last checkpoint that was kept is over.
+        signed: u64,
+    },
 }
 
 /// Refuses keys of another tenant than a handle's.

@@ -43,6 +43,7 @@ impl Keeper {
             pause: PAUSE,
             once: true,
             waits: Arc::new(|_, _| {}),
+            away: Arc::new(|_| {}),
             performed: Arc::new(|_| {}),
         };
         Ok(execute::run(self.runtime(), executors, &options, &AtomicBool::new(false))?)

@@ -184,18 +184,40 @@ impl Load {
 
     /// Decides for so long and waits for the last answers; says how many there were a second.
     pub(super) fn run(&mut self, time: Duration) -> anyhow::Result<f64> {
+        let started = Instant::now();
+        self.decide(&|_| started.elapsed() >= time)
+    }
+
+    /// Decides so often; says how many there were a second.
+    pub(super) fn run_times(&mut self, count: u64) -> anyhow::Result<f64> {
+        self.decide(&|asked| asked >= count)
+    }
+
+    /// Asks by itself for what may have been decided before; how long the answer took.
+    pub(super) fn again(&self, text: &str) -> anyhow::Result<Duration> {
+        let begin = Instant::now();
+        let answered = self.runtime.judge(text.as_bytes(), Arrival::through(Door::PURE)).wait();
+        if answered.answer.verdict != Verdict::Accept {
+            return Err(anyhow!("the benchmark measures acceptances, not {}", answered.answer.to_line()));
+        }
+        Ok(begin.elapsed())
+    }
+
+    /// Decides until it is over, by how many were asked.
+    fn decide(&mut self, is_over: &dyn Fn(u64) -> bool) -> anyhow::Result<f64> {
         // What is missing is written on the way.
         while self.texts.len() < TEXTS {
             let text = self.text();
             self.texts.push_back(text);
         }
-        let (started, before) = (Instant::now(), self.times.len());
-        while started.elapsed() < time {
-            while self.waiting.len() < self.in_flight {
+        let (started, before, mut asked) = (Instant::now(), self.times.len(), 0);
+        while !is_over(asked) {
+            while self.waiting.len() < self.in_flight && !is_over(asked) {
                 let text = self.texts.pop_front().unwrap_or_else(|| self.text());
                 let begin = Instant::now();
                 let pending = self.runtime.judge(text.as_bytes(), Arrival::through(Door::PURE));
                 self.waiting.push_back((begin, pending));
+                asked += 1;
             }
             self.answer()?;
         }
@@ -203,6 +225,16 @@ impl Load {
             self.answer()?;
         }
         Ok((self.times.len() - before) as f64 / started.elapsed().as_secs_f64())
+    }
+
+    /// How many entries the ledger has.
+    pub(super) fn size(&self) -> anyhow::Result<u64> {
+        Ok(self.runtime.size()?)
+    }
+
+    /// Begins to count anew: ten million times are of no use to anybody.
+    pub(super) fn forget_times(&mut self) {
+        self.times.clear();
     }
 
     fn text(&mut self) -> String {

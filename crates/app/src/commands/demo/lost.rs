@@ -112,6 +112,7 @@ fn perform(runtime: &Runtime, bank: &Bank) -> anyhow::Result<()> {
         pause: std::time::Duration::from_millis(10),
         once: true,
         waits: Arc::new(|_, _| {}),
+        away: Arc::new(|_| {}),
         performed: Arc::new(|_| {}),
     };
     execute::run(runtime, &executors, &options, &AtomicBool::new(false)).map_err(store::unread)?;
