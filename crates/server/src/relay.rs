@@ -63,7 +63,7 @@ impl Broker {
 
     async fn connected(&self) -> Result<Link, String> {
         match self {
-            Broker::Nats(options) => NatsLink::open(options).await.map(Link::Nats),
+            Broker::Nats(options) => NatsLink::open(options).await.map(|link| Link::Nats(Box::new(link))),
             #[cfg(feature = "kafka")]
             Broker::Kafka(options) => kafka::KafkaLink::open(options).map(Link::Kafka),
         }
@@ -72,7 +72,7 @@ impl Broker {
 
 /// A connection to who takes events.
 enum Link {
-    Nats(NatsLink),
+    Nats(Box<NatsLink>),
     #[cfg(feature = "kafka")]
     Kafka(kafka::KafkaLink),
 }

@@ -1,5 +1,10 @@
 //! The PostgreSQL store on a real server.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop loudly"
+)]
 
 mod conforms;
 mod cut;
