@@ -35,7 +35,8 @@ cargo xtask <task>
   measure [--json] [--seed N]    figures of the shell classifier on labelled cases
   measure --monitors [--json]    how often monitors are wrong and how soon they notice, over 1,000 seeded runs each
   dist [--out FILE]              builds the one binary that needs nothing else
-  wheel [--out DIR] [--dev]      builds the Python package; its path is the last line
+  wheel [--out DIR] [--dev] [--interpreter NAME]
+                                 builds the Python package; its path is the last line (NAME such as python3.14t)
   bench-python [--dev]           figures of the Python package beside Rust, in a fresh environment
   frameworks [NAME…]             drives agent frameworks from PyPI with a scripted model, guarded and not
   service-schema                 asks a real service everything its OpenAPI document allows, and more

@@ -32,17 +32,23 @@ enum Profile {
     Dist,
 }
 
-/// `wheel [--out DIR]`: builds the wheel as it is given away; its path is the last line.
+/// `wheel [--out DIR] [--interpreter NAME]`: builds the wheel as it is given away; its path is the last line.
 pub fn wheel(options: &[&str]) -> Result<bool> {
     let root = repository::root()?;
-    let (out, profile) = match options {
-        [] => (None, Profile::Dist),
-        ["--out", folder] => (Some(std::path::absolute(folder)?), Profile::Dist),
-        ["--dev"] => (None, Profile::Dev),
-        ["--dev", "--out", folder] | ["--out", folder, "--dev"] => (Some(std::path::absolute(folder)?), Profile::Dev),
-        [other, ..] => bail!("wheel takes --out DIR and --dev, not `{other}`"),
-    };
-    let built = build(&root, profile, out.as_deref(), &Interpreter::usual())?;
+    let (mut out, mut profile, mut interpreter) = (None, Profile::Dist, Interpreter::usual());
+    let mut words = options.iter();
+    while let Some(word) = words.next() {
+        match (*word, words.as_slice()) {
+            ("--dev", _) => profile = Profile::Dev,
+            ("--out", [folder, ..]) => out = Some(std::path::absolute(folder)?),
+            ("--interpreter", [name, ..]) => interpreter = Interpreter::named(name)?,
+            (other, _) => bail!("wheel takes --out DIR, --interpreter NAME and --dev, not `{other}`"),
+        }
+        if *word != "--dev" {
+            words.next();
+        }
+    }
+    let built = build(&root, profile, out.as_deref(), &interpreter)?;
     let mebibytes = std::fs::metadata(&built)?.len() >> 20;
     println!("{mebibytes} MiB");
     println!("{}", built.display());
@@ -171,8 +177,11 @@ fn build(root: &Path, profile: Profile, out: Option<&Path>, interpreter: &Interp
     }
     let mut command = Command::new(tools.program("maturin"));
     command.current_dir(root.join(PACKAGE)).args(["build", "--quiet", "--profile", name, "--out"]).arg(&out);
-    if !interpreter.has_global_lock() {
-        command.arg("--interpreter").arg(&interpreter.program);
+    if let Some(version) = interpreter.version_without_lock() {
+        let settings = format!("implementation=CPython\nversion={version}\nbuild_flags=Py_GIL_DISABLED\n");
+        let file = out.join("interpreter.txt");
+        std::fs::create_dir_all(&out).and_then(|()| std::fs::write(&file, settings)).context("writing settings")?;
+        command.env("PYO3_CONFIG_FILE", &file).arg("--interpreter").arg(&interpreter.program);
     }
     ensure!(process::succeeds(&mut command)?, "the wheel does not build");
     wheels(&out)?.pop().context("no wheel was built")

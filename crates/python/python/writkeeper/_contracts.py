@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from writkeeper import _json, _native
@@ -19,8 +18,9 @@ def contract_text(contract: str | os.PathLike[str]) -> str:
     if isinstance(contract, str) and ("\n" in text or "{" in text):
         return text
     try:
-        return Path(text).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        with open(text, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
         raise Invalid(f"cannot read the contract `{text}`: {error}", fix="name a file, or pass the text") from None
 
 

@@ -30,6 +30,9 @@ from typing import Any
 DEPTH_MAX = 32
 """Deeper values are refused by the kernel as well."""
 
+_reader = json.JSONDecoder(parse_float=Decimal)
+_writer = json.JSONEncoder(ensure_ascii=False)
+
 
 def encode(value: object) -> str:
     """The JSON text of a value. Raises ``TypeError`` or ``ValueError`` for what JSON cannot hold exactly."""
@@ -40,7 +43,7 @@ def encode(value: object) -> str:
 
 def decode(text: str | bytes) -> Any:
     """The value of JSON text: whole numbers as ``int``, others as ``Decimal``."""
-    return json.loads(text, parse_float=Decimal)
+    return _reader.decode(text) if isinstance(text, str) else json.loads(text, parse_float=Decimal)
 
 
 def canonical(value: object) -> str:
@@ -70,6 +73,13 @@ def as_given(given: object, decided: Any) -> Any:
 def _write(value: object, path: str, parts: list[str], depth: int) -> None:
     if depth > DEPTH_MAX:
         raise ValueError(f"`{path}` is nested deeper than {DEPTH_MAX} levels")
+    # What nearly every value is comes first.
+    if type(value) is str:
+        parts.append(_text(value, path))
+        return
+    if type(value) is dict:
+        _write_members(value, path, parts, depth)
+        return
     if isinstance(value, enum.Enum):
         value = value.value
     if value is None:
@@ -132,11 +142,12 @@ def _made_again(given: Any, members: dict[str, Any]) -> Any:
 
 
 def _text(value: str, path: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"`{path}` holds half of a character, which no text can") from None
-    return json.dumps(value, ensure_ascii=False)
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"`{path}` holds half of a character, which no text can") from None
+    return _writer.encode(value)
 
 
 def _decimal(value: Decimal, path: str) -> str:

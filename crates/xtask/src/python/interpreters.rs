@@ -1,6 +1,7 @@
 //! The interpreters that the package is for, and where this machine has them.
 
 use crate::process;
+use anyhow::{Context, Result};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -20,9 +21,21 @@ impl Interpreter {
         Interpreter { name: "python3", program: PathBuf::from("python3") }
     }
 
+    /// The one of a name that the package is for.
+    pub fn named(name: &str) -> Result<Interpreter> {
+        let (found, missing) = of_this_machine();
+        let mut named = found.into_iter().filter(|interpreter| interpreter.name == name);
+        named.next().with_context(|| format!("no `{name}` here; not on this machine: {}", missing.join(", ")))
+    }
+
     /// Whether one thread at a time runs in it. Only then the wheel for all versions fits.
     pub fn has_global_lock(&self) -> bool {
-        !self.name.ends_with('t')
+        self.version_without_lock().is_none()
+    }
+
+    /// The version, such as `3.14`, of one without a global lock.
+    pub fn version_without_lock(&self) -> Option<&'static str> {
+        self.name.strip_prefix("python")?.strip_suffix('t')
     }
 }
 
