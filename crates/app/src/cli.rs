@@ -302,6 +302,8 @@ invalid candidate or history, 75 the store cannot be reached.")]
     #[command(after_help = "\
 Exit codes of `show`: 0 nothing differs, 1 something differs, 2 nothing differs and of some decisions nobody can tell.")]
     Shadow(ShadowArgs),
+    /// Put a share of an agent's flows under a candidate for real; put it in force or take it back
+    Canary(CanaryArgs),
     /// Print the JSON Schema of contracts, for editors
     Schema,
 }
@@ -464,6 +466,67 @@ pub enum ShadowCommand {
         /// The agent
         #[arg(value_name = "AGENT")]
         agent: String,
+    },
+}
+
+/// `writkeeper contract canary`
+#[derive(Args, Debug)]
+pub struct CanaryArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: kept::Kept,
+    /// What to do; the list if nothing is said.
+    #[command(subcommand)]
+    pub command: Option<CanaryCommand>,
+}
+
+/// What can be done with a canary.
+#[derive(Subcommand, Debug)]
+pub enum CanaryCommand {
+    /// Start one for the agent that the candidate names; again with another share, the same flows stay under it
+    Start {
+        /// The contract that is tried
+        #[arg(value_name = "CANDIDATE")]
+        candidate: PathBuf,
+        /// How many of the flows: from 0.01% to 100%
+        #[arg(long, value_name = "PERCENT")]
+        share: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        because: String,
+        /// Accept keys that do nothing yet
+        #[arg(long)]
+        allow_inert: bool,
+        /// Accept that the candidate closes ways out: answering, lifting, replacing the contract
+        #[arg(long)]
+        allow_locked: bool,
+    },
+    /// What was decided under each of the two contracts since it started
+    Show {
+        /// The agent
+        #[arg(value_name = "AGENT")]
+        agent: String,
+    },
+    /// Put the candidate in force for every flow
+    Promote {
+        /// The agent
+        #[arg(value_name = "AGENT")]
+        agent: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        because: String,
+        /// SHA-256 of the candidate that you looked at; whichever is tried if not given
+        #[arg(long, value_name = "SHA256")]
+        contract: Option<String>,
+    },
+    /// Put every flow under the contract in force again
+    Rollback {
+        /// The agent
+        #[arg(value_name = "AGENT")]
+        agent: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        because: String,
     },
 }
 
