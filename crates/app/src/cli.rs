@@ -687,6 +687,9 @@ pub struct BenchArgs {
     /// Measure a database instead of the disk here: postgres://USER@HOST:PORT/DATABASE. It writes into a tenant of its own
     #[arg(long, value_name = "STORE", conflicts_with_all = ["pure", "serve"])]
     pub store: Option<String>,
+    /// Measure only what three monitors cost a decision with 512 in flight, and backtests of that history; always JSON
+    #[arg(long, conflicts_with_all = ["pure", "serve", "store"])]
+    pub monitors: bool,
 }
 
 /// `writkeeper bench-writer`

@@ -59,7 +59,7 @@ const SAMPLES: &[Sample] = &[
         reference: "23",
         cost: |judged| {
             let broken = judged.accepted().rev().take(3).filter(|step| step.value <= 48.0).count();
-            format!("{broken} of the last three refunds break the rule, at 40 EUR each")
+            format!("it goes on like the last three refunds: {broken} of them break the rule, at 40 EUR each")
         },
     },
     Sample {

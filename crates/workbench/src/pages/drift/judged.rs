@@ -4,7 +4,7 @@ use super::Shown;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use kernel::consequence::Consequence;
 use kernel::context::Context;
-use kernel::outcome::Verdict;
+use kernel::outcome::{Done, Verdict};
 use kernel::proposal::Proposal;
 use kernel::pure::PureRun;
 use kernel::template::Template;
@@ -60,7 +60,7 @@ pub fn judge(text: &str, shown: Shown) -> Result<Judged> {
     let monitor = Key { tenant: Arc::from(TENANT_DEFAULT), entity };
     let mut run = PureRun::new(contract.clone(), context, None, false);
     let (mut steps, mut healthy, mut alarm) = (Vec::new(), 0, None);
-    let mut bound = 0.0;
+    let (mut bound, mut window, mut readings) = (0.0, 0, Vec::new());
     let mut is_healthy = true;
     for line in blocks(text, "proposals").iter().flat_map(|block| block.lines()) {
         if let Some(phase) = line.strip_prefix("# ") {
@@ -70,12 +70,9 @@ pub fn judge(text: &str, shown: Shown) -> Result<Judged> {
             continue;
         }
         let done = run.judge(steps.len() as u64 + 1, line.as_bytes());
-        let trips = done.records.iter().filter_map(|record| Consequence::from_record(&record.body()));
-        for consequence in trips {
-            if let Consequence::MonitorTripped(trip) = consequence {
-                ensure!(alarm.is_none(), "it trips twice");
-                alarm = Some((steps.len() + 1, trip.sentence()));
-            }
+        if let Some(sentence) = tripped(&done) {
+            ensure!(alarm.is_none(), "it trips twice");
+            alarm = Some((steps.len() + 1, sentence));
         }
         let reading = match run.world().get(&monitor) {
             Loaded::Present(Row::Monitor(row))
@@ -87,14 +84,28 @@ pub fn judge(text: &str, shown: Shown) -> Result<Judged> {
         };
         if let Some(reading) = &reading {
             bound = reading.threshold.parse().context("a threshold that is no number")?;
+            window = window.max(reading.window);
         }
-        let statistic = reading.map(|reading| reading.statistic.parse()).transpose()?;
+        readings.push(reading);
         let value = value(line, &state, shown)?;
-        steps.push(Step { value, accepted: done.answer.verdict == Verdict::Accept, statistic });
+        steps.push(Step { value, accepted: done.answer.verdict == Verdict::Accept, statistic: None });
         healthy += usize::from(is_healthy);
+    }
+    // Nothing can trip before the window is full.
+    for (step, reading) in steps.iter_mut().zip(readings) {
+        let full = reading.filter(|reading| reading.window == window);
+        step.statistic = full.map(|reading| reading.statistic.parse()).transpose()?;
     }
     let (tripped, sentence) = alarm.context("it does not trip")?;
     Ok(Judged { steps, healthy, tripped, sentence, bound })
+}
+
+/// What the alarm that a decision raised says.
+fn tripped(done: &Done) -> Option<String> {
+    done.records.iter().find_map(|record| {
+        let Some(Consequence::MonitorTripped(trip)) = Consequence::from_record(&record.body()) else { return None };
+        Some(trip.sentence())
+    })
 }
 
 fn value(line: &str, state: &Json, shown: Shown) -> Result<f64> {

@@ -97,7 +97,8 @@ fn bound(svg: &mut String, frame: &Frame, value: f64, words: &str) -> Result<()>
         "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{RIGHT}\" y2=\"{y:.1}\" stroke=\"{FAINT}\" stroke-dasharray=\"6 4\"/>"
     )?;
     write_text(svg, (LEFT - 8.0, y + 4.0), FAINT, "end", &format!("{value}"))?;
-    write_text(svg, (RIGHT, y - 6.0), FAINT, "end", words)
+    // In the middle nothing else is as high.
+    write_text(svg, ((LEFT + RIGHT) / 2.0, y - 6.0), FAINT, "middle", words)
 }
 
 /// What the monitor measured.
