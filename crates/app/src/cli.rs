@@ -302,6 +302,8 @@ invalid candidate or history, 75 the store cannot be reached.")]
     #[command(after_help = "\
 Exit codes of `show`: 0 nothing differs, 1 something differs, 2 nothing differs and of some decisions nobody can tell.")]
     Shadow(ShadowArgs),
+    /// Put a share of an agent's flows under a candidate for real; put it in force or take it back
+    Canary(CanaryArgs),
     /// Print the JSON Schema of contracts, for editors
     Schema,
 }
@@ -467,6 +469,67 @@ pub enum ShadowCommand {
     },
 }
 
+/// `writkeeper contract canary`
+#[derive(Args, Debug)]
+pub struct CanaryArgs {
+    /// Which store.
+    #[command(flatten)]
+    pub kept: kept::Kept,
+    /// What to do; the list if nothing is said.
+    #[command(subcommand)]
+    pub command: Option<CanaryCommand>,
+}
+
+/// What can be done with a canary.
+#[derive(Subcommand, Debug)]
+pub enum CanaryCommand {
+    /// Start one for the agent that the candidate names; again with another share, the same flows stay under it
+    Start {
+        /// The contract that is tried
+        #[arg(value_name = "CANDIDATE")]
+        candidate: PathBuf,
+        /// How many of the flows: from 0.01% to 100%
+        #[arg(long, value_name = "PERCENT")]
+        share: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        because: String,
+        /// Accept keys that do nothing yet
+        #[arg(long)]
+        allow_inert: bool,
+        /// Accept that the candidate closes ways out: answering, lifting, replacing the contract
+        #[arg(long)]
+        allow_locked: bool,
+    },
+    /// What was decided under each of the two contracts since it started
+    Show {
+        /// The agent
+        #[arg(value_name = "AGENT")]
+        agent: String,
+    },
+    /// Put the candidate in force for every flow
+    Promote {
+        /// The agent
+        #[arg(value_name = "AGENT")]
+        agent: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        because: String,
+        /// SHA-256 of the candidate that you looked at; whichever is tried if not given
+        #[arg(long, value_name = "SHA256")]
+        contract: Option<String>,
+    },
+    /// Put every flow under the contract in force again
+    Rollback {
+        /// The agent
+        #[arg(value_name = "AGENT")]
+        agent: String,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        because: String,
+    },
+}
+
 /// `writkeeper shell …`
 #[derive(Subcommand, Debug)]
 pub enum ShellCommand {
@@ -628,6 +691,9 @@ pub struct BenchArgs {
     /// the database, where they stay
     #[arg(long, value_name = "N", conflicts_with_all = ["pure", "serve"], value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
     pub records: Option<u64>,
+    /// Measure only what three monitors cost a decision with 512 in flight, and backtests of that history; always JSON
+    #[arg(long, conflicts_with_all = ["pure", "serve", "store", "records"])]
+    pub monitors: bool,
 }
 
 /// `writkeeper bench-writer`

@@ -102,3 +102,45 @@ fn a_shadow_tells_what_the_candidate_would_have_decided() {
     writkeeper(folder, "contract shadow stop payer --because enough", "", 0);
     assert!(!writkeeper(folder, "report", "", 0).contains("the candidate"));
 }
+
+#[test]
+fn a_canary_takes_its_share_of_flows_is_promoted_and_rolled_back_with_who_and_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "    limits: { amount: { max: 10 } }\n");
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    std::fs::write(folder.join("tighter.yaml"), text.replace("max: 10", "max: 4")).unwrap();
+    let said = writkeeper(folder, "contract canary start tighter.yaml --share 0% --because x", "", 64);
+    assert!(said.contains("`0%` is no share from 0.01% to 100%"), "{said}");
+    let said = writkeeper(folder, "contract canary show payer", "", 64);
+    assert!(said.contains("no candidate is tried beside the contract of `payer`"), "{said}");
+    let said = writkeeper(folder, "contract canary start tighter.yaml --share 50% --because tighter", "", 0);
+    assert!(said.contains("50% of the flows of payer are under the candidate"), "{said}");
+    let lines: String = (0..40).map(|number| proposal("payer", &format!("n-{number}"))).collect();
+    writkeeper(folder, "decide --quiet", &lines, 1);
+    let told = writkeeper(folder, "contract canary show payer --json", "", 0);
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let count = |side: &str, key: &str| told[side][key].as_u64().unwrap();
+    let (live, tried) = (count("in_force", "decisions"), count("candidate", "decisions"));
+    assert!(live > 0 && tried > 0 && live + tried == 40, "{told}");
+    assert_eq!((count("in_force", "accepted"), count("candidate", "rejected")), (live, tried));
+    assert_eq!(told["candidate"]["reasons"]["LIMIT_EXCEEDED"], tried);
+    let report = writkeeper(folder, "report", "", 0);
+    assert!(report.contains("payer: 50% of the flows are under a candidate"), "{report}");
+    let shown = writkeeper(folder, "agents show payer", "", 0);
+    assert!(shown.contains("canary    50% of the flows under sha256"), "{shown}");
+    let listed = writkeeper(folder, "contract canary", "", 0);
+    assert!(listed.contains("payer  50% since") && listed.contains("tighter"), "{listed}");
+    writkeeper(folder, "contract canary rollback payer --because too-tight", "", 0);
+    decided(folder, "payer", "after", 0);
+    writkeeper(folder, "contract canary start tighter.yaml --share 100% --because again", "", 0);
+    writkeeper(folder, "contract canary promote payer --because good", "", 0);
+    decided(folder, "payer", "later", 1);
+    let shown = writkeeper(folder, "agents show payer", "", 0);
+    assert!(shown.contains("promote_canary") && shown.contains("roll_back_canary"), "{shown}");
+    assert!(shown.contains("too-tight") && !shown.contains("canary    "), "{shown}");
+    writkeeper(folder, "ledger export --out payer.export", "", 0);
+    writkeeper(folder, "verify payer.export", "", 0);
+    let flips = writkeeper(folder, "contract backtest tighter.yaml --json", "", 1);
+    assert!(flips.lines().last().unwrap().starts_with(r#"{"decisions":43,"#), "{flips}");
+}

@@ -72,6 +72,15 @@ fn a_store_tells_its_monitors_and_their_trips() {
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert!(shown.contains("bot size  tripped  mean of amount"), "{shown}");
     assert!(shown.contains("[####################] 10.5 against 10, window 2, 2 values"), "{shown}");
+    let top = writkeeper(folder.path(), &["top", "--once", "--store", "kept.db"], "");
+    let top = String::from_utf8(top.stdout).unwrap();
+    assert!(top.contains("monitors (1)") && top.contains("bot size                 tripped  [####"), "{top}");
+    let top = writkeeper(folder.path(), &["top", "--store", "kept.db", "--json"], "");
+    let top: serde_json::Value = serde_json::from_slice(&top.stdout).unwrap();
+    assert_eq!(
+        (&top["monitors"][0]["tripped"], &top["monitors"][0]["reading"]),
+        (&true.into(), &"10.5 against 10".into())
+    );
     let report = writkeeper(folder.path(), &["report", "--store", "kept.db"], "");
     let report = String::from_utf8(report.stdout).unwrap();
     assert!(report.contains("alarms of monitors\n       1  bot size"), "{report}");

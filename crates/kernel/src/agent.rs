@@ -1,5 +1,6 @@
 //! Agents: what the registry knows of them, the states they can be in, and who may change them.
 
+use crate::canary::Canary;
 use crate::contract::amend::Amendment;
 use crate::contract::{Role, words};
 use ledger::ed25519::PublicKey;
@@ -92,6 +93,8 @@ pub struct AgentRow {
     pub role: Option<Role>,
     /// Digest of its active contract.
     pub contract: Option<Digest>,
+    /// The candidate that a share of its flows is under, where there is one.
+    pub canary: Option<Canary>,
     /// Digest of the contract it came with last; an operator activates it.
     pub offered: Option<Digest>,
     /// The agent whose contract this one must stay inside.
@@ -125,6 +128,7 @@ impl AgentRow {
             restrictions: Vec::new(),
             role: None,
             contract: None,
+            canary: None,
             offered: None,
             parent: None,
             group: None,
@@ -132,6 +136,14 @@ impl AgentRow {
             session: None,
             amendments: Vec::new(),
             key: None,
+        }
+    }
+
+    /// The contract that counts for what it does in a flow.
+    pub fn contract_for(&self, flow: &str) -> Option<Digest> {
+        match &self.canary {
+            Some(canary) if canary.takes(flow) => Some(canary.contract),
+            Some(_) | None => self.contract,
         }
     }
 

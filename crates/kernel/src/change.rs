@@ -23,10 +23,12 @@ pub mod inquiry;
 mod kind;
 pub mod leasing;
 pub mod read;
+mod trial;
 pub mod upkeep;
 
 pub use inquiry::{Asking, Inquiry, Reservation};
 pub use kind::ActKind;
+pub use trial::Trial;
 
 /// One change of the world by someone.
 #[derive(Clone, Debug)]
@@ -53,6 +55,8 @@ pub enum Act {
         /// The one that must be in force now; absent means any or none.
         expected: Option<Digest>,
     },
+    /// A candidate is tried on a share of an agent's flows.
+    Try(Box<Trial>),
     /// A restriction is placed.
     Restrict {
         /// The agent.
@@ -310,6 +314,7 @@ impl Act {
         match self {
             Act::Register(registration) => registration.to_json(),
             Act::Activate { contract, expected } => activation_json(contract, *expected),
+            Act::Try(trial) => trial.to_json(),
             Act::Restrict { agent, status, because, actions } => Json::object([
                 ("agent", text(agent)),
                 ("status", text(status.word())),

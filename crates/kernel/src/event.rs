@@ -333,9 +333,14 @@ impl Event {
     fn read_accepted(kind: ActKind, json: &Json) -> Option<Event> {
         let has = |key: &str| json.get(key).is_some();
         Some(match kind {
-            ActKind::Register | ActKind::Activate | ActKind::Restrict | ActKind::Lift | ActKind::Retire => {
-                Event::AgentChanged(AgentStanding::read(json)?)
-            }
+            ActKind::Register
+            | ActKind::Activate
+            | ActKind::StartCanary
+            | ActKind::PromoteCanary
+            | ActKind::RollBackCanary
+            | ActKind::Restrict
+            | ActKind::Lift
+            | ActKind::Retire => Event::AgentChanged(AgentStanding::read(json)?),
             ActKind::Amend => Event::Amended(AmendedLimit::read(json)?),
             ActKind::OpenFlow => Event::FlowOpened(OpenedFlow::read(json)?),
             ActKind::EndFlow => flows::read_end(json)?,

@@ -9,6 +9,7 @@ pub mod apply;
 pub mod argument;
 pub mod attention;
 pub mod budget;
+pub mod canary;
 pub mod change;
 pub mod command;
 pub mod compat;

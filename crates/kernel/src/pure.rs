@@ -35,6 +35,11 @@ impl PureRun {
         PureRun { tenant, contract, world, at, trust_provenance }
     }
 
+    /// The world as it is now.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
     /// Judges one line; its number, from 1, and its bytes seed the ids. A line that cannot be read is named by its number.
     pub fn judge(&mut self, line_number: u64, line: &[u8]) -> Done {
         self.judge_advised(line_number, line, &mut |submission| submission)

@@ -3,6 +3,7 @@
 use crate::ports::store::StoreFault;
 use crate::readers::Readers;
 use kernel::agent::AgentRow;
+use kernel::canary::Canary;
 use kernel::evaluator::Compiled;
 use kernel::flow::DEPTH_MAX;
 use kernel::world::{Entity, Row};
@@ -22,10 +23,17 @@ pub struct Line {
     pub ancestors: Vec<Arc<Compiled>>,
 }
 
+/// What counts for an agent: the line of the contract in force, and that of a candidate that some flows are under.
+#[derive(Clone, Debug)]
+struct Lines {
+    line: Line,
+    canary: Option<(Canary, Line)>,
+}
+
 /// Contracts by digest, and lines by agent as they were last seen; the kernel says when one is stale.
 pub struct Contracts {
     by_digest: Mutex<BTreeMap<Digest, Arc<Compiled>>>,
-    lines: Mutex<BTreeMap<String, Line>>,
+    lines: Mutex<BTreeMap<String, Lines>>,
     readers: Arc<Readers>,
     strangers: OnceLock<Arc<Compiled>>,
 }
@@ -72,23 +80,51 @@ impl Contracts {
 
     /// The line of an agent, as it was last seen.
     pub fn line(&self, agent: &str) -> Result<Line, StoreFault> {
-        if let Some(line) = self.lines().get(agent) {
-            return Ok(line.clone());
-        }
-        let line = self.read_line(agent)?;
-        // Strangers are not kept: anyone could fill the memory with names.
-        if line.contract.contract.agent == agent {
-            self.lines().insert(agent.to_owned(), line.clone());
-        }
-        Ok(line)
+        self.chosen(agent, |_| false)
     }
 
-    /// Forgets a line that the kernel called stale.
+    /// The line that counts for what an agent does in a flow.
+    pub fn line_for(&self, agent: &str, flow: &str) -> Result<Line, StoreFault> {
+        self.chosen(agent, |canary| canary.takes(flow))
+    }
+
+    /// Every line that counts for some flow of an agent.
+    pub fn all(&self, agent: &str) -> Result<Vec<Line>, StoreFault> {
+        let both = |lines: &Lines| {
+            let canary = lines.canary.iter().map(|(_, line)| line.clone());
+            std::iter::once(lines.line.clone()).chain(canary).collect()
+        };
+        self.seen(agent, both)
+    }
+
+    fn chosen(&self, agent: &str, is_taken: impl Fn(&Canary) -> bool) -> Result<Line, StoreFault> {
+        let choose = |lines: &Lines| match &lines.canary {
+            Some((canary, line)) if is_taken(canary) => line.clone(),
+            Some(_) | None => lines.line.clone(),
+        };
+        self.seen(agent, choose)
+    }
+
+    /// What somebody makes of the lines of an agent, as they were last seen.
+    fn seen<T>(&self, agent: &str, make: impl Fn(&Lines) -> T) -> Result<T, StoreFault> {
+        if let Some(lines) = self.lines().get(agent) {
+            return Ok(make(lines));
+        }
+        let lines = self.read_lines(agent)?;
+        let made = make(&lines);
+        // Strangers are not kept: anyone could fill the memory with names.
+        if lines.line.contract.contract.agent == agent {
+            self.lines().insert(agent.to_owned(), lines);
+        }
+        Ok(made)
+    }
+
+    /// Forgets lines that the kernel called stale.
     pub fn forget(&self, agent: &str) {
         self.lines().remove(agent);
     }
 
-    fn lines(&self) -> MutexGuard<'_, BTreeMap<String, Line>> {
+    fn lines(&self) -> MutexGuard<'_, BTreeMap<String, Lines>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -99,13 +135,22 @@ impl Contracts {
         }
     }
 
-    fn read_line(&self, agent: &str) -> Result<Line, StoreFault> {
-        let Some(row) = self.agent(agent)? else {
-            return self.of_strangers();
+    fn read_lines(&self, agent: &str) -> Result<Lines, StoreFault> {
+        let row = self.agent(agent)?;
+        let digest = row.as_ref().and_then(|row| row.contract.or(row.offered));
+        let line = match digest {
+            Some(digest) => self.line_of(agent, digest)?,
+            None => self.of_strangers()?,
         };
-        let Some(digest) = row.contract.or(row.offered) else {
-            return self.of_strangers();
+        let canary = match row.and_then(|row| row.canary) {
+            Some(canary) => Some((canary.clone(), self.line_of(agent, canary.contract)?)),
+            None => None,
         };
+        Ok(Lines { line, canary })
+    }
+
+    /// A contract of an agent, with those above it.
+    fn line_of(&self, agent: &str, digest: Digest) -> Result<Line, StoreFault> {
         let contract = self.compiled(digest)?;
         let mut ancestors = Vec::new();
         let mut parent = contract.contract.parent.clone();

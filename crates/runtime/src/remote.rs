@@ -96,6 +96,7 @@ impl Inner {
             Form::Register { contract, version, session, .. } => Call::Register { contract, version, session },
             Form::Ask { inquiry, .. } => Call::Ask(inquiry),
             Form::Amend { agent, amendment, .. } => Call::Amend { agent, amendment },
+            Form::StartCanary { contract, share, because, .. } => Call::StartCanary { contract, share, because },
             Form::Answer(answer) => Call::Answer(Box::new(without_person(*answer))),
             // Proposals and what could not be read are handed over as they came.
             Form::Proposal(_) | Form::Refuse(_) => {

@@ -15,7 +15,8 @@ use crate::sequencer::{Job, Reply, Writer};
 use kernel::advice::Advice;
 use kernel::agent::{Actor, Session};
 use kernel::apply::touches;
-use kernel::change::{Act, Asking, Change, HumanAnswer, Inquiry, Registration};
+use kernel::canary::Share;
+use kernel::change::{Act, Asking, Change, HumanAnswer, Inquiry, Registration, Trial};
 use kernel::command::{Command, Door, MintedIds, RefusedInput, Submission};
 use kernel::consequence::Consequence;
 use kernel::contract::Origin;
@@ -169,6 +170,7 @@ pub(crate) enum Form {
     Change(Arc<Change>),
     Register { actor: Actor, contract: Arc<Compiled>, version: Option<String>, session: Option<Session> },
     Amend { actor: Actor, agent: String, amendment: Amendment },
+    StartCanary { actor: Actor, contract: Arc<Compiled>, share: Share, because: String },
     Ask { actor: Actor, inquiry: Box<Inquiry> },
     Answer(Box<PersonAnswer>),
 }
@@ -308,6 +310,13 @@ impl Runtime {
         self.inner.send(Form::Amend { actor, agent: agent.to_owned(), amendment })
     }
 
+    /// Puts a share of an agent's flows under a candidate.
+    pub fn start_canary(&self, actor: Actor, contract: Arc<Compiled>, share: Share, because: String) -> Pending {
+        self.inner.contracts.keep(&contract);
+        self.inner.contracts.forget(&contract.contract.agent);
+        self.inner.send(Form::StartCanary { actor, contract, share, because })
+    }
+
     /// An agent asks a person of its own accord, under the contract that counts for it.
     pub fn ask(&self, actor: Actor, inquiry: Inquiry) -> Pending {
         self.inner.send(Form::Ask { actor, inquiry: Box::new(inquiry) })
@@ -350,7 +359,17 @@ impl Runtime {
         self.inner.contracts.line(agent)
     }
 
-    /// The same, read again: what is remembered may have been replaced since by another process.
+    /// The contract that counts for what an agent does in a flow, with those above it.
+    pub fn line_for(&self, agent: &str, flow: &str) -> Result<Line, StoreFault> {
+        self.inner.contracts.line_for(agent, flow)
+    }
+
+    /// Every line that may count for what an agent does: of the contract in force, and of a candidate that is tried.
+    pub fn lines(&self, agent: &str) -> Result<Vec<Line>, StoreFault> {
+        self.inner.contracts.all(agent)
+    }
+
+    /// The same as [`Runtime::line`], read again: what is remembered may have been replaced since by another process.
     pub fn line_now(&self, agent: &str) -> Result<Line, StoreFault> {
         self.inner.contracts.forget(agent);
         self.line(agent)
@@ -445,12 +464,14 @@ impl Inner {
         if let Some(service) = &self.service {
             return self.propose_again(service, &proposal, &arrival);
         }
-        let line = match self.contracts.line(&proposal.agent) {
+        let ids = Minted::ids();
+        let flow = proposal.flow.as_deref().unwrap_or(&ids.flow);
+        let line = match self.contracts.line_for(&proposal.agent, flow) {
             Ok(line) => line,
             Err(fault) => return self.failed(&fault),
         };
         let provenance = Provenance::of(&proposal, arrival.trust_provenance);
-        let formed = self.submission(proposal, line, provenance, Minted::ids(), arrival.door);
+        let formed = self.submission(proposal, line, provenance, ids, arrival.door);
         let formed = Arc::new(self.advised(formed.advised(arrival.advice).proved(arrival.proof)));
         self.carry(Command::Submit(formed.clone()), Form::Proposal(formed), thread)
     }
@@ -506,7 +527,7 @@ impl Inner {
         Ok(match form {
             Form::Proposal(before) => {
                 let Submission { proposal, provenance, ids, door, advice, proof, .. } = Submission::clone(before);
-                let line = self.contracts.line(&proposal.agent)?;
+                let line = self.contracts.line_for(&proposal.agent, before.flow_id())?;
                 let formed = self.submission(proposal, line, provenance, ids, door);
                 // Under the same contract it asks nobody twice.
                 Command::Submit(Arc::new(self.advised(formed.advised(advice).proved(proof))))
@@ -530,8 +551,13 @@ impl Inner {
                 let contract = self.contracts.line(agent)?.contract;
                 change(actor, Act::Amend { contract, amendment: amendment.clone() })
             }
+            Form::StartCanary { actor, contract, share, because } => {
+                let (contract, share, because) = (contract.clone(), *share, because.clone());
+                let beside = self.contracts.line(&contract.contract.agent)?.contract;
+                change(actor, Act::Try(Box::new(Trial::Start { contract, beside, share, because })))
+            }
             Form::Ask { actor, inquiry } => {
-                let contract = self.contracts.line(&inquiry.agent)?.contract;
+                let contract = self.contracts.line_for(&inquiry.agent, &inquiry.flow)?.contract;
                 let MintedIds { proposal: proposal_id, intent, escalation: question, .. } = Minted::ids();
                 let asking = Asking { inquiry: Inquiry::clone(inquiry), question, proposal_id, intent, contract };
                 change(actor, Act::Ask(Box::new(asking)))
@@ -550,6 +576,7 @@ impl Inner {
             Form::Proposal(submission) => Some(submission.proposal.agent.clone()),
             Form::Register { contract, .. } => contract.contract.parent.clone(),
             Form::Amend { agent, .. } => Some(agent.clone()),
+            Form::StartCanary { contract, .. } => Some(contract.contract.agent.clone()),
             Form::Ask { inquiry, .. } => Some(inquiry.agent.clone()),
             // An answer is judged under the contract of whoever asked, and only the question says who that was.
             Form::Answer(answer) => match self.readers.get(&question(answer)) {
@@ -613,7 +640,7 @@ impl Inner {
             Some(_) => typed_by_a_person(&proposal),
             None => Provenance::from_json(&row.provenance).unwrap_or(Provenance::Unknown),
         };
-        let line = self.contracts.line(&row.agent)?;
+        let line = self.contracts.line_for(&row.agent, &row.flow)?;
         let minted = Minted::ids();
         let ids = match instead {
             // The proposal in question keeps its name.

@@ -238,6 +238,9 @@ impl Verify {
             }
             ActKind::Register
             | ActKind::Activate
+            | ActKind::StartCanary
+            | ActKind::PromoteCanary
+            | ActKind::RollBackCanary
             | ActKind::Restrict
             | ActKind::Lift
             | ActKind::Retire

@@ -2,9 +2,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
 
 use kernel::agent::{AgentStatus, Session};
+use kernel::canary::Share;
 use kernel::change::leasing::Leasing;
 use kernel::change::upkeep::Upkeep;
-use kernel::change::{Act, ActKind, AttachedResult, DoubtAnswer, Inquiry, Reservation, Write};
+use kernel::change::{Act, ActKind, AttachedResult, DoubtAnswer, Inquiry, Reservation, Trial, Write};
 use kernel::contract::Impact;
 use kernel::contract::amend::Amendment;
 use kernel::escalation::{AgentRequest, EscalationState};
@@ -83,6 +84,18 @@ fn samples(kind: ActKind) -> Vec<Call> {
                 session,
             })
             .to_vec(),
+        ActKind::StartCanary => {
+            let share = Share::parse("2.5%").unwrap();
+            vec![Call::StartCanary { contract: contract(), share, because: name("why") }]
+        }
+        ActKind::PromoteCanary => act(Act::Try(Box::new(Trial::Promote {
+            agent: name("bot"),
+            contract: Digest::of("candidate"),
+            because: name("why"),
+        }))),
+        ActKind::RollBackCanary => {
+            act(Act::Try(Box::new(Trial::RollBack { agent: name("bot"), because: name("why") })))
+        }
         ActKind::Activate => [None, Some(Digest::of("before"))]
             .map(|expected| Call::Act(Act::Activate { contract: contract(), expected }))
             .to_vec(),
@@ -248,7 +261,19 @@ fn is_same(read: &Call, written: &Call) -> bool {
             agent == other && amendment.to_json() == other_amendment.to_json()
         }
         (Call::Ask(read), Call::Ask(written)) => read == written,
-        (Call::Answer(_) | Call::Act(_) | Call::Register { .. } | Call::Amend { .. } | Call::Ask(_), _) => false,
+        (
+            Call::StartCanary { contract, share, because },
+            Call::StartCanary { contract: other, share: other_share, because: other_because },
+        ) => (contract.digest, share, because) == (other.digest, other_share, other_because),
+        (
+            Call::Answer(_)
+            | Call::Act(_)
+            | Call::Register { .. }
+            | Call::Amend { .. }
+            | Call::StartCanary { .. }
+            | Call::Ask(_),
+            _,
+        ) => false,
     }
 }
 

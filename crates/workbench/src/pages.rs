@@ -1,6 +1,7 @@
 //! Reference pages that are written from the code, so that they cannot disagree with it.
 
 mod contract;
+mod drift;
 mod picture;
 mod reasons;
 mod shell;
@@ -17,7 +18,8 @@ struct Page {
 }
 
 /// Every generator. To add one: write a file with a function that yields its pages, and a line here.
-const GENERATORS: &[fn() -> Result<Vec<Page>>] = &[reasons::pages, contract::pages, shell::pages, picture::pages];
+const GENERATORS: &[fn() -> Result<Vec<Page>>] =
+    &[reasons::pages, contract::pages, shell::pages, picture::pages, drift::pages];
 
 /// Prints every page as one line of JSON, `{"file": …, "text": …}`.
 pub fn print() -> Result<bool> {

@@ -4,6 +4,7 @@ use crate::error::{ContractInForce, Error};
 use crate::happening::{finding_json, findings, object, verdict};
 use crate::history::History;
 use kernel::agent::{Actor, AgentRow, AgentStatus, Restriction};
+use kernel::canary::{Canary, Share};
 use kernel::contract::amend::{self, Amendment};
 use kernel::finding::Finding;
 use kernel::outcome::Verdict;
@@ -26,6 +27,8 @@ pub struct AgentSummary {
     pub restrictions: Vec<Restriction>,
     /// The contract that counts for it.
     pub contract: Option<ContractInForce>,
+    /// The candidate that a share of its flows is under.
+    pub canary: Option<Canary>,
     /// The contract it came with last; an operator puts it in force.
     pub offered: Option<Digest>,
     pub parent: Option<String>,
@@ -55,6 +58,7 @@ impl AgentSummary {
             status: row.status(),
             restrictions: row.restrictions.clone(),
             contract,
+            canary: row.canary.clone(),
             offered: row.offered,
             parent: row.parent.clone(),
             version: row.version.clone(),
@@ -86,7 +90,7 @@ impl AgentSummary {
                 ("digest", Json::text(contract.digest.to_string())),
             ])
         };
-        object([
+        let mut members = object([
             ("agent", Json::text(self.name.as_str())),
             ("status", Json::text(self.status.word())),
             ("restrictions", Json::List(self.restrictions.iter().map(restriction).collect())),
@@ -95,7 +99,9 @@ impl AgentSummary {
             ("parent", Json::from(self.parent.clone())),
             ("version", Json::from(self.version.clone())),
             ("amendments", Json::List(self.amendments.iter().map(amendment_json).map(Json::Object).collect())),
-        ])
+        ]);
+        members.extend(self.canary.as_ref().map(|canary| ("canary".to_owned(), canary_json(canary))));
+        members
     }
 }
 
@@ -128,6 +134,12 @@ pub enum AgentChange {
     Registered { contract: Digest },
     /// A contract was put in force.
     Activated { contract: Digest },
+    /// A share of its flows was put under a candidate.
+    CanaryStarted { contract: Digest, share: Share, because: String },
+    /// The candidate was put in force.
+    CanaryPromoted { contract: Digest, because: String },
+    /// Every flow was put under the contract in force again.
+    CanaryRolledBack { because: String },
     /// A restriction was placed.
     Restricted { status: AgentStatus, actions: BTreeSet<String>, because: String },
     /// Restrictions of one kind were lifted.
@@ -207,6 +219,13 @@ impl AgentChange {
         Some(match kind {
             "register" => AgentChange::Registered { contract: digest("digest")? },
             "activate" => AgentChange::Activated { contract: digest("contract")? },
+            "start_canary" => AgentChange::CanaryStarted {
+                contract: digest("contract")?,
+                share: Share::parse(text("share")?)?,
+                because: because(),
+            },
+            "promote_canary" => AgentChange::CanaryPromoted { contract: digest("contract")?, because: because() },
+            "roll_back_canary" => AgentChange::CanaryRolledBack { because: because() },
             "restrict" => AgentChange::Restricted {
                 status: status()?,
                 actions: actions().iter().filter_map(Json::as_text).map(str::to_owned).collect(),
@@ -224,6 +243,9 @@ impl AgentChange {
         match self {
             AgentChange::Registered { .. } => "register",
             AgentChange::Activated { .. } => "activate",
+            AgentChange::CanaryStarted { .. } => "start_canary",
+            AgentChange::CanaryPromoted { .. } => "promote_canary",
+            AgentChange::CanaryRolledBack { .. } => "roll_back_canary",
             AgentChange::Restricted { .. } => "restrict",
             AgentChange::Lifted { .. } => "lift",
             AgentChange::Retired { .. } => "retire",
@@ -238,6 +260,15 @@ impl AgentChange {
             AgentChange::Registered { contract: digest } | AgentChange::Activated { contract: digest } => {
                 contract(digest)
             }
+            AgentChange::CanaryStarted { contract, share, because: why } => object([
+                ("contract", Json::text(contract.to_string())),
+                ("share", Json::text(share.to_string())),
+                because(why),
+            ]),
+            AgentChange::CanaryPromoted { contract, because: why } => {
+                object([("contract", Json::text(contract.to_string())), because(why)])
+            }
+            AgentChange::CanaryRolledBack { because: why } => object([because(why)]),
             AgentChange::Restricted { status, actions, because: why } => object([
                 ("status", Json::text(status.word())),
                 ("actions", Json::texts(actions.iter().map(String::as_str))),
@@ -250,6 +281,16 @@ impl AgentChange {
             AgentChange::Amended(amendment) => amendment_json(amendment),
         }
     }
+}
+
+fn canary_json(canary: &Canary) -> Json {
+    Json::object([
+        ("contract", Json::text(canary.contract.to_string())),
+        ("share", Json::text(canary.share.to_string())),
+        ("since", Json::text(canary.since.to_string())),
+        ("by", Json::text(canary.by.as_str())),
+        ("because", Json::text(canary.because.as_str())),
+    ])
 }
 
 fn amendment_json(amendment: &Amendment) -> Object {

@@ -188,6 +188,7 @@ impl Happening {
             Act::Ask(_)
             | Act::Register(_)
             | Act::Activate { .. }
+            | Act::Try(_)
             | Act::Restrict { .. }
             | Act::Lift { .. }
             | Act::Retire { .. }

@@ -259,7 +259,7 @@ pub fn contract_in_force(runtime: &Runtime, row: &EscalationRow) -> Result<Diges
     if row.due().is_none() || row.kind == QuestionKind::Doubt {
         return Ok(row.contract);
     }
-    let contract = runtime.line(&row.agent)?.contract;
+    let contract = runtime.line_for(&row.agent, &row.flow)?.contract;
     Ok(if contract.contract.agent == row.agent { contract.digest } else { row.contract })
 }
 

@@ -11,6 +11,7 @@ pub mod access;
 pub mod agents;
 pub mod attention;
 pub mod backtest;
+pub mod canary;
 pub mod entries;
 mod error;
 pub mod evaluation;

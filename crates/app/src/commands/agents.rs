@@ -1,6 +1,6 @@
 //! `writkeeper agents …`
 
-mod activate;
+pub mod activate;
 mod amend;
 mod change;
 mod show;

@@ -3,6 +3,7 @@
 mod database;
 mod durable;
 mod leases;
+mod monitors;
 mod proof;
 mod records;
 mod service;
@@ -43,6 +44,10 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
     }
     if let Some(store) = &args.store {
         return database::run(store, budget, args.json);
+    }
+    if args.monitors {
+        say!("{}", monitors::figures(budget)?);
+        return Ok(Exit::Fine);
     }
     let plain = compile(CONTRACT)?;
     let with_policies: String = format!("{CONTRACT}policies: |\n{}", indented(POLICIES));

@@ -1,6 +1,7 @@
 //! `writkeeper contract …`
 
 pub mod backtest;
+mod canary;
 mod check;
 mod diff;
 mod draft;
@@ -26,6 +27,7 @@ pub fn run(command: &ContractCommand) -> anyhow::Result<Exit> {
         ContractCommand::Diff(args) => diff::run(args),
         ContractCommand::Backtest(args) => backtest::run(args),
         ContractCommand::Shadow(args) => shadow::run(args),
+        ContractCommand::Canary(args) => canary::run(args),
         ContractCommand::Schema => {
             terminal::write_data(contract::SCHEMA)?;
             Ok(Exit::Fine)

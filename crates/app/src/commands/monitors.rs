@@ -63,7 +63,7 @@ fn print(monitor: &MonitorSummary) -> anyhow::Result<()> {
 }
 
 /// How far the statistic is on its way: a full bar is the threshold.
-fn chart(hundredths: Option<u64>) -> String {
+pub fn chart(hundredths: Option<u64>) -> String {
     let filled = hundredths.unwrap_or(0).min(100) * CELLS / 100;
     let cell = |place: u64| if place < filled { '#' } else { '.' };
     format!("[{}]", (0..CELLS).map(cell).collect::<String>())

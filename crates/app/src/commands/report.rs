@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use values::json::Json;
 use values::time::{Duration, Instant};
 use writkeeper::backtest::{Counts, counts_json};
+use writkeeper::canary::{self, Comparison};
 use writkeeper::report::{Range, Report};
 use writkeeper::shadow;
 
@@ -27,17 +28,21 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let keeper = store::read_only(&args.kept.store)?;
     let report = keeper.report(Range { since, until: None })?;
     let shadows = shadow::counts(keeper.runtime())?;
+    let canaries = canary::comparisons(keeper.runtime())?;
     let tampering = Tampered::in_store(&args.kept.store, keeper.into_runtime(), since);
     if args.kept.json {
         let mut told = report.to_json();
         if let Json::Object(members) = &mut told {
             let counts = shadows.iter().map(|(agent, counts)| (agent.clone(), counts_json(counts)));
             members.insert("shadows".to_owned(), Json::Object(counts.collect()));
+            let compared = canaries.iter().map(|(agent, compared)| (agent.clone(), compared.to_json()));
+            members.insert("canaries".to_owned(), Json::Object(compared.collect()));
         }
         say!("{}", tampering.added_to(told).to_canonical());
     } else {
         print(&report)?;
         print_shadows(&shadows)?;
+        print_canaries(&canaries)?;
         tampering.print()?;
     }
     Ok(Exit::Fine)
@@ -111,6 +116,20 @@ fn print_shadows(shadows: &[(String, Counts)]) -> anyhow::Result<()> {
         let (agent, decisions) = (visible(agent), counted(counts.decisions, "decision"));
         say!("\n{}: the candidate decides {} of {decisions} otherwise", paint(ATTENTION, &agent), counts.flipped);
         say!("next: {}", hint::next(&format!("writkeeper contract shadow show {agent}")));
+    }
+    Ok(())
+}
+
+/// What was decided under candidates that some flows are under.
+fn print_canaries(canaries: &[(String, Comparison)]) -> anyhow::Result<()> {
+    for (agent, compared) in canaries {
+        let (agent, share, candidate) = (visible(agent), compared.canary.share, &compared.candidate);
+        let (decisions, accepted) = (counted(candidate.decisions(), "decision"), candidate.verdicts.accepted);
+        say!(
+            "\n{}: {share} of the flows are under a candidate: {decisions}, {accepted} accepted",
+            paint(ATTENTION, &agent)
+        );
+        say!("next: {}", hint::next(&format!("writkeeper contract canary show {agent}")));
     }
     Ok(())
 }

@@ -67,6 +67,13 @@ fn sample(method: &str, route: &str, things: &Things) -> (String, Option<Value>,
         ("POST", "/v1/tenants") => (path(""), nonsense(), nonsense()),
         ("POST", "/v1/halt" | "/v1/resume") => (path(""), nonsense(), nonsense()),
         ("POST", "/v1/agents/{name}/activate") => (path(""), nonsense(), Some(contract)),
+        ("POST", "/v1/agents/{name}/canary") => {
+            (path(""), nonsense(), Some(json!({ "contract": CONTRACT, "share": "5%", "because": "test" })))
+        }
+        ("POST", "/v1/agents/{name}/canary/promote") => {
+            (path(""), nonsense(), Some(json!({ "contract": "0".repeat(64), "because": "test" })))
+        }
+        ("POST", "/v1/agents/{name}/canary/rollback") => (path(""), nonsense(), because()),
         ("POST", "/v1/agents/{name}/restrict" | "/v1/agents/{name}/lift") => (path(""), nonsense(), Some(status)),
         ("POST", "/v1/agents/{name}/retire") => (path(""), nonsense(), because()),
         ("POST", "/v1/agents/{name}/amend") => (path(""), nonsense(), Some(amendment)),

@@ -40,7 +40,15 @@ fn a_secret_is_seen_nowhere() {
         }
         seen.push(answer.text());
     }
-    for path in ["/v1/escalations", "/v1/flows", "/v1/intents", "/v1/ledger/entries", "/v1/report", "/v1/agents"] {
+    for path in [
+        "/v1/escalations",
+        "/v1/flows",
+        "/v1/intents",
+        "/v1/ledger/entries",
+        "/v1/report",
+        "/v1/agents",
+        "/v1/monitors",
+    ] {
         let answer = server.get(path, &server.admin);
         assert_eq!(answer.status, 200, "{path}: {}", answer.text());
         seen.push(answer.text());

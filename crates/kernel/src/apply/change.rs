@@ -12,6 +12,7 @@ mod registry;
 mod resolving;
 mod signing;
 mod switching;
+mod trying;
 mod undoing;
 mod upkeep;
 
@@ -112,6 +113,7 @@ pub(super) fn keys(world: &World, change: &Change) -> KeySet {
             keys.extend(registry::keys_of_registration(registration, &key));
         }
         Act::Activate { contract, .. } => keys.extend(registry::keys_of_contract(contract, &key)),
+        Act::Try(trial) => keys.extend(trying::keys(trial, &key)),
         Act::Restrict { agent: name, .. } | Act::Retire { agent: name, .. } => {
             keys.insert(agent(name));
         }
@@ -179,6 +181,7 @@ fn carry_out(world: &mut World, change: &Arc<Change>, at: Instant) -> ChangeOutc
     match &change.act {
         Act::Register(registration) => registry::register(world, change, registration, at),
         Act::Activate { contract, expected } => registry::activate(world, change, contract, *expected),
+        Act::Try(trial) => trying::carry_out(world, change, trial, at),
         Act::Restrict { agent, status, because, actions } => {
             registry::restrict(world, change, agent, *status, because, actions, at)
         }

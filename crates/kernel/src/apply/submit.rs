@@ -36,6 +36,7 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
         }
         let mut named = flow_work::above(world, &touched.flow);
         named.extend(asking::known(world, touched));
+        named.extend(watching::apart(world, submission, touched));
         let missing = world.missing(&named);
         if !missing.is_empty() {
             return Outcome::Need(missing);
@@ -199,7 +200,9 @@ fn refused(submission: &Arc<Submission>, finding: Finding, at: Instant) -> Outco
 /// What was found outside the lock, with amended limits where someone amended them.
 pub(super) fn prepared(facts: &Facts<'_>, submission: &Submission) -> Findings {
     let mut findings = match facts.agent {
-        Some(agent) if !agent.amendments.is_empty() => standing::with_amended_limits(submission, agent, facts.at),
+        Some(agent) if !agent.amendments.is_empty() && standing::is_amended(submission, agent) => {
+            standing::with_amended_limits(submission, agent, facts.at)
+        }
         Some(_) | None => submission.prepared.clone(),
     };
     advice::judge(submission, &mut findings);

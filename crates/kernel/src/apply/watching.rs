@@ -18,6 +18,29 @@ use std::sync::Arc;
 use values::decimal::Decimal;
 use values::time::Instant;
 
+/// The rows of the candidate's own monitors that look at what is submitted under it.
+pub(super) fn apart(world: &World, submission: &Submission, touched: &Touched) -> Vec<Key> {
+    if touched.monitors.is_empty() {
+        return Vec::new();
+    }
+    let own = touched.monitors.keys().filter_map(|name| own_row(world, submission, touched, name));
+    own.collect()
+}
+
+/// The row of a monitor of the candidate that has one of its own.
+fn own_row(world: &World, submission: &Submission, touched: &Touched, name: &str) -> Option<Key> {
+    let canary = world.agent(&touched.agent)?.canary.as_ref()?;
+    let contract = &submission.contract;
+    let is_own = canary.contract == contract.digest && canary.apart.contains(name);
+    let entity = Entity::Monitor(contract.contract.agent.clone(), canary.monitor(name));
+    is_own.then(|| Key { tenant: submission.tenant.clone(), entity })
+}
+
+/// The row of a monitor that looks at what is submitted.
+fn row(world: &World, submission: &Submission, touched: &Touched, name: &str) -> Option<Key> {
+    own_row(world, submission, touched, name).or_else(|| touched.monitors.get(name).cloned())
+}
+
 /// What a monitor takes of a decision: its name and the value; nothing where that is missing.
 pub(super) type Observed = Vec<(String, Option<Decimal>)>;
 
@@ -91,26 +114,30 @@ pub(super) fn take(world: &mut World, submission: &Submission, touched: &Touched
     }
     let contract = &submission.contract.contract;
     for (name, value) in observed {
-        let (Some(watch), Some(key)) = (contract.watch.get(name), touched.monitors.get(name)) else { continue };
-        prepare(world, key, watch, contract.mode);
-        fold(world, key, (&contract.agent, name), *value, submission.proposal_id(), at);
+        let (Some(watch), Some(key)) = (contract.watch.get(name), row(world, submission, touched, name)) else {
+            continue;
+        };
+        prepare(world, &key, watch, contract.mode);
+        let name = key.entity.parts().1.unwrap_or(name);
+        fold(world, &key, (&contract.agent, name), *value, submission.proposal_id(), at);
     }
 }
 
-/// The names of the monitors that wait for the outcome of what an action caused; each has a row from now on.
+/// The names of the rows of the monitors that wait for the outcome of what an action caused; each has a row from now on.
 pub(super) fn waiting(world: &mut World, submission: &Submission, touched: &Touched) -> Vec<String> {
     let contract = &submission.contract.contract;
     let name = submission.proposal.action.as_str();
     let waiting = of_action(contract, name, contract.actions.get(name))
         .filter(|(_, watch)| watch.series == Series::Failed)
         .map(|(name, _)| name.clone());
-    let waiting: Vec<String> = waiting.collect();
-    for name in &waiting {
-        if let (Some(watch), Some(key)) = (contract.watch.get(name), touched.monitors.get(name)) {
-            prepare(world, key, watch, contract.mode);
+    let mut rows = Vec::new();
+    for name in waiting.collect::<Vec<String>>() {
+        if let (Some(watch), Some(key)) = (contract.watch.get(&name), row(world, submission, touched, &name)) {
+            prepare(world, &key, watch, contract.mode);
+            rows.extend(key.entity.parts().1.map(str::to_owned));
         }
     }
-    waiting
+    rows
 }
 
 /// A monitor that the contract says otherwise about than before starts anew.

@@ -10,6 +10,9 @@ words! {
     ActKind {
         Register = "register",
         Activate = "activate",
+        StartCanary = "start_canary",
+        PromoteCanary = "promote_canary",
+        RollBackCanary = "roll_back_canary",
         Restrict = "restrict",
         Lift = "lift",
         Retire = "retire",
@@ -54,6 +57,7 @@ impl Act {
         match self {
             Act::Register(_) => ActKind::Register,
             Act::Activate { .. } => ActKind::Activate,
+            Act::Try(trial) => trial.kind(),
             Act::Restrict { .. } => ActKind::Restrict,
             Act::Lift { .. } => ActKind::Lift,
             Act::Retire { .. } => ActKind::Retire,

@@ -3,7 +3,7 @@
 use super::inquiry::{self, Asking, Reservation};
 use super::leasing::Leasing;
 use super::upkeep::Upkeep;
-use super::{Act, ActKind, AttachedResult, DoubtAnswer, Registration, Write};
+use super::{Act, ActKind, AttachedResult, DoubtAnswer, Registration, Trial, Write};
 use crate::agent::{AgentStatus, Session};
 use crate::evaluator::Compiled;
 use crate::flow::FlowEvent;
@@ -35,6 +35,9 @@ pub fn act(kind: ActKind, command: &Json, contracts: &mut dyn Contracts) -> Opti
             contract: contracts.known(digest(command, "contract")?)?,
             amendment: amendment(command.get("amendment")?)?,
         },
+        ActKind::StartCanary => Trial::read_start(command, contracts)?,
+        ActKind::PromoteCanary => Trial::read_promotion(command)?,
+        ActKind::RollBackCanary => Trial::read_roll_back(command)?,
         ActKind::Restrict => Act::Restrict {
             agent: text_of(command, "agent")?,
             status: AgentStatus::from_word(command.get("status")?.as_text()?)?,

@@ -1,6 +1,7 @@
 //! What changes in the registry tell.
 
 use crate::agent::{AgentRow, AgentStatus};
+use crate::canary::Share;
 use crate::consequence::text_or_null;
 use crate::stored::{nullable, text_of, texts_of};
 use values::decimal::Decimal;
@@ -17,6 +18,8 @@ pub struct AgentStanding {
     pub because: Option<String>,
     /// The contract in force.
     pub contract: Option<Digest>,
+    /// The candidate that a share of its flows is under.
+    pub canary: Option<(Digest, Share)>,
     /// The contract it came with.
     pub offered: Option<Digest>,
     /// Monitors that start anew because what they did was lifted.
@@ -30,6 +33,7 @@ impl AgentStanding {
             status: row.status(),
             because: row.because().map(str::to_owned),
             contract: row.contract,
+            canary: row.canary.as_ref().map(|canary| (canary.contract, canary.share)),
             offered: row.offered,
             restarted: Vec::new(),
         }
@@ -39,6 +43,10 @@ impl AgentStanding {
         let digest = |digest: Option<Digest>| Json::from(digest.map(|digest| digest.to_string()));
         let restarted = (!self.restarted.is_empty())
             .then(|| ("monitors_restarted", Json::texts(self.restarted.iter().map(String::as_str))));
+        let canary = self.canary.map(|(contract, share)| {
+            let share = ("share", Json::text(share.to_string()));
+            ("canary", Json::object([("contract", Json::text(contract.to_string())), share]))
+        });
         let members = [
             ("agent", Json::text(self.agent.as_str())),
             ("status", Json::text(self.status.word())),
@@ -46,7 +54,9 @@ impl AgentStanding {
             ("contract", digest(self.contract)),
             ("offered", digest(self.offered)),
         ];
-        Json::Object(members.into_iter().chain(restarted).map(|(key, value)| (key.to_owned(), value)).collect())
+        Json::Object(
+            members.into_iter().chain(canary).chain(restarted).map(|(key, value)| (key.to_owned(), value)).collect(),
+        )
     }
 
     pub(super) fn read(json: &Json) -> Option<AgentStanding> {
@@ -59,6 +69,13 @@ impl AgentStanding {
             status: AgentStatus::from_word(json.get("status")?.as_text()?)?,
             because: text_or_null(json, "because")?,
             contract: digest("contract")?,
+            canary: match json.get("canary") {
+                Some(canary) => Some((
+                    Digest::parse(canary.get("contract")?.as_text()?)?,
+                    Share::parse(canary.get("share")?.as_text()?)?,
+                )),
+                None => None,
+            },
             offered: digest("offered")?,
             restarted: json
                 .get("monitors_restarted")

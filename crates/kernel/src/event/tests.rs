@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::agent::AgentStatus;
+use crate::canary::Share;
 use crate::contract::UndoKind;
 use crate::escalation::GivenAnswer;
 use crate::lease::Mode;
@@ -35,11 +36,13 @@ fn end(answer: Option<GivenAnswer>) -> QuestionEnd {
 fn standing(contract: Option<Digest>, because: Option<&str>) -> Event {
     let (because, offered) = (because.map(str::to_owned), Some(Digest::of("offered")));
     let restarted = if because.is_some() { vec![name("size")] } else { Vec::new() };
+    let canary = contract.map(|_| (Digest::of("candidate"), Share::parse("2.5%").unwrap()));
     Event::AgentChanged(AgentStanding {
         agent: name("bot"),
         status: AgentStatus::Passive,
         because,
         contract,
+        canary,
         offered,
         restarted,
     })
@@ -83,7 +86,14 @@ fn samples(kind: ActKind) -> Vec<Event> {
     };
     let bounds = LimitBounds { min: None, max: Decimal::parse("12.50") };
     match kind {
-        ActKind::Register | ActKind::Activate | ActKind::Restrict | ActKind::Lift | ActKind::Retire => {
+        ActKind::Register
+        | ActKind::Activate
+        | ActKind::StartCanary
+        | ActKind::PromoteCanary
+        | ActKind::RollBackCanary
+        | ActKind::Restrict
+        | ActKind::Lift
+        | ActKind::Retire => {
             vec![standing(None, None), standing(Some(Digest::of("contract")), Some("why"))]
         }
         ActKind::Amend => vec![Event::Amended(AmendedLimit {

@@ -10,7 +10,7 @@ pub use unknown::Unknown;
 use super::rows::Rows;
 use super::{Folded, Replay, holds_secrets, semantics_of, text};
 use crate::ports::store::StoreFault;
-use kernel::agent::Actor;
+use kernel::agent::{Actor, AgentRow};
 use kernel::change::read::Contracts;
 use kernel::change::{Act, Change};
 use kernel::command::{Command, Door, Performer, Submission};
@@ -220,7 +220,7 @@ impl Backtest {
         let Some(tenant) = text(taken.json, "tenant") else { return Ok(()) };
         let tenant: Arc<str> = Arc::from(tenant);
         let name = &self.candidate.contract.agent;
-        let Some(in_force) = self.agent(&tenant, &name.clone())?.and_then(|(contract, _)| contract) else {
+        let Some(in_force) = self.agent(&tenant, &name.clone())?.and_then(|row| row.contract) else {
             return Ok(());
         };
         if in_force == self.candidate.digest {
@@ -309,7 +309,8 @@ impl Backtest {
         if let Some(judged) = self.fold(&submission, taken)? {
             return Ok(Some((submission, judged)));
         }
-        let Some((contract, ancestors)) = self.line(&submission.tenant, &submission.proposal.agent)? else {
+        let (tenant, agent, flow) = (&submission.tenant, &submission.proposal.agent, submission.flow_id());
+        let Some((contract, ancestors)) = self.line(tenant, agent, flow)? else {
             return Ok(None);
         };
         let Submission { tenant, proposal, provenance, ids, advice, door, proof, .. } =
@@ -370,24 +371,25 @@ impl Backtest {
         all || !self.doubted.is_empty() && keys.iter().any(|key| self.doubted.contains(key))
     }
 
-    fn agent(&mut self, tenant: &Arc<str>, name: &str) -> Result<Option<Standing>, StoreFault> {
+    fn agent(&mut self, tenant: &Arc<str>, name: &str) -> Result<Option<Box<AgentRow>>, StoreFault> {
         let key = Key { tenant: tenant.clone(), entity: Entity::Agent(name.to_owned()) };
         Ok(match self.after.kept.get(&key)? {
-            Some(Row::Agent(row)) => Some((row.contract, row.offered)),
+            Some(Row::Agent(row)) => Some(row),
             Some(_) | None => None,
         })
     }
 
-    /// The contracts of an agent in the candidate's world, as a door would look them up.
-    fn line(&mut self, tenant: &Arc<str>, agent: &str) -> Result<Option<Line>, StoreFault> {
-        let Some((contract, offered)) = self.agent(tenant, agent)? else { return Ok(None) };
-        let Some(contract) = contract.or(offered).and_then(|digest| self.after.known.known(digest)) else {
+    /// The contracts of an agent in the candidate's world, as a door would look them up for a flow.
+    fn line(&mut self, tenant: &Arc<str>, agent: &str, flow: &str) -> Result<Option<Line>, StoreFault> {
+        let Some(row) = self.agent(tenant, agent)? else { return Ok(None) };
+        let Some(contract) = row.contract_for(flow).or(row.offered).and_then(|digest| self.after.known.known(digest))
+        else {
             return Ok(None);
         };
         let mut ancestors: Vec<Arc<Compiled>> = Vec::new();
         let mut parent = contract.contract.parent.clone();
         while let Some(name) = parent.take() {
-            let in_force = self.agent(tenant, &name)?.and_then(|(contract, _)| contract);
+            let in_force = self.agent(tenant, &name)?.and_then(|row| row.contract);
             let Some(above) = in_force.and_then(|digest| self.after.known.known(digest)) else { break };
             if ancestors.len() >= DEPTH_MAX {
                 return Ok(None);
@@ -401,9 +403,6 @@ impl Backtest {
 
 /// An answer, the world with its changes, and what was looked at.
 type Judged = (Answer, Box<kernel::world::World>, KeySet);
-
-/// The contract in force, and the one that was offered.
-type Standing = (Option<values::ids::Digest>, Option<values::ids::Digest>);
 
 /// A contract and those above it.
 type Line = (Arc<Compiled>, Vec<Arc<Compiled>>);

@@ -2,6 +2,7 @@
 
 use super::{CALL_BOUNDS, Failure, given, optional, text};
 use kernel::agent::Session;
+use kernel::canary::Share;
 use kernel::change::{Act, ActKind, AttachedResult, Inquiry, read};
 use kernel::contract::amend::Amendment;
 use kernel::evaluator::Compiled;
@@ -22,6 +23,8 @@ pub enum Call {
     Register { contract: Arc<Compiled>, version: Option<String>, session: Option<Session> },
     /// A bound changes for a while.
     Amend { agent: String, amendment: Amendment },
+    /// A share of an agent's flows is put under a candidate.
+    StartCanary { contract: Arc<Compiled>, share: Share, because: String },
     /// An agent asks a person of its own accord.
     Ask(Box<Inquiry>),
     /// The caller answers a question.
@@ -64,6 +67,7 @@ impl Call {
             Call::Act(act) => act.kind(),
             Call::Register { .. } => ActKind::Register,
             Call::Amend { .. } => ActKind::Amend,
+            Call::StartCanary { .. } => ActKind::StartCanary,
             Call::Ask(_) => ActKind::Ask,
             Call::Answer(_) => ActKind::Answer,
         }
@@ -81,6 +85,11 @@ impl Call {
             Call::Amend { agent, amendment } => {
                 Json::object([("agent", Json::text(agent.as_str())), ("amendment", amendment.to_json())])
             }
+            Call::StartCanary { contract, share, because } => Json::object([
+                ("contract", contract.contract.to_json()),
+                ("share", Json::text(share.to_string())),
+                ("because", Json::text(because.as_str())),
+            ]),
             Call::Ask(inquiry) => inquiry.to_json(),
             Call::Answer(answer) => answer.to_json(),
         };
@@ -100,6 +109,8 @@ impl Call {
             registration(command)?
         } else if kind == ActKind::Amend {
             amendment(command)
+        } else if kind == ActKind::StartCanary {
+            canary(command)?
         } else if kind == ActKind::Ask {
             Inquiry::from_json(command).map(|inquiry| Call::Ask(Box::new(inquiry)))
         } else if kind == ActKind::Answer {
@@ -151,12 +162,24 @@ fn registration_json(contract: &Compiled, version: &Option<String>, session: Opt
     Json::object([("contract", contract.contract.to_json()), version, ("session", session)])
 }
 
-fn registration(command: &Json) -> Result<Option<Call>, Failure> {
+/// The contract of a call in full, where there is one.
+fn contract_of(command: &Json) -> Result<Option<Arc<Compiled>>, Failure> {
     let Some(contract) = given(command, "contract") else { return Ok(None) };
     let loaded = engines::load::load(&contract.to_canonical()).map_err(|problems| {
         let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
         Failure::Malformed(format!("the contract cannot be used: {}", said.join("; ")))
     })?;
+    Ok(Some(Arc::new(loaded.compiled)))
+}
+
+fn canary(command: &Json) -> Result<Option<Call>, Failure> {
+    let share = text(command, "share").and_then(|share| Share::parse(&share));
+    let Some((share, because)) = share.zip(text(command, "because")) else { return Ok(None) };
+    Ok(contract_of(command)?.map(|contract| Call::StartCanary { contract, share, because }))
+}
+
+fn registration(command: &Json) -> Result<Option<Call>, Failure> {
+    let Some(contract) = contract_of(command)? else { return Ok(None) };
     let session = match given(command, "session") {
         None => None,
         Some(session) => {
@@ -165,7 +188,7 @@ fn registration(command: &Json) -> Result<Option<Call>, Failure> {
         }
     };
     let Some(version) = optional(command, "version") else { return Ok(None) };
-    Ok(Some(Call::Register { contract: Arc::new(loaded.compiled), version, session }))
+    Ok(Some(Call::Register { contract, version, session }))
 }
 
 fn session_of(json: &Json) -> Option<Session> {

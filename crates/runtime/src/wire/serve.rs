@@ -75,6 +75,7 @@ pub fn change(runtime: &Runtime, caller: &Caller, call: Call) -> Result<Vec<u8>,
         }
         Call::Register { contract, version, session } => runtime.register(actor, contract, version, session),
         Call::Amend { agent, amendment } => runtime.amend(actor, &agent, amendment),
+        Call::StartCanary { contract, share, because } => runtime.start_canary(actor, contract, share, because),
         Call::Ask(inquiry) => runtime.ask(actor, *inquiry),
         Call::Answer(answer) => runtime.answer(answered_by(caller, *answer)?),
     };
@@ -93,7 +94,12 @@ pub fn change(runtime: &Runtime, caller: &Caller, call: Call) -> Result<Vec<u8>,
 fn erased_by(call: &Call) -> Option<(u64, u64)> {
     match call {
         Call::Act(Act::Upkeep(Upkeep::Erase { from, to, .. })) => Some((*from, *to)),
-        Call::Act(_) | Call::Register { .. } | Call::Amend { .. } | Call::Ask(_) | Call::Answer(_) => None,
+        Call::Act(_)
+        | Call::Register { .. }
+        | Call::Amend { .. }
+        | Call::StartCanary { .. }
+        | Call::Ask(_)
+        | Call::Answer(_) => None,
     }
 }
 

@@ -22,6 +22,22 @@ pub enum Command {
         who: Who,
         contract: String,
     },
+    StartCanary {
+        who: Who,
+        contract: String,
+        /// Hundredths of a percent.
+        share: u64,
+    },
+    PromoteCanary {
+        who: Who,
+        agent: String,
+        /// Whether the operator looked at the candidate that is tried.
+        right: bool,
+    },
+    RollBackCanary {
+        who: Who,
+        agent: String,
+    },
     Restrict {
         who: Who,
         agent: String,
@@ -224,6 +240,9 @@ impl Command {
         match self {
             Command::Register { .. } => "register",
             Command::Activate { .. } => "activate",
+            Command::StartCanary { .. } => "start_canary",
+            Command::PromoteCanary { .. } => "promote_canary",
+            Command::RollBackCanary { .. } => "roll_back_canary",
             Command::Restrict { .. } => "restrict",
             Command::Lift { .. } => "lift",
             Command::Retire { .. } => "retire",

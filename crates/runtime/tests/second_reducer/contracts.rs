@@ -43,7 +43,7 @@ escalation:
 const WATCH: &str = "watch: { size: { mean: params.amount, max: 2, over: 3, then: ESCALATION_ONLY } }\n";
 
 /// Every contract by the name these tests give it.
-pub const NAMES: [&str; 6] = ["lead-1", "lead-2", "lead-odd", "junior-1", "junior-wide", "nobody"];
+pub const NAMES: [&str; 7] = ["lead-1", "lead-2", "lead-3", "lead-odd", "junior-1", "junior-wide", "nobody"];
 
 /// The text of a contract.
 pub fn text(name: &str) -> String {
@@ -61,6 +61,8 @@ pub fn text(name: &str) -> String {
             let tighter = tighter.replace("  valid_after: 2m", "  valid_after: 2m\n  signed: true");
             tighter.replace("run: POST http://127.0.0.1:9911/pay", keyed) + WATCH + "group: desk\n"
         }
+        // A candidate for `lead-1`: it watches what that does not.
+        "lead-3" => LEAD.replace("amount <= 10", "amount <= 6").replace("max: 30, per", "max: 22, per") + WATCH,
         // A resource nobody knows, before one that others declare otherwise.
         "lead-odd" => {
             let odd = LEAD.replace("resources:", "resources:\n  attic: { kind: slots, capacity: 1 }");
@@ -155,6 +157,7 @@ pub fn rules(name: &str) -> Rules {
             group: Some("desk"),
             ..lead
         },
+        "lead-3" => Rules { allow: 6, pay_max: 22, watched: true, ..lead },
         "lead-odd" => Rules { resources: vec![("attic", false, 1), ("desk", false, 2), ("pool", true, 26)], ..lead },
         "junior-1" => junior,
         "junior-wide" => Rules { limit: 100, ..junior },

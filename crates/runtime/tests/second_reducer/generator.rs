@@ -279,7 +279,8 @@ fn flow() -> BoxedStrategy<String> {
 }
 
 fn contract() -> BoxedStrategy<String> {
-    words(&["lead-1", "lead-1", "lead-2", "lead-odd", "junior-1", "junior-1", "junior-wide", "junior-wide"]).boxed()
+    words(&["lead-1", "lead-1", "lead-2", "lead-3", "lead-odd", "junior-1", "junior-1", "junior-wide", "junior-wide"])
+        .boxed()
 }
 
 fn proposals() -> BoxedStrategy<What> {
@@ -364,6 +365,11 @@ fn registry() -> BoxedStrategy<What> {
         4 => (agents_or_anyone(), contract(), version)
             .prop_map(|(who, contract, version)| Command::Register { who, contract, version }),
         4 => (anyone(), contract()).prop_map(|(who, contract)| Command::Activate { who, contract }),
+        4 => (anyone(), contract(), select(vec![1_u64, 2_500, 5_000, 9_999, 10_000]))
+            .prop_map(|(who, contract, share)| Command::StartCanary { who, contract, share }),
+        1 => (anyone(), agent(), prop::bool::weighted(0.7))
+            .prop_map(|(who, agent, right)| Command::PromoteCanary { who, agent, right }),
+        1 => (anyone(), agent()).prop_map(|(who, agent)| Command::RollBackCanary { who, agent }),
         4 => (anyone(), agent(), status(), actions)
             .prop_map(|(who, agent, status, actions)| Command::Restrict { who, agent, status, actions }),
         7 => (anyone(), agent(), status()).prop_map(|(who, agent, status)| Command::Lift { who, agent, status }),
@@ -616,8 +622,26 @@ fn story() -> BoxedStrategy<Vec<Wish>> {
             wishes.push(Wish { after: pause, ..plain(Command::Propose(again)) });
             wishes
         });
+    // A candidate is tried, and what flows do meanwhile is under one contract or the other.
+    let tried = (select(vec![2_500_u64, 5_000, 10_000]), vec((maybe(0.5, flow()), 0..60_usize), 2..6), 0..3_usize)
+        .prop_map(|(share, paid, end)| {
+            let plain = |command: Command| Wish { after: 0, joins: true, what: What::Plain(command) };
+            let (agent, contract) = ("lead".to_owned(), "lead-3".to_owned());
+            let mut wishes = vec![plain(Command::StartCanary { who: operator(), contract, share })];
+            wishes.extend(paid.into_iter().map(|(flow, order)| {
+                let proposal = Proposal { flow, ..paying(7, 400 + order) };
+                Wish { after: 1, joins: false, what: What::Plain(Command::Propose(proposal)) }
+            }));
+            match end {
+                0 => wishes.push(plain(Command::PromoteCanary { who: operator(), agent, right: true })),
+                1 => wishes.push(plain(Command::RollBackCanary { who: operator(), agent })),
+                _ => {}
+            }
+            wishes
+        });
     prop_oneof![
         5 => performed,
+        3 => tried,
         3 => denied,
         4 => ended,
         60 => wish(what()).prop_map(|wish| vec![wish]),

@@ -3,10 +3,11 @@
 use crate::commands::{self, Signature, Who};
 use crate::contracts;
 use crate::store::Store;
-use kernel::agent::{Actor, AgentStatus};
+use kernel::agent::{Actor, AgentRow, AgentStatus};
 use kernel::apply::apply;
+use kernel::canary::Share;
 use kernel::change::leasing::Leasing;
-use kernel::change::{Act, Asking, Change, DoubtAnswer, HumanAnswer, Inquiry, Registration, Reservation, Write};
+use kernel::change::{Act, Asking, Change, DoubtAnswer, HumanAnswer, Inquiry, Registration, Reservation, Trial, Write};
 use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlow};
 use kernel::contract::Impact;
 use kernel::escalation::{AgentRequest, EscalationRow, QuestionKind};
@@ -158,24 +159,29 @@ impl<'a> Harness<'a> {
         Key { tenant: self.tenant.clone(), entity }
     }
 
-    fn agent_contracts(&self, agent: &str) -> (Option<Digest>, Option<Digest>) {
+    fn agent(&self, agent: &str) -> Option<&AgentRow> {
         match self.world.get(&self.key(Entity::Agent(agent.to_owned()))) {
-            Loaded::Present(Row::Agent(row)) => (row.contract, row.offered),
-            Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => (None, None),
+            Loaded::Present(Row::Agent(row)) => Some(row),
+            Loaded::Present(_) | Loaded::Absent | Loaded::NotLoaded => None,
         }
     }
 
+    /// The contract of an agent that counts for a flow, in force or at least offered.
+    fn contract_for(&self, agent: &str, flow: &str) -> Arc<Compiled> {
+        let digest = self.agent(agent).and_then(|row| row.contract_for(flow).or(row.offered));
+        digest.map_or_else(|| self.library.named("nobody"), |digest| self.library.compiled(digest))
+    }
+
     fn submission(&self, proposal: Proposal, under: Option<&String>, ids: MintedIds, door: Door) -> Arc<Submission> {
-        let (in_force, offered) = self.agent_contracts(&proposal.agent);
-        let contract = match (under, in_force.or(offered)) {
-            (Some(name), _) => self.library.named(name),
-            (None, Some(digest)) => self.library.compiled(digest),
-            (None, None) => self.library.named("nobody"),
+        let flow = proposal.flow.as_ref().unwrap_or(&ids.flow);
+        let contract = match under {
+            Some(name) => self.library.named(name),
+            None => self.contract_for(&proposal.agent, flow),
         };
         let mut ancestors = Vec::new();
         let mut parent = contract.contract.parent.clone();
         while let Some(name) = parent.take() {
-            let Some(digest) = self.agent_contracts(&name).0 else { break };
+            let Some(digest) = self.agent(&name).and_then(|row| row.contract) else { break };
             let above = self.library.compiled(digest);
             parent = above.contract.parent.clone();
             ancestors.push(above);
@@ -227,13 +233,29 @@ impl<'a> Harness<'a> {
         match command {
             Plain::Register { who, contract, version } => {
                 let contract = self.library.named(contract);
-                let above = contract.contract.parent.as_ref().and_then(|parent| self.agent_contracts(parent).0);
+                let above = contract.contract.parent.as_ref().and_then(|parent| self.agent(parent)?.contract);
                 let parent = above.map(|digest| self.library.compiled(digest));
                 let registration = Registration { contract, parent, version: version.clone(), session: None };
                 (who, Act::Register(Box::new(registration)))
             }
             Plain::Activate { who, contract } => {
                 (who, Act::Activate { contract: self.library.named(contract), expected: None })
+            }
+            Plain::StartCanary { who, contract, share } => {
+                let contract = self.library.named(contract);
+                let in_force = self.agent(&contract.contract.agent).and_then(|row| row.contract);
+                let beside =
+                    in_force.map_or_else(|| self.library.named("nobody"), |digest| self.library.compiled(digest));
+                let share = Share::parse(&format!("{}.{:02}%", share / 100, share % 100)).unwrap();
+                (who, Act::Try(Box::new(Trial::Start { contract, beside, share, because: "try".to_owned() })))
+            }
+            Plain::PromoteCanary { who, agent, right } => {
+                let tried = self.agent(agent).and_then(|row| Some(row.canary.as_ref()?.contract));
+                let contract = tried.filter(|_| *right).unwrap_or_else(|| Digest::of("another"));
+                (who, Act::Try(Box::new(Trial::Promote { agent: agent.clone(), contract, because: "good".to_owned() })))
+            }
+            Plain::RollBackCanary { who, agent } => {
+                (who, Act::Try(Box::new(Trial::RollBack { agent: agent.clone(), because: "bad".to_owned() })))
             }
             Plain::Restrict { who, agent, status, actions } => {
                 let status = AgentStatus::from_word(status).unwrap();
@@ -304,11 +326,7 @@ impl<'a> Harness<'a> {
                 (who, Act::Undo { intent, undo, because: because() })
             }
             Plain::Ask { who, agent, flow, reason } => {
-                let (in_force, offered) = self.agent_contracts(agent);
-                let contract = match in_force.or(offered) {
-                    Some(digest) => self.library.compiled(digest),
-                    None => self.library.named("nobody"),
-                };
+                let contract = self.contract_for(agent, flow);
                 let request = AgentRequest { reason: reason.clone(), context: Object::new() };
                 let (agent, flow, proposal) = (agent.clone(), flow.clone(), None);
                 let inquiry = Inquiry { agent, flow, request, proposal, impact: Impact::Low };

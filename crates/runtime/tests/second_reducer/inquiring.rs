@@ -43,7 +43,7 @@ impl Reducer {
             }
             return Said::reject("ESCALATION_BUDGET_EXHAUSTED");
         }
-        let contract = self.contract_of(agent);
+        let contract = self.contract_of(agent, flow);
         let rules = rules(&contract);
         self.questions.push(Question {
             name: format!("e-{number}"),

@@ -48,9 +48,9 @@ type Budget = (String, String, i64, i64, i64);
 
 impl Reducer {
     /// The contract an agent's proposals are formed under.
-    pub fn contract_of(&self, agent: &str) -> String {
-        let known = self.agents.get(agent);
-        known.map_or("nobody".to_owned(), |agent| agent.contract.clone().unwrap_or_else(|| agent.offered.clone()))
+    pub fn contract_of(&self, agent: &str, flow: &str) -> String {
+        let offered = self.agents.get(agent).map_or("nobody", |agent| agent.offered.as_str());
+        self.in_force(agent, flow).unwrap_or_else(|| offered.to_owned())
     }
 
     pub fn propose(&mut self, number: usize, proposal: &Proposal, at: i64) -> Said {
@@ -63,14 +63,14 @@ impl Reducer {
         if own.as_ref().and_then(|own| self.ids.get(own)).is_some_and(|first| *first != print) {
             return Said::reject("PROPOSAL_ID_REUSED");
         }
-        let in_force = self.agents.get(&proposal.agent).and_then(|agent| agent.contract.clone());
-        let contract = proposal.under.clone().unwrap_or_else(|| self.contract_of(&proposal.agent));
+        let minted = format!("f-{number}");
+        let flow = proposal.flow.clone().unwrap_or(minted);
+        let in_force = self.in_force(&proposal.agent, &flow);
+        let contract = proposal.under.clone().unwrap_or_else(|| self.contract_of(&proposal.agent, &flow));
         if in_force.is_some_and(|in_force| in_force != contract) {
             return Said::Prepare;
         }
         self.sent.push(proposal.clone());
-        let minted = format!("f-{number}");
-        let flow = proposal.flow.clone().unwrap_or(minted);
         let named = proposal.flow.is_some();
         let case = self.case(proposal, &contract, &flow, named, at, false);
         let mut found = self.judge(&case);
@@ -342,7 +342,7 @@ impl Reducer {
             name: format!("e-{number}"),
             proposal: case.proposal.clone(),
             flow: case.flow.to_owned(),
-            contract: self.contract_of(&case.proposal.agent),
+            contract: self.contract_of(&case.proposal.agent, case.flow),
             quorum: case.rules.quorum,
             signed: case.rules.signed,
             asked_at: case.at,
@@ -448,7 +448,7 @@ impl Reducer {
         if has_asked || !self.is_in(person, APPROVERS) {
             return Said::reject("APPROVER_NOT_ENTITLED");
         }
-        let contract = self.contract_of(&question.proposal.agent);
+        let contract = self.contract_of(&question.proposal.agent, &question.flow);
         // Who is wrong after a change of contract has looked before it, and still may say no.
         let as_asked = contract != question.contract && answer.decision == "ABORT" && !question.own;
         if !answer.right && !as_asked {

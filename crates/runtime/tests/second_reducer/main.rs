@@ -21,6 +21,7 @@ mod performing;
 mod reducer;
 mod shown;
 mod store;
+mod trying;
 
 use generator::{Wish, runs};
 use harness::{Harness, KernelOutcome, Library};
@@ -129,7 +130,7 @@ const CASES: u32 = 400;
 /// Rounds of cases until everything happened.
 const ROUNDS_MAX: u64 = 4;
 
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 36] = [
     "activate",
     "answer",
     "ask",
@@ -150,6 +151,7 @@ const COMMANDS: [&str; 33] = [
     "note",
     "open_flow",
     "outcome",
+    "promote_canary",
     "propose",
     "register",
     "release",
@@ -159,8 +161,10 @@ const COMMANDS: [&str; 33] = [
     "restrict",
     "resume",
     "retire",
+    "roll_back_canary",
     "settle",
     "start",
+    "start_canary",
     "undo",
     "write",
 ];

@@ -33,9 +33,18 @@ pub struct Agent {
     /// State it demands, who placed it, the actions it revokes (none: all).
     pub restrictions: Vec<(String, String, Vec<String>)>,
     pub contract: Option<String>,
+    pub canary: Option<Canary>,
     pub offered: String,
     /// Amounts that were watched since the last alarm was lifted; what an alarm holds takes none.
     pub watched: Vec<i64>,
+}
+
+/// A candidate, for so many hundredths of a percent of the flows; the word chooses them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Canary {
+    pub contract: String,
+    pub share: u64,
+    pub word: String,
 }
 
 /// Who places what an alarm of the monitor places.
@@ -193,6 +202,9 @@ impl Reducer {
         match command {
             Command::Register { who, contract, version } => self.register(who, contract, version.as_deref()),
             Command::Activate { who, contract } => self.activate(who, contract),
+            Command::StartCanary { who, contract, share } => self.start_canary(number, who, contract, *share),
+            Command::PromoteCanary { who, agent, right } => self.end_canary(who, agent, Some(*right)),
+            Command::RollBackCanary { who, agent } => self.end_canary(who, agent, None),
             Command::Restrict { who, agent, status, actions } => self.restrict(who, agent, status, actions),
             Command::Lift { who, agent, status } => self.lift(who, agent, status),
             Command::Retire { who, agent } => self.retire(who, agent),
@@ -303,6 +315,7 @@ impl Reducer {
                     base: "REGISTERED",
                     restrictions: Vec::new(),
                     contract: None,
+                    canary: None,
                     offered: contract.to_owned(),
                     watched: Vec::new(),
                 };
@@ -335,6 +348,7 @@ impl Reducer {
         }
         agent.base = "ACTIVE";
         agent.contract = Some(contract.to_owned());
+        agent.canary = None;
         for (name, stock, capacity) in &rules.resources {
             self.declared.insert((*name).to_owned(), (*stock, *capacity));
         }

@@ -3,6 +3,7 @@
 use crate::contracts::{HOUR, SECOND};
 use crate::harness::{Harness, Library, key_of};
 use crate::reducer::Reducer;
+use kernel::canary::Share;
 use kernel::flow::Latest;
 use kernel::person::person_key_text;
 use kernel::world::{Entity, Row};
@@ -28,7 +29,12 @@ pub fn of_world(harness: &Harness<'_>, library: &Library, at: i64) -> Shown {
             }
             Row::Agent(row) => {
                 let status = row.status().word();
-                (format!("agent {name}"), format!("{status} {:?} {:?}", contract(row.contract), contract(row.offered)))
+                let canary = row
+                    .canary
+                    .as_ref()
+                    .map(|canary| (library.name_of(canary.contract).to_owned(), canary.share.to_string()));
+                let (in_force, offered) = (contract(row.contract), contract(row.offered));
+                (format!("agent {name}"), format!("{status} {in_force:?} {offered:?} {canary:?}"))
             }
             Row::Flow(row) => {
                 let state = row.state.word();
@@ -96,7 +102,9 @@ pub fn of_reducer(reducer: &Reducer, at: i64) -> Shown {
         shown.insert("halted".to_owned(), format!("{} {groups:?}", reducer.halted));
     }
     for (name, agent) in &reducer.agents {
-        let text = format!("{} {:?} {:?}", agent.status(), agent.contract, Some(&agent.offered));
+        let percent = |share: u64| Share::parse(&format!("{}.{:02}%", share / 100, share % 100)).unwrap().to_string();
+        let canary = agent.canary.as_ref().map(|canary| (&canary.contract, percent(canary.share)));
+        let text = format!("{} {:?} {:?} {canary:?}", agent.status(), agent.contract, Some(&agent.offered));
         shown.insert(format!("agent {name}"), text);
     }
     for (name, flow) in &reducer.flows {

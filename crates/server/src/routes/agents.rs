@@ -7,7 +7,8 @@ use crate::call::{Call, JSON, Reply, span_if_any, text, text_if_any, texts_if_an
 use crate::problem::Problem;
 use crate::schemas;
 use kernel::agent::AgentStatus;
-use kernel::change::Act;
+use kernel::canary::Share;
+use kernel::change::{Act, Trial};
 use kernel::contract::amend::Amendment;
 use kernel::evaluator::Compiled;
 use std::sync::Arc;
@@ -118,6 +119,39 @@ pub const ROUTES: &[Route] = &[
         body: Some(BodyRule { limit: BODY_MAX, schema: schemas::agents::activation, optional: false }),
         answer: Answer { status: 200, media: JSON, schema: schemas::event, summary: "How the agent stands" },
         run: Run::Blocking(activate),
+    },
+    Route {
+        method: "POST",
+        path: "/v1/agents/{name}/canary",
+        name: "start_canary",
+        summary: "Put a share of an agent's flows under a candidate, or change the share",
+        access: OPERATOR,
+        query: &[],
+        body: Some(BodyRule { limit: BODY_MAX, schema: schemas::agents::canary_start, optional: false }),
+        answer: Answer { status: 200, media: JSON, schema: schemas::event, summary: "How the agent stands" },
+        run: Run::Blocking(start_canary),
+    },
+    Route {
+        method: "POST",
+        path: "/v1/agents/{name}/canary/promote",
+        name: "promote_canary",
+        summary: "Put the candidate that is tried in force",
+        access: OPERATOR,
+        query: &[],
+        body: Some(BodyRule { limit: BODY_MAX, schema: schemas::agents::canary_promotion, optional: false }),
+        answer: Answer { status: 200, media: JSON, schema: schemas::event, summary: "How the agent stands" },
+        run: Run::Blocking(promote_canary),
+    },
+    Route {
+        method: "POST",
+        path: "/v1/agents/{name}/canary/rollback",
+        name: "roll_back_canary",
+        summary: "Put every flow under the contract in force again",
+        access: OPERATOR,
+        query: &[],
+        body: Some(BodyRule { limit: BODY_MAX, schema: schemas::service::because, optional: false }),
+        answer: Answer { status: 200, media: JSON, schema: schemas::event, summary: "How the agent stands" },
+        run: Run::Blocking(roll_back_canary),
     },
     Route {
         method: "POST",
@@ -248,14 +282,41 @@ fn revoke(call: &Call) -> Result<Reply, Problem> {
 fn activate(call: &Call) -> Result<Reply, Problem> {
     let members = call.members(&["contract", "expected"])?;
     let (name, contract) = (named(call)?, compiled(&members)?);
-    if contract.contract.agent != name {
-        return Err(Problem::invalid(format!("the contract is for agent `{}`", contract.contract.agent)));
-    }
+    demand_contract_of(name, &contract)?;
     let expected = match text_if_any(&members, "expected")? {
         None => None,
         Some(text) => Some(Digest::parse(&text).ok_or_else(|| Problem::invalid("`expected` is no SHA-256"))?),
     };
     told(carried_out(call.keeper().runtime().activate_over(call.caller.actor(), contract, expected))?)
+}
+
+fn demand_contract_of(name: &str, contract: &Compiled) -> Result<(), Problem> {
+    if contract.contract.agent == name {
+        return Ok(());
+    }
+    Err(Problem::invalid(format!("the contract is for agent `{}`", contract.contract.agent)))
+}
+
+fn start_canary(call: &Call) -> Result<Reply, Problem> {
+    let members = call.members(&["contract", "share", "because"])?;
+    let (name, contract, because) = (named(call)?, compiled(&members)?, text(&members, "because")?);
+    demand_contract_of(name, &contract)?;
+    let share = Share::parse(&text(&members, "share")?);
+    let share = share.ok_or_else(|| Problem::invalid("`share` is no share from 0.01% to 100%"))?;
+    told(carried_out(call.keeper().runtime().start_canary(call.caller.actor(), contract, share, because))?)
+}
+
+fn promote_canary(call: &Call) -> Result<Reply, Problem> {
+    let members = call.members(&["contract", "because"])?;
+    let contract = Digest::parse(&text(&members, "contract")?);
+    let contract = contract.ok_or_else(|| Problem::invalid("`contract` is no SHA-256"))?;
+    let (agent, because) = (named(call)?.to_owned(), text(&members, "because")?);
+    changed(call, Act::Try(Box::new(Trial::Promote { agent, contract, because })))
+}
+
+fn roll_back_canary(call: &Call) -> Result<Reply, Problem> {
+    let because = text(&call.members(&["because"])?, "because")?;
+    changed(call, Act::Try(Box::new(Trial::RollBack { agent: named(call)?.to_owned(), because })))
 }
 
 fn status(members: &Object) -> Result<AgentStatus, Problem> {

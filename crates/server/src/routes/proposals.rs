@@ -7,6 +7,7 @@ use crate::problem::{Problem, finding_json};
 use crate::schemas;
 use axum::http::{StatusCode, header};
 use kernel::command::{Door, UnseenFlow};
+use kernel::evaluator::Compiled;
 use kernel::finding::Code;
 use kernel::proposal::Proposal;
 use kernel::reasons::Reason;
@@ -224,9 +225,10 @@ fn arrival(call: &Call, proof: Option<Arc<Proof>>) -> Arrival {
 
 /// Whether validators or judges have to be asked first, which takes as long as they take.
 fn asks_others(call: &Call, proposal: &Proposal) -> Result<bool, Problem> {
-    let line = call.keeper().runtime().line(&proposal.agent)?;
-    let asks = |contract: &kernel::contract::Contract| !contract.validators.is_empty() || !contract.judges.is_empty();
-    Ok(asks(&line.contract.contract) || line.ancestors.iter().any(|above| asks(&above.contract)))
+    // Its flow may be minted with the command, so every line that can count for it is looked at.
+    let lines = call.keeper().runtime().lines(&proposal.agent)?;
+    let asks = |compiled: &Compiled| !compiled.contract.validators.is_empty() || !compiled.contract.judges.is_empty();
+    Ok(lines.iter().any(|line| asks(&line.contract) || line.ancestors.iter().any(|above| asks(above))))
 }
 
 /// Judges where it may block.

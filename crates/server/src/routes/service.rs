@@ -85,6 +85,17 @@ pub const ROUTES: &[Route] = &[
         run: Run::Blocking(report),
     },
     Route {
+        method: "GET",
+        path: "/v1/monitors",
+        name: "monitors",
+        summary: "What is watched, how far each monitor is from an alarm, and its latest alarms",
+        access: READERS,
+        query: &[],
+        body: None,
+        answer: Answer { status: 200, media: JSON, schema: schemas::service::monitors, summary: "The monitors" },
+        run: Run::Blocking(monitors),
+    },
+    Route {
         method: "POST",
         path: "/v1/halt",
         name: "halt",
@@ -168,6 +179,12 @@ fn report(call: &Call) -> Result<Reply, Problem> {
     let instant = |name: &str| call.asked(name).and_then(Instant::parse);
     let report = call.keeper().report(Range { since: instant("since"), until: instant("until") })?;
     Ok(Reply::json(&report.to_json()))
+}
+
+fn monitors(call: &Call) -> Result<Reply, Problem> {
+    let monitors = writkeeper::monitors::all(call.keeper().runtime())?;
+    let monitors = monitors.iter().map(writkeeper::monitors::MonitorSummary::to_json).collect();
+    Ok(Reply::json(&Json::object([("monitors", Json::List(monitors))])))
 }
 
 fn halt(call: &Call) -> Result<Reply, Problem> {

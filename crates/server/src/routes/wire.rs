@@ -96,6 +96,9 @@ fn may(role: KeyRole, kind: ActKind) -> bool {
     match kind {
         Is::Register
         | Is::Activate
+        | Is::StartCanary
+        | Is::PromoteCanary
+        | Is::RollBackCanary
         | Is::Restrict
         | Is::Lift
         | Is::Retire

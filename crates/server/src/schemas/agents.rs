@@ -34,7 +34,7 @@ pub fn agent_schema() -> Value {
     closed(members())
 }
 
-fn members() -> [(&'static str, Value); 8] {
+fn members() -> [(&'static str, Value); 9] {
     let restriction = closed([
         ("status", words(AgentStatus::WORDS)),
         ("by", text()),
@@ -51,6 +51,7 @@ fn members() -> [(&'static str, Value); 8] {
         ("offered", or_null(digest())),
         ("parent", text_or_null()),
         ("version", text_or_null()),
+        ("canary?", canary()),
         ("amendments", list(json!({ "type": "object", "required": ["action", "param", "until"] }))),
     ]
 }
@@ -60,7 +61,7 @@ pub fn list_of_agents() -> Value {
 }
 
 pub fn page() -> Value {
-    let [agent, status, restrictions, contract, offered, parent, version, amendments] = members();
+    let [agent, status, restrictions, contract, offered, parent, version, canary, amendments] = members();
     let entry = json!({ "type": "object", "required": ["index", "at", "actor", "kind", "refused"] });
     closed([
         agent,
@@ -70,6 +71,7 @@ pub fn page() -> Value {
         offered,
         parent,
         version,
+        canary,
         amendments,
         ("history", list(entry)),
         ("left_out", count()),
@@ -86,6 +88,24 @@ pub fn schema() -> Value {
 
 pub fn activation() -> Value {
     closed([("contract", contract_given()), ("expected?", digest())])
+}
+
+pub fn canary_start() -> Value {
+    closed([("contract", contract_given()), ("share", share()), ("because", text())])
+}
+
+pub fn canary_promotion() -> Value {
+    closed([("contract", digest()), ("because", text())])
+}
+
+/// A candidate that is tried.
+fn canary() -> Value {
+    closed([("contract", digest()), ("share", share()), ("since", instant()), ("by", text()), ("because", text())])
+}
+
+/// A share of flows, such as 5% or 0.25%.
+fn share() -> Value {
+    json!({ "type": "string", "pattern": "^[0-9]{1,3}([.][0-9]{1,2})?%$" })
 }
 
 pub fn restriction() -> Value {

@@ -64,6 +64,15 @@ pub fn switch() -> Value {
     })
 }
 
+pub fn monitors() -> Value {
+    let monitor = json!({
+        "type": "object",
+        "required": ["agent", "monitor", "kind", "watches", "then", "tripped", "seen", "missing", "guarantee", "trips"],
+        "properties": { "agent": text(), "monitor": text(), "tripped": { "type": "boolean" }, "trips": { "type": "array" } },
+    });
+    json!({ "type": "object", "required": ["monitors"], "properties": { "monitors": { "type": "array", "items": monitor } } })
+}
+
 pub fn report() -> Value {
     json!({ "type": "object", "minProperties": 1, "properties": { "decisions": count(), "agents": { "type": "object" } } })
 }

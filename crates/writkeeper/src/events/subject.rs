@@ -29,6 +29,9 @@ fn of_act(act: ActKind) -> Option<(&'static str, &'static str)> {
     Some(match act {
         ActKind::Register
         | ActKind::Activate
+        | ActKind::StartCanary
+        | ActKind::PromoteCanary
+        | ActKind::RollBackCanary
         | ActKind::Restrict
         | ActKind::Lift
         | ActKind::Retire

@@ -125,7 +125,7 @@ impl Card {
         if row.kind == QuestionKind::Request {
             return Ok(Card::of_proposal(row.proposal.clone()));
         }
-        let line = runtime.line(&row.agent)?;
+        let line = runtime.line_for(&row.agent, &row.flow)?;
         // What is over stays under the contract it was asked under; what is open is answered under the one in force.
         let is_over = row.due().is_none() || line.contract.contract.agent != row.agent;
         let (Some(asked), Some(shown)) = (submission(runtime, row, row.contract), shown_params(runtime, row)) else {
@@ -402,6 +402,9 @@ fn limits(
 ) -> Result<Vec<AmendedLimit>, Error> {
     let (proposal, contract) = (&submission.proposal, &submission.contract);
     let Some(Row::Agent(row)) = runtime.read(Entity::Agent(proposal.agent.clone()))? else { return Ok(Vec::new()) };
+    if row.canary.is_some() && row.contract != Some(contract.digest) {
+        return Ok(Vec::new());
+    }
     let mut in_force = effective_limits(&contract.contract, &row.amendments, now);
     let Some(in_force) = in_force.remove(&proposal.action) else { return Ok(Vec::new()) };
     let written = contract.contract.actions.get(&proposal.action).map(|action| &action.limits);

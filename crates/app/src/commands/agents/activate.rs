@@ -9,6 +9,7 @@ use crate::exit::{Exit, InvalidData, UsageError};
 use crate::hint;
 use crate::store;
 use crate::terminal::{self, counted, echo, say};
+use contract::source::Diagnostic;
 use indicatif::ProgressBar;
 use kernel::contract::ways_out;
 use kernel::evaluator::Compiled;
@@ -16,6 +17,7 @@ use kernel::finding::visible;
 use kernel::person::Person;
 use kernel::world::{Entity, Row};
 use runtime::Runtime;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant as Stopwatch;
 use values::ids::Digest;
@@ -36,11 +38,7 @@ pub fn run(location: &str, json: bool, args: &ActivateArgs) -> anyhow::Result<Ex
     let wait = wait(&args.backtest)?;
     let path = &args.contract;
     let file = contract_file::open(path)?;
-    if !file.loaded.inert.is_empty() && !args.allow_inert {
-        let inert = contract_file::inert_paths(&file.loaded.inert);
-        let problem = format!("`{}` has keys that are not enforced yet: {inert}", path.display());
-        return Err(InvalidData(format!("{problem}; to put it in force all the same, add --allow-inert")).into());
-    }
+    demand_enforced(path, &file.loaded.inert, args.allow_inert)?;
     let contract = Arc::new(file.loaded.compiled);
     let runtime = store::open(location)?;
     if !args.allow_locked {
@@ -70,8 +68,18 @@ fn wait(text: &str) -> anyhow::Result<Option<std::time::Duration>> {
     Ok(Some(std::time::Duration::from_micros(wait.micros().unsigned_abs())))
 }
 
+/// Keys that do nothing yet must be accepted knowingly.
+pub fn demand_enforced(path: &Path, inert: &[Diagnostic], is_accepted: bool) -> anyhow::Result<()> {
+    if inert.is_empty() || is_accepted {
+        return Ok(());
+    }
+    let problem =
+        format!("`{}` has keys that are not enforced yet: {}", path.display(), contract_file::inert_paths(inert));
+    Err(InvalidData(format!("{problem}; to put it in force all the same, add --allow-inert")).into())
+}
+
 /// A contract that locks the agent in is refused before it is in force, with every way that it closes.
-fn demand_ways_out(runtime: &Runtime, contract: &Compiled) -> anyhow::Result<()> {
+pub fn demand_ways_out(runtime: &Runtime, contract: &Compiled) -> anyhow::Result<()> {
     let people: Vec<Person> = people::known(runtime)?.into_values().collect();
     let closed = ways_out::closed(&contract.contract, &people);
     if closed.is_empty() {

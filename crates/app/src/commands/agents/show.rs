@@ -40,6 +40,14 @@ fn print_standing(agent: &AgentSummary) -> anyhow::Result<()> {
     if let Some(offered) = agent.offered.filter(|offered| Some(*offered) != in_force) {
         say!("  offered   sha256 {offered}; an operator activates it");
     }
+    if let Some(canary) = &agent.canary {
+        let (since, by) = (terminal::at(canary.since), visible(&canary.by));
+        let (share, because) = (canary.share, visible(&canary.because));
+        say!(
+            "  canary    {share} of the flows under sha256 {} since {since} by {by}: {because}",
+            short(canary.contract)
+        );
+    }
     if let Some(parent) = &agent.parent {
         say!("  parent    {}", visible(parent));
     }
@@ -60,6 +68,13 @@ fn what(change: &AgentChange) -> String {
     match change {
         AgentChange::Registered { contract } => format!("with sha256 {}", short(*contract)),
         AgentChange::Activated { contract } => format!("sha256 {}", short(*contract)),
+        AgentChange::CanaryStarted { contract, share, because } => {
+            format!("{share} under sha256 {}: {}", short(*contract), visible(because))
+        }
+        AgentChange::CanaryPromoted { contract, because } => {
+            format!("sha256 {}: {}", short(*contract), visible(because))
+        }
+        AgentChange::CanaryRolledBack { because } => visible(because),
         AgentChange::Restricted { status, because, .. } => format!("{}: {}", status.word(), visible(because)),
         AgentChange::Lifted { status, because } if because.is_empty() => status.word().to_owned(),
         AgentChange::Lifted { status, because } => format!("{}: {}", status.word(), visible(because)),

@@ -116,15 +116,15 @@ impl Keys {
     }
 }
 
-/// A runtime on a tenant of a store, with the agents of the benchmark where nobody has made them yet.
-fn start(location: &Location, tenant: &str) -> anyhow::Result<Runtime> {
+/// A runtime on a tenant of a store, with the agents of the benchmark where nobody has made them yet. Their contracts say something more, where that is measured.
+fn start(location: &Location, tenant: &str, more: &str) -> anyhow::Result<Runtime> {
     let store = open_store(location, tenant, Arc::new(SystemClock), OpenOptions::default())?;
     let runtime = Runtime::start(store, Options::default())?;
     for agent in 0..AGENTS {
         if runtime.read(Entity::Agent(format!("bench-{agent}")))?.is_some() {
             continue;
         }
-        let loaded = load(&contract(agent as u64))
+        let loaded = load(&(contract(agent as u64) + more))
             .map_err(|errors| anyhow!("the benchmark's contract is broken: {errors:?}"))?;
         let contract = Arc::new(loaded.compiled);
         let operator = || Actor::Operator("bench".to_owned());
@@ -176,7 +176,18 @@ impl Load {
 
     /// On a tenant of any store.
     pub(super) fn start_in(location: &Location, tenant: &str, in_flight: usize, keys: Keys) -> anyhow::Result<Load> {
-        let runtime = start(location, tenant)?;
+        Load::start_with(location, tenant, in_flight, keys, "")
+    }
+
+    /// Under contracts that say something more.
+    pub(super) fn start_with(
+        location: &Location,
+        tenant: &str,
+        in_flight: usize,
+        keys: Keys,
+        more: &str,
+    ) -> anyhow::Result<Load> {
+        let runtime = start(location, tenant, more)?;
         let size_before = runtime.size()?;
         let (texts, waiting) = (VecDeque::new(), VecDeque::new());
         Ok(Load { runtime, in_flight, keys, number: 0, texts, waiting, times: Vec::new(), size_before })
@@ -384,7 +395,7 @@ fn killed(folder: &Folder, budget: Duration) -> anyhow::Result<Value> {
 
 /// `writkeeper bench-writer PATH`: decides and says what was acknowledged, until it is killed.
 pub fn write_until_killed(args: &crate::cli::BenchWriterArgs) -> anyhow::Result<crate::exit::Exit> {
-    let runtime = start(&args.store.parse()?, &args.tenant)?;
+    let runtime = start(&args.store.parse()?, &args.tenant, "")?;
     let mut output = std::io::stdout().lock();
     let mut tell = |pending: Pending| -> anyhow::Result<()> {
         let answered = pending.wait();

@@ -1,6 +1,7 @@
 //! What there is to see, read at once and bounded. Every text in it is safe to print.
 
 use super::super::escalations::{left, show};
+use super::super::monitors::chart;
 use crate::hint;
 use crate::store;
 use crate::terminal;
@@ -8,6 +9,7 @@ use kernel::agent::AgentStatus;
 use kernel::escalation::QuestionKind;
 use kernel::finding::visible;
 use kernel::flow::FlowState;
+use kernel::monitors::Reading;
 use kernel::outcome::{Answer, Verdict};
 use kernel::stored::Kind;
 use kernel::world::{Entity, Halt, Row};
@@ -18,6 +20,7 @@ use values::json::{Bounds, Json};
 use values::time::Instant;
 use writkeeper::Keeper;
 use writkeeper::inbox::{Inbox, shown_proposal};
+use writkeeper::monitors::MonitorSummary;
 
 /// Agents on the screen; whoever has more looks at `agents`.
 const AGENTS_MAX: usize = 64;
@@ -43,6 +46,8 @@ pub struct Picture {
     pub agents: Vec<AgentLine>,
     /// Whether there are more.
     pub more_agents: bool,
+    /// Monitors: those whose alarm holds an agent first, then those that are nearest to one.
+    pub monitors: Vec<MonitorLine>,
     /// Flows with the latest decisions, latest first.
     pub flows: Vec<FlowLine>,
     /// The latest decisions, latest first.
@@ -59,6 +64,20 @@ pub struct AgentLine {
     pub because: String,
     /// Its latest decisions: accepted, rejected, escalated.
     pub counts: [usize; 3],
+}
+
+/// One monitor.
+pub struct MonitorLine {
+    /// Whose, and its own name.
+    pub name: String,
+    /// Whether its alarm holds the agent back.
+    pub is_tripped: bool,
+    /// How far it is: a full bar is an alarm.
+    pub chart: String,
+    /// The statistic against its threshold, in words.
+    pub reading: String,
+    /// In hundredths of the threshold.
+    pub part: u64,
 }
 
 /// One flow.
@@ -142,11 +161,30 @@ impl Picture {
             halted,
             agents,
             more_agents,
+            monitors: monitors(runtime)?,
             flows,
             questions: questions(runtime, at)?,
             verdicts: verdicts.into_iter().take(KEPT).collect(),
         })
     }
+}
+
+fn monitors(runtime: &Runtime) -> anyhow::Result<Vec<MonitorLine>> {
+    let line = |monitor: MonitorSummary| {
+        let part = monitor.reading.as_ref().and_then(Reading::hundredths).unwrap_or(0);
+        let against = |reading: &Reading| format!("{} against {}", reading.statistic, reading.threshold);
+        MonitorLine {
+            name: visible(&format!("{} {}", monitor.agent, monitor.name)),
+            is_tripped: monitor.is_tripped,
+            chart: chart(Some(part)),
+            reading: monitor.reading.as_ref().map(against).unwrap_or_default(),
+            part,
+        }
+    };
+    let mut lines: Vec<MonitorLine> = writkeeper::monitors::all(runtime)?.into_iter().map(line).collect();
+    lines.sort_by_key(|line| std::cmp::Reverse((line.is_tripped, line.part)));
+    lines.truncate(KEPT);
+    Ok(lines)
 }
 
 /// The question as `escalations show` tells it.

@@ -34,6 +34,13 @@ pub fn print(picture: &Picture) -> anyhow::Result<()> {
         let counts = format!("lately {accepted} accepted, {rejected} rejected, {escalated} escalated");
         say!("  {:<24} {:<15} {counts}  {}", line.name, line.status.word(), paint(FAINT, &line.because));
     }
+    if !picture.monitors.is_empty() {
+        say!("\n{}", paint(STRONG, format!("monitors ({})", picture.monitors.len())));
+    }
+    for line in picture.monitors.iter().take(LINES) {
+        let state = if line.is_tripped { paint(BAD, "tripped ") } else { paint(FAINT, "watching") };
+        say!("  {:<24} {state} {} {}", line.name, line.chart, paint(FAINT, &line.reading));
+    }
     say!("\n{}", paint(STRONG, "flows, latest first"));
     for line in picture.flows.iter().take(LINES) {
         say!(
@@ -76,6 +83,14 @@ pub fn json(keeper: &Keeper, picture: &Picture) -> anyhow::Result<()> {
             ("lately", Json::object([("ACCEPT", accepted), ("REJECT", rejected), ("ESCALATE", escalated)])),
         ])
     });
+    let monitors = picture.monitors.iter().map(|line| {
+        Json::object([
+            ("monitor", Json::text(line.name.as_str())),
+            ("tripped", Json::Bool(line.is_tripped)),
+            ("hundredths", Json::from(line.part)),
+            ("reading", Json::text(line.reading.as_str())),
+        ])
+    });
     let flows = picture.flows.iter().map(|line| {
         Json::object([
             ("flow", Json::text(line.name.as_str())),
@@ -106,6 +121,7 @@ pub fn json(keeper: &Keeper, picture: &Picture) -> anyhow::Result<()> {
         ("halted", Json::from(picture.halted.clone())),
         ("agents", Json::List(agents.collect())),
         ("more_agents", Json::Bool(picture.more_agents)),
+        ("monitors", Json::List(monitors.collect())),
         ("flows", Json::List(flows.collect())),
         ("verdicts", Json::List(verdicts.collect())),
         ("questions", Json::List(questions)),

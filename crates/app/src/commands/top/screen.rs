@@ -96,7 +96,15 @@ fn lists(frame: &mut Frame<'_>, screen: &Screen, area: Rect, paint: Paint) {
     questions(frame, screen, top, paint);
     let [above, verdicts] = Layout::vertical([Constraint::Percentage(45), Constraint::Min(1)]).areas(rest);
     let [agents, flows] = Layout::horizontal([Constraint::Percentage(50), Constraint::Percentage(50)]).areas(above);
+    // Where something is watched, it stands below the agents that it watches.
+    let watched = u16::try_from(picture.monitors.len()).unwrap_or(u16::MAX);
+    let watched = if watched == 0 { 0 } else { watched.saturating_add(1).min(agents.height / 2) };
+    let [agents, monitors] = Layout::vertical([Constraint::Min(1), Constraint::Length(watched)]).areas(agents);
     list(frame, agents, agents_title(picture), agent_lines(picture, paint), paint);
+    if watched > 0 {
+        let title = format!("monitors: {}", picture.monitors.len());
+        list(frame, monitors, title, monitor_lines(picture, paint), paint);
+    }
     list(frame, flows, "flows".to_owned(), flow_lines(picture, paint), paint);
     list(frame, verdicts, "verdicts".to_owned(), verdict_lines(picture, paint), paint);
 }
@@ -149,6 +157,18 @@ fn agent_lines(picture: &Picture, paint: Paint) -> Vec<Line<'static>> {
             Span::styled(line.status.word(), paint.of(colour)),
             Span::raw(format!("  +{accepted} -{rejected} ?{escalated}  ")),
             Span::styled(line.because.clone(), paint.faint()),
+        ])
+    });
+    lines.collect()
+}
+
+fn monitor_lines(picture: &Picture, paint: Paint) -> Vec<Line<'static>> {
+    let lines = picture.monitors.iter().map(|line| {
+        let colour = if line.is_tripped { Color::Red } else { Color::Green };
+        Line::from(vec![
+            Span::raw(format!("  {:<20} ", line.name)),
+            Span::styled(line.chart.clone(), paint.of(colour)),
+            Span::styled(format!(" {}", line.reading), paint.faint()),
         ])
     });
     lines.collect()

@@ -53,7 +53,10 @@ pub(super) fn ask(world: &mut World, change: &Change, asking: &Asking, at: Insta
         return invalid("question", "is the name of another question".to_owned());
     }
     let standing = world.agent(&agent(change, asking));
-    if standing.and_then(|agent| agent.contract).is_some_and(|active| active != asking.contract.digest) {
+    if standing
+        .and_then(|agent| agent.contract_for(&inquiry.flow))
+        .is_some_and(|active| active != asking.contract.digest)
+    {
         return ChangeOutcome::Prepare;
     }
     if let Some(finding) = silenced(world, change, asking, standing) {

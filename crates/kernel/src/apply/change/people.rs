@@ -151,7 +151,8 @@ pub(super) fn vote(row: &mut EscalationRow, cast: Vote) -> u64 {
 
 /// The digest of what a person is shown now; `None` if the answer was formed under a contract that no longer counts.
 fn shown_now(world: &World, change: &Change, answer: &HumanAnswer, row: &EscalationRow) -> Option<Digest> {
-    let in_force = world.agent(&key(change, Entity::Agent(row.agent.clone()))).and_then(|agent| agent.contract);
+    let in_force =
+        world.agent(&key(change, Entity::Agent(row.agent.clone()))).and_then(|agent| agent.contract_for(&row.flow));
     let formed = answer.original.as_ref().map(|original| original.contract.digest);
     match (in_force, formed) {
         (Some(in_force), Some(formed)) if in_force != formed => None,
@@ -310,7 +311,9 @@ fn accept(
     at: Instant,
 ) -> Reassessment {
     let touched = submission.touched();
-    let missing = world.missing(&flow_work::above(world, &touched.flow));
+    let mut named = flow_work::above(world, &touched.flow);
+    named.extend(watching::apart(world, submission, touched));
+    let missing = world.missing(&named);
     if !missing.is_empty() {
         return Reassessment::Need { keys: missing };
     }

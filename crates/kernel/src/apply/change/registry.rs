@@ -85,7 +85,7 @@ pub(super) fn register(world: &mut World, change: &Change, registration: &Regist
     ChangeOutcome::done(Event::AgentChanged(standing))
 }
 
-fn contract_row(contract: &Compiled) -> Row {
+pub(super) fn contract_row(contract: &Compiled) -> Row {
     Row::Contract(Arc::new(contract.contract.to_json()))
 }
 
@@ -126,6 +126,24 @@ pub(super) fn activate(
         let now = row.contract.map_or_else(|| "no contract".to_owned(), |digest| digest.to_string());
         return ChangeOutcome::refused(conflict(format!("contract of {name}"), &now, &expected.to_string()));
     }
+    if let Err(finding) = declare_resources(world, change, contract) {
+        return ChangeOutcome::refused(finding);
+    }
+    // Whoever puts a contract in force has looked at it, and not at what ran beside the one before.
+    row.canary = None;
+    row.contract = Some(contract.digest);
+    row.parent = contract.contract.parent.clone();
+    row.group = contract.contract.group.clone();
+    // An amendment was made to the contract that was in force.
+    row.amendments.clear();
+    let standing = AgentStanding::of(name, &row);
+    world.put(key(change, Entity::Contract(contract.digest.to_string())), contract_row(contract));
+    world.put(agent_key, Row::Agent(Box::new(row)));
+    ChangeOutcome::done(Event::AgentChanged(standing))
+}
+
+/// Declares the resources of a contract; nothing is changed where one is declared otherwise elsewhere.
+pub(super) fn declare_resources(world: &mut World, change: &Change, contract: &Compiled) -> Result<(), Finding> {
     let mut fresh = Vec::new();
     for (resource, declared) in &contract.contract.resources {
         let resource_key = key(change, Entity::Resource(resource.clone()));
@@ -134,8 +152,7 @@ pub(super) fn activate(
         match &known.declared {
             Some(other) if *other != text => {
                 let problem = format!("resource `{resource}` is {text} here and {other} elsewhere");
-                let finding = Finding::reject(Gate::Agent, Reason::ContractInvalid).with("problem", problem);
-                return ChangeOutcome::refused(finding);
+                return Err(Finding::reject(Gate::Agent, Reason::ContractInvalid).with("problem", problem));
             }
             Some(_) => {}
             None => {
@@ -148,15 +165,7 @@ pub(super) fn activate(
     for (resource_key, known) in fresh {
         world.put(resource_key, Row::Resource(known));
     }
-    row.contract = Some(contract.digest);
-    row.parent = contract.contract.parent.clone();
-    row.group = contract.contract.group.clone();
-    // An amendment was made to the contract that was in force.
-    row.amendments.clear();
-    let standing = AgentStanding::of(name, &row);
-    world.put(key(change, Entity::Contract(contract.digest.to_string())), contract_row(contract));
-    world.put(agent_key, Row::Agent(Box::new(row)));
-    ChangeOutcome::done(Event::AgentChanged(standing))
+    Ok(())
 }
 
 fn declared_text(resource: &Resource) -> String {
@@ -282,16 +291,16 @@ fn in_force(contract: &Compiled, row: &AgentRow, amendment: &Amendment, at: Inst
 }
 
 /// Someone compared before changing, and what was to be there is not.
-fn conflict(what: String, now: &str, expected: &str) -> Finding {
+pub(super) fn conflict(what: String, now: &str, expected: &str) -> Finding {
     let finding = Finding::reject(Gate::Agent, Reason::StateConflict);
     finding.with("key", what).with("version", now).with("expected", expected)
 }
 
-fn unknown(name: &str) -> ChangeOutcome {
+pub(super) fn unknown(name: &str) -> ChangeOutcome {
     ChangeOutcome::refused(Finding::reject(Gate::Agent, Reason::AgentNotRegistered).with("agent", name))
 }
 
-fn refused(change: &Change, name: &str, row: &AgentRow, refusal: AgentRefusal, what: &str) -> ChangeOutcome {
+pub(super) fn refused(change: &Change, name: &str, row: &AgentRow, refusal: AgentRefusal, what: &str) -> ChangeOutcome {
     let finding = match refusal {
         AgentRefusal::Retired => Finding::reject(Gate::Agent, Reason::AgentRetired).with("agent", name),
         AgentRefusal::NotAuthorized => not_authorized(change, format!("{what} agent `{name}`")),

@@ -1,0 +1,138 @@
+//! `writkeeper contract canary`: a candidate that a share of an agent's flows is under, for real.
+
+use crate::cli::{CanaryArgs, CanaryCommand};
+use crate::commands::agents::activate::{demand_enforced, demand_ways_out};
+use crate::contract_file;
+use crate::exit::{Exit, UsageError};
+use crate::hint;
+use crate::store;
+use crate::terminal::{self, FAINT, GOOD, STRONG, counted, echo, paint, say};
+use guard::hooks::HOSTS;
+use kernel::canary::{Canary, Share};
+use kernel::finding::visible;
+use runtime::Runtime;
+use std::path::Path;
+use std::sync::Arc;
+use values::ids::Digest;
+use values::json::Json;
+use writkeeper::canary::{self, Comparison, Side};
+
+/// Reasons shown of each contract.
+const REASONS_MAX: usize = 5;
+
+/// Starts, shows, promotes, rolls back and lists.
+pub fn run(args: &CanaryArgs) -> anyhow::Result<Exit> {
+    let (runtime, json) = (store::open(&args.kept.store)?, args.kept.json);
+    match &args.command {
+        None => list(&runtime, json)?,
+        Some(CanaryCommand::Start { candidate, share, because, allow_inert, allow_locked }) => {
+            start(&runtime, candidate, (share, because), (*allow_inert, *allow_locked))?;
+        }
+        Some(CanaryCommand::Show { agent }) => {
+            let (_, canary) = running(&runtime, agent)?;
+            let compared = canary::compare(&runtime, agent, canary)?;
+            if json {
+                say!("{}", compared.to_json().to_canonical());
+            } else {
+                print(agent, &compared)?;
+            }
+        }
+        Some(CanaryCommand::Promote { agent, because, contract }) => {
+            let problem = |text: &str| UsageError(format!("--contract `{}` is no SHA-256", echo(text)));
+            let contract =
+                contract.as_deref().map(|text| Digest::parse(text).ok_or_else(|| problem(text))).transpose()?;
+            let contract = contract.map_or_else(|| running(&runtime, agent).map(|(_, canary)| canary.contract), Ok)?;
+            canary::promote(&runtime, &store::operator(), agent, contract, because)?;
+            say!("{}: the candidate is in force for every flow of {}", paint(GOOD, "promoted"), visible(agent));
+        }
+        Some(CanaryCommand::Rollback { agent, because }) => {
+            canary::roll_back(&runtime, &store::operator(), agent, because)?;
+            let agent = visible(agent);
+            say!("{}: every flow of {agent} is under the contract in force again", paint(GOOD, "rolled back"));
+        }
+    }
+    Ok(Exit::Fine)
+}
+
+fn start(
+    runtime: &Runtime,
+    path: &Path,
+    (share, because): (&str, &str),
+    (allow_inert, allow_locked): (bool, bool),
+) -> anyhow::Result<()> {
+    let problem = || UsageError(format!("--share `{}` is no share from 0.01% to 100%, such as 5%", echo(share)));
+    let share = Share::parse(share).ok_or_else(problem)?;
+    let file = contract_file::open(path)?;
+    demand_enforced(path, &file.loaded.inert, allow_inert)?;
+    let contract = Arc::new(file.loaded.compiled);
+    let agent = contract.contract.agent.clone();
+    if HOSTS.into_iter().any(|host| host.word == agent) {
+        let problem = format!("hooks of `{agent}` follow the contract in force alone, so no canary can run beside it");
+        return Err(
+            UsageError(format!("{problem}; `writkeeper contract shadow` shows what a candidate would do")).into()
+        );
+    }
+    if !allow_locked {
+        demand_ways_out(runtime, &contract)?;
+    }
+    canary::start(runtime, &store::operator(), contract, share, because)?;
+    let (agent, next) = (visible(&agent), hint::next(&format!("writkeeper contract canary show {}", echo(&agent))));
+    say!("{}: {share} of the flows of {agent} are under the candidate; next: {next}", paint(GOOD, "started"));
+    Ok(())
+}
+
+fn running(runtime: &Runtime, agent: &str) -> anyhow::Result<(String, Canary)> {
+    let none = || UsageError(format!("no candidate is tried beside the contract of `{}`", echo(agent)));
+    let found = canary::running(runtime)?.into_iter().find(|(name, _)| name == agent);
+    Ok(found.ok_or_else(none)?)
+}
+
+fn list(runtime: &Runtime, json: bool) -> anyhow::Result<()> {
+    let running = canary::running(runtime)?;
+    if running.is_empty() && !json {
+        let next = hint::next("writkeeper contract canary start CANDIDATE --share 5% --because TEXT");
+        say!("no candidate is tried; next: {next}");
+    }
+    for (agent, canary) in running {
+        if json {
+            let (agent, share) = (Json::text(agent), Json::text(canary.share.to_string()));
+            let (since, because) = (Json::text(canary.since.to_string()), Json::text(canary.because));
+            let members = [("agent", agent), ("share", share), ("since", since), ("because", because)];
+            say!("{}", Json::object(members).to_canonical());
+        } else {
+            let (agent, since) = (paint(STRONG, visible(&agent)), terminal::at(canary.since));
+            say!("{agent}  {} since {since}: {}", canary.share, visible(&canary.because));
+        }
+    }
+    Ok(())
+}
+
+fn print(agent: &str, compared: &Comparison) -> anyhow::Result<()> {
+    let (canary, agent) = (&compared.canary, visible(agent));
+    let (since, by, because) = (terminal::at(canary.since), visible(&canary.by), visible(&canary.because));
+    say!("{}  {} of the flows since {since} by {by}: {because}", paint(STRONG, &agent), canary.share);
+    print_side("in force", &compared.in_force)?;
+    print_side("candidate", &compared.candidate)?;
+    let agent = echo(&agent);
+    say!("next: {}", hint::next(&format!("writkeeper contract canary promote {agent} --because TEXT")));
+    say!("  or: {}", hint::next(&format!("writkeeper contract canary rollback {agent} --because TEXT")));
+    Ok(())
+}
+
+fn print_side(name: &str, side: &Side) -> anyhow::Result<()> {
+    let verdicts = side.verdicts;
+    let decisions = counted(side.decisions(), "decision");
+    let (accepted, rejected, escalated) = (verdicts.accepted, verdicts.rejected, verdicts.escalated);
+    say!("  {name:<9}  {decisions}: {accepted} accepted, {rejected} rejected, {escalated} escalated");
+    if let Some(part) = side.accepted() {
+        let percent = |value: u64| format!("{}.{:02}", value / 100, value % 100);
+        let (value, low, high) = (percent(part.value), percent(part.low), percent(part.high));
+        say!("             {}", paint(FAINT, format!("accepted {value} % (95 %: {low} to {high})")));
+    }
+    let mut reasons: Vec<_> = side.reasons.iter().collect();
+    reasons.sort_by(|one, other| other.1.cmp(one.1).then(one.0.cmp(other.0)));
+    for (code, count) in reasons.into_iter().take(REASONS_MAX) {
+        say!("             {count:>6}  {code}");
+    }
+    Ok(())
+}
