@@ -577,6 +577,9 @@ pub struct DemoArgs {
     /// Play on an empty store of your own, which is kept: a file, or postgres://USER@HOST:PORT/DATABASE
     #[arg(long, value_name = "STORE")]
     pub store: Option<String>,
+    /// Play at a server that knows no agent yet, everybody with a key of their own; needs the key of an admin
+    #[arg(long, value_name = "URL", conflicts_with = "store")]
+    pub server: Option<String>,
 }
 
 /// `writkeeper store …`

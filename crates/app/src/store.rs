@@ -27,11 +27,6 @@ pub use writkeeper::restored::keys_beside;
 /// The store of the name nobody typed.
 pub const UNNAMED: &str = "writkeeper.db";
 
-/// Starts a runtime on a store, making the file first where there is none.
-pub fn start(location: &str, clock: Arc<dyn Clock>, strangers: Option<Arc<Compiled>>) -> anyhow::Result<Runtime> {
-    Ok(keeper(location, clock, strangers, None)?.into_runtime())
-}
-
 /// The library's handle on a store, which is made first where there is none.
 pub fn keeper(
     location: &str,

@@ -4,8 +4,9 @@ use crate::connection::{Connection, Request};
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Row};
 use runtime::ports::store::{Reader, StoreFault, StoredRecord};
+use runtime::wire::rows::{self, Page};
 use runtime::wire::serve::{DUE_ROWS_MAX, ENTRIES_MAX, OWN_NAME, ROWS_MAX};
-use runtime::wire::{CALL_BOUNDS, entries, rows};
+use runtime::wire::{CALL_BOUNDS, entries};
 use std::sync::Arc;
 use values::json::Json;
 use values::time::Instant;
@@ -38,24 +39,24 @@ impl Reader for ServiceReader {
         if kind == Kind::Idempotency {
             return Ok(Vec::new());
         }
-        let mut found: Vec<(Key, Row)> = Vec::new();
+        let (mut found, mut behind): (Vec<(Key, Row)>, _) = (Vec::new(), after.map(str::to_owned));
         while found.len() < limit {
-            let last = found.last().map(|(key, _)| key.entity.parts().0.to_owned());
-            let after = last.as_deref().or(after).map(|name| format!("&after={}", encoded(name)));
+            let after = behind.as_deref().map(|name| format!("&after={}", encoded(name)));
             let page = (limit - found.len()).min(ROWS_MAX);
             let path = format!("/v1/rows/{}?limit={page}{}", kind.word(), after.unwrap_or_default());
             let mut page = self.page(kind, &path)?;
-            if page.is_empty() {
-                break;
-            }
-            found.append(&mut page);
+            // A page without rows is not the end where the server says how to go on.
+            let last = page.rows.last().map(|(key, _)| key.entity.parts().0.to_owned());
+            let Some(next) = page.next.or(last) else { break };
+            behind = Some(next);
+            found.append(&mut page.rows);
         }
         Ok(found)
     }
 
     fn due(&mut self, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
         let (limit, due) = (limit.min(DUE_ROWS_MAX), until.micros());
-        self.page(kind, &format!("/v1/rows/{}?limit={limit}&due={due}", kind.word()))
+        Ok(self.page(kind, &format!("/v1/rows/{}?limit={limit}&due={due}", kind.word()))?.rows)
     }
 
     fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {
@@ -87,7 +88,7 @@ impl Reader for ServiceReader {
 }
 
 impl ServiceReader {
-    fn page(&self, kind: Kind, path: &str) -> Result<Vec<(Key, Row)>, StoreFault> {
+    fn page(&self, kind: Kind, path: &str) -> Result<Page, StoreFault> {
         let body = self.connection.demand(&Request::get(path))?;
         rows::read_page(kind, &self.tenant, &body).ok_or_else(|| self.connection.unreadable())
     }

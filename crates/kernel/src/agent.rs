@@ -31,6 +31,17 @@ words! {
 /// The agent of the contract strangers are refused under: there is none of this name.
 pub const NOBODY: &str = "nobody";
 
+/// Where state keeps what belongs to one agent: `agents/NAME/`.
+pub const OWN_STATE: &str = "agents/";
+
+/// What parts an agent's name from the rest where something of it is named: its state (`/`), its leases (`:`).
+pub const SEPARATORS: [char; 2] = ['/', ':'];
+
+/// Whether a name of state is an agent's own.
+pub fn owns_state(agent: &str, key: &str) -> bool {
+    key.strip_prefix(OWN_STATE).and_then(|rest| rest.strip_prefix(agent)).is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// Who changes something.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Actor {

@@ -4,6 +4,7 @@ use crate::advice::Advice;
 use crate::contract::{Impact, words};
 use crate::intent::DoubtDecision;
 use ledger::ed25519::PublicKey;
+use std::collections::BTreeSet;
 use values::ids::{Digest, is_same_person};
 use values::json::{Json, Object};
 use values::time::Instant;
@@ -168,6 +169,17 @@ impl EscalationRow {
 pub fn is_own_question(person: &str, agent: &str, by: Option<&str>) -> bool {
     let by = by.map(|by| by.strip_prefix("operator:").unwrap_or(by));
     is_same_person(person, agent) || by.is_some_and(|by| is_same_person(person, by))
+}
+
+/// Why a person who is in these groups may not answer a question at an instant; nothing where they may.
+pub fn hindrance(row: &EscalationRow, person: &str, groups: &BTreeSet<String>, at: Instant) -> Option<&'static str> {
+    if is_own_question(person, &row.agent, row.by.as_deref()) {
+        Some("nobody approves what they proposed")
+    } else if !row.entitled(at).into_iter().any(|group| groups.contains(group)) {
+        Some("they are in none of the groups that may")
+    } else {
+        None
+    }
 }
 
 /// Someone else who may answer, from some time on.

@@ -27,6 +27,7 @@ pub mod finding;
 pub mod flow;
 pub mod flow_name;
 pub mod gates;
+pub mod handed;
 pub mod intent;
 pub mod lease;
 pub mod look_alike;

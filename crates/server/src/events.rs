@@ -6,10 +6,11 @@
 use crate::call::{Call, Reply};
 use crate::listen;
 use crate::problem::Problem;
-use crate::routes::Answering;
+use crate::routes::{Answering, bearer, recognized};
+use crate::site::Site;
 use crate::tenants::Tenant;
 use axum::body::Body;
-use axum::http::{HeaderName, header};
+use axum::http::{HeaderName, StatusCode, header};
 use bytes::Bytes;
 use hyper::body::Frame;
 use std::collections::VecDeque;
@@ -17,8 +18,8 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
-use tokio::sync::{Mutex, mpsc, watch};
+use std::time::{Duration, Instant};
+use tokio::sync::{Mutex, mpsc};
 use writkeeper::events;
 
 /// The media type.
@@ -35,6 +36,9 @@ const PIECES: usize = 2;
 
 /// How long a reader may take for a piece before it is let go.
 const READ_WAIT: Duration = Duration::from_secs(30);
+
+/// Between two looks whether a reader is still known.
+const LOOKED: Duration = Duration::from_secs(1);
 
 /// After so long without news a line says that the connection lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -104,7 +108,9 @@ pub fn stream(call: Call) -> Answering {
         };
         let (sender, receiver) = mpsc::channel(PIECES);
         let next = after.map_or(0, |after| after.saturating_add(1));
-        tokio::spawn(tell(call.caller.tenant.clone(), next, wanted, sender, call.site.ending.subscribe()));
+        let shown = bearer(&call.headers).unwrap_or_default().to_owned();
+        let reader = Reader { site: call.site.clone(), shown, looked: Instant::now() };
+        tokio::spawn(tell(call.caller.tenant.clone(), next, wanted, sender, reader));
         let mut reply = Reply::bytes(MEDIA, Bytes::new());
         reply.body = Body::new(Pieces(receiver));
         let unbuffered = HeaderName::from_static("x-accel-buffering");
@@ -112,14 +118,29 @@ pub fn stream(call: Call) -> Answering {
     })
 }
 
-/// Goes along the ledger until the reader leaves, is too slow, or the service ends.
-async fn tell(
-    tenant: Arc<Tenant>,
-    mut next: u64,
-    wanted: Wanted,
-    sender: mpsc::Sender<Bytes>,
-    mut ending: watch::Receiver<bool>,
-) {
+/// Who reads, as long as what they showed counts: a key that is revoked ends what it opened.
+struct Reader {
+    site: Arc<Site>,
+    shown: String,
+    looked: Instant,
+}
+
+impl Reader {
+    /// Whether they may go on reading; nobody is looked up twice within a second.
+    async fn may_read(&mut self) -> bool {
+        if self.looked.elapsed() < LOOKED {
+            return true;
+        }
+        self.looked = Instant::now();
+        let known = recognized(&self.site, &self.shown).await;
+        // A store that does not answer now has not said no.
+        !known.is_err_and(|problem| matches!(problem.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
+    }
+}
+
+/// Goes along the ledger until the reader leaves, is too slow, or is known no more, or until the service ends.
+async fn tell(tenant: Arc<Tenant>, mut next: u64, wanted: Wanted, sender: mpsc::Sender<Bytes>, mut reader: Reader) {
+    let mut ending = reader.site.ending.subscribe();
     let commits = tenant.keeper.runtime().commits().clone();
     let mut left = wanted.limit.unwrap_or(u64::MAX);
     if sender.send_timeout(Bytes::from_static(b": ok\n\n"), READ_WAIT).await.is_err() {
@@ -132,6 +153,9 @@ async fn tell(
         // What other processes commit is noticed for all who wait, so nobody has to look.
         let size = commits.size();
         while next < size {
+            if !reader.may_read().await {
+                return;
+            }
             let to = size.min(next.saturating_add(PAGE));
             let Some(page) = page(&tenant, (next, to)).await else { return };
             let mut told = Vec::new();
@@ -149,7 +173,7 @@ async fn tell(
         tokio::select! {
             _ = commits.beyond(next) => tokio::time::sleep(GATHER).await,
             () = tokio::time::sleep(HEARTBEAT) => {
-                if sender.send_timeout(Bytes::from_static(b": \n\n"), READ_WAIT).await.is_err() {
+                if !reader.may_read().await || sender.send_timeout(Bytes::from_static(b": \n\n"), READ_WAIT).await.is_err() {
                     return;
                 }
             }

@@ -1,8 +1,11 @@
 //! Sockets: where the service listens, how connections are bounded, and how it ends.
 
+use crate::neighbours::{Neighbours, Seat};
 use crate::options::{CONNECTIONS_MAX, TlsFiles};
+use crate::patience::{Answers, Patience, Watched};
+use crate::site::Site;
 use axum::Router;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use std::fmt;
 use std::io::ErrorKind;
@@ -12,16 +15,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use writkeeper::Error;
-
-/// How long the headers of a request may take, and how long a connection may be silent.
-const HEADERS_WAIT: Duration = Duration::from_secs(5);
 
 /// How long a handshake may take.
 const HANDSHAKE_WAIT: Duration = Duration::from_secs(5);
@@ -119,8 +120,10 @@ impl Listener {
     }
 
     /// Serves until it is to end, and then until what was begun is answered.
-    pub async fn serve(self, router: Router, ending: watch::Receiver<bool>) {
+    pub async fn serve(self, router: Router, site: &Site) {
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let neighbours = Neighbours::new(site.options.per_address);
+        let ending = site.ending.subscribe();
         let mut end = ending.clone();
         loop {
             let permit = tokio::select! {
@@ -129,13 +132,20 @@ impl Listener {
             };
             let Ok(permit) = permit else { break };
             let accepted = tokio::select! {
-                accepted = self.accept(&router, permit, &ending) => accepted,
+                accepted = self.accept() => accepted,
                 () = ended(&mut end) => break,
             };
-            if let Err(error) = accepted
-                && !matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset)
-            {
-                tokio::time::sleep(EXHAUSTED_WAIT).await;
+            match accepted {
+                Ok(Accepted::Unix(stream)) => {
+                    tokio::spawn(connection(stream, router.clone(), (permit, None), ending.clone()));
+                }
+                Ok(Accepted::Tcp(stream, address)) => match neighbours.admit(address.ip()) {
+                    Some(seat) => self.serve_tcp(stream, &router, (permit, Some(seat)), &ending),
+                    // Without a word, which would take the same seat.
+                    None => site.crowd(address.ip(), neighbours.most()),
+                },
+                Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset) => {}
+                Err(_) => tokio::time::sleep(EXHAUSTED_WAIT).await,
             }
         }
         if let Listener::Unix(_, path) = &self {
@@ -147,38 +157,41 @@ impl Listener {
         let _ = tokio::time::timeout(ENDING_WAIT, room.acquire_many(all)).await;
     }
 
-    async fn accept(
-        &self,
-        router: &Router,
-        permit: OwnedSemaphorePermit,
-        ending: &watch::Receiver<bool>,
-    ) -> std::io::Result<()> {
-        let (router, ending) = (router.clone(), ending.clone());
+    async fn accept(&self) -> std::io::Result<Accepted> {
         match self {
-            Listener::Unix(listener, _) => {
-                let (stream, _) = listener.accept().await?;
-                tokio::spawn(connection(stream, router, permit, ending));
+            Listener::Unix(listener, _) => listener.accept().await.map(|(stream, _)| Accepted::Unix(stream)),
+            Listener::Tcp(listener, _) => listener.accept().await.map(|(stream, from)| Accepted::Tcp(stream, from)),
+        }
+    }
+
+    fn serve_tcp(&self, stream: TcpStream, router: &Router, place: Place, ending: &watch::Receiver<bool>) {
+        let (router, ending) = (router.clone(), ending.clone());
+        // An answer is one piece, and nobody waits for the next. A connection that is gone already is noticed later.
+        let _ = stream.set_nodelay(true);
+        match self {
+            Listener::Unix(..) | Listener::Tcp(_, None) => {
+                tokio::spawn(connection(stream, router, place, ending));
             }
-            Listener::Tcp(listener, None) => {
-                let (stream, _) = listener.accept().await?;
-                // An answer is one piece, and nobody waits for the next.
-                stream.set_nodelay(true)?;
-                tokio::spawn(connection(stream, router, permit, ending));
-            }
-            Listener::Tcp(listener, Some(acceptor)) => {
-                let (stream, _) = listener.accept().await?;
-                stream.set_nodelay(true)?;
+            Listener::Tcp(_, Some(acceptor)) => {
                 let acceptor = acceptor.clone();
                 tokio::spawn(async move {
                     if let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_WAIT, acceptor.accept(stream)).await {
-                        connection(stream, router, permit, ending).await;
+                        connection(stream, router, place, ending).await;
                     }
                 });
             }
         }
-        Ok(())
     }
 }
+
+/// A connection that was taken.
+enum Accepted {
+    Tcp(TcpStream, SocketAddr),
+    Unix(UnixStream),
+}
+
+/// What a connection takes up as long as it is open: one of all, and one of its address.
+type Place = (OwnedSemaphorePermit, Option<Seat>);
 
 /// Comes back when the service is to end.
 pub async fn ended(ending: &mut watch::Receiver<bool>) {
@@ -190,22 +203,28 @@ pub async fn ended(ending: &mut watch::Receiver<bool>) {
 async fn connection(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
-    permit: OwnedSemaphorePermit,
+    place: Place,
     mut ending: watch::Receiver<bool>,
 ) {
+    let patience = Patience::new(Instant::now());
+    let stream = Watched { stream, patience: patience.clone() };
+    let answers = Answers { router: TowerToHyperService::new(router), patience: patience.clone() };
     let mut builder = hyper::server::conn::http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEADERS_WAIT).max_buf_size(HEADERS_MAX);
-    let served = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    let mut served = std::pin::pin!(served);
+    builder.header_read_timeout(None).max_buf_size(HEADERS_MAX);
+    let mut served = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), answers));
     tokio::select! {
         // How a connection ended is the client's business.
         _ = served.as_mut() => {}
+        () = patience.is_over() => {}
         () = ended(&mut ending) => {
             served.as_mut().graceful_shutdown();
-            let _ = served.await;
+            tokio::select! {
+                _ = served => {}
+                () = patience.is_over() => {}
+            }
         }
     }
-    drop(permit);
+    drop(place);
 }
 
 /// What makes connections secret.

@@ -61,10 +61,10 @@ async fn answered_to(
             Some(visitor)
         }
     };
-    let _admission = match &visitor {
+    let admission = match &visitor {
         Some((caller, _)) => {
             let admitted = site.rates.admit(caller.account, Instant::now());
-            Some(admitted.map_err(|wait| limited(site, caller, wait))?)
+            Some(admitted.map_err(|wait| limited(site, caller, wait))?.reading().await)
         }
         None => None,
     };
@@ -86,8 +86,11 @@ async fn answered_to(
         visit.token = Some(login.token.to_string());
     }
     let caller = visitor.map(|(caller, _)| caller);
-    let worked = tokio::task::spawn_blocking(move || worked(&site, run, caller, path, &visit)).await;
-    worked.unwrap_or_else(|_| Err(fault()))
+    let worked = tokio::task::spawn_blocking(move || {
+        let _admission = admission;
+        worked(&site, run, caller, path, &visit)
+    });
+    worked.await.unwrap_or_else(|_| Err(fault()))
 }
 
 /// Carries it out.

@@ -4,10 +4,15 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use values::ids::Digest;
 
 /// Requests of one caller that are worked on at once.
 const IN_FLIGHT_MAX: usize = 2_048;
+
+/// Requests of one caller that read at once; more of them wait without a thread. Reading may look through many rows, so
+/// whoever asks for it again and again must not take every thread there is.
+const READING_MAX: usize = 8;
 
 /// Callers that are remembered; those who were silent longest are forgotten, and begin with a full measure.
 const CALLERS_MAX: usize = 10_000;
@@ -23,14 +28,27 @@ struct Used {
     left: f64,
     seen: Instant,
     in_flight: Arc<AtomicUsize>,
+    reading: Arc<Semaphore>,
 }
 
-/// A request that is worked on.
-pub struct Admission(Arc<AtomicUsize>);
+/// A request that is worked on: whatever works on it keeps this until it is done, also where nobody waits any more.
+pub struct Admission {
+    in_flight: Arc<AtomicUsize>,
+    reading: Arc<Semaphore>,
+    turn: Option<OwnedSemaphorePermit>,
+}
+
+impl Admission {
+    /// Waits until it may read.
+    pub async fn reading(mut self) -> Admission {
+        self.turn = self.reading.clone().acquire_owned().await.ok();
+        self
+    }
+}
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -57,6 +75,7 @@ impl Rates {
             left: full,
             seen: now,
             in_flight: Arc::new(AtomicUsize::new(0)),
+            reading: Arc::new(Semaphore::new(READING_MAX)),
         });
         used.left = (used.left + now.saturating_duration_since(used.seen).as_secs_f64() * full).min(full);
         used.seen = now;
@@ -68,7 +87,7 @@ impl Rates {
         }
         used.left -= 1.0;
         used.in_flight.fetch_add(1, Ordering::Relaxed);
-        Ok(Admission(used.in_flight.clone()))
+        Ok(Admission { in_flight: used.in_flight.clone(), reading: used.reading.clone(), turn: None })
     }
 }
 
@@ -92,5 +111,21 @@ mod tests {
         check(ann, 500, true);
         check(ann, 500, false);
         check(ann, 60_000, true);
+    }
+
+    #[tokio::test]
+    async fn a_caller_reads_so_often_at_once_and_another_reads_meanwhile() {
+        let (rates, now) = (Rates::new(100), Instant::now());
+        let [ann, bob] = ["ann", "bob"].map(Digest::of);
+        let admitted = |caller| rates.admit(caller, now).ok().unwrap();
+        let mut reading = Vec::new();
+        for _ in 0..READING_MAX {
+            reading.push(admitted(ann).reading().await);
+        }
+        let soon = Duration::from_millis(1);
+        assert!(tokio::time::timeout(soon, admitted(ann).reading()).await.is_err(), "one too many");
+        drop(admitted(bob).reading().await);
+        reading.pop();
+        drop(admitted(ann).reading().await);
     }
 }

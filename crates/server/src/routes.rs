@@ -16,7 +16,7 @@ mod service;
 mod wire;
 
 pub use dispatch::router;
-pub(crate) use dispatch::{fault, limited, read_body, read_query, recognized};
+pub(crate) use dispatch::{bearer, fault, limited, read_body, read_query, recognized};
 
 use crate::call::{Call, Reply};
 use crate::pages::Visit;

@@ -66,7 +66,7 @@ pub fn serve(options: ServeOptions, mut tell: impl FnMut(Told<'_>) + Send + 'sta
                 }
                 ending.send_replace(true);
             });
-            listener.serve(router, site.ending.subscribe()).await;
+            listener.serve(router, &site).await;
             Ok(())
         })
         .map_err(unstarted)?;

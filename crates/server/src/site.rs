@@ -8,12 +8,17 @@ use crate::options::ServeOptions;
 use crate::rate::Rates;
 use crate::tenants::Tenants;
 use runtime::memory::ManualClock;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 /// Refused callers that are told of one by one; then only their number is kept.
 const TOLD_MAX: u64 = 100;
+
+/// Addresses with too many connections that are told of.
+const CROWDS_MAX: usize = 64;
 
 /// The service as every request sees it.
 pub struct Site {
@@ -36,6 +41,7 @@ pub struct Site {
     /// Whether it is to end.
     pub ending: watch::Sender<bool>,
     strangers: AtomicU64,
+    crowds: Mutex<BTreeSet<IpAddr>>,
     is_told: AtomicBool,
     log: Mutex<Log>,
 }
@@ -62,6 +68,7 @@ impl Site {
             verifier,
             ending: watch::Sender::new(false),
             strangers: AtomicU64::new(0),
+            crowds: Mutex::default(),
             is_told: AtomicBool::new(false),
             log: Mutex::new(log),
             options,
@@ -72,6 +79,16 @@ impl Site {
     pub fn tell(&self, said: &str) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         log(said);
+    }
+
+    /// A connection too many came from one address. Of each address it is told once, and of the first ones only.
+    pub fn crowd(&self, address: IpAddr, most: usize) {
+        let mut known = self.crowds.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < CROWDS_MAX && known.insert(address) {
+            self.tell(&format!(
+                "{address} has {most} connections open, so no more are taken from there (--per-address)"
+            ));
+        }
     }
 
     /// Somebody came whom nobody knows. It is counted; of the first ones it is told, and never what they showed.

@@ -8,6 +8,7 @@ pub use text::{Bearer, token};
 
 use crate::error::Error;
 use crate::keeper::{Keeper, carried_out};
+use crate::overlap;
 use kernel::agent::Actor;
 use kernel::api_key::{ApiKey, KEYS, KeyRole};
 use kernel::change::{Act, Write};
@@ -58,6 +59,11 @@ impl Keeper {
         wanted.groups.iter().flatten().try_for_each(|group| demand_name("groups", group))?;
         if wanted.provenance && wanted.role != KeyRole::Agent {
             return Err(Error::Usage("only the key of an agent can state provenance".to_owned()));
+        }
+        match wanted.role {
+            KeyRole::Agent => overlap::demand_apart(self.runtime(), &wanted.name)?,
+            KeyRole::Executor => demand_worker(&wanted.name)?,
+            KeyRole::Operator | KeyRole::Approver | KeyRole::Auditor | KeyRole::Admin => {}
         }
         let (id, text) = text::new_key(self.runtime().tenant());
         let key = ApiKey {
@@ -163,6 +169,14 @@ fn demand_name(field: &str, name: &str) -> Result<(), Error> {
         None => Ok(()),
         Some(problem) => Err(Error::Usage(format!("`{field}` {problem}"))),
     }
+}
+
+/// An executor claims under its name and whatever it calls a worker behind a `/`, an agent under `agent:NAME`: a name that
+/// looks like either would speak for the claims of somebody else.
+fn demand_worker(name: &str) -> Result<(), Error> {
+    let is_taken = name.contains('/') || matches!(Actor::parse(name), Some(Actor::Agent(_)));
+    let problem = "`name` of an executor holds no `/` and does not begin with `agent:`";
+    if is_taken { Err(Error::Usage(problem.to_owned())) } else { Ok(()) }
 }
 
 /// A key without its hash, for programs.

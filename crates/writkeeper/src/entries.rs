@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::happening::findings;
 use crate::lookup::{ambiguous, came_to_something, typed};
+use kernel::agent::Actor;
 use kernel::finding::Code;
 use kernel::reasons::Reason;
 use runtime::ports::store::Reader;
@@ -52,6 +53,16 @@ pub fn entry_of(reader: &mut dyn Reader, text: &str) -> Result<u64, Error> {
     if let Some(index) = text.parse::<u64>().ok().filter(|index| *index < size) {
         return Ok(index);
     }
+    entry_among(reader, text, None)
+}
+
+/// The same for a whole id, among what one agent sent or did itself: agents choose ids, so another one may have the same.
+pub fn entry_of_agent(reader: &mut dyn Reader, agent: &str, id: &str) -> Result<u64, Error> {
+    entry_among(reader, &format!("={id}"), Some(agent))
+}
+
+fn entry_among(reader: &mut dyn Reader, text: &str, agent: Option<&str>) -> Result<u64, Error> {
+    let size = reader.size()?;
     let (id, is_whole) = typed(text)?;
     let is_whole = is_whole || id.chars().count() >= WHOLE_CHARS;
     let mut found: BTreeMap<(Named, String), Candidate> = BTreeMap::new();
@@ -64,6 +75,9 @@ pub fn entry_of(reader: &mut dyn Reader, text: &str) -> Result<u64, Error> {
             let Some(body) = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok()) else {
                 continue;
             };
+            if agent.is_some_and(|agent| !is_by(&body, agent)) {
+                continue;
+            }
             for (named, known) in ids(&body) {
                 let came_of = if named == Named::Proposal { came_of(&body) } else { CameOf::Something };
                 if is_whole && known == id && named != Named::Flow && came_of == CameOf::Something {
@@ -178,6 +192,15 @@ fn ids(body: &Json) -> impl Iterator<Item = (Named, &str)> {
         (Named::Change, body.get("id")),
     ];
     named.into_iter().filter_map(|(named, id)| Some((named, id?.as_text()?)))
+}
+
+/// Whether a record is of what an agent sent or did itself.
+fn is_by(body: &Json, agent: &str) -> bool {
+    let said = |key: &str| body.get(key).and_then(Json::as_text);
+    match said("actor") {
+        Some(actor) => Actor::parse(actor) == Some(Actor::Agent(agent.to_owned())),
+        None => said("agent") == Some(agent),
+    }
 }
 
 fn flow_of(body: &Json) -> Option<&str> {

@@ -15,6 +15,7 @@ use kernel::contract::Impact;
 use kernel::escalation::{AgentRequest, EscalationRow, EscalationState, GivenAnswer, QuestionKind};
 use kernel::event::Event;
 use kernel::flow::FlowState;
+use kernel::handed::Handed;
 use kernel::outcome::Verdict;
 use kernel::person::person_key_text;
 use kernel::proposal::Proposal;
@@ -128,6 +129,8 @@ pub struct Question {
     pub votes: Vec<String>,
     /// What they said, gathered by what it is for.
     pub agreed: Vec<Agreement>,
+    /// Who is expected to answer, where somebody handed it over.
+    pub handed: Option<Handed>,
     /// How it ended.
     pub answer: Option<GivenAnswer>,
     pub card: Card,
@@ -174,6 +177,7 @@ impl Question {
             flow_over: flow_over(runtime, row)?,
             votes: row.votes.iter().map(|vote| vote.person.clone()).collect(),
             agreed: agreements(runtime, id, row, contract)?,
+            handed: handed(runtime, id)?,
             answer: row.answer.clone(),
             request: row.request.clone(),
             card,
@@ -230,6 +234,7 @@ impl Question {
             ("deadline", Json::from(self.deadline.map(|deadline| deadline.to_string()))),
             ("answer", answer),
         ]));
+        members.extend(self.handed.as_ref().map(|handed| ("handed".to_owned(), handed.to_json())));
         members.extend(self.by.as_deref().map(|by| ("by".to_owned(), Json::text(by))));
         members.extend(self.is_altered.then(|| ("altered".to_owned(), Json::Bool(true))));
         if let Some(request) = &self.request {
@@ -251,6 +256,14 @@ impl Agreement {
             ("counts", Json::Bool(self.counts)),
         ])
     }
+}
+
+/// To whom a question was handed last.
+pub fn handed(runtime: &Runtime, id: &str) -> Result<Option<Handed>, Error> {
+    Ok(match runtime.read(Entity::State(Handed::key(id)))? {
+        Some(Row::State(row)) => Handed::from_json(&row.value),
+        Some(_) | None => None,
+    })
 }
 
 /// The digest of the contract a question would be answered under now.

@@ -3,6 +3,7 @@
 mod context;
 mod deciding;
 mod enrolment;
+mod handing;
 mod own_flow;
 mod people;
 mod performing;

@@ -31,6 +31,7 @@ pub mod lookup;
 pub mod matter;
 pub mod monitors;
 pub mod notices;
+pub mod overlap;
 pub mod own_flow;
 pub mod receipts;
 pub mod report;

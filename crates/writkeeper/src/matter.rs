@@ -15,6 +15,8 @@ use values::json::{Bounds, Json};
 /// The ids that tie records together.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Matter {
+    /// Whose proposal it is, where the record is a decision: agents choose such ids, so another one may have the same.
+    pub agent: Option<String>,
     /// The proposal's id.
     pub proposal: Option<String>,
     /// The question to people.
@@ -41,11 +43,13 @@ impl Matter {
         let (command, result) = (body.get("command"), body.get("result"));
         match text(body, "kind").unwrap_or_default() {
             "decision" => Matter {
+                agent: owned(text(body, "agent")),
                 proposal: owned(text(body, "proposal_id")),
                 question: owned(inner("escalation", "id")),
                 intent: owned(inner("intent", "id").or_else(|| inner("escalation", "intent"))),
             },
             "answer" => Matter {
+                agent: None,
                 proposal: owned(result.and_then(|result| text(result, "proposal"))),
                 question: owned(command.and_then(|command| text(command, "question"))),
                 intent: owned(inner("intent", "id")),
@@ -53,7 +57,7 @@ impl Matter {
             _ => {
                 let asked = owned(command.and_then(|command| text(command, "intent")));
                 let intent = Consequence::from_record(body).map_or(asked, Matter::intent_of);
-                Matter { proposal: None, question: None, intent }
+                Matter { intent, ..Matter::default() }
             }
         }
     }
@@ -97,7 +101,8 @@ impl Matter {
         };
         let other = Matter::of(body);
         let same = |one: &Option<String>, other: &Option<String>| one.is_some() && one == other;
-        let fits = same(&self.proposal, &other.proposal) && part == Part::Decision
+        let is_sent_again = same(&self.proposal, &other.proposal) && same(&self.agent, &other.agent);
+        let fits = is_sent_again && part == Part::Decision
             || same(&self.question, &other.question)
             || same(&self.intent, &other.intent);
         fits.then_some(part)
@@ -106,6 +111,7 @@ impl Matter {
     /// Takes what another record of the matter names.
     pub fn learn(&mut self, body: &Json) {
         let other = Matter::of(body);
+        self.agent = self.agent.take().or(other.agent);
         self.proposal = self.proposal.take().or(other.proposal);
         self.question = self.question.take().or(other.question);
         self.intent = self.intent.take().or(other.intent);

@@ -9,6 +9,7 @@ use kernel::change::{ActKind, Asking};
 use kernel::consequence::{Consequence, QuestionEnd, QuestionNotice};
 use kernel::escalation::{GivenAnswer, HumanDecision, OPERATORS, QuestionKind};
 use kernel::event::Event;
+use kernel::handed::{HANDED, Handed};
 use kernel::intent::IntentState;
 use kernel::reasons::Reason;
 use kernel::record::RecordKind;
@@ -25,6 +26,8 @@ pub enum NoticeKind {
     Reminded,
     /// Others may answer a question too.
     Rerouted,
+    /// A person handed a question to another.
+    Handed,
     /// A person answered.
     Answered,
     /// Nobody answered in time.
@@ -35,10 +38,11 @@ pub enum NoticeKind {
 
 impl NoticeKind {
     /// All of them.
-    pub const ALL: [NoticeKind; 6] = [
+    pub const ALL: [NoticeKind; 7] = [
         NoticeKind::Asked,
         NoticeKind::Reminded,
         NoticeKind::Rerouted,
+        NoticeKind::Handed,
         NoticeKind::Answered,
         NoticeKind::Expired,
         NoticeKind::Aborted,
@@ -50,6 +54,7 @@ impl NoticeKind {
             NoticeKind::Asked => "asked",
             NoticeKind::Reminded => "reminded",
             NoticeKind::Rerouted => "rerouted",
+            NoticeKind::Handed => "handed",
             NoticeKind::Answered => "answered",
             NoticeKind::Expired => "expired",
             NoticeKind::Aborted => "aborted",
@@ -133,6 +138,7 @@ fn said(body: &Json) -> Option<Said> {
             Some(ended(NoticeKind::Answered, end))
         }
         RecordKind::Change(ActKind::Ask) => inquired(body),
+        RecordKind::Change(ActKind::Merge) => handed(body),
         RecordKind::Change(_) => about_doubt(&Event::from_record(body)?),
         RecordKind::Refusal | RecordKind::Result | RecordKind::Discontinuity => None,
     }
@@ -177,6 +183,16 @@ fn inquired(body: &Json) -> Option<Said> {
         ("deadline", Json::text(deadline.to_string())),
     ]);
     Some(Said { kind: NoticeKind::Asked, question, groups: None, data })
+}
+
+/// A question that one person handed to another. Why is theirs, and who may answer stays as it was.
+fn handed(body: &Json) -> Option<Said> {
+    let Event::StateMerged { .. } = Event::from_record(body)? else { return None };
+    let [write] = body.get("command")?.get("writes")?.as_list()? else { return None };
+    let question = write.get("key")?.as_text()?.strip_prefix(HANDED)?.to_owned();
+    let Handed { by, to, .. } = Handed::from_json(write.get("value")?)?;
+    let data = object([("by", Json::text(by)), ("to", Json::text(to))]);
+    Some(Said { kind: NoticeKind::Handed, question, groups: None, data })
 }
 
 fn followed(consequence: Consequence) -> Option<Said> {

@@ -1,6 +1,6 @@
 //! Receipts: one text per decision that a stranger can check.
 
-use crate::entries::{entries_of, entry_of};
+use crate::entries::{entries_of, entry_of, entry_of_agent};
 use crate::error::Error;
 use crate::matter::companions;
 use crate::signing::{SealedHead, SigningSite};
@@ -20,6 +20,13 @@ impl SigningSite {
         let mut reader = self.reader()?;
         let entries: Vec<u64> = ids.iter().map(|id| entry_of(reader.as_mut(), id)).collect::<Result<_, Error>>()?;
         made(reader.as_mut(), head, ids, &entries)
+    }
+
+    /// The receipt of what an agent sent or did itself under a whole id, which another agent may have chosen too.
+    pub fn receipt_of_agent(&self, head: &SealedHead, agent: &str, id: &str) -> Result<Option<Receipt>, Error> {
+        let mut reader = self.reader()?;
+        let entry = entry_of_agent(reader.as_mut(), agent, id)?;
+        Ok(made(reader.as_mut(), head, &[format!("={id}")], &[entry])?.pop())
     }
 
     /// The same for decisions that were made just now: each receipt is of the latest record that tells of the id, and the

@@ -72,3 +72,16 @@ fn a_doubt_is_a_question_too() {
     assert!(json.contains(r#""about":"doubt""#) && json.contains("IN_DOUBT"), "{json}");
     assert_eq!(told[0].groups, None, "only the store knows who may say");
 }
+
+#[test]
+fn who_has_a_question_now_is_told_and_not_why() {
+    let keeper = site();
+    keeper.set_groups(&operator(), "cid", &["operators"]).unwrap();
+    propose(&keeper, "large", 100);
+    let (question, _) = keeper.hand_over("large", "bob", "cid", "TYPED").unwrap();
+    let told = told(&keeper);
+    assert_eq!(told.iter().map(|one| one.kind).collect::<Vec<_>>(), [NoticeKind::Asked, NoticeKind::Handed]);
+    let handed = told[1].to_json().to_canonical();
+    assert!(told[1].question == question && handed.contains(r#""by":"bob""#) && handed.contains(r#""to":"cid""#));
+    assert!(!handed.contains("TYPED"), "{handed}");
+}

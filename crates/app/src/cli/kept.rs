@@ -487,6 +487,25 @@ pub enum EscalationsCommand {
     },
     /// Answer a question; it is judged again and answered once
     Answer(AnswerArgs),
+    /// Hand a question to somebody else who may answer it; who may answer stays as it is
+    HandOver(HandOverArgs),
+}
+
+/// `writkeeper escalations hand-over`
+#[derive(Args, Debug)]
+pub struct HandOverArgs {
+    /// The question, or its proposal, flow or intent
+    #[arg(value_name = "ID", value_parser = id)]
+    pub id: String,
+    /// Who is to answer
+    #[arg(long, value_name = "PERSON", value_parser = id)]
+    pub to: String,
+    /// Who hands it over. With --server it is the person that the key belongs to
+    #[arg(long = "as", value_name = "PERSON")]
+    pub person: Option<String>,
+    /// Why
+    #[arg(long, value_name = "TEXT", value_parser = reason)]
+    pub because: String,
 }
 
 /// `writkeeper escalations answer`

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 The file of endpoints (YAML):
   webhooks:
     - url: https://desk.example/hook
-      events: [asked, reminded, rerouted, answered, expired, aborted]
+      events: [asked, reminded, rerouted, handed, answered, expired, aborted]
       groups: [refund-desk]
 Without `events` an endpoint is told everything, without `groups` of everybody's questions.
 

@@ -1,13 +1,15 @@
 //! `writkeeper demo`: mistakes that cost money, and what became of them, counted in the log of a separate bank.
 
 mod bank;
+mod cast;
 mod desk;
 mod history;
 mod lost;
 mod scenes;
 
 use crate::cli::DemoArgs;
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
+use crate::terminal::echo;
 use crate::terminal::say;
 use crate::terminal::{FAINT, STRONG, paint, verdict_style};
 use bank::Bank;
@@ -21,19 +23,31 @@ const CONTRACT: &str = include_str!("demo/refunds.yaml");
 /// Plays every scene on a store that is thrown away, against a bank in a process of its own.
 pub fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
     let bank = Bank::open()?;
-    let desk = Desk::open(CONTRACT, bank.folder(), args.store.as_deref())?;
+    let mut desk = Desk::open(CONTRACT, bank.folder(), named(args)?)?;
     if !args.json {
         print_opening()?;
     }
     for (index, scene) in SCENES.iter().enumerate() {
         play(index, scene, &desk, &bank, args.json)?;
     }
-    lost::play(SCENES.len() + 1, &desk, &bank, args.json)?;
-    history::play(SCENES.len() + 2, &desk.close(), &bank, args.json)?;
+    lost::play(SCENES.len() + 1, &mut desk, &bank, args.json)?;
+    history::play(SCENES.len() + 2, &desk, &bank, args.json)?;
+    desk.close()?;
     if !args.json {
         print_closing()?;
     }
     Ok(Exit::Fine)
+}
+
+/// Where it is played, if somebody says so.
+fn named(args: &DemoArgs) -> anyhow::Result<Option<&str>> {
+    match args.server.as_deref() {
+        Some(server) if !writkeeper::is_server(server) => {
+            let problem = "is no address of a server; give https://HOST, http://127.0.0.1:PORT or unix:PATH";
+            Err(UsageError(format!("--server `{}` {problem}", echo(server))).into())
+        }
+        server => Ok(server.or(args.store.as_deref())),
+    }
 }
 
 fn play(index: usize, scene: &Scene, desk: &Desk, bank: &Bank, json: bool) -> anyhow::Result<()> {
@@ -47,8 +61,7 @@ fn play(index: usize, scene: &Scene, desk: &Desk, bank: &Bank, json: bool) -> an
         let answer = desk.carry_out(&step.does, &answers)?;
         if let Some(intent) = &answer.intent {
             // Only what carries an intent reaches the bank.
-            bank.perform(&intent.to_json())?;
-            desk.report_success(&intent.to_json())?;
+            desk.perform(&intent.to_json(), bank)?;
         }
         if !json {
             print_step(step.says, &answer)?;

@@ -2,7 +2,7 @@
 
 pub(super) mod show;
 
-use crate::cli::kept::{AnswerArgs, Decision, EscalationsArgs, EscalationsCommand};
+use crate::cli::kept::{AnswerArgs, Decision, EscalationsArgs, EscalationsCommand, HandOverArgs};
 use crate::commands::signature;
 use crate::exit::{Exit, InvalidData, UsageError};
 use crate::files;
@@ -33,8 +33,21 @@ pub fn run(args: &EscalationsArgs) -> anyhow::Result<Exit> {
             let instead = instead(args)?;
             answer(&store::open(location)?, args, instead, json)?;
         }
+        EscalationsCommand::HandOver(args) => hand_over(&store::open_keeper(location)?, args, json)?,
     }
     Ok(Exit::Fine)
+}
+
+fn hand_over(keeper: &Keeper, args: &HandOverArgs, json: bool) -> anyhow::Result<()> {
+    let by = store::person(keeper.runtime(), args.person.as_deref())?;
+    let (question, handed) = keeper.hand_over(&args.id, &by, &args.to, &args.because)?;
+    if json {
+        let told = [("question", Json::text(question)), ("handed", handed.to_json())];
+        say!("{}", Json::object(told).to_canonical());
+        return Ok(());
+    }
+    say!("{} handed question {} to {}", visible(&handed.by), paint(STRONG, question), visible(&handed.to));
+    Ok(())
 }
 
 fn list(keeper: &Keeper, json: bool) -> anyhow::Result<()> {

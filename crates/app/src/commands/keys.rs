@@ -1,11 +1,12 @@
-//! `writkeeper keys …`: keys of the service, on the machine of its store.
+//! `writkeeper keys …`: keys of the service, on the machine of its store or through the service itself.
 
 use crate::cli::service::{KeysArgs, KeysCommand, Role};
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::store;
 use crate::terminal::{FAINT, STRONG, paint, say};
 use kernel::finding::visible;
 use std::sync::Arc;
+use values::ids::TENANT_DEFAULT;
 use values::json::Json;
 use writkeeper::access::{NewKey, key_json};
 use writkeeper::{Keeper, KeyRole, OpenOptions};
@@ -13,7 +14,12 @@ use writkeeper::{Keeper, KeyRole, OpenOptions};
 /// Lists, makes and revokes.
 pub fn run(args: &KeysArgs) -> anyhow::Result<Exit> {
     let (location, json) = (args.kept.store.as_str(), args.kept.json);
-    let options = OpenOptions { create: false, tenant: Arc::from(args.tenant.as_str()), ..OpenOptions::default() };
+    if writkeeper::is_server(location) && args.tenant != TENANT_DEFAULT {
+        let problem = "--tenant goes with --store; at a server the key says whose part it is";
+        return Err(UsageError(problem.to_owned()).into());
+    }
+    let tenant = Arc::from(args.tenant.as_str());
+    let options = OpenOptions { create: false, tenant, ..store::options_of(location)? };
     let keeper = Keeper::open(location, &options)?;
     match args.command.as_ref().unwrap_or(&KeysCommand::List) {
         KeysCommand::List => list(&keeper, json)?,

@@ -35,6 +35,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         listen,
         tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
         rate: args.rate,
+        per_address: usize::try_from(args.per_address).unwrap_or(usize::MAX),
         jwt,
         seal_every,
         keys: args.seal.keys.clone(),

@@ -166,3 +166,35 @@ fn a_doubt_is_answered_by_whoever_looked() {
     let after = ann.get(&path);
     assert!(after.body.contains("Resolved") && after.body.contains("the bank shows it"), "{}", after.body);
 }
+
+#[test]
+fn a_question_is_handed_over_from_its_card() {
+    let service = Service::start();
+    let [ann, bob] = ["ann", "bob"].map(|name| service.sign_in(&service.key("approver", name, &["desk"])));
+    let agent = service.agent(CONTRACT);
+    let id = service.ask(&agent, json!({ "order": "A", "amount": 40 }), "late");
+    let card = ann.get(&format!("/approve/{id}"));
+    assert!(
+        card.body.contains("<option value=\"bob\">") && !card.body.contains("<option value=\"ann\">"),
+        "{}",
+        card.body
+    );
+    let check = |to: &str, status: u16| {
+        let given = ann.answer(&card, &id, &[("decision", "hand-over"), ("to", to), ("because", "<b>on leave</b>")]);
+        assert_eq!(given.status, status, "{to}: {}", given.body);
+        given.body
+    };
+    assert!(check("bot", 403).contains("Your answer was not counted"), "an agent is nobody to hand it to");
+    check("bob", 303);
+    assert!(ann.get("/approve").body.contains("You handed 1 to others"));
+    let list = bob.get("/approve").body;
+    assert!(list.contains("handed to you by <bdi>ann</bdi>"), "{list}");
+    let handed = bob.get(&format!("/approve/{id}"));
+    assert!(
+        handed.body.contains("&lt;b&gt;on leave&lt;/b&gt;") && handed.body.contains("Handed over"),
+        "{}",
+        handed.body
+    );
+    assert_eq!(state(&service, &id), "OPEN");
+    assert_eq!(ann.answer(&card, &id, &[("decision", "approve")]).status, 303, "who handed it over may still answer");
+}

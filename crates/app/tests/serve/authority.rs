@@ -2,7 +2,8 @@
 //!
 //! A row is a route of the served document, or a page that it names. A cell says `ok` (the caller is let through),
 //! `403` (not with this role), `404` (there is no such thing for this caller), or another status by which what somebody
-//! else sent was refused. Columns: the six roles of the tenant that
+//! else sent was refused; a row of the form of records (`POST /v1/changes`) has a line for each act that it names, and the
+//! code of the kernel's refusal where there is one. Columns: the six roles of the tenant that
 //! owns everything named in the request, another agent of it, and the six roles of another tenant.
 
 use crate::http::{connect, request};
@@ -24,6 +25,16 @@ struct Things {
     snapshot: String,
     key: String,
     lease: String,
+    contract: String,
+}
+
+/// What is asked in the name of one line of the table.
+struct Asked {
+    line: String,
+    method: String,
+    path: String,
+    own: Option<Value>,
+    foreign: Option<Value>,
 }
 
 /// What is refused after the check of roles.
@@ -52,7 +63,6 @@ fn sample(method: &str, route: &str, things: &Things) -> (String, Option<Value>,
             .replace("{action}", "issue_refund")
             .replace("{code}", "HALTED")
             .replace("{fence}", &things.lease)
-            .replace("{kind}", "agent")
             .replace("{rest}", if route.contains("tile") { "entries/000.p/1" } else { "agents/refund-bot/note" })
     };
     let proposal = json!({ "agent": "refund-bot", "action": "read_order", "params": { "order_id": "A" } });
@@ -63,7 +73,7 @@ fn sample(method: &str, route: &str, things: &Things) -> (String, Option<Value>,
     match (method, route) {
         ("POST", "/v1/proposals") => (path(""), Some(proposal.clone()), Some(proposal)),
         ("POST", "/v1/proposals/batch") => (path(""), Some(json!([proposal])), Some(json!([proposal]))),
-        ("POST", "/v1/agents" | "/v1/keys" | "/v1/changes") => (path(""), nonsense(), nonsense()),
+        ("POST", "/v1/agents" | "/v1/keys") => (path(""), nonsense(), nonsense()),
         ("POST", "/v1/tenants") => (path(""), nonsense(), nonsense()),
         ("POST", "/v1/halt" | "/v1/resume") => (path(""), nonsense(), nonsense()),
         ("POST", "/v1/agents/{name}/activate") => (path(""), nonsense(), Some(contract)),
@@ -103,6 +113,9 @@ fn sample(method: &str, route: &str, things: &Things) -> (String, Option<Value>,
         ("POST", "/v1/intents/{id}/undo") => (path(&things.intent), nonsense(), because()),
         ("GET", "/v1/escalations/{id}") => (path(&things.question), None, None),
         ("POST", "/v1/escalations/{id}/answer") => (path(&things.question), Some(answer.clone()), Some(answer)),
+        ("POST", "/v1/escalations/{id}/hand-over") => {
+            (path(&things.question), nonsense(), Some(json!({ "to": "ann" })))
+        }
         (_, "/approve/{id}" | "/approve/{id}/receipt") => (path(&things.question), nonsense(), nonsense()),
         ("GET", "/v1/ledger/receipts/{id}") => (path(&things.proposal), None, None),
         ("DELETE", "/v1/keys/{id}") => (path(&things.key), None, None),
@@ -114,9 +127,99 @@ fn sample(method: &str, route: &str, things: &Things) -> (String, Option<Value>,
         }
         ("POST", "/v1/leases/{fence}/evict") => (path(""), nonsense(), because()),
         ("POST", "/v1/leases/{fence}/adopt") => (path(""), nonsense(), Some(json!({ "to": "x", "because": "test" }))),
-        ("GET", "/v1/rows/{kind}/{name}") => (path(""), None, None),
-        ("GET", "/v1/follow") => (format!("{route}?intent={}", things.intent), None, None),
         _ => (path(""), None, None),
+    }
+}
+
+/// What stands for a route whose answer depends on what is named: a line for each.
+fn asked(method: &str, route: &str, things: &Things) -> Vec<Asked> {
+    let plain = |line: String, path: String| Asked { line, method: method.to_owned(), path, own: None, foreign: None };
+    match (method, route) {
+        ("GET", "/v1/rows/{kind}") => ["agent", "contract", "escalation", "flow", "intent", "state", "tenant"]
+            .map(|kind| plain(format!("GET /v1/rows/{kind}"), format!("/v1/rows/{kind}")))
+            .into(),
+        ("GET", "/v1/rows/{kind}/{name}") => [
+            ("agent", "refund-bot"),
+            ("contract", &things.contract),
+            ("escalation", &things.question),
+            ("flow", &things.flow),
+            ("intent", &things.intent),
+            ("session", &things.flow),
+            ("snapshot", &things.snapshot),
+            ("state", "agents%2Frefund-bot%2Fnote"),
+            ("state", &format!("keys%2F{}", things.key)),
+        ]
+        .map(|(kind, name)| {
+            let is_key = name.starts_with("keys");
+            let line = format!("GET /v1/rows/{kind}/{{{}}}", if is_key { "key" } else { "name" });
+            plain(line, format!("/v1/rows/{kind}/{name}"))
+        })
+        .into(),
+        ("GET", "/v1/follow") => [("intent", &things.intent), ("question", &things.question)]
+            .map(|(kind, id)| plain(format!("GET /v1/follow?{kind}"), format!("/v1/follow?{kind}={id}")))
+            .into(),
+        ("POST", "/v1/changes") => changes(things)
+            .into_iter()
+            .map(|(what, act, command)| {
+                let body = Some(json!({ "act": act, "command": command }));
+                let (line, path) = (format!("POST /v1/changes {what}"), route.to_owned());
+                Asked { line, method: method.to_owned(), path, own: body.clone(), foreign: body }
+            })
+            .collect(),
+        _ => {
+            let (path, own, foreign) = sample(method, route, things);
+            vec![Asked { line: format!("{method} {route}"), method: method.to_owned(), path, own, foreign }]
+        }
+    }
+}
+
+/// Acts in the form of records about things of the first agent: what the line is called, the act, and its command.
+fn changes(things: &Things) -> Vec<(&'static str, &'static str, Value)> {
+    let write = |key: &str, value: Value| json!({ "writes": [{ "key": key, "value": value, "expect": null }] });
+    let (intent, none) = (&things.intent, "0".repeat(64));
+    let because = "test";
+    vec![
+        ("note", "note", json!({ "flow": things.flow, "name": "SEEN", "details": {} })),
+        ("merge_state own", "merge_state", write("agents/refund-bot/note", json!(2))),
+        ("merge_state shared", "merge_state", write("rates/eur", json!(2))),
+        ("merge_state people", "merge_state", write("people/eve", json!(["refund-desk"]))),
+        ("merge_state keys", "merge_state", write("keys/0af3", json!({}))),
+        ("merge_state tenants", "merge_state", write("tenants/evil", json!({ "state": "OPEN" }))),
+        ("merge_state handed", "merge_state", write(&format!("handed/{}", things.question), json!({}))),
+        ("merge_session", "merge_session", json!({ "flow": things.flow, "values": {} })),
+        ("snapshot", "snapshot", json!({ "flow": things.flow, "keys": ["agents/refund-bot/note"] })),
+        ("claim", "claim", json!({ "intent": intent, "worker": "7", "lease_us": 600_000_000 })),
+        ("start", "start", json!({ "intent": intent, "epoch": 1, "attempt": none })),
+        (
+            "outcome",
+            "outcome",
+            json!({ "intent": intent, "epoch": 1, "observed": "UNKNOWN", "detail": "", "result": false }),
+        ),
+        ("settle", "settle", json!({ "intent": intent, "event": "SUCCEED", "result": false })),
+        (
+            "answer",
+            "answer",
+            json!({ "question": things.question, "decision": "OVERRIDE", "digest": none, "reason": because }),
+        ),
+        ("expire_questions", "expire_questions", json!({ "questions": [] })),
+        (
+            "restrict",
+            "restrict",
+            json!({ "agent": "spare-bot", "status": "PASSIVE", "because": because, "actions": [] }),
+        ),
+        ("retire", "retire", json!({ "agent": "spare-bot", "because": because })),
+    ]
+}
+
+/// What came of a change in the form of records: the kernel answers too, and its refusal is an answer.
+fn change_cell(server: &Server, key: &str, body: &Value) -> String {
+    let answer = server.post("/v1/changes", key, body);
+    let json = answer.json();
+    match (answer.status, json["answer"]["verdict"].as_str()) {
+        (200, Some("ACCEPT")) => "ok".to_owned(),
+        (200, _) => json["answer"]["findings"][0]["code"].as_str().unwrap_or_else(|| panic!("{json}")).to_owned(),
+        (500.., _) => panic!("a fault of the service: {json}"),
+        (status, _) => status.to_string(),
     }
 }
 
@@ -145,6 +248,8 @@ fn things(server: &Server) -> Things {
     let token = server.register(&contract);
     server.register(&CONTRACT.replace("refund-bot", "other-bot"));
     server.register(&CONTRACT.replace("refund-bot", "third-bot"));
+    server.register(&CONTRACT.replace("refund-bot", "spare-bot"));
+    let contract = server.get("/v1/agents/refund-bot/contract", &token).member("digest");
     let flow = server.post("/v1/flows", &token, &json!({}));
     let flow = flow.member("flow");
     let propose = |amount: u64| {
@@ -168,6 +273,7 @@ fn things(server: &Server) -> Things {
         flow,
         snapshot,
         key,
+        contract,
     }
 }
 
@@ -205,13 +311,17 @@ fn every_cell_of_the_table_is_what_happens() {
     let document = server.get("/v1/openapi.json", "").json();
     let mut rows = Vec::new();
     let mut left: BTreeSet<String> = TABLE.lines().skip(1).map(str::to_owned).collect();
-    for (method, route) in routes(&document) {
-        let (path, own, foreign) = sample(&method, &route, &things);
-        let mut row = vec![format!("{method} {route}")];
+    for Asked { line, method, path, own, foreign } in
+        routes(&document).iter().flat_map(|(method, route)| asked(method, route, &things))
+    {
+        let mut row = vec![line];
         for (column, key) in keys.iter().enumerate() {
             let body = if column < ROLES.len() { &own } else { &foreign };
             let is_nonsense = column < ROLES.len() || foreign == nonsense();
-            row.push(cell(status(&server, &method, &path, key, body.as_ref()), is_nonsense));
+            row.push(match body {
+                Some(body) if path == "/v1/changes" => change_cell(&server, key, body),
+                body => cell(status(&server, &method, &path, key, body.as_ref()), is_nonsense),
+            });
         }
         rows.push(row.join("\t"));
     }
@@ -230,6 +340,7 @@ fn strangers_are_refused_everywhere_and_told_nothing() {
     let server = Server::start();
     for row in TABLE.lines().skip(1) {
         let (method, route) = row.split('\t').next().unwrap().split_once(' ').unwrap();
+        let route = route.split(' ').next().unwrap();
         let path = route.replace(['{', '}'], "");
         for key in ["", "wk_default.0123456789ab.00", "wks_default.refund-bot.00", "wk_acme.0123456789ab.00"] {
             assert_eq!(status(&server, method, &path, key, None), 401, "{method} {path} with `{key}`");

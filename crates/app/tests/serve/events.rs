@@ -4,6 +4,7 @@ use crate::http::{connect, request};
 use crate::server::{CONTRACT, Server};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
+use std::time::Duration;
 
 /// Reads so many events of a stream.
 pub fn read(server: &Server, path: &str, count: usize) -> String {
@@ -64,6 +65,24 @@ fn an_agent_hears_of_its_own() {
     assert!(!heard.contains("other-bot") && heard.contains("refund-bot"), "{heard}");
     let theirs = read_as(&server, "/v1/events", &other, 2);
     assert!(!theirs.contains("refund-bot"), "{theirs}");
+}
+
+#[test]
+fn a_key_that_is_revoked_hears_no_more() {
+    let server = Server::start();
+    let token = server.register(CONTRACT);
+    let made = server.post("/v1/keys", &server.admin, &json!({ "role": "auditor", "name": "eve" })).json();
+    let mut stream = connect(&server.address);
+    stream.write_all(&request("GET", "/v1/events", made["key"].as_str(), None)).unwrap();
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with("data: ")), "it heard nothing at all");
+    let id = made["id"].as_str().unwrap();
+    assert_eq!(server.ask("DELETE", &format!("/v1/keys/{id}"), &server.admin, None).status, 200);
+    // A second later, whatever is committed next ends it; without it the next sign of life would.
+    std::thread::sleep(Duration::from_millis(1_500));
+    propose(&server, &token, 1);
+    let rest: Vec<String> = lines.collect();
+    assert!(!rest.iter().any(|line| line.contains("A-1")), "{rest:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::http::{PATIENCE, connect, headed, read_answer, request, send};
 use crate::server::{CONTRACT, Server};
 use serde_json::json;
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// What a body without an end may take, and no more.
@@ -80,15 +81,104 @@ fn a_body_that_comes_too_slowly_is_given_up() {
     assert_eq!((answer.status, answer.member("code")), (408, "BODY_LATE".to_owned()), "{}", answer.text());
 }
 
+/// Reads one answer of a connection that stays open.
+fn next_answer(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let mut byte = [0];
+    while !bytes.ends_with(b"{\"status\":\"ok\"}") {
+        assert_eq!(stream.read(&mut byte).unwrap(), 1, "closed after {}", String::from_utf8_lossy(&bytes));
+        bytes.extend_from_slice(&byte);
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
 #[test]
-fn a_silent_connection_is_closed() {
+fn a_connection_may_be_silent_for_a_while_and_not_for_ever() {
+    let server = Server::start();
+    let mut stream = connect(&server.address);
+    let ask = b"GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n";
+    stream.write_all(ask).unwrap();
+    assert!(next_answer(&mut stream).starts_with("HTTP/1.1 200"));
+    // Longer than headers may take: whoever has nothing to ask has not begun any.
+    std::thread::sleep(Duration::from_secs(8));
+    stream.write_all(ask).unwrap();
+    assert!(next_answer(&mut stream).starts_with("HTTP/1.1 200"));
+    let since = Instant::now();
+    // It reads to the end, so an end there must be; the patience of the socket is longer than the bound.
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0);
+    assert!(since.elapsed() > Duration::from_secs(20), "after {:?}", since.elapsed());
+}
+
+#[test]
+fn headers_that_never_end_are_given_up_on_a_connection_that_was_used_before() {
     let server = Server::start();
     let mut stream = connect(&server.address);
     stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n").unwrap();
-    let mut all = Vec::new();
-    // It reads to the end, so an end there must be; the patience of the socket is longer than the bound.
-    stream.read_to_end(&mut all).unwrap();
-    assert!(all.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&all));
+    assert!(next_answer(&mut stream).starts_with("HTTP/1.1 200"));
+    stream.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
+    // A letter now and then is no more time; in the end nobody takes it any more.
+    let since = Instant::now();
+    while stream.write_all(b"x-a: b\r\n").is_ok() {
+        assert!(since.elapsed() < Duration::from_secs(25), "it goes on for ever");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
+/// Connections that the service has open.
+fn sockets(server: &Server) -> usize {
+    let port = server.address.rsplit(':').next().unwrap().parse::<u16>().unwrap();
+    let table = std::fs::read_to_string(format!("/proc/{}/net/tcp", server.id())).unwrap();
+    let is_own = |line: &&str| {
+        let mut parts = line.split_whitespace().skip(1);
+        parts.next().is_some_and(|local| local.ends_with(&format!(":{port:04X}"))) && parts.nth(1) == Some("01")
+    };
+    table.lines().filter(is_own).count()
+}
+
+#[test]
+fn whoever_reads_nothing_of_what_is_answered_is_let_go() {
+    let server = Server::start();
+    let mut stream = connect(&server.address);
+    // Far more than sockets hold on their way.
+    let ask = "GET /v1/openapi.json HTTP/1.1\r\nhost: test\r\n\r\n".repeat(200);
+    stream.write_all(ask.as_bytes()).unwrap();
+    let since = Instant::now();
+    while sockets(&server) > 0 {
+        assert!(since.elapsed() < PATIENCE, "it is kept for ever");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    assert_eq!(server.get("/healthz", "").status, 200);
+}
+
+#[test]
+fn one_address_has_so_many_connections_and_no_more() {
+    let mut server = Server::start_with(&["--per-address", "3"]);
+    let ask = b"GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n";
+    let mut open = Vec::new();
+    let since = Instant::now();
+    // Those that made keys may not all be gone yet.
+    while open.len() < 3 {
+        let mut stream = connect(&server.address);
+        stream.write_all(ask).unwrap();
+        if stream.read(&mut [0; 256]).is_ok_and(|count| count > 0) {
+            open.push(stream);
+        }
+        assert!(since.elapsed() < PATIENCE, "not even three");
+    }
+    let mut more = connect(&server.address);
+    let _ = more.write_all(ask);
+    assert!(!more.read(&mut [0; 256]).is_ok_and(|count| count > 0), "a fourth was served");
+    open.pop();
+    while !{
+        let mut next = connect(&server.address);
+        let _ = next.write_all(ask);
+        next.read(&mut [0; 256]).is_ok_and(|count| count > 0)
+    } {
+        assert!(since.elapsed() < PATIENCE, "a place that is free stays taken");
+    }
+    drop(open);
+    let said = server.end();
+    assert_eq!(said.matches("127.0.0.1 has 3 connections open").count(), 1, "{said}");
 }
 
 #[test]

@@ -94,8 +94,12 @@ fn a_batch_with_the_proposal_of_another_agent_decides_nothing() {
     };
     let size = || server.get("/v1/ledger/size", &server.admin).json()["size"].clone();
     let before = size();
-    let batch = json!([proposal("refund-bot", "A"), proposal("other-bot", "B")]);
-    assert_eq!(server.post("/v1/proposals/batch", &token, &batch).status, 403);
+    let mut unreadable = proposal("other-bot", "C");
+    unreadable["nonsense"] = json!(1);
+    for other in [proposal("other-bot", "B"), unreadable] {
+        let batch = json!([proposal("refund-bot", "A"), other]);
+        assert_eq!(server.post("/v1/proposals/batch", &token, &batch).status, 403);
+    }
     assert_eq!(size(), before);
 }
 

@@ -79,9 +79,11 @@ fn a_secret_is_seen_nowhere() {
             seen.push(answer.text());
         }
     }
-    // Hashes of keys are no secret, and nobody needs them either.
-    let keys = server.get("/v1/rows/state?after=keys", &server.admin).text();
-    assert!(keys.contains("keys/") && !keys.contains("\"hash\""), "{keys}");
+    // Hashes of keys are no secret, and only an admin needs them, to revoke one.
+    for (key, shows) in [(&operator, false), (&auditor, false), (&server.admin, true)] {
+        let keys = server.get("/v1/rows/state?after=keys", key).text();
+        assert!(keys.contains("keys/") && keys.contains("\"hash\"") == shows, "{keys}");
+    }
     // Only whoever performs it gets it, and nobody else may claim it.
     let claim = format!("/v1/intents/{intent}/claim");
     let refused = server.post(&claim, &operator, &json!({}));

@@ -13,8 +13,9 @@ use kernel::agent::Actor;
 use kernel::api_key::KeyRole;
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use url::{Host, Url};
 use values::ids::{Digest, identifier_problem};
 use values::json::{Bounds, Json};
 use writkeeper::Error;
@@ -76,6 +77,11 @@ pub struct Claims {
 impl Verifier {
     /// Reads the keys for the first time.
     pub fn open(options: JwtOptions) -> Result<Verifier, Error> {
+        if is_readable_on_the_way(&options.jwks) {
+            let place = kernel::finding::visible(&options.jwks);
+            let problem = "could be answered by anybody between here and there; use https:// or a file";
+            return Err(Error::Usage(format!("--jwks `{place}` {problem}")));
+        }
         let keys = read_keys(&options.jwks)?;
         Ok(Verifier { options, keys: Mutex::new((Arc::new(keys), Instant::now())) })
     }
@@ -148,17 +154,31 @@ impl Verifier {
     }
 
     /// The keys; read again where they are old, or where one is missing and nobody looked lately.
+    ///
+    /// One caller reads, and the others go on with those that are known: an issuer that does not answer holds up nobody
+    /// else. Without an answer those that are known go on counting.
     fn keys(&self, again: bool) -> Arc<Vec<NamedKey>> {
-        let mut known = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        let age = known.1.elapsed();
-        if age > KEYS_COUNT || again && age > LOOK_AGAIN {
-            // Without an answer those that are known go on counting.
-            known.1 = Instant::now();
-            if let Ok(keys) = read_keys(&self.options.jwks) {
-                known.0 = Arc::new(keys);
-            }
+        if self.is_to_read(again)
+            && let Ok(keys) = read_keys(&self.options.jwks)
+        {
+            self.known().0 = Arc::new(keys);
         }
-        known.0.clone()
+        self.known().0.clone()
+    }
+
+    /// Whether this caller is the one to read them, who is counted as having done so.
+    fn is_to_read(&self, again: bool) -> bool {
+        let mut known = self.known();
+        let age = known.1.elapsed();
+        let is_due = age > KEYS_COUNT || again && age > LOOK_AGAIN;
+        if is_due {
+            known.1 = Instant::now();
+        }
+        is_due
+    }
+
+    fn known(&self) -> MutexGuard<'_, (Arc<Vec<NamedKey>>, Instant)> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -200,11 +220,25 @@ impl IssuerKey {
     }
 }
 
+/// Whether a place is an address that others than its owner could answer for: plain HTTP to another machine.
+fn is_readable_on_the_way(place: &str) -> bool {
+    let Ok(url) = Url::parse(place) else { return false };
+    let is_here = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "http" && !is_here
+}
+
 /// Reads a set of keys from a file or an address.
 fn read_keys(place: &str) -> Result<Vec<NamedKey>, Error> {
     let unread = |problem: String| Error::Invalid(format!("the keys of `{place}` cannot be read: {problem}"));
     let bytes = if place.starts_with("https://") || place.starts_with("http://") {
-        let agent = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(10))).build().new_agent();
+        let config = ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(10)));
+        // Nobody is sent on to where the answer could be changed.
+        let agent = config.https_only(place.starts_with("https://")).max_redirects(3).build().new_agent();
         let answer = agent.get(place).call().map_err(|error| unread(error.to_string()))?;
         let read = answer.into_body().with_config().limit(KEYS_BYTES_MAX as u64).read_to_vec();
         read.map_err(|error| unread(error.to_string()))?

@@ -5,7 +5,7 @@ use super::html::{segment, span};
 use super::{Visit, sent_to};
 use crate::call::{Call, Reply};
 use crate::problem::Problem;
-use crate::routes::escalations::{about_a_doubt, about_a_proposal};
+use crate::routes::escalations::{about_a_doubt, about_a_proposal, handed_over};
 use axum::http::StatusCode;
 use kernel::escalation::{EscalationRow, EscalationState, QuestionKind};
 use kernel::reasons::Reason;
@@ -31,6 +31,9 @@ fn given(call: &Call, visit: &Visit, id: &str, row: &EscalationRow) -> Result<()
     let unfit = || Problem::invalid("`digest` is no SHA-256: 64 hexadecimal digits, as the card shows");
     let digest = Digest::parse(visit.field("digest")).ok_or_else(unfit)?;
     let (said, because) = (visit.field("decision"), visit.field("because"));
+    if said == "hand-over" {
+        return handed_over(call, id, visit.field("to"), because).map(|_| ());
+    }
     let needs_reason = row.kind == QuestionKind::Doubt || said == "deny";
     if needs_reason && because.is_empty() {
         return Err(Problem::invalid("a reason is missing"));

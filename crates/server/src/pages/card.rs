@@ -10,7 +10,7 @@ use super::html::Html;
 use super::{Reader, Visit, page};
 use crate::call::{Call, Reply};
 use crate::problem::Problem;
-use crate::routes::ledger::receipt_of;
+use crate::routes::ledger::receipt_of_agent;
 use axum::http::header;
 use kernel::contract::Impact;
 use kernel::escalation::{EscalationRow, EscalationState};
@@ -63,7 +63,7 @@ pub fn show(call: &Call, visit: &Visit) -> Result<Reply, Problem> {
 /// The receipt of what the question is about, as a file for `writkeeper verify`.
 pub fn receipt(call: &Call, _visit: &Visit) -> Result<Reply, Problem> {
     let (_, row) = exact(call)?;
-    let reply = receipt_of(call, format!("={}", row.proposal_id))?;
+    let reply = receipt_of_agent(call, &row.agent, &row.proposal_id)?;
     Ok(reply.with(header::CONTENT_DISPOSITION, "attachment; filename=\"writkeeper.receipt\""))
 }
 

@@ -10,7 +10,7 @@ use kernel::escalation::{EscalationRow, QuestionKind};
 use std::collections::BTreeSet;
 use values::ids::is_same_person;
 use values::time::Instant;
-use writkeeper::inbox::{Inbox, QuestionRow, shown_proposal};
+use writkeeper::inbox::{Inbox, handed, shown_proposal};
 
 /// Questions on one page.
 const SHOWN_MAX: usize = 100;
@@ -25,16 +25,23 @@ pub fn show(call: &Call, visit: &Visit) -> Result<Reply, Problem> {
         KeyRole::Agent | KeyRole::Executor | KeyRole::Operator | KeyRole::Auditor | KeyRole::Admin => None,
     };
     let waits = |row: &EscalationRow| own.as_ref().is_none_or(|groups| is_for(row, &caller.name, groups, now));
-    let rows: Vec<&QuestionRow> = rows.iter().filter(|(_, row)| waits(row)).collect();
+    let (mut mine, mut handed_on) = (Vec::new(), 0_usize);
+    for question in rows.iter().filter(|(_, row)| waits(row)) {
+        let handed = handed(keeper.runtime(), &question.0)?.filter(|_| own.is_some());
+        match handed {
+            Some(handed) if is_same_person(&handed.by, &caller.name) => handed_on += 1,
+            handed => mine.push((question, handed)),
+        }
+    }
     let mut main = Html::default();
     main.raw("<main class=\"list\"><h1>");
     main.raw(if own.is_some() { "Waiting for you" } else { "Waiting for people" });
-    main.raw(" <span class=\"count\">").plain(&rows.len().to_string()).raw("</span></h1>");
-    if rows.is_empty() {
+    main.raw(" <span class=\"count\">").plain(&mine.len().to_string()).raw("</span></h1>");
+    if mine.is_empty() {
         main.raw("<section class=\"sheet quiet\"><p>Nothing waits for an answer.</p></section>");
     }
     main.raw("<ul class=\"questions\">");
-    for (id, row) in rows.iter().take(SHOWN_MAX) {
+    for ((id, row), handed) in mine.iter().take(SHOWN_MAX) {
         main.raw("<li><a href=\"/approve/").segment(id).raw("\"><span class=\"top\"><span class=\"badge ");
         main.raw(impact_class(row.impact)).raw("\">").plain(row.impact.word()).raw("</span><span class=\"faint\">");
         main.plain(&age(row, now)).raw("</span></span><span class=\"what\">");
@@ -47,10 +54,17 @@ pub fn show(call: &Call, visit: &Visit) -> Result<Reply, Problem> {
             QuestionKind::Proposal | QuestionKind::Request => "asked by ",
             QuestionKind::Doubt => "it may have happened; called for ",
         });
-        main.text(&row.agent).raw("</span></a></li>");
+        main.text(&row.agent).raw("</span>");
+        if let Some(handed) = handed.as_ref().filter(|handed| is_same_person(&handed.to, &caller.name)) {
+            main.raw("<span class=\"handed\">handed to you by ").text(&handed.by).raw("</span>");
+        }
+        main.raw("</a></li>");
     }
     main.raw("</ul>");
-    if rows.len() > SHOWN_MAX || is_more {
+    if handed_on > 0 {
+        main.raw("<p class=\"faint\">You handed ").plain(&handed_on.to_string()).raw(" to others.</p>");
+    }
+    if mine.len() > SHOWN_MAX || is_more {
         main.raw("<p class=\"faint\">There are more; answer these first.</p>");
     }
     main.raw("</main>");

@@ -8,9 +8,14 @@ use crate::call::{Call, JSON, Reply, text_if_any, texts_if_any, whole_if_any};
 use crate::problem::Problem;
 use crate::schemas;
 use axum::http::{StatusCode, header};
+use kernel::agent::{OWN_STATE, owns_state};
 use kernel::api_key::{KEYS, KeyRole, TENANTS, is_reserved};
+use kernel::attention::ATTENTION;
 use kernel::change::{Act, Write};
+use kernel::handed::HANDED;
+use kernel::lease::kept::LEASES;
 use kernel::reasons::Reason;
+use kernel::shadow::SHADOWS;
 use kernel::world::{Entity, Row};
 use values::json::Json;
 
@@ -97,18 +102,13 @@ pub const ROUTES: &[Route] = &[
     },
 ];
 
-/// Whether a name of state is the agent's own.
-fn is_own(agent: &str, key: &str) -> bool {
-    key.strip_prefix("agents/").and_then(|rest| rest.strip_prefix(agent)).is_some_and(|rest| rest.starts_with('/'))
-}
-
 /// The name of state that is meant, as far as the caller may know of it.
 fn key(call: &Call) -> Result<&str, Problem> {
     let key = call.part("rest");
     if let Some(problem) = values::ids::identifier_problem(key) {
         return Err(Problem::invalid(format!("the name {problem}")));
     }
-    if call.caller.own_agent().is_some_and(|own| !is_own(own, key)) || key.starts_with(KEYS) {
+    if call.caller.own_agent().is_some_and(|own| !owns_state(own, key)) || key.starts_with(KEYS) {
         return Err(Problem::not_found());
     }
     Ok(key)
@@ -137,7 +137,7 @@ fn put(call: &Call) -> Result<Reply, Problem> {
     let members = call.members(&["value", "expect"])?;
     let key = key(call)?.to_owned();
     let is_admin = call.caller.role == KeyRole::Admin;
-    if is_reserved(&key) && !is_admin || key.starts_with(TENANTS) {
+    if is_reserved(&key) && !is_admin || key.starts_with(TENANTS) || key.starts_with(HANDED) {
         let values = [("role", call.caller.role.word())];
         return Err(Problem::of(StatusCode::FORBIDDEN, Reason::RoleForbidden, &values));
     }
@@ -177,6 +177,12 @@ fn remember(call: &Call) -> Result<Reply, Problem> {
     changed(call, Act::Remember { flow, values })
 }
 
+/// Whether a name of state is another agent's, or tells of others: who freezes it could read it.
+fn is_of_others(own: &str, key: &str) -> bool {
+    let is_foreign = key.starts_with(OWN_STATE) && !owns_state(own, key);
+    is_foreign || [LEASES, ATTENTION, SHADOWS, HANDED].iter().any(|prefix| key.starts_with(prefix))
+}
+
 fn freeze(call: &Call) -> Result<Reply, Problem> {
     let members = call.members(&["flow", "keys"])?;
     let keys = texts_if_any(&members, "keys")?.unwrap_or_default();
@@ -186,6 +192,11 @@ fn freeze(call: &Call) -> Result<Reply, Problem> {
     };
     if keys.iter().any(|key| key.starts_with(KEYS)) {
         return Err(Problem::invalid("keys of the service are not frozen"));
+    }
+    if let Some(own) = call.caller.own_agent()
+        && keys.iter().any(|key| is_of_others(own, key))
+    {
+        return Err(Problem::not_found());
     }
     changed(call, Act::Freeze { flow, keys }).map(Reply::created)
 }

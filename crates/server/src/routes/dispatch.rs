@@ -85,7 +85,7 @@ async fn answer(
     }
     let (head, body) = request.into_parts();
     let caller = admitted(site, route, &head.headers, head.uri.path()).await?;
-    let _admission = site.rates.admit(caller.account, Instant::now()).map_err(|wait| limited(site, &caller, wait))?;
+    let admission = site.rates.admit(caller.account, Instant::now()).map_err(|wait| limited(site, &caller, wait))?;
     let query = read_query(route, head.uri.query().unwrap_or_default())?;
     let body = read_body(route, &head.headers, body).await?;
     // Nothing has a longer name.
@@ -95,10 +95,17 @@ async fn answer(
     let path = path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let call = Call { site: site.clone(), caller, path, query, headers: head.headers, body };
     match route.run {
-        Run::Async(run) => run(call).await,
+        Run::Async(run) => {
+            let _admission = admission;
+            run(call).await
+        }
         Run::Blocking(run) => {
-            let worked = tokio::task::spawn_blocking(move || run(&call)).await;
-            worked.unwrap_or_else(|_| Err(fault()))
+            let admission = if route.method == "GET" { admission.reading().await } else { admission };
+            let worked = tokio::task::spawn_blocking(move || {
+                let _admission = admission;
+                run(&call)
+            });
+            worked.await.unwrap_or_else(|_| Err(fault()))
         }
         Run::Open(run) => run(site),
         Run::Page(_) | Run::Entrance(_) => Err(fault()),
@@ -110,14 +117,15 @@ pub(crate) fn fault() -> Problem {
     Problem::of(StatusCode::INTERNAL_SERVER_ERROR, Reason::KernelFault, &[])
 }
 
+/// What is shown to be recognized by.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, rest) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| rest.trim())
+}
+
 /// Who asks, if the row has their role.
 async fn admitted(site: &Arc<Site>, route: &Route, headers: &HeaderMap, path: &str) -> Result<Caller, Problem> {
-    let shown = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let shown = shown.and_then(|text| {
-        let (scheme, rest) = text.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then(|| rest.trim())
-    });
-    let caller = match shown {
+    let caller = match bearer(headers) {
         Some(shown) => recognized(site, shown).await,
         None => Err(Problem::unauthenticated("none were sent")),
     };

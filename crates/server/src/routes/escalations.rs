@@ -52,6 +52,17 @@ pub const ROUTES: &[Route] = &[
         answer: Answer { status: 200, media: JSON, schema: schemas::escalations::ended, summary: "What came of it" },
         run: Run::Blocking(answer),
     },
+    Route {
+        method: "POST",
+        path: "/v1/escalations/{id}/hand-over",
+        name: "hand_over",
+        summary: "Hand a question to somebody else who may answer it; it is recorded, and who may answer stays as it is",
+        access: Access::Roles(&[KeyRole::Approver]),
+        query: &[],
+        body: Some(BodyRule { limit: BODY_MAX, schema: schemas::escalations::handing, optional: false }),
+        answer: Answer { status: 200, media: JSON, schema: schemas::escalations::handed, summary: "Who has it now" },
+        run: Run::Blocking(hand_over),
+    },
 ];
 
 fn list(call: &Call) -> Result<Reply, Problem> {
@@ -88,6 +99,19 @@ fn answer(call: &Call) -> Result<Reply, Problem> {
     let intent = answered.answer.intent.as_ref().map_or(Json::Null, |intent| intent.to_json());
     let result = answered.event.as_ref().map(|event| event.to_json()).unwrap_or_default();
     Ok(Reply::json(&Json::object([("result", result), ("intent", intent)])))
+}
+
+fn hand_over(call: &Call) -> Result<Reply, Problem> {
+    let members = call.members(&["to", "because"])?;
+    let because = text_if_any(&members, "because")?.unwrap_or_default();
+    handed_over(call, &asked(call)?.0, &text(&members, "to")?, &because)
+}
+
+/// Hands a question from the caller to somebody else.
+pub(crate) fn handed_over(call: &Call, question: &str, to: &str, because: &str) -> Result<Reply, Problem> {
+    let (question, handed) = call.keeper().hand_over(&format!("={question}"), &call.caller.name, to, because)?;
+    let told = [("question", Json::text(question)), ("handed", handed.to_json())];
+    Ok(Reply::json(&Json::object(told)))
 }
 
 /// Answers a question whether something may happen.

@@ -10,13 +10,14 @@ use kernel::api_key::KeyRole;
 use ledger::bundle;
 use ledger::checkpoint::Checkpoint;
 use ledger::merkle::TreeHash;
+use ledger::receipt::Receipt;
 use ledger::tile_path::{TileKind, TilePath};
 use runtime::seal;
 use runtime::wire::serve::{self, ENTRIES_MAX};
 use std::sync::PoisonError;
 use values::ids::Digest;
 use writkeeper::Error;
-use writkeeper::signing::SealedHead;
+use writkeeper::signing::{SealedHead, SigningSite};
 
 /// The media type of signed notes and receipts.
 const NOTE: &str = "text/plain; charset=utf-8";
@@ -187,25 +188,28 @@ fn entries(call: &Call) -> Result<Reply, Problem> {
 
 fn receipt(call: &Call) -> Result<Reply, Problem> {
     let id = call.part("id");
-    let is_agent = call.caller.own_agent().is_some();
-    if is_agent {
-        // Whose flow it is of says whose it is.
-        super::flows::found(call, id)?;
+    match call.caller.own_agent() {
+        Some(own) => receipt_of_agent(call, own, id),
+        None => proved(call, |signing, head| Ok(signing.receipts(head, &[id.to_owned()])?.pop())),
     }
-    let id = if is_agent { format!("={id}") } else { id.to_owned() };
-    receipt_of(call, id)
 }
 
-/// The receipt of something that the caller may see.
-pub(crate) fn receipt_of(call: &Call, id: String) -> Result<Reply, Problem> {
-    let signing = &call.caller.tenant.signing;
-    let text = sealed(call, |head| {
-        let made = signing.receipts(head, std::slice::from_ref(&id)).map_err(|error| {
+/// The receipt of what an agent sent, by its whole id.
+pub(crate) fn receipt_of_agent(call: &Call, agent: &str, id: &str) -> Result<Reply, Problem> {
+    proved(call, |signing, head| signing.receipt_of_agent(head, agent, id))
+}
+
+/// A receipt as it goes out; what no record tells of is not there.
+fn proved(
+    call: &Call,
+    make: impl FnOnce(&SigningSite, &SealedHead) -> Result<Option<Receipt>, Error>,
+) -> Result<Reply, Problem> {
+    let receipt = sealed(call, |head| {
+        make(&call.caller.tenant.signing, head).map_err(|error| {
             let is_missing = matches!(error, Error::Invalid(_) | Error::EntryMissing(_));
             if is_missing { Problem::not_found() } else { Problem::from(error) }
-        })?;
-        Ok(made.first().map(ToString::to_string))
+        })
     })?;
-    let text = text.ok_or_else(Problem::not_found)?;
+    let text = receipt.ok_or_else(Problem::not_found)?.to_string();
     Ok(Reply::bytes(NOTE, text.into_bytes()))
 }

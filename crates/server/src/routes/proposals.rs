@@ -9,7 +9,7 @@ use axum::http::{StatusCode, header};
 use kernel::command::{Door, UnseenFlow};
 use kernel::evaluator::Compiled;
 use kernel::finding::Code;
-use kernel::proposal::Proposal;
+use kernel::proposal::{Malformed, Proposal};
 use kernel::reasons::Reason;
 use kernel::statement::Proof;
 use runtime::wire::serve::undecided;
@@ -117,8 +117,9 @@ fn propose_batch(call: Call) -> Answering {
         };
         // Before any is judged: whoever is refused has decided nothing.
         for item in items.iter().filter(|_| call.caller.own_agent().is_some()) {
-            if let Ok((proposal, _)) = read_line(item.to_canonical().as_bytes(), 1) {
-                own(&call, proposal, None)?;
+            match read_line(item.to_canonical().as_bytes(), 1) {
+                Ok((proposal, _)) => own(&call, proposal, None).map(drop)?,
+                Err(malformed) => demand_own_name(&call, &malformed)?,
             }
         }
         let mut body = String::from("{\"answers\":[");
@@ -169,11 +170,7 @@ async fn submitted(call: &Call, bytes: &[u8], key: Option<&str>) -> Result<Answe
             runtime.submit(proposal, arrival(call, proof))
         }
         Err(malformed) => {
-            if let (Some(own), Some(named)) = (call.caller.own_agent(), &malformed.agent)
-                && own != named
-            {
-                return Err(not_own(named));
-            }
+            demand_own_name(call, &malformed)?;
             let id = number.map_or_else(Minted::id, |number| format!("line-{number}"));
             runtime.refuse(bytes, malformed, id)
         }
@@ -201,6 +198,16 @@ fn own(call: &Call, mut proposal: Proposal, key: Option<&str>) -> Result<Proposa
         }
     }
     Ok(proposal)
+}
+
+/// What cannot be read and names an agent names the caller.
+fn demand_own_name(call: &Call, malformed: &Malformed) -> Result<(), Problem> {
+    if let (Some(own), Some(named)) = (call.caller.own_agent(), &malformed.agent)
+        && own != named
+    {
+        return Err(not_own(named));
+    }
+    Ok(())
 }
 
 fn not_own(agent: &str) -> Problem {

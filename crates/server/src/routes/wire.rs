@@ -6,19 +6,26 @@ use crate::following::{self, Followed};
 use crate::problem::Problem;
 use crate::schemas;
 use axum::http::StatusCode;
+use kernel::agent::owns_state;
 use kernel::api_key::{KEYS, KeyRole, TENANTS, is_reserved};
-use kernel::change::{Act, ActKind};
+use kernel::change::{Act, ActKind, Write};
+use kernel::handed::{HANDED, Handed};
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
-use kernel::world::{Entity, Key, Row};
-use runtime::wire::serve::{self, Caller, DUE_ROWS_MAX, RowQuery};
+use kernel::world::{Entity, Row};
+use runtime::wire::rows::Page;
+use runtime::wire::serve::{self, Caller, DUE_ROWS_MAX, ROWS_MAX, RowQuery};
 use runtime::wire::{REPLY_TYPE, call as wire_call, follow as wire_follow, rows as wire_rows};
 use std::time::Duration;
 use values::json::Json;
 use writkeeper::inbox::shown_proposal;
+use writkeeper::overlap;
 
 /// Bytes of the largest call.
 const CALL_MAX: usize = 16 * 1024 * 1024;
+
+/// Pages of everybody's rows that one request of an agent looks through for its own.
+const LOOKED_PAGES: usize = 4;
 
 /// Seconds that one request waits at most.
 const WAIT_MAX: u32 = 30;
@@ -130,21 +137,26 @@ fn forbidden(call: &Call) -> Problem {
 }
 
 fn change(call: &Call) -> Result<Reply, Problem> {
-    let asked = wire_call::Call::read(&call.body)?;
+    let mut asked = wire_call::Call::read(&call.body)?;
     let role = call.caller.role;
-    if !may(role, asked.kind()) {
-        return Err(forbidden(call));
-    }
     let mut touches_access = matches!(asked.kind(), ActKind::Register);
-    if let wire_call::Call::Act(Act::Merge(writes)) = &asked {
+    let mut is_allowed = may(role, asked.kind());
+    if let wire_call::Call::Act(Act::Merge(writes)) = &mut asked {
         touches_access = writes.iter().any(|write| is_reserved(&write.key));
         let is_of_tenants = writes.iter().any(|write| write.key.starts_with(TENANTS));
-        if touches_access && role != KeyRole::Admin || is_of_tenants {
-            return Err(forbidden(call));
-        }
+        let hands_over = writes.iter().any(|write| write.key.starts_with(HANDED));
+        is_allowed = match hands_over {
+            true => role == KeyRole::Approver && is_own_hand_over(call, writes)?,
+            false => is_allowed && !(touches_access && role != KeyRole::Admin || is_of_tenants),
+        };
+    }
+    if !is_allowed {
+        return Err(forbidden(call));
     }
     if let wire_call::Call::Act(act) = &asked {
         demand_own_performance(call, act)?;
+    } else if let wire_call::Call::Register { contract, .. } = &asked {
+        overlap::demand_apart(call.keeper().runtime(), &contract.contract.agent)?;
     }
     let is_person = role == KeyRole::Approver;
     let caller = Caller {
@@ -158,6 +170,22 @@ fn change(call: &Call) -> Result<Reply, Problem> {
         call.site.cache.clear();
     }
     Ok(Reply::bytes(REPLY_TYPE, reply))
+}
+
+/// Whether writes of state are the caller's own handing over of one question, as the command line writes it. That it may
+/// be handed over so is looked at here once more: whoever writes it there is not believed.
+fn is_own_hand_over(call: &Call, writes: &mut [Write]) -> Result<bool, Problem> {
+    let [write] = writes else { return Ok(false) };
+    let (Some(question), Some(handed)) = (write.key.strip_prefix(HANDED), Handed::from_json(&write.value)) else {
+        return Ok(false);
+    };
+    if handed.by != *call.caller.name {
+        return Ok(false);
+    }
+    call.keeper().demand_hand_over(question, &handed)?;
+    // When it happens is for the service to say.
+    write.value = Handed { at: call.keeper().now(), ..handed }.to_json();
+    Ok(true)
 }
 
 /// Whoever performs speaks of its own claims, and an agent of its own intents; of others it does not even learn that they
@@ -200,16 +228,12 @@ fn demand_kind<'a>(call: &'a Call, own: &[Kind]) -> Result<&'a str, Problem> {
 
 /// Whether a row is of this agent.
 fn is_own(agent: &str, entity: &Entity, row: &Row) -> bool {
-    match row {
-        Row::Intent(intent) => intent.facts.agent() == agent,
-        Row::Escalation(question) => question.agent == agent,
-        Row::State(_) => entity
-            .parts()
-            .0
-            .strip_prefix("agents/")
-            .and_then(|key| key.strip_prefix(agent))
-            .is_some_and(|key| key.starts_with('/')),
-        _ => false,
+    if let Row::Intent(intent) = row {
+        intent.facts.agent() == agent
+    } else if let Row::Escalation(question) = row {
+        question.agent == agent
+    } else {
+        matches!(row, Row::State(_)) && owns_state(agent, entity.parts().0)
     }
 }
 
@@ -220,28 +244,33 @@ fn rows(call: &Call) -> Result<Reply, Problem> {
     let limit = call.whole("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(100);
     let query = RowQuery { after: call.asked("after").map(str::to_owned), limit, due };
     let kind = demand_kind(call, &[Kind::Escalation])?;
-    let mut rows = match call.caller.own_agent() {
+    let Page { mut rows, next } = match call.caller.own_agent() {
         Some(own) => own_rows(call, kind, query, own)?,
-        None => serve::rows(call.keeper().runtime(), kind, &query)?,
+        None => Page { rows: serve::rows(call.keeper().runtime(), kind, &query)?, next: None },
     };
     for (key, row) in &mut rows {
         withhold(call, &key.entity, row);
     }
-    Ok(Reply::bytes(JSON, wire_rows::write_page(&rows)))
+    Ok(Reply::bytes(JSON, wire_rows::write_page(&rows, next.as_deref())))
 }
 
-/// The rows of an agent: a page without any of them is not the end.
-fn own_rows(call: &Call, kind: &str, mut query: RowQuery, own: &str) -> Result<Vec<(Key, Row)>, Problem> {
+/// The rows of an agent among those of all, and behind which name to go on where not all were looked through.
+fn own_rows(call: &Call, kind: &str, query: RowQuery, own: &str) -> Result<Page, Problem> {
+    let (wanted, is_due) = (query.limit, query.due.is_some());
+    let mut looked = RowQuery { limit: if is_due { DUE_ROWS_MAX } else { ROWS_MAX }, ..query };
     let mut found = Vec::new();
-    loop {
-        let page = serve::rows(call.keeper().runtime(), kind, &query)?;
-        let is_last = page.is_empty() || query.due.is_some();
-        query.after = page.last().map(|(key, _)| key.entity.parts().0.to_owned());
+    for _ in 0..LOOKED_PAGES {
+        let page = serve::rows(call.keeper().runtime(), kind, &looked)?;
+        let last = page.last().map(|(key, _)| key.entity.parts().0.to_owned());
         found.extend(page.into_iter().filter(|(key, row)| is_own(own, &key.entity, row)));
-        if is_last || !found.is_empty() {
-            return Ok(found);
+        if found.len() >= wanted || last.is_none() || is_due {
+            // Whoever wants more goes on behind the last of these.
+            found.truncate(wanted);
+            return Ok(Page { rows: found, next: None });
         }
+        looked.after = last;
     }
+    Ok(Page { rows: found, next: looked.after })
 }
 
 fn row(call: &Call) -> Result<Reply, Problem> {
@@ -256,7 +285,7 @@ fn row(call: &Call) -> Result<Reply, Problem> {
 }
 
 /// Takes out what nobody may read who asks: a question is shown as its card shows it, only an executor gets the secrets
-/// of what it performs, and what keys are recognized by stays here.
+/// of what it performs, and only an admin, who revokes keys, gets the hashes that they are recognized by.
 fn withhold(call: &Call, entity: &Entity, row: &mut Row) {
     if let Row::Escalation(question) = row {
         question.proposal = shown_proposal(call.keeper().runtime(), question);
@@ -266,6 +295,7 @@ fn withhold(call: &Call, entity: &Entity, row: &mut Row) {
     {
         running.secrets.clear();
     } else if let Row::State(state) = row
+        && call.caller.role != KeyRole::Admin
         && entity.parts().0.starts_with(KEYS)
         && let Json::Object(members) = &mut state.value
     {

@@ -1,6 +1,6 @@
 //! Questions and answers of people.
 
-use super::{closed, digest, list, shared_one, text, truth};
+use super::{closed, digest, identifier, instant, list, shared_one, text, truth};
 use serde_json::{Value, json};
 
 pub fn inbox() -> Value {
@@ -20,8 +20,20 @@ pub fn question_schema() -> Value {
             "asked_at", "deadline", "answer", "proposal",
         ],
         "properties": { "id": text(), "digest": digest(), "agent": text(), "by": text(), "flow": text(), "proposal": { "type": "object" },
-            "request": { "type": "object", "required": ["reason", "context"] } },
+            "request": { "type": "object", "required": ["reason", "context"] }, "handed": handing_told() },
     })
+}
+
+pub fn handing() -> Value {
+    closed([("to", identifier()), ("because?", text())])
+}
+
+pub fn handed() -> Value {
+    closed([("question", text()), ("handed", handing_told())])
+}
+
+fn handing_told() -> Value {
+    closed([("by", text()), ("to", text()), ("at", instant()), ("because", text())])
 }
 
 pub fn given() -> Value {

@@ -26,7 +26,7 @@ pub fn row() -> Value {
 }
 
 pub fn rows() -> Value {
-    closed([("rows", list(row()))])
+    closed([("rows", list(row())), ("next?", text())])
 }
 
 pub fn call() -> Value {

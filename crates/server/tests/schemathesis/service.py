@@ -94,6 +94,7 @@ class Recipes:
         self.main = service.agent()
         new = lambda role, **more: service.ask("POST", "/v1/keys", {"role": role, "name": f"the-{role}", **more})["key"]
         self.approver = new("approver", groups=["desk"])
+        self.service.ask("PUT", "/v1/people/the-other-approver", {"groups": ["desk"]})
 
     def question(self):
         return self.service.propose(self.service.agent(), 50, "ESCALATE")["question"]
@@ -204,6 +205,10 @@ class Recipes:
         question = self.question()
         body = {"decision": "approve", "because": "a test", "digest": question["digest"]}
         return {"path": {"id": question["id"]}, "body": body, "key": self.approver}
+
+    def _hand_over(self):
+        body = {"to": "the-other-approver", "because": "a test"}
+        return {"path": {"id": self.question()["id"]}, "body": body, "key": self.approver}
 
     def _open_flow(self):
         return {"body": {"agent": self.main}}

@@ -4,6 +4,7 @@ use super::{Keeper, carried_out};
 use crate::access;
 use crate::error::{ContractInForce, Error};
 use crate::history::History;
+use crate::overlap;
 use engines::load::load;
 use kernel::agent::{Actor, AgentRow, Session};
 use kernel::evaluator::Compiled;
@@ -66,6 +67,7 @@ impl Keeper {
         let name = &contract.contract.agent;
         let is_new = self.agent_row(name)?.is_none();
         if is_new {
+            overlap::demand_apart(self.runtime(), name)?;
             carried_out(self.runtime().register(operator.clone(), contract.clone(), None, None))?;
         }
         let mut row = self.agent_row(name)?;
@@ -137,6 +139,7 @@ impl Keeper {
 
     fn open_session(&self, operator: &Actor, contract: &Arc<Compiled>, counts: Span) -> Result<Admitted, Error> {
         let agent = contract.contract.agent.clone();
+        overlap::demand_apart(self.runtime(), &agent)?;
         let token = access::token(self.runtime().tenant(), &agent);
         let expires = self.now().plus(counts);
         let session = Session { token_hash: Digest::of(&token), expires };

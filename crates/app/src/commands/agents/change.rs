@@ -42,6 +42,7 @@ pub fn register(location: &str, json: bool, newcomer: &Newcomer<'_>) -> anyhow::
     let counts = Duration::parse(session).ok_or_else(problem)?;
     let contract = Arc::new(contract_file::open(path)?.loaded.compiled);
     let runtime = store::create(location)?;
+    writkeeper::overlap::demand_apart(&runtime, &contract.contract.agent)?;
     let token = writkeeper::access::token(runtime.tenant(), &contract.contract.agent);
     let session = Session { token_hash: Digest::of(&token), expires: store::now().plus(counts) };
     let expires = session.expires;

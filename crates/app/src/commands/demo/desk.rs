@@ -1,13 +1,12 @@
-//! The refund desk of the demo: a runtime on a SQLite file, two agents, and Ann.
+//! The refund desk of the demo: a store or a server, two agents, and Ann.
 
+use super::bank::Bank;
+use super::cast::Cast;
 use super::scenes::Does;
-use crate::exit::UsageError;
 use crate::store;
-use adapters::system_clock::SystemClock;
-use anyhow::{Context, anyhow, bail};
-use engines::load::load;
+use anyhow::{Context, bail};
 use kernel::agent::Actor;
-use kernel::change::{Act, Write};
+use kernel::change::Act;
 use kernel::command::Door;
 use kernel::escalation::EscalationRow;
 use kernel::intent::IntentEvent;
@@ -15,9 +14,8 @@ use kernel::outcome::Answer;
 use kernel::person::Identity;
 use kernel::stored::Kind;
 use kernel::world::Row;
-use runtime::{Answered, Arrival, PersonAnswer, Runtime};
+use runtime::{Answered, Arrival, PersonAnswer};
 use std::path::Path;
-use std::sync::Arc;
 use values::json::Json;
 
 /// Whose contract it is, and who else has one like it.
@@ -27,27 +25,18 @@ const AGENTS: [&str; 2] = ["refund-bot", "helpdesk-bot"];
 const QUESTIONS_MAX: usize = 64;
 
 /// Where decisions are made and kept.
-pub struct Desk(Runtime, String);
+pub struct Desk(Cast);
 
 impl Desk {
-    /// Opens a store, in a folder where none is named, and puts the contract in force for both agents.
+    /// Opens a store, in a folder where none is named, or comes to a server, and puts the contract in force for both
+    /// agents.
     pub fn open(contract: &str, folder: &Path, named: Option<&str>) -> anyhow::Result<Desk> {
         let own = || folder.join("decisions.db").to_string_lossy().into_owned();
-        let location = named.map_or_else(own, str::to_owned);
-        let runtime = store::start(&location, Arc::new(SystemClock), None)?;
-        if named.is_some() && runtime.size().map_err(store::unread)? > 0 {
-            return Err(UsageError(format!("the store `{location}` is not empty; name an empty one")).into());
-        }
+        let mut cast = Cast::gather(named.map_or_else(own, str::to_owned), named.is_some())?;
         let [own, other] = AGENTS;
-        for text in [contract.to_owned(), contract.replace(own, other)] {
-            let loaded = load(&text).map_err(|errors| anyhow!("the demo's contract is broken: {errors:?}"))?;
-            let contract = Arc::new(loaded.compiled);
-            store::done(runtime.register(store::operator(), contract.clone(), None, None))?;
-            store::done(runtime.activate(store::operator(), contract))?;
-        }
-        let people = Act::Merge(vec![Write::groups("ann", ["refund-desk"])]);
-        store::done(runtime.change(store::operator(), people))?;
-        Ok(Desk(runtime, location))
+        cast.enrol(contract)?;
+        cast.enrol(&contract.replace(own, other))?;
+        Ok(Desk(cast))
     }
 
     /// Does what a step says; earlier answers of the scene tell which questions there are.
@@ -55,7 +44,7 @@ impl Desk {
         let answered = match does {
             Does::Proposes(proposal) => {
                 let arrival = Arrival { trust_provenance: true, ..Arrival::through(Door::PURE) };
-                self.0.judge(proposal.as_bytes(), arrival).wait()
+                self.0.proposer(proposal)?.judge(proposal.as_bytes(), arrival).wait()
             }
             Does::Approves { question, shown } => {
                 let (name, _) = self.question(answers, *question)?;
@@ -80,13 +69,13 @@ impl Desk {
             door: Door::PURE,
             identity: Identity::default(),
         };
-        self.0.answer(answer).wait()
+        self.0.person().answer(answer).wait()
     }
 
     /// The question that became of a step.
     fn question(&self, answers: &[Answer], step: usize) -> anyhow::Result<(String, EscalationRow)> {
         let asked = &answers.get(step).context("the scene refers to a step that is yet to come")?.id;
-        let rows = self.0.scan(Kind::Escalation, None, QUESTIONS_MAX).map_err(store::unread)?;
+        let rows = self.0.person().scan(Kind::Escalation, None, QUESTIONS_MAX).map_err(store::unread)?;
         let mut questions = rows.into_iter().filter_map(|(key, row)| {
             let Row::Escalation(row) = row else { return None };
             (row.proposal_id == *asked).then(|| (key.entity.parts().0.to_owned(), *row))
@@ -94,20 +83,30 @@ impl Desk {
         questions.next().context("the step asked nothing")
     }
 
-    /// Where decisions are made.
-    pub fn runtime(&self) -> &Runtime {
-        &self.0
+    /// Everybody who has a part.
+    pub fn cast(&mut self) -> &mut Cast {
+        &mut self.0
+    }
+
+    /// Where decisions are kept.
+    pub fn location(&self) -> &str {
+        self.0.location()
     }
 
     /// Closes the desk; its store is left behind.
-    pub fn close(self) -> String {
-        self.1
+    pub fn close(self) -> anyhow::Result<()> {
+        self.0.leave()
     }
 
-    /// The agent says that the bank did it.
-    pub fn report_success(&self, intent: &Json) -> anyhow::Result<()> {
+    /// Lets the bank do what an intent permits, and says that it did.
+    pub fn perform(&self, intent: &Json, bank: &Bank) -> anyhow::Result<()> {
         let field = |name: &str| intent.get(name).and_then(Json::as_text).unwrap_or_default().to_owned();
-        let settle = Act::Settle { intent: field("id"), event: IntentEvent::Succeed, result: None };
-        store::done(self.0.change(Actor::Agent(field("agent")), settle)).map(|_| ())
+        let (id, agent) = (field("id"), field("agent"));
+        if self.0.operator().caller().is_some() {
+            return self.0.worker_performs(&id, || bank.perform(intent));
+        }
+        bank.perform(intent)?;
+        let settle = Act::Settle { intent: id, event: IntentEvent::Succeed, result: None };
+        store::done(self.0.agent(&agent).change(Actor::Agent(agent.clone()), settle)).map(|_| ())
     }
 }

@@ -1,6 +1,7 @@
 //! The last scene: someone with the database in hand changes one byte of what was decided.
 
 use super::bank::Bank;
+use super::desk::Desk;
 use crate::commands::ledger::{Site, export_to};
 use crate::terminal::{BAD, FAINT, GOOD, STRONG, counted, paint, say};
 use adapters::export_files::{ExportPath, Unread};
@@ -12,8 +13,8 @@ const TITLE: &str = "One byte of history flipped";
 const STORY: &str = "Weeks later an auditor gets the ledger. Someone has made 12.5 EUR look like 92.5 EUR in it.";
 
 /// Exports the ledger of the scenes before, verifies it, changes one byte, verifies it again.
-pub fn play(number: usize, store: &str, bank: &Bank, json: bool) -> anyhow::Result<()> {
-    let site = Site::quiet(store)?;
+pub fn play(number: usize, desk: &Desk, bank: &Bank, json: bool) -> anyhow::Result<()> {
+    let site = Site::quiet(desk.location())?;
     let path = bank.folder().join("ledger.export");
     let entries = export_to(&site, &path)?;
     let before = verdict(&path)?;

@@ -8,8 +8,7 @@ use crate::terminal::{ATTENTION, FAINT, GOOD, STRONG, counted, paint, say};
 use adapters::addresses::Range;
 use adapters::executor_http::HttpExecutor;
 use adapters::system_clock::SystemClock;
-use anyhow::{Context, anyhow, bail};
-use engines::load::load;
+use anyhow::{Context, bail};
 use kernel::agent::Actor;
 use kernel::change::{Act, DoubtAnswer};
 use kernel::command::Door;
@@ -42,26 +41,24 @@ approvers: [refund-desk]
 const PROPOSAL: &str = r#"{"agent":"payout-bot","action":"pay_out","params":{"order_id":"AB-7","amount":20,"iban":"DE89370400440532013000"}}"#;
 
 /// Plays the scene.
-pub fn play(number: usize, desk: &Desk, bank: &Bank, json: bool) -> anyhow::Result<()> {
-    let runtime = desk.runtime();
-    let loaded = load(&CONTRACT.replace("PORT", &bank.port().to_string()));
-    let contract = Arc::new(loaded.map_err(|errors| anyhow!("the demo's contract is broken: {errors:?}"))?.compiled);
-    store::done(runtime.register(store::operator(), contract.clone(), None, None))?;
-    store::done(runtime.activate(store::operator(), contract))?;
+pub fn play(number: usize, desk: &mut Desk, bank: &Bank, json: bool) -> anyhow::Result<()> {
+    let cast = desk.cast();
+    cast.enrol(&CONTRACT.replace("PORT", &bank.port().to_string()))?;
+    let (runtime, agent) = (cast.operator(), cast.proposer(PROPOSAL)?);
     let before = bank.payments()?.len();
-    let first = proposed(runtime)?;
+    let first = proposed(agent)?;
     let intent = first.intent.as_ref().context("the scene lost its payment")?.id().to_owned();
-    perform(runtime, bank)?;
+    perform(cast.worker(), bank)?;
     let unknown = state(runtime, &intent)?;
-    let again = proposed(runtime)?;
+    let again = proposed(agent)?;
     let (question, digest) = question(runtime, &intent)?;
     let decision = "HAPPENED".to_owned();
     let reason = "it is on the statement".to_owned();
     let answer =
         DoubtAnswer { intent: intent.clone(), question, decision, digest, reason, identity: Identity::default() };
-    store::done(runtime.change(Actor::Operator("ann".to_owned()), Act::Resolve(Box::new(answer))))?;
+    store::done(cast.person().change(Actor::Operator("ann".to_owned()), Act::Resolve(Box::new(answer))))?;
     let known = state(runtime, &intent)?;
-    let once_more = proposed(runtime)?;
+    let once_more = proposed(agent)?;
     let payments = bank.payments()?.len();
     if payments != before + 1 {
         bail!("the bank paid {}", counted((payments - before) as u64, "time"));

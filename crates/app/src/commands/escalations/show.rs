@@ -70,6 +70,10 @@ fn print_asked(question: &Question, now: Instant) -> anyhow::Result<()> {
     let people = if question.quorum == 1 { "person" } else { "people who say the same" };
     let signed = if question.signed { ", and only signed answers count" } else { "" };
     say!("  answered  by {}; it takes {} {people}{signed}", visible(&who), question.quorum);
+    if let Some(handed) = &question.handed {
+        let (by, to, why) = (visible(&handed.by), visible(&handed.to), visible(&handed.because));
+        say!("  handed    to {to} by {by} at {}: {why}", terminal::at(handed.at));
+    }
     if let Some(deadline) = question.deadline {
         let left = if question.is_open() { format!("{}: ", left(Some(deadline), now)) } else { String::new() };
         say!("  deadline  {left}{}", terminal::at(deadline));

@@ -2,7 +2,7 @@
 
 use super::flows::{flow_row, may, unknown};
 use super::{ChangeOutcome, inquiring, key, not_authorized, step_refused};
-use crate::agent::Actor;
+use crate::agent::{Actor, owns_state};
 use crate::api_key::{ApiKey, KEYS, TENANTS, TenantState, is_reserved, is_tenant_name};
 use crate::attention::{ATTENTION, Attention};
 use crate::change::inquiry::note_problem;
@@ -27,14 +27,10 @@ const SESSION_VALUES_MAX: usize = 1_024;
 
 /// Writes every value, or none: a version that moved refuses all of them.
 pub(super) fn merge(world: &mut World, change: &Change, writes: &[Write]) -> ChangeOutcome {
-    let own = |name: &str, key: &str| {
-        key.strip_prefix("agents/")
-            .is_some_and(|rest| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('/')))
-    };
     for write in writes {
         let may = match &change.actor {
             Actor::Operator(_) | Actor::Kernel => true,
-            Actor::Agent(name) => own(name, &write.key),
+            Actor::Agent(name) => owns_state(name, &write.key),
             Actor::Monitor(_) => false,
         };
         // Leases are given by what is held, never by writing that it is so.

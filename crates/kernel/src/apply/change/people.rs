@@ -14,7 +14,7 @@ use crate::command::Submission;
 use crate::consequence::{Consequence, QuestionEnd, QuestionNotice};
 use crate::decide::decide;
 use crate::escalation::{
-    EscalationRow, EscalationState, GivenAnswer, HumanDecision, PEOPLE, QuestionKind, Vote, is_own_question, transition,
+    EscalationRow, EscalationState, GivenAnswer, HumanDecision, PEOPLE, QuestionKind, Vote, hindrance, transition,
 };
 use crate::event::Event;
 use crate::finding::{Code, Effect, Finding, Gate};
@@ -264,14 +264,7 @@ pub(super) fn may_answer(
     at: Instant,
 ) -> Result<(), Box<Finding>> {
     let (entitled, own) = (row.entitled(at), person_row(world, change, person).unwrap_or_default());
-    let member = own.groups.iter().any(|group| entitled.contains(&group.as_str()));
-    let problem = if is_own_question(person, &row.agent, row.by.as_deref()) {
-        Some("nobody approves what they proposed")
-    } else if !member {
-        Some("they are in none of the groups that may")
-    } else {
-        None
-    };
+    let problem = hindrance(row, person, &own.groups, at);
     if let Some(problem) = problem.filter(|_| !bugs::on(Bug::W15AnswerFromAnyone)) {
         let finding = Finding::reject(Gate::Escalation, Reason::ApproverNotEntitled).with("person", person);
         return Err(Box::new(finding.with("problem", problem).with("approvers", entitled.join(", "))));

@@ -4,7 +4,9 @@ use super::{Shown, fields, state_words};
 use crate::pages::html::{Html, span};
 use kernel::api_key::KeyRole;
 use kernel::escalation::{GivenAnswer, QuestionKind, is_own_question};
+use kernel::finding::visible;
 use kernel::person::person_key_text;
+use std::collections::BTreeSet;
 use values::ids::is_same_person;
 use values::json::Json;
 
@@ -26,6 +28,7 @@ pub fn write(html: &mut Html, shown: &Shown<'_>) {
             QuestionKind::Proposal | QuestionKind::Request => proposal(html, shown),
             QuestionKind::Doubt => doubt(html, shown),
         }
+        hand_over(html, shown);
     }
     html.raw("</section>");
 }
@@ -98,6 +101,33 @@ fn doubt(html: &mut Html, shown: &Shown<'_>) {
     html.raw("<button class=\"button strong\" name=\"decision\" value=\"happened\">It happened</button>");
     html.raw("<button class=\"button\" name=\"decision\" value=\"did-not\">It did not happen</button>");
     html.raw("<button class=\"button danger\" name=\"decision\" value=\"retry\">Call it again</button></form>");
+}
+
+/// Somebody else who may answer is to do it.
+fn hand_over(html: &mut Html, shown: &Shown<'_>) {
+    let question = &shown.question;
+    let is_other = |person: &&String| {
+        !is_same_person(person, &shown.call.caller.name)
+            && !is_own_question(person, &question.agent, question.by.as_deref())
+    };
+    let now = shown.around.asked.iter().filter(|group| group.from.is_none_or(|from| from <= shown.now));
+    let others: BTreeSet<&String> = now.flat_map(|group| &group.people).filter(is_other).collect();
+    if others.is_empty() {
+        return;
+    }
+    html.raw("<hr><details><summary>Hand it to somebody else</summary>");
+    begin(html, shown, Some("hand-over"));
+    html.raw("<label>To<select name=\"to\" required>");
+    for person in others {
+        html.raw("<option value=\"").value(person).raw("\">").plain(&visible(person)).raw("</option>");
+    }
+    html.raw(
+        "</select></label><label>Why<input name=\"because\" required maxlength=\"1000\" autocomplete=\"off\"></label>",
+    );
+    html.raw(
+        "<p class=\"faint small\">It is recorded and moves from your list to theirs. Both of you may still answer.</p>",
+    );
+    html.raw("<button class=\"button\">Hand over</button></form></details>");
 }
 
 /// The command in place of buttons: a browser has no key to sign with.

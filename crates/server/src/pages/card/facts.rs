@@ -364,6 +364,7 @@ fn times(html: &mut Html, shown: &Shown<'_>) {
             html.time(remind);
         });
     }
+    handed(html, shown);
     fact(html, "Needed", |html| {
         html.plain(&question.quorum.to_string());
         html.raw(if question.quorum == 1 { " person" } else { " people who approve the same" });
@@ -392,6 +393,18 @@ fn times(html: &mut Html, shown: &Shown<'_>) {
         }
     });
     html.raw("</dl></section>");
+}
+
+/// Who is expected to answer, where somebody handed it over.
+fn handed(html: &mut Html, shown: &Shown<'_>) {
+    let Some(handed) = &shown.question.handed else { return };
+    fact(html, "Handed over", |html| {
+        html.text(&handed.by).raw(" handed it to <strong>").text(&handed.to).raw("</strong> ");
+        html.plain(&span(shown.now.since(handed.at))).raw(" ago");
+        if !handed.because.is_empty() {
+            html.raw(": ").text(&handed.because);
+        }
+    });
 }
 
 /// What the digest covers, and where the rest can be found.

@@ -1,0 +1,146 @@
+//! What belongs to one agent is nobody else's, however an agent or a worker is called, and whichever way is tried.
+
+use crate::server::{CONTRACT, Server};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+fn state(server: &Server, token: &str, key: &str) -> u16 {
+    server.ask("PUT", &format!("/v1/state/{key}"), token, Some(&json!({ "value": "mine" }))).status
+}
+
+#[test]
+fn no_agent_freezes_what_belongs_to_another_and_reads_it_there() {
+    let server = Server::start();
+    let token = server.register(CONTRACT);
+    let eve = server.register(&CONTRACT.replace("refund-bot", "eve"));
+    assert_eq!(state(&server, &token, "agents/refund-bot/note"), 200);
+    assert_eq!(server.post("/v1/leases", &token, &json!({ "regions": ["thing:door"] })).status, 201);
+    let flow = server.post("/v1/flows", &eve, &json!({})).member("flow");
+    let freeze = |key: &str| server.post("/v1/snapshots", &eve, &json!({ "flow": flow, "keys": [key] }));
+    for key in ["agents/refund-bot/note", "agents/refund-bot/none", "leases/book", "attention/desk", "shadows/eve"] {
+        assert_eq!(freeze(key).status, 404, "{key}");
+    }
+    // Its own, and what operators keep for everybody, it may.
+    assert_eq!((state(&server, &eve, "agents/eve/note"), state(&server, &server.admin, "rates/eur")), (200, 200));
+    for key in ["agents/eve/note", "rates/eur"] {
+        let frozen = freeze(key).member("snapshot");
+        let read = server.get(&format!("/v1/snapshots/{frozen}"), &eve).json();
+        assert_eq!(read["state"][key], json!("mine"), "{read}");
+    }
+}
+
+#[test]
+fn no_agent_has_a_name_under_which_it_owns_things_of_another() {
+    let server = Server::start();
+    let named = |name: &str| {
+        let contract = CONTRACT.replace("refund-bot", &format!("'{name}'"));
+        server.post("/v1/agents", &server.admin, &json!({ "contract": contract }))
+    };
+    let key = |name: &str| server.post("/v1/keys", &server.admin, &json!({ "role": "agent", "name": name }));
+    assert_eq!((named("team/bot").status, named("desk").status, key("clerk").status), (201, 201, 201));
+    for name in ["team", "team/bot/7", "team/bot:7", "desk/", "desk:7", "desk/a/b"] {
+        let refused = named(name);
+        assert!(refused.status == 422 && refused.text().contains("overlaps with agent"), "{name}: {}", refused.text());
+        assert_eq!(key(name).status, 422, "{name}");
+    }
+    let contract = writkeeper::Keeper::contract(&CONTRACT.replace("refund-bot", "desk:7")).unwrap();
+    let contract: Value = contract.contract.to_json().to_canonical().parse().unwrap();
+    let command = json!({ "contract": contract, "version": null, "session": null });
+    let refused = server.post("/v1/changes", &server.admin, &json!({ "act": "register", "command": command }));
+    assert!(refused.text().contains("overlaps with agent"), "{}", refused.text());
+    for name in ["desk-7", "desk7", "team.bot", "teams/bot", "de"] {
+        assert_eq!(named(name).status, 201, "{name}");
+    }
+    // Whoever is there may come again.
+    assert_eq!((named("team/bot").status, key("desk").status), (201, 201));
+}
+
+#[test]
+fn no_executor_has_a_name_under_which_it_speaks_for_another() {
+    let server = Server::start();
+    for name in ["w/7", "agent:refund-bot", "/"] {
+        let refused = server.post("/v1/keys", &server.admin, &json!({ "role": "executor", "name": name }));
+        assert!(refused.status == 422 && refused.text().contains("executor"), "{name}: {}", refused.text());
+    }
+    assert_eq!(server.post("/v1/keys", &server.admin, &json!({ "role": "executor", "name": "w-7" })).status, 201);
+}
+
+#[test]
+fn an_agent_looks_through_the_rows_of_others_a_few_pages_at_a_time() {
+    let server = Server::start();
+    let asks = |name: &str, count: usize| {
+        let limits = "approvers: [refund-desk]\nescalation: { budget: { max: 10000, per: 24h } }\n";
+        let contract = CONTRACT.replace("approvers: [refund-desk]\n", limits).replace("refund-bot", name);
+        let token = server.register(&contract);
+        let proposal = |order: usize| {
+            let params = json!({ "order_id": format!("{name}-{order}"), "amount": 40 });
+            json!({ "agent": name, "action": "issue_refund", "params": params })
+        };
+        for first in (0..count).step_by(250) {
+            let batch: Vec<Value> = (first..count.min(first + 250)).map(proposal).collect();
+            let answers = server.post("/v1/proposals/batch", &token, &json!(batch));
+            assert_eq!(answers.text().matches("\"question\":{").count(), batch.len(), "{}", answers.text());
+        }
+        token
+    };
+    asks("crowd", 2_250);
+    let token = asks("refund-bot", 2);
+    let page = |after: &str| server.get(&format!("/v1/rows/escalation?limit=10{after}"), &token).json();
+    let first = page("");
+    let next = first["next"].as_str().unwrap_or_else(|| panic!("it looked through all: {first}"));
+    assert_eq!(first["rows"], json!([]), "{first}");
+    let second = page(&format!("&after={next}"));
+    let agents: Vec<&Value> = second["rows"].as_array().unwrap().iter().map(|row| &row["row"]["agent"]).collect();
+    assert_eq!(agents, [&json!("refund-bot"); 2], "{second}");
+    assert_eq!(second["next"], Value::Null);
+}
+
+/// The records that a receipt tells.
+fn told(receipt: &str) -> String {
+    let extra = receipt.lines().find_map(|line| line.strip_prefix("extra ")).unwrap_or_default();
+    String::from_utf8(STANDARD.decode(extra).unwrap()).unwrap()
+}
+
+#[test]
+fn no_agent_gets_the_receipt_of_another_by_an_id_that_both_use() {
+    let server = Server::start();
+    let token = server.register(CONTRACT);
+    let eve = server.register(&CONTRACT.replace("refund-bot", "eve"));
+    let propose = |key: &str, agent: &str, id: &str, flow: Option<&str>| {
+        let params = json!({ "order_id": format!("{agent}-{id}"), "amount": 1 });
+        let mut proposal = json!({ "agent": agent, "action": "issue_refund", "id": id, "params": params });
+        if let Some(flow) = flow {
+            proposal["flow"] = json!(flow);
+        }
+        let answer = server.post("/v1/proposals", key, &proposal);
+        assert!(answer.text().contains("ACCEPT"), "{}", answer.text());
+    };
+    propose(&token, "refund-bot", "p1", None);
+    propose(&token, "refund-bot", "p2", None);
+    // The same id, and a flow that is called like the id, or like the place in the ledger, of somebody else.
+    propose(&eve, "eve", "p1", None);
+    propose(&eve, "eve", "q", Some("p2"));
+    let size = server.get("/v1/ledger/size", &server.admin).json()["size"].as_u64().unwrap();
+    let own = |key: &str, agent: &str, id: &str| {
+        let receipt = server.get(&format!("/v1/ledger/receipts/{id}"), key);
+        assert_eq!(receipt.status, 200, "{agent} {id}: {}", receipt.text());
+        let told = told(&receipt.text());
+        let other = if agent == "eve" { "refund-bot" } else { "eve" };
+        assert!(told.contains(&format!("{agent}-")) && !told.contains(&format!("{other}-")), "{agent} {id}: {told}");
+    };
+    own(&token, "refund-bot", "p1");
+    own(&token, "refund-bot", "p2");
+    own(&eve, "eve", "p1");
+    own(&eve, "eve", "p2");
+    for index in 0..size {
+        assert_eq!(server.get(&format!("/v1/ledger/receipts/{index}"), &eve).status, 404, "entry {index}");
+    }
+    // The card's is that of its own question, too.
+    let params = json!({ "order_id": "refund-bot-asked", "amount": 40 });
+    let asked = json!({ "agent": "refund-bot", "action": "issue_refund", "id": "same", "params": params });
+    let question = server.post("/v1/proposals", &token, &asked).json()["question"]["id"].clone();
+    propose(&eve, "eve", "same", None);
+    let card = server.get(&format!("/approve/{}/receipt", question.as_str().unwrap()), &server.admin);
+    assert!(told(&card.text()).contains("refund-bot-asked"), "{}", told(&card.text()));
+}
