@@ -124,6 +124,8 @@ def _effect(number: int, db: str, log: str) -> Any:
     def write() -> dict[str, int]:
         with open(log, "a") as file:
             file.write(f"{number}\n")
+        # Long enough that the others arrive while it runs.
+        threading.Event().wait(0.2)
         return {"by": number}
 
     return IdempotencyGuard(SQLiteBackend(db)).run("d", "s", {}, write)

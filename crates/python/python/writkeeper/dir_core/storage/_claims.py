@@ -167,10 +167,14 @@ def _standing(path: str, key: str, keeper: Keeper, intent: Intent) -> Standing:
         return Standing.RUNNING
     # The process may have reported between our looks at the intent and at the process.
     intent = keeper.intent("=" + intent.id)
-    if intent.state in _BEGUN:
-        keeper.report(intent.id, "doubt", detail="the process that ran the step is gone")
-        return Standing.IN_DOUBT
-    return Standing.RUNNING
+    if intent.state not in _BEGUN:
+        return Standing.RUNNING
+    try:
+        keeper.report("=" + intent.id, "doubt", detail="the process that ran the step is gone")
+    except Refused:
+        # Somebody else found it at the same time: look again.
+        return Standing.RUNNING
+    return Standing.IN_DOUBT
 
 
 def _await(keeper: Keeper, path: str, key: str, intent: Intent) -> None:
