@@ -89,6 +89,11 @@ fn a_shadow_tells_what_the_candidate_would_have_decided() {
     agent(folder, "payer", "budget: { sum: amount, max: 100, per: 1h }\n");
     let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
     std::fs::write(folder.join("tighter.yaml"), text.replace("max: 100", "max: 12")).unwrap();
+    std::fs::write(folder.join("ghost.yaml"), text.replace("agent: payer", "agent: ghost")).unwrap();
+    let said = writkeeper(folder, "contract shadow start ghost.yaml --because typo", "", 65);
+    assert!(said.contains("AGENT_NOT_REGISTERED") && said.contains("ghost"), "{said}");
+    let said = writkeeper(folder, "contract shadow stop payer --because nothing", "", 65);
+    assert!(said.contains("no candidate is judged beside the contract of `payer`"), "{said}");
     writkeeper(folder, "contract shadow start tighter.yaml --because tighter", "", 0);
     // Five were spent before: the candidate has room for one more, and its own budget stays there afterwards.
     for order in ["a", "b", "c"] {

@@ -3,6 +3,7 @@
 use crate::backtest::{Candidate, Counts, Flip, Listener, of_store};
 use crate::error::Error;
 use crate::keeper::carried_out;
+use crate::lookup::agent_named;
 use kernel::agent::Actor;
 use kernel::change::{Act, Write};
 use kernel::evaluator::Compiled;
@@ -19,6 +20,9 @@ const SHADOWS_MAX: usize = 64;
 
 /// Starts a shadow of the agent that the candidate is for; one that runs already ends with it.
 pub fn start(runtime: &Runtime, by: &Actor, candidate: &Compiled, now: Instant, because: &str) -> Result<(), Error> {
+    demand_reason(because)?;
+    // A name that nobody has is a slip of the pen: such a shadow would never have anything to show.
+    agent_named(runtime, &format!("={}", candidate.contract.agent))?;
     let contract = candidate.contract.to_json();
     let shadow = Shadow { contract, since: now, because: because.to_owned() };
     let key = format!("{SHADOWS}{}", candidate.contract.agent);
@@ -28,8 +32,19 @@ pub fn start(runtime: &Runtime, by: &Actor, candidate: &Compiled, now: Instant, 
 
 /// Stops the shadow of an agent.
 pub fn stop(runtime: &Runtime, by: &Actor, agent: &str, because: &str) -> Result<(), Error> {
+    demand_reason(because)?;
+    if !running(runtime)?.iter().any(|(name, _)| name == agent) {
+        return Err(Error::Invalid(format!("no candidate is judged beside the contract of `{agent}`")));
+    }
     let write = Write { key: format!("{SHADOWS}{agent}"), value: Shadow::stopped(because), expect: None };
     carried_out(runtime.change(by.clone(), Act::Merge(vec![write]))).map(|_| ())
+}
+
+fn demand_reason(because: &str) -> Result<(), Error> {
+    if because.trim().is_empty() {
+        return Err(Error::Invalid("there is no reason: say why in a few words".to_owned()));
+    }
+    Ok(())
 }
 
 /// The shadows that run, by agent.
