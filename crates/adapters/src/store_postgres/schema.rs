@@ -122,7 +122,10 @@ fn known_version(connection: &mut Connection) -> Result<usize, StoreFault> {
 }
 
 fn version(connection: &mut Connection) -> Result<usize, Problem> {
-    let there = connection.query("SELECT 1 WHERE to_regclass('writkeeper.meta') IS NOT NULL", &[])?;
+    // By the catalogue's tables: a name that was looked up before may be remembered as missing, also behind the lock.
+    const THERE: &str = "SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+                         WHERE n.nspname = 'writkeeper' AND c.relname = 'meta'";
+    let there = connection.query(THERE, &[])?;
     if there.is_empty() {
         return Ok(0);
     }

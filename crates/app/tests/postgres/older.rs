@@ -30,7 +30,7 @@ fn a_process_without_keys_notices_a_database_that_came_back_older() {
     replace(&server, "kept", "older");
     // It accepted this a moment ago, and the database knows nothing of it.
     let told = witness.says("B");
-    assert!(told.contains("UNAVAILABLE") && told.contains("came back older"), "{told}");
+    assert!(told.contains("UNAVAILABLE") && told.contains("came back older") && told.contains("it has seen"), "{told}");
     // Others who know nothing of it decide, until the ledger is longer than it was: it is another one all the same.
     let mut others = Decider::start(&desk, &store);
     for order in ["C", "D", "E"] {
