@@ -209,3 +209,17 @@ fn keys_that_are_published_later_count_and_a_lonely_key_needs_no_name() {
     }
     assert_eq!(status(&token(&own, json!({ "alg": "EdDSA", "kid": "first" }))), 401, "the old key is withdrawn");
 }
+
+#[test]
+fn keys_that_others_could_answer_for_are_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--jwks", "http://id.example/jwks.json"])
+        .args(["--jwt-issuer", "https://id.example", "--jwt-audience", "writkeeper", "--store"])
+        .arg(folder.path().join("kept.db"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(64), "{said}");
+    assert!(said.contains("could be answered by anybody between here and there"), "{said}");
+}
