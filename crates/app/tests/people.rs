@@ -103,6 +103,25 @@ fn os_user() -> String {
 }
 
 #[test]
+fn a_question_that_was_changed_in_the_store_can_only_be_denied() {
+    let desk = Desk::new("");
+    assert_eq!(desk.pay("A", 40, &[]), "ESCALATE NEEDS_APPROVAL");
+    let store = rusqlite::Connection::open(desk.path().join("kept.db")).unwrap();
+    let change = "UPDATE escalation SET body = replace(body, '\"amount\":40', '\"amount\":49')";
+    assert_eq!(store.execute(change, ()).unwrap(), 1);
+    drop(store);
+    let shown = desk.json("escalations show flow-A");
+    assert_eq!(shown["altered"], true, "{shown}");
+    let digest = shown["digest"].as_str().unwrap();
+    for digest in [String::new(), format!(" --digest {digest}")] {
+        let said = desk.answer("A", &format!("approve --as bob{digest}"), 1);
+        assert!(said.contains("APPROVAL_MISMATCH") && said.contains("not the one that was asked"), "{said}");
+    }
+    assert!(desk.says("escalations show flow-A", 0).contains("altered"));
+    desk.answer("A", "deny --as bob", 0);
+}
+
+#[test]
 fn an_answer_on_a_plain_file_names_who_typed_it() {
     let desk = Desk::new("");
     assert_eq!(desk.pay("A", 40, &[]), "ESCALATE NEEDS_APPROVAL");
