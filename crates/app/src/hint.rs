@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn verbs_with_a_store_are_those_that_can_be_told_one() {
-        let with = "agents always break-glass context decide demo escalations flows halt intents leases ledger monitors people \
-                    report resume run tick top";
+        let with = "agents always break-glass context decide demo escalations flows halt intents leases ledger monitors \
+                    people report resume run tick top";
         // The doctor and the benchmark look at this machine.
         let beside = ["bench", "doctor"];
         assert!(takes("contract backtest", "--store") && !takes("contract check FILE", "--store"));
