@@ -50,7 +50,7 @@ impl Remembered {
 /// Not damage: whoever looks decides whether the loss is declared, and processes that start after that go on.
 fn came_back_older(what: &str) -> StoreFault {
     StoreFault::Unavailable(format!(
-        "the database came back older than this process knows it: {what}; what was lost would be done again. Declare the \
-         loss with `writkeeper ledger discontinue`, and start the process anew"
+        "the database came back older than this process knows it: {what}; what was lost would be done again, so nothing is \
+         decided until the loss is declared and the process starts anew"
     ))
 }
