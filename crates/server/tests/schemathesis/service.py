@@ -161,6 +161,26 @@ class Recipes:
         name = self.service.agent()
         return {"path": {"name": name}, "body": {"contract": CONTRACT.format(agent=name).replace("25", "20")}}
 
+    def _start_canary(self):
+        name = self.service.agent()
+        contract = CONTRACT.format(agent=name).replace("25", "20")
+        return {"path": {"name": name}, "body": {"contract": contract, "share": "5%", "because": "a test"}}
+
+    def canary(self):
+        """An agent some of whose flows are under a candidate."""
+        recipe = self._start_canary()
+        name = recipe["path"]["name"]
+        self.service.ask("POST", f"/v1/agents/{name}/canary", recipe["body"])
+        return name
+
+    def _promote_canary(self):
+        name = self.canary()
+        candidate = self.service.ask("GET", f"/v1/agents/{name}")["canary"]["contract"]
+        return {"path": {"name": name}, "body": {"contract": candidate, "because": "a test"}}
+
+    def _roll_back_canary(self):
+        return {"path": {"name": self.canary()}, "body": {"because": "a test"}}
+
     def _restrict_agent(self):
         return {"path": {"name": self.service.agent()}, "body": {"status": "SUSPENDED", "because": "a test"}}
 
