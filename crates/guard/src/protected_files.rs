@@ -569,7 +569,7 @@ mod tests {
             "pkill -f server.js",
             "pkill -P 4242",
             "pkill -USR1 node",
-            "pkill -u ann node",
+            "pkill -u somebody node",
             "pkill -f vite.*5173",
             "pkill -f ^node$",
             "systemctl restart nginx.service",
