@@ -12,9 +12,20 @@ from typing import Any
 import pytest
 
 from writkeeper.dir_core import StorageBundle, memory_storage, sqlite_storage
+from writkeeper.dir_core.storage import _journal
 
 
 TURN_SECONDS = 0.002
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    """A process keeps the stores of its files open; that of hundreds of tests would come to its limit."""
+    yield
+    with _journal._open.lock:
+        for keeper, _identity in _journal._open.stores.values():
+            keeper.close()
+        _journal._open.stores.clear()
 
 
 class Foreign:
