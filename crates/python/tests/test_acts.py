@@ -27,7 +27,8 @@ escalation: { budget: { max: 3, per: 1h }, approvers: [desk], on_exhausted: ABOR
 @pytest.fixture
 def keeper(tmp_path: Path) -> Iterator[Keeper]:
     with writkeeper.open(tmp_path / "kept.db", contract=CONTRACT) as keeper:
-        keeper.people({"desk": ["ann"]})
+        # Nobody answers what the user of this machine asks in an agent's name, so nobody here has the name of one.
+        keeper.people({"desk": ["ann-of-the-desk"]})
         yield keeper
 
 
@@ -44,7 +45,7 @@ def test_a_question_of_the_agents_own_counts_on_the_budget(keeper: Keeper) -> No
     assert {question.id for question in keeper.questions()} == {question.id for question in asked}
     shown = keeper.question(asked[0])
     assert (shown.kind, shown.data["request"]) == ("request", {"reason": "unsure 0", "context": {"turn": 0}})
-    keeper.answer(asked[0], "approve", by="ann", because="fine")
+    keeper.answer(asked[0], "approve", by="ann-of-the-desk", because="fine")
     assert keeper.question(asked[0]).state == "OVERRIDDEN"
     assert code(flow.ask, "") == "PARAM_INVALID"
 
@@ -52,7 +53,7 @@ def test_a_question_of_the_agents_own_counts_on_the_budget(keeper: Keeper) -> No
 def test_an_approved_proposal_becomes_an_intent(keeper: Keeper) -> None:
     flow = keeper.flow("bot")
     question = flow.ask("twice?", proposal={"action": "pay", "params": {"order": "A-1", "amount": 5}}, impact="LOW")
-    keeper.answer(question, "approve", by="ann", because="fine")
+    keeper.answer(question, "approve", by="ann-of-the-desk", because="fine")
     assert [intent.params["order"] for intent in keeper.intents()] == ["A-1"]
 
 
