@@ -10,7 +10,8 @@ use hyper_util::service::TowerToHyperService;
 use std::fmt;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,8 +90,7 @@ impl Listener {
         let unopened = |error: std::io::Error| Error::Invalid(format!("cannot listen on {listen}: {error}"));
         match listen {
             Listen::Unix(path) => {
-                if path.exists() && std::os::unix::net::UnixStream::connect(path).is_err() {
-                    // Left behind by a service that was killed.
+                if is_left_behind(path) {
                     std::fs::remove_file(path).map_err(unopened)?;
                 }
                 Ok(Listener::Unix(UnixListener::bind(path).map_err(unopened)?, path.clone()))
@@ -182,6 +182,12 @@ impl Listener {
             }
         }
     }
+}
+
+/// Whether this is the socket of a service that was killed. Any other file stays: it is somebody's, perhaps the store.
+fn is_left_behind(path: &Path) -> bool {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    is_socket && std::os::unix::net::UnixStream::connect(path).is_err()
 }
 
 /// A connection that was taken.

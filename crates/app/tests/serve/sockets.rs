@@ -74,6 +74,22 @@ fn curl_proposes_through_a_unix_socket_which_is_gone_afterwards() {
 }
 
 #[test]
+fn a_file_that_is_no_socket_is_not_taken_for_one_that_was_left_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kept.db");
+    std::fs::write(&file, "decisions").unwrap();
+    let ended = Command::new(env!("CARGO_BIN_EXE_writkeeper"))
+        .args(["serve", "--listen", &format!("unix:{}", file.display()), "--store"])
+        .arg(folder.path().join("other.db"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(65), "{said}");
+    assert!(said.contains("cannot listen on") && said.contains("kept.db"), "{said}");
+    assert_eq!(std::fs::read(&file).unwrap(), b"decisions");
+}
+
+#[test]
 fn other_machines_are_not_served_in_plain_text_or_by_a_clock_of_lines() {
     let check = |words: &[&str], problem: &str| {
         let folder = tempfile::tempdir().unwrap();
