@@ -89,7 +89,7 @@ pub fn strict(bytes: &[u8]) -> Result<Json, Problem> {
             | Refused::TooManyNodes { .. }
             | Refused::KeyTooLong { .. }
             | Refused::DuplicateKey { .. }
-            | Refused::NumberNotExact { .. }
+            | Refused::NumberNotExact
             | Refused::LoneSurrogate
             | Refused::Nul => Problem::invalid(said),
         }

@@ -36,7 +36,7 @@ fn json_duplicate_keys() {
 fn json_inexact_numbers() {
     fn check() -> Result<(), String> {
         for number in ["9007199254740993", "18446744073709551615", "0.10000000000000000001"] {
-            refused(number.as_bytes(), |problem| matches!(problem, Problem::NumberNotExact { .. }))?;
+            refused(number.as_bytes(), |problem| matches!(problem, Problem::NumberNotExact))?;
         }
         Ok(())
     }

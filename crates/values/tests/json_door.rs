@@ -67,12 +67,9 @@ fn numbers_that_are_not_finite() {
     check("Infinity", "expected a value at line 1, column 1 (byte 0)");
     check("-Infinity", "expected a digit at line 1, column 2 (byte 1)");
     check(r#"{"a": NaN}"#, "expected a value at line 1, column 7 (byte 6)");
-    check("1e400", "the number 1e400 cannot be kept exactly at line 1, column 1 (byte 0)");
-    check("[-1e400]", "the number -1e400 cannot be kept exactly at line 1, column 2 (byte 1)");
-    check(
-        "1e999999999999999999999999",
-        "the number 1e999999999999999999999999 cannot be kept exactly at line 1, column 1 (byte 0)",
-    );
+    check("1e400", "a number cannot be kept exactly at line 1, column 1 (byte 0)");
+    check("[-1e400]", "a number cannot be kept exactly at line 1, column 2 (byte 1)");
+    check("1e999999999999999999999999", "a number cannot be kept exactly at line 1, column 1 (byte 0)");
 }
 
 #[test]
@@ -91,15 +88,10 @@ fn numbers_that_would_change() {
         "1e-29",
         "5e-324",
     ] {
-        check(number, &format!("the number {number} cannot be kept exactly at line 1, column 1 (byte 0)"));
-        check(
-            format!("{{\"amount\":\n  {number}}}"),
-            &format!("the number {number} cannot be kept exactly at line 2, column 3 (byte 13)"),
-        );
+        check(number, "a number cannot be kept exactly at line 1, column 1 (byte 0)");
+        check(format!("{{\"amount\":\n  {number}}}"), "a number cannot be kept exactly at line 2, column 3 (byte 13)");
     }
-    let long = "1".repeat(100_000);
-    let shown = "1".repeat(40);
-    check(long, &format!("the number {shown} cannot be kept exactly at line 1, column 1 (byte 0)"));
+    check("1".repeat(100_000), "a number cannot be kept exactly at line 1, column 1 (byte 0)");
 }
 
 #[test]
@@ -126,7 +118,7 @@ fn numbers_that_stay_what_they_are() {
     check("0.30000000000000004", "0.30000000000000004");
     check(format!("1{}e-200000", "0".repeat(200_000)), "1");
     // Finite and equal to its canonical text, yet beyond 28 digits before the point: decimals are our limit.
-    check("1e30", "the number 1e30 cannot be kept exactly at line 1, column 1 (byte 0)");
+    check("1e30", "a number cannot be kept exactly at line 1, column 1 (byte 0)");
 }
 
 #[test]

@@ -46,10 +46,10 @@ fn the_vector_with_numbers_we_refuse() {
     let output = std::fs::read_to_string(folder.join("output/values.json")).unwrap();
     let refused = |text: &str| Json::parse(text.as_bytes()).unwrap_err().to_string();
     // RFC 8785 rounds this number to 333333333.3333333; two different amounts would share one text.
-    assert_eq!(refused(&input), "the number 333333333.33333329 cannot be kept exactly at line 2, column 15");
+    assert_eq!(refused(&input), "a number cannot be kept exactly at line 2, column 15");
     let input = input.replace("333333333.33333329", "333333333.3333333");
     // Exact, but beyond the 28 digits of a decimal.
-    assert_eq!(refused(&input), "the number 1E30 cannot be kept exactly at line 2, column 34");
+    assert_eq!(refused(&input), "a number cannot be kept exactly at line 2, column 34");
     let value = Json::parse(input.replace("1E30", "1E28").as_bytes()).unwrap();
     assert_eq!(value.to_canonical(), output.trim_end_matches('\n').replace("1e+30", "1e+28"));
 }

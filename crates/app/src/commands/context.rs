@@ -62,7 +62,7 @@ fn set(runtime: &Runtime, key: &str, value: &str, expect: Option<u64>, json: boo
     let parsed = Json::parse(value.as_bytes());
     let problem = |refusal: Refusal| {
         let value = echo(value);
-        UsageError(if matches!(refusal.problem, Problem::NumberNotExact { .. }) {
+        UsageError(if matches!(refusal.problem, Problem::NumberNotExact) {
             format!("`{value}` is refused: {refusal}; write fewer digits, or put it into double quotes as text")
         } else {
             format!("`{value}` is not JSON: {refusal}; put text into double quotes: '\"text\"'")

@@ -79,11 +79,9 @@ pub enum Problem {
         /// The key.
         key: String,
     },
-    /// A number that its own canonical text would change.
-    NumberNotExact {
-        /// As written, cut to 40 characters.
-        text: String,
-    },
+    /// A number that its own canonical text would change. Its digits are not told: they may be a secret, and the place says
+    /// which number is meant.
+    NumberNotExact,
     /// A `\u` escape of half a surrogate pair.
     LoneSurrogate,
     /// U+0000 in a string or key.
@@ -102,7 +100,7 @@ pub enum Problem {
 impl Refusal {
     /// Whether the number, not the grammar, was the reason.
     pub fn is_inexact_number(&self) -> bool {
-        matches!(self.problem, Problem::NumberNotExact { .. })
+        matches!(self.problem, Problem::NumberNotExact)
     }
 }
 
@@ -125,7 +123,7 @@ impl fmt::Display for Problem {
                 // Keys are the sender's words: control and direction characters must not reach a terminal.
                 write!(formatter, "the key `{}` stands twice in one object", key.escape_debug())
             }
-            Problem::NumberNotExact { text } => write!(formatter, "the number {text} cannot be kept exactly"),
+            Problem::NumberNotExact => write!(formatter, "a number cannot be kept exactly"),
             Problem::LoneSurrogate => write!(formatter, "half a surrogate pair"),
             Problem::Nul => write!(formatter, "the character U+0000"),
             Problem::Unexpected { expected } => write!(formatter, "expected {expected}"),
@@ -391,10 +389,7 @@ impl<'a> Parser<'a> {
         match value {
             Some(value) if canonical::is_exact(value) => Ok(Json::Number(value)),
             Some(value) if bugs::on(Bug::JsonInexactNumbers) => Ok(Json::Number(rounded(value))),
-            _ => {
-                let text = self.text.get(start..self.position).unwrap_or_default().chars().take(40).collect();
-                Err(Fault { problem: Problem::NumberNotExact { text }, offset: start })
-            }
+            _ => Err(Fault { problem: Problem::NumberNotExact, offset: start }),
         }
     }
 

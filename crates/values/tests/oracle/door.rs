@@ -38,7 +38,7 @@ fn objection_to_refusal(bytes: &[u8], refusal: &Refusal) -> Option<String> {
         Problem::LoneSurrogate | Problem::ByteOrderMark => true,
         Problem::TooLong { .. } | Problem::TooDeep { .. } | Problem::TooManyNodes { .. } => false,
         Problem::KeyTooLong { .. } | Problem::DuplicateKey { .. } => false,
-        Problem::NumberNotExact { .. } | Problem::Nul => false,
+        Problem::NumberNotExact | Problem::Nul => false,
     };
     if grammar && serde_json::from_slice::<serde_json::Value>(bytes).is_ok() {
         return Some(format!("refused ({refusal}), but the second reader accepts it"));
