@@ -293,6 +293,13 @@ pub enum Loaded<'a> {
     Present(&'a Row),
 }
 
+impl Entity {
+    /// Where it is kept which proposal of an agent has an id: agents choose their ids, so each has names of its own.
+    pub fn proposal_id(agent: &str, id: &str) -> Entity {
+        Entity::Idempotency(agent.to_owned(), format!(" id:{id}"))
+    }
+}
+
 /// The state a command may touch.
 ///
 /// Rows are found by a hash of their key and kept in the order they came in, so that no order depends on the hash.

@@ -6,6 +6,8 @@ use crate::lookup::{ambiguous, came_to_something, typed};
 use kernel::agent::Actor;
 use kernel::finding::Code;
 use kernel::reasons::Reason;
+use kernel::stored::Kind;
+use kernel::world::Entity;
 use runtime::ports::store::Reader;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +15,9 @@ use values::json::{Bounds, Json};
 
 /// Records read at once, from the end.
 const PAGE: u64 = 512;
+
+/// Agents looked at at once for who sent a proposal.
+const AGENTS_PAGE: usize = 512;
 
 /// An id of this length is meant as it is: nobody shortens to so much.
 const WHOLE_CHARS: usize = 32;
@@ -53,15 +58,53 @@ pub fn entry_of(reader: &mut dyn Reader, text: &str) -> Result<u64, Error> {
     if let Some(index) = text.parse::<u64>().ok().filter(|index| *index < size) {
         return Ok(index);
     }
-    entry_among(reader, text, None)
+    let (id, _) = typed(text)?;
+    let minted = minted_as(reader, id)?;
+    if minted.is_none() {
+        demand_one_sender(reader, id)?;
+    }
+    entry_among(reader, text, Meant { agent: None, only: minted })
+}
+
+/// What the kernel minted under exactly this id, if it did: then no agent's own name for a proposal counts beside it.
+fn minted_as(reader: &mut dyn Reader, id: &str) -> Result<Option<Named>, Error> {
+    if reader.get(&Entity::Intent(id.to_owned()))?.is_some() {
+        return Ok(Some(Named::Intent));
+    }
+    Ok(reader.get(&Entity::Escalation(id.to_owned()))?.map(|_| Named::Question))
+}
+
+/// Refuses an id under which several agents sent a proposal: whichever came last would be taken for the one that is meant.
+fn demand_one_sender(reader: &mut dyn Reader, id: &str) -> Result<(), Error> {
+    let (mut senders, mut after) = (Vec::new(), None::<String>);
+    loop {
+        let page = reader.scan(Kind::Agent, after.as_deref(), AGENTS_PAGE)?;
+        let Some((last, _)) = page.last() else { break };
+        after = Some(last.entity.parts().0.to_owned());
+        for (key, _) in &page {
+            let agent = key.entity.parts().0;
+            if reader.get(&Entity::proposal_id(agent, id))?.is_some() {
+                senders.push(format!("{id} of {agent}"));
+            }
+        }
+    }
+    if senders.len() < 2 { Ok(()) } else { Err(ambiguous(id, senders.iter().map(String::as_str))) }
 }
 
 /// The same for a whole id, among what one agent sent or did itself: agents choose ids, so another one may have the same.
 pub fn entry_of_agent(reader: &mut dyn Reader, agent: &str, id: &str) -> Result<u64, Error> {
-    entry_among(reader, &format!("={id}"), Some(agent))
+    entry_among(reader, &format!("={id}"), Meant { agent: Some(agent), only: None })
 }
 
-fn entry_among(reader: &mut dyn Reader, text: &str, agent: Option<&str>) -> Result<u64, Error> {
+/// Among which entries one is looked for.
+struct Meant<'m> {
+    /// What this agent sent or did itself.
+    agent: Option<&'m str>,
+    /// What has the id as a thing of this kind.
+    only: Option<Named>,
+}
+
+fn entry_among(reader: &mut dyn Reader, text: &str, meant: Meant<'_>) -> Result<u64, Error> {
     let size = reader.size()?;
     let (id, is_whole) = typed(text)?;
     let is_whole = is_whole || id.chars().count() >= WHOLE_CHARS;
@@ -75,10 +118,10 @@ fn entry_among(reader: &mut dyn Reader, text: &str, agent: Option<&str>) -> Resu
             let Some(body) = body.and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok()) else {
                 continue;
             };
-            if agent.is_some_and(|agent| !is_by(&body, agent)) {
+            if meant.agent.is_some_and(|agent| !is_by(&body, agent)) {
                 continue;
             }
-            for (named, known) in ids(&body) {
+            for (named, known) in ids(&body).filter(|(named, _)| meant.only.is_none_or(|only| only == *named)) {
                 let came_of = if named == Named::Proposal { came_of(&body) } else { CameOf::Something };
                 if is_whole && known == id && named != Named::Flow && came_of == CameOf::Something {
                     return Ok(record.index);

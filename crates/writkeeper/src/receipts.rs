@@ -15,18 +15,21 @@ impl SigningSite {
     }
 
     /// Makes a receipt for each id under a checkpoint: of a proposal, an intent, a question, a flow, or an index. A proposal
-    /// that was sent several times is the one that most came of.
+    /// that was sent several times is the one that most came of; an id under which several agents sent one is ambiguous.
     pub fn receipts(&self, head: &SealedHead, ids: &[String]) -> Result<Vec<Receipt>, Error> {
         let mut reader = self.reader()?;
         let entries: Vec<u64> = ids.iter().map(|id| entry_of(reader.as_mut(), id)).collect::<Result<_, Error>>()?;
         made(reader.as_mut(), head, ids, &entries)
     }
 
-    /// The receipt of what an agent sent or did itself under a whole id, which another agent may have chosen too.
-    pub fn receipt_of_agent(&self, head: &SealedHead, agent: &str, id: &str) -> Result<Option<Receipt>, Error> {
+    /// The receipts of what an agent sent or did itself under whole ids, which other agents may have chosen too.
+    pub fn receipts_of_agent(&self, head: &SealedHead, agent: &str, ids: &[String]) -> Result<Vec<Receipt>, Error> {
         let mut reader = self.reader()?;
-        let entry = entry_of_agent(reader.as_mut(), agent, id)?;
-        Ok(made(reader.as_mut(), head, &[format!("={id}")], &[entry])?.pop())
+        let ids: Vec<&str> = ids.iter().map(|id| id.strip_prefix('=').unwrap_or(id)).collect();
+        let entry = |id: &&str| entry_of_agent(reader.as_mut(), agent, id);
+        let entries: Vec<u64> = ids.iter().map(entry).collect::<Result<_, Error>>()?;
+        let ids: Vec<String> = ids.iter().map(|id| format!("={id}")).collect();
+        made(reader.as_mut(), head, &ids, &entries)
     }
 
     /// The same for decisions that were made just now: each receipt is of the latest record that tells of the id, and the

@@ -54,6 +54,9 @@ any other name becomes one file. A store that was never sealed gets a key first.
         /// The proposal, intent, question or flow; or the index of an entry
         #[arg(value_name = "ID", required = true, value_parser = super::kept::id)]
         ids: Vec<String>,
+        /// Whose proposals the whole ids name: agents choose ids, so several may have the same
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
         /// Write it to this file; with several ids to files in this folder
         #[arg(long, value_name = "FILE_OR_DIR")]
         out: Option<PathBuf>,

@@ -42,7 +42,7 @@ pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
             }
         }
         LedgerCommand::Tiles { out } => publish_tiles(&site, out)?,
-        LedgerCommand::Receipt { ids, out } => receipts::run(&site, ids, out.as_deref())?,
+        LedgerCommand::Receipt { ids, agent, out } => receipts::run(&site, ids, agent.as_deref(), out.as_deref())?,
         LedgerCommand::Find { id, export } => return find::run(&site, id, export.as_deref()),
         LedgerCommand::Keys { command } => keys::run(&site, command.as_ref())?,
         LedgerCommand::Erase { id, result, from, to, because } => {

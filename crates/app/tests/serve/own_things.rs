@@ -144,3 +144,51 @@ fn no_agent_gets_the_receipt_of_another_by_an_id_that_both_use() {
     let card = server.get(&format!("/approve/{}/receipt", question.as_str().unwrap()), &server.admin);
     assert!(told(&card.text()).contains("refund-bot-asked"), "{}", told(&card.text()));
 }
+
+/// Agents choose the ids of their proposals: none of them gets hold of the receipt of another agent by its choice.
+#[test]
+fn no_agent_takes_the_receipt_of_another_by_the_id_it_chooses() {
+    let server = Server::start();
+    let token = server.register(CONTRACT);
+    let eve = server.register(&CONTRACT.replace("refund-bot", "eve"));
+    let propose = |agent: &str, token: &str, id: &str, amount: u32| {
+        let params = json!({ "order_id": format!("{agent} {id}"), "amount": amount });
+        let proposal = json!({ "agent": agent, "action": "issue_refund", "id": id, "params": params });
+        server.post("/v1/proposals", token, &proposal).json()
+    };
+    let question = propose("refund-bot", &token, "p2", 40)["question"]["id"].as_str().unwrap().to_owned();
+    let intent = propose("refund-bot", &token, "p3", 4)["intent"]["id"].as_str().unwrap().to_owned();
+    for id in ["p2", &question, &intent] {
+        propose("eve", &eve, id, 1);
+    }
+    let receipt = |path: &str| server.get(&format!("/v1/ledger/receipts/{path}"), &server.admin);
+    let ambiguous = receipt("p2");
+    assert_eq!((ambiguous.status, &ambiguous.json()["code"]), (409, &json!("ID_AMBIGUOUS")), "{}", ambiguous.text());
+    assert!(ambiguous.text().contains("p2 of eve") && ambiguous.text().contains("p2 of refund-bot"));
+    // What the kernel minted is meant before what an agent calls so; and an agent can be named.
+    for path in [&*question, &*intent, "p2?agent=refund-bot", &format!("{question}?agent=refund-bot")] {
+        let found = receipt(path);
+        assert_eq!(found.status, 200, "{path}: {}", found.text());
+        let body = base64_bodies(&found.text());
+        assert!(body.contains("refund-bot") && !body.contains("eve"), "{path}: {body}");
+    }
+    assert!(base64_bodies(&receipt("p2?agent=eve").text()).contains("eve"));
+    assert_eq!(server.get("/v1/ledger/receipts/p2?agent=refund-bot", &eve).status, 404);
+    let store = server.store.to_string_lossy().into_owned();
+    let run = |words: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_writkeeper"));
+        let output = command.args(["ledger", "receipt"]).args(words).args(["--store", &store]).output().unwrap();
+        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        (output.status.success(), said)
+    };
+    let (is_there, said) = run(&["p2"]);
+    assert!(!is_there && said.contains("p2 of eve"), "{said}");
+    let (is_there, said) = run(&["p2", "--agent", "refund-bot"]);
+    assert!(is_there && base64_bodies(&said).contains("refund-bot"), "{said}");
+}
+
+/// Everything in a receipt that is written in base64.
+fn base64_bodies(receipt: &str) -> String {
+    let decoded = receipt.split_whitespace().filter_map(|word| STANDARD.decode(word).ok());
+    decoded.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect::<Vec<_>>().join("\n") + receipt
+}

@@ -95,7 +95,7 @@ impl Touched {
             tenant: key(Entity::Tenant),
             idempotency: idempotency.map(|name| key(Entity::Idempotency(agent.clone(), name.clone()))),
             // No caller can choose a key that starts with a blank.
-            named: proposal.id.as_ref().map(|id| key(Entity::Idempotency(agent.clone(), format!(" id:{id}")))),
+            named: proposal.id.as_ref().map(|id| key(Entity::proposal_id(agent, id))),
             proof: submission.proof.as_ref().map(|proof| {
                 let name = format!(" proof:{}", proof.envelope().digest());
                 key(Entity::Idempotency(agent.clone(), name))

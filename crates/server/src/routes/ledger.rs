@@ -96,7 +96,11 @@ pub const ROUTES: &[Route] = &[
         name: "receipt",
         summary: "A receipt of a proposal, an intent, a question or an entry, for `writkeeper verify`",
         access: READERS_AND_AGENT,
-        query: &[],
+        query: &[Param {
+            name: "agent",
+            summary: "Whose proposal has the id; agents choose ids, so several may have the same",
+            kind: ParamKind::Text,
+        }],
         body: None,
         answer: Answer { status: 200, media: NOTE, schema: schemas::text, summary: "The receipt" },
         run: Run::Blocking(receipt),
@@ -188,15 +192,19 @@ fn entries(call: &Call) -> Result<Reply, Problem> {
 
 fn receipt(call: &Call) -> Result<Reply, Problem> {
     let id = call.part("id");
-    match call.caller.own_agent() {
-        Some(own) => receipt_of_agent(call, own, id),
+    let (own, asked) = (call.caller.own_agent(), call.asked("agent"));
+    if own.is_some() && asked.is_some_and(|asked| own != Some(asked)) {
+        return Err(Problem::not_found());
+    }
+    match own.or(asked) {
+        Some(agent) => receipt_of_agent(call, agent, id),
         None => proved(call, |signing, head| Ok(signing.receipts(head, &[id.to_owned()])?.pop())),
     }
 }
 
 /// The receipt of what an agent sent, by its whole id.
 pub(crate) fn receipt_of_agent(call: &Call, agent: &str, id: &str) -> Result<Reply, Problem> {
-    proved(call, |signing, head| signing.receipt_of_agent(head, agent, id))
+    proved(call, |signing, head| Ok(signing.receipts_of_agent(head, agent, &[id.to_owned()])?.pop()))
 }
 
 /// A receipt as it goes out; what no record tells of is not there.

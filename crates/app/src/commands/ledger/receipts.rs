@@ -8,13 +8,17 @@ use std::io::ErrorKind;
 use std::path::Path;
 use values::json::Json;
 
-pub fn run(site: &Site, ids: &[String], out: Option<&Path>) -> anyhow::Result<()> {
+pub fn run(site: &Site, ids: &[String], agent: Option<&str>, out: Option<&Path>) -> anyhow::Result<()> {
     match out {
         Some(file) if ids.len() == 1 && !file.is_dir() => output::demand_free_file(site, file)?,
         Some(folder) => output::demand_apart(site, folder)?,
         None => {}
     }
-    let made = site.receipts(&site.head()?, ids)?;
+    let head = site.head()?;
+    let made = match agent {
+        None => site.receipts(&head, ids)?,
+        Some(agent) => site.receipts_of_agent(&head, agent, ids)?,
+    };
     let told = |members: Vec<(&str, Json)>| say_json(site.json, members);
     match (out, made.as_slice()) {
         (None, made) if site.json => {
