@@ -106,6 +106,14 @@ pub fn view(named: &str) -> anyhow::Result<Runtime> {
 }
 
 /// The library's handle on a store that is only looked at.
+/// Opens a store only to see whether it can be used; what a person should hear of it.
+pub fn looked_at(named: &str) -> anyhow::Result<Vec<Notice>> {
+    let location = location(named);
+    let keeper = Keeper::view(&location, &options_of(&location)?)?;
+    Ok(keeper.notices().to_vec())
+}
+
+/// Opens a store for reading only.
 pub fn read_only(named: &str) -> anyhow::Result<Keeper> {
     let location = location(named);
     let keeper = Keeper::view(&location, &options_of(&location)?)?;

@@ -16,7 +16,8 @@ const SQL: &str = "SELECT current_setting('server_version_num')::int8, current_s
                    current_setting('fsync'), current_setting('full_page_writes'), \
                    current_setting('synchronous_commit'), current_setting('synchronous_standby_names'), \
                    current_setting('data_checksums'), pg_is_in_recovery()::int4::int8, \
-                   current_setting('default_transaction_read_only'), current_setting('server_encoding')";
+                   current_setting('default_transaction_read_only'), current_setting('server_encoding'), \
+                   (SELECT count(*) FROM pg_stat_replication)";
 
 /// The settings that say what can be lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,6 +42,8 @@ pub struct Settings {
     pub is_read_only: bool,
     /// How text is kept.
     pub encoding: String,
+    /// How many processes take its WAL at present, standbys among them.
+    pub receivers: i64,
 }
 
 impl Settings {
@@ -66,6 +69,7 @@ impl Settings {
             is_standby: found.integer(7).map_err(fault)? != 0,
             is_read_only: text(8)? == "on",
             encoding: text(9)?,
+            receivers: found.integer(10).map_err(fault)?,
         })
     }
 

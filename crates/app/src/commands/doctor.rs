@@ -73,8 +73,8 @@ pub fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
         .collect();
     let guards: Vec<(Guard, Task<Resident>)> =
         guards.into_iter().map(|guard| (guard.clone(), Task::begin(move || resident::look(&guard)))).collect();
-    let answers: Vec<Task<Option<Answers>>> =
-        stores.into_iter().map(|store| Task::begin(move || answers::look(&store))).collect();
+    let kept = stores.into_iter().chain(databases.iter().map(PathBuf::from));
+    let answers: Vec<Task<Option<Answers>>> = kept.map(|store| Task::begin(move || answers::look(&store))).collect();
     let databases: Vec<Task<Database>> =
         databases.into_iter().cloned().map(|store| Task::begin(move || database::look(&store))).collect();
     let late = |spot: &Spot| {

@@ -3,6 +3,7 @@
 use crate::commands::people;
 use crate::store;
 use crate::terminal::{ATTENTION, FAINT, GOOD, paint, say};
+use adapters::store_postgres::Address;
 use kernel::stored::Kind;
 use kernel::world::Row;
 use std::path::{Path, PathBuf};
@@ -52,8 +53,9 @@ pub fn tell(answers: &Answers) -> anyhow::Result<()> {
         say!("answers {} every contract counts only signed ones; {keys}  {file}", paint(GOOD, "signed"));
         return Ok(());
     }
+    let place = if Address::is_meant(&store.to_string_lossy()) { "database" } else { "file" };
     say!(
-        "answers {}: whoever can write this file can answer in anybody's name; {keys}  {file}",
+        "answers {}: whoever can write this {place} can answer in anybody's name; {keys}  {file}",
         paint(ATTENTION, "unauthenticated")
     );
     if !signed.is_empty() {

@@ -1,5 +1,6 @@
 //! What a database that holds a store can lose, graded by its settings.
 
+use crate::store;
 use crate::terminal::{ATTENTION, BAD, FAINT, GOOD, paint, say};
 use adapters::store_postgres::{Address, Settings, Tls, VERSION_TESTED};
 
@@ -36,7 +37,14 @@ pub fn look(location: &str) -> Database {
     match found {
         Err(fault) => Database::unread(location, fault.to_string()),
         Ok((settings, address)) => {
-            let findings = graded(&settings, &address);
+            let mut findings = graded(&settings, &address);
+            // Its schema, what this role may do, and whether everything that was published is there.
+            match store::looked_at(location) {
+                Err(error) => findings.push((Grade::Bad, format!("{error:#}"))),
+                Ok(notices) => {
+                    findings.extend(notices.into_iter().map(|notice| (Grade::Attention, notice.to_string())))
+                }
+            }
             Database { location: location.to_owned(), version: Some(settings.version), findings }
         }
     }
@@ -71,6 +79,10 @@ fn graded(settings: &Settings, address: &Address) -> Vec<(Grade, String)> {
         let words = "no commit waits for a standby: if one takes over, the last acknowledged decisions can be missing; \
                      set synchronous_standby_names where there is a standby";
         say(Grade::Attention, words.to_owned());
+    } else if settings.receivers == 0 {
+        let words =
+            "no standby is connected: every commit waits for ever; connect one, or empty synchronous_standby_names";
+        say(Grade::Bad, format!("commits wait for standbys ({}), and {words}", settings.standbys));
     } else {
         say(Grade::Good, format!("commits wait for standbys ({})", settings.standbys));
     }
