@@ -29,8 +29,8 @@ pub struct CloudEvent {
     pub kind: String,
     /// What it is about, such as `questions/ID`; nothing where it is about the whole tenant.
     pub subject: Option<String>,
-    /// When.
-    pub at: Instant,
+    /// When; a declaration that a log goes on after a loss does not say.
+    pub at: Option<Instant>,
     /// What there is to tell, depending on the kind.
     pub data: Object,
 }
@@ -49,7 +49,10 @@ pub fn of_body(index: u64, body: &Json) -> Option<CloudEvent> {
         tenant: text("tenant")?.to_owned(),
         kind: text("kind")?.to_owned(),
         subject: RecordKind::of(body).and_then(|kind| subject::of(kind, body)),
-        at: Instant::parse(text("at")?)?,
+        at: match text("at") {
+            Some(at) => Some(Instant::parse(at)?),
+            None => None,
+        },
         data: data(index, body),
     })
 }
@@ -62,10 +65,10 @@ impl CloudEvent {
             ("id", Json::text(self.index.to_string())),
             ("source", Json::text(source(&self.tenant))),
             ("type", Json::text(format!("{TYPE_PREFIX}{}", self.kind))),
-            ("time", Json::text(self.at.to_string())),
             ("datacontenttype", Json::text("application/json")),
             ("data", Json::Object(self.data.clone())),
         ]);
+        members.extend(self.at.map(|at| ("time".to_owned(), Json::text(at.to_string()))));
         members.extend(self.subject.clone().map(|subject| ("subject".to_owned(), Json::Text(subject))));
         Json::Object(members)
     }

@@ -73,6 +73,20 @@ fn every_record_is_an_event_with_all_attributes_in_their_place() {
     }
 }
 
+/// The declaration that a log goes on after a loss names no instant, and receivers need it most.
+#[test]
+fn a_declared_loss_is_an_event_and_no_gap() {
+    let body = r#"{"kind":"discontinuity","tenant":"default","origin":"new.example/2","reason":"restored"}"#;
+    let record = StoredRecord { index: 7, leaf: body.to_owned(), body: Some((body.to_owned(), [0; 16])) };
+    let json = events::of(&record).unwrap().to_json();
+    assert_eq!(json.get("type").and_then(Json::as_text), Some("writkeeper.discontinuity"));
+    assert_eq!((json.get("time"), json.get("id").and_then(Json::as_text)), (None, Some("7")));
+    let said = json.get("data").and_then(|data| data.get("reason")).and_then(Json::as_text);
+    assert_eq!(said, Some("restored"));
+    let erased = StoredRecord { body: None, ..record };
+    assert!(events::of(&erased).is_none());
+}
+
 #[test]
 fn an_event_says_what_it_is_about() {
     let keeper = lived();

@@ -13,7 +13,7 @@ pub fn event() -> Value {
     let index = || json!({ "type": "string", "pattern": "^[0-9]+$" });
     let told = json!({
         "type": "object",
-        "required": ["specversion", "id", "source", "type", "time", "datacontenttype", "data"],
+        "required": ["specversion", "id", "source", "type", "datacontenttype", "data"],
         "properties": {
             "specversion": { "const": "1.0" },
             "id": index(),
