@@ -93,5 +93,15 @@ fn usage(error: &clap::Error) -> ExitCode {
         return Exit::Usage.into();
     }
     let _ = error.print();
+    if is_server_unknown(error) {
+        terminal::note("this verb works beside the store only: run it on the machine of the store, with --store");
+    }
     if error.use_stderr() { Exit::Usage.into() } else { Exit::Fine.into() }
+}
+
+/// Whether somebody asked for a server where a verb knows none.
+fn is_server_unknown(error: &clap::Error) -> bool {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let named = error.get(ContextKind::InvalidArg);
+    error.kind() == ErrorKind::UnknownArgument && named == Some(&ContextValue::String("--server".to_owned()))
 }

@@ -146,8 +146,17 @@ async fn tell(tenant: Arc<Tenant>, mut next: u64, wanted: Wanted, sender: mpsc::
     if sender.send_timeout(Bytes::from_static(b": ok\n\n"), READ_WAIT).await.is_err() {
         return;
     }
-    if commits.size() == 0 {
-        look(&tenant).await;
+    if commits.size() == 0 || next > commits.size() {
+        look(&tenant, next).await;
+    }
+    // A reader that knows more than there is read a ledger that was lost, after a restore for example.
+    let size = commits.size();
+    if next > size && size > 0 {
+        let gap = gap(size, next.saturating_sub(1));
+        next = size;
+        if sender.send_timeout(Bytes::from(gap), READ_WAIT).await.is_err() {
+            return;
+        }
     }
     loop {
         // What other processes commit is noticed for all who wait, so nobody has to look.
@@ -183,10 +192,11 @@ async fn tell(tenant: Arc<Tenant>, mut next: u64, wanted: Wanted, sender: mpsc::
     }
 }
 
-/// Finds out how many records there are, once for all who come at the same time.
-async fn look(tenant: &Arc<Tenant>) {
+/// Finds out how many records there are, once for all who come at the same time, and again for whoever knows of more.
+async fn look(tenant: &Arc<Tenant>, next: u64) {
     let _turn = tenant.pages.0.lock().await;
-    if tenant.keeper.runtime().commits().size() == 0 {
+    let known = tenant.keeper.runtime().commits().size();
+    if known == 0 || next > known {
         let tenant = tenant.clone();
         // A store that does not answer now is looked at again by whoever waits.
         let _ = tokio::task::spawn_blocking(move || tenant.keeper.runtime().commits().look()).await;
@@ -221,11 +231,16 @@ fn made(tenant: &Tenant, from: u64, to: u64) -> Option<Vec<TextEvent>> {
             TextEvent { kind: event.kind, agent, flow, bytes: Bytes::from(text), is_gap: false }
         }
         None => {
-            let text = format!("id: {0}\nevent: gap\ndata: {{\"from\":{0},\"to\":{0}}}\n\n", record.index);
+            let text = format!("id: {}\n{}", record.index, gap(record.index, record.index));
             TextEvent { kind: "gap".to_owned(), agent: None, flow: None, bytes: Bytes::from(text), is_gap: true }
         }
     };
     Some(records.iter().map(text).collect())
+}
+
+/// Says that something is missing, from one index to another.
+fn gap(from: u64, to: u64) -> String {
+    format!("event: gap\ndata: {{\"from\":{from},\"to\":{to}}}\n\n")
 }
 
 /// The body of an answer that comes piece by piece.

@@ -16,6 +16,7 @@ mod pages;
 mod patience;
 mod problem;
 mod rate;
+mod readiness;
 mod relay;
 pub mod routes;
 mod schemas;

@@ -1,6 +1,6 @@
 //! The OpenAPI 3.1 document, made from the table of routes.
 
-use crate::routes::{Access, Param, ParamKind, Route, table};
+use crate::routes::{Access, KEY_MAX, Param, ParamKind, Route, table};
 use crate::schemas;
 use serde_json::{Map, Value, json};
 use std::sync::OnceLock;
@@ -96,7 +96,14 @@ fn parameters(route: &Route) -> Vec<Value> {
             "schema": kind(param.kind),
         })
     });
-    named.chain(asked).collect()
+    let repeated = route.is_repeatable().then(|| {
+        json!({
+            "name": "Idempotency-Key", "in": "header", "required": false,
+            "description": "Sent again with the same key it is the same request, with the same answer",
+            "schema": { "type": "string", "pattern": format!("^([!#-~]{{1,{KEY_MAX}}}|\"[!#-~]{{1,{KEY_MAX}}}\")$") },
+        })
+    });
+    named.chain(asked).chain(repeated).collect()
 }
 
 fn kind(kind: ParamKind) -> Value {

@@ -70,7 +70,15 @@ async fn answered_to(
     };
     let query = read_query(route, head.uri.query().unwrap_or_default())?;
     let body = read_body(route, &head.headers, body).await?;
-    let fields = url::form_urlencoded::parse(&body).into_owned().collect();
+    let fields: Vec<(String, String)> = url::form_urlencoded::parse(&body).into_owned().collect();
+    if let Some((name, _)) = fields
+        .iter()
+        .enumerate()
+        .find_map(|(at, (name, value))| fields.iter().take(at).any(|(other, _)| other == name).then_some((name, value)))
+    {
+        let name = kernel::finding::visible(name);
+        return Err(Problem::unreadable(format!("the form has `{name}` twice")));
+    }
     let is_by_browser = visitor.as_ref().is_none_or(|(_, login)| login.is_some());
     // A key in a header is never sent by a browser on its own; a cookie is.
     if head.method == Method::POST && is_by_browser {

@@ -16,7 +16,8 @@ mod service;
 mod wire;
 
 pub use dispatch::router;
-pub(crate) use dispatch::{bearer, fault, limited, read_body, read_query, recognized};
+pub(crate) use dispatch::{IDEMPOTENCY_KEY, bearer, fault, limited, read_body, read_query, recognized};
+pub(crate) use proposals::KEY_MAX;
 
 use crate::call::{Call, Reply};
 use crate::pages::Visit;
@@ -50,6 +51,13 @@ pub struct Route {
     pub answer: Answer,
     /// What carries it out.
     pub run: Run,
+}
+
+impl Route {
+    /// Whether `Idempotency-Key` makes a request that is sent again the same request.
+    pub fn is_repeatable(&self) -> bool {
+        proposals::REPEATABLE.contains(&self.name)
+    }
 }
 
 /// Who may ask.

@@ -7,9 +7,11 @@ use crate::options::ServeOptions;
 use crate::routes::router;
 use crate::site::Site;
 use crate::tenants::Tenants;
+use kernel::agent::Actor;
 use runtime::memory::ManualClock;
 use runtime::ports::clock::Clock;
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::signal::unix::{SignalKind, signal};
 use values::time::Instant;
 use writkeeper::{Error, SystemClock};
@@ -28,7 +30,15 @@ pub enum Told<'a> {
 }
 
 /// Serves a store until the process is told to end, and then until what was acknowledged is done.
-pub fn serve(options: ServeOptions, mut tell: impl FnMut(Told<'_>) + Send + 'static) -> Result<(), Error> {
+///
+/// Whoever started it may fail to take what it is told. Only the key of an admin must be taken.
+pub fn serve(
+    options: ServeOptions,
+    tell: impl FnMut(Told<'_>) -> io::Result<()> + Send + 'static,
+) -> Result<(), Error> {
+    let tell = Arc::new(Mutex::new(tell));
+    let told = tell.clone();
+    let say = move |said: Told<'_>| (told.lock().unwrap_or_else(PoisonError::into_inner))(said);
     let lines = options.clock_of_lines.then(|| Arc::new(ManualClock::at(Instant::PURE_DEFAULT)));
     if lines.is_some() && !options.listen.is_local() {
         return Err(Error::Usage("--clock-of-lines is for tests on this machine; listen on 127.0.0.1".to_owned()));
@@ -39,21 +49,31 @@ pub fn serve(options: ServeOptions, mut tell: impl FnMut(Told<'_>) + Send + 'sta
     };
     let tenants = Tenants::open(&options.store, options.keys.clone(), clock)?;
     for notice in tenants.default().keeper.notices() {
-        tell(Told::Note(&notice.to_string()));
+        let _ = say(Told::Note(&notice.to_string()));
     }
     let verifier = options.jwt.clone().map(Verifier::open).transpose()?;
     let unstarted = |error: std::io::Error| Error::Unavailable(format!("the service cannot start: {error}"));
     let threads = tokio::runtime::Builder::new_multi_thread().enable_all().thread_name("http").build();
     let threads = threads.map_err(unstarted)?;
     let listener = threads.block_on(Listener::open(&options.listen, options.tls.as_ref()))?;
-    // Nobody can read the key again, so it is made when nothing can go wrong any more.
-    if let Some(made) = tenants.default().keeper.first_admin()? {
-        tell(Told::AdminKey(&made.key));
-    }
-    tell(Told::Listening(&listener.address()));
-    let log = Box::new(move |said: &str| tell(Told::Note(said)));
+    let log = Box::new(move |said: &str| {
+        // Nobody reads; the service goes on.
+        let _ = (tell.lock().unwrap_or_else(PoisonError::into_inner))(Told::Note(said));
+    });
     let site = Arc::new(Site::new(options, tenants, lines, verifier, log));
     let background = Background::start(&site)?;
+    // Nobody can read the key again, so it is made when nothing can go wrong any more.
+    let keeper = &site.tenants.default().keeper;
+    if let Some(made) = keeper.first_admin()?
+        && let Err(error) = say(Told::AdminKey(&made.key))
+    {
+        keeper.revoke_key(&Actor::Kernel, &made.id)?;
+        background.stop();
+        return Err(Error::Unavailable(format!(
+            "the key of the first admin could not be written to standard output ({error}), so it was revoked"
+        )));
+    }
+    let _ = say(Told::Listening(&listener.address()));
     let router = router(&site);
     threads
         .block_on(async {

@@ -6,6 +6,7 @@ use crate::identity::jwt::Verifier;
 use crate::identity::logins::Logins;
 use crate::options::ServeOptions;
 use crate::rate::Rates;
+use crate::readiness::Readiness;
 use crate::tenants::Tenants;
 use runtime::memory::ManualClock;
 use std::collections::BTreeSet;
@@ -40,6 +41,8 @@ pub struct Site {
     pub lines: Option<Arc<ManualClock>>,
     /// Whether it is to end.
     pub ending: watch::Sender<bool>,
+    /// Whether decisions were kept lately.
+    pub readiness: Readiness,
     strangers: AtomicU64,
     crowds: Mutex<BTreeSet<IpAddr>>,
     is_told: AtomicBool,
@@ -67,6 +70,7 @@ impl Site {
             rates: Rates::new(options.rate),
             verifier,
             ending: watch::Sender::new(false),
+            readiness: Readiness::default(),
             strangers: AtomicU64::new(0),
             crowds: Mutex::default(),
             is_told: AtomicBool::new(false),

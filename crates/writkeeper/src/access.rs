@@ -13,6 +13,7 @@ use kernel::agent::Actor;
 use kernel::api_key::{ApiKey, KEYS, KeyRole};
 use kernel::change::{Act, Write};
 use kernel::escalation::PEOPLE;
+use kernel::finding::{Finding, Gate};
 use kernel::person::Person;
 use kernel::reasons::Reason;
 use kernel::stored::Kind;
@@ -24,6 +25,9 @@ use values::time::Instant;
 
 /// Rows of state read at once.
 const PAGE: usize = 256;
+
+/// The state that names the key of the first admin.
+const FIRST_ADMIN: &str = "service/first-admin";
 
 /// A key that somebody asks for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,6 +59,13 @@ pub type KnownKey = (String, ApiKey);
 impl Keeper {
     /// Makes a key. A person's groups are written down in the same change.
     pub fn new_key(&self, by: &Actor, wanted: &NewKey) -> Result<MadeKey, Error> {
+        let (made, writes) = self.prepared_key(by, wanted)?;
+        self.merge(by, writes)?;
+        Ok(made)
+    }
+
+    /// A key, and what has to be written so that it counts.
+    fn prepared_key(&self, by: &Actor, wanted: &NewKey) -> Result<(MadeKey, Vec<Write>), Error> {
         demand_name("name", &wanted.name)?;
         wanted.groups.iter().flatten().try_for_each(|group| demand_name("groups", group))?;
         if wanted.provenance && wanted.role != KeyRole::Agent {
@@ -81,8 +92,7 @@ impl Keeper {
             let known = self.person(&wanted.name)?.unwrap_or_default();
             writes.push(Write::person(&wanted.name, &Person { groups: groups.clone(), ..known }));
         }
-        self.merge(by, writes)?;
-        Ok(MadeKey { id, key: text })
+        Ok((MadeKey { id, key: text }, writes))
     }
 
     /// A key by its id.
@@ -93,10 +103,17 @@ impl Keeper {
         Ok(self.state(&format!("{KEYS}{id}"))?.and_then(|(json, _)| ApiKey::from_json(&json)))
     }
 
-    /// Every key, in the order of their ids; those that are revoked too.
+    /// Every key, in the order of their ids; those that are revoked too. A server shows them to an admin only.
     pub fn keys(&self) -> Result<Vec<KnownKey>, Error> {
-        let rows = self.states_under(KEYS)?;
-        Ok(rows.into_iter().filter_map(|(id, json)| Some((id, ApiKey::from_json(&json)?))).collect())
+        let rows = self.states_under(KEYS)?.into_iter();
+        let key = |(id, json): (String, Json)| match ApiKey::from_json(&json) {
+            Some(key) => Ok((id, key)),
+            None => {
+                let hidden = Finding::reject(Gate::Authority, Reason::NotAuthorized).with("actor", "the caller");
+                Err(Error::Refused(vec![hidden.with("what", "see keys; an admin may")]))
+            }
+        };
+        rows.map(key).collect()
     }
 
     /// Lets a key count no more.
@@ -115,7 +132,15 @@ impl Keeper {
         }
         let name = KeyRole::Admin.word().to_owned();
         let wanted = NewKey { role: KeyRole::Admin, name, groups: None, expires: None, provenance: false };
-        self.new_key(&Actor::Kernel, &wanted).map(Some)
+        let (made, mut writes) = self.prepared_key(&Actor::Kernel, &wanted)?;
+        // Several services may start at the same time: whoever writes this first makes the key.
+        let seen = self.state(FIRST_ADMIN)?.map_or(0, |(_, version)| version);
+        writes.push(Write { key: FIRST_ADMIN.to_owned(), value: Json::text(&*made.id), expect: Some(seen) });
+        match self.merge(&Actor::Kernel, writes) {
+            Ok(_) => Ok(Some(made)),
+            Err(_) if self.state(FIRST_ADMIN)?.is_some_and(|(_, version)| version > seen) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// What is known of a person.

@@ -45,15 +45,20 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
     let stop = notifier.as_ref().map(|notifier| notifier.stop.clone());
     allow_many_sockets();
     let served = server::serve(options, move |told| match told {
-        Told::AdminKey(key) => print(&format!("admin key: {key}")),
+        Told::AdminKey(key) => is_read().and_then(|()| print(&format!("admin key: {key}"))).inspect_err(|_| {
+            terminal::note("`writkeeper keys new --role admin` on this machine makes a key and tells it");
+        }),
         Told::Listening(address) => {
-            print(&format!("listening on {address}"));
             // The store is there now.
             if let Some(notifier) = notifier.take() {
                 notifier.start();
             }
+            print(&format!("listening on {address}"))
         }
-        Told::Note(said) => terminal::note(said),
+        Told::Note(said) => {
+            terminal::note(said);
+            Ok(())
+        }
     });
     if let Some(stop) = stop {
         stop.store(true, Ordering::SeqCst);
@@ -92,11 +97,20 @@ impl Notifier {
     }
 }
 
+/// Refuses a standard output that forgets everything. One that was closed is opened as such by the standard library.
+fn is_read() -> std::io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    let (out, nowhere) = (rustix::fs::fstat(std::io::stdout())?, std::fs::metadata("/dev/null")?);
+    if out.st_rdev == nowhere.rdev() && out.st_ino == nowhere.ino() {
+        return Err(std::io::Error::other("it leads nowhere"));
+    }
+    Ok(())
+}
+
 /// At once, also into a pipe: whoever started it waits for this line.
-fn print(line: &str) {
+fn print(line: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    // Nobody reads; the service goes on.
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    writeln!(out, "{line}").and_then(|()| out.flush())
 }
 
 /// A thousand sockets is the usual bound of a process, and few for a service. Where more is not granted it goes on.

@@ -55,6 +55,23 @@ fn every_event_comes_once_and_in_order_also_after_a_break() {
     assert_eq!(decided.matches("event: writkeeper.decision").count(), 3, "{decided}");
 }
 
+/// A reader that knows of more than there is read a ledger that was lost, after a restore for example.
+#[test]
+fn a_reader_ahead_of_the_ledger_is_told_of_a_gap_and_misses_nothing() {
+    let server = Server::start();
+    let token = server.register(CONTRACT);
+    (0..4).for_each(|order| propose(&server, &token, order));
+    let mut stream = connect(&server.address);
+    stream.write_all(&request("GET", "/v1/events?after=1000", Some(&server.admin), None)).unwrap();
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line == "event: gap"), "nothing was said");
+    let said: Value = serde_json::from_str(lines.next().unwrap().strip_prefix("data: ").unwrap()).unwrap();
+    let next = said["from"].as_u64().unwrap();
+    assert!((6..1_000).contains(&next) && said["to"] == json!(1_000), "{said}");
+    propose(&server, &token, 4);
+    assert_eq!(lines.find(|line| line.starts_with("id: ")), Some(format!("id: {next}")), "one was left out");
+}
+
 #[test]
 fn an_agent_hears_of_its_own() {
     let server = Server::start();

@@ -25,6 +25,8 @@ fn an_admin_makes_lists_and_revokes_keys_through_the_service() {
     let (code, listed) = run(&server.admin, &["list"]);
     assert!(code == 0 && listed.contains(id) && listed.contains("eve"), "{listed}");
     assert!(!listed.contains(key.rsplit('.').next().unwrap()), "{listed}");
+    let (code, hidden) = run(&key, &["list"]);
+    assert!(code != 0 && hidden.contains("NOT_AUTHORIZED") && !hidden.contains("no keys"), "{hidden}");
     let (code, refused) = run(&key, &["revoke", id]);
     assert!(code != 0 && server.get("/v1/whoami", &key).status == 200, "an auditor revoked it: {refused}");
     let (code, revoked) = run(&server.admin, &["revoke", id]);

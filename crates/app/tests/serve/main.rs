@@ -11,6 +11,7 @@ mod deciding;
 mod demo;
 mod ending;
 mod events;
+mod exact;
 mod guide;
 mod handing;
 mod hostile;

@@ -1,5 +1,6 @@
 //! A marker in a secret param, and the keys themselves, appear in no answer, event, log or record.
 
+use crate::http::{request, send};
 use crate::server::Server;
 use serde_json::json;
 
@@ -84,14 +85,20 @@ fn a_secret_is_seen_nowhere() {
         let keys = server.get("/v1/rows/state?after=keys", key).text();
         assert!(keys.contains("keys/") && keys.contains("\"hash\"") == shows, "{keys}");
     }
+    // An executor has no part in what it did not claim.
+    let [worker, other] = ["w", "w2"].map(|name| server.key("executor", name, &[]));
+    let rows = [format!("/v1/rows/intent/{intent}"), "/v1/rows/intent".to_owned()];
+    let read = |key: &str| rows.iter().map(|path| server.get(path, key).text()).collect::<String>();
+    seen.extend([&worker, &other].map(|key| read(key)));
     // Only whoever performs it gets it, and nobody else may claim it.
     let claim = format!("/v1/intents/{intent}/claim");
     let refused = server.post(&claim, &operator, &json!({}));
     assert_eq!(refused.status, 403, "{}", refused.text());
     seen.push(refused.text());
-    let worker = server.key("executor", "w", &[]);
     let claimed = server.post(&claim, &worker, &json!({})).json();
     assert_eq!(claimed["secrets"], json!({ "password": CANARY }), "{claimed}");
+    assert_eq!(read(&worker).matches(CANARY).count(), 2, "it performs what it claimed");
+    seen.push(read(&other));
     let report = json!({ "epoch": claimed["epoch"], "observed": "POSITIVE", "detail": format!("said {CANARY}"),
         "result": { "status": 200, "body": format!("you sent {CANARY}") } });
     let start = server.post(&format!("/v1/intents/{intent}/start"), &worker, &json!({ "epoch": claimed["epoch"] }));
@@ -105,4 +112,23 @@ fn a_secret_is_seen_nowhere() {
         let key = server.admin.rsplit('.').next().unwrap();
         assert!(!text.contains(key), "{text}");
     }
+}
+
+#[test]
+fn a_secret_number_that_cannot_be_kept_exactly_is_told_nowhere() {
+    const CARD: &str = "4111111111111111222";
+    let mut server = Server::start();
+    let params = "{ type: object, required: [card], properties: { card: { type: number, secret: true } } }";
+    let token = server.register(&format!("agent: till\nactions:\n  pay: {{ params: {params} }}\n"));
+    let body = format!(r#"{{"agent":"till","action":"pay","params":{{"card":{CARD}}}}}"#);
+    let answer = send(&server.address, &request("POST", "/v1/proposals", Some(&token), Some(body.as_bytes())));
+    assert_eq!(answer.json()["reasons"], json!(["NUMBER_NOT_EXACT"]), "{}", answer.text());
+    assert!(answer.text().contains("line 1, column 49"), "{}", answer.text());
+    let told = [
+        answer.text(),
+        server.get("/v1/ledger/entries", &server.admin).text(),
+        crate::events::read(&server, "/v1/events", 4),
+        server.end(),
+    ];
+    assert!(told.iter().all(|text| !text.contains(CARD)), "{told:?}");
 }

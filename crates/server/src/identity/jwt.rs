@@ -7,10 +7,12 @@ use super::Caller;
 use crate::options::JwtOptions;
 use crate::problem::Problem;
 use crate::site::Site;
+use axum::http::StatusCode;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kernel::agent::Actor;
 use kernel::api_key::KeyRole;
+use kernel::reasons::Reason;
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -92,6 +94,11 @@ impl Verifier {
         let seconds = tenant.keeper.now().micros() / 1_000_000;
         let claims = self.check(shown, seconds).map_err(Problem::unauthenticated)?;
         tenant.keeper.ensure_groups(&Actor::Kernel, &claims.name, &claims.groups)?;
+        if claims.groups.is_empty() {
+            // An organisation has many people; those who look after nothing here read nothing here.
+            let values = [("actor", &*claims.name), ("what", "read or answer anything here without being in a group")];
+            return Err(Problem::of(StatusCode::FORBIDDEN, Reason::NotAuthorized, &values));
+        }
         let login = Arc::from(format!("token {}", self.options.issuer));
         let (role, name) = (KeyRole::Approver, Arc::from(claims.name));
         Ok(Caller { tenant, role, name, login, session: None, provenance: false, account: hash })

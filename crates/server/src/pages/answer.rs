@@ -34,10 +34,6 @@ fn given(call: &Call, visit: &Visit, id: &str, row: &EscalationRow) -> Result<()
     if said == "hand-over" {
         return handed_over(call, id, visit.field("to"), because).map(|_| ());
     }
-    let needs_reason = row.kind == QuestionKind::Doubt || said == "deny";
-    if needs_reason && because.is_empty() {
-        return Err(Problem::invalid("a reason is missing"));
-    }
     let mut members = Object::new();
     if said == "modify" {
         members.insert("instead".to_owned(), instead(call, visit, row)?);

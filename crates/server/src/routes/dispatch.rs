@@ -8,8 +8,9 @@ use crate::problem::Problem;
 use crate::site::Site;
 use axum::Router;
 use axum::body::Body;
+use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Version, header};
 use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use bytes::Bytes;
@@ -25,6 +26,9 @@ const BODY_WAIT: Duration = Duration::from_secs(10);
 /// Bytes of a text behind the question mark.
 const TEXT_MAX: usize = 1_024;
 
+/// The header that makes a request that is sent again the same request.
+pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
 /// The router of the table.
 pub fn router(site: &Arc<Site>) -> Router {
     let mut by_path: BTreeMap<&'static str, Vec<&'static Route>> = BTreeMap::new();
@@ -38,7 +42,7 @@ pub fn router(site: &Arc<Site>) -> Router {
         for route in routes {
             let Ok(method) = MethodFilter::try_from(method_of(route)) else { continue };
             let site = site.clone();
-            methods = methods.merge(on(method, move |path: RawPathParams, request: Request| {
+            methods = methods.merge(on(method, move |path: PathParams, request: Request| {
                 answered(site.clone(), route, path, request)
             }));
         }
@@ -64,7 +68,15 @@ fn method_of(route: &Route) -> Method {
     Method::from_bytes(route.method.as_bytes()).unwrap_or(Method::TRACE)
 }
 
-async fn answered(site: Arc<Site>, route: &'static Route, path: RawPathParams, request: Request) -> Response {
+/// The named parts of a path, unless they are no UTF-8.
+type PathParams = Result<RawPathParams, RawPathParamsRejection>;
+
+async fn answered(site: Arc<Site>, route: &'static Route, path: PathParams, request: Request) -> Response {
+    if let Err(problem) = demand_one_of_each(request.headers(), request.version()) {
+        return problem.into_response();
+    }
+    // Nothing has a name that is no text.
+    let Ok(path) = path else { return Problem::not_found().into_response() };
     if route.run.is_page() {
         return pages::answered(site, route, path, request).await;
     }
@@ -72,6 +84,19 @@ async fn answered(site: Arc<Site>, route: &'static Route, path: RawPathParams, r
         Ok(reply) => reply.into_response(),
         Err(problem) => problem.into_response(),
     }
+}
+
+/// Refuses headers of which only one can be meant: whoever stands before the service may have looked at another one.
+fn demand_one_of_each(headers: &HeaderMap, version: Version) -> Result<(), Problem> {
+    for name in [header::HOST, header::AUTHORIZATION, header::CONTENT_TYPE, IDEMPOTENCY_KEY] {
+        if headers.get_all(&name).iter().nth(1).is_some() {
+            return Err(Problem::unreadable(format!("the header `{name}` stands there twice")));
+        }
+    }
+    if version == Version::HTTP_11 && !headers.contains_key(header::HOST) {
+        return Err(Problem::unreadable("the header `host` is missing, which HTTP/1.1 demands"));
+    }
+    Ok(())
 }
 
 async fn answer(
@@ -87,6 +112,11 @@ async fn answer(
     let caller = admitted(site, route, &head.headers, head.uri.path()).await?;
     let admission = site.rates.admit(caller.account, Instant::now()).map_err(|wait| limited(site, &caller, wait))?;
     let query = read_query(route, head.uri.query().unwrap_or_default())?;
+    if route.method == Method::POST && !route.is_repeatable() && head.headers.contains_key(IDEMPOTENCY_KEY) {
+        let problem =
+            "`Idempotency-Key` counts for proposals only; without it this is carried out each time it is sent";
+        return Err(Problem::unreadable(problem));
+    }
     let body = read_body(route, &head.headers, body).await?;
     // Nothing has a longer name.
     if path.iter().any(|(_, value)| value.chars().count() > TEXT_MAX) {
@@ -167,8 +197,9 @@ pub(crate) fn read_query(route: &Route, text: &str) -> Result<Vec<(String, Strin
     for (name, value) in url::form_urlencoded::parse(text.as_bytes()) {
         let Some(param) = route.query.iter().find(|param| param.name == name) else {
             let known = route.query.iter().map(|param| param.name).collect::<Vec<_>>().join(", ");
-            let known = if known.is_empty() { "nothing".to_owned() } else { known };
-            return Err(Problem::unreadable(format!("behind the question mark {known} may stand, and nothing else")));
+            let known = if known.is_empty() { "this takes none".to_owned() } else { format!("known are {known}") };
+            let name = kernel::finding::shown(&values::json::Json::text(&*name));
+            return Err(Problem::unreadable(format!("`{name}` is no query parameter here; {known}")));
         };
         if query.iter().any(|(known, _)| *known == name) {
             return Err(Problem::unreadable(format!("`{name}` stands there twice")));

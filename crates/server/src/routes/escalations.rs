@@ -9,6 +9,7 @@ use kernel::api_key::KeyRole;
 use kernel::change::{Act, DoubtAnswer};
 use kernel::command::Door;
 use kernel::escalation::{EscalationRow, HumanDecision, QuestionKind};
+use kernel::handed::REASON_MAX;
 use kernel::intent::DoubtDecision;
 use kernel::proposal::Proposal;
 use ledger::envelope::Envelope;
@@ -129,6 +130,7 @@ pub(crate) fn about_a_proposal(
         "modify" => HumanDecision::Modify,
         _ => return Err(Problem::invalid("`decision` is not one of approve, deny, modify")),
     };
+    demand_reason(&reason, decision == HumanDecision::Abort)?;
     let instead = match members.get("instead") {
         None | Some(Json::Null) => None,
         Some(_) if decision != HumanDecision::Modify => {
@@ -157,10 +159,22 @@ pub(crate) fn about_a_doubt(
     let word = said.to_uppercase().replace('-', "_");
     let decision = DoubtDecision::from_word(&word)
         .ok_or_else(|| Problem::invalid(format!("`decision` is not one of {}", DoubtDecision::WORDS.join(", "))))?;
+    demand_reason(&reason, true)?;
     let identity = kernel::person::Identity { signature: signature(members)?, ..call.caller.identity() };
     let (intent, decision) = (row.intent.clone(), decision.word().to_owned());
     let act = Act::Resolve(Box::new(DoubtAnswer { intent, question, decision, digest, reason, identity }));
     Ok(carried_out(call.keeper().runtime().change(call.caller.actor(), act))?)
+}
+
+/// Whoever is told no is told why, and so is whoever reads later why a doubt was settled. A reason has bounds.
+fn demand_reason(reason: &str, is_needed: bool) -> Result<(), Problem> {
+    if is_needed && reason.trim().is_empty() {
+        return Err(Problem::invalid("a reason is missing: say why in `because`"));
+    }
+    if reason.chars().count() > REASON_MAX {
+        return Err(Problem::invalid(format!("`because` is longer than {REASON_MAX} letters")));
+    }
+    Ok(())
 }
 
 fn signature(members: &Object) -> Result<Option<Envelope>, Problem> {

@@ -229,6 +229,20 @@ pub(super) fn demand_performer(call: &Call, row: &IntentRow) -> Result<(), Probl
     Err(Problem::of(StatusCode::FORBIDDEN, Reason::NotAuthorized, &values))
 }
 
+/// Whether an executor holds the claim of an intent at this moment.
+pub(super) fn has_claimed(call: &Call, row: &IntentRow) -> bool {
+    let is_held = matches!(row.state, IntentState::Claimed | IntentState::InFlight);
+    let owner = row.running.as_deref().map(|running| &*running.owner);
+    is_held
+        && call.caller.role == KeyRole::Executor
+        && owner.is_some_and(|owner| is_worker_of(&worker_name(call), owner))
+}
+
+/// Whether a worker is one of those that claim under a name.
+fn is_worker_of(name: &str, worker: &str) -> bool {
+    worker.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Who is recorded for the steps of a worker: the claim says who it is.
 fn step(call: &Call, act: Act) -> Result<Reply, Problem> {
     let actor = if call.caller.role == KeyRole::Executor { Actor::Kernel } else { call.caller.actor() };
@@ -256,9 +270,7 @@ pub(super) fn demand_claim(call: &Call, id: &str, row: &IntentRow, epoch: u64) -
             before.and_then(|before| workers.nth(before))
         };
     let name = worker_name(call);
-    let is_own =
-        |worker: &str| worker.strip_prefix(&*name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    if claimed_by.as_deref().is_none_or(is_own) {
+    if claimed_by.as_deref().is_none_or(|worker| is_worker_of(&name, worker)) {
         // An epoch that nobody has is refused by the kernel.
         return Ok(());
     }

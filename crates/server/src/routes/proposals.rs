@@ -1,6 +1,6 @@
 //! Proposals: the bytes that `decide` takes, and the bytes that it answers with.
 
-use super::{AGENT_AND_OPERATOR, Answer, Answering, BodyRule, Param, ParamKind, Route, Run};
+use super::{AGENT_AND_OPERATOR, Answer, Answering, BodyRule, IDEMPOTENCY_KEY, Param, ParamKind, Route, Run};
 use crate::call::{Call, JSON, Reply, strict};
 use crate::following::{Followed, follow};
 use crate::problem::{Problem, finding_json};
@@ -29,6 +29,12 @@ const BATCH_MAX: usize = 256;
 
 /// Seconds that a request may wait for what becomes of its proposal.
 const WAIT_MAX: u32 = 60;
+
+/// What a request that is sent again with the same `Idempotency-Key` does once.
+pub(super) const REPEATABLE: &[&str] = &["propose", "propose_batch"];
+
+/// Letters of an `Idempotency-Key`; the place in a batch is put behind it, and both are an identifier.
+pub(crate) const KEY_MAX: usize = 120;
 
 pub const ROUTES: &[Route] = &[
     Route {
@@ -75,19 +81,20 @@ pub const ROUTES: &[Route] = &[
 fn propose(call: Call) -> Answering {
     Box::pin(async move {
         let key = idempotency_key(&call)?;
-        if call.body.is_empty() {
+        // A line of a file may be blank; what is sent by itself is not.
+        if call.body.is_empty() && call.whole("line").is_none() {
             return Err(Problem::unreadable("the body is empty; send one proposal"));
         }
         let answered = submitted(&call, &call.body, key.as_deref()).await?;
         if call.headers.get(header::ACCEPT).is_some_and(|accepted| accepted == REPLY_TYPE) {
+            noted(&call, &answered);
             return match answered.at {
                 Some(_) => Ok(Reply::bytes(REPLY_TYPE, reply::write(&answered, None))),
                 None => Err(Problem::from(undecided(&answered))),
             };
         }
-        let answered = decided(answered)?;
-        let is_reused = |code: &Code| *code == Code::Known(Reason::IdempotencyKeyReused);
-        if key.is_some() && answered.answer.findings.iter().any(|finding| is_reused(&finding.code)) {
+        let answered = decided(&call, answered)?;
+        if key.is_some() && is_reused(&answered) {
             return Err(reused(&answered));
         }
         let line = match call.span("wait") {
@@ -111,6 +118,7 @@ async fn followed(call: Call, answered: Answered, wait: Duration) -> Result<Stri
 
 fn propose_batch(call: Call) -> Answering {
     Box::pin(async move {
+        let key = idempotency_key(&call)?;
         let json = strict(&call.body)?;
         let Some(items) = json.as_list().filter(|items| (1..=BATCH_MAX).contains(&items.len())) else {
             return Err(Problem::invalid(format!("the body is not a list of 1 to {BATCH_MAX} proposals")));
@@ -124,7 +132,13 @@ fn propose_batch(call: Call) -> Answering {
         }
         let mut body = String::from("{\"answers\":[");
         for (index, item) in items.iter().enumerate() {
-            let answered = decided(submitted(&call, item.to_canonical().as_bytes(), None).await?)?;
+            let key = key.as_ref().filter(|_| item.get("idempotency_key").is_none_or(|own| *own == Json::Null));
+            let key = key.map(|key| format!("{key}/{index}"));
+            let answered = decided(&call, submitted(&call, item.to_canonical().as_bytes(), key.as_deref()).await?)?;
+            if key.is_some() && is_reused(&answered) {
+                // What stands before it was answered as the first time.
+                return Err(reused(&answered));
+            }
             if index > 0 {
                 body.push(',');
             }
@@ -135,15 +149,24 @@ fn propose_batch(call: Call) -> Answering {
     })
 }
 
-/// The key of the header, which stands for one in the proposal.
+/// The key of the header, which stands for one in the proposal; in a batch each proposal gets its place behind it. It may
+/// stand in quotes.
 fn idempotency_key(call: &Call) -> Result<Option<String>, Problem> {
-    let Some(value) = call.headers.get("idempotency-key") else { return Ok(None) };
-    let problem = || Problem::unreadable("`Idempotency-Key` is not text of 1 to 128 plain letters");
-    let text = value.to_str().map_err(|_| problem())?.trim().trim_matches('"');
-    if text.is_empty() || text.len() > values::ids::IDENTIFIER_BYTES_MAX {
-        return Err(problem());
-    }
-    Ok(Some(text.to_owned()))
+    let Some(value) = call.headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let unquoted =
+        |text: &str| text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text).to_owned();
+    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"');
+    let key = value.to_str().ok().map(unquoted);
+    let key = key.filter(|key| (1..=KEY_MAX).contains(&key.len()) && is_plain(key));
+    let problem =
+        || Problem::unreadable(format!("`Idempotency-Key` is not 1 to {KEY_MAX} plain letters without blanks"));
+    key.map(Some).ok_or_else(problem)
+}
+
+/// Whether a key came with something else before.
+fn is_reused(answered: &Answered) -> bool {
+    let reused = Code::Known(Reason::IdempotencyKeyReused);
+    answered.answer.findings.iter().any(|finding| finding.code == reused)
 }
 
 /// The same key came with something else, as HTTP tells it.
@@ -179,8 +202,21 @@ async fn submitted(call: &Call, bytes: &[u8], key: Option<&str>) -> Result<Answe
 }
 
 /// Nothing was decided where the store did not take it.
-fn decided(answered: Answered) -> Result<Answered, Problem> {
+fn decided(call: &Call, answered: Answered) -> Result<Answered, Problem> {
+    noted(call, &answered);
     if answered.at.is_some() { Ok(answered) } else { Err(Problem::from(Error::of_answer(&answered))) }
+}
+
+/// Notes whether the store takes decisions; the first that it does not take is told.
+fn noted(call: &Call, answered: &Answered) {
+    let (site, now) = (&call.site, std::time::Instant::now());
+    if answered.at.is_some() {
+        return site.readiness.kept(now);
+    }
+    let Error::Unavailable(problem) = Error::of_answer(answered) else { return };
+    if site.readiness.refused(&problem, now) {
+        site.tell(&format!("decisions are not kept: {problem}"));
+    }
 }
 
 /// A proposal in the caller's own name, under the key of the header.

@@ -30,7 +30,7 @@ pub const ROUTES: &[Route] = &[
         method: "GET",
         path: "/readyz",
         name: "ready",
-        summary: "Whether it can decide: the store answers, and it is not about to end",
+        summary: "Whether it can decide: the store answers and keeps decisions, and it is not about to end",
         access: Access::Anybody,
         query: &[],
         body: None,
@@ -152,6 +152,9 @@ fn health(_site: &Site) -> Result<Reply, Problem> {
 fn ready(site: &Site) -> Result<Reply, Problem> {
     if *site.ending.borrow() {
         return Err(Problem::unavailable("the service is about to end"));
+    }
+    if let Some(problem) = site.readiness.problem(std::time::Instant::now()) {
+        return Err(Problem::unavailable(&format!("decisions are not kept: {problem}")));
     }
     site.tenants.default().keeper.runtime().size()?;
     health(site)

@@ -284,13 +284,13 @@ fn row(call: &Call) -> Result<Reply, Problem> {
     Ok(Reply::bytes(JSON, wire_rows::write_row(&entity, &row)))
 }
 
-/// Takes out what nobody may read who asks: a question is shown as its card shows it, only an executor gets the secrets
-/// of what it performs, and only an admin, who revokes keys, gets the hashes that they are recognized by.
+/// Takes out what nobody may read who asks: a question is shown as its card shows it, an executor gets the secrets of what
+/// it has claimed and of nothing else, and only an admin, who revokes keys, gets the hashes that they are recognized by.
 fn withhold(call: &Call, entity: &Entity, row: &mut Row) {
     if let Row::Escalation(question) = row {
         question.proposal = shown_proposal(call.keeper().runtime(), question);
     } else if let Row::Intent(intent) = row
-        && call.caller.role != KeyRole::Executor
+        && !super::intents::has_claimed(call, intent)
         && let Some(running) = &mut intent.running
     {
         running.secrets.clear();

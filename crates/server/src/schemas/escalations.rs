@@ -46,7 +46,7 @@ pub fn given() -> Value {
                     "happened", "did-not", "retry", "HAPPENED", "DID_NOT", "RETRY"],
             }),
         ),
-        ("because?", text()),
+        ("because?", json!({ "type": "string", "maxLength": 1_000, "description": "Why; a no needs it" })),
         ("digest", digest()),
         ("instead?", json!({ "type": ["object", "null"] })),
         ("signature?", json!({ "type": ["object", "null"] })),
