@@ -1,9 +1,11 @@
 //! The inbox: what waits for people, most urgent first, and what a person must see before answering.
 
 mod card;
+mod snoozed;
 mod surroundings;
 
 pub use card::{AmendedLimit, AskingRule, BudgetUse, Card, UndoPlan, shown_proposal};
+pub use snoozed::{PutOff, put_off, snooze_of, snoozed_by};
 pub use surroundings::{AskedGroup, Changed, LOOKED_BACK, Sibling, Surroundings};
 
 use crate::error::Error;
@@ -20,6 +22,7 @@ use kernel::outcome::Verdict;
 use kernel::person::person_key_text;
 use kernel::proposal::Proposal;
 use kernel::record::RecordKind;
+use kernel::snooze::Snooze;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::Runtime;
@@ -32,12 +35,14 @@ use values::time::{Duration, Instant};
 pub type QuestionRow = (String, Box<EscalationRow>);
 
 /// What waits for people.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Inbox {
     /// Most urgent first.
     pub questions: Vec<Question>,
     /// Whether there are more; these are the ones whose time ends soonest.
     pub more: bool,
+    /// Open questions that whoever looks has put off; they are not among these.
+    pub snoozed: usize,
 }
 
 impl Inbox {
@@ -48,7 +53,27 @@ impl Inbox {
     pub fn of(runtime: &Runtime, limit: usize, now: Instant) -> Result<Inbox, Error> {
         let (rows, more) = Inbox::rows(runtime, limit, now)?;
         let questions = rows.iter().map(|(id, row)| Question::of(runtime, id, row, now));
-        Ok(Inbox { questions: questions.collect::<Result<_, _>>()?, more })
+        Ok(Inbox { questions: questions.collect::<Result<_, _>>()?, more, snoozed: 0 })
+    }
+
+    /// What waits for a person at an instant: without what they put off.
+    pub fn of_person(runtime: &Runtime, person: &str, limit: usize, now: Instant) -> Result<Inbox, Error> {
+        let hidden = put_off(runtime, person, now)?;
+        let (mut rows, more) = Inbox::rows(runtime, limit, now)?;
+        rows.retain(|(id, _)| !hidden.iter().any(|hidden| hidden.id == *id));
+        let questions = rows.iter().map(|(id, row)| Question::of(runtime, id, row, now));
+        Ok(Inbox { questions: questions.collect::<Result<_, _>>()?, more, snoozed: hidden.len() })
+    }
+
+    /// What a person put off, most urgent first.
+    pub fn snoozed_by(runtime: &Runtime, person: &str, now: Instant) -> Result<Inbox, Error> {
+        let hidden = put_off(runtime, person, now)?;
+        let question = |one: &PutOff| {
+            let question = Question::of(runtime, &one.id, &one.row, now)?;
+            Ok::<_, Error>(Question { snoozed: Some(one.snooze), ..question })
+        };
+        let questions = hidden.iter().map(question).collect::<Result<_, _>>()?;
+        Ok(Inbox { questions, more: false, snoozed: hidden.len() })
     }
 
     /// The rows of what waits, most urgent first, and whether there are more.
@@ -71,6 +96,7 @@ impl Inbox {
         Json::object([
             ("questions", Json::List(self.questions.iter().map(Question::to_json).collect())),
             ("more", Json::Bool(self.more)),
+            ("snoozed", Json::from(self.snoozed as u64)),
         ])
     }
 }
@@ -131,6 +157,8 @@ pub struct Question {
     pub agreed: Vec<Agreement>,
     /// Who is expected to answer, where somebody handed it over.
     pub handed: Option<Handed>,
+    /// For how long whoever looks put it off; nothing where nobody in particular looks.
+    pub snoozed: Option<Snooze>,
     /// How it ended.
     pub answer: Option<GivenAnswer>,
     pub card: Card,
@@ -178,10 +206,17 @@ impl Question {
             votes: row.votes.iter().map(|vote| vote.person.clone()).collect(),
             agreed: agreements(runtime, id, row, contract)?,
             handed: handed(runtime, id)?,
+            snoozed: None,
             answer: row.answer.clone(),
             request: row.request.clone(),
             card,
         })
+    }
+
+    /// With what a person who looks did about it.
+    pub fn seen_by(self, runtime: &Runtime, person: &str, now: Instant) -> Result<Question, Error> {
+        let snoozed = if self.is_open() { snooze_of(runtime, &self.id, person, now)? } else { None };
+        Ok(Question { snoozed, ..self })
     }
 
     /// Whether it waits for an answer.
@@ -235,6 +270,7 @@ impl Question {
             ("answer", answer),
         ]));
         members.extend(self.handed.as_ref().map(|handed| ("handed".to_owned(), handed.to_json())));
+        members.extend(self.snoozed.as_ref().map(|snoozed| ("snoozed".to_owned(), snoozed.to_json())));
         members.extend(self.by.as_deref().map(|by| ("by".to_owned(), Json::text(by))));
         members.extend(self.is_altered.then(|| ("altered".to_owned(), Json::Bool(true))));
         if let Some(request) = &self.request {

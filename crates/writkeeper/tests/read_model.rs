@@ -399,6 +399,37 @@ impl Clock for Hands {
     }
 }
 
+/// Time brings back what was put off, and people are told of no more than before.
+#[test]
+fn what_was_put_off_comes_back_by_itself() {
+    let clock = Arc::new(Hands(AtomicI64::new(SystemClock.now().micros())));
+    let folder = tempfile::tempdir().unwrap();
+    let location = format!("sqlite:{}", folder.path().join("kept.db").display());
+    let options = OpenOptions { clock: clock.clone(), ..OpenOptions::default() };
+    let keeper = Keeper::open(&location, &options).unwrap();
+    let lasting = "escalation: { approvers: [desk], timeout: { after: 2d, then: ABORT } }";
+    let contract = Keeper::contract(&CONTRACT.replace("approvers: [desk]", lasting)).unwrap();
+    keeper.enrol(&operator(), &contract).unwrap();
+    keeper.set_groups(&operator(), "bob", &["desk"]).unwrap();
+    let site = Site { _folder: folder, keeper };
+    site.propose("A", 60);
+    let minutes = |count: i64| values::time::Duration::from_secs(count * 60);
+    let [question] = site.keeper.inbox().unwrap().questions.try_into().unwrap();
+    let (id, snooze) = site.keeper.snooze(&question.id, "bob", minutes(20)).unwrap();
+    assert_eq!((&id, snooze.until), (&question.id, snooze.since.plus(minutes(20))));
+    let check = |later: i64, expected: (usize, usize)| {
+        clock.0.fetch_add(minutes(later).micros(), Ordering::Relaxed);
+        let inbox = site.keeper.inbox_of("bob", false).unwrap();
+        assert_eq!((inbox.questions.len(), inbox.snoozed), expected, "{later} minutes later");
+    };
+    check(0, (0, 1));
+    check(19, (0, 1));
+    check(1, (1, 0));
+    let records = site.keeper.runtime().records(0, 1_000).unwrap();
+    let told = records.iter().filter_map(writkeeper::notices::of).count();
+    assert_eq!(told, 1, "the question, and nothing of its being put off");
+}
+
 /// What time did to an intent is part of its matter, as what its worker reported is.
 #[test]
 fn an_intent_that_nobody_started_has_its_end_in_the_matter() {

@@ -10,7 +10,7 @@ use kernel::escalation::{EscalationRow, QuestionKind};
 use std::collections::BTreeSet;
 use values::ids::is_same_person;
 use values::time::Instant;
-use writkeeper::inbox::{Inbox, handed, shown_proposal};
+use writkeeper::inbox::{Inbox, PutOff, handed, put_off, shown_proposal};
 
 /// Questions on one page.
 const SHOWN_MAX: usize = 100;
@@ -24,9 +24,17 @@ pub fn show(call: &Call, visit: &Visit) -> Result<Reply, Problem> {
         KeyRole::Approver => Some(keeper.person(&caller.name)?.unwrap_or_default().groups),
         KeyRole::Agent | KeyRole::Executor | KeyRole::Operator | KeyRole::Auditor | KeyRole::Admin => None,
     };
+    let hidden = match own {
+        Some(_) => put_off(keeper.runtime(), &caller.name, now)?,
+        None => Vec::new(),
+    };
+    if visit.asked("snoozed").is_some() {
+        return Ok(only_put_off(call, visit, &hidden, now));
+    }
     let waits = |row: &EscalationRow| own.as_ref().is_none_or(|groups| is_for(row, &caller.name, groups, now));
     let (mut mine, mut handed_on) = (Vec::new(), 0_usize);
-    for question in rows.iter().filter(|(_, row)| waits(row)) {
+    let is_hidden = |id: &str| hidden.iter().any(|hidden| hidden.id == id);
+    for question in rows.iter().filter(|(id, row)| waits(row) && !is_hidden(id)) {
         let handed = handed(keeper.runtime(), &question.0)?.filter(|_| own.is_some());
         match handed {
             Some(handed) if is_same_person(&handed.by, &caller.name) => handed_on += 1,
@@ -42,25 +50,17 @@ pub fn show(call: &Call, visit: &Visit) -> Result<Reply, Problem> {
     }
     main.raw("<ul class=\"questions\">");
     for ((id, row), handed) in mine.iter().take(SHOWN_MAX) {
-        main.raw("<li><a href=\"/approve/").segment(id).raw("\"><span class=\"top\"><span class=\"badge ");
-        main.raw(impact_class(row.impact)).raw("\">").plain(row.impact.word()).raw("</span><span class=\"faint\">");
-        main.plain(&age(row, now)).raw("</span></span><span class=\"what\">");
-        let (action, amount) = headline(keeper, row, &shown_proposal(keeper.runtime(), row));
-        main.text(&action).raw("</span>");
-        if let Some(amount) = amount {
-            main.raw("<span class=\"amount\">").text(&amount).raw("</span>");
-        }
-        main.raw("<span class=\"faint\">").raw(match row.kind {
-            QuestionKind::Proposal | QuestionKind::Request => "asked by ",
-            QuestionKind::Doubt => "it may have happened; called for ",
+        line(&mut main, call, id, row, now, |main| {
+            if let Some(handed) = handed.as_ref().filter(|handed| is_same_person(&handed.to, &caller.name)) {
+                main.raw("<span class=\"handed\">handed to you by ").text(&handed.by).raw("</span>");
+            }
         });
-        main.text(&row.agent).raw("</span>");
-        if let Some(handed) = handed.as_ref().filter(|handed| is_same_person(&handed.to, &caller.name)) {
-            main.raw("<span class=\"handed\">handed to you by ").text(&handed.by).raw("</span>");
-        }
-        main.raw("</a></li>");
     }
     main.raw("</ul>");
+    if !hidden.is_empty() {
+        main.raw("<p><a href=\"/approve?snoozed=only\">Put off by you: ");
+        main.plain(&hidden.len().to_string()).raw("</a></p>");
+    }
     if handed_on > 0 {
         main.raw("<p class=\"faint\">You handed ").plain(&handed_on.to_string()).raw(" to others.</p>");
     }
@@ -70,6 +70,46 @@ pub fn show(call: &Call, visit: &Visit) -> Result<Reply, Problem> {
     main.raw("</main>");
     let reader = Reader { name: &caller.name, token: visit.token.as_deref() };
     Ok(page("What waits \u{b7} Writkeeper", Some(&reader), &main))
+}
+
+/// What the person put off, and until when.
+fn only_put_off(call: &Call, visit: &Visit, hidden: &[PutOff], now: Instant) -> Reply {
+    let mut main = Html::default();
+    main.raw("<main class=\"list\"><h1>Put off by you <span class=\"count\">").plain(&hidden.len().to_string());
+    main.raw("</span></h1>");
+    if hidden.is_empty() {
+        main.raw("<section class=\"sheet quiet\"><p>You have put nothing off.</p></section>");
+    }
+    main.raw("<ul class=\"questions\">");
+    for PutOff { id, row, snooze } in hidden {
+        line(&mut main, call, id, row, now, |main| {
+            main.raw("<span class=\"faint\">on your list again in ").plain(&span(snooze.until.since(now)));
+            main.raw(", at ").time(snooze.until).raw("</span>");
+        });
+    }
+    main.raw("</ul><p><a href=\"/approve\">What waits for you</a></p></main>");
+    let reader = Reader { name: &call.caller.name, token: visit.token.as_deref() };
+    page("Put off \u{b7} Writkeeper", Some(&reader), &main)
+}
+
+/// One question of a list, with what is said of it in this list.
+fn line(main: &mut Html, call: &Call, id: &str, row: &EscalationRow, now: Instant, rest: impl FnOnce(&mut Html)) {
+    let keeper = call.keeper();
+    main.raw("<li><a href=\"/approve/").segment(id).raw("\"><span class=\"top\"><span class=\"badge ");
+    main.raw(impact_class(row.impact)).raw("\">").plain(row.impact.word()).raw("</span><span class=\"faint\">");
+    main.plain(&age(row, now)).raw("</span></span><span class=\"what\">");
+    let (action, amount) = headline(keeper, row, &shown_proposal(keeper.runtime(), row));
+    main.text(&action).raw("</span>");
+    if let Some(amount) = amount {
+        main.raw("<span class=\"amount\">").text(&amount).raw("</span>");
+    }
+    main.raw("<span class=\"faint\">").raw(match row.kind {
+        QuestionKind::Proposal | QuestionKind::Request => "asked by ",
+        QuestionKind::Doubt => "it may have happened; called for ",
+    });
+    main.text(&row.agent).raw("</span>");
+    rest(main);
+    main.raw("</a></li>");
 }
 
 /// Whether a question waits for this person: they may answer it, and have not agreed to anything yet.

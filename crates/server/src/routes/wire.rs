@@ -11,6 +11,7 @@ use kernel::api_key::{KEYS, KeyRole, TENANTS, is_reserved};
 use kernel::change::{Act, ActKind, Write};
 use kernel::handed::{HANDED, Handed};
 use kernel::reasons::Reason;
+use kernel::snooze::{SNOOZED, Snoozed};
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::wire::rows::Page;
@@ -18,7 +19,7 @@ use runtime::wire::serve::{self, Caller, DUE_ROWS_MAX, ROWS_MAX, RowQuery};
 use runtime::wire::{REPLY_TYPE, call as wire_call, follow as wire_follow, rows as wire_rows};
 use std::time::Duration;
 use values::json::Json;
-use writkeeper::inbox::shown_proposal;
+use writkeeper::inbox::{shown_proposal, snoozed_by};
 use writkeeper::overlap;
 
 /// Bytes of the largest call.
@@ -144,9 +145,9 @@ fn change(call: &Call) -> Result<Reply, Problem> {
     if let wire_call::Call::Act(Act::Merge(writes)) = &mut asked {
         touches_access = writes.iter().any(|write| is_reserved(&write.key));
         let is_of_tenants = writes.iter().any(|write| write.key.starts_with(TENANTS));
-        let hands_over = writes.iter().any(|write| write.key.starts_with(HANDED));
-        is_allowed = match hands_over {
-            true => role == KeyRole::Approver && is_own_hand_over(call, writes)?,
+        let of_people = |write: &Write| [HANDED, SNOOZED].iter().any(|prefix| write.key.starts_with(prefix));
+        is_allowed = match writes.iter().any(of_people) {
+            true => role == KeyRole::Approver && (is_own_hand_over(call, writes)? || is_own_snooze(call, writes)?),
             false => is_allowed && !(touches_access && role != KeyRole::Admin || is_of_tenants),
         };
     }
@@ -185,6 +186,19 @@ fn is_own_hand_over(call: &Call, writes: &mut [Write]) -> Result<bool, Problem> 
     call.keeper().demand_hand_over(question, &handed)?;
     // When it happens is for the service to say.
     write.value = Handed { at: call.keeper().now(), ..handed }.to_json();
+    Ok(true)
+}
+
+/// Whether writes of state put one question off for the caller, as the command line writes it. Of what it says only the
+/// question and the time count.
+fn is_own_snooze(call: &Call, writes: &mut [Write]) -> Result<bool, Problem> {
+    let ([write], name) = (writes, &*call.caller.name) else { return Ok(false) };
+    let wanted = Snoozed::from_json(&write.value).filter(|_| write.key == Snoozed::key(name));
+    let Some(wanted) = wanted else { return Ok(false) };
+    let (known, _) = snoozed_by(call.keeper().runtime(), name)?;
+    let mut changed = wanted.0.iter().filter(|(question, snooze)| known.0.get(*question) != Some(*snooze));
+    let (Some((question, snooze)), None) = (changed.next(), changed.next()) else { return Ok(false) };
+    *write = call.keeper().snooze_write(question, name, snooze.until.since(snooze.since))?;
     Ok(true)
 }
 

@@ -27,6 +27,14 @@ impl Keeper {
         Inbox::of(self.runtime(), Inbox::LIMIT, self.now())
     }
 
+    /// What waits for a person, without what they put off; with `snoozed` what they put off in its place.
+    pub fn inbox_of(&self, person: &str, snoozed: bool) -> Result<Inbox, Error> {
+        match snoozed {
+            true => Inbox::snoozed_by(self.runtime(), person, self.now()),
+            false => Inbox::of_person(self.runtime(), person, Inbox::LIMIT, self.now()),
+        }
+    }
+
     /// One question, by its own id or by its proposal, flow or intent. A beginning will do.
     pub fn question(&self, id: &str) -> Result<Question, Error> {
         let (id, row) = lookup::question(self.runtime(), id)?;
