@@ -1,10 +1,12 @@
 //! The inbox: what waits for people, most urgent first, and what a person must see before answering.
 
 mod card;
+mod pages;
 mod snoozed;
 mod surroundings;
 
 pub use card::{AmendedLimit, AskingRule, BudgetUse, Card, UndoPlan, shown_proposal};
+pub use pages::{Cursor, RowPage};
 pub use snoozed::{PutOff, put_off, snooze_of, snoozed_by};
 pub use surroundings::{AskedGroup, Changed, LOOKED_BACK, Sibling, Surroundings};
 
@@ -23,7 +25,6 @@ use kernel::person::person_key_text;
 use kernel::proposal::Proposal;
 use kernel::record::RecordKind;
 use kernel::snooze::Snooze;
-use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
 use runtime::Runtime;
 use std::collections::BTreeMap;
@@ -34,35 +35,45 @@ use values::time::{Duration, Instant};
 /// A question as the store keeps it, with its id.
 pub type QuestionRow = (String, Box<EscalationRow>);
 
+/// Which questions are wanted.
+#[derive(Clone, PartialEq, Debug)]
+pub struct InboxQuery<'a> {
+    /// Whose list it is: what they put off is not on it. Nobody's in particular where nobody is named.
+    pub person: Option<&'a str>,
+    /// Behind the last question of another page.
+    pub after: Option<Cursor>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl Default for InboxQuery<'_> {
+    fn default() -> Self {
+        InboxQuery { person: None, after: None, limit: Inbox::LIMIT }
+    }
+}
+
 /// What waits for people.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Inbox {
     /// Most urgent first.
     pub questions: Vec<Question>,
-    /// Whether there are more; these are the ones whose time ends soonest.
-    pub more: bool,
+    /// Behind which question to go on, where there are more.
+    pub next: Option<Cursor>,
     /// Open questions that whoever looks has put off; they are not among these.
     pub snoozed: usize,
 }
 
 impl Inbox {
-    /// Questions where nobody says how many; whoever has more open ones needs another answer than a longer list.
+    /// Questions where nobody says how many, and the most of one page.
     pub const LIMIT: usize = 1_000;
 
     /// What waits at an instant.
-    pub fn of(runtime: &Runtime, limit: usize, now: Instant) -> Result<Inbox, Error> {
-        let (rows, more) = Inbox::rows(runtime, limit, now)?;
-        let questions = rows.iter().map(|(id, row)| Question::of(runtime, id, row, now));
-        Ok(Inbox { questions: questions.collect::<Result<_, _>>()?, more, snoozed: 0 })
-    }
-
-    /// What waits for a person at an instant: without what they put off.
-    pub fn of_person(runtime: &Runtime, person: &str, limit: usize, now: Instant) -> Result<Inbox, Error> {
-        let hidden = put_off(runtime, person, now)?;
-        let (mut rows, more) = Inbox::rows(runtime, limit, now)?;
-        rows.retain(|(id, _)| !hidden.iter().any(|hidden| hidden.id == *id));
-        let questions = rows.iter().map(|(id, row)| Question::of(runtime, id, row, now));
-        Ok(Inbox { questions: questions.collect::<Result<_, _>>()?, more, snoozed: hidden.len() })
+    pub fn of(runtime: &Runtime, query: &InboxQuery<'_>, now: Instant) -> Result<Inbox, Error> {
+        let hidden = query.person.map(|person| put_off(runtime, person, now)).transpose()?.unwrap_or_default();
+        let page = RowPage::of(runtime, query.after.as_ref(), query.limit.clamp(1, Inbox::LIMIT), now)?;
+        let shown = page.rows.iter().filter(|(id, _)| !hidden.iter().any(|hidden| hidden.id == *id));
+        let questions = shown.map(|(id, row)| Question::of(runtime, id, row, now)).collect::<Result<_, _>>()?;
+        Ok(Inbox { questions, next: page.next(), snoozed: hidden.len() })
     }
 
     /// What a person put off, most urgent first.
@@ -73,43 +84,18 @@ impl Inbox {
             Ok::<_, Error>(Question { snoozed: Some(one.snooze), ..question })
         };
         let questions = hidden.iter().map(question).collect::<Result<_, _>>()?;
-        Ok(Inbox { questions, more: false, snoozed: hidden.len() })
-    }
-
-    /// The rows of what waits, most urgent first, and whether there are more.
-    pub fn rows(runtime: &Runtime, limit: usize, now: Instant) -> Result<(Vec<QuestionRow>, bool), Error> {
-        let far = Instant::from_micros(i64::MAX);
-        let mut found = runtime.due(Kind::Escalation, far, limit.saturating_add(1))?;
-        let more = found.len() > limit;
-        found.truncate(limit);
-        let open = found.into_iter().filter_map(|(key, row)| {
-            let Row::Escalation(row) = row else { return None };
-            Some((key.entity.parts().0.to_owned(), row))
-        });
-        let mut open: Vec<QuestionRow> = open.collect();
-        open.sort_by_key(|(_, row)| std::cmp::Reverse(urgency(row, now)));
-        Ok((open, more))
+        Ok(Inbox { questions, next: None, snoozed: hidden.len() })
     }
 
     /// For programs.
     pub fn to_json(&self) -> Json {
         Json::object([
             ("questions", Json::List(self.questions.iter().map(Question::to_json).collect())),
-            ("more", Json::Bool(self.more)),
+            ("more", Json::Bool(self.next.is_some())),
+            ("next", Json::from(self.next.as_ref().map(ToString::to_string))),
             ("snoozed", Json::from(self.snoozed as u64)),
         ])
     }
-}
-
-/// Risk times age: what may hurt most and waits longest comes first.
-fn urgency(row: &EscalationRow, now: Instant) -> i64 {
-    let weight = match row.impact {
-        Impact::Low => 1,
-        Impact::Medium => 3,
-        Impact::High => 10,
-        Impact::Critical => 30,
-    };
-    now.since(row.asked_at).micros().max(1).saturating_mul(weight)
 }
 
 /// A question with everything that an answer is for.

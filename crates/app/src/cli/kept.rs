@@ -494,7 +494,7 @@ pub enum EscalationsCommand {
 }
 
 /// `writkeeper escalations list`
-#[derive(Args, Debug, Default)]
+#[derive(Args, Debug)]
 pub struct ListArgs {
     /// Whose list: what they put off is not on it. With --server it is the person that the key belongs to
     #[arg(long = "as", value_name = "PERSON")]
@@ -502,6 +502,18 @@ pub struct ListArgs {
     /// Only what that person put off
     #[arg(long)]
     pub snoozed: bool,
+    /// Questions at most, up to 1000
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_000, value_parser = at_least_one)]
+    pub limit: usize,
+    /// Go on where another list ended: what it said
+    #[arg(long, value_name = "CURSOR")]
+    pub after: Option<String>,
+}
+
+impl Default for ListArgs {
+    fn default() -> ListArgs {
+        ListArgs { person: None, snoozed: false, limit: 1_000, after: None }
+    }
 }
 
 /// `writkeeper escalations snooze`

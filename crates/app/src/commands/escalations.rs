@@ -20,7 +20,7 @@ use runtime::{PersonAnswer, Runtime};
 use values::ids::Digest;
 use values::json::{Bounds, Json};
 use values::time::Instant;
-use writkeeper::inbox::Inbox;
+use writkeeper::inbox::{Cursor, Inbox, InboxQuery};
 use writkeeper::{Keeper, lookup};
 
 /// Lists, shows and answers.
@@ -71,18 +71,21 @@ fn looking(keeper: &Keeper, args: &ListArgs) -> anyhow::Result<Option<String>> {
 }
 
 fn list(keeper: &Keeper, args: &ListArgs, json: bool) -> anyhow::Result<()> {
-    let inbox = match looking(keeper, args)? {
-        Some(person) => keeper.inbox_of(&person, args.snoozed)?,
-        None => keeper.inbox()?,
+    let person = looking(keeper, args)?;
+    let Inbox { questions, next, snoozed } = match &person {
+        Some(person) if args.snoozed => keeper.snoozed_inbox(person)?,
+        _ => {
+            let unfit = |text: &String| UsageError(format!("--after `{}` is not what another list said", echo(text)));
+            let after = args.after.as_ref().map(|text| Cursor::parse(text).ok_or_else(|| unfit(text))).transpose()?;
+            keeper.inbox_page(&InboxQuery { person: person.as_deref(), after, limit: args.limit })?
+        }
     };
-    let Inbox { questions, more, snoozed } = inbox;
     if snoozed > 0 && !args.snoozed {
         let put_off = terminal::counted(snoozed as u64, "question");
         terminal::note(&format!("{put_off} put off; list with `--snoozed`"));
     }
-    if more {
-        let listed = Inbox::LIMIT;
-        terminal::note(&format!("more than {listed} questions wait; listed are those whose time ends soonest"));
+    if let Some(next) = next {
+        terminal::note(&format!("more questions wait; go on with `--after {next}`"));
     }
     if json {
         for question in &questions {

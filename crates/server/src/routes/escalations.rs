@@ -16,15 +16,16 @@ use runtime::PersonAnswer;
 use values::ids::Digest;
 use values::json::{Json, Object};
 use values::time::Duration;
-use writkeeper::inbox::{Inbox, Question};
+use writkeeper::inbox::{Cursor, Inbox, InboxQuery, Question};
 use writkeeper::{Answered, carried_out, lookup};
 
 /// Approvers ask so for what they put off.
-pub(super) const SNOOZED_ONLY: &[Param] = &[Param {
-    name: "snoozed",
-    summary: "Only what the approver who asks has put off",
-    kind: ParamKind::Word(&["only"]),
-}];
+pub(super) const SNOOZED_ONLY: Param =
+    Param { name: "snoozed", summary: "Only what the approver who asks has put off", kind: ParamKind::Word(&["only"]) };
+
+/// Where a list goes on.
+pub(super) const AFTER: Param =
+    Param { name: "after", summary: "The `next` of the page before this one", kind: ParamKind::Text };
 
 pub const ROUTES: &[Route] = &[
     Route {
@@ -33,7 +34,11 @@ pub const ROUTES: &[Route] = &[
         name: "questions",
         summary: "What waits for people, most urgent first; approvers do not see what they put off",
         access: READERS,
-        query: SNOOZED_ONLY,
+        query: &[
+            AFTER,
+            Param { name: "limit", summary: "Questions at most", kind: ParamKind::Whole(1, Inbox::LIMIT as u64) },
+            SNOOZED_ONLY,
+        ],
         body: None,
         answer: Answer { status: 200, media: JSON, schema: schemas::escalations::inbox, summary: "The questions" },
         run: Run::Blocking(list),
@@ -85,14 +90,27 @@ pub const ROUTES: &[Route] = &[
 ];
 
 fn list(call: &Call) -> Result<Reply, Problem> {
-    let inbox = match call.caller.role {
-        KeyRole::Approver => call.keeper().inbox_of(&call.caller.name, call.asked("snoozed").is_some())?,
-        KeyRole::Agent | KeyRole::Executor | KeyRole::Operator | KeyRole::Auditor | KeyRole::Admin => {
-            // Nobody else puts anything off.
-            if call.asked("snoozed").is_some() { Inbox::default() } else { call.keeper().inbox()? }
+    let keeper = call.keeper();
+    let person = match call.caller.role {
+        KeyRole::Approver => Some(&*call.caller.name),
+        KeyRole::Agent | KeyRole::Executor | KeyRole::Operator | KeyRole::Auditor | KeyRole::Admin => None,
+    };
+    let inbox = match (call.asked("snoozed"), person) {
+        (Some(_), Some(person)) => keeper.snoozed_inbox(person)?,
+        // Nobody else puts anything off.
+        (Some(_), None) => Inbox::default(),
+        (None, person) => {
+            let limit = call.whole("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(100);
+            keeper.inbox_page(&InboxQuery { person, after: after(call.asked("after"))?, limit })?
         }
     };
     Ok(Reply::json(&inbox.to_json()))
+}
+
+/// Where a list is to go on.
+pub(crate) fn after(asked: Option<&str>) -> Result<Option<Cursor>, Problem> {
+    let unfit = || Problem::invalid("`after` is not the `next` of another page");
+    asked.map(|text| Cursor::parse(text).ok_or_else(unfit)).transpose()
 }
 
 /// The question that is meant; agents see their own, by whole ids.

@@ -1,10 +1,15 @@
 //! Questions and answers of people.
 
-use super::{closed, count, digest, identifier, instant, list, shared_one, span, text, truth};
+use super::{closed, count, digest, identifier, instant, list, shared_one, span, text, text_or_null, truth};
 use serde_json::{Value, json};
 
 pub fn inbox() -> Value {
-    closed([("questions", list(shared_one("Question"))), ("more", truth()), ("snoozed", count())])
+    closed([
+        ("questions", list(shared_one("Question"))),
+        ("more", truth()),
+        ("next", text_or_null()),
+        ("snoozed", count()),
+    ])
 }
 
 pub fn question() -> Value {

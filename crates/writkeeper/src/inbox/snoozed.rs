@@ -1,6 +1,7 @@
 //! What one person put off, as far as it is off their list now.
 
-use super::{handed, urgency};
+use super::handed;
+use super::pages::urgency;
 use crate::error::Error;
 use kernel::escalation::{EscalationRow, EscalationState};
 use kernel::snooze::{Snooze, Snoozed};
@@ -45,6 +46,6 @@ pub fn put_off(runtime: &Runtime, person: &str, now: Instant) -> Result<Vec<PutO
             found.push(PutOff { id, row, snooze });
         }
     }
-    found.sort_by_key(|one| Reverse(urgency(&one.row, now)));
+    found.sort_by_key(|one| Reverse(urgency(one.row.impact, one.row.asked_at, now)));
     Ok(found)
 }
