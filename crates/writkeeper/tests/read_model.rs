@@ -471,6 +471,7 @@ fn whoever_goes_through_the_inbox_sees_each_question_once() {
         while let Some(after) = next {
             let (more, behind) = page(Cursor::parse(&after.to_string()), limit);
             seen.extend(more);
+            assert!(seen.len() <= all.len(), "pages of {limit} repeat themselves: {seen:?}");
             next = behind;
         }
         assert_eq!(seen, all, "pages of {limit}");
