@@ -29,6 +29,13 @@ pub(crate) fn encode_into(key: &Key, bytes: &mut Vec<u8>) -> Result<(), StoreFau
     encode_name_into(&key.entity, bytes)
 }
 
+/// The bytes of an entity's name.
+pub(crate) fn encode_name(entity: &Entity) -> Result<Vec<u8>, StoreFault> {
+    let mut bytes = Vec::with_capacity(64);
+    encode_name_into(entity, &mut bytes)?;
+    Ok(bytes)
+}
+
 /// Appends the bytes of an entity's name.
 pub(crate) fn encode_name_into(entity: &Entity, bytes: &mut Vec<u8>) -> Result<(), StoreFault> {
     let (first, second) = entity.parts();

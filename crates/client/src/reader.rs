@@ -1,10 +1,11 @@
 //! Reading rows and entries at a service, a page at a time.
 
 use crate::connection::{Connection, Request};
+use kernel::contract::Impact;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Row};
-use runtime::ports::store::{Reader, StoreFault, StoredRecord};
-use runtime::wire::rows::{self, Page};
+use runtime::ports::store::{Place, Reader, StoreFault, StoredRecord};
+use runtime::wire::rows;
 use runtime::wire::serve::{DUE_ROWS_MAX, ENTRIES_MAX, OWN_NAME, ROWS_MAX};
 use runtime::wire::{CALL_BOUNDS, entries};
 use std::sync::Arc;
@@ -45,18 +46,47 @@ impl Reader for ServiceReader {
             let page = (limit - found.len()).min(ROWS_MAX);
             let path = format!("/v1/rows/{}?limit={page}{}", kind.word(), after.unwrap_or_default());
             let mut page = self.page(kind, &path)?;
-            // A page without rows is not the end where the server says how to go on.
-            let last = page.rows.last().map(|(key, _)| key.entity.parts().0.to_owned());
-            let Some(next) = page.next.or(last) else { break };
-            behind = Some(next);
-            found.append(&mut page.rows);
+            let Some((last, _)) = page.last() else { break };
+            behind = Some(last.entity.parts().0.to_owned());
+            found.append(&mut page);
         }
         Ok(found)
     }
 
     fn due(&mut self, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
         let (limit, due) = (limit.min(DUE_ROWS_MAX), until.micros());
-        Ok(self.page(kind, &format!("/v1/rows/{}?limit={limit}&due={due}", kind.word()))?.rows)
+        self.page(kind, &format!("/v1/rows/{}?limit={limit}&due={due}", kind.word()))
+    }
+
+    fn open_questions(
+        &mut self,
+        impact: Impact,
+        behind: Place<'_>,
+        limit: usize,
+    ) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let (mut found, mut behind): (Vec<(Key, Row)>, _) = (Vec::new(), (behind.0, behind.1.to_owned()));
+        while found.len() < limit {
+            let ((asked, name), page) = (&behind, (limit - found.len()).min(ROWS_MAX));
+            let after = if name.is_empty() { String::new() } else { format!("&after={}", encoded(name)) };
+            let asked = asked.micros().max(0);
+            let path = format!("/v1/rows/escalation?limit={page}&impact={}&asked={asked}{after}", impact.word());
+            let mut page = self.page(Kind::Escalation, &path)?;
+            let Some((key, Row::Escalation(last))) = page.last() else { break };
+            behind = (last.asked_at, key.entity.parts().0.to_owned());
+            found.append(&mut page);
+        }
+        Ok(found)
+    }
+
+    fn questions_of(&mut self, agent: &str, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let after = after.map(|name| format!("&after={}", encoded(name))).unwrap_or_default();
+        let (limit, agent) = (limit.min(ROWS_MAX), encoded(agent));
+        self.page(Kind::Escalation, &format!("/v1/rows/escalation?limit={limit}&agent={agent}{after}"))
+    }
+
+    fn due_questions_of(&mut self, agent: &str, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let (limit, due, agent) = (limit.min(DUE_ROWS_MAX), until.micros(), encoded(agent));
+        self.page(Kind::Escalation, &format!("/v1/rows/escalation?limit={limit}&due={due}&agent={agent}"))
     }
 
     fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {
@@ -88,7 +118,7 @@ impl Reader for ServiceReader {
 }
 
 impl ServiceReader {
-    fn page(&self, kind: Kind, path: &str) -> Result<Page, StoreFault> {
+    fn page(&self, kind: Kind, path: &str) -> Result<Vec<(Key, Row)>, StoreFault> {
         let body = self.connection.demand(&Request::get(path))?;
         rows::read_page(kind, &self.tenant, &body).ok_or_else(|| self.connection.unreadable())
     }

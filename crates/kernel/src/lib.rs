@@ -47,6 +47,7 @@ pub mod settings;
 pub mod shadow;
 pub mod signed_answer;
 pub mod snapshot;
+pub mod snooze;
 pub mod statement;
 pub mod stored;
 pub mod template;

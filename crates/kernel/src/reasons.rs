@@ -569,6 +569,10 @@ reasons! {
         "{who} sends more than {rate} requests a second"
         | "wait as long as `Retry-After` says, then go on slower"
         | "find out why it sends so much, or start the server with a higher rate";
+    TooManyStreams "TOO_MANY_STREAMS" Service:
+        "{who} has {most} streams of events open, and may have no more"
+        | "close one of them; one stream tells everything that several tell with filters"
+        | "find out why it opens so many, or start the server with more `--streams`";
     TenantClosed "TENANT_CLOSED" Service:
         "the tenant `{tenant}` is closed"
         | "stop; nothing is decided here any more"

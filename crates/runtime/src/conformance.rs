@@ -96,6 +96,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("intents that are due are loaded in order", reading::due_intents),
     ("a scan goes through a kind by name", reading::scan),
     ("what is due is read soonest first", reading::due),
+    ("questions are read by age and by agent", reading::questions),
 ];
 
 /// Puts stores through every check, each on an empty store, and says which did not pass.

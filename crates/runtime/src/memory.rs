@@ -1,12 +1,16 @@
 //! A store in memory: the whole contract of the port without a disk. For tests, rehearsals and simulation.
 
 use crate::ports::clock::{Clock, decision_instant};
-use crate::ports::store::{BatchId, Committed, Fold, Reader, Steps, Store, StoreFault, StoredRecord, demand_own};
+use crate::ports::store::{
+    BatchId, Committed, Fold, Place, Reader, Steps, Store, StoreFault, StoredRecord, demand_own,
+};
 use kernel::apply::touched_by_calling_off;
+use kernel::contract::Impact;
 use kernel::outcome::Answer;
 use kernel::stored::Kind;
 use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer, World};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use values::ids::{Digest, TENANT_DEFAULT};
@@ -45,6 +49,10 @@ struct State {
     rows: BTreeMap<Key, KeptRow>,
     /// What of them is due, soonest first.
     due: BTreeSet<(Kind, Instant, Key)>,
+    /// Open questions by impact and age.
+    open: BTreeSet<(Impact, Instant, Key)>,
+    /// Questions by agent.
+    asked: BTreeSet<(String, Key)>,
     ledger: Vec<StoredRecord>,
     last: Option<Instant>,
     batches: BTreeSet<BatchId>,
@@ -89,6 +97,10 @@ impl MemoryStore {
         }
     }
 
+    fn question(&self, name: &str) -> Key {
+        Key { tenant: self.tenant.clone(), entity: Entity::Escalation(name.to_owned()) }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic while folding leaves the state as it was: changes are taken over only afterwards.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -129,10 +141,36 @@ impl State {
         if let Some(at) = due {
             self.due.insert(entry(at, &key));
         }
+        if let Row::Escalation(question) = row {
+            let place = (question.impact, question.asked_at, key.clone());
+            if due.is_some() {
+                self.open.insert(place)
+            } else {
+                self.open.remove(&place)
+            };
+            self.asked.insert((question.agent.clone(), key.clone()));
+        }
         let before = self.rows.insert(key.clone(), KeptRow { row: read, due, record });
         if let Some(at) = before.and_then(|before| before.due).filter(|at| due != Some(*at)) {
             self.due.remove(&entry(at, &key));
         }
+    }
+
+    /// The rows of some keys.
+    fn rows(&self, keys: impl IntoIterator<Item = Key>) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let mut found = Vec::new();
+        for key in keys {
+            if let Some(row) = self.read(&key)? {
+                found.push((key, row));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The questions of an agent from a name on.
+    fn questions_of(&self, agent: &str, from: &Key) -> impl Iterator<Item = Key> {
+        let of_agent = self.asked.range((agent.to_owned(), from.clone())..);
+        of_agent.take_while(move |(asker, _)| asker == agent).map(|(_, key)| key.clone())
     }
 
     fn load(&self, keys: &[Key]) -> Result<World, StoreFault> {
@@ -227,13 +265,36 @@ impl Reader for MemoryStore {
 
     fn due(&mut self, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
         let state = self.lock();
-        let mut found = Vec::new();
-        for key in state.due(kind, Some(until), limit) {
-            if let Some(row) = state.read(&key)? {
-                found.push((key, row));
-            }
-        }
-        Ok(found)
+        state.rows(state.due(kind, Some(until), limit))
+    }
+
+    fn open_questions(
+        &mut self,
+        impact: Impact,
+        behind: Place<'_>,
+        limit: usize,
+    ) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let state = self.lock();
+        let place = (impact, behind.0, self.question(behind.1));
+        let open = state.open.range((Bound::Excluded(place), Bound::Unbounded));
+        let of_impact = open.take_while(|(other, ..)| *other == impact);
+        state.rows(of_impact.take(limit).map(|(.., key)| key.clone()))
+    }
+
+    fn questions_of(&mut self, agent: &str, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let state = self.lock();
+        let from = self.question(after.unwrap_or_default());
+        let behind = state.questions_of(agent, &from).filter(|key| Some(key.entity.parts().0) != after);
+        state.rows(behind.take(limit).collect::<Vec<_>>())
+    }
+
+    fn due_questions_of(&mut self, agent: &str, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let state = self.lock();
+        let first = self.question("");
+        let own = state.questions_of(agent, &first);
+        let due = |key: Key| Some((state.rows.get(&key)?.due.filter(|due| *due <= until)?, key));
+        let due: BTreeSet<(Instant, Key)> = own.filter_map(due).collect();
+        state.rows(due.into_iter().take(limit).map(|(_, key)| key))
     }
 
     fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {

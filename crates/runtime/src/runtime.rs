@@ -1,5 +1,7 @@
 //! The façade every door calls.
 
+mod questions;
+
 use crate::advise::advised;
 use crate::commits::Commits;
 use crate::contracts::{Contracts, Line};
@@ -388,11 +390,6 @@ impl Runtime {
     /// Entities of a kind in the order of their names, after a name; see [`Reader::scan`](crate::ports::store::Reader).
     pub fn scan(&self, kind: Kind, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
         self.inner.readers.take()?.scan(kind, after, limit)
-    }
-
-    /// Entities of a kind that something must happen to not later than an instant, soonest first.
-    pub fn due(&self, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
-        self.inner.readers.take()?.due(kind, until, limit)
     }
 
     /// Records from an index on.

@@ -1,6 +1,7 @@
 //! Stores with known faults, each of which the conformance suite must find: a suite that was never red proves nothing.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop loudly")]
 
+use kernel::contract::Impact;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Loaded, Row, RowChange, World};
 use runtime::conformance::{Opened, check};
@@ -50,6 +51,10 @@ enum Flaw {
     ShowsMore,
     /// A scan finds other tenants' rows.
     TenantsLeak,
+    /// Takes questions that ended for open ones.
+    EndedStayOpen,
+    /// Hands an agent the questions of all.
+    QuestionsLeak,
     /// Answers point at the first record of their batch.
     WrongRecord,
     /// Calls what was erased damage.
@@ -329,9 +334,13 @@ impl Store for Handle {
         self.batches += 1;
         let seventh = self.batches.is_multiple_of(7);
         match self.shared.flaw {
-            Flaw::None | Flaw::NothingSettled | Flaw::EverythingSettled | Flaw::GapInLedger | Flaw::TenantsLeak => {
-                self.inner.transact(batch, keys, fold)
-            }
+            Flaw::None
+            | Flaw::NothingSettled
+            | Flaw::EverythingSettled
+            | Flaw::GapInLedger
+            | Flaw::TenantsLeak
+            | Flaw::EndedStayOpen
+            | Flaw::QuestionsLeak => self.inner.transact(batch, keys, fold),
             Flaw::ErasedIsDamage => self.inner.transact(batch, keys, fold).map_err(|fault| match fault {
                 StoreFault::Refused(problem) => StoreFault::Corrupt(problem),
                 other @ (StoreFault::Conflict(_)
@@ -455,6 +464,32 @@ impl Reader for BrokenReader {
         self.inner.due(kind, until, limit)
     }
 
+    fn open_questions(
+        &mut self,
+        impact: Impact,
+        behind: (Instant, &str),
+        limit: usize,
+    ) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let found = self.inner.open_questions(impact, behind, limit)?;
+        if self.flaw != Flaw::EndedStayOpen {
+            return Ok(found);
+        }
+        let is_of_impact = |row: &Row| matches!(row, Row::Escalation(question) if question.impact == impact);
+        let all = self.inner.scan(Kind::Escalation, None, usize::MAX)?;
+        Ok(all.into_iter().filter(|(_, row)| is_of_impact(row)).collect())
+    }
+
+    fn questions_of(&mut self, agent: &str, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        match self.flaw == Flaw::QuestionsLeak {
+            true => self.inner.scan(Kind::Escalation, after, limit),
+            false => self.inner.questions_of(agent, after, limit),
+        }
+    }
+
+    fn due_questions_of(&mut self, agent: &str, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        self.inner.due_questions_of(agent, until, limit)
+    }
+
     fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {
         let mut records = self.ledger.records(from, limit)?;
         if self.flaw == Flaw::GapInLedger {
@@ -555,6 +590,16 @@ fn rows_nobody_asked_for_are_found() {
 #[test]
 fn tenants_that_see_each_other_are_found() {
     caught(Flaw::TenantsLeak, "tenants do not see each other's rows");
+}
+
+#[test]
+fn questions_that_ended_among_open_ones_are_found() {
+    caught(Flaw::EndedStayOpen, "questions are read by age and by agent");
+}
+
+#[test]
+fn questions_of_others_among_an_agents_are_found() {
+    caught(Flaw::QuestionsLeak, "questions are read by age and by agent");
 }
 
 #[test]

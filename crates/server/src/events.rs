@@ -6,6 +6,7 @@
 use crate::call::{Call, Reply};
 use crate::listen;
 use crate::problem::Problem;
+use crate::rate::OpenStream;
 use crate::routes::{Answering, bearer, recognized};
 use crate::site::Site;
 use crate::tenants::Tenant;
@@ -13,6 +14,7 @@ use axum::body::Body;
 use axum::http::{HeaderName, StatusCode, header};
 use bytes::Bytes;
 use hyper::body::Frame;
+use kernel::reasons::Reason;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -42,6 +44,12 @@ const LOOKED: Duration = Duration::from_secs(1);
 
 /// After so long without news a line says that the connection lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Streams that an agent may have open: it hears of its own things alone, and needs one for them.
+const AGENT_STREAMS_MAX: usize = 16;
+
+/// Seconds after which a reader that had too many streams may look again.
+const STREAM_WAIT: u32 = 5;
 
 /// Between two looks of one reader: what happens in between is told together.
 const GATHER: Duration = Duration::from_millis(20);
@@ -106,10 +114,11 @@ pub fn stream(call: Call) -> Answering {
             own: call.caller.own_agent().map(str::to_owned),
             limit: call.whole("limit"),
         };
+        let open = opened(&call)?;
         let (sender, receiver) = mpsc::channel(PIECES);
         let next = after.map_or(0, |after| after.saturating_add(1));
         let shown = bearer(&call.headers).unwrap_or_default().to_owned();
-        let reader = Reader { site: call.site.clone(), shown, looked: Instant::now() };
+        let reader = Reader { site: call.site.clone(), shown, looked: Instant::now(), _open: open };
         tokio::spawn(tell(call.caller.tenant.clone(), next, wanted, sender, reader));
         let mut reply = Reply::bytes(MEDIA, Bytes::new());
         reply.body = Body::new(Pieces(receiver));
@@ -118,11 +127,26 @@ pub fn stream(call: Call) -> Answering {
     })
 }
 
+/// A place among the streams of the key that asks; without a bound one key could take every connection.
+fn opened(call: &Call) -> Result<OpenStream, Problem> {
+    let most = match call.caller.own_agent() {
+        Some(_) => AGENT_STREAMS_MAX.min(call.site.options.streams),
+        None => call.site.options.streams,
+    };
+    call.site.rates.stream(call.caller.account, most).ok_or_else(|| {
+        let values = [("who", &*call.caller.name), ("most", &*most.to_string())];
+        let problem = Problem::of(StatusCode::TOO_MANY_REQUESTS, Reason::TooManyStreams, &values);
+        Problem { retry_after: Some(STREAM_WAIT), ..problem }
+    })
+}
+
 /// Who reads, as long as what they showed counts: a key that is revoked ends what it opened.
 struct Reader {
     site: Arc<Site>,
     shown: String,
     looked: Instant,
+    /// It counts among the streams of its key until it is let go.
+    _open: OpenStream,
 }
 
 impl Reader {

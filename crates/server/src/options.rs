@@ -18,6 +18,8 @@ pub struct ServeOptions {
     pub tls: Option<TlsFiles>,
     /// Requests a second that one key may send.
     pub rate: u32,
+    /// Streams of events that one key may have open; an agent has fewer.
+    pub streams: usize,
     /// Connections that one address may have at once.
     pub per_address: usize,
     /// How people are known who come with a token of their own organisation.

@@ -29,6 +29,16 @@ struct Used {
     seen: Instant,
     in_flight: Arc<AtomicUsize>,
     reading: Arc<Semaphore>,
+    streams: Arc<AtomicUsize>,
+}
+
+/// A stream of events that is open; it counts until this is dropped.
+pub struct OpenStream(Arc<AtomicUsize>);
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A request that is worked on: whatever works on it keeps this until it is done, also where nobody waits any more.
@@ -76,6 +86,7 @@ impl Rates {
             seen: now,
             in_flight: Arc::new(AtomicUsize::new(0)),
             reading: Arc::new(Semaphore::new(READING_MAX)),
+            streams: Arc::default(),
         });
         used.left = (used.left + now.saturating_duration_since(used.seen).as_secs_f64() * full).min(full);
         used.seen = now;
@@ -88,6 +99,19 @@ impl Rates {
         used.left -= 1.0;
         used.in_flight.fetch_add(1, Ordering::Relaxed);
         Ok(Admission { in_flight: used.in_flight.clone(), reading: used.reading.clone(), turn: None })
+    }
+
+    /// Opens a stream for a caller that was admitted, unless it has so many open.
+    pub fn stream(&self, caller: Digest, most: usize) -> Option<OpenStream> {
+        let callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever was forgotten since begins anew.
+        let streams = callers.get(&caller).map(|used| used.streams.clone()).unwrap_or_default();
+        // Only here is one added, under the lock.
+        if streams.load(Ordering::Relaxed) >= most {
+            return None;
+        }
+        streams.fetch_add(1, Ordering::Relaxed);
+        Some(OpenStream(streams))
     }
 }
 
@@ -111,6 +135,19 @@ mod tests {
         check(ann, 500, true);
         check(ann, 500, false);
         check(ann, 60_000, true);
+    }
+
+    #[test]
+    fn a_caller_has_so_many_streams_open_and_another_as_many() {
+        let (rates, now) = (Rates::new(100), Instant::now());
+        let [ann, bob] = ["ann", "bob"].map(Digest::of);
+        for caller in [ann, bob] {
+            drop(rates.admit(caller, now));
+        }
+        let mut open: Vec<_> = (0..2).map(|_| rates.stream(ann, 2).unwrap()).collect();
+        assert!(rates.stream(ann, 2).is_none() && rates.stream(bob, 2).is_some());
+        open.pop();
+        assert!(rates.stream(ann, 2).is_some());
     }
 
     #[tokio::test]

@@ -1,9 +1,13 @@
 //! The inbox: what waits for people, most urgent first, and what a person must see before answering.
 
 mod card;
+mod pages;
+mod snoozed;
 mod surroundings;
 
 pub use card::{AmendedLimit, AskingRule, BudgetUse, Card, UndoPlan, shown_proposal};
+pub use pages::{Cursor, RowPage};
+pub use snoozed::{PutOff, put_off, snooze_of, snoozed_by};
 pub use surroundings::{AskedGroup, Changed, LOOKED_BACK, Sibling, Surroundings};
 
 use crate::error::Error;
@@ -20,7 +24,7 @@ use kernel::outcome::Verdict;
 use kernel::person::person_key_text;
 use kernel::proposal::Proposal;
 use kernel::record::RecordKind;
-use kernel::stored::Kind;
+use kernel::snooze::Snooze;
 use kernel::world::{Entity, Row};
 use runtime::Runtime;
 use std::collections::BTreeMap;
@@ -31,59 +35,67 @@ use values::time::{Duration, Instant};
 /// A question as the store keeps it, with its id.
 pub type QuestionRow = (String, Box<EscalationRow>);
 
-/// What waits for people.
+/// Which questions are wanted.
 #[derive(Clone, PartialEq, Debug)]
+pub struct InboxQuery<'a> {
+    /// Whose list it is: what they put off is not on it. Nobody's in particular where nobody is named.
+    pub person: Option<&'a str>,
+    /// Behind the last question of another page.
+    pub after: Option<Cursor>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl Default for InboxQuery<'_> {
+    fn default() -> Self {
+        InboxQuery { person: None, after: None, limit: Inbox::LIMIT }
+    }
+}
+
+/// What waits for people.
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Inbox {
     /// Most urgent first.
     pub questions: Vec<Question>,
-    /// Whether there are more; these are the ones whose time ends soonest.
-    pub more: bool,
+    /// Behind which question to go on, where there are more.
+    pub next: Option<Cursor>,
+    /// Open questions that whoever looks has put off; they are not among these.
+    pub snoozed: usize,
 }
 
 impl Inbox {
-    /// Questions where nobody says how many; whoever has more open ones needs another answer than a longer list.
+    /// Questions where nobody says how many, and the most of one page.
     pub const LIMIT: usize = 1_000;
 
     /// What waits at an instant.
-    pub fn of(runtime: &Runtime, limit: usize, now: Instant) -> Result<Inbox, Error> {
-        let (rows, more) = Inbox::rows(runtime, limit, now)?;
-        let questions = rows.iter().map(|(id, row)| Question::of(runtime, id, row, now));
-        Ok(Inbox { questions: questions.collect::<Result<_, _>>()?, more })
+    pub fn of(runtime: &Runtime, query: &InboxQuery<'_>, now: Instant) -> Result<Inbox, Error> {
+        let hidden = query.person.map(|person| put_off(runtime, person, now)).transpose()?.unwrap_or_default();
+        let page = RowPage::of(runtime, query.after.as_ref(), query.limit.clamp(1, Inbox::LIMIT), now)?;
+        let shown = page.rows.iter().filter(|(id, _)| !hidden.iter().any(|hidden| hidden.id == *id));
+        let questions = shown.map(|(id, row)| Question::of(runtime, id, row, now)).collect::<Result<_, _>>()?;
+        Ok(Inbox { questions, next: page.next(), snoozed: hidden.len() })
     }
 
-    /// The rows of what waits, most urgent first, and whether there are more.
-    pub fn rows(runtime: &Runtime, limit: usize, now: Instant) -> Result<(Vec<QuestionRow>, bool), Error> {
-        let far = Instant::from_micros(i64::MAX);
-        let mut found = runtime.due(Kind::Escalation, far, limit.saturating_add(1))?;
-        let more = found.len() > limit;
-        found.truncate(limit);
-        let open = found.into_iter().filter_map(|(key, row)| {
-            let Row::Escalation(row) = row else { return None };
-            Some((key.entity.parts().0.to_owned(), row))
-        });
-        let mut open: Vec<QuestionRow> = open.collect();
-        open.sort_by_key(|(_, row)| std::cmp::Reverse(urgency(row, now)));
-        Ok((open, more))
+    /// What a person put off, most urgent first.
+    pub fn snoozed_by(runtime: &Runtime, person: &str, now: Instant) -> Result<Inbox, Error> {
+        let hidden = put_off(runtime, person, now)?;
+        let question = |one: &PutOff| {
+            let question = Question::of(runtime, &one.id, &one.row, now)?;
+            Ok::<_, Error>(Question { snoozed: Some(one.snooze), ..question })
+        };
+        let questions = hidden.iter().map(question).collect::<Result<_, _>>()?;
+        Ok(Inbox { questions, next: None, snoozed: hidden.len() })
     }
 
     /// For programs.
     pub fn to_json(&self) -> Json {
         Json::object([
             ("questions", Json::List(self.questions.iter().map(Question::to_json).collect())),
-            ("more", Json::Bool(self.more)),
+            ("more", Json::Bool(self.next.is_some())),
+            ("next", Json::from(self.next.as_ref().map(ToString::to_string))),
+            ("snoozed", Json::from(self.snoozed as u64)),
         ])
     }
-}
-
-/// Risk times age: what may hurt most and waits longest comes first.
-fn urgency(row: &EscalationRow, now: Instant) -> i64 {
-    let weight = match row.impact {
-        Impact::Low => 1,
-        Impact::Medium => 3,
-        Impact::High => 10,
-        Impact::Critical => 30,
-    };
-    now.since(row.asked_at).micros().max(1).saturating_mul(weight)
 }
 
 /// A question with everything that an answer is for.
@@ -131,6 +143,8 @@ pub struct Question {
     pub agreed: Vec<Agreement>,
     /// Who is expected to answer, where somebody handed it over.
     pub handed: Option<Handed>,
+    /// For how long whoever looks put it off; nothing where nobody in particular looks.
+    pub snoozed: Option<Snooze>,
     /// How it ended.
     pub answer: Option<GivenAnswer>,
     pub card: Card,
@@ -178,10 +192,17 @@ impl Question {
             votes: row.votes.iter().map(|vote| vote.person.clone()).collect(),
             agreed: agreements(runtime, id, row, contract)?,
             handed: handed(runtime, id)?,
+            snoozed: None,
             answer: row.answer.clone(),
             request: row.request.clone(),
             card,
         })
+    }
+
+    /// With what a person who looks did about it.
+    pub fn seen_by(self, runtime: &Runtime, person: &str, now: Instant) -> Result<Question, Error> {
+        let snoozed = if self.is_open() { snooze_of(runtime, &self.id, person, now)? } else { None };
+        Ok(Question { snoozed, ..self })
     }
 
     /// Whether it waits for an answer.
@@ -235,6 +256,7 @@ impl Question {
             ("answer", answer),
         ]));
         members.extend(self.handed.as_ref().map(|handed| ("handed".to_owned(), handed.to_json())));
+        members.extend(self.snoozed.as_ref().map(|snoozed| ("snoozed".to_owned(), snoozed.to_json())));
         members.extend(self.by.as_deref().map(|by| ("by".to_owned(), Json::text(by))));
         members.extend(self.is_altered.then(|| ("altered".to_owned(), Json::Bool(true))));
         if let Some(request) = &self.request {

@@ -9,6 +9,7 @@ mod people;
 mod performing;
 mod reading;
 pub(crate) mod server;
+mod snoozing;
 
 pub use enrolment::{Admitted, Enrolment};
 pub use people::GivenWords;

@@ -4,6 +4,7 @@
 use kernel::agent::AgentStatus;
 use kernel::change::Act;
 use kernel::consequence::Consequence;
+use kernel::contract::Impact;
 use kernel::contract::amend::Amendment;
 use kernel::escalation::EscalationState;
 use kernel::flow::{FlowEvent, FlowState, ProposalState};
@@ -11,7 +12,7 @@ use kernel::intent::{IntentState, Observed};
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Row};
 use runtime::ports::clock::Clock;
-use runtime::ports::store::{Reader, StoreFault, StoredRecord};
+use runtime::ports::store::{Place, Reader, StoreFault, StoredRecord};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -22,6 +23,7 @@ use writkeeper::agents::AgentChange;
 use writkeeper::entries::{entries_of, entry_of};
 use writkeeper::flows::Span;
 use writkeeper::happening::Happening;
+use writkeeper::inbox::{Cursor, InboxQuery};
 use writkeeper::lookup::Found;
 use writkeeper::matter::companions;
 use writkeeper::report::{Ending, Range};
@@ -345,6 +347,23 @@ impl Reader for Counting {
         self.reader.due(kind, until, limit)
     }
 
+    fn open_questions(
+        &mut self,
+        impact: Impact,
+        behind: Place<'_>,
+        limit: usize,
+    ) -> Result<Vec<(Key, Row)>, StoreFault> {
+        self.reader.open_questions(impact, behind, limit)
+    }
+
+    fn questions_of(&mut self, agent: &str, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        self.reader.questions_of(agent, after, limit)
+    }
+
+    fn due_questions_of(&mut self, agent: &str, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        self.reader.due_questions_of(agent, until, limit)
+    }
+
     fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {
         let records = self.reader.records(from, limit)?;
         self.records += records.len();
@@ -397,6 +416,110 @@ impl Clock for Hands {
     fn now(&self) -> Instant {
         Instant::from_micros(self.0.load(Ordering::Relaxed))
     }
+}
+
+/// Pages of open questions are those of the whole list, whatever ends and is asked while somebody goes through it.
+#[test]
+fn whoever_goes_through_the_inbox_sees_each_question_once() {
+    let clock = Arc::new(Hands(AtomicI64::new(SystemClock.now().micros())));
+    let folder = tempfile::tempdir().unwrap();
+    let location = format!("sqlite:{}", folder.path().join("kept.db").display());
+    let keeper = Keeper::open(&location, &OpenOptions { clock: clock.clone(), ..OpenOptions::default() }).unwrap();
+    for (agent, impact) in [("low", "LOW"), ("medium", "MEDIUM"), ("high", "HIGH"), ("critical", "CRITICAL")] {
+        let text = CONTRACT
+            .replace("agent: bot", &format!("agent: {agent}"))
+            .replace("'pay:{order}'", "'pay:{order}'\n    impact: IMPACT");
+        let lasting = "escalation: { approvers: [desk], timeout: { after: 2d, then: ABORT } }";
+        let text = text.replace("IMPACT", impact).replace("approvers: [desk]", lasting);
+        keeper.enrol(&operator(), &Keeper::contract(&text).unwrap()).unwrap();
+    }
+    let ask = |agent: &str, order: &str, seconds: i64| {
+        clock.0.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
+        let params = format!(r#"{{"order":"{order}","amount":60}}"#);
+        let line = format!(r#"{{"agent":"{agent}","action":"pay","id":"{order}","params":{params}}}"#);
+        assert!(keeper.decide(line.as_bytes()).unwrap().answer.question.is_some(), "{order}");
+    };
+    for round in 0..5 {
+        for (agent, seconds) in [("low", 97), ("high", 11), ("critical", 0), ("medium", 40)] {
+            ask(agent, &format!("{agent}-{round}"), seconds);
+        }
+    }
+    let page = |after: Option<Cursor>, limit: usize| {
+        let inbox = keeper.inbox_page(&InboxQuery { after, limit, ..InboxQuery::default() }).unwrap();
+        let ids: Vec<String> = inbox.questions.iter().map(|question| question.proposal_id.clone()).collect();
+        (ids, inbox.next)
+    };
+    let now = keeper.now();
+    let (all, none) = page(None, 1_000);
+    assert_eq!((all.len(), none), (20, None));
+    let urgency = |id: &String| {
+        let question = keeper.question(&format!("={id}")).unwrap();
+        let weight = match question.impact.word() {
+            "LOW" => 1,
+            "MEDIUM" => 3,
+            "HIGH" => 10,
+            _ => 30,
+        };
+        now.since(question.asked_at).micros() * weight
+    };
+    assert!(all.is_sorted_by_key(|id| std::cmp::Reverse(urgency(id))), "{all:?}");
+    for limit in [1, 3, 7, 19, 20] {
+        let (all, _) = page(None, 1_000);
+        let (mut seen, mut next) = page(None, limit);
+        // Urgency grows meanwhile, and the order stays.
+        clock.0.fetch_add(1_000_000_000, Ordering::Relaxed);
+        while let Some(after) = next {
+            let (more, behind) = page(Cursor::parse(&after.to_string()), limit);
+            seen.extend(more);
+            assert!(seen.len() <= all.len(), "pages of {limit} repeat themselves: {seen:?}");
+            next = behind;
+        }
+        assert_eq!(seen, all, "pages of {limit}");
+    }
+    // One that was shown ends, one that was not, and another is asked.
+    let (all, _) = page(None, 1_000);
+    let (first, next) = page(None, 8);
+    for id in [&all[2], &all[15]] {
+        let question = keeper.question(&format!("={id}")).unwrap();
+        keeper.set_groups(&operator(), "bob", &["desk"]).unwrap();
+        keeper.respond(&question, "bob", HumanDecision::Abort, "no").unwrap();
+    }
+    ask("critical", "later", 1);
+    let (rest, _) = page(next, 1_000);
+    let mut expected: Vec<String> = all.iter().filter(|id| **id != all[15]).cloned().collect();
+    expected.push("later".to_owned());
+    assert_eq!([first, rest].concat(), expected);
+}
+
+/// Time brings back what was put off, and people are told of no more than before.
+#[test]
+fn what_was_put_off_comes_back_by_itself() {
+    let clock = Arc::new(Hands(AtomicI64::new(SystemClock.now().micros())));
+    let folder = tempfile::tempdir().unwrap();
+    let location = format!("sqlite:{}", folder.path().join("kept.db").display());
+    let options = OpenOptions { clock: clock.clone(), ..OpenOptions::default() };
+    let keeper = Keeper::open(&location, &options).unwrap();
+    let lasting = "escalation: { approvers: [desk], timeout: { after: 2d, then: ABORT } }";
+    let contract = Keeper::contract(&CONTRACT.replace("approvers: [desk]", lasting)).unwrap();
+    keeper.enrol(&operator(), &contract).unwrap();
+    keeper.set_groups(&operator(), "bob", &["desk"]).unwrap();
+    let site = Site { _folder: folder, keeper };
+    site.propose("A", 60);
+    let minutes = |count: i64| values::time::Duration::from_secs(count * 60);
+    let [question] = site.keeper.inbox().unwrap().questions.try_into().unwrap();
+    let (id, snooze) = site.keeper.snooze(&question.id, "bob", minutes(20)).unwrap();
+    assert_eq!((&id, snooze.until), (&question.id, snooze.since.plus(minutes(20))));
+    let check = |later: i64, expected: (usize, usize)| {
+        clock.0.fetch_add(minutes(later).micros(), Ordering::Relaxed);
+        let inbox = site.keeper.inbox_page(&InboxQuery { person: Some("bob"), ..InboxQuery::default() }).unwrap();
+        assert_eq!((inbox.questions.len(), inbox.snoozed), expected, "{later} minutes later");
+    };
+    check(0, (0, 1));
+    check(19, (0, 1));
+    check(1, (1, 0));
+    let records = site.keeper.runtime().records(0, 1_000).unwrap();
+    let told = records.iter().filter_map(writkeeper::notices::of).count();
+    assert_eq!(told, 1, "the question, and nothing of its being put off");
 }
 
 /// What time did to an intent is part of its matter, as what its worker reported is.

@@ -6,14 +6,25 @@ use super::fault::{Problem, fault};
 use super::value::{Found, Value};
 use super::{READ_PATIENCE, load};
 use crate::row_key;
+use kernel::contract::Impact;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Row};
-use runtime::ports::store::{Reader, StoreFault, StoredRecord};
+use runtime::ports::store::{Place, Reader, StoreFault, StoredRecord};
 use std::sync::Arc;
 use values::time::Instant;
 
 const SCAN: &str = "SELECT name, body FROM writkeeper.entity WHERE number = $1::int4 AND kind = $2::text AND \
                     name >= $3::bytea ORDER BY name LIMIT $4::int8";
+
+const OPEN_QUESTIONS: &str = "SELECT name, body FROM writkeeper.entity WHERE number = $1::int4 AND impact = $2::text \
+                              AND asked IS NOT NULL AND due IS NOT NULL AND (asked, name) > ($3::int8, $4::bytea) \
+                              ORDER BY asked, name LIMIT $5::int8";
+
+const QUESTIONS_OF: &str = "SELECT name, body FROM writkeeper.entity WHERE number = $1::int4 AND asker = $2::text \
+                            AND name >= $3::bytea ORDER BY name LIMIT $4::int8";
+
+const DUE_QUESTIONS_OF: &str = "SELECT name, body FROM writkeeper.entity WHERE number = $1::int4 AND asker = $2::text \
+                                AND due IS NOT NULL AND due <= $3::int8 ORDER BY due, name LIMIT $4::int8";
 
 const RECORDS: &str = "SELECT idx, leaf, salt, body FROM writkeeper.ledger WHERE number = $1::int4 AND idx >= $2::int8 \
                        ORDER BY idx LIMIT $3::int8";
@@ -95,6 +106,18 @@ impl PostgresReader {
     }
 }
 
+impl PostgresReader {
+    /// Questions by a statement whose first value is the number of the tenant, and whose last says how many at most.
+    fn questions(&mut self, sql: &str, values: &[Value<'_>], limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let Some(number) = self.number()? else { return Ok(Vec::new()) };
+        let tenant = self.tenant.clone();
+        let mut all = vec![Value::Int4(number)];
+        all.extend_from_slice(values);
+        all.push(count(limit));
+        self.look(|connection| load::many(&tenant, Kind::Escalation, &connection.query(sql, &all).map_err(fault)?))
+    }
+}
+
 impl Reader for PostgresReader {
     fn get(&mut self, entity: &Entity) -> Result<Option<Row>, StoreFault> {
         let Some(number) = self.number()? else { return Ok(None) };
@@ -116,6 +139,26 @@ impl Reader for PostgresReader {
         let Some(number) = self.number()? else { return Ok(Vec::new()) };
         let tenant = self.tenant.clone();
         self.look(|connection| load::due(connection, &tenant, number, kind, until, limit))
+    }
+
+    fn open_questions(
+        &mut self,
+        impact: Impact,
+        behind: Place<'_>,
+        limit: usize,
+    ) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let name = row_key::encode_name(&Entity::Escalation(behind.1.to_owned()))?;
+        let place = [Value::Text(impact.word()), Value::Int8(behind.0.micros()), Value::Bytes(&name)];
+        self.questions(OPEN_QUESTIONS, &place, limit)
+    }
+
+    fn questions_of(&mut self, agent: &str, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let from = row_key::name_after(after)?;
+        self.questions(QUESTIONS_OF, &[Value::Text(agent), Value::Bytes(&from)], limit)
+    }
+
+    fn due_questions_of(&mut self, agent: &str, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        self.questions(DUE_QUESTIONS_OF, &[Value::Text(agent), Value::Int8(until.micros())], limit)
     }
 
     fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {

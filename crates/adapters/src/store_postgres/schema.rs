@@ -7,7 +7,7 @@ use runtime::crash::{around, versions_known};
 use runtime::ports::store::StoreFault;
 
 /// Version n of the schema is reached from n - 1 by the step at n - 1. A released step never changes.
-const STEPS: &[&str] = &[FIRST, MACHINES];
+const STEPS: &[&str] = &[FIRST, MACHINES, QUESTIONS];
 
 /// The steps that this program knows.
 fn steps() -> &'static [&'static str] {
@@ -72,6 +72,21 @@ CREATE VIEW writkeeper.outbox AS
         coalesce(l.body::json ->> 'flow', h.tenant) AS aggregateid, l.body::json ->> 'kind' AS type,
         l.body AS payload, h.tenant, l.idx
     FROM writkeeper.ledger l JOIN writkeeper.head h ON h.number = l.number WHERE l.body IS NOT NULL;
+"#;
+
+/// Questions are listed by urgency and by agent. Both stand in the row for good: an index over columns that no change of a
+/// body touches leaves changes of all other rows as cheap as they were, which one over the body would not.
+const QUESTIONS: &str = r#"
+ALTER TABLE writkeeper.entity
+    ADD COLUMN asker text COLLATE "C" GENERATED ALWAYS AS
+        (CASE WHEN kind = 'escalation' THEN body::json ->> 'agent' END) STORED,
+    ADD COLUMN impact text COLLATE "C" GENERATED ALWAYS AS
+        (CASE WHEN kind = 'escalation' THEN body::json ->> 'impact' END) STORED,
+    ADD COLUMN asked bigint GENERATED ALWAYS AS
+        (CASE WHEN kind = 'escalation' THEN (body::json ->> 'asked_at')::bigint END) STORED;
+CREATE INDEX entity_open ON writkeeper.entity(number, impact, asked, name) WHERE asked IS NOT NULL AND due IS NOT NULL;
+CREATE INDEX entity_asker ON writkeeper.entity(number, asker, name) WHERE asker IS NOT NULL;
+CREATE INDEX entity_asker_due ON writkeeper.entity(number, asker, due, name) WHERE asker IS NOT NULL AND due IS NOT NULL;
 "#;
 
 /// Brings the database to this version in one transaction.

@@ -5,9 +5,10 @@ use super::place::Head;
 use super::shared_connection::BetweenBatches;
 use super::{connection, load, packed, packed_leaf, statements};
 use crate::row_key as key;
+use kernel::contract::Impact;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Row};
-use runtime::ports::store::{Reader, StoreFault, StoredRecord};
+use runtime::ports::store::{Place, Reader, StoreFault, StoredRecord};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -72,6 +73,31 @@ impl Reader for SqliteReader {
     fn due(&mut self, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
         let tenant = self.tenant.clone();
         load::due(self.opened()?, &tenant, kind, until, limit)
+    }
+
+    fn open_questions(
+        &mut self,
+        impact: Impact,
+        behind: Place<'_>,
+        limit: usize,
+    ) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let key = key::encode(&Key { tenant: self.tenant.clone(), entity: Entity::Escalation(behind.1.to_owned()) })?;
+        let values = (&*self.tenant.clone(), impact.word(), behind.0.micros(), key, count(limit));
+        let mut statement = self.opened()?.prepare_cached(statements::OPEN_QUESTIONS).map_err(fault)?;
+        load::many(&mut statement, Kind::Escalation, values)
+    }
+
+    fn questions_of(&mut self, agent: &str, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let (from, _) = key::range(&self.tenant, after)?;
+        let values = (&*self.tenant.clone(), agent, from, count(limit));
+        let mut statement = self.opened()?.prepare_cached(statements::QUESTIONS_OF).map_err(fault)?;
+        load::many(&mut statement, Kind::Escalation, values)
+    }
+
+    fn due_questions_of(&mut self, agent: &str, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        let values = (&*self.tenant.clone(), agent, until.micros(), count(limit));
+        let mut statement = self.opened()?.prepare_cached(statements::DUE_QUESTIONS_OF).map_err(fault)?;
+        load::many(&mut statement, Kind::Escalation, values)
     }
 
     fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {

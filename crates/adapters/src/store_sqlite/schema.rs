@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 const BEFORE: usize = 2;
 
 /// Version n of the schema is reached from n - 1 by the step at n - 1 - [`BEFORE`]. A released step never changes.
-const STEPS: &[&str] = &[FIRST, MONITORS];
+const STEPS: &[&str] = &[FIRST, MONITORS, QUESTIONS];
 
 /// The version of this program.
 const VERSION: usize = BEFORE + STEPS.len();
@@ -67,6 +67,13 @@ BEGIN SELECT RAISE(ABORT, 'a record can only be erased'); END;
 /// Monitors came after release 0.2.0.
 const MONITORS: &str = "
 CREATE TABLE monitor(key BLOB PRIMARY KEY NOT NULL, body TEXT NOT NULL);
+";
+
+/// Questions are listed by urgency and by agent. Both stand in the row for good, so the index is over its text.
+const QUESTIONS: &str = "
+CREATE INDEX escalation_open ON escalation(tenant, body ->> '$.impact', body ->> '$.asked_at', key) WHERE due IS NOT NULL;
+CREATE INDEX escalation_agent ON escalation(tenant, body ->> '$.agent', key);
+CREATE INDEX escalation_agent_due ON escalation(tenant, body ->> '$.agent', due, key) WHERE due IS NOT NULL;
 ";
 
 /// Brings the file to this version in one transaction, and checks that the ledger of a tenant is whole; that of one which

@@ -55,6 +55,20 @@ macro_rules! due {
     };
 }
 
+/// Open questions of an impact, oldest first, behind a place.
+pub(super) const OPEN_QUESTIONS: &str = "SELECT key, body FROM escalation WHERE tenant = ?1 AND body ->> '$.impact' = ?2 \
+                                         AND due IS NOT NULL AND (body ->> '$.asked_at', key) > (?3, ?4) \
+                                         ORDER BY body ->> '$.asked_at', key LIMIT ?5";
+
+/// Questions of an agent by their keys, from one on.
+pub(super) const QUESTIONS_OF: &str = "SELECT key, body FROM escalation WHERE tenant = ?1 AND body ->> '$.agent' = ?2 \
+                                       AND key >= ?3 ORDER BY key LIMIT ?4";
+
+/// Questions of an agent by what is due soonest.
+pub(super) const DUE_QUESTIONS_OF: &str = "SELECT key, body FROM escalation WHERE tenant = ?1 \
+                                           AND body ->> '$.agent' = ?2 AND due IS NOT NULL AND due <= ?3 \
+                                           ORDER BY due, key LIMIT ?4";
+
 /// The statements of a kind; stored answers have none of this form.
 pub(super) fn of(kind: Kind) -> Option<Statements> {
     match kind {

@@ -2,6 +2,7 @@
 
 use crate::site::{Desk, Folder};
 use adapters::signer_file::FileSigner;
+use kernel::contract::Impact;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Row};
 use ledger::checkpoint::Checkpoint;
@@ -11,7 +12,7 @@ use ledger::merkle::TreeHash;
 use ledger::note::Note;
 use ledger::publish::SignRefusal;
 use runtime::ports::signer::{Signer, SignerFault, Stated};
-use runtime::ports::store::{Reader, StoreFault, StoredRecord};
+use runtime::ports::store::{Place, Reader, StoreFault, StoredRecord};
 use runtime::seal::{Seal, SealFault, append_declaration, demand_whole, tiles};
 use runtime::sealing::{Sealing, Turn};
 use std::collections::VecDeque;
@@ -88,6 +89,18 @@ impl Reader for Rows {
     }
 
     fn due(&mut self, _: Kind, _: Instant, _: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        Ok(Vec::new())
+    }
+
+    fn open_questions(&mut self, _: Impact, _: Place<'_>, _: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        Ok(Vec::new())
+    }
+
+    fn questions_of(&mut self, _: &str, _: Option<&str>, _: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
+        Ok(Vec::new())
+    }
+
+    fn due_questions_of(&mut self, _: &str, _: Instant, _: usize) -> Result<Vec<(Key, Row)>, StoreFault> {
         Ok(Vec::new())
     }
 

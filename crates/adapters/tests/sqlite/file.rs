@@ -78,7 +78,8 @@ fn a_file_of_release_0_2_gets_the_tables_that_came_later() {
     let folder = Folder::new();
     let path = folder.path("store");
     append(&mut open(&path).unwrap(), 1, "a");
-    let older = "DROP TABLE monitor; UPDATE meta SET value = 3 WHERE name = 'schema'";
+    let older = "DROP TABLE monitor; DROP INDEX escalation_open; DROP INDEX escalation_agent; \
+                 DROP INDEX escalation_agent_due; UPDATE meta SET value = 3 WHERE name = 'schema'";
     Connection::open(&path).unwrap().execute_batch(older).unwrap();
     assert!(SqliteView::open(&path, "default").unwrap().is_none(), "only a writer brings it to this version");
     let mut store = open(&path).unwrap();

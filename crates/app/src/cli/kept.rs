@@ -478,7 +478,7 @@ pub struct EscalationsArgs {
 #[derive(Subcommand, Debug)]
 pub enum EscalationsCommand {
     /// Open questions, the riskiest and oldest first
-    List,
+    List(ListArgs),
     /// One question: exactly what an answer is for
     Show {
         /// The question, or its proposal, flow or intent
@@ -489,6 +489,50 @@ pub enum EscalationsCommand {
     Answer(AnswerArgs),
     /// Hand a question to somebody else who may answer it; who may answer stays as it is
     HandOver(HandOverArgs),
+    /// Put a question off for yourself; for everybody else it stays as it is
+    Snooze(SnoozeArgs),
+}
+
+/// `writkeeper escalations list`
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// Whose list: what they put off is not on it. With --server it is the person that the key belongs to
+    #[arg(long = "as", value_name = "PERSON")]
+    pub person: Option<String>,
+    /// Only what that person put off
+    #[arg(long)]
+    pub snoozed: bool,
+    /// Questions at most, up to 1000
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_000, value_parser = at_least_one)]
+    pub limit: usize,
+    /// Go on where another list ended: what it said
+    #[arg(long, value_name = "CURSOR")]
+    pub after: Option<String>,
+}
+
+impl Default for ListArgs {
+    fn default() -> ListArgs {
+        ListArgs { person: None, snoozed: false, limit: 1_000, after: None }
+    }
+}
+
+/// `writkeeper escalations snooze`
+#[derive(Args, Debug)]
+pub struct SnoozeArgs {
+    /// The question, or its proposal, flow or intent
+    #[arg(value_name = "ID", value_parser = id)]
+    pub id: String,
+    /// For how long: 15m to 7d, and not past the deadline
+    #[arg(long = "for", value_name = "TIME", value_parser = length)]
+    pub length: values::time::Duration,
+    /// Who puts it off. With --server it is the person that the key belongs to
+    #[arg(long = "as", value_name = "PERSON")]
+    pub person: Option<String>,
+}
+
+/// A length of time.
+fn length(text: &str) -> Result<values::time::Duration, String> {
+    values::time::Duration::parse(text).ok_or_else(|| "say a whole number and a unit, such as 30m, 2h or 1d".to_owned())
 }
 
 /// `writkeeper escalations hand-over`

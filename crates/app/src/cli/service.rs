@@ -37,6 +37,9 @@ pub struct ServeArgs {
     /// Requests a second that one key may send
     #[arg(long, value_name = "NUMBER", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
     pub rate: u32,
+    /// Streams of events that one key may have open; an agent may have 16
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..))]
+    pub streams: u32,
     /// Connections that one address may have open at once; behind a proxy all have the proxy's
     #[arg(long, value_name = "NUMBER", default_value_t = 1_024, value_parser = clap::value_parser!(u32).range(1..))]
     pub per_address: u32,

@@ -2,7 +2,7 @@
 
 pub(super) mod show;
 
-use crate::cli::kept::{AnswerArgs, Decision, EscalationsArgs, EscalationsCommand, HandOverArgs};
+use crate::cli::kept::{AnswerArgs, Decision, EscalationsArgs, EscalationsCommand, HandOverArgs, ListArgs, SnoozeArgs};
 use crate::commands::signature;
 use crate::exit::{Exit, InvalidData, UsageError};
 use crate::files;
@@ -20,20 +20,22 @@ use runtime::{PersonAnswer, Runtime};
 use values::ids::Digest;
 use values::json::{Bounds, Json};
 use values::time::Instant;
-use writkeeper::inbox::Inbox;
+use writkeeper::inbox::{Cursor, Inbox, InboxQuery};
 use writkeeper::{Keeper, lookup};
 
 /// Lists, shows and answers.
 pub fn run(args: &EscalationsArgs) -> anyhow::Result<Exit> {
     let (json, location) = (args.kept.json, args.kept.store.as_str());
-    match args.command.as_ref().unwrap_or(&EscalationsCommand::List) {
-        EscalationsCommand::List => list(&store::read_only(location)?, json)?,
+    let everybodys = EscalationsCommand::List(ListArgs::default());
+    match args.command.as_ref().unwrap_or(&everybodys) {
+        EscalationsCommand::List(args) => list(&store::read_only(location)?, args, json)?,
         EscalationsCommand::Show { id } => show::run(&store::read_only(location)?, id, json)?,
         EscalationsCommand::Answer(args) => {
             let instead = instead(args)?;
             answer(&store::open(location)?, args, instead, json)?;
         }
         EscalationsCommand::HandOver(args) => hand_over(&store::open_keeper(location)?, args, json)?,
+        EscalationsCommand::Snooze(args) => snooze(&store::open_keeper(location)?, args, json)?,
     }
     Ok(Exit::Fine)
 }
@@ -50,11 +52,40 @@ fn hand_over(keeper: &Keeper, args: &HandOverArgs, json: bool) -> anyhow::Result
     Ok(())
 }
 
-fn list(keeper: &Keeper, json: bool) -> anyhow::Result<()> {
-    let Inbox { questions, more } = keeper.inbox()?;
-    if more {
-        let listed = Inbox::LIMIT;
-        terminal::note(&format!("more than {listed} questions wait; listed are those whose time ends soonest"));
+fn snooze(keeper: &Keeper, args: &SnoozeArgs, json: bool) -> anyhow::Result<()> {
+    let person = store::person(keeper.runtime(), args.person.as_deref())?;
+    let (question, snooze) = keeper.snooze(&args.id, &person, args.length)?;
+    if json {
+        let told = [("question", Json::text(question)), ("snoozed", snooze.to_json())];
+        say!("{}", Json::object(told).to_canonical());
+        return Ok(());
+    }
+    say!("{} put question {} off until {}", visible(&person), paint(STRONG, question), terminal::at(snooze.until));
+    Ok(())
+}
+
+/// Whose list it is; nobody's in particular where neither a key nor the command line says so.
+fn looking(keeper: &Keeper, args: &ListArgs) -> anyhow::Result<Option<String>> {
+    let is_said = args.person.is_some() || args.snoozed || keeper.runtime().caller().is_some();
+    if is_said { store::person(keeper.runtime(), args.person.as_deref()).map(Some) } else { Ok(None) }
+}
+
+fn list(keeper: &Keeper, args: &ListArgs, json: bool) -> anyhow::Result<()> {
+    let person = looking(keeper, args)?;
+    let Inbox { questions, next, snoozed } = match &person {
+        Some(person) if args.snoozed => keeper.snoozed_inbox(person)?,
+        _ => {
+            let unfit = |text: &String| UsageError(format!("--after `{}` is not what another list said", echo(text)));
+            let after = args.after.as_ref().map(|text| Cursor::parse(text).ok_or_else(|| unfit(text))).transpose()?;
+            keeper.inbox_page(&InboxQuery { person: person.as_deref(), after, limit: args.limit })?
+        }
+    };
+    if snoozed > 0 && !args.snoozed {
+        let put_off = terminal::counted(snoozed as u64, "question");
+        terminal::note(&format!("{put_off} put off; list with `--snoozed`"));
+    }
+    if let Some(next) = next {
+        terminal::note(&format!("more questions wait; go on with `--after {next}`"));
     }
     if json {
         for question in &questions {
@@ -63,7 +94,7 @@ fn list(keeper: &Keeper, json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     if questions.is_empty() {
-        say!("nothing waits for an answer");
+        say!("{}", if args.snoozed { "nothing is put off" } else { "nothing waits for an answer" });
         return Ok(());
     }
     let (now, ids) = (keeper.now(), questions.iter().map(|question| question.id.clone()).collect::<Vec<_>>());
@@ -83,7 +114,9 @@ fn list(keeper: &Keeper, json: bool) -> anyhow::Result<()> {
     for (cells, question) in terminal::aligned(rows.collect()).into_iter().zip(&questions) {
         let [id, impact, left, agent, action, params] = cells;
         let over = question.flow_over.map(|state| format!("; its flow is {}, so only `abort` is left", state.word()));
-        let why = visible(&format!("{}{}", question.reasons.join(", "), over.unwrap_or_default()));
+        let put_off = question.snoozed.map(|snooze| format!("; put off until {}", terminal::at(snooze.until)));
+        let rest = format!("{}{}", over.unwrap_or_default(), put_off.unwrap_or_default());
+        let why = visible(&format!("{}{rest}", question.reasons.join(", ")));
         let (id, action) = (paint(STRONG, id), paint(STRONG, action));
         say!("{id}  {impact}  {left}  {agent}  {action}  {params}  {}", paint(FAINT, why));
     }

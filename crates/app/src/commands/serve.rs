@@ -35,6 +35,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<Exit> {
         listen,
         tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
         rate: args.rate,
+        streams: usize::try_from(args.streams).unwrap_or(usize::MAX),
         per_address: usize::try_from(args.per_address).unwrap_or(usize::MAX),
         jwt,
         seal_every,

@@ -198,3 +198,31 @@ fn a_question_is_handed_over_from_its_card() {
     assert_eq!(state(&service, &id), "OPEN");
     assert_eq!(ann.answer(&card, &id, &[("decision", "approve")]).status, 303, "who handed it over may still answer");
 }
+
+#[test]
+fn a_question_is_put_off_from_its_card() {
+    let service = Service::start();
+    let ann = service.sign_in(&service.key("approver", "ann", &["desk"]));
+    let lasting = "escalation: { approvers: [desk], timeout: { after: 2d, then: ABORT } }";
+    let agent = service.agent(&CONTRACT.replace("approvers: [desk]", lasting));
+    let id = service.ask(&agent, json!({ "order": "A", "amount": 40 }), "late");
+    let card = ann.get(&format!("/approve/{id}"));
+    assert!(card.body.contains("<summary>Not now</summary>"), "{}", card.body);
+    assert!(card.body.contains("<option value=\"1h\">"), "{}", card.body);
+    assert!(!card.body.contains("<option value=\"7d\">"), "longer than people have is not offered: {}", card.body);
+    let check = |length: &str, status: u16| {
+        let given = ann.answer(&card, &id, &[("decision", "snooze"), ("for", length)]);
+        assert_eq!(given.status, status, "{length}: {}", given.body);
+        given
+    };
+    assert!(check("7d", 422).body.contains("put it off for less"));
+    assert_eq!(check("1h", 303).header("location"), Some("/approve"));
+    let list = ann.get("/approve").body;
+    assert!(list.contains("Nothing waits") && list.contains("Put off by you: 1"), "{list}");
+    let hidden = ann.get("/approve?snoozed=only").body;
+    assert!(hidden.contains("on your list again in") && hidden.contains(&id), "{hidden}");
+    let again = ann.get(&format!("/approve/{id}")).body;
+    assert!(again.contains("You put this off until") && again.contains("Approve once"), "{again}");
+    assert_eq!(state(&service, &id), "OPEN");
+    assert_eq!(ann.answer(&card, &id, &[("decision", "approve")]).status, 303, "it can be answered all the same");
+}

@@ -4,8 +4,8 @@ use super::Desk;
 use super::server::PostgresServer;
 use super::standby::Decider;
 
-/// Makes a process a program that knows the tables of the first version only.
-const OLDER: [(&str, &str); 1] = [("WRITKEEPER_TABLES", "1")];
+/// Makes a process a program that knows the tables of the version before this one.
+const OLDER: [(&str, &str); 1] = [("WRITKEEPER_TABLES", "2")];
 
 #[test]
 fn an_older_process_goes_on_beside_a_newer_one_and_does_not_start_again() {
@@ -21,10 +21,10 @@ fn an_older_process_goes_on_beside_a_newer_one_and_does_not_start_again() {
     };
     let mut older = Decider::start_with(&desk, &store, &OLDER);
     let first = older.says("A");
-    assert!(first.contains("ACCEPT") && version() == "1", "{first} {}", version());
+    assert!(first.contains("ACCEPT") && version() == "2", "{first} {}", version());
     let mut newer = Decider::start(&desk, &store);
     let second = newer.says("B");
-    assert!(second.contains("ACCEPT") && version() == "2", "{second} {}", version());
+    assert!(second.contains("ACCEPT") && version() == "3", "{second} {}", version());
     // They see each other's decisions, by turns.
     assert_eq!(newer.says("A"), first);
     assert_eq!(older.says("B"), second);

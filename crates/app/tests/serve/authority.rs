@@ -116,6 +116,7 @@ fn sample(method: &str, route: &str, things: &Things) -> (String, Option<Value>,
         ("POST", "/v1/escalations/{id}/hand-over") => {
             (path(&things.question), nonsense(), Some(json!({ "to": "ann" })))
         }
+        ("POST", "/v1/escalations/{id}/snooze") => (path(&things.question), nonsense(), Some(json!({ "for": "1h" }))),
         (_, "/approve/{id}" | "/approve/{id}/receipt") => (path(&things.question), nonsense(), nonsense()),
         ("GET", "/v1/ledger/receipts/{id}") => (path(&things.proposal), None, None),
         ("DELETE", "/v1/keys/{id}") => (path(&things.key), None, None),
@@ -186,6 +187,7 @@ fn changes(things: &Things) -> Vec<(&'static str, &'static str, Value)> {
         ("merge_state keys", "merge_state", write("keys/0af3", json!({}))),
         ("merge_state tenants", "merge_state", write("tenants/evil", json!({ "state": "OPEN" }))),
         ("merge_state handed", "merge_state", write(&format!("handed/{}", things.question), json!({}))),
+        ("merge_state snooze", "merge_state", write("snooze/ann", json!({}))),
         ("merge_session", "merge_session", json!({ "flow": things.flow, "values": {} })),
         ("snapshot", "snapshot", json!({ "flow": things.flow, "keys": ["agents/refund-bot/note"] })),
         ("claim", "claim", json!({ "intent": intent, "worker": "7", "lease_us": 600_000_000 })),

@@ -31,6 +31,43 @@ fn each_key_has_its_own_rate() {
     assert_eq!(server.get("/v1/whoami", &bob).status, 200, "another key pays for it");
 }
 
+/// Opens streams of events until one is refused; those that are open, and the refusal.
+fn streams(server: &Server, key: &str) -> (Vec<TcpStream>, crate::http::Answer) {
+    let mut open = Vec::new();
+    loop {
+        let mut stream = connect(&server.address);
+        stream.write_all(&request("GET", "/v1/events", Some(key), None)).unwrap();
+        let mut first = [0; 12];
+        stream.read_exact(&mut first).unwrap();
+        if &first == b"HTTP/1.1 200" {
+            open.push(stream);
+            continue;
+        }
+        return (open, server.get("/v1/events", key));
+    }
+}
+
+#[test]
+fn each_key_has_so_many_streams_and_an_agent_far_fewer() {
+    let server = Server::start_with(&["--streams", "40"]);
+    let token = server.register(CONTRACT);
+    let other = server.register(&CONTRACT.replace("refund-bot", "other-bot"));
+    let (of_agent, refused) = streams(&server, &token);
+    assert_eq!((of_agent.len(), refused.status), (16, 429), "{}", refused.text());
+    assert_eq!(refused.member("code"), "TOO_MANY_STREAMS");
+    assert!(refused.header("retry-after").is_some() && refused.text().contains("refund-bot has 16"), "{refused:?}");
+    let (of_admin, refused) = streams(&server, &server.admin);
+    assert_eq!((of_admin.len(), refused.member("code")), (40, "TOO_MANY_STREAMS".to_owned()));
+    assert_eq!(streams(&server, &other).0.len(), 16, "another agent pays for it");
+    assert_eq!(server.get("/v1/agents/refund-bot", &token).status, 200, "everything else goes on");
+    drop(of_agent);
+    let since = Instant::now();
+    while streams(&server, &token).0.len() < 16 {
+        assert!(since.elapsed() < PATIENCE, "what was closed counts for ever");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn what_ends_ends_by_itself() {
     let server = Server::start();

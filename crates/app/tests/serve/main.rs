@@ -24,6 +24,7 @@ mod performing;
 mod reading;
 mod secrets;
 mod server;
+mod snoozing;
 mod sockets;
 mod tokens;
 mod waiting;

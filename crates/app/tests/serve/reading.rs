@@ -3,6 +3,7 @@
 use crate::http::{headed, request, send};
 use crate::server::{CONTRACT, Server};
 use serde_json::json;
+use std::process::Command;
 
 #[test]
 fn what_did_not_change_is_not_sent_again() {
@@ -52,4 +53,47 @@ fn pages_hold_everything_once() {
         after = format!("&after={next}");
     }
     assert_eq!(seen, (0..7).map(|number| format!("n{number}")).collect::<Vec<_>>());
+}
+
+#[test]
+fn pages_of_questions_hold_each_once_over_http_on_the_page_and_at_the_command_line() {
+    let server = Server::start();
+    let ann = server.key("approver", "ann", &["refund-desk"]);
+    let token = server.register(CONTRACT);
+    let ask = |order: &str| {
+        let params = json!({ "order_id": order, "amount": 40 });
+        let proposal = json!({ "agent": "refund-bot", "action": "issue_refund", "id": order, "params": params });
+        assert_eq!(server.post("/v1/proposals", &token, &proposal).member("verdict"), "ESCALATE");
+    };
+    ["o1", "o2", "o3", "o4", "o5"].into_iter().for_each(ask);
+    let (mut seen, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = server.get(&format!("/v1/escalations?limit=2{after}"), &ann).json();
+        seen.extend(
+            page["questions"].as_array().unwrap().iter().map(|one| one["proposal_id"].as_str().unwrap().to_owned()),
+        );
+        assert_eq!(page["more"].as_bool().unwrap(), page["next"].is_string());
+        let Some(next) = page["next"].as_str() else { break };
+        after = format!("&after={next}");
+    }
+    assert_eq!(seen, ["o1", "o2", "o3", "o4", "o5"], "the oldest first, where the impact is the same");
+    for query in ["after=soon", "limit=0", "limit=1001"] {
+        assert_eq!(server.get(&format!("/v1/escalations?{query}"), &ann).status, 422, "{query}");
+    }
+    let behind = after.trim_start_matches("&after=");
+    assert_eq!(server.get(&format!("/approve?after={behind}"), &ann).text().matches("asked by").count(), 1);
+    let run = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_writkeeper"));
+        let place = format!("http://{}", server.address);
+        let output =
+            command.args(["escalations", "list", "--server", &place]).args(words).env("WRITKEEPER_KEY", &ann).output();
+        let output = output.unwrap();
+        (String::from_utf8_lossy(&output.stdout).into_owned(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (first, note) = run(&["--limit", "4"]);
+    assert_eq!(first.matches("order_id=").count(), 4, "{first}");
+    let next = note.split("--after ").nth(1).unwrap().split('`').next().unwrap();
+    let (rest, note) = run(&["--after", next]);
+    assert!(rest.contains("o5") && rest.matches("order_id=").count() == 1 && note.is_empty(), "{rest} {note}");
+    assert!(run(&["--after", "soon"]).1.contains("is not what another list said"));
 }

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -211,6 +212,68 @@ fn keys_that_are_published_later_count_and_a_lonely_key_needs_no_name() {
         std::thread::sleep(std::time::Duration::from_millis(200));
     }
     assert_eq!(status(&token(&own, json!({ "alg": "EdDSA", "kid": "first" }))), 401, "the old key is withdrawn");
+}
+
+/// Publishes keys to the first who asks, and keeps everybody else waiting for ever; how many have asked.
+fn publish_once(keys: &Value) -> (String, Arc<AtomicUsize>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (address, body, asked) = (listener.local_addr().unwrap(), keys.to_string(), Arc::new(AtomicUsize::new(0)));
+    let counted = asked.clone();
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let _ = stream.read(&mut [0; 4096]);
+            if counted.fetch_add(1, Ordering::SeqCst) == 0 {
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+                let _ = stream.write_all(format!("{head}{body}").as_bytes());
+            }
+            kept.push(stream);
+        }
+    });
+    (format!("http://{address}/jwks.json"), asked)
+}
+
+#[test]
+fn an_issuer_that_does_not_answer_holds_up_one_caller_for_a_bounded_time() {
+    let (own, other) = (SigningKey::from_bytes(&[9; 32]), SigningKey::from_bytes(&[8; 32]));
+    let x = text(own.verifying_key().as_bytes());
+    let (jwks, asked) = publish_once(&json!({ "keys": [{ "kid": "first", "kty": "OKP", "crv": "Ed25519", "x": x }] }));
+    let server = start(&jwks);
+    let token = |key: &SigningKey, id: &str, name: &str| {
+        let header = json!({ "alg": "EdDSA", "kid": id });
+        let signed = format!("{}.{}", text(header.to_string()), text(changed("sub", json!(name)).to_string()));
+        format!("{signed}.{}", text(key.sign(signed.as_bytes()).to_bytes()))
+    };
+    let status = |shown: &str| server.get("/v1/whoami", shown).status;
+    let since = Instant::now();
+    std::thread::scope(|scope| {
+        // The issuer is asked again for a key that nobody knows, once some time has passed since it was asked last.
+        let hanging = scope.spawn(|| {
+            let mut answers = Vec::new();
+            for number in 0.. {
+                if asked.load(Ordering::SeqCst) > 1 || since.elapsed() > PATIENCE {
+                    break;
+                }
+                answers.push(status(&token(&other, "second", &format!("eve-{number}"))));
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+            answers
+        });
+        while asked.load(Ordering::SeqCst) < 2 {
+            assert!(since.elapsed() < PATIENCE, "the issuer is never asked again");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert_eq!(status(&server.admin), 200);
+        assert_eq!(status(&token(&own, "first", "bob")), 200, "a key that is known goes on counting");
+        let others: Vec<u16> =
+            (0..8).map(|number| status(&token(&other, "second", &format!("mal-{number}")))).collect();
+        assert_eq!(others, [401; 8], "nobody waits for what somebody else waits for");
+        assert!(!hanging.is_finished(), "the one who asked the issuer waits");
+        assert_eq!(asked.load(Ordering::SeqCst), 2, "one caller asks for all");
+        let answers = hanging.join().unwrap();
+        assert!(answers.len() > 1 && answers.iter().all(|status| *status == 401), "{answers:?}");
+    });
+    assert_eq!((status(&server.admin), status(&token(&own, "first", "cid"))), (200, 200));
 }
 
 #[test]

@@ -192,8 +192,8 @@ fn routed(site: &Site, request: &Request, role: &str, name: &str) -> Result<Resp
         }
         ("GET", ["v1", "rows", kind]) => {
             let due = request.query.get("due").map(|micros| Instant::from_micros(micros.parse().unwrap()));
-            let query = RowQuery { after: request.query.get("after").cloned(), limit, due };
-            json(rows::write_page(&serve::rows(runtime, kind, &query)?, None))
+            let query = RowQuery { after: request.query.get("after").cloned(), limit, due, ..RowQuery::default() };
+            json(rows::write_page(&serve::rows(runtime, kind, &query)?))
         }
         ("GET", ["v1", "rows", kind, name]) => {
             let second = request.query.get("second").map(String::as_str);

@@ -1,11 +1,14 @@
 //! Ranges: by name, and by what is due.
 
 use super::Room;
-use super::samples::{at, change, counter, intent, key, key_of, must, put, question, state_key};
-use kernel::escalation::EscalationState;
+use super::samples::{asked, at, change, counter, intent, key, key_of, must, put, question, state_key};
+use crate::ports::store::StoreFault;
+use kernel::contract::Impact;
+use kernel::escalation::{EscalationRow, EscalationState};
 use kernel::intent::IntentState;
 use kernel::stored::Kind;
 use kernel::world::{DUE_INTENTS_MAX, Entity, FlowRow, Key, Loaded, Row};
+use values::time::Instant;
 
 /// More than one look loads.
 const INTENTS: i64 = 70;
@@ -122,4 +125,72 @@ pub(super) fn due(room: &Room) -> Result<(), String> {
     }
     let none = names(Kind::State, i64::MAX / 4, 9)?;
     must(none.is_empty(), || format!("state is due: {none:?}"))
+}
+
+/// A question of an agent, asked at an instant.
+fn asked_by(agent: &str, impact: Impact, since: i64, state: EscalationState, due: i64) -> Row {
+    let row = asked(state, at(due));
+    Row::Escalation(Box::new(EscalationRow { agent: agent.to_owned(), impact, asked_at: at(since), ..row }))
+}
+
+fn names(found: Result<Vec<(Key, Row)>, StoreFault>) -> Result<Vec<String>, String> {
+    let found = found.map_err(|fault| fault.to_string())?;
+    Ok(found.into_iter().map(|(key, _)| key.entity.parts().0.to_owned()).collect())
+}
+
+pub(super) fn questions(room: &Room) -> Result<(), String> {
+    use EscalationState::{Aborted, Open};
+    let mut store = room.open()?;
+    let rows = [
+        ("same-b", "bot", Impact::High, 5, Open, 40),
+        ("old", "bot", Impact::High, 1, Open, 30),
+        ("same-a", "other", Impact::High, 5, Open, 20),
+        ("low", "bot", Impact::Low, 2, Open, 10),
+        ("new", "bot", Impact::High, 12, Open, 50),
+        ("over", "bot", Impact::High, 3, Aborted, 5),
+        ("ends", "bot", Impact::High, 4, Open, 5),
+    ];
+    change(store.as_mut(), &[], "many", &mut |world, _| {
+        for (name, agent, impact, since, state, due) in rows {
+            world.put(key(Entity::Escalation(name.to_owned())), asked_by(agent, impact, since, state, due));
+        }
+    })?;
+    // What ends leaves the open ones, and what is reminded of stays where it was.
+    put(store.as_mut(), &key(Entity::Escalation("ends".to_owned())), &asked_by("bot", Impact::High, 4, Aborted, 5))?;
+    put(store.as_mut(), &key(Entity::Escalation("old".to_owned())), &asked_by("bot", Impact::High, 1, Open, 60))?;
+    elsewhere(room, Entity::Escalation("x".to_owned()), &asked_by("bot", Impact::High, 2, Open, 1))?;
+    let mut reader = store.reader().map_err(|fault| fault.to_string())?;
+    for (impact, behind, limit, expected) in [
+        (Impact::High, (i64::MIN, ""), 9, vec!["old", "same-a", "same-b", "new"]),
+        (Impact::High, (i64::MIN, ""), 2, vec!["old", "same-a"]),
+        (Impact::High, (5, ""), 9, vec!["same-a", "same-b", "new"]),
+        (Impact::High, (5, "same-a"), 9, vec!["same-b", "new"]),
+        (Impact::High, (12, "new"), 9, vec![]),
+        (Impact::Low, (i64::MIN, ""), 9, vec!["low"]),
+        (Impact::Medium, (i64::MIN, ""), 9, vec![]),
+    ] {
+        let place = if behind.0 == i64::MIN { Instant::from_micros(i64::MIN) } else { at(behind.0) };
+        let found = names(reader.open_questions(impact, (place, behind.1), limit))?;
+        must(found == expected, || format!("open with {} behind {behind:?}: {found:?}", impact.word()))?;
+    }
+    for (agent, after, limit, expected) in [
+        ("bot", None, 9, vec!["ends", "low", "new", "old", "over", "same-b"]),
+        ("bot", Some("low"), 2, vec!["new", "old"]),
+        ("bot", Some("lo"), 1, vec!["low"]),
+        ("other", None, 9, vec!["same-a"]),
+        ("bo", None, 9, vec![]),
+    ] {
+        let found = names(reader.questions_of(agent, after, limit))?;
+        must(found == expected, || format!("questions of {agent} after {after:?}: {found:?}"))?;
+    }
+    for (agent, until, limit, expected) in [
+        ("bot", 49, 9, vec!["low", "same-b"]),
+        ("bot", 99, 3, vec!["low", "same-b", "new"]),
+        ("bot", 9, 9, vec![]),
+        ("other", 99, 9, vec!["same-a"]),
+    ] {
+        let found = names(reader.due_questions_of(agent, at(until), limit))?;
+        must(found == expected, || format!("questions of {agent} due until {until}: {found:?}"))?;
+    }
+    Ok(())
 }

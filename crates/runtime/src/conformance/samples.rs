@@ -216,7 +216,12 @@ pub(super) fn intent(state: IntentState, valid_until: Instant) -> Row {
 
 /// A question that waits until an instant.
 pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
-    Row::Escalation(Box::new(EscalationRow {
+    Row::Escalation(Box::new(asked(state, deadline)))
+}
+
+/// The row of a question.
+pub(super) fn asked(state: EscalationState, deadline: Instant) -> EscalationRow {
+    EscalationRow {
         kind: QuestionKind::Proposal,
         state,
         by: Some("operator:olga".to_owned()),
@@ -246,7 +251,7 @@ pub(super) fn question(state: EscalationState, deadline: Instant) -> Row {
             said: AdviceOutcome::Nothing("it ended".to_owned()),
         }],
         request: Some(AgentRequest { reason: "unsure".to_owned(), context: Object::new() }),
-    }))
+    }
 }
 
 /// An agent that someone holds something against.

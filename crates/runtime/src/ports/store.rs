@@ -1,6 +1,7 @@
 //! The store: lock and load, save what changed, append records, in one transaction for a whole batch of one tenant.
 
 use crate::mint::Minted;
+use kernel::contract::Impact;
 use kernel::record::Record;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Row, World};
@@ -158,12 +159,30 @@ pub trait Reader: Send {
     /// Entities of a kind whose [`Row::due`] is not after an instant, soonest first.
     fn due(&mut self, kind: Kind, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault>;
 
+    /// Open questions of an impact, oldest first and by name where they are equally old, behind one of them or behind all
+    /// that were asked before an instant (an empty name). What is kept of an open question does not move it.
+    fn open_questions(
+        &mut self,
+        impact: Impact,
+        behind: Place<'_>,
+        limit: usize,
+    ) -> Result<Vec<(Key, Row)>, StoreFault>;
+
+    /// Questions of an agent in the order of their names, after a name.
+    fn questions_of(&mut self, agent: &str, after: Option<&str>, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault>;
+
+    /// Questions of an agent whose [`Row::due`] is not after an instant, soonest first.
+    fn due_questions_of(&mut self, agent: &str, until: Instant, limit: usize) -> Result<Vec<(Key, Row)>, StoreFault>;
+
     /// Records from an index on.
     fn records(&mut self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault>;
 
     /// How many records there are.
     fn size(&mut self) -> Result<u64, StoreFault>;
 }
+
+/// A place among open questions: when one was asked, and its name.
+pub type Place<'p> = (Instant, &'p str);
 
 /// A batch that is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

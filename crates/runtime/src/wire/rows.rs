@@ -6,18 +6,8 @@ use kernel::world::{Entity, Key, Row};
 use std::sync::Arc;
 use values::json::{Json, Object};
 
-/// A page of rows as it was read.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Page {
-    /// The rows.
-    pub rows: Vec<(Key, Row)>,
-    /// Behind which name to go on, where it is not the name of the last row: more was looked through.
-    pub next: Option<String>,
-}
-
-/// The bytes of a page of rows, cut where it is long enough; whoever wants more goes on behind its last row, or behind
-/// `next` where it is not cut.
-pub fn write_page(rows: &[(Key, Row)], next: Option<&str>) -> Vec<u8> {
+/// The bytes of a page of rows, cut where it is long enough; whoever wants more goes on behind its last row.
+pub fn write_page(rows: &[(Key, Row)]) -> Vec<u8> {
     let (mut taken, mut bytes) = (Vec::new(), 0);
     for (key, row) in rows {
         let stored = row.to_stored();
@@ -27,21 +17,17 @@ pub fn write_page(rows: &[(Key, Row)], next: Option<&str>) -> Vec<u8> {
             break;
         }
     }
-    let next = next.filter(|_| taken.len() == rows.len());
-    let mut members = Object::from_iter([("rows".to_owned(), Json::List(taken))]);
-    members.extend(next.map(|next| ("next".to_owned(), Json::text(next))));
-    Json::Object(members).to_canonical().into_bytes()
+    Json::object([("rows", Json::List(taken))]).to_canonical().into_bytes()
 }
 
 /// Reads a page of rows of a kind; `None` if that is none.
-pub fn read_page(kind: Kind, tenant: &Arc<str>, bytes: &[u8]) -> Option<Page> {
+pub fn read_page(kind: Kind, tenant: &Arc<str>, bytes: &[u8]) -> Option<Vec<(Key, Row)>> {
     let json = Json::parse_within(bytes, &REPLY_BOUNDS).ok()?;
     let read = |json: &Json| {
         let (entity, row) = row_of(kind, json)?;
         Some((Key { tenant: tenant.clone(), entity }, row))
     };
-    let rows = json.get("rows")?.as_list()?.iter().map(read).collect::<Option<_>>()?;
-    Some(Page { rows, next: optional(&json, "next")? })
+    json.get("rows")?.as_list()?.iter().map(read).collect()
 }
 
 /// The bytes of one row.

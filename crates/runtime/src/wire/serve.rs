@@ -10,6 +10,7 @@ use kernel::agent::Actor;
 use kernel::change::upkeep::Upkeep;
 use kernel::change::{Act, ActKind, DoubtAnswer};
 use kernel::command::Door;
+use kernel::contract::Impact;
 use kernel::finding::{Code, shown};
 use kernel::outcome::Verdict;
 use kernel::person::Identity;
@@ -53,6 +54,10 @@ pub struct RowQuery {
     pub limit: usize,
     /// Due not later than this, soonest first, in place of all.
     pub due: Option<Instant>,
+    /// Only questions of this agent.
+    pub agent: Option<String>,
+    /// Only open questions of this impact, oldest first, behind one that was asked at this instant and is called `after`.
+    pub open: Option<(Impact, Instant)>,
 }
 
 /// Judges what an agent sent, as one line of many where its number is given.
@@ -119,9 +124,18 @@ pub fn undecided(answered: &Answered) -> Failure {
 /// A page of rows of a kind.
 pub fn rows(runtime: &Runtime, kind: &str, query: &RowQuery) -> Result<Vec<(Key, Row)>, Failure> {
     let kind = shown_kind(kind)?;
-    Ok(match query.due {
-        Some(until) => runtime.due(kind, until, query.limit.clamp(1, DUE_ROWS_MAX))?,
-        None => runtime.scan(kind, query.after.as_deref(), query.limit.clamp(1, ROWS_MAX))?,
+    let (after, page) = (query.after.as_deref(), query.limit.clamp(1, ROWS_MAX));
+    let due_page = query.limit.clamp(1, DUE_ROWS_MAX);
+    let is_listed_so = query.agent.is_none() && query.open.is_none() || kind == Kind::Escalation;
+    if !is_listed_so {
+        return Err(Failure::Missing);
+    }
+    Ok(match (&query.agent, query.open, query.due) {
+        (Some(agent), _, Some(until)) => runtime.due_questions_of(agent, until, due_page)?,
+        (Some(agent), _, None) => runtime.questions_of(agent, after, page)?,
+        (None, Some((impact, asked)), _) => runtime.open_questions(impact, (asked, after.unwrap_or_default()), page)?,
+        (None, None, Some(until)) => runtime.due(kind, until, due_page)?,
+        (None, None, None) => runtime.scan(kind, after, page)?,
     })
 }
 

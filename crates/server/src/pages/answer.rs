@@ -5,18 +5,27 @@ use super::html::{segment, span};
 use super::{Visit, sent_to};
 use crate::call::{Call, Reply};
 use crate::problem::Problem;
-use crate::routes::escalations::{about_a_doubt, about_a_proposal, handed_over};
+use crate::routes::escalations::{about_a_doubt, about_a_proposal, handed_over, snoozed};
 use axum::http::StatusCode;
 use kernel::escalation::{EscalationRow, EscalationState, QuestionKind};
 use kernel::reasons::Reason;
 use values::ids::{Digest, is_same_person};
 use values::json::{Json, Object};
+use values::time::Duration;
 use writkeeper::inbox::shown_proposal;
+
+/// What the form says that puts a question off.
+pub(super) const SNOOZE: &str = "snooze";
+
+/// Where the list is.
+const HOME: &str = "/approve";
 
 /// Gives it; where it does not count the card says why.
 pub fn give(call: &Call, visit: &Visit) -> Result<Reply, Problem> {
     let (id, row) = exact(call)?;
     match given(call, visit, &id, &row) {
+        // What was put off is off the list, and the person goes on with the rest of it.
+        Ok(()) if visit.field("decision") == SNOOZE => Ok(sent_to(HOME)),
         Ok(()) => Ok(sent_to(&format!("/approve/{}", segment(&id)))),
         Err(problem) => {
             // Whoever was faster changed it.
@@ -33,6 +42,11 @@ fn given(call: &Call, visit: &Visit, id: &str, row: &EscalationRow) -> Result<()
     let (said, because) = (visit.field("decision"), visit.field("because"));
     if said == "hand-over" {
         return handed_over(call, id, visit.field("to"), because).map(|_| ());
+    }
+    if said == SNOOZE {
+        let length = Duration::parse(visit.field("for"));
+        let length = length.ok_or_else(|| Problem::invalid("`for` is no length of time such as 1h"))?;
+        return snoozed(call, id, length).map(|_| ());
     }
     let mut members = Object::new();
     if said == "modify" {

@@ -79,7 +79,7 @@ pub fn drawn(
     let now = keeper.now();
     let person = keeper.person(&call.caller.name)?.unwrap_or_default();
     let shown = Shown {
-        question: Question::of(keeper.runtime(), id, row, now)?,
+        question: Question::of(keeper.runtime(), id, row, now)?.seen_by(keeper.runtime(), &call.caller.name, now)?,
         around: Surroundings::of(keeper, row)?,
         groups: person.groups.into_iter().collect(),
         call,

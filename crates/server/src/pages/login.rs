@@ -17,7 +17,7 @@ const HOME: &str = "/approve";
 
 /// The form.
 pub fn show(site: &Arc<Site>, visit: &Visit) -> Result<Reply, Problem> {
-    let next = visit.query.iter().find(|(name, _)| name == "next").map_or(HOME, |(_, next)| next);
+    let next = visit.asked("next").unwrap_or(HOME);
     let reply = asked(site, next, None);
     Ok(Reply { status: StatusCode::OK, ..reply })
 }

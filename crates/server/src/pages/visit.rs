@@ -36,6 +36,11 @@ impl Visit {
         self.fields.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.trim())
     }
 
+    /// A value behind the question mark.
+    pub fn asked(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
     /// Where the visitor found us, for commands that they can copy.
     pub fn address(&self, site: &Site) -> String {
         let scheme = if is_secret(site, &self.headers) { "https" } else { "http" };

@@ -16,6 +16,7 @@ use kernel::handed::HANDED;
 use kernel::lease::kept::LEASES;
 use kernel::reasons::Reason;
 use kernel::shadow::SHADOWS;
+use kernel::snooze::SNOOZED;
 use kernel::world::{Entity, Row};
 use values::json::Json;
 
@@ -137,7 +138,9 @@ fn put(call: &Call) -> Result<Reply, Problem> {
     let members = call.members(&["value", "expect"])?;
     let key = key(call)?.to_owned();
     let is_admin = call.caller.role == KeyRole::Admin;
-    if is_reserved(&key) && !is_admin || key.starts_with(TENANTS) || key.starts_with(HANDED) {
+    // People's own notes about questions are written by what knows the person.
+    let is_of_people = [HANDED, SNOOZED].iter().any(|prefix| key.starts_with(prefix));
+    if is_reserved(&key) && !is_admin || key.starts_with(TENANTS) || is_of_people {
         let values = [("role", call.caller.role.word())];
         return Err(Problem::of(StatusCode::FORBIDDEN, Reason::RoleForbidden, &values));
     }
@@ -180,7 +183,7 @@ fn remember(call: &Call) -> Result<Reply, Problem> {
 /// Whether a name of state is another agent's, or tells of others: who freezes it could read it.
 fn is_of_others(own: &str, key: &str) -> bool {
     let is_foreign = key.starts_with(OWN_STATE) && !owns_state(own, key);
-    is_foreign || [LEASES, ATTENTION, SHADOWS, HANDED].iter().any(|prefix| key.starts_with(prefix))
+    is_foreign || [LEASES, ATTENTION, SHADOWS, HANDED, SNOOZED].iter().any(|prefix| key.starts_with(prefix))
 }
 
 fn freeze(call: &Call) -> Result<Reply, Problem> {

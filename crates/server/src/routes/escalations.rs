@@ -1,8 +1,8 @@
 //! Questions to people: what waits, the card of one, and its answer.
 
 use super::Access;
-use super::{Answer, BODY_MAX, BodyRule, READERS, READERS_AND_AGENT, Route, Run};
-use crate::call::{Call, JSON, Reply, text, text_if_any};
+use super::{Answer, BODY_MAX, BodyRule, Param, ParamKind, READERS, READERS_AND_AGENT, Route, Run};
+use crate::call::{Call, JSON, Reply, span_if_any, text, text_if_any};
 use crate::problem::Problem;
 use crate::schemas;
 use kernel::api_key::KeyRole;
@@ -16,17 +16,30 @@ use ledger::envelope::Envelope;
 use runtime::PersonAnswer;
 use values::ids::Digest;
 use values::json::{Json, Object};
-use writkeeper::inbox::Question;
+use values::time::Duration;
+use writkeeper::inbox::{Cursor, Inbox, InboxQuery, Question};
 use writkeeper::{Answered, carried_out, lookup};
+
+/// Approvers ask so for what they put off.
+pub(super) const SNOOZED_ONLY: Param =
+    Param { name: "snoozed", summary: "Only what the approver who asks has put off", kind: ParamKind::Word(&["only"]) };
+
+/// Where a list goes on.
+pub(super) const AFTER: Param =
+    Param { name: "after", summary: "The `next` of the page before this one", kind: ParamKind::Text };
 
 pub const ROUTES: &[Route] = &[
     Route {
         method: "GET",
         path: "/v1/escalations",
         name: "questions",
-        summary: "What waits for people, most urgent first",
+        summary: "What waits for people, most urgent first; approvers do not see what they put off",
         access: READERS,
-        query: &[],
+        query: &[
+            AFTER,
+            Param { name: "limit", summary: "Questions at most", kind: ParamKind::Whole(1, Inbox::LIMIT as u64) },
+            SNOOZED_ONLY,
+        ],
         body: None,
         answer: Answer { status: 200, media: JSON, schema: schemas::escalations::inbox, summary: "The questions" },
         run: Run::Blocking(list),
@@ -64,10 +77,41 @@ pub const ROUTES: &[Route] = &[
         answer: Answer { status: 200, media: JSON, schema: schemas::escalations::handed, summary: "Who has it now" },
         run: Run::Blocking(hand_over),
     },
+    Route {
+        method: "POST",
+        path: "/v1/escalations/{id}/snooze",
+        name: "snooze",
+        summary: "Put a question off for yourself, for 15m to 7d and not past its deadline; it is recorded and changes nothing for others",
+        access: Access::Roles(&[KeyRole::Approver]),
+        query: &[],
+        body: Some(BodyRule { limit: BODY_MAX, schema: schemas::escalations::snoozing, optional: false }),
+        answer: Answer { status: 200, media: JSON, schema: schemas::escalations::snoozed, summary: "Until when" },
+        run: Run::Blocking(snooze),
+    },
 ];
 
 fn list(call: &Call) -> Result<Reply, Problem> {
-    Ok(Reply::json(&call.keeper().inbox()?.to_json()))
+    let keeper = call.keeper();
+    let person = match call.caller.role {
+        KeyRole::Approver => Some(&*call.caller.name),
+        KeyRole::Agent | KeyRole::Executor | KeyRole::Operator | KeyRole::Auditor | KeyRole::Admin => None,
+    };
+    let inbox = match (call.asked("snoozed"), person) {
+        (Some(_), Some(person)) => keeper.snoozed_inbox(person)?,
+        // Nobody else puts anything off.
+        (Some(_), None) => Inbox::default(),
+        (None, person) => {
+            let limit = call.whole("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(100);
+            keeper.inbox_page(&InboxQuery { person, after: after(call.asked("after"))?, limit })?
+        }
+    };
+    Ok(Reply::json(&inbox.to_json()))
+}
+
+/// Where a list is to go on.
+pub(crate) fn after(asked: Option<&str>) -> Result<Option<Cursor>, Problem> {
+    let unfit = || Problem::invalid("`after` is not the `next` of another page");
+    asked.map(|text| Cursor::parse(text).ok_or_else(unfit)).transpose()
 }
 
 /// The question that is meant; agents see their own, by whole ids.
@@ -81,8 +125,13 @@ fn asked(call: &Call) -> Result<(String, EscalationRow), Problem> {
 
 fn show(call: &Call) -> Result<Reply, Problem> {
     let (id, row) = asked(call)?;
-    let keeper = call.keeper();
-    Ok(Reply::json(&Question::of(keeper.runtime(), &id, &row, keeper.now())?.to_json()))
+    let (runtime, now) = (call.keeper().runtime(), call.keeper().now());
+    let question = Question::of(runtime, &id, &row, now)?;
+    let question = match call.caller.role {
+        KeyRole::Approver => question.seen_by(runtime, &call.caller.name, now)?,
+        KeyRole::Agent | KeyRole::Executor | KeyRole::Operator | KeyRole::Auditor | KeyRole::Admin => question,
+    };
+    Ok(Reply::json(&question.to_json()))
 }
 
 fn answer(call: &Call) -> Result<Reply, Problem> {
@@ -112,6 +161,19 @@ fn hand_over(call: &Call) -> Result<Reply, Problem> {
 pub(crate) fn handed_over(call: &Call, question: &str, to: &str, because: &str) -> Result<Reply, Problem> {
     let (question, handed) = call.keeper().hand_over(&format!("={question}"), &call.caller.name, to, because)?;
     let told = [("question", Json::text(question)), ("handed", handed.to_json())];
+    Ok(Reply::json(&Json::object(told)))
+}
+
+fn snooze(call: &Call) -> Result<Reply, Problem> {
+    let members = call.members(&["for"])?;
+    let length = span_if_any(&members, "for")?.ok_or_else(|| Problem::invalid("`for` is missing"))?;
+    snoozed(call, &asked(call)?.0, length)
+}
+
+/// Puts a question off for the caller.
+pub(crate) fn snoozed(call: &Call, question: &str, length: Duration) -> Result<Reply, Problem> {
+    let (question, snooze) = call.keeper().snooze(&format!("={question}"), &call.caller.name, length)?;
+    let told = [("question", Json::text(question)), ("snoozed", snooze.to_json())];
     Ok(Reply::json(&Json::object(told)))
 }
 

@@ -1,5 +1,6 @@
 //! Pages for people: signing in and out, what waits for them, and the card of a question.
 
+use super::escalations::{AFTER, SNOOZED_ONLY};
 use super::{Access, Answer, BODY_MAX, BodyRule, Param, ParamKind, Route, Run};
 use crate::pages::{HTML, answer, card, list, login};
 use kernel::api_key::KeyRole;
@@ -64,7 +65,7 @@ pub const ROUTES: &[Route] = &[
         name: "inbox_page",
         summary: "What waits for the person who looks",
         access: LOOKERS,
-        query: &[],
+        query: &[AFTER, SNOOZED_ONLY],
         body: None,
         answer: page("The list"),
         run: Run::Page(list::show),

@@ -9,23 +9,22 @@ use axum::http::StatusCode;
 use kernel::agent::owns_state;
 use kernel::api_key::{KEYS, KeyRole, TENANTS, is_reserved};
 use kernel::change::{Act, ActKind, Write};
+use kernel::contract::Impact;
 use kernel::handed::{HANDED, Handed};
 use kernel::reasons::Reason;
+use kernel::snooze::{SNOOZED, Snoozed};
 use kernel::stored::Kind;
 use kernel::world::{Entity, Row};
-use runtime::wire::rows::Page;
-use runtime::wire::serve::{self, Caller, DUE_ROWS_MAX, ROWS_MAX, RowQuery};
+use runtime::wire::serve::{self, Caller, DUE_ROWS_MAX, RowQuery};
 use runtime::wire::{REPLY_TYPE, call as wire_call, follow as wire_follow, rows as wire_rows};
 use std::time::Duration;
 use values::json::Json;
-use writkeeper::inbox::shown_proposal;
+use values::time::Instant;
+use writkeeper::inbox::{shown_proposal, snoozed_by};
 use writkeeper::overlap;
 
 /// Bytes of the largest call.
 const CALL_MAX: usize = 16 * 1024 * 1024;
-
-/// Pages of everybody's rows that one request of an agent looks through for its own.
-const LOOKED_PAGES: usize = 4;
 
 /// Seconds that one request waits at most.
 const WAIT_MAX: u32 = 30;
@@ -60,6 +59,17 @@ pub const ROUTES: &[Route] = &[
             Param {
                 name: "due",
                 summary: "Only rows due not later than this, in microseconds since 1970",
+                kind: ParamKind::Whole(0, i64::MAX as u64),
+            },
+            Param { name: "agent", summary: "Only questions of this agent", kind: ParamKind::Text },
+            Param {
+                name: "impact",
+                summary: "Only open questions of this impact, oldest first",
+                kind: ParamKind::Word(Impact::WORDS),
+            },
+            Param {
+                name: "asked",
+                summary: "With `impact`: when the question behind which to begin was asked, in microseconds since 1970",
                 kind: ParamKind::Whole(0, i64::MAX as u64),
             },
         ],
@@ -144,9 +154,9 @@ fn change(call: &Call) -> Result<Reply, Problem> {
     if let wire_call::Call::Act(Act::Merge(writes)) = &mut asked {
         touches_access = writes.iter().any(|write| is_reserved(&write.key));
         let is_of_tenants = writes.iter().any(|write| write.key.starts_with(TENANTS));
-        let hands_over = writes.iter().any(|write| write.key.starts_with(HANDED));
-        is_allowed = match hands_over {
-            true => role == KeyRole::Approver && is_own_hand_over(call, writes)?,
+        let of_people = |write: &Write| [HANDED, SNOOZED].iter().any(|prefix| write.key.starts_with(prefix));
+        is_allowed = match writes.iter().any(of_people) {
+            true => role == KeyRole::Approver && (is_own_hand_over(call, writes)? || is_own_snooze(call, writes)?),
             false => is_allowed && !(touches_access && role != KeyRole::Admin || is_of_tenants),
         };
     }
@@ -185,6 +195,19 @@ fn is_own_hand_over(call: &Call, writes: &mut [Write]) -> Result<bool, Problem> 
     call.keeper().demand_hand_over(question, &handed)?;
     // When it happens is for the service to say.
     write.value = Handed { at: call.keeper().now(), ..handed }.to_json();
+    Ok(true)
+}
+
+/// Whether writes of state put one question off for the caller, as the command line writes it. Of what it says only the
+/// question and the time count.
+fn is_own_snooze(call: &Call, writes: &mut [Write]) -> Result<bool, Problem> {
+    let ([write], name) = (writes, &*call.caller.name) else { return Ok(false) };
+    let wanted = Snoozed::from_json(&write.value).filter(|_| write.key == Snoozed::key(name));
+    let Some(wanted) = wanted else { return Ok(false) };
+    let (known, _) = snoozed_by(call.keeper().runtime(), name)?;
+    let mut changed = wanted.0.iter().filter(|(question, snooze)| known.0.get(*question) != Some(*snooze));
+    let (Some((question, snooze)), None) = (changed.next(), changed.next()) else { return Ok(false) };
+    *write = call.keeper().snooze_write(question, name, snooze.until.since(snooze.since))?;
     Ok(true)
 }
 
@@ -238,39 +261,25 @@ fn is_own(agent: &str, entity: &Entity, row: &Row) -> bool {
 }
 
 fn rows(call: &Call) -> Result<Reply, Problem> {
-    let unread = |_| Problem::invalid("`due` is not a whole number of microseconds");
-    let due = call.asked("due").map(|micros| micros.parse().map_err(unread)).transpose()?;
-    let due = due.map(values::time::Instant::from_micros);
+    let at = |name: &str| Some(Instant::from_micros(i64::try_from(call.whole(name)?).ok()?));
     let limit = call.whole("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(100);
-    let query = RowQuery { after: call.asked("after").map(str::to_owned), limit, due };
     let kind = demand_kind(call, &[Kind::Escalation])?;
-    let Page { mut rows, next } = match call.caller.own_agent() {
-        Some(own) => own_rows(call, kind, query, own)?,
-        None => Page { rows: serve::rows(call.keeper().runtime(), kind, &query)?, next: None },
+    let agent = match (call.caller.own_agent(), call.asked("agent")) {
+        (Some(own), Some(asked)) if own != asked => return Err(Problem::not_found()),
+        (Some(own), _) => Some(own.to_owned()),
+        (None, asked) => asked.map(str::to_owned),
     };
+    let impact = call.asked("impact").and_then(Impact::from_word);
+    let open = impact.map(|impact| (impact, at("asked").unwrap_or(Instant::from_micros(0))));
+    if agent.is_some() && open.is_some() {
+        return Err(Problem::invalid("`impact` is for the questions of all, and `agent` for those of one"));
+    }
+    let query = RowQuery { after: call.asked("after").map(str::to_owned), limit, due: at("due"), agent, open };
+    let mut rows = serve::rows(call.keeper().runtime(), kind, &query)?;
     for (key, row) in &mut rows {
         withhold(call, &key.entity, row);
     }
-    Ok(Reply::bytes(JSON, wire_rows::write_page(&rows, next.as_deref())))
-}
-
-/// The rows of an agent among those of all, and behind which name to go on where not all were looked through.
-fn own_rows(call: &Call, kind: &str, query: RowQuery, own: &str) -> Result<Page, Problem> {
-    let (wanted, is_due) = (query.limit, query.due.is_some());
-    let mut looked = RowQuery { limit: if is_due { DUE_ROWS_MAX } else { ROWS_MAX }, ..query };
-    let mut found = Vec::new();
-    for _ in 0..LOOKED_PAGES {
-        let page = serve::rows(call.keeper().runtime(), kind, &looked)?;
-        let last = page.last().map(|(key, _)| key.entity.parts().0.to_owned());
-        found.extend(page.into_iter().filter(|(key, row)| is_own(own, &key.entity, row)));
-        if found.len() >= wanted || last.is_none() || is_due {
-            // Whoever wants more goes on behind the last of these.
-            found.truncate(wanted);
-            return Ok(Page { rows: found, next: None });
-        }
-        looked.after = last;
-    }
-    Ok(Page { rows: found, next: looked.after })
+    Ok(Reply::bytes(JSON, wire_rows::write_page(&rows)))
 }
 
 fn row(call: &Call) -> Result<Reply, Problem> {

@@ -1,10 +1,15 @@
 //! Questions and answers of people.
 
-use super::{closed, digest, identifier, instant, list, shared_one, text, truth};
+use super::{closed, count, digest, identifier, instant, list, shared_one, span, text, text_or_null, truth};
 use serde_json::{Value, json};
 
 pub fn inbox() -> Value {
-    closed([("questions", list(shared_one("Question"))), ("more", truth())])
+    closed([
+        ("questions", list(shared_one("Question"))),
+        ("more", truth()),
+        ("next", text_or_null()),
+        ("snoozed", count()),
+    ])
 }
 
 pub fn question() -> Value {
@@ -20,7 +25,8 @@ pub fn question_schema() -> Value {
             "asked_at", "deadline", "answer", "proposal",
         ],
         "properties": { "id": text(), "digest": digest(), "agent": text(), "by": text(), "flow": text(), "proposal": { "type": "object" },
-            "request": { "type": "object", "required": ["reason", "context"] }, "handed": handing_told() },
+            "request": { "type": "object", "required": ["reason", "context"] }, "handed": handing_told(),
+            "snoozed": snooze_told() },
     })
 }
 
@@ -34,6 +40,18 @@ pub fn handed() -> Value {
 
 fn handing_told() -> Value {
     closed([("by", text()), ("to", text()), ("at", instant()), ("because", text())])
+}
+
+pub fn snoozing() -> Value {
+    closed([("for", span())])
+}
+
+pub fn snoozed() -> Value {
+    closed([("question", text()), ("snoozed", snooze_told())])
+}
+
+fn snooze_told() -> Value {
+    closed([("since", instant()), ("until", instant())])
 }
 
 pub fn given() -> Value {

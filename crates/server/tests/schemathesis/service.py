@@ -230,6 +230,9 @@ class Recipes:
         body = {"to": "the-other-approver", "because": "a test"}
         return {"path": {"id": self.question()["id"]}, "body": body, "key": self.approver}
 
+    def _snooze(self):
+        return {"path": {"id": self.question()["id"]}, "body": {"for": "1h"}, "key": self.approver}
+
     def _open_flow(self):
         return {"body": {"agent": self.main}}
 

@@ -41,7 +41,7 @@ impl Keeper {
         [&handed.by, &handed.to].into_iter().try_for_each(|person| self.demand_entitled(&row, person))
     }
 
-    fn demand_entitled(&self, row: &EscalationRow, person: &str) -> Result<(), Error> {
+    pub(super) fn demand_entitled(&self, row: &EscalationRow, person: &str) -> Result<(), Error> {
         let (groups, now) = (self.person(person)?.unwrap_or_default().groups, self.now());
         let Some(problem) = hindrance(row, person, &groups, now) else { return Ok(()) };
         let finding = Finding::reject(Gate::Escalation, Reason::ApproverNotEntitled).with("person", person);

@@ -4,7 +4,7 @@ use super::Keeper;
 use crate::agents::{AgentPage, AgentSummary};
 use crate::error::Error;
 use crate::flows::{FlowList, Span, Timeline};
-use crate::inbox::{Inbox, Question};
+use crate::inbox::{Inbox, InboxQuery, Question};
 use crate::intents::{IntentPage, IntentSummary};
 use crate::lookup::{self, Found};
 use crate::report::{Range, Report};
@@ -15,16 +15,27 @@ use kernel::world::Row;
 const PAGE: usize = 256;
 
 impl Keeper {
-    /// Everything that waits for people, most urgent first, each with what a person must see before answering.
+    /// What waits for people, most urgent first, each with what a person must see before answering: at most
+    /// [`Inbox::LIMIT`].
     ///
     /// ```
     /// let keeper = writkeeper::open("memory:")?;
     /// let inbox = keeper.inbox()?;
-    /// assert!(inbox.questions.is_empty() && !inbox.more);
+    /// assert!(inbox.questions.is_empty() && inbox.next.is_none());
     /// # Ok::<(), writkeeper::Error>(())
     /// ```
     pub fn inbox(&self) -> Result<Inbox, Error> {
-        Inbox::of(self.runtime(), Inbox::LIMIT, self.now())
+        self.inbox_page(&InboxQuery::default())
+    }
+
+    /// A page of what waits, perhaps of one person.
+    pub fn inbox_page(&self, query: &InboxQuery<'_>) -> Result<Inbox, Error> {
+        Inbox::of(self.runtime(), query, self.now())
+    }
+
+    /// What a person put off.
+    pub fn snoozed_inbox(&self, person: &str) -> Result<Inbox, Error> {
+        Inbox::snoozed_by(self.runtime(), person, self.now())
     }
 
     /// One question, by its own id or by its proposal, flow or intent. A beginning will do.

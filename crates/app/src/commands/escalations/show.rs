@@ -16,6 +16,10 @@ use writkeeper::inbox::{AmendedLimit, AskingRule, BudgetUse, Card, Question, Und
 /// Prints the question.
 pub fn run(keeper: &Keeper, id: &str, json: bool) -> anyhow::Result<()> {
     let question = keeper.question(id)?;
+    let question = match keeper.runtime().caller() {
+        Some(caller) => question.seen_by(keeper.runtime(), &caller.name, keeper.now())?,
+        None => question,
+    };
     if json {
         say!("{}", question.to_json().to_canonical());
         return Ok(());
@@ -73,6 +77,9 @@ fn print_asked(question: &Question, now: Instant) -> anyhow::Result<()> {
     if let Some(handed) = &question.handed {
         let (by, to, why) = (visible(&handed.by), visible(&handed.to), visible(&handed.because));
         say!("  handed    to {to} by {by} at {}: {why}", terminal::at(handed.at));
+    }
+    if let Some(snooze) = &question.snoozed {
+        say!("  put off   by you until {}", terminal::at(snooze.until));
     }
     if let Some(deadline) = question.deadline {
         let left = if question.is_open() { format!("{}: ", left(Some(deadline), now)) } else { String::new() };

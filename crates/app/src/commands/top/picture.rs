@@ -19,7 +19,7 @@ use values::ids::Digest;
 use values::json::{Bounds, Json};
 use values::time::Instant;
 use writkeeper::Keeper;
-use writkeeper::inbox::{Inbox, shown_proposal};
+use writkeeper::inbox::{RowPage, shown_proposal};
 use writkeeper::monitors::MonitorSummary;
 
 /// Agents on the screen; whoever has more looks at `agents`.
@@ -295,7 +295,7 @@ fn flows(runtime: &Runtime, bodies: &[Json]) -> anyhow::Result<Vec<FlowLine>> {
 }
 
 fn questions(runtime: &Runtime, now: Instant) -> anyhow::Result<Vec<QuestionLine>> {
-    let (open, _) = Inbox::rows(runtime, QUESTIONS_MAX, now)?;
+    let open = RowPage::of(runtime, None, QUESTIONS_MAX, now)?.rows;
     let names: Vec<String> = open.iter().map(|(name, _)| name.clone()).collect();
     let lines =
         store::short_ids(runtime, Kind::Escalation, &names)?.into_iter().zip(open).map(|(short, (name, row))| {

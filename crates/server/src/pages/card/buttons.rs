@@ -1,6 +1,7 @@
 //! What a person can do about a question, and why not where they cannot.
 
 use super::{Shown, fields, state_words};
+use crate::pages::answer::SNOOZE;
 use crate::pages::html::{Html, span};
 use kernel::api_key::KeyRole;
 use kernel::escalation::{GivenAnswer, QuestionKind, is_own_question};
@@ -9,6 +10,7 @@ use kernel::person::person_key_text;
 use std::collections::BTreeSet;
 use values::ids::is_same_person;
 use values::json::Json;
+use values::time::Duration;
 
 /// The forms, or what stands in their place.
 pub fn write(html: &mut Html, shown: &Shown<'_>) {
@@ -21,13 +23,16 @@ pub fn write(html: &mut Html, shown: &Shown<'_>) {
         html.raw("<h2>You cannot answer this</h2><p>").text(&hindrance).raw("</p>");
     } else if shown.around.signed {
         signed(html, shown);
+        not_now(html, shown);
     } else {
         html.raw("<h2>Your answer</h2>");
         vote(html, shown);
+        put_off(html, shown);
         match question.kind {
             QuestionKind::Proposal | QuestionKind::Request => proposal(html, shown),
             QuestionKind::Doubt => doubt(html, shown),
         }
+        not_now(html, shown);
         hand_over(html, shown);
     }
     html.raw("</section>");
@@ -59,6 +64,14 @@ fn vote(html: &mut Html, shown: &Shown<'_>) {
     if has_voted {
         html.raw("<p class=\"note good\">Your approval is counted. It waits for others; you can still say something else.</p>");
     }
+}
+
+/// Until when it is off their list.
+fn put_off(html: &mut Html, shown: &Shown<'_>) {
+    let Some(snooze) = &shown.question.snoozed else { return };
+    html.raw("<p class=\"note\">You put this off until ")
+        .time(snooze.until)
+        .raw(". You can answer now all the same.</p>");
 }
 
 /// The beginning of a form that answers.
@@ -101,6 +114,39 @@ fn doubt(html: &mut Html, shown: &Shown<'_>) {
     html.raw("<button class=\"button strong\" name=\"decision\" value=\"happened\">It happened</button>");
     html.raw("<button class=\"button\" name=\"decision\" value=\"did-not\">It did not happen</button>");
     html.raw("<button class=\"button danger\" name=\"decision\" value=\"retry\">Call it again</button></form>");
+}
+
+/// For how long a person can put a question off from its card.
+const LENGTHS: [(i64, &str, &str); 6] = [
+    (15 * 60, "15m", "15 minutes"),
+    (3_600, "1h", "1 hour"),
+    (4 * 3_600, "4h", "4 hours"),
+    (24 * 3_600, "24h", "1 day"),
+    (3 * 86_400, "3d", "3 days"),
+    (7 * 86_400, "7d", "7 days"),
+];
+
+/// The person comes back to it later. What would be longer than people have is not offered.
+fn not_now(html: &mut Html, shown: &Shown<'_>) {
+    let (question, now) = (&shown.question, shown.now);
+    let fits =
+        |seconds: i64| question.deadline.is_none_or(|deadline| now.plus(Duration::from_secs(seconds)) < deadline);
+    let mut lengths = LENGTHS.iter().filter(|(seconds, ..)| fits(*seconds)).peekable();
+    if lengths.peek().is_none() {
+        return;
+    }
+    html.raw("<hr><details><summary>Not now</summary>");
+    begin(html, shown, Some(SNOOZE));
+    html.raw("<label>Put it off for<select name=\"for\" required>");
+    for (_, length, words) in lengths {
+        html.raw("<option value=\"").raw(length).raw("\">").raw(words).raw("</option>");
+    }
+    html.raw(
+        "</select></label><p class=\"faint small\">It leaves your list for that time. Others still see it, and it ",
+    );
+    html.raw(
+        "still ends when it would have. It is recorded.</p><button class=\"button\">Put off</button></form></details>",
+    );
 }
 
 /// Somebody else who may answer is to do it.
