@@ -36,7 +36,9 @@ use load::PostgresCache;
 use open_batch::{BeginFault, Folded, Loaded, OpenBatch};
 use remembered::Remembered;
 use runtime::ports::clock::{Clock, decision_instant};
-use runtime::ports::store::{BatchId, Committed, Fold, Reader, SealerLease, Steps, Store, StoreFault, demand_own};
+use runtime::ports::store::{
+    BatchId, Committed, Fold, Forgotten, Reader, SealerLease, Steps, Store, StoreFault, demand_own,
+};
 use std::sync::Arc;
 use std::time::{Duration, Instant as Moment};
 use value::Value;
@@ -241,6 +243,13 @@ impl Store for PostgresStore {
             let _left = runtime::crash::around("store.truncate", || connection.run("VACUUM writkeeper.ledger"));
         }
         Ok(erased)
+    }
+
+    fn forget(&mut self, before: u64, after: Option<&[u8]>) -> Result<Forgotten, StoreFault> {
+        let place = (&self.address, &self.tenant, self.line);
+        let mut cache = PostgresCache::default();
+        let (open, _) = begun(&mut self.connection, place, (None, Vec::new()), &mut cache)?;
+        open.forget(before, after)
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {

@@ -4,11 +4,12 @@ use super::connection::{Answers, Connection};
 use super::fault::{Problem, commit_fault, early_fault, fault};
 use super::load::{self, Asked, PostgresCache, Rows};
 use super::save::{Piece, integer};
-use super::value::{Found, Value};
+use super::value::{Column, Found, Value};
+use crate::row_key;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Row, RowChange, World};
 use runtime::crash::{around, commit_is_doubted};
-use runtime::ports::store::{BatchId, Steps, StoreFault, demand_own};
+use runtime::ports::store::{BatchId, FORGET_AT_ONCE, Forgotten, Steps, StoreFault, demand_own};
 use std::sync::Arc;
 use std::time::Duration;
 use values::time::Instant;
@@ -267,6 +268,34 @@ impl<'a> OpenBatch<'a> {
         let name = batch.0.to_be_bytes();
         let values = [Value::Int4(self.head.number), Value::Bytes(process), Value::Bytes(&name)];
         Ok(!self.connection.query(SQL, &values).map_err(fault)?.is_empty())
+    }
+
+    /// Removes stored answers of chosen keys that stand before an index, of the next rows after a place.
+    pub(super) fn forget(mut self, before: u64, after: Option<&[u8]>) -> Result<Forgotten, StoreFault> {
+        const FIND: &str = "SELECT name, idx FROM writkeeper.idempotency WHERE number = $1::int4 AND name > $2::bytea \
+                            ORDER BY name LIMIT $3::int8";
+        const REMOVE: &str = "DELETE FROM writkeeper.idempotency i USING unnest($2::bytea[]) AS o(name) \
+                              WHERE i.number = $1::int4 AND i.name = o.name";
+        let (number, most) = (Value::Int4(self.head.number), Value::Int8(FORGET_AT_ONCE as i64));
+        let values = [number, Value::Bytes(after.unwrap_or_default()), most];
+        let rows = self.connection.query(FIND, &values).map_err(fault)?;
+        let (mut old, mut removed) = (Column::bytes(), 0);
+        for row in &rows {
+            let name = row.bytes(0).unwrap_or_default();
+            let is_old = u64::try_from(row.integer(1).map_err(fault)?).is_ok_and(|index| index < before);
+            let found = row_key::decode_name(Kind::Idempotency, name);
+            if is_old && found.is_some_and(|entity| entity.is_chosen_key()) {
+                old.push(name);
+                removed += 1;
+            }
+        }
+        if removed > 0 {
+            self.connection.query(REMOVE, &[number, Value::Column(&old)]).map_err(fault)?;
+        }
+        self.is_over = true;
+        around("store.erase", || self.connection.run("COMMIT")).map_err(commit_fault)?;
+        let last = rows.last().and_then(|row| row.bytes(0)).filter(|_| rows.len() == FORGET_AT_ONCE);
+        Ok(Forgotten { removed, next: last.map(<[u8]>::to_vec) })
     }
 
     /// Removes bodies and salts; leaves stay.
