@@ -29,9 +29,14 @@ impl<'s> Crew<'s> {
         (Crew { site, services, workers }, load)
     }
 
-    /// Everything has to live through what happens to others.
-    pub fn demand_alive(&mut self) {
+    /// Services have to live through what happens to others.
+    pub fn demand_services(&mut self) {
         self.services.iter_mut().for_each(|service| service.demand_alive(self.site));
+    }
+
+    /// Everything has to: so do workers that were not just starting when the database went away.
+    pub fn demand_alive(&mut self) {
+        self.demand_services();
         for worker in &mut self.workers {
             let ended = worker.try_wait().unwrap();
             let said = std::fs::read_to_string(self.site.path("worker.err")).unwrap_or_default();
@@ -52,9 +57,24 @@ impl<'s> Crew<'s> {
         self.workers[place] = worker(self.site);
     }
 
-    pub fn kill_all(mut self) {
+    /// Kills them all, as dropping them does.
+    pub fn kill_all(self) {}
+}
+
+impl Drop for Crew<'_> {
+    /// Also where a test fails: what it leaves behind would go on for ever.
+    fn drop(&mut self) {
         self.services.iter_mut().for_each(Service::kill);
         self.workers.iter_mut().for_each(kill);
+    }
+}
+
+/// A process that does not outlive the test.
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        kill(&mut self.0);
     }
 }
 
@@ -63,7 +83,7 @@ fn worker(site: &Site) -> Child {
     site.performing(&["--threads", "4"]).stdout(Stdio::null()).stderr(said).spawn().unwrap()
 }
 
-pub fn kill(child: &mut Child) {
+fn kill(child: &mut Child) {
     child.kill().unwrap();
     child.wait().unwrap();
 }

@@ -1,11 +1,11 @@
 //! Several services and workers on one PostgreSQL, killed at any moment, and the database and the event stream with them:
 //! nothing acknowledged is lost, nothing is decided twice, no effect happens twice, and every event arrives.
 
-use crate::crew::{CONNECTIONS, Crew, SERVICES, WORKERS, judged, kill};
+use crate::crew::{CONNECTIONS, Crew, Running, SERVICES, WORKERS, judged};
 use crate::nats::Nats;
 use crate::server::PostgresServer;
 use crate::site::Site;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -21,9 +21,9 @@ const STREAM_ROUNDS: usize = 6;
 /// The relay is killed after so many kills of ours.
 const RELAY_EVERY: usize = 15;
 
-fn relay(site: &Site, nats: &Nats, more: &[&str]) -> Child {
+fn relay(site: &Site, nats: &Nats, more: &[&str]) -> Running {
     let mut command = site.writkeeper(&["relay", "--json", "--retry", "100ms", "--nats", &nats.url()]);
-    command.args(more).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    Running(command.args(more).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn processes_and_a_database_that_are_killed_lose_nothing_and_do_nothing_twice() 
             // At any moment, and never before something was acknowledged again: also while the stream is down.
             let enough = load.answered.load(Ordering::SeqCst) + 15 + (round * 37) % 60;
             while load.answered.load(Ordering::SeqCst) < enough {
-                crew.demand_alive();
+                crew.demand_services();
                 std::thread::sleep(Duration::from_millis(1));
             }
             if round % CRASH_EVERY == CRASH_EVERY - 1 {
@@ -58,8 +58,7 @@ fn processes_and_a_database_that_are_killed_lose_nothing_and_do_nothing_twice() 
                 }
             }
             if round % RELAY_EVERY == RELAY_EVERY - 1 {
-                kill(&mut relaying);
-                relaying = relay(&site, &nats, &[]);
+                drop(std::mem::replace(&mut relaying, relay(&site, &nats, &[])));
                 relay_kills += 1;
             }
             if round % 2 == 0 {
@@ -70,7 +69,7 @@ fn processes_and_a_database_that_are_killed_lose_nothing_and_do_nothing_twice() 
         }
     });
     crew.kill_all();
-    kill(&mut relaying);
+    drop(relaying);
     let (told, entries) = judged(&site);
     let slowest = away.iter().max().copied().unwrap_or_default();
     println!(
@@ -82,7 +81,7 @@ fn processes_and_a_database_that_are_killed_lose_nothing_and_do_nothing_twice() 
     if !nats.is_up() {
         nats.run();
     }
-    assert!(relay(&site, &nats, &["--once"]).wait().unwrap().success(), "the rest does not reach the stream");
+    assert!(relay(&site, &nats, &["--once"]).0.wait().unwrap().success(), "the rest does not reach the stream");
     let twice = nats.check("WRITKEEPER", entries);
     println!(
         "postgres: {entries} events in the stream, {twice} of them twice, none lost, each flow in its order; {nats_kills} kills of \
