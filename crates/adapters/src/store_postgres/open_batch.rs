@@ -10,6 +10,7 @@ use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Row, RowChange, World};
 use runtime::crash::{around, commit_is_doubted};
 use runtime::ports::store::{BatchId, FORGET_AT_ONCE, Forgotten, Steps, StoreFault, demand_own};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use values::time::Instant;
@@ -90,6 +91,29 @@ pub(super) struct Loaded {
     pub(super) due: Option<Vec<String>>,
 }
 
+/// Rows that are there: those that were loaded, and those that were sent since. Nobody else writes under the lock of the head.
+///
+/// Rows that nobody asked for are named by ids that were minted, so they are taken for new. If one is there all the same,
+/// the database refuses the batch, and it is done again with nothing taken for new.
+pub(super) struct KnownRows {
+    /// Nothing where no row may be taken for new.
+    there: Option<HashSet<Key>>,
+}
+
+impl KnownRows {
+    /// Of a batch that loaded these.
+    pub(super) fn of(rows: &Rows, takes_for_new: bool) -> KnownRows {
+        let found = rows.iter().filter(|(key, row)| row.is_some() && !key.entity.kind().is_shared());
+        KnownRows { there: takes_for_new.then(|| found.map(|(key, _)| key.clone()).collect()) }
+    }
+
+    /// Whether a row that is to be sent is new.
+    fn is_fresh(&mut self, key: &Key) -> bool {
+        let Some(there) = &mut self.there else { return false };
+        !key.entity.kind().is_shared() && there.insert(key.clone())
+    }
+}
+
 /// What the steps of a batch came to.
 pub(super) struct Folded {
     pub(super) records: u64,
@@ -153,7 +177,12 @@ impl<'a> OpenBatch<'a> {
     }
 
     /// Steps through a fold to its end and sends what it leaves, piece by piece.
-    pub(super) fn fold(&mut self, world: &mut World, steps: &mut Steps<'_, '_>) -> Result<Folded, StoreFault> {
+    pub(super) fn fold(
+        &mut self,
+        world: &mut World,
+        steps: &mut Steps<'_, '_>,
+        mut known: KnownRows,
+    ) -> Result<Folded, StoreFault> {
         let (mut records, mut any, mut changed, mut leaf) = (0_u64, false, Vec::new(), None);
         loop {
             let taken = steps.take(world, PIECE_STEPS);
@@ -162,7 +191,7 @@ impl<'a> OpenBatch<'a> {
             let mut sealed = taken.unwrap_or_default();
             sealed.iter().for_each(|sealed| piece.push_record(sealed));
             // Rows that nearly every step changes are left to the end, where each is saved once.
-            self.push_changes(world, is_last, &mut piece, &mut changed)?;
+            self.push_changes(world, is_last, (&mut piece, &mut known), &mut changed)?;
             any |= !piece.is_empty();
             piece.state(self.connection, self.head.number, self.head.size.saturating_add(records))?;
             records = records.saturating_add(sealed.len() as u64);
@@ -180,13 +209,14 @@ impl<'a> OpenBatch<'a> {
         &self,
         world: &mut World,
         is_last: bool,
-        piece: &mut Piece,
+        (piece, known): (&mut Piece, &mut KnownRows),
         changed: &mut Vec<RowChange>,
     ) -> Result<(), StoreFault> {
         let mut problem = None;
         let mut push = |key: &Key, row: &Row, record: usize| -> Result<(), StoreFault> {
             demand_own(self.tenant, [key])?;
-            piece.push_row(key, row, self.head.size.saturating_add(record as u64))
+            let index = self.head.size.saturating_add(record as u64);
+            if known.is_fresh(key) { piece.push_fresh(key, row, index) } else { piece.push_row(key, row, index) }
         };
         world.hand_over(
             |kind: Kind| !is_last && kind.is_shared(),
