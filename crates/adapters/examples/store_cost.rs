@@ -96,7 +96,7 @@ fn fold(world: &mut World, at: Instant, decisions: &[Decision], tenant: &Arc<str
             intent: None,
             question: None,
         };
-        let stored = StoredAnswer { fingerprint: Digest::of(&name), answer };
+        let stored = StoredAnswer { fingerprint: Digest::of(&name), answer, at };
         world.put(made.idempotency.clone(), Row::Idempotency(Box::new(stored)));
         world.put(made.flow.clone(), Row::Flow(FlowRow { agent: "bot".to_owned(), steps: 1, ..FlowRow::default() }));
         let kept = KeptIntent {

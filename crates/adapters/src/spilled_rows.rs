@@ -8,6 +8,7 @@ use runtime::replay::rows::{Rows, stored_answer};
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeMap;
 use values::ids::Digest;
+use values::time::Instant;
 
 use crate::store_sqlite::fault;
 
@@ -45,7 +46,7 @@ impl SpilledRows {
             let mut statement = file.prepare_cached(SQL).map_err(fault)?;
             for (key, row) in std::mem::take(&mut self.held) {
                 let (kind, name) = (key.entity.kind().word(), key.entity.parts().0);
-                statement.execute((key_text(&key), kind, name, row.to_stored())).map_err(fault)?;
+                statement.execute((key_text(&key), kind, name, spilled(&row))).map_err(fault)?;
             }
         }
         file.execute_batch("COMMIT").map_err(fault)?;
@@ -64,11 +65,7 @@ impl Rows for SpilledRows {
         let body: Option<String> = statement.query_row([key_text(key)], |row| row.get(0)).optional().map_err(fault)?;
         let Some(body) = body else { return Ok(None) };
         let kind = key.entity.kind();
-        let row = if kind == Kind::Idempotency {
-            Digest::parse(&body).map(stored_answer)
-        } else {
-            Row::from_stored(kind, &body)
-        };
+        let row = if kind == Kind::Idempotency { answered(&body) } else { Row::from_stored(kind, &body) };
         row.map(Some)
             .ok_or_else(|| StoreFault::Corrupt(format!("a spilled row of kind {} cannot be read", kind.word())))
     }
@@ -98,6 +95,19 @@ impl Rows for SpilledRows {
         }
         Ok(())
     }
+}
+
+/// What the file keeps of a row: of a stored answer what a replay looks at, of others what a store keeps.
+fn spilled(row: &Row) -> String {
+    match row.as_stored_answer() {
+        Some(stored) => format!("{} {}", stored.fingerprint, stored.at.micros()),
+        None => row.to_stored(),
+    }
+}
+
+fn answered(body: &str) -> Option<Row> {
+    let (fingerprint, at) = body.split_once(' ')?;
+    Some(stored_answer(Digest::parse(fingerprint)?, Instant::from_micros(at.parse().ok()?)))
 }
 
 /// An empty name is a database that SQLite keeps in a file of its own and removes.

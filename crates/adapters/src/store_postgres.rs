@@ -33,10 +33,12 @@ use connection::Connection;
 use fault::{Problem, early_fault, fault};
 use kernel::world::{Key, World};
 use load::PostgresCache;
-use open_batch::{BeginFault, Folded, Loaded, OpenBatch};
+use open_batch::{BeginFault, Folded, KnownRows, Loaded, OpenBatch};
 use remembered::Remembered;
 use runtime::ports::clock::{Clock, decision_instant};
-use runtime::ports::store::{BatchId, Committed, Fold, Reader, SealerLease, Steps, Store, StoreFault, demand_own};
+use runtime::ports::store::{
+    BatchId, Committed, Fold, Forgotten, Reader, SealerLease, Steps, Store, StoreFault, demand_own,
+};
 use std::sync::Arc;
 use std::time::{Duration, Instant as Moment};
 use value::Value;
@@ -85,6 +87,8 @@ pub struct PostgresStore {
     /// The latest instant a fold here has seen, also where nothing came of it.
     last_seen: Option<Instant>,
     remembered: Remembered,
+    /// Whether rows that were not found are made without looking for them again.
+    takes_for_new: bool,
 }
 
 impl PostgresStore {
@@ -117,6 +121,7 @@ impl PostgresStore {
             process,
             last_seen: None,
             remembered: Remembered::default(),
+            takes_for_new: true,
         })
     }
 }
@@ -184,6 +189,8 @@ impl Store for PostgresStore {
 
     fn transact(&mut self, batch: BatchId, keys: Vec<Key>, fold: &mut Fold<'_>) -> Result<Committed, StoreFault> {
         demand_own(&self.tenant, &keys)?;
+        // After anything that went wrong no row is taken for new: perhaps that is what was wrong.
+        let takes_for_new = std::mem::replace(&mut self.takes_for_new, false);
         // Put back only if nothing failed: after an error or a panic nothing cached is trusted.
         let mut cache = std::mem::take(&mut self.cache);
         let place = (&self.address, &self.tenant, self.line);
@@ -194,12 +201,13 @@ impl Store for PostgresStore {
         let last = open.head.last.max(self.last_seen);
         let (at, clock_ran_backwards) = decision_instant(self.clock.now(), last)?;
         self.last_seen = Some(at);
+        let known = KnownRows::of(&rows, takes_for_new);
         let mut world = World::seeded_slice(cache.seed(), rows.len());
         rows.into_iter().for_each(|(key, row)| world.load(key, row));
         if let Some(names) = due {
             world.load_due_intents(names);
         }
-        let Folded { records, any, changed, leaf } = open.fold(&mut world, &mut Steps::new(fold, at))?;
+        let Folded { records, any, changed, leaf } = open.fold(&mut world, &mut Steps::new(fold, at), known)?;
         if any {
             open.commit(records, at, batch, &self.process)?;
             self.remembered.note(first.saturating_add(records), leaf);
@@ -210,6 +218,7 @@ impl Store for PostgresStore {
         }
         cache.take_over(changed);
         self.cache = cache;
+        self.takes_for_new = true;
         Ok(Committed { at, first, clock_ran_backwards })
     }
 
@@ -241,6 +250,13 @@ impl Store for PostgresStore {
             let _left = runtime::crash::around("store.truncate", || connection.run("VACUUM writkeeper.ledger"));
         }
         Ok(erased)
+    }
+
+    fn forget(&mut self, before: u64, after: Option<&[u8]>) -> Result<Forgotten, StoreFault> {
+        let place = (&self.address, &self.tenant, self.line);
+        let mut cache = PostgresCache::default();
+        let (open, _) = begun(&mut self.connection, place, (None, Vec::new()), &mut cache)?;
+        open.forget(before, after)
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {

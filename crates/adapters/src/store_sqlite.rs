@@ -39,7 +39,7 @@ use queue::Queue;
 use resident_thread::ResidentThread;
 use runtime::crash::around;
 use runtime::ports::clock::{Clock, decision_instant};
-use runtime::ports::store::{BatchId, Committed, Fold, Reader, Steps, Store, StoreFault, demand_own};
+use runtime::ports::store::{BatchId, Committed, Fold, Forgotten, Reader, Steps, Store, StoreFault, demand_own};
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 use saving::Saver;
 use shared_connection::SharedConnection;
@@ -240,6 +240,18 @@ impl Store for SqliteStore {
         let truncate = "PRAGMA secure_delete = FAST; PRAGMA wal_checkpoint(TRUNCATE);";
         around("store.truncate", || connection.execute_batch(truncate)).map_err(fault)?;
         Ok(erased)
+    }
+
+    fn forget(&mut self, before: u64, after: Option<&[u8]>) -> Result<Forgotten, StoreFault> {
+        let _turn = self.queue.wait()?;
+        let mut connection = self.connection.lock();
+        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate).map_err(start_fault)?;
+        let forgotten = match load::head(&transaction, &self.tenant)? {
+            Some(head) => save::forget(&transaction, (head.ledger, &self.tenant), before, after)?,
+            None => Forgotten::default(),
+        };
+        around("store.erase", || transaction.commit()).map_err(commit_fault)?;
+        Ok(forgotten)
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {

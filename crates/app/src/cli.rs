@@ -694,6 +694,9 @@ pub struct BenchArgs {
     /// the database, where they stay
     #[arg(long, value_name = "N", conflicts_with_all = ["pure", "serve"], value_parser = clap::value_parser!(u64).range(1_000..=100_000_000))]
     pub records: Option<u64>,
+    /// With --records and --store: measure small tenants by turns in this empty database, instead of in the one that grows
+    #[arg(long, value_name = "STORE", requires = "records")]
+    pub beside: Option<String>,
     /// Measure only what three monitors cost a decision with 512 in flight, and backtests of that history; always JSON
     #[arg(long, conflicts_with_all = ["pure", "serve", "store", "records"])]
     pub monitors: bool,

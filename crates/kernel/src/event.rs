@@ -42,7 +42,7 @@ use std::collections::BTreeMap;
 use values::decimal::Decimal;
 use values::ids::Digest;
 use values::json::{Json, Object};
-use values::time::Instant;
+use values::time::{Duration, Instant};
 
 /// What a change tells.
 #[derive(Clone, PartialEq, Debug)]
@@ -180,6 +180,14 @@ pub enum Event {
     HoldReleased {
         hold: String,
     },
+    /// How long idempotency keys are kept from now on.
+    KeysKept {
+        kept: Duration,
+    },
+    /// Answers that were given before this are forgotten.
+    KeysForgotten {
+        before: Instant,
+    },
 }
 
 impl Event {
@@ -245,6 +253,8 @@ impl Event {
                 Json::object([("from", text(&from.to_string())), ("to", text(&to.to_string()))])
             }
             Event::HoldPlaced { hold } | Event::HoldReleased { hold } => Json::object([("hold", text(hold))]),
+            Event::KeysKept { kept } => Json::object([("kept", text(&kept.to_string()))]),
+            Event::KeysForgotten { before } => Json::object([("before", text(&before.to_string()))]),
         }
     }
 
@@ -286,7 +296,9 @@ impl Event {
             | Event::KeyEnrolled { .. }
             | Event::Erased { .. }
             | Event::HoldPlaced { .. }
-            | Event::HoldReleased { .. } => None,
+            | Event::HoldReleased { .. }
+            | Event::KeysKept { .. }
+            | Event::KeysForgotten { .. } => None,
         }
     }
 
@@ -392,6 +404,8 @@ impl Event {
             ActKind::EnrolKey => {
                 Event::KeyEnrolled { agent: text_of(json, "agent")?, key: read_key(json.get("key")?.as_text()?)? }
             }
+            ActKind::KeepKeys => Event::KeysKept { kept: Duration::parse(json.get("kept")?.as_text()?)? },
+            ActKind::ForgetKeys => Event::KeysForgotten { before: Instant::parse(json.get("before")?.as_text()?)? },
         })
     }
 }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use values::decimal::Decimal;
 use values::ids::Digest;
 use values::json::{Json, Members, Object, write_members};
-use values::time::Instant;
+use values::time::{Duration, Instant};
 
 pub use crate::world::entities::Kind;
 
@@ -300,6 +300,12 @@ fn tenant_json(row: &TenantRow) -> Json {
     if row.semantics > 0 {
         members.insert("semantics".to_owned(), Json::from(row.semantics));
     }
+    if let Some(kept) = row.keys_kept {
+        members.insert("keys_kept_us".to_owned(), Json::Number(Decimal::from(kept.micros())));
+    }
+    if let Some(before) = row.keys_before {
+        members.insert("keys_before".to_owned(), instant_json(before));
+    }
     Json::Object(members)
 }
 
@@ -326,7 +332,15 @@ fn tenant(json: &Json) -> Option<TenantRow> {
         None => None,
     };
     let semantics = json.get("semantics").map_or(Some(0), |_| whole_of(json, "semantics"))?;
-    Some(TenantRow { halted, halted_groups, holds, log, semantics })
+    let keys_kept = match json.get("keys_kept_us") {
+        Some(kept) => Some(Duration::from_micros(kept.as_number()?.to_i64()?)),
+        None => None,
+    };
+    let keys_before = match json.get("keys_before") {
+        Some(_) => Some(instant_of(json, "keys_before")?),
+        None => None,
+    };
+    Some(TenantRow { halted, halted_groups, holds, log, semantics, keys_kept, keys_before })
 }
 
 fn halt_json(halt: &Halt) -> Json {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use values::decimal::Decimal;
 use values::ids::Digest;
 use values::json::Json;
-use values::time::Instant;
+use values::time::{Duration, Instant};
 
 /// Intents one look at [`Entity::DueIntents`] loads.
 pub const DUE_INTENTS_MAX: usize = 64;
@@ -83,7 +83,20 @@ pub struct TenantRow {
     pub log: Option<String>,
     /// The latest version of the judging rules that judged here; 0 where only the first did.
     pub semantics: u64,
+    /// How long idempotency keys are kept, where an operator said so.
+    pub keys_kept: Option<Duration>,
+    /// Answers that were given before this are forgotten: their keys read as never used.
+    pub keys_before: Option<Instant>,
 }
+
+/// How long an idempotency key gets its answer again, unless an operator says otherwise.
+pub const KEYS_KEPT: Duration = Duration::from_secs(30 * 86_400);
+
+/// The shortest that keys may be kept: no client that retries waits longer.
+pub const KEYS_KEPT_MIN: Duration = Duration::from_secs(86_400);
+
+/// The longest.
+pub const KEYS_KEPT_MAX: Duration = Duration::from_secs(3_660 * 86_400);
 
 impl TenantRow {
     /// The refusal while a switch is pulled that stops one of these agents: an agent and those above it.
@@ -99,6 +112,22 @@ impl TenantRow {
             line.filter_map(|agent| self.halted_groups.get_key_value(agent.group.as_deref()?)).next()?;
         let finding = Finding::reject(Gate::Agent, Reason::GroupHalted).with("group", group.as_str());
         Some(finding.with("by", halt.by.as_str()).with("because", halt.because.as_str()))
+    }
+
+    /// How long idempotency keys are kept.
+    pub fn keys_kept(&self) -> Duration {
+        self.keys_kept.unwrap_or(KEYS_KEPT)
+    }
+
+    /// Up to when answers are forgotten if that is asked for at an instant. It never moves back.
+    pub fn forgettable(&self, at: Instant) -> Instant {
+        let before = at.minus(self.keys_kept());
+        self.keys_before.map_or(before, |earlier| earlier.max(before))
+    }
+
+    /// Whether an answer that was given at an instant is forgotten.
+    pub fn forgets(&self, at: Instant) -> bool {
+        self.keys_before.is_some_and(|before| at < before)
     }
 
     /// The name of the log that signs for this ledger: the first line of its keyring.
@@ -158,6 +187,16 @@ pub struct StoredAnswer {
     pub fingerprint: Digest,
     /// Exactly what was answered.
     pub answer: Answer,
+    /// When.
+    pub at: Instant,
+}
+
+impl StoredAnswer {
+    /// The answer that the record of a decision holds; `None` if that is no such record.
+    pub fn from_record(fingerprint: Digest, body: &Json) -> Option<StoredAnswer> {
+        let at = Instant::parse(body.get("at")?.as_text()?)?;
+        Some(StoredAnswer { fingerprint, answer: Answer::from_record(body)?, at })
+    }
 }
 
 /// A flow: where it comes from, whether it is open, and what it has used up.

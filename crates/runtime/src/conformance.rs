@@ -93,6 +93,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("a stored answer has the bytes of the first", answers::same_bytes),
     ("later batches get the answer of an earlier one", answers::by_later_batches),
     ("an erased answer is refused and harms nobody else", answers::erased),
+    ("a forgotten key reads as absent and its row can go", answers::forgotten),
     ("intents that are due are loaded in order", reading::due_intents),
     ("a scan goes through a kind by name", reading::scan),
     ("what is due is read soonest first", reading::due),

@@ -2,11 +2,11 @@
 
 use crate::ports::clock::{Clock, decision_instant};
 use crate::ports::store::{
-    BatchId, Committed, Fold, Place, Reader, Steps, Store, StoreFault, StoredRecord, demand_own,
+    BatchId, Committed, Fold, Forgotten, Place, Reader, Steps, Store, StoreFault, StoredRecord, demand_own,
+    erased_answer,
 };
 use kernel::apply::touched_by_calling_off;
 use kernel::contract::Impact;
-use kernel::outcome::Answer;
 use kernel::stored::Kind;
 use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer, World};
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,13 +117,13 @@ impl State {
             ParsedRow::Answered(fingerprint) => fingerprint.ok_or_else(damaged)?,
         };
         let record = usize::try_from(kept.record).ok().and_then(|index| self.ledger.get(index)).ok_or_else(damaged)?;
-        // Erased on purpose: whoever asks again can have no answer, everyone else can.
-        let Some(body) = &record.body else {
-            return Err(StoreFault::Refused("the answer to this idempotency key was erased".to_owned()));
+        let Some((body, _)) = &record.body else {
+            let tenant = self.read(&Key { tenant: key.tenant.clone(), entity: Entity::Tenant })?;
+            return erased_answer(&record.leaf, tenant.as_ref().and_then(Row::as_tenant));
         };
-        let json = Some(body).and_then(|(body, _)| Json::parse_within(body.as_bytes(), &Bounds::OWN).ok());
-        let answer = json.as_ref().and_then(Answer::from_record).ok_or_else(damaged)?;
-        Ok(Some(Row::Idempotency(Box::new(StoredAnswer { fingerprint, answer }))))
+        let json = Json::parse_within(body.as_bytes(), &Bounds::OWN).ok();
+        let stored = json.as_ref().and_then(|body| StoredAnswer::from_record(fingerprint, body));
+        Ok(Some(Row::Idempotency(Box::new(stored.ok_or_else(damaged)?))))
     }
 
     fn due(&self, kind: Kind, until: Option<Instant>, limit: usize) -> Vec<Key> {
@@ -236,6 +236,13 @@ impl Store for MemoryStore {
         let within = |record: &&mut StoredRecord| (from..to).contains(&record.index) && record.body.is_some();
         let erased = state.ledger.iter_mut().filter(within).map(|record| record.body = None).count();
         Ok(erased as u64)
+    }
+
+    fn forget(&mut self, before: u64, _: Option<&[u8]>) -> Result<Forgotten, StoreFault> {
+        let mut state = self.lock();
+        let rows = state.rows.len();
+        state.rows.retain(|key, kept| !(key.entity.is_chosen_key() && kept.record < before));
+        Ok(Forgotten { removed: (rows - state.rows.len()) as u64, next: None })
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault> {

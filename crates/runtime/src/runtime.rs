@@ -13,6 +13,7 @@ use crate::ports::advisor::Advisor;
 use crate::ports::service::Service;
 use crate::ports::store::{Store, StoreFault, StoredRecord};
 use crate::readers::Readers;
+use crate::removal::Forgetting;
 use crate::sequencer::{Job, Reply, Writer};
 use kernel::advice::Advice;
 use kernel::agent::{Actor, Session};
@@ -135,7 +136,7 @@ impl Answered {
 
 pub(crate) struct Inner {
     lanes: Arc<Lanes>,
-    writer: Arc<Writer>,
+    pub(crate) writer: Arc<Writer>,
     /// The thread that carries what waits, from the first command on that has to; or why there is none.
     thread: OnceLock<Result<Mutex<Option<JoinHandle<()>>>, String>>,
     readers: Arc<Readers>,
@@ -144,6 +145,7 @@ pub(crate) struct Inner {
     /// Whose decisions.
     tenant: Arc<str>,
     options: Options,
+    pub(crate) forgetting: Mutex<Forgetting>,
     /// Who decides in place of the writer, where the store is behind a service.
     pub(crate) service: Option<Arc<dyn Service>>,
 }
@@ -221,7 +223,8 @@ impl Runtime {
         let commits = Commits::new(Arc::new(move || looked_at.take().ok()?.size().ok()));
         let (lanes, writer) = (Arc::new(Lanes::new(options.bounds)), Arc::new(Writer::new(store, commits.clone())));
         let thread = OnceLock::new();
-        let inner = Inner { lanes, writer, thread, readers, commits, contracts, tenant, options, service };
+        let forgetting = Mutex::default();
+        let inner = Inner { lanes, writer, thread, readers, commits, contracts, tenant, options, forgetting, service };
         Ok(Runtime { inner: Arc::new(inner) })
     }
 
@@ -395,12 +398,6 @@ impl Runtime {
     /// Records from an index on.
     pub fn records(&self, from: u64, limit: usize) -> Result<Vec<StoredRecord>, StoreFault> {
         self.inner.readers.take()?.records(from, limit)
-    }
-
-    /// Removes the bodies of entries, from one up to, not including, another; how many there were. The caller has recorded
-    /// that it happens.
-    pub fn erase(&self, from: u64, to: u64) -> Result<u64, StoreFault> {
-        self.inner.writer.erase(from, to)
     }
 
     /// How many records there are.

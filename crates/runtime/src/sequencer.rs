@@ -8,7 +8,7 @@ use crate::crash::around;
 use crate::lanes::{Lane, Lanes};
 use crate::mint::Minted;
 use crate::oneshot::Sender;
-use crate::ports::store::{BatchId, Committed, Store, StoreFault, one_step, seal};
+use crate::ports::store::{BatchId, Committed, Forgotten, Store, StoreFault, one_step, seal};
 use crate::runtime::Answered;
 use kernel::agent::Actor;
 use kernel::apply::apply;
@@ -167,6 +167,12 @@ impl Writer {
     pub fn erase(&self, from: u64, to: u64) -> Result<u64, StoreFault> {
         let over = || StoreFault::Unavailable("the runtime has ended".to_owned());
         self.lock().store.as_mut().ok_or_else(over)?.erase(from, to)
+    }
+
+    /// Removes rows of forgotten keys between two batches.
+    pub fn forget(&self, before: u64, after: Option<&[u8]>) -> Result<Forgotten, StoreFault> {
+        let over = || StoreFault::Unavailable("the runtime has ended".to_owned());
+        self.lock().store.as_mut().ok_or_else(over)?.forget(before, after)
     }
 
     /// Lets go of the store.

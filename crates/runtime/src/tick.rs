@@ -1,5 +1,5 @@
 //! What time does by itself: questions that nobody answered end, people are reminded, intents nobody started are
-//! called off. A bounded pass at a time; the kernel decides what is due.
+//! called off, idempotency keys are forgotten. A bounded pass at a time; the kernel decides what is due.
 
 use crate::ports::clock::Clock;
 use crate::ports::store::StoreFault;
@@ -34,6 +34,8 @@ pub struct Ticked {
     pub called_off: u64,
     /// Intents whose worker or host said nothing in time: nobody knows whether they happened.
     pub doubted: u64,
+    /// Rows of forgotten idempotency keys that were removed.
+    pub keys_removed: u64,
 }
 
 impl Runtime {
@@ -42,6 +44,7 @@ impl Runtime {
         let mut ticked = Ticked::default();
         self.tick_questions(now, &mut ticked)?;
         self.tick_intents(now, &mut ticked)?;
+        ticked.keys_removed = self.tick_keys(now)?;
         Ok(ticked)
     }
 
@@ -84,7 +87,7 @@ impl Runtime {
         Ok(())
     }
 
-    fn by_itself(&self, act: Act) -> Result<Option<Arc<Event>>, StoreFault> {
+    pub(crate) fn by_itself(&self, act: Act) -> Result<Option<Arc<Event>>, StoreFault> {
         let answered = self.change(Actor::Kernel, act).wait();
         match answered.answer.verdict {
             Verdict::Accept => Ok(answered.event),

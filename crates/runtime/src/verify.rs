@@ -271,7 +271,9 @@ impl Verify {
             | ActKind::LeaseAdopt
             | ActKind::LegalHold
             | ActKind::ReleaseHold
-            | ActKind::EnrolKey => {}
+            | ActKind::EnrolKey
+            | ActKind::KeepKeys
+            | ActKind::ForgetKeys => {}
         }
     }
 

@@ -7,7 +7,9 @@ use kernel::world::{Entity, Key, Loaded, Row, RowChange, World};
 use runtime::conformance::{Opened, check};
 use runtime::memory::{ManualClock, MemoryStore};
 use runtime::ports::clock::Clock;
-use runtime::ports::store::{BatchId, Committed, Fold, Reader, Steps, Store, StoreFault, StoredRecord, one_step};
+use runtime::ports::store::{
+    BatchId, Committed, Fold, Forgotten, Reader, Steps, Store, StoreFault, StoredRecord, one_step,
+};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -59,6 +61,8 @@ enum Flaw {
     WrongRecord,
     /// Calls what was erased damage.
     ErasedIsDamage,
+    /// Removes the rows of all keys where those of old ones are to go.
+    ForgetsAll,
     /// Every step is a transaction of its own.
     StepsApart,
     /// Later steps see what was loaded, not what earlier ones changed.
@@ -340,7 +344,8 @@ impl Store for Handle {
             | Flaw::GapInLedger
             | Flaw::TenantsLeak
             | Flaw::EndedStayOpen
-            | Flaw::QuestionsLeak => self.inner.transact(batch, keys, fold),
+            | Flaw::QuestionsLeak
+            | Flaw::ForgetsAll => self.inner.transact(batch, keys, fold),
             Flaw::ErasedIsDamage => self.inner.transact(batch, keys, fold).map_err(|fault| match fault {
                 StoreFault::Refused(problem) => StoreFault::Corrupt(problem),
                 other @ (StoreFault::Conflict(_)
@@ -418,6 +423,11 @@ impl Store for Handle {
                 self.inner.transact(batch, own, fold)
             }
         }
+    }
+
+    fn forget(&mut self, before: u64, after: Option<&[u8]>) -> Result<Forgotten, StoreFault> {
+        let before = if self.shared.flaw == Flaw::ForgetsAll { u64::MAX } else { before };
+        self.inner.forget(before, after)
     }
 
     fn has_settled(&mut self, batch: BatchId) -> Result<bool, StoreFault> {
@@ -605,6 +615,11 @@ fn questions_of_others_among_an_agents_are_found() {
 #[test]
 fn answers_that_point_at_another_record_are_found() {
     caught(Flaw::WrongRecord, "a stored answer has the bytes of the first");
+}
+
+#[test]
+fn keys_that_are_forgotten_too_early_are_found() {
+    caught(Flaw::ForgetsAll, "a forgotten key reads as absent");
 }
 
 #[test]

@@ -190,6 +190,12 @@ fn samples(kind: ActKind) -> Vec<Call> {
             .to_vec(),
         ActKind::ReleaseHold => act(Act::Upkeep(Upkeep::Release { hold: name("h"), because: name("why") })),
         ActKind::RotateKeys => act(Act::Upkeep(Upkeep::Rotate { keyring: keyring(), because: name("why") })),
+        ActKind::KeepKeys => {
+            act(Act::Upkeep(Upkeep::KeepKeys { kept: Duration::from_secs(86_400), because: name("why") }))
+        }
+        ActKind::ForgetKeys => {
+            [None, Some(name("why"))].map(|because| Call::Act(Act::Upkeep(Upkeep::ForgetKeys { because }))).to_vec()
+        }
         ActKind::EnrolKey => {
             act(Act::Upkeep(Upkeep::EnrolKey { agent: name("bot"), key: SecretKey::from_seed(&[2; 32]).public() }))
         }

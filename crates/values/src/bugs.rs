@@ -63,6 +63,8 @@ bugs! {
     W12NotANumberPasses = "w12_not_a_number_passes",
     /// "1.2.x" accepts 1.0.0: only the major version is compared.
     W13MajorOnly = "w13_major_only",
+    /// A key that was forgotten still gets its stored answer as long as its row is there.
+    KeysKeptForEver = "keys_kept_for_ever",
     /// A repeated key is judged again instead of getting its stored answer.
     W01KeyForgotten = "w01_key_forgotten",
     /// A caller's id may name several proposals.

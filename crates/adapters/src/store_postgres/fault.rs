@@ -50,7 +50,8 @@ pub(crate) fn fault(problem: Problem) -> StoreFault {
     let text = format!("{} ({})", said.message, said.code);
     let class = said.code.get(..2).unwrap_or_default();
     match said.code.as_str() {
-        "40001" | "40P01" => StoreFault::Conflict(text),
+        // 23505: a row was taken for new and is there. Done again, nothing is taken for new.
+        "40001" | "40P01" | "23505" => StoreFault::Conflict(text),
         "55P03" => StoreFault::Unavailable("other processes hold the head of the ledger for too long".to_owned()),
         "53100" => StoreFault::Unavailable(format!("{text}; make room on the database's disk")),
         "53300" => StoreFault::Unavailable(format!("{text}; raise max_connections, or put a pooler before it")),
@@ -104,6 +105,7 @@ mod tests {
         let lost = Problem::Lost("gone".to_owned());
         for (problem, words) in [
             (said("ERROR", "40P01"), ["conflict", "conflict", "conflict"]),
+            (said("ERROR", "23505"), ["conflict", "conflict", "conflict"]),
             (said("ERROR", "22021"), ["refused", "refused", "refused"]),
             (said("ERROR", "53100"), ["unavailable", "unavailable", "unavailable"]),
             (said("FATAL", "57P01"), ["unavailable", "conflict", "ambiguous"]),

@@ -6,10 +6,9 @@ use super::value::{Column, Found, Value};
 use crate::row_cache::RowCache;
 use crate::row_key;
 use kernel::apply::touched_by_calling_off;
-use kernel::outcome::Answer;
 use kernel::stored::Kind;
 use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer};
-use runtime::ports::store::StoreFault;
+use runtime::ports::store::{StoreFault, erased_answer};
 use std::sync::Arc;
 use values::ids::Digest;
 use values::json::{Bounds, Json};
@@ -26,10 +25,13 @@ const GET: &str = "SELECT k.place, e.body FROM unnest($2::text[], $3::bytea[]) W
                    CROSS JOIN LATERAL (SELECT body FROM writkeeper.entity e WHERE e.number = $1::int4 \
                    AND e.kind = k.kind AND e.name = k.name LIMIT 1) e";
 
-/// The answer stands in the record that the row points at.
-const GET_ANSWERS: &str = "SELECT k.place, i.fingerprint, l.idx, l.body FROM unnest($2::bytea[]) WITH ORDINALITY AS \
+/// The answer stands in the record that the row points at. Where it was erased, the leaf says when it was given, and the
+/// tenant's row whether such keys are forgotten.
+const GET_ANSWERS: &str = "SELECT k.place, i.fingerprint, l.idx, l.body, CASE WHEN l.body IS NULL THEN l.leaf END, \
+                           CASE WHEN l.body IS NULL THEN (SELECT e.body FROM writkeeper.entity e WHERE \
+                           e.number = $1::int4 AND e.kind = 'tenant' AND e.name = '') END FROM unnest($2::bytea[]) WITH ORDINALITY AS \
                            k(name, place) CROSS JOIN LATERAL (SELECT fingerprint, idx FROM writkeeper.idempotency i \
-                           WHERE i.number = $1::int4 AND i.name = k.name LIMIT 1) i LEFT JOIN LATERAL (SELECT idx, body \
+                           WHERE i.number = $1::int4 AND i.name = k.name LIMIT 1) i LEFT JOIN LATERAL (SELECT idx, leaf, body \
                            FROM writkeeper.ledger l WHERE l.number = $1::int4 AND l.idx = i.idx LIMIT 1) l ON true";
 
 /// Rows of a kind by what is due soonest.
@@ -87,7 +89,7 @@ impl Asked {
     pub(super) fn read(self, mut found: impl Iterator<Item = Vec<Found>>, rows: &mut Rows) -> Result<(), StoreFault> {
         let of_rows = if self.kinds.is_empty() { Vec::new() } else { found.next().unwrap_or_default() };
         let of_answers = if self.answer_names.is_empty() { Vec::new() } else { found.next().unwrap_or_default() };
-        place_all(self.rows, &of_rows, rows, |key, found| body(key.entity.kind(), found, 1))?;
+        place_all(self.rows, &of_rows, rows, |key, found| body(key.entity.kind(), found, 1).map(Some))?;
         place_all(self.answers, &of_answers, rows, |_, found| stored_answer(found))
     }
 
@@ -107,7 +109,7 @@ fn place_all(
     keys: Vec<Key>,
     found: &[Found],
     rows: &mut Rows,
-    read: impl Fn(&Key, &Found) -> Result<Row, StoreFault>,
+    read: impl Fn(&Key, &Found) -> Result<Option<Row>, StoreFault>,
 ) -> Result<(), StoreFault> {
     let start = rows.len();
     rows.extend(keys.into_iter().map(|key| (key, None)));
@@ -115,7 +117,7 @@ fn place_all(
         let place = usize::try_from(found.integer(0).map_err(fault)?).ok().and_then(|place| place.checked_sub(1));
         let slot = place.and_then(|place| rows.get_mut(start + place));
         let (key, row) = slot.ok_or_else(|| StoreFault::Corrupt("a row was found that nobody asked for".to_owned()))?;
-        *row = Some(read(key, found)?);
+        *row = read(key, found)?;
     }
     Ok(())
 }
@@ -189,17 +191,17 @@ fn body(kind: Kind, found: &Found, column: usize) -> Result<Row, StoreFault> {
     row.ok_or_else(|| StoreFault::Corrupt(format!("a row of kind {} cannot be read", kind.word())))
 }
 
-fn stored_answer(found: &Found) -> Result<Row, StoreFault> {
+fn stored_answer(found: &Found) -> Result<Option<Row>, StoreFault> {
     let damaged = || StoreFault::Corrupt("a stored answer cannot be read".to_owned());
     let fingerprint: [u8; 32] = found.bytes(1).and_then(|bytes| bytes.try_into().ok()).ok_or_else(damaged)?;
     if found.bytes(2).is_none() {
         return Err(damaged());
     }
-    // Erased on purpose: whoever asks again can have no answer, everyone else can.
     let Some(text) = found.bytes(3) else {
-        return Err(StoreFault::Refused("the answer to this idempotency key was erased".to_owned()));
+        let tenant = found.bytes(5).map(|_| body(Kind::Tenant, found, 5)).transpose()?;
+        return erased_answer(found.text(4).map_err(fault)?, tenant.as_ref().and_then(Row::as_tenant));
     };
     let json = Json::parse_within(text, &Bounds::OWN).ok();
-    let answer = json.as_ref().and_then(Answer::from_record).ok_or_else(damaged)?;
-    Ok(Row::Idempotency(Box::new(StoredAnswer { fingerprint: Digest::from_bytes(fingerprint), answer })))
+    let stored = json.as_ref().and_then(|body| StoredAnswer::from_record(Digest::from_bytes(fingerprint), body));
+    Ok(Some(Row::Idempotency(Box::new(stored.ok_or_else(damaged)?))))
 }

@@ -4,11 +4,13 @@ use super::connection::{Answers, Connection};
 use super::fault::{Problem, commit_fault, early_fault, fault};
 use super::load::{self, Asked, PostgresCache, Rows};
 use super::save::{Piece, integer};
-use super::value::{Found, Value};
+use super::value::{Column, Found, Value};
+use crate::row_key;
 use kernel::stored::Kind;
 use kernel::world::{Entity, Key, Row, RowChange, World};
 use runtime::crash::{around, commit_is_doubted};
-use runtime::ports::store::{BatchId, Steps, StoreFault, demand_own};
+use runtime::ports::store::{BatchId, FORGET_AT_ONCE, Forgotten, Steps, StoreFault, demand_own};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use values::time::Instant;
@@ -89,6 +91,29 @@ pub(super) struct Loaded {
     pub(super) due: Option<Vec<String>>,
 }
 
+/// Rows that are there: those that were loaded, and those that were sent since. Nobody else writes under the lock of the head.
+///
+/// Rows that nobody asked for are named by ids that were minted, so they are taken for new. If one is there all the same,
+/// the database refuses the batch, and it is done again with nothing taken for new.
+pub(super) struct KnownRows {
+    /// Nothing where no row may be taken for new.
+    there: Option<HashSet<Key>>,
+}
+
+impl KnownRows {
+    /// Of a batch that loaded these.
+    pub(super) fn of(rows: &Rows, takes_for_new: bool) -> KnownRows {
+        let found = rows.iter().filter(|(key, row)| row.is_some() && !key.entity.kind().is_shared());
+        KnownRows { there: takes_for_new.then(|| found.map(|(key, _)| key.clone()).collect()) }
+    }
+
+    /// Whether a row that is to be sent is new.
+    fn is_fresh(&mut self, key: &Key) -> bool {
+        let Some(there) = &mut self.there else { return false };
+        !key.entity.kind().is_shared() && there.insert(key.clone())
+    }
+}
+
 /// What the steps of a batch came to.
 pub(super) struct Folded {
     pub(super) records: u64,
@@ -152,7 +177,12 @@ impl<'a> OpenBatch<'a> {
     }
 
     /// Steps through a fold to its end and sends what it leaves, piece by piece.
-    pub(super) fn fold(&mut self, world: &mut World, steps: &mut Steps<'_, '_>) -> Result<Folded, StoreFault> {
+    pub(super) fn fold(
+        &mut self,
+        world: &mut World,
+        steps: &mut Steps<'_, '_>,
+        mut known: KnownRows,
+    ) -> Result<Folded, StoreFault> {
         let (mut records, mut any, mut changed, mut leaf) = (0_u64, false, Vec::new(), None);
         loop {
             let taken = steps.take(world, PIECE_STEPS);
@@ -161,7 +191,7 @@ impl<'a> OpenBatch<'a> {
             let mut sealed = taken.unwrap_or_default();
             sealed.iter().for_each(|sealed| piece.push_record(sealed));
             // Rows that nearly every step changes are left to the end, where each is saved once.
-            self.push_changes(world, is_last, &mut piece, &mut changed)?;
+            self.push_changes(world, is_last, (&mut piece, &mut known), &mut changed)?;
             any |= !piece.is_empty();
             piece.state(self.connection, self.head.number, self.head.size.saturating_add(records))?;
             records = records.saturating_add(sealed.len() as u64);
@@ -179,13 +209,14 @@ impl<'a> OpenBatch<'a> {
         &self,
         world: &mut World,
         is_last: bool,
-        piece: &mut Piece,
+        (piece, known): (&mut Piece, &mut KnownRows),
         changed: &mut Vec<RowChange>,
     ) -> Result<(), StoreFault> {
         let mut problem = None;
         let mut push = |key: &Key, row: &Row, record: usize| -> Result<(), StoreFault> {
             demand_own(self.tenant, [key])?;
-            piece.push_row(key, row, self.head.size.saturating_add(record as u64))
+            let index = self.head.size.saturating_add(record as u64);
+            if known.is_fresh(key) { piece.push_fresh(key, row, index) } else { piece.push_row(key, row, index) }
         };
         world.hand_over(
             |kind: Kind| !is_last && kind.is_shared(),
@@ -267,6 +298,34 @@ impl<'a> OpenBatch<'a> {
         let name = batch.0.to_be_bytes();
         let values = [Value::Int4(self.head.number), Value::Bytes(process), Value::Bytes(&name)];
         Ok(!self.connection.query(SQL, &values).map_err(fault)?.is_empty())
+    }
+
+    /// Removes stored answers of chosen keys that stand before an index, of the next rows after a place.
+    pub(super) fn forget(mut self, before: u64, after: Option<&[u8]>) -> Result<Forgotten, StoreFault> {
+        const FIND: &str = "SELECT name, idx FROM writkeeper.idempotency WHERE number = $1::int4 AND name > $2::bytea \
+                            ORDER BY name LIMIT $3::int8";
+        const REMOVE: &str = "DELETE FROM writkeeper.idempotency i USING unnest($2::bytea[]) AS o(name) \
+                              WHERE i.number = $1::int4 AND i.name = o.name";
+        let (number, most) = (Value::Int4(self.head.number), Value::Int8(FORGET_AT_ONCE as i64));
+        let values = [number, Value::Bytes(after.unwrap_or_default()), most];
+        let rows = self.connection.query(FIND, &values).map_err(fault)?;
+        let (mut old, mut removed) = (Column::bytes(), 0);
+        for row in &rows {
+            let name = row.bytes(0).unwrap_or_default();
+            let is_old = u64::try_from(row.integer(1).map_err(fault)?).is_ok_and(|index| index < before);
+            let found = row_key::decode_name(Kind::Idempotency, name);
+            if is_old && found.is_some_and(|entity| entity.is_chosen_key()) {
+                old.push(name);
+                removed += 1;
+            }
+        }
+        if removed > 0 {
+            self.connection.query(REMOVE, &[number, Value::Column(&old)]).map_err(fault)?;
+        }
+        self.is_over = true;
+        around("store.erase", || self.connection.run("COMMIT")).map_err(commit_fault)?;
+        let last = rows.last().and_then(|row| row.bytes(0)).filter(|_| rows.len() == FORGET_AT_ONCE);
+        Ok(Forgotten { removed, next: last.map(<[u8]>::to_vec) })
     }
 
     /// Removes bodies and salts; leaves stay.

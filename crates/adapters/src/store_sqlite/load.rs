@@ -2,13 +2,12 @@
 
 use super::fault::fault;
 use super::place::{Head, Ledger};
-use super::{SqliteCache, packed, statements};
+use super::{SqliteCache, packed, packed_leaf, statements};
 use crate::row_key as key;
 use kernel::apply::touched_by_calling_off;
-use kernel::outcome::Answer;
 use kernel::stored::Kind;
 use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer};
-use runtime::ports::store::StoreFault;
+use runtime::ports::store::{StoreFault, erased_answer};
 use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params};
 use std::ops::Range;
@@ -177,7 +176,7 @@ fn found(statement: &mut CachedStatement<'_>, key: &[u8], kind: Kind) -> Result<
     let mut rows = statement.query([key]).map_err(fault)?;
     let Some(row) = rows.next().map_err(fault)? else { return Ok(None) };
     if kind == Kind::Idempotency {
-        return stored_answer(row).map(Some);
+        return stored_answer(row);
     }
     body(kind, row.get_ref(0).map_err(fault)?).map(Some)
 }
@@ -238,24 +237,29 @@ fn body(kind: Kind, value: ValueRef<'_>) -> Result<Row, StoreFault> {
 
 const ANY_ANSWER: &str = "SELECT 1 FROM idempotency WHERE key BETWEEN ?1 AND ?2 LIMIT 1";
 
-/// The answer stands in the record that the row points at.
-const STORED_ANSWER: &str = "SELECT i.fingerprint, l.idx, l.body FROM idempotency i LEFT JOIN ledger l \
-                             ON l.idx = i.idx WHERE i.key = ?1";
+/// The answer stands in the record that the row points at. Where it was erased, the leaf says when it was given, and the
+/// tenant's row whether such keys are forgotten: keys begin with the tenant, which alone is the key of its row.
+const STORED_ANSWER: &str = "SELECT i.fingerprint, l.idx, l.body, CASE WHEN l.body IS NULL THEN l.leaf END, \
+                             CASE WHEN l.body IS NULL THEN (SELECT body FROM tenant t WHERE \
+                             t.key = substr(i.key, 1, instr(i.key, x'00'))) END \
+                             FROM idempotency i LEFT JOIN ledger l ON l.idx = i.idx WHERE i.key = ?1";
 
-fn stored_answer(row: &rusqlite::Row<'_>) -> Result<Row, StoreFault> {
+fn stored_answer(row: &rusqlite::Row<'_>) -> Result<Option<Row>, StoreFault> {
     let damaged = || StoreFault::Corrupt("a stored answer cannot be read".to_owned());
     let fingerprint: [u8; 32] = row.get(0).map_err(fault)?;
     let text = match (row.get_ref(1).map_err(fault)?, row.get_ref(2).map_err(fault)?) {
         (ValueRef::Integer(_), body @ (ValueRef::Text(_) | ValueRef::Blob(_))) => {
             packed::unpack(body).ok_or_else(damaged)?
         }
-        // Erased on purpose: whoever asks again can have no answer, everyone else can.
         (ValueRef::Integer(_), ValueRef::Null) => {
-            return Err(StoreFault::Refused("the answer to this idempotency key was erased".to_owned()));
+            let leaf = packed_leaf::unpack(row.get_ref(3).map_err(fault)?).ok_or_else(damaged)?;
+            let found = row.get_ref(4).map_err(fault)?;
+            let tenant = (found != ValueRef::Null).then(|| body(Kind::Tenant, found)).transpose()?;
+            return erased_answer(&leaf, tenant.as_ref().and_then(Row::as_tenant));
         }
         _ => return Err(damaged()),
     };
     let json = Json::parse_within(text.as_bytes(), &Bounds::OWN).ok();
-    let answer = json.as_ref().and_then(Answer::from_record).ok_or_else(damaged)?;
-    Ok(Row::Idempotency(Box::new(StoredAnswer { fingerprint: Digest::from_bytes(fingerprint), answer })))
+    let stored = json.as_ref().and_then(|body| StoredAnswer::from_record(Digest::from_bytes(fingerprint), body));
+    Ok(Some(Row::Idempotency(Box::new(stored.ok_or_else(damaged)?))))
 }

@@ -6,7 +6,7 @@ use super::statements;
 use crate::row_key as key;
 use kernel::stored::Kind;
 use kernel::world::{Key, Row};
-use runtime::ports::store::{BatchId, StoreFault};
+use runtime::ports::store::{BatchId, FORGET_AT_ONCE, Forgotten, StoreFault};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
 use std::ops::Range;
@@ -177,6 +177,33 @@ pub(super) fn erase(connection: &Connection, ledger: Ledger, from: u64, to: u64)
     let place = |index: u64| ledger.place(index).unwrap_or(end).clamp(first, end);
     let erased = connection.execute(SQL, (place(from), place(to))).map_err(fault)?;
     Ok(erased as u64)
+}
+
+/// Removes stored answers of chosen keys that stand before an index, of the next rows after a place.
+pub(super) fn forget(
+    connection: &Connection,
+    (ledger, tenant): (Ledger, &str),
+    before: u64,
+    after: Option<&[u8]>,
+) -> Result<Forgotten, StoreFault> {
+    const FIND: &str = "SELECT key, idx FROM idempotency WHERE key > ?1 AND key < ?2 ORDER BY key LIMIT ?3";
+    let (start, end) = key::range(tenant, None)?;
+    let mut statement = connection.prepare_cached(FIND).map_err(fault)?;
+    let mut rows = statement.query((after.unwrap_or(&start), end, FORGET_AT_ONCE as i64)).map_err(fault)?;
+    let (mut seen, mut last, mut old) = (0, None, Vec::new());
+    while let Some(row) = rows.next().map_err(fault)? {
+        let (name, place): (Vec<u8>, i64) = (row.get(0).map_err(fault)?, row.get(1).map_err(fault)?);
+        let found = key::decode(Kind::Idempotency, &name);
+        let is_old = ledger.index(place) < before && found.is_some_and(|key| key.entity.is_chosen_key());
+        seen += 1;
+        old.extend(is_old.then(|| name.clone()));
+        last = Some(name);
+    }
+    let mut remove = connection.prepare_cached("DELETE FROM idempotency WHERE key = ?1").map_err(fault)?;
+    for name in &old {
+        remove.execute([name]).map_err(fault)?;
+    }
+    Ok(Forgotten { removed: old.len() as u64, next: last.filter(|_| seen == FORGET_AT_ONCE) })
 }
 
 /// Writes something, so that what an interrupted commit left at the end of the log is written over.

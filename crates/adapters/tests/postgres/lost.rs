@@ -63,6 +63,26 @@ pub fn count_once(store: &mut PostgresStore, name: &str, batch: u128) {
     panic!("the database did not come back");
 }
 
+/// A row that nobody asked for is taken for new. Where it is there all the same, the batch is done again and takes its place.
+#[test]
+fn a_row_that_was_taken_for_new_and_is_there_is_written_over() {
+    let Some(server) = PostgresServer::start() else { return };
+    let mut store = open(&server.database("fresh"));
+    let put = |store: &mut PostgresStore, batch: u128, version: u64| {
+        let mut fold = one_step(|world, _| {
+            world.put(key(), Row::State(StateRow { value: Json::text("put"), version }));
+            vec![sealed("put")]
+        });
+        store.transact(BatchId(batch), Vec::new(), &mut fold)
+    };
+    assert!(put(&mut store, 1, 1).is_ok());
+    assert!(matches!(put(&mut store, 2, 2), Err(StoreFault::Conflict(_))), "a row was written that is there");
+    assert!(put(&mut store, 3, 3).is_ok(), "done again, nothing is taken for new");
+    let mut reader = store.reader().unwrap();
+    let kept = reader.get(&key().entity).unwrap();
+    assert_eq!((kept.as_ref().and_then(Row::as_state).map(|row| row.version), reader.size()), (Some(3), Ok(2)));
+}
+
 #[test]
 fn backends_that_are_ended_lose_nothing_and_repeat_nothing() {
     let Some(server) = PostgresServer::start() else { return };

@@ -116,6 +116,19 @@ most 500 entries in one record. `verify` then says \"not replayable: erased\".")
         #[arg(long, value_name = "TEXT")]
         because: String,
     },
+    /// Forget idempotency keys that are older than they are kept: 30 days, or what --keep says
+    #[command(after_help = "\
+A proposal that comes again with a forgotten key is judged again; what it was answered with stays in the ledger, and an \
+action with `once` still happens once, because effects are never forgotten. `serve` and `tick` forget by themselves, once a day. \
+What is forgotten stays forgotten if keys are kept for longer later on.")]
+    Forget {
+        /// From now on keep keys for so long, from 1d to 3660d: a whole number and h or d
+        #[arg(long, value_name = "DURATION")]
+        keep: Option<String>,
+        /// Why; it is recorded
+        #[arg(long, value_name = "TEXT")]
+        because: String,
+    },
     /// Forbid to erase, until the hold is released
     Hold {
         /// Names the hold

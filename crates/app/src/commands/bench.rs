@@ -40,7 +40,7 @@ const DECISIONS_PER_WORLD: u64 = 1_000;
 pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
     let budget = Duration::from_millis(args.millis);
     if let Some(records) = args.records {
-        return records::run(args.store.as_deref(), records, budget, args.json);
+        return records::run((args.store.as_deref(), args.beside.as_deref()), records, budget, args.json);
     }
     if let Some(store) = &args.store {
         return database::run(store, budget, args.json);

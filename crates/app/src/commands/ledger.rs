@@ -1,6 +1,7 @@
 //! `writkeeper ledger …`: seal, hand out, keep keys, erase.
 
 mod find;
+mod forget;
 mod keys;
 mod lost_keys;
 mod output;
@@ -60,6 +61,7 @@ pub fn run(args: &LedgerArgs) -> anyhow::Result<Exit> {
             let wanted = retention::Wanted { keep: keep.as_deref(), subject: subject.as_deref(), dry_run: *dry_run };
             retention::run(&site, &wanted, because)?;
         }
+        LedgerCommand::Forget { keep, because } => forget::run(&site, keep.as_deref(), because)?,
         LedgerCommand::Hold { name, from, to, because } => upkeep::hold(&site, name, *from, *to, because)?,
         LedgerCommand::Release { name, because } => upkeep::release(&site, name, because)?,
         LedgerCommand::Discontinue { because } => keys::discontinue(&site, because)?,

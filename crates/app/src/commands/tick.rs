@@ -4,7 +4,7 @@ use crate::cli::kept::TickArgs;
 use crate::exit::{Exit, UsageError};
 use crate::hint;
 use crate::store;
-use crate::terminal::say;
+use crate::terminal::{counted, say};
 use adapters::system_clock::SystemClock;
 use runtime::{Ticked, Ticker};
 use std::sync::Arc;
@@ -15,7 +15,10 @@ use values::time::Duration;
 pub fn run(args: &TickArgs) -> anyhow::Result<Exit> {
     let runtime = Arc::new(store::open(&args.kept.store)?);
     let Some(every) = &args.every else {
-        print(&runtime.tick(store::now()).map_err(store::unread)?, args.kept.json)?;
+        let mut ticked = runtime.tick(store::now()).map_err(store::unread)?;
+        // Nobody comes back for the rest.
+        ticked.keys_removed += runtime.sweep(usize::MAX).map_err(store::unread)?.removed;
+        print(&ticked, args.kept.json)?;
         return Ok(Exit::Fine);
     };
     let problem = || UsageError(format!("--every `{every}` is no length of time such as 30s or 5m"));
@@ -28,7 +31,7 @@ pub fn run(args: &TickArgs) -> anyhow::Result<Exit> {
 }
 
 fn print(ticked: &Ticked, json: bool) -> anyhow::Result<()> {
-    let Ticked { expired, reminded, rerouted, called_off, doubted } = *ticked;
+    let Ticked { expired, reminded, rerouted, called_off, doubted, keys_removed } = *ticked;
     if json {
         let counts = [
             ("expired", expired),
@@ -36,6 +39,7 @@ fn print(ticked: &Ticked, json: bool) -> anyhow::Result<()> {
             ("rerouted", rerouted),
             ("called_off", called_off),
             ("in_doubt", doubted),
+            ("keys_removed", keys_removed),
         ];
         say!("{}", Json::object(counts.map(|(what, count)| (what, Json::from(count)))).to_canonical());
     } else {
@@ -43,6 +47,9 @@ fn print(ticked: &Ticked, json: bool) -> anyhow::Result<()> {
             "questions: {expired} ended, {reminded} reminded, {rerouted} passed on; \
              intents: {called_off} called off, {doubted} in doubt"
         );
+        if keys_removed > 0 {
+            say!("forgot {}", counted(keys_removed, "idempotency key"));
+        }
         if doubted > 0 {
             say!("\nnext: {}", hint::next("writkeeper intents list --state IN_DOUBT"));
         }

@@ -3,20 +3,14 @@
 //!
 //! `cargo xtask failover` runs this; it takes some minutes.
 
+use crate::crew::{CONNECTIONS, Crew, judged};
 use crate::patroni::{Cluster, Standby, until};
 use crate::served::{Load, Service, enrolled};
-use crate::site::{BINARY, LATER, Site, proposal};
+use crate::site::{BINARY, Site, proposal};
 use std::collections::BTreeSet;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// Services, and workers beside them.
-const SERVICES: usize = 2;
-const WORKERS: usize = 2;
-
-/// Connections that propose at once.
-const CONNECTIONS: usize = 16;
 
 /// How the primary goes away.
 #[derive(Clone, Copy, Debug)]
@@ -32,22 +26,6 @@ enum Loss {
 /// `WRITKEEPER_FAILOVERS` says how many of these there are, again from the beginning.
 const LOSSES: [Loss; 6] = [Loss::Server, Loss::Machine, Loss::Server, Loss::Frozen, Loss::Machine, Loss::Server];
 
-fn worker(site: &Site) -> Child {
-    let said = std::fs::File::options().create(true).append(true).open(site.path("worker.err")).unwrap();
-    let mut command = site.performing(&["--threads", "4"]);
-    command.stdout(Stdio::null()).stderr(said).spawn().unwrap()
-}
-
-/// Everything of ours has to live through it.
-fn demand_alive(site: &Site, services: &mut [Service], workers: &mut [Child]) {
-    services.iter_mut().for_each(|service| service.demand_alive(site));
-    for worker in workers {
-        let ended = worker.try_wait().unwrap();
-        let said = std::fs::read_to_string(site.path("worker.err")).unwrap_or_default();
-        assert!(ended.is_none(), "a worker ended by itself with {ended:?}: {said}");
-    }
-}
-
 /// Takes the primary away; how long it took until another one led, and until something was acknowledged again.
 fn fail_over(cluster: &mut Cluster, load: &Load<'_>, loss: Loss) -> (Duration, Duration) {
     let leader = cluster.leader().unwrap();
@@ -59,13 +37,19 @@ fn fail_over(cluster: &mut Cluster, load: &Load<'_>, loss: Loss) -> (Duration, D
     }
     cluster.until_led_by_another(leader);
     let led = began.elapsed();
+    let answered = load.answered.load(Ordering::SeqCst);
+    let until_acknowledged =
+        || until("nothing is acknowledged any more", || load.answered.load(Ordering::SeqCst) > answered);
+    if let Loss::Frozen = loss {
+        // Who has the lock is not yet who takes writes: Patroni 3.0.2 gives it back to a machine that wakes in between.
+        until_acknowledged();
+    }
     match loss {
         Loss::Server => {}
         Loss::Machine => cluster.start_machine(leader),
         Loss::Frozen => cluster.freeze_machine(leader, "-CONT"),
     }
-    let answered = load.answered.load(Ordering::SeqCst);
-    until("nothing is acknowledged any more", || load.answered.load(Ordering::SeqCst) > answered);
+    until_acknowledged();
     (led, began.elapsed())
 }
 
@@ -76,12 +60,7 @@ fn a_standby_that_commits_wait_for_takes_over_with_everything_acknowledged() {
     let wanted = std::env::var("WRITKEEPER_FAILOVERS").ok().and_then(|text| text.parse().ok()).unwrap_or(LOSSES.len());
     cluster.sql("postgres", "CREATE DATABASE failover");
     let site = Site::on(Some(cluster.location("failover")));
-    let first = Service::start(&site);
-    let token = enrolled(&site, &first);
-    let mut services = vec![first];
-    services.extend((1..SERVICES).map(|_| Service::start(&site)));
-    let mut workers: Vec<Child> = (0..WORKERS).map(|_| worker(&site)).collect();
-    let load = Load::on(&site, services.iter().map(|service| service.address).collect(), token);
+    let (mut crew, load) = Crew::start(&site);
     let mut took = Vec::new();
     std::thread::scope(|scope| {
         let _ended = load.ended_with_this();
@@ -100,28 +79,17 @@ fn a_standby_that_commits_wait_for_takes_over_with_everything_acknowledged() {
                 answered.as_millis()
             );
             took.push(answered);
-            demand_alive(&site, &mut services, &mut workers);
+            crew.demand_alive();
         }
         cluster.until_whole();
     });
-    demand_alive(&site, &mut services, &mut workers);
-    services.iter_mut().for_each(Service::kill);
-    for worker in &mut workers {
-        worker.kill().unwrap();
-        worker.wait().unwrap();
-    }
-    site.heal(LATER);
-    let (history, broken, code) = site.judge_settled();
-    let unknown = history.calls.iter().filter(|call| call["status"] == "unknown").count();
+    crew.demand_alive();
+    crew.kill_all();
+    let (told, _) = judged(&site);
     println!(
-        "failover: {wanted} times the primary was lost, {} calls answered and {unknown} not, {} effects, {} entries, \
-         verify {code}, acknowledged again after at most {} ms",
-        history.calls.len() - unknown,
-        site.effects(),
-        history.size,
+        "failover: {wanted} times the primary was lost, {told}, acknowledged again after at most {} ms",
         took.iter().max().copied().unwrap_or_default().as_millis()
     );
-    assert_eq!(broken, []);
     println!("failover: 0 acknowledged decisions lost, 0 decided twice, no effect twice");
 }
 

@@ -7,10 +7,15 @@
     reason = "a test that cannot go on should stop loudly"
 )]
 
+mod crew;
+#[path = "../shared/delivered.rs"]
+mod delivered;
 mod disk_full;
 mod failover;
 mod history;
 mod kill_loop;
+#[path = "../shared/nats.rs"]
+mod nats;
 mod patroni;
 mod paused;
 mod postgres;

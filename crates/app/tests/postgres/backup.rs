@@ -1,6 +1,6 @@
 //! Backups, what happens when an older state comes back, and copies that were interrupted.
 
-use super::Desk;
+use super::desk::Desk;
 use super::server::PostgresServer;
 
 /// An accepted refund.

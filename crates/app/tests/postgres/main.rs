@@ -2,6 +2,9 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop loudly")]
 
 mod backup;
+#[path = "../shared/desk.rs"]
+#[expect(dead_code, reason = "other tests use more of it")]
+mod desk;
 mod older;
 mod outbox;
 mod protected;
@@ -13,75 +16,8 @@ mod server;
 mod standby;
 mod upgrade;
 
+use desk::Desk;
 use server::PostgresServer;
-use std::io::Write as _;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-
-const CONTRACT: &str = "agent: refund-bot
-actions:
-  issue_refund:
-    once: \"refund:{order_id}\"
-    params: { order_id: text, amount: money EUR }
-    allow: amount <= 25
-    ask: amount <= 50
-approvers: [refund-desk]
-";
-
-/// A folder with a contract, and the binary in it.
-struct Desk(tempfile::TempDir);
-
-impl Desk {
-    fn new() -> Desk {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("refunds.yaml"), CONTRACT).unwrap();
-        Desk(folder)
-    }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    fn run(&self, words: &str, input: &str) -> Output {
-        self.run_with(&[], words, input)
-    }
-
-    fn run_with(&self, variables: &[(&str, &str)], words: &str, input: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_writkeeper"));
-        command.args(words.split(' ')).current_dir(self.path()).env("USER", "ann").env("HOME", self.path());
-        command.envs(variables.iter().copied());
-        command.env_remove("XDG_STATE_HOME").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        // Written beside the reading: many answers fill the pipe before many questions are asked.
-        let mut stdin = child.stdin.take().unwrap();
-        std::thread::scope(|scope| {
-            scope.spawn(move || stdin.write_all(input.as_bytes()));
-            child.wait_with_output().unwrap()
-        })
-    }
-
-    /// What a verb says, which must end with this exit code.
-    fn says(&self, words: &str, input: &str, code: i32) -> String {
-        let output = self.run(words, input);
-        let said = String::from_utf8(output.stdout).unwrap();
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{words}: {said}{error}");
-        said
-    }
-
-    /// Two acceptances, a question and a refusal.
-    fn decide(&self, store: &str) -> String {
-        let line = |order: &str, amount: u32| {
-            format!(
-                "{{\"agent\":\"refund-bot\",\"action\":\"issue_refund\",\"id\":\"p-{order}\",\"idempotency_key\":\"k-{order}\",\
-                 \"params\":{{\"order_id\":\"{order}\",\"amount\":{amount}}}}}\n"
-            )
-        };
-        let lines: String =
-            [("A", 12), ("B", 20), ("C", 40), ("D", 400)].map(|(order, amount)| line(order, amount)).concat();
-        self.says(&format!("decide --quiet --contract refunds.yaml --store {store}"), &lines, 1)
-    }
-}
 
 #[test]
 fn every_verb_takes_a_database() {

@@ -1,6 +1,6 @@
 //! A database that comes back older under processes that go on: they know more than it does, and decide nothing.
 
-use super::Desk;
+use super::desk::Desk;
 use super::server::PostgresServer;
 use super::standby::Decider;
 

@@ -1,6 +1,6 @@
 //! The view that connectors of message brokers read: one row an entry, in the columns that Debezium's outbox router knows.
 
-use super::Desk;
+use super::desk::Desk;
 use super::server::PostgresServer;
 
 #[test]

@@ -1,6 +1,6 @@
 //! Passwords and certificates against a real server: what is right works, and what is wrong is refused in words.
 
-use super::Desk;
+use super::desk::Desk;
 use super::server::PostgresServer;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 

@@ -1,6 +1,6 @@
 //! Retention: what is old or names somebody is erased, with a record of who asked and why; what is held or open stays.
 
-use super::Desk;
+use super::desk::Desk;
 use super::server::PostgresServer;
 
 fn check(desk: &Desk, store: &str) {

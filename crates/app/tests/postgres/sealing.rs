@@ -1,6 +1,6 @@
 //! Two machines with copies of the keys: who signs is decided under the head of the ledger, never by hope.
 
-use super::Desk;
+use super::desk::Desk;
 use super::server::PostgresServer;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -1,7 +1,7 @@
 //! Standbys: what is acknowledged was seen by those that commits wait for, whatever happens to the wait, and processes find
 //! the one that takes over.
 
-use super::Desk;
+use super::desk::Desk;
 use super::server::PostgresServer;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

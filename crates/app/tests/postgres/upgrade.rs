@@ -1,6 +1,6 @@
 //! Processes of two versions on one database: the newer one renews the tables under the older one.
 
-use super::Desk;
+use super::desk::Desk;
 use super::server::PostgresServer;
 use super::standby::Decider;
 

@@ -87,7 +87,7 @@ pub(super) fn apply(world: &mut World, submission: &Arc<Submission>, at: Instant
     // The first proposal of an id keeps it.
     let named = touched.named.clone().filter(|key| !matches!(world.get(key), Loaded::Present(_)));
     for key in [touched.idempotency.clone(), named, proof].into_iter().flatten() {
-        let stored = StoredAnswer { fingerprint: submission.proposal.fingerprint, answer: answer.clone() };
+        let stored = StoredAnswer { fingerprint: submission.proposal.fingerprint, answer: answer.clone(), at };
         world.put_for_record(key, Row::Idempotency(Box::new(stored)), records.len());
     }
     let unrecorded = bugs::on(Bug::W09SuspendedUnrecorded)
@@ -157,9 +157,14 @@ fn record(submission: &Arc<Submission>, answer: &Answer, snapshot: Option<Snapsh
     Record::Decision(Arc::new(DecisionRecord { submission, answer, snapshot, at, semantics }))
 }
 
-/// The stored answer for an idempotency key, or the refusal of a key used for something else.
+/// The stored answer for an idempotency key, or the refusal of a key used for something else. A forgotten key was never
+/// used, whether or not its row is still there.
 fn answered_before(world: &World, submission: &Arc<Submission>, touched: &Touched, at: Instant) -> Option<Outcome> {
     let stored = world.stored_answer(touched.idempotency.as_ref()?)?;
+    let is_forgotten = world.tenant(&touched.tenant).is_some_and(|tenant| tenant.forgets(stored.at));
+    if is_forgotten && !bugs::on(Bug::KeysKeptForEver) {
+        return None;
+    }
     if bugs::on(Bug::W01KeyForgotten) {
         return None;
     }

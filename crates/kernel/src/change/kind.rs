@@ -48,6 +48,8 @@ words! {
         ReleaseHold = "release_hold",
         RotateKeys = "rotate_keys",
         EnrolKey = "enrol_key",
+        KeepKeys = "keep_keys",
+        ForgetKeys = "forget_keys",
     }
 }
 
@@ -93,6 +95,8 @@ impl Act {
             Act::Upkeep(Upkeep::Release { .. }) => ActKind::ReleaseHold,
             Act::Upkeep(Upkeep::Rotate { .. }) => ActKind::RotateKeys,
             Act::Upkeep(Upkeep::EnrolKey { .. }) => ActKind::EnrolKey,
+            Act::Upkeep(Upkeep::KeepKeys { .. }) => ActKind::KeepKeys,
+            Act::Upkeep(Upkeep::ForgetKeys { .. }) => ActKind::ForgetKeys,
         }
     }
 }

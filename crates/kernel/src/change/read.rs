@@ -89,6 +89,8 @@ pub fn act(kind: ActKind, command: &Json, contracts: &mut dyn Contracts) -> Opti
         ActKind::ReleaseHold => Act::Upkeep(Upkeep::read_release(command)?),
         ActKind::RotateKeys => Act::Upkeep(Upkeep::read_rotate(command)?),
         ActKind::EnrolKey => Act::Upkeep(Upkeep::read_key(command)?),
+        ActKind::KeepKeys => Act::Upkeep(Upkeep::read_keep_keys(command)?),
+        ActKind::ForgetKeys => Act::Upkeep(Upkeep::read_forget_keys(command)?),
     })
 }
 

@@ -4,7 +4,9 @@ use crate::stored::{optional_text, text_of, texts_of};
 use ledger::ed25519::PublicKey;
 use ledger::envelope::{key_text, read_key};
 use ledger::keyring::Keyring;
+use values::decimal::Decimal;
 use values::json::Json;
+use values::time::Duration;
 
 /// What an operator does to the ledger.
 #[derive(Clone, PartialEq, Debug)]
@@ -54,6 +56,18 @@ pub enum Upkeep {
         /// Its key.
         key: PublicKey,
     },
+    /// How long idempotency keys are kept from now on.
+    KeepKeys {
+        /// So long.
+        kept: Duration,
+        /// Why.
+        because: String,
+    },
+    /// Idempotency keys that are older than they are kept are forgotten. What they were answered with stays in the ledger.
+    ForgetKeys {
+        /// Why, where a person asked for it.
+        because: Option<String>,
+    },
 }
 
 impl Upkeep {
@@ -83,6 +97,13 @@ impl Upkeep {
             Upkeep::EnrolKey { agent, key } => {
                 Json::object([("agent", Json::text(agent.as_str())), ("key", Json::text(key_text(key)))])
             }
+            Upkeep::KeepKeys { kept, because } => Json::object([
+                ("kept_us", Json::Number(Decimal::from(kept.micros()))),
+                ("because", Json::text(because.as_str())),
+            ]),
+            Upkeep::ForgetKeys { because } => Json::Object(
+                because.iter().map(|because| ("because".to_owned(), Json::text(because.as_str()))).collect(),
+            ),
         }
     }
 
@@ -120,6 +141,19 @@ impl Upkeep {
     pub(super) fn read_key(command: &Json) -> Option<Upkeep> {
         let key = read_key(command.get("key")?.as_text()?)?;
         Some(Upkeep::EnrolKey { agent: text_of(command, "agent")?, key })
+    }
+
+    pub(super) fn read_keep_keys(command: &Json) -> Option<Upkeep> {
+        let kept = Duration::from_micros(command.get("kept_us")?.as_number()?.to_i64()?);
+        Some(Upkeep::KeepKeys { kept, because: text_of(command, "because")? })
+    }
+
+    pub(super) fn read_forget_keys(command: &Json) -> Option<Upkeep> {
+        let because = match command.get("because") {
+            Some(because) => Some(because.as_text()?.to_owned()),
+            None => None,
+        };
+        Some(Upkeep::ForgetKeys { because })
     }
 }
 

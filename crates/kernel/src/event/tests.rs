@@ -171,6 +171,8 @@ fn samples(kind: ActKind) -> Vec<Event> {
         ActKind::LegalHold => vec![Event::HoldPlaced { hold: name("h") }],
         ActKind::ReleaseHold => vec![Event::HoldReleased { hold: name("h") }],
         ActKind::RotateKeys => vec![Event::KeysRotated { keys: 2 }],
+        ActKind::KeepKeys => vec![Event::KeysKept { kept: Duration::from_secs(86_400) }],
+        ActKind::ForgetKeys => vec![Event::KeysForgotten { before: Instant::PURE_DEFAULT }],
         ActKind::EnrolKey => {
             vec![Event::KeyEnrolled { agent: name("bot"), key: SecretKey::from_seed(&[7; 32]).public() }]
         }

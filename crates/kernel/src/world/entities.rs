@@ -75,6 +75,14 @@ macro_rules! entities {
             }
         }
 
+        impl Entity {
+            /// Whether it is the answer to an idempotency key that a caller chose. Ids and proofs that were used stand
+            /// among stored answers too, and are never forgotten; no caller can choose a key that starts with a blank.
+            pub fn is_chosen_key(&self) -> bool {
+                matches!(self, Entity::Idempotency(_, name) if !name.starts_with(' '))
+            }
+        }
+
         impl Row {
             /// When something must happen to it of its own accord; stores keep an index over this.
             pub fn due(&self) -> Option<Instant> {

@@ -1,7 +1,7 @@
 //! Stored answers: whoever asks again gets the bytes of the first answer.
 
 use super::Room;
-use super::samples::{TENANT, batch_id, key, look, must, put};
+use super::samples::{TENANT, batch_id, key, key_of, look, must, put};
 use crate::ports::store::{Fold, Store, StoreFault, StoredRecord};
 use kernel::agent::AgentRow;
 use kernel::apply::apply;
@@ -10,7 +10,7 @@ use kernel::evaluator::Compiled;
 use kernel::outcome::{Answer, Outcome};
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
-use kernel::world::{Entity, KeySet, Row, World};
+use kernel::world::{Entity, KEYS_KEPT_MIN, KeySet, Row, TenantRow, World};
 use std::sync::Arc;
 use values::time::Instant;
 
@@ -125,6 +125,68 @@ pub(super) fn erased(room: &Room) -> Result<(), String> {
     must(matches!(said, Err(StoreFault::Refused(_))), || format!("what was erased is answered with {said:?}"))?;
     let said = other.transact(batch_id(), keys("second"), &mut |_, _| None);
     must(said.is_ok(), || format!("what was not erased is answered with {said:?}"))
+}
+
+/// A forgotten key was never used, whether its row is there, its answer is erased or the row is removed. Nothing else goes.
+pub(super) fn forgotten(room: &Room) -> Result<(), String> {
+    let loaded = engines::load::load(CONTRACT).map_err(|errors| format!("{errors:?}"))?;
+    let contract = Arc::new(loaded.compiled);
+    let (mut store, mut foreign) = (room.open()?, room.open_for("other")?);
+    let agent = |tenant: &str| key_of(tenant, Entity::Agent("bot".to_owned()));
+    let row = Row::Agent(Box::new(AgentRow::active()));
+    put(store.as_mut(), &agent(TENANT), &row)?;
+    put(foreign.as_mut(), &agent("other"), &row)?;
+    let of = |tenant: &str, name: &str, order: &str| named(tenant, &contract, name, order);
+    for name in ["again", "erased", "left"] {
+        judge(store.as_mut(), &[of(TENANT, name, name)?])?;
+    }
+    judge(foreign.as_mut(), &[of("other", "left", "left")?])?;
+    let mut reader = store.reader().map_err(|fault| fault.to_string())?;
+    let records = reader.records(0, 100).map_err(|fault| fault.to_string())?;
+    let of_erased = |record: &&StoredRecord| record.body.as_ref().is_some_and(|(body, _)| body.contains("p-erased"));
+    let erased = records.iter().find(of_erased).map(|record| record.index).ok_or("an answer left no record")?;
+    store.erase(erased, erased + 1).map_err(|fault| fault.to_string())?;
+    let young = Instant::PURE_DEFAULT.plus(KEYS_KEPT_MIN);
+    room.clock.set(young);
+    let before = records.len() as u64;
+    judge(store.as_mut(), &[of(TENANT, "young", "young")?])?;
+    let tenant = TenantRow { keys_before: Some(young), ..TenantRow::default() };
+    put(store.as_mut(), &key(Entity::Tenant), &Row::Tenant(tenant))?;
+    // For another order: the same effect would be there already, and the key alone shall decide.
+    let verdicts = judge(store.as_mut(), &[of(TENANT, "again", "another")?])?;
+    let is_fresh = verdicts.first().is_some_and(|answer| answer.verdict.word() == "ACCEPT");
+    must(is_fresh, || format!("a forgotten key is answered {verdicts:?}"))?;
+    let name = |name: &str| key(Entity::Idempotency("bot".to_owned(), name.to_owned()));
+    must(look(store.as_mut(), &name("erased"))?.is_none(), || "what was erased and forgotten is there".to_owned())?;
+    let (mut removed, mut after) = (0, None);
+    loop {
+        let piece = store.forget(before, after.as_deref()).map_err(|fault| fault.to_string())?;
+        removed += piece.removed;
+        after = piece.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    must(removed == 2, || format!("{removed} rows were removed and not 2"))?;
+    let mut other = room.open()?;
+    for (name, is_there) in [("again", true), ("erased", false), ("left", false), ("young", true), (" id:left", true)] {
+        let found = look(other.as_mut(), &key(Entity::Idempotency("bot".to_owned(), name.to_owned())))?;
+        must(found.is_some() == is_there, || format!("`{name}` reads as {found:?}"))?;
+    }
+    let theirs = key_of("other", Entity::Idempotency("bot".to_owned(), "left".to_owned()));
+    must(look(foreign.as_mut(), &theirs)?.is_some(), || "a key of another tenant is gone".to_owned())
+}
+
+/// A proposal with an id, a key and an order of its own.
+fn named(tenant: &str, contract: &Arc<Compiled>, name: &str, order: &str) -> Result<Arc<Submission>, String> {
+    let text = format!(
+        r#"{{"agent":"bot","action":"pay","id":"{order}","params":{{"order":"{order}","amount":5}},"idempotency_key":"{name}"}}"#
+    );
+    let proposal = Proposal::parse(text.as_bytes()).map_err(|malformed| format!("{malformed:?}"))?;
+    let id = |kind: &str| format!("{kind}-{order}");
+    let ids = MintedIds { proposal: id("p"), flow: id("p"), intent: id("i"), escalation: id("e") };
+    let provenance = Provenance::of(&proposal, false);
+    Ok(Arc::new(Submission::new(Arc::from(tenant), proposal, contract.clone(), provenance, ids)))
 }
 
 fn submission(contract: &Arc<Compiled>, name: &str, order: &str, amount: &str) -> Result<Arc<Submission>, String> {

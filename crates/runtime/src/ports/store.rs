@@ -4,10 +4,11 @@ use crate::mint::Minted;
 use kernel::contract::Impact;
 use kernel::record::Record;
 use kernel::stored::Kind;
-use kernel::world::{Entity, Key, Row, World};
+use kernel::world::{Entity, Key, Row, TenantRow, World};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
+use values::json::Json;
 use values::sealed::Sealed;
 use values::time::Instant;
 
@@ -97,6 +98,14 @@ pub trait Store: Send {
     /// The caller has recorded that it happens. Leaves stay for ever.
     fn erase(&mut self, from: u64, to: u64) -> Result<u64, StoreFault>;
 
+    /// Removes rows of idempotency keys ([`Entity::is_chosen_key`]) whose answers stand before an index of the ledger: the
+    /// next [`FORGET_AT_ONCE`] rows after a place. They were forgotten by a recorded command and read as absent already, so
+    /// a store that keeps them is larger and not wrong.
+    fn forget(&mut self, before: u64, after: Option<&[u8]>) -> Result<Forgotten, StoreFault> {
+        let (_, _) = (before, after);
+        Ok(Forgotten::default())
+    }
+
     /// A reader beside the writer. A store connects it when it is first used, so asking for several costs nothing.
     fn reader(&self) -> Result<Box<dyn Reader>, StoreFault>;
 
@@ -105,6 +114,29 @@ pub trait Store: Send {
     fn sealer_lease(&mut self) -> Option<&mut dyn SealerLease> {
         None
     }
+}
+
+/// Rows of keys that are looked at together. Other batches go in between.
+pub const FORGET_AT_ONCE: usize = 4_096;
+
+/// What came of one look for rows to remove.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Forgotten {
+    /// How many are gone.
+    pub removed: u64,
+    /// Where to go on; nothing if there are no more rows.
+    pub next: Option<Vec<u8>>,
+}
+
+/// What an idempotency key reads as whose answer was erased: as absent where it is forgotten too. Otherwise whoever asks
+/// again can have no answer, and everyone else can.
+pub fn erased_answer(leaf: &str, tenant: Option<&TenantRow>) -> Result<Option<Row>, StoreFault> {
+    let leaf = Json::parse(leaf.as_bytes()).ok();
+    let at = leaf.as_ref().and_then(|leaf| leaf.get("at")).and_then(Json::as_text).and_then(Instant::parse);
+    if at.zip(tenant).is_some_and(|(at, tenant)| tenant.forgets(at)) {
+        return Ok(None);
+    }
+    Err(StoreFault::Refused("the answer to this idempotency key was erased".to_owned()))
 }
 
 /// Decides under the lock of the ledger head which process signs for a tenant.

@@ -119,15 +119,15 @@ fn lean(row: Row) -> Row {
         return Row::Intent(Box::new(IntentRow { facts, ..*intent }));
     }
     if let Row::Idempotency(stored) = row {
-        return stored_answer(stored.fingerprint);
+        return stored_answer(stored.fingerprint, stored.at);
     }
     row
 }
 
 /// What a replay keeps of an answered key. An answer that is given again leaves no record, so only whether the same was
-/// asked can matter.
-pub fn stored_answer(fingerprint: values::ids::Digest) -> Row {
+/// asked can matter, and when.
+pub fn stored_answer(fingerprint: values::ids::Digest, at: Instant) -> Row {
     let (id, verdict) = (String::new(), Verdict::Reject);
     let answer = Answer { id, verdict, findings: Arc::from([]), intent: None, question: None };
-    Row::Idempotency(Box::new(StoredAnswer { fingerprint, answer }))
+    Row::Idempotency(Box::new(StoredAnswer { fingerprint, answer, at }))
 }

@@ -92,6 +92,10 @@ pub fn change(runtime: &Runtime, caller: &Caller, call: Call) -> Result<Vec<u8>,
         // It is on record. If this fails, the same call again removes what is left.
         around("erase.bodies", || runtime.erase(from, to))?;
     }
+    if kind == ActKind::ForgetKeys && answered.answer.verdict == Verdict::Accept {
+        // Rows are removed in the background.
+        runtime.sweep_anew()?;
+    }
     Ok(reply::write(&answered, Some(kind)))
 }
 

@@ -170,6 +170,14 @@ pub enum Command {
         /// Only this group.
         group: Option<String>,
     },
+    /// How long keys are kept, in seconds.
+    KeepKeys {
+        who: Who,
+        kept: i64,
+    },
+    ForgetKeys {
+        who: Who,
+    },
 }
 
 /// What is done with a lease; lengths are seconds.
@@ -276,6 +284,8 @@ impl Command {
             Command::Note { .. } => "note",
             Command::Halt { .. } => "halt",
             Command::Resume { .. } => "resume",
+            Command::KeepKeys { .. } => "keep_keys",
+            Command::ForgetKeys { .. } => "forget_keys",
         }
     }
 }

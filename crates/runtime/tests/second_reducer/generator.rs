@@ -639,7 +639,22 @@ fn story() -> BoxedStrategy<Vec<Wish>> {
             }
             wishes
         });
+    // A key is used, forgotten or kept, and used again for the same or for something else.
+    let pause = select(vec![0, 86_399, 86_400, 86_401, 90_000, 2_592_001]);
+    let keep = maybe(0.8, (anyone(), select(vec![86_399, 86_400, 86_400, 86_400, 316_224_001])));
+    let forgotten =
+        (keep, anyone(), pause, (0..60_usize, maybe(0.7, Just(5)))).prop_map(|(keep, who, pause, (order, again))| {
+            let plain = |after: i64, command: Command| Wish { after, joins: false, what: What::Plain(command) };
+            let first = Proposal { key: Some("k3".to_owned()), ..paying(3, 500 + order) };
+            let again = again.map_or(first.clone(), |amount| Proposal { amount, ..first.clone() });
+            let mut wishes = vec![plain(0, Command::Propose(first))];
+            wishes.extend(keep.map(|(who, kept)| plain(0, Command::KeepKeys { who, kept })));
+            wishes.push(plain(pause, Command::ForgetKeys { who }));
+            wishes.push(plain(0, Command::Propose(again)));
+            wishes
+        });
     prop_oneof![
+        3 => forgotten,
         5 => performed,
         3 => tried,
         3 => denied,

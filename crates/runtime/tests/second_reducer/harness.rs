@@ -7,6 +7,7 @@ use kernel::agent::{Actor, AgentRow, AgentStatus};
 use kernel::apply::apply;
 use kernel::canary::Share;
 use kernel::change::leasing::Leasing;
+use kernel::change::upkeep::Upkeep;
 use kernel::change::{Act, Asking, Change, DoubtAnswer, HumanAnswer, Inquiry, Registration, Reservation, Trial, Write};
 use kernel::command::{Command, Door, MintedIds, Performer, Submission, UnseenFlow};
 use kernel::contract::Impact;
@@ -349,6 +350,10 @@ impl<'a> Harness<'a> {
             }
             Plain::Halt { who, group } => (who, Act::Halt { group: group.clone(), because: because() }),
             Plain::Resume { who, group } => (who, Act::Resume { group: group.clone(), because: because() }),
+            Plain::KeepKeys { who, kept } => {
+                (who, Act::Upkeep(Upkeep::KeepKeys { kept: Duration::from_secs(*kept), because: because() }))
+            }
+            Plain::ForgetKeys { who } => (who, Act::Upkeep(Upkeep::ForgetKeys { because: None })),
         }
     }
 

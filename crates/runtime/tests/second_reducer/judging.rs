@@ -56,7 +56,9 @@ impl Reducer {
     pub fn propose(&mut self, number: usize, proposal: &Proposal, at: i64) -> Said {
         let print = self.print(proposal);
         let name = proposal.key.clone().map(|key| (proposal.agent.clone(), key));
-        if let Some((first, said)) = name.as_ref().and_then(|name| self.answered.get(name)) {
+        let answered = name.as_ref().and_then(|name| self.answered.get(name));
+        let is_kept = |when: &i64| self.keys_before.is_none_or(|before| *when >= before);
+        if let Some((first, said, _)) = answered.filter(|(_, _, when)| is_kept(when)) {
             return if *first == print { said.clone() } else { Said::reject("IDEMPOTENCY_KEY_REUSED") };
         }
         let own = proposal.id.clone().map(|id| (proposal.agent.clone(), id));
@@ -113,7 +115,7 @@ impl Reducer {
             self.ids.entry(own).or_insert_with(|| print.clone());
         }
         if let Some(name) = name {
-            self.answered.insert(name, (print, said.clone()));
+            self.answered.insert(name, (print, said.clone(), at));
         }
         said
     }

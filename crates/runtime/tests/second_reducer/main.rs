@@ -130,7 +130,7 @@ const CASES: u32 = 400;
 /// Rounds of cases until everything happened.
 const ROUNDS_MAX: u64 = 4;
 
-const COMMANDS: [&str; 36] = [
+const COMMANDS: [&str; 38] = [
     "activate",
     "answer",
     "ask",
@@ -139,9 +139,11 @@ const COMMANDS: [&str; 36] = [
     "enlist",
     "expire_intents",
     "expire_questions",
+    "forget_keys",
     "freeze",
     "halt",
     "import",
+    "keep_keys",
     "lease_acquire",
     "lease_adopt",
     "lease_evict",

@@ -7,7 +7,8 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, TestRunner};
 use values::bugs::{Bug, with};
 
-const FAULTS: [Bug; 24] = [
+const FAULTS: [Bug; 25] = [
+    Bug::KeysKeptForEver,
     Bug::W01KeyForgotten,
     Bug::IdForgotten,
     Bug::AskedAgain,

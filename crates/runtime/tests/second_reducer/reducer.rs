@@ -2,7 +2,7 @@
 //! up again for every question. It shares no code with the kernel, and nothing here is fast.
 
 use crate::commands::{Command, Proposal, Who, Write};
-use crate::contracts::{is_inside, rules};
+use crate::contracts::{HOUR, SECOND, is_inside, rules};
 use crate::inquiring::FlowHold;
 use crate::leasing::Lease;
 use std::collections::{BTreeMap, BTreeSet};
@@ -189,7 +189,11 @@ pub struct Reducer {
     /// How often the leases changed.
     pub leases_said: u64,
     pub snapshots: BTreeMap<String, Snapshot>,
-    pub answered: BTreeMap<(String, String), (Print, Said)>,
+    /// What was said to a key, and when.
+    pub answered: BTreeMap<(String, String), (Print, Said, i64)>,
+    /// How long keys are kept, where somebody said so, and up to when they are forgotten.
+    pub keys_kept: Option<i64>,
+    pub keys_before: Option<i64>,
     /// What ids of agents were used for.
     pub ids: BTreeMap<(String, String), Print>,
     /// Proposals as they were sent, for a generator that repeats one.
@@ -274,6 +278,19 @@ impl Reducer {
                     Said::reject("PARAM_INVALID")
                 }
             }
+            Command::KeepKeys { who: Who::Operator(_), kept } => {
+                if !(24 * HOUR..=3_660 * 24 * HOUR).contains(&(kept * SECOND)) {
+                    return Said::reject("PARAM_INVALID");
+                }
+                self.keys_kept = Some(kept * SECOND);
+                Said::accept()
+            }
+            Command::ForgetKeys { who: Who::Operator(_) | Who::Kernel } => {
+                let before = at - self.keys_kept.unwrap_or(30 * 24 * HOUR);
+                self.keys_before = self.keys_before.max(Some(before));
+                Said::accept()
+            }
+            Command::KeepKeys { .. } | Command::ForgetKeys { .. } => Said::reject("NOT_AUTHORIZED"),
             Command::Halt { .. } | Command::Resume { .. } => Said::reject("NOT_AUTHORIZED"),
         }
     }

@@ -91,7 +91,15 @@ pub fn of_world(harness: &Harness<'_>, library: &Library, at: i64) -> Shown {
         };
         Some(line)
     };
-    harness.world.iter().filter_map(show).collect()
+    let mut shown: Shown = harness.world.iter().filter_map(show).collect();
+    for (_, row) in harness.world.iter() {
+        if let Row::Tenant(row) = row {
+            let (kept, before) = (row.keys_kept.map(Duration::micros), row.keys_before.map(Instant::micros));
+            shown.insert("keys".to_owned(), format!("{kept:?} {before:?}"));
+        }
+    }
+    shown.retain(|name, keys| name != "keys" || keys != "None None");
+    shown
 }
 
 /// The second reducer at an instant.
@@ -100,6 +108,9 @@ pub fn of_reducer(reducer: &Reducer, at: i64) -> Shown {
     if reducer.halted || !reducer.halted_groups.is_empty() {
         let groups: Vec<&String> = reducer.halted_groups.iter().collect();
         shown.insert("halted".to_owned(), format!("{} {groups:?}", reducer.halted));
+    }
+    if reducer.keys_kept.is_some() || reducer.keys_before.is_some() {
+        shown.insert("keys".to_owned(), format!("{:?} {:?}", reducer.keys_kept, reducer.keys_before));
     }
     for (name, agent) in &reducer.agents {
         let percent = |share: u64| Share::parse(&format!("{}.{:02}%", share / 100, share % 100)).unwrap().to_string();

@@ -4,7 +4,7 @@
 use crate::harness::KernelOutcome;
 use kernel::apply::{apply, touches};
 use kernel::command::Command;
-use kernel::outcome::{Answer, Outcome};
+use kernel::outcome::Outcome;
 use kernel::stored::Kind;
 use kernel::world::{DUE_INTENTS_MAX, Entity, Key, KeySet, Row, StoredAnswer, World};
 use std::collections::BTreeMap;
@@ -95,9 +95,8 @@ impl Store {
         let row = if kind == Kind::Idempotency {
             // Of an answer only the fingerprint is kept; the rest is read from its record.
             let body = Json::parse_within(self.records[kept.record].as_bytes(), &Bounds::OWN).unwrap();
-            let answer = Answer::from_record(&body).unwrap();
-            let fingerprint = Digest::parse(&kept.text).unwrap();
-            Some(Row::Idempotency(Box::new(StoredAnswer { fingerprint, answer })))
+            let stored = StoredAnswer::from_record(Digest::parse(&kept.text).unwrap(), &body).unwrap();
+            Some(Row::Idempotency(Box::new(stored)))
         } else {
             Row::from_stored(kind, &kept.text)
         };

@@ -138,7 +138,9 @@ fn may(role: KeyRole, kind: ActKind) -> bool {
         Is::Claim | Is::Start | Is::Outcome => operators || matches!(role, KeyRole::Executor | KeyRole::Agent),
         Is::ExpireQuestions | Is::ExpireIntents => operators || role == KeyRole::Executor,
         Is::Answer | Is::Resolve => role == KeyRole::Approver,
-        Is::Erase | Is::LegalHold | Is::ReleaseHold | Is::RotateKeys => role == KeyRole::Admin,
+        Is::Erase | Is::LegalHold | Is::ReleaseHold | Is::RotateKeys | Is::KeepKeys | Is::ForgetKeys => {
+            role == KeyRole::Admin
+        }
     }
 }
 

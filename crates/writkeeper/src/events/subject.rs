@@ -60,7 +60,9 @@ fn of_act(act: ActKind) -> Option<(&'static str, &'static str)> {
         | ActKind::Halt
         | ActKind::Resume
         | ActKind::Erase
-        | ActKind::RotateKeys => return None,
+        | ActKind::RotateKeys
+        | ActKind::KeepKeys
+        | ActKind::ForgetKeys => return None,
     })
 }
 

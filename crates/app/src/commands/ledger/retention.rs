@@ -149,7 +149,13 @@ fn is_upkeep(body: &Json) -> bool {
     match RecordKind::of(body) {
         Some(RecordKind::Change(kind)) => matches!(
             kind,
-            ActKind::Erase | ActKind::LegalHold | ActKind::ReleaseHold | ActKind::RotateKeys | ActKind::EnrolKey
+            ActKind::Erase
+                | ActKind::LegalHold
+                | ActKind::ReleaseHold
+                | ActKind::RotateKeys
+                | ActKind::EnrolKey
+                | ActKind::KeepKeys
+                | ActKind::ForgetKeys
         ),
         Some(RecordKind::Discontinuity) => true,
         Some(RecordKind::Decision | RecordKind::Refusal | RecordKind::Result | RecordKind::Consequence(_)) => false,

@@ -9,9 +9,9 @@ use crate::event::Event;
 use crate::finding::{Finding, Gate};
 use crate::intent::IntentState;
 use crate::reasons::Reason;
-use crate::world::{Entity, Key, LegalHold, Loaded, Row, TenantRow, World};
+use crate::world::{Entity, KEYS_KEPT_MAX, KEYS_KEPT_MIN, Key, LegalHold, Loaded, Row, TenantRow, World};
 use values::json::{Json, Object};
-use values::time::Instant;
+use values::time::{Duration, Instant};
 
 /// Legal holds at once.
 const HOLDS_MAX: usize = 64;
@@ -23,12 +23,18 @@ pub(super) fn keys(upkeep: &Upkeep, key: &impl Fn(Entity) -> Key) -> Vec<Key> {
             let intents = intents.iter().map(|name| key(Entity::Intent(name.clone())));
             intents.chain(questions.iter().map(|name| key(Entity::Escalation(name.clone())))).collect()
         }
-        Upkeep::Hold { .. } | Upkeep::Release { .. } | Upkeep::Rotate { .. } => Vec::new(),
+        Upkeep::Hold { .. }
+        | Upkeep::Release { .. }
+        | Upkeep::Rotate { .. }
+        | Upkeep::KeepKeys { .. }
+        | Upkeep::ForgetKeys { .. } => Vec::new(),
     }
 }
 
 pub(super) fn carry_out(world: &mut World, change: &Change, upkeep: &Upkeep, at: Instant) -> ChangeOutcome {
-    if !matches!(change.actor, Actor::Operator(_)) {
+    // Time forgets keys by itself; everything else here is up to an operator.
+    let by_itself = matches!((&change.actor, upkeep), (Actor::Kernel, Upkeep::ForgetKeys { .. }));
+    if !matches!(change.actor, Actor::Operator(_)) && !by_itself {
         return ChangeOutcome::refused(not_authorized(change, change.act.kind().word().replace('_', " ")));
     }
     match upkeep {
@@ -68,7 +74,27 @@ pub(super) fn carry_out(world: &mut World, change: &Change, upkeep: &Upkeep, at:
             world.put(agent_key, Row::Agent(Box::new(row)));
             ChangeOutcome::done(Event::KeyEnrolled { agent: agent.clone(), key: public.clone() })
         }
+        Upkeep::KeepKeys { kept, .. } => keep_keys(world, change, *kept),
+        Upkeep::ForgetKeys { .. } => {
+            let row = tenant(world, change);
+            let before = row.forgettable(at);
+            let row = TenantRow { keys_before: Some(before), ..row };
+            world.put(key(change, Entity::Tenant), Row::Tenant(row));
+            ChangeOutcome::done(Event::KeysForgotten { before })
+        }
     }
+}
+
+/// What is forgotten already stays forgotten, whatever is kept from now on.
+fn keep_keys(world: &mut World, change: &Change, kept: Duration) -> ChangeOutcome {
+    if kept < KEYS_KEPT_MIN || kept > KEYS_KEPT_MAX {
+        let problem = format!("is {kept}, and keys are kept from {KEYS_KEPT_MIN} to {KEYS_KEPT_MAX}");
+        let finding = Finding::reject(Gate::Agent, Reason::ParamInvalid).field("kept");
+        return ChangeOutcome::refused(finding.with("problem", problem));
+    }
+    let row = TenantRow { keys_kept: Some(kept), ..tenant(world, change) };
+    world.put(key(change, Entity::Tenant), Row::Tenant(row));
+    ChangeOutcome::done(Event::KeysKept { kept })
 }
 
 fn tenant(world: &World, change: &Change) -> TenantRow {
