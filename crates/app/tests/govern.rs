@@ -109,6 +109,47 @@ fn a_shadow_tells_what_the_candidate_would_have_decided() {
 }
 
 #[test]
+fn a_report_judges_all_shadows_in_one_pass_and_can_be_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (name, max) in [("payer", 12), ("clerk", 7)] {
+        agent(folder, name, "budget: { sum: amount, max: 100, per: 1h }\n");
+        let text = std::fs::read_to_string(folder.join(format!("{name}.yaml"))).unwrap();
+        let tighter = text.replace("max: 100", &format!("max: {max}"));
+        std::fs::write(folder.join(format!("{name}-tighter.yaml")), tighter).unwrap();
+    }
+    for name in ["payer", "clerk"] {
+        writkeeper(folder, &format!("contract shadow start {name}-tighter.yaml --because tighter"), "", 0);
+    }
+    // Five were spent by each before: one candidate has room for one more, the other for none.
+    for order in ["a", "b", "c"] {
+        decided(folder, "payer", &format!("p-{order}"), 0);
+        decided(folder, "clerk", &format!("c-{order}"), 0);
+    }
+    let told = |words: &str| {
+        let said = writkeeper(folder, words, "", 0);
+        let report: serde_json::Value = serde_json::from_str(&said).unwrap();
+        report["shadows"].clone()
+    };
+    let counts = |flipped: u32| serde_json::json!({"complete": true, "decisions": 6, "flipped": flipped, "unknown": 0});
+    let all = serde_json::json!({"clerk": counts(3), "payer": counts(2)});
+    assert_eq!(told("report --json"), all);
+    for (name, flipped) in [("payer", 2), ("clerk", 3)] {
+        let shown = writkeeper(folder, &format!("contract shadow show {name}"), "", 1);
+        assert!(
+            shown.contains(&format!("decides {flipped} of 6 decisions otherwise")),
+            "alone it says the same: {shown}"
+        );
+    }
+    // What came before that counts for budgets and not among the decisions.
+    assert_eq!(told("report --json --since 1ms")["payer"]["decisions"], 0);
+    assert_eq!(told("report --json --since 1h"), all);
+    assert_eq!(told("report --json --backtest 0s"), serde_json::json!({}));
+    let said = writkeeper(folder, "report --backtest soon", "", 64);
+    assert!(said.contains("--backtest `soon` is no duration up to 1h"), "{said}");
+}
+
+#[test]
 fn a_canary_takes_its_share_of_flows_is_promoted_and_rolled_back_with_who_and_why() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -1,5 +1,5 @@
 //! `writkeeper monitors`: numbers in, alarms out; and what it says of the monitors of a store.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use std::io::Write;
 use std::path::Path;
@@ -84,4 +84,108 @@ fn a_store_tells_its_monitors_and_their_trips() {
     let report = writkeeper(folder.path(), &["report", "--store", "kept.db"], "");
     let report = String::from_utf8(report.stdout).unwrap();
     assert!(report.contains("alarms of monitors\n       1  bot size"), "{report}");
+}
+
+/// A folder with a contract that watches `m`, and what is decided there, each line by a process of its own.
+struct Desk(tempfile::TempDir);
+
+impl Desk {
+    fn new(params: &str, watch: &str) -> Desk {
+        let desk = Desk(tempfile::tempdir().unwrap());
+        let contract = format!(
+            "agent: bot\nactions:\n  pay:\n    once: \"pay:{{order}}\"\n    params: {{ {params} }}\n    run: host\n\
+             watch:\n  m: {watch}\n"
+        );
+        std::fs::write(desk.0.path().join("bot.yaml"), contract).unwrap();
+        desk
+    }
+
+    fn run(&self, words: &str, input: &str, code: i32) -> String {
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = writkeeper(self.0.path(), &words, input);
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+        said
+    }
+
+    /// Decides; the id of the intent.
+    fn pay(&self, params: &str, code: i32) -> String {
+        let line = format!("{{\"agent\":\"bot\",\"action\":\"pay\",\"params\":{{{params}}}}}\n");
+        let said = self.run("decide --quiet --store kept.db --contract bot.yaml", &line, code);
+        let answer: serde_json::Value = serde_json::from_str(&said).unwrap();
+        answer["intent"]["id"].as_str().unwrap_or_default().to_owned()
+    }
+
+    fn monitor(&self) -> serde_json::Value {
+        serde_json::from_str(&self.run("monitors --store kept.db --json", "", 0)).unwrap()
+    }
+
+    /// The history verifies and every alarm in it recomputes.
+    fn verifies(&self, code: i32) -> String {
+        self.run("ledger export --store kept.db --out l.export", "", 0);
+        let said = self.run("verify l.export", "", code);
+        assert!(!said.contains("damaged"), "{said}");
+        said
+    }
+}
+
+#[test]
+fn a_restart_forgets_nothing() {
+    let desk = Desk::new("order: text, amount: number", "{ mean: params.amount, max: 10, over: 3 }");
+    for (order, amount, code) in [("a", 5, 0), ("b", 12, 0), ("c", 14, 0), ("d", 1, 1)] {
+        desk.pay(&format!("\"order\":\"{order}\",\"amount\":{amount}"), code);
+    }
+    let monitor = desk.monitor();
+    assert_eq!((&monitor["tripped"], &monitor["seen"]), (&true.into(), &3.into()), "{monitor}");
+    desk.verifies(0);
+}
+
+#[test]
+fn a_missing_value_is_counted_and_moves_nothing() {
+    let params = "order: text, amount: optional number";
+    let desk = Desk::new(params, "{ mean: params.amount, max: 10, over: 2 }");
+    for params in ["\"order\":\"a\",\"amount\":15", "\"order\":\"b\"", "\"order\":\"c\",\"amount\":4"] {
+        desk.pay(params, 0);
+    }
+    let monitor = desk.monitor();
+    assert_eq!((&monitor["seen"], &monitor["missing"]), (&2.into(), &1.into()), "{monitor}");
+    assert_eq!(monitor["tripped"], false, "the window is 15 and 4: {monitor}");
+    desk.pay("\"order\":\"d\",\"amount\":17", 0);
+    assert_eq!(desk.monitor()["tripped"], true);
+    desk.verifies(0);
+}
+
+#[test]
+fn outcomes_count_when_they_arrive_and_what_never_arrives_counts_for_nothing() {
+    let watch = "{ share: outcome.failed, max: 0.5, over: 3, then: ESCALATION_ONLY }";
+    let desk = Desk::new("order: text, amount: number", watch);
+    let pay = |order: &str, code| desk.pay(&format!("\"order\":\"{order}\",\"amount\":5"), code);
+    let intents: Vec<String> = ["a", "b", "c", "d", "e"].into_iter().map(|order| pay(order, 0)).collect();
+    let report = |place: usize, outcome: &str| {
+        desk.run(&format!("intents report {} {outcome} --store kept.db", intents[place]), "", 0);
+    };
+    // Late and in another order; two never come.
+    report(4, "failed");
+    report(0, "succeeded");
+    assert_eq!(desk.monitor()["seen"], 2);
+    pay("f", 0);
+    report(2, "failed");
+    let monitor = desk.monitor();
+    assert_eq!((&monitor["seen"], &monitor["tripped"]), (&3.into(), &true.into()), "two of three failed: {monitor}");
+    assert_eq!(monitor["trips"][0]["cause"], intents[2], "{monitor}");
+    pay("g", 2);
+    desk.verifies(0);
+}
+
+#[test]
+fn an_erased_decision_of_the_window_is_not_called_damage() {
+    let desk = Desk::new("order: text, amount: number", "{ mean: params.amount, max: 10, over: 3, then: NOTIFY }");
+    let mut intents = Vec::new();
+    for (order, amount) in [("a", 5), ("b", 12), ("c", 14)] {
+        intents.push(desk.pay(&format!("\"order\":\"{order}\",\"amount\":{amount}"), 0));
+    }
+    desk.verifies(0);
+    desk.run(&format!("ledger erase {} --because forgotten --store kept.db", intents[1]), "", 0);
+    let said = desk.verifies(2);
+    assert!(said.contains("not replayable: erased"), "{said}");
 }

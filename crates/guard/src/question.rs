@@ -80,6 +80,7 @@ impl Question<'_> {
         if probe::is_probe(&call.session) {
             return desk.rehearse(&call, &facts);
         }
+        let desk = desk.of_call(&call)?;
         let reply = desk.judge(self.event, &call, &facts)?;
         // Only what hosts run says where its answer begins.
         if self.framed && self.event == Event::PreTool {

@@ -88,6 +88,8 @@ pub struct Replay {
     expected: Expected,
     /// What the latest command changed, where somebody asks for it.
     changed: Option<Vec<Key>>,
+    /// The latest proposal, as it was judged.
+    submitted: Option<Arc<Submission>>,
 }
 
 /// What the kernel made of a command; nothing is kept of it yet.
@@ -129,6 +131,12 @@ impl Contracts for KnownContracts {
 }
 
 impl KnownContracts {
+    /// Whether a contract is known and nothing stands in its place.
+    fn has_kept(&self, contract: &Compiled) -> bool {
+        let is_replaced = self.instead.as_ref().is_some_and(|with| with.contract.agent == contract.contract.agent);
+        !is_replaced && self.by_digest.contains_key(&contract.digest)
+    }
+
     /// What counts in the place of a contract. It keeps the digest of the one it stands for, because answers of people,
     /// advice and signatures in history are bound to that.
     fn replaced(&self, compiled: Arc<Compiled>) -> Option<Arc<Compiled>> {
@@ -155,6 +163,7 @@ impl Replay {
             last: None,
             expected: Expected::Other,
             changed: None,
+            submitted: None,
         })
     }
 
@@ -249,6 +258,9 @@ impl Replay {
             }
             return Ok(());
         };
+        if let Command::Submit(submission) = &command {
+            self.submitted = Some(submission.clone());
+        }
         let produced = self.produced(&command, at, semantics)?;
         let mut recorded = std::mem::take(&mut self.consequences);
         recorded.push(body.to_owned());
@@ -279,11 +291,14 @@ impl Replay {
     /// The same without keeping anything.
     fn applied(&mut self, command: &Command, at: Instant, semantics: Semantics) -> Result<Folded, StoreFault> {
         let mut keys = touches(command);
+        let mut world = Box::new(self.kept.slice(&keys)?);
         for _ in 0..ROUNDS_MAX {
-            let mut world = self.kept.slice(&keys)?;
             match apply_under(&mut world, command, at, semantics) {
-                Outcome::Done(done) => return Ok(Folded::Done(done, Box::new(world), keys)),
-                Outcome::Need(more) => keys.extend(more),
+                Outcome::Done(done) => return Ok(Folded::Done(done, world, keys)),
+                Outcome::Need(more) => {
+                    self.kept.load(&mut world, &more)?;
+                    keys.extend(more);
+                }
                 Outcome::Prepare => return Ok(Folded::Stale),
             }
         }

@@ -7,15 +7,19 @@ use kernel::evaluator::Compiled;
 use kernel::finding::Finding;
 use kernel::outcome::{Answer, Verdict};
 use runtime::Runtime;
-use runtime::replay::backtest::{Backtest, BacktestFault};
+use runtime::replay::backtest::{BacktestFault, Entry, History, Trial};
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 use values::json::Json;
 use values::time::Instant;
 
 pub use runtime::replay::backtest::{Counts, Flip, Unknown};
 
-/// Records read at once.
-const PAGE: usize = 512;
+/// Records read at once, and judged at once.
+const PAGE: usize = 256;
+
+/// Pages that were folded as they were and wait to be judged: an entry is some kilobytes, so all of them are a few megabytes.
+const PAGES_WAITING: usize = 2;
 
 /// Rows of each of the two worlds that stay in memory; the rest goes to a file.
 const HELD_MAX: usize = 32_768;
@@ -27,6 +31,8 @@ pub struct Candidate {
     pub contract: Arc<Compiled>,
     /// From when on; from the beginning if there is no instant.
     pub since: Option<Instant>,
+    /// From when on decisions count, where that is later.
+    pub counted: Option<Instant>,
 }
 
 /// Whoever listens to a backtest.
@@ -40,52 +46,114 @@ pub trait Listener {
 
 /// Under a candidate, the history of a store or of a server.
 pub fn of_store(runtime: &Runtime, candidate: Candidate, listener: &mut dyn Listener) -> Result<Counts, Error> {
-    let mut backtest = begin(candidate)?;
-    let mut from = 0;
-    loop {
-        let page = runtime.records(from, PAGE)?;
-        let Some(last) = page.last() else { return Ok(backtest.counts().clone()) };
-        from = last.index.saturating_add(1);
-        for record in page {
-            let body = record.body.as_ref().map(|(body, _)| body.as_str());
-            let flip = backtest.record(record.index, &record.leaf, body)?;
-            if flip.is_some_and(|flip| !listener.flipped(&flip)) {
-                return Ok(backtest.counts().clone());
+    let mut trial = begin(candidate)?;
+    each_of_store(runtime, &mut |page| heard(&mut trial, page, listener))?;
+    Ok(trial.counts().clone())
+}
+
+/// Under several candidates, the history of a store in one pass; what each came to, in the same order.
+pub fn of_store_under(
+    runtime: &Runtime,
+    candidates: Vec<Candidate>,
+    passed: &mut dyn FnMut(u64) -> bool,
+) -> Result<Vec<Counts>, Error> {
+    let mut trials: Vec<Trial> = candidates.into_iter().map(begin).collect::<Result<_, _>>()?;
+    if !trials.is_empty() {
+        each_of_store(runtime, &mut |page| {
+            for entry in page {
+                for trial in &mut trials {
+                    trial.take(entry)?;
+                }
             }
-        }
-        if !listener.passed(from) {
-            return Ok(backtest.counts().clone());
-        }
+            Ok(page.last().is_none_or(|last| passed(last.index().saturating_add(1))))
+        })?;
     }
+    Ok(trials.iter().map(|trial| trial.counts().clone()).collect())
 }
 
 /// Under a candidate, the history of an export. Its hashes and signatures are checked first; whose they are is for the
 /// caller to compare.
 pub fn of_export(export: &ExportPath, candidate: Candidate, listener: &mut dyn Listener) -> Result<Counts, Error> {
     let AuditedExport { header, .. } = export.audit(&mut |_| {}).map_err(unread)?;
-    let mut backtest = begin(candidate)?;
-    let mut found = Ok(());
-    let mut entry = 0_u64;
-    let read = export.each(&header, &mut |exported| {
-        let taken = backtest.record(entry, exported.leaf, exported.body.map(|(body, _)| body));
-        entry += 1;
-        let goes_on = !entry.is_multiple_of(PAGE as u64) || listener.passed(entry);
-        match taken {
-            Ok(flip) => flip.is_none_or(|flip| listener.flipped(&flip)) && goes_on,
-            Err(fault) => {
-                found = Err(fault);
-                false
-            }
-        }
-    });
-    found?;
-    read.map_err(unread)?;
-    Ok(backtest.counts().clone())
+    let mut trial = begin(candidate)?;
+    let read = |take: &mut Take<'_>| {
+        let (mut index, mut taken) = (0_u64, Ok(true));
+        let read = export.each(&header, &mut |exported| {
+            taken = take(index, exported.leaf, exported.body.map(|(body, _)| body));
+            index += 1;
+            matches!(taken, Ok(true))
+        });
+        taken?;
+        read.map_err(unread)
+    };
+    beside(read, &mut |page| heard(&mut trial, page, listener))?;
+    Ok(trial.counts().clone())
 }
 
-fn begin(candidate: Candidate) -> Result<Backtest, Error> {
-    let rows = || Box::new(SpilledRows::holding(HELD_MAX));
-    Ok(Backtest::new(candidate.contract, candidate.since, [rows(), rows()])?)
+fn begin(candidate: Candidate) -> Result<Trial, Error> {
+    let Candidate { contract, since, counted } = candidate;
+    Ok(Trial::new(contract, since, Box::new(SpilledRows::holding(HELD_MAX)))?.counting_from(counted))
+}
+
+/// Judges a page, and tells of it; false breaks off.
+fn heard(trial: &mut Trial, page: &[Entry], listener: &mut dyn Listener) -> Result<bool, Error> {
+    for entry in page {
+        if trial.take(entry)?.is_some_and(|flip| !listener.flipped(&flip)) {
+            return Ok(false);
+        }
+    }
+    Ok(page.last().is_none_or(|last| listener.passed(last.index().saturating_add(1))))
+}
+
+fn each_of_store(runtime: &Runtime, judge: &mut Judge<'_>) -> Result<(), Error> {
+    let read = |take: &mut Take<'_>| {
+        let mut from = 0;
+        loop {
+            let page = runtime.records(from, PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            from = last.index.saturating_add(1);
+            for record in page {
+                if !take(record.index, &record.leaf, record.body.as_ref().map(|(body, _)| body.as_str()))? {
+                    return Ok(());
+                }
+            }
+        }
+    };
+    beside(read, judge)
+}
+
+/// Takes an entry of the history: its index, leaf and body; false breaks off.
+type Take<'t> = dyn FnMut(u64, &str, Option<&str>) -> Result<bool, Error> + 't;
+
+/// Judges entries of the history under candidates; false breaks off.
+type Judge<'j> = dyn FnMut(&[Entry]) -> Result<bool, Error> + 'j;
+
+/// Reads the history and folds it as it was on one thread while this one judges it under candidates.
+fn beside<R>(read: R, judge: &mut Judge<'_>) -> Result<(), Error>
+where
+    R: FnOnce(&mut Take<'_>) -> Result<(), Error> + Send,
+{
+    let (sender, receiver) = sync_channel::<Vec<Entry>>(PAGES_WAITING);
+    let reading = move || {
+        let mut history = History::new(Box::new(SpilledRows::holding(HELD_MAX)))?;
+        let mut page = Vec::with_capacity(PAGE);
+        let read = read(&mut |index, leaf, body| {
+            page.push(history.record(index, leaf, body)?);
+            Ok(page.len() < PAGE || sender.send(std::mem::replace(&mut page, Vec::with_capacity(PAGE))).is_ok())
+        });
+        // What came before a fault is judged before anybody hears of it. Nobody may be there to judge any more.
+        let _ = sender.send(page);
+        read
+    };
+    std::thread::scope(|scope| {
+        let reading = scope.spawn(reading);
+        for page in receiver {
+            if !judge(&page)? {
+                return Ok(());
+            }
+        }
+        reading.join().unwrap_or_else(|panicked| std::panic::resume_unwind(panicked))
+    })
 }
 
 fn unread(unread: Unread) -> Error {

@@ -1,6 +1,6 @@
 //! Shadows as values: which candidates are judged beside contracts in force, and where they differ.
 
-use crate::backtest::{Candidate, Counts, Flip, Listener, of_store};
+use crate::backtest::{Candidate, Counts, Listener, of_store, of_store_under};
 use crate::error::Error;
 use crate::keeper::carried_out;
 use crate::lookup::agent_named;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use values::ids::Digest;
 use values::time::Instant;
 
-/// Shadows that are looked at: each costs a replay.
+/// Shadows that are looked at: each judges every decision again and keeps a world of its own.
 const SHADOWS_MAX: usize = 64;
 
 /// Starts a shadow of the agent that the candidate is for; one that runs already ends with it.
@@ -57,30 +57,28 @@ pub fn running(runtime: &Runtime) -> Result<Vec<(String, Shadow)>, Error> {
     Ok(rows.into_iter().filter_map(shadow).collect())
 }
 
-/// Counts, and nothing more.
-struct Counting;
-
-impl Listener for Counting {
-    fn passed(&mut self, _entries: u64) -> bool {
-        true
-    }
-
-    fn flipped(&mut self, _flip: &Flip) -> bool {
-        true
-    }
-}
-
-/// How many decisions each candidate that is judged would have made otherwise, by agent.
-pub fn counts(runtime: &Runtime) -> Result<Vec<(String, Counts)>, Error> {
-    let shadows = running(runtime)?;
-    shadows.into_iter().map(|(agent, shadow)| Ok((agent, compare(runtime, &shadow, &mut Counting)?))).collect()
+/// How many decisions since an instant each candidate that is judged would have made otherwise, by agent: one pass over the
+/// ledger for all. Whoever listens hears how many entries were read, and breaks off with false.
+pub fn counts(
+    runtime: &Runtime,
+    since: Option<Instant>,
+    passed: &mut dyn FnMut(u64) -> bool,
+) -> Result<Vec<(String, Counts)>, Error> {
+    let (agents, shadows): (Vec<_>, Vec<_>) = running(runtime)?.into_iter().unzip();
+    let counted = |shadow| candidate(shadow).map(|candidate| Candidate { counted: since, ..candidate });
+    let candidates = shadows.iter().map(counted).collect::<Result<_, _>>()?;
+    Ok(agents.into_iter().zip(of_store_under(runtime, candidates, passed)?).collect())
 }
 
 /// Judges everything since the shadow started under the candidate as well. Up to then budgets, windows and effect keys
 /// are those that there were; from then on they follow the candidate's own verdicts.
 pub fn compare(runtime: &Runtime, shadow: &Shadow, listener: &mut dyn Listener) -> Result<Counts, Error> {
+    of_store(runtime, candidate(shadow)?, listener)
+}
+
+fn candidate(shadow: &Shadow) -> Result<Candidate, Error> {
     let digest = Digest::of(shadow.contract.to_canonical());
     let contract = engines::load::load_known(shadow.contract.clone(), digest);
     let contract = contract.ok_or_else(|| Error::Invalid("the candidate does not compile any more".to_owned()))?;
-    of_store(runtime, Candidate { contract: Arc::new(contract), since: Some(shadow.since) }, listener)
+    Ok(Candidate { contract: Arc::new(contract), since: Some(shadow.since), counted: None })
 }

@@ -669,6 +669,9 @@ pub struct ReportArgs {
     /// How far back: a whole number and ms, s, m, h or d; everything if not given
     #[arg(long, value_name = "DURATION")]
     pub since: Option<String>,
+    /// How long candidates that run as shadows may be judged; 0s leaves them out
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    pub backtest: String,
 }
 
 /// `writkeeper halt` and `writkeeper resume`

@@ -39,15 +39,15 @@ const DECISIONS_PER_WORLD: u64 = 1_000;
 /// Prints the figures.
 pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
     let budget = Duration::from_millis(args.millis);
+    if args.monitors {
+        say!("{}", monitors::figures(budget, args.records)?);
+        return Ok(Exit::Fine);
+    }
     if let Some(records) = args.records {
         return records::run((args.store.as_deref(), args.beside.as_deref()), records, budget, args.json);
     }
     if let Some(store) = &args.store {
         return database::run(store, budget, args.json);
-    }
-    if args.monitors {
-        say!("{}", monitors::figures(budget)?);
-        return Ok(Exit::Fine);
     }
     let plain = compile(CONTRACT)?;
     let with_policies: String = format!("{CONTRACT}policies: |\n{}", indented(POLICIES));

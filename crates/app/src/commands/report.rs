@@ -1,6 +1,7 @@
 //! `writkeeper report`: what was decided, why, by whom, and what an observing contract would have stopped.
 
 use crate::cli::kept::ReportArgs;
+use crate::commands::contract::backtest::{Waiting, wait};
 use crate::exit::{Exit, UsageError};
 use crate::hint;
 use crate::store;
@@ -14,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use values::json::Json;
 use values::time::{Duration, Instant};
-use writkeeper::backtest::{Counts, counts_json};
+use writkeeper::backtest::{Counts, Listener as _, counts_json};
 use writkeeper::canary::{self, Comparison};
 use writkeeper::report::{Range, Report};
 use writkeeper::shadow;
@@ -25,23 +26,23 @@ const TOP: usize = 8;
 /// Prints the report.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Exit> {
     let since = args.since.as_deref().map(ago).transpose()?;
+    let wait = wait(&args.backtest)?;
     let keeper = store::read_only(&args.kept.store)?;
     let report = keeper.report(Range { since, until: None })?;
-    let shadows = shadow::counts(keeper.runtime())?;
+    let shadows = Shadows::judged(keeper.runtime(), since, wait)?;
     let canaries = canary::comparisons(keeper.runtime())?;
     let tampering = Tampered::in_store(&args.kept.store, keeper.into_runtime(), since);
     if args.kept.json {
         let mut told = report.to_json();
         if let Json::Object(members) = &mut told {
-            let counts = shadows.iter().map(|(agent, counts)| (agent.clone(), counts_json(counts)));
-            members.insert("shadows".to_owned(), Json::Object(counts.collect()));
+            members.insert("shadows".to_owned(), shadows.to_json());
             let compared = canaries.iter().map(|(agent, compared)| (agent.clone(), compared.to_json()));
             members.insert("canaries".to_owned(), Json::Object(compared.collect()));
         }
         say!("{}", tampering.added_to(told).to_canonical());
     } else {
         print(&report)?;
-        print_shadows(&shadows)?;
+        shadows.print()?;
         print_canaries(&canaries)?;
         tampering.print()?;
     }
@@ -110,14 +111,45 @@ fn ago(text: &str) -> anyhow::Result<Instant> {
     Ok(store::now().minus(Duration::parse(text).ok_or_else(problem)?))
 }
 
-/// Where candidates that are judged beside contracts differ from them.
-fn print_shadows(shadows: &[(String, Counts)]) -> anyhow::Result<()> {
-    for (agent, counts) in shadows {
-        let (agent, decisions) = (visible(agent), counted(counts.decisions, "decision"));
-        say!("\n{}: the candidate decides {} of {decisions} otherwise", paint(ATTENTION, &agent), counts.flipped);
-        say!("next: {}", hint::next(&format!("writkeeper contract shadow show {agent}")));
+/// Where candidates that are judged beside contracts differ from them, as far as that was found out in time.
+struct Shadows {
+    counts: Vec<(String, Counts)>,
+    /// The entries that were read, of so many, where time was over.
+    cut_off: Option<(u64, u64)>,
+}
+
+impl Shadows {
+    fn judged(runtime: &Runtime, since: Option<Instant>, wait: Option<std::time::Duration>) -> anyhow::Result<Shadows> {
+        let Some(wait) = wait else { return Ok(Shadows { counts: Vec::new(), cut_off: None }) };
+        let mut waiting = Waiting::new(runtime.size()?, wait);
+        let counts = shadow::counts(runtime, since, &mut |entries| waiting.passed(entries));
+        waiting.bar.finish_and_clear();
+        Ok(Shadows { counts: counts?, cut_off: waiting.cut_off() })
     }
-    Ok(())
+
+    fn to_json(&self) -> Json {
+        let told = |(agent, counts): &(String, Counts)| {
+            let mut told = counts_json(counts);
+            if let Json::Object(members) = &mut told {
+                members.insert("complete".to_owned(), Json::Bool(self.cut_off.is_none()));
+            }
+            (agent.clone(), told)
+        };
+        Json::Object(self.counts.iter().map(told).collect())
+    }
+
+    fn print(&self) -> anyhow::Result<()> {
+        for (agent, counts) in &self.counts {
+            let (agent, decisions) = (visible(agent), counted(counts.decisions, "decision"));
+            say!("\n{}: the candidate decides {} of {decisions} otherwise", paint(ATTENTION, &agent), counts.flipped);
+            if let Some((read, size)) = self.cut_off {
+                let read = format!("{read} of {}", counted(size, "entry"));
+                say!("  the time was over after {read}; --backtest 5m waits longer");
+            }
+            say!("next: {}", hint::next(&format!("writkeeper contract shadow show {agent}")));
+        }
+        Ok(())
+    }
 }
 
 /// What was decided under candidates that some flows are under.

@@ -166,3 +166,45 @@ fn an_answer_in_the_hosts_dialog_closes_the_question() {
     assert_eq!(text(&output.stdout).trim(), "{}", "{}", text(&output.stderr));
     assert_eq!(open(&site), json!(0), "the call ran, so a person said yes");
 }
+
+/// What Claude Code is told about a command in a session.
+fn in_session(site: &Site, session: &str, command: &str) -> Told {
+    let payload = site.payload("claude-code", "pre-tool", command);
+    let mut payload: Value = serde_json::from_str(&payload).unwrap();
+    payload["session_id"] = json!(session);
+    told("claude-code", &site.run(&["hook", "pre-tool", "--host", "claude-code"], &payload.to_string()))
+}
+
+#[test]
+fn hooks_follow_the_contract_of_the_flow_while_a_candidate_is_tried() {
+    let site = Site::guarding(&["claude-code"]);
+    let (file, candidate) = (site.guard().join("claude-code.yaml"), site.path().join("candidate.yaml"));
+    let rules = std::fs::read_to_string(file).unwrap();
+    assert!(rules.contains("mode: enforce"), "{rules}");
+    // The verdicts are the same; only the hook makes the difference.
+    std::fs::write(&candidate, rules.replace("mode: enforce", "mode: observe")).unwrap();
+    let (candidate, store) = (candidate.to_string_lossy().into_owned(), site.guard().join("guard.db"));
+    let store = store.to_string_lossy().into_owned();
+    let canary = |words: &[&str]| site.says(&[&["contract", "canary"], words, &["--store", &store]].concat(), 0);
+    let command = "git reset --hard HEAD~1";
+    assert!(matches!(in_session(&site, "before", command), Told::Asks(_)));
+    canary(&["start", &candidate, "--share", "50%", "--because", "try it"]);
+    let mut told_so: std::collections::BTreeMap<bool, u32> = Default::default();
+    for number in 0..24 {
+        let session = format!("session-{number}");
+        let first = in_session(&site, &session, command);
+        assert_eq!(first == Told::Runs, in_session(&site, &session, command) == Told::Runs, "{session} changed sides");
+        *told_so.entry(first == Told::Runs).or_default() += 1;
+    }
+    // Some sessions are on either side: that all are on one happens once in eight million runs.
+    assert_eq!(told_so.len(), 2, "{told_so:?}");
+    let shown: Value = serde_json::from_str(&canary(&["show", "claude-code", "--json"])).unwrap();
+    assert!(shown["candidate"]["decisions"].as_u64().unwrap() >= 2 * u64::from(told_so[&true]), "{shown}");
+    canary(&["rollback", "claude-code", "--because", "enough"]);
+    for number in 0..24 {
+        assert_ne!(in_session(&site, &format!("session-{number}"), command), Told::Runs, "{number}");
+    }
+    canary(&["start", &candidate, "--share", "100%", "--because", "again"]);
+    canary(&["promote", "claude-code", "--because", "good"]);
+    assert_eq!(in_session(&site, "after", command), Told::Runs);
+}

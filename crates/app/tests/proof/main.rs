@@ -1,6 +1,7 @@
 //! Proofs as a person, a script or a stranger meets them: export, verify, receipts, keys, erasure, signed proposals.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on should stop loudly")]
 
+mod alarms;
 mod checking;
 mod desk;
 mod full_disk;

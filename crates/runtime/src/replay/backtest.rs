@@ -113,23 +113,8 @@ impl std::error::Error for BacktestFault {}
 
 /// A backtest under way.
 pub struct Backtest {
-    candidate: Arc<Compiled>,
-    since: Option<Instant>,
-    /// The history as it was.
-    before: Replay,
-    /// The history as it would have been.
-    after: Replay,
-    counts: Counts,
-    /// Rows that depend on decisions of which nobody can tell.
-    doubted: KeySet,
-}
-
-/// One record of a decision or change, ready to be folded.
-struct Taken<'r> {
-    entry: u64,
-    at: Instant,
-    semantics: Semantics,
-    json: &'r Json,
+    history: History,
+    trial: Trial,
 }
 
 impl Backtest {
@@ -140,11 +125,109 @@ impl Backtest {
         rows: [Box<dyn Rows>; 2],
     ) -> Result<Backtest, StoreFault> {
         let [before, after] = rows;
-        let mut before = Replay::new(before)?;
-        before.changed = Some(Vec::new());
-        let mut after = Replay::new(after)?;
+        Ok(Backtest { history: History::new(before)?, trial: Trial::new(candidate, since, after)? })
+    }
+
+    /// What was found so far.
+    pub fn counts(&self) -> &Counts {
+        self.trial.counts()
+    }
+
+    /// Takes the next record of the history; without a body where that was erased. A decision that flips.
+    pub fn record(&mut self, entry: u64, leaf: &str, body: Option<&str>) -> Result<Option<Flip>, BacktestFault> {
+        let entry = self.history.record(entry, leaf, body)?;
+        self.trial.take(&entry)
+    }
+}
+
+/// The history as it was: the first half of a backtest. It knows nothing of candidates, so that one can serve several and
+/// work beside them on a thread of its own.
+pub struct History {
+    fold: Replay,
+}
+
+/// One record of the history that came out as it is recorded.
+pub struct Entry {
+    index: u64,
+    /// What it says, or what its leaf says where the body is gone.
+    said: Result<Json, Json>,
+    /// Whether it is a decision that was made again.
+    is_same: bool,
+    /// What it changed.
+    changed: Vec<Key>,
+    /// The proposal, as it was judged.
+    submitted: Option<Arc<Submission>>,
+}
+
+impl Entry {
+    /// Its index in the ledger.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+}
+
+impl History {
+    /// Starts with an empty world whose rows are kept there.
+    pub fn new(rows: Box<dyn Rows>) -> Result<History, StoreFault> {
+        let mut fold = Replay::new(rows)?;
+        fold.changed = Some(Vec::new());
+        Ok(History { fold })
+    }
+
+    /// Takes the next record; without a body where that was erased.
+    pub fn record(&mut self, index: u64, leaf: &str, body: Option<&str>) -> Result<Entry, BacktestFault> {
+        let fold = &mut self.fold;
+        let decisions = fold.found.decisions;
+        fold.submitted = None;
+        let said = fold.record(index, leaf, body)?;
+        if let Some((entry, problem)) = fold.found.differs.take() {
+            return Err(BacktestFault::Differs { entry, problem });
+        }
+        Ok(Entry {
+            index,
+            said: said.ok_or_else(|| Json::parse(leaf.as_bytes()).unwrap_or_default()),
+            is_same: fold.found.decisions > decisions,
+            changed: fold.changed.as_mut().map(std::mem::take).unwrap_or_default(),
+            submitted: fold.submitted.take(),
+        })
+    }
+}
+
+/// The history as it would have been: the second half.
+pub struct Trial {
+    candidate: Arc<Compiled>,
+    /// From when on it is in force.
+    since: Option<Instant>,
+    /// From when on decisions count.
+    counted: Option<Instant>,
+    after: Replay,
+    counts: Counts,
+    /// Rows that depend on decisions of which nobody can tell.
+    doubted: KeySet,
+}
+
+/// One record of a decision or change, ready to be folded.
+struct Taken<'r> {
+    at: Instant,
+    semantics: Semantics,
+    json: &'r Json,
+    entry: &'r Entry,
+}
+
+impl Trial {
+    /// Starts. Up to an instant the history stays as it was.
+    pub fn new(candidate: Arc<Compiled>, since: Option<Instant>, rows: Box<dyn Rows>) -> Result<Trial, StoreFault> {
+        let mut after = Replay::new(rows)?;
         after.known.instead = since.is_none().then(|| candidate.clone());
-        Ok(Backtest { candidate, since, before, after, counts: Counts::default(), doubted: KeySet::new() })
+        let (counts, doubted) = (Counts::default(), KeySet::new());
+        Ok(Trial { candidate, since, counted: since, after, counts, doubted })
+    }
+
+    /// Counts only decisions from an instant on, where that is later than the candidate's own.
+    #[must_use]
+    pub fn counting_from(mut self, counted: Option<Instant>) -> Trial {
+        self.counted = self.since.max(counted);
+        self
     }
 
     /// What was found so far.
@@ -152,38 +235,36 @@ impl Backtest {
         &self.counts
     }
 
-    /// Takes the next record of the history; without a body where that was erased. A decision that flips.
-    pub fn record(&mut self, entry: u64, leaf: &str, body: Option<&str>) -> Result<Option<Flip>, BacktestFault> {
-        let decisions = self.before.found.decisions;
-        let said = self.before.record(entry, leaf, body)?;
-        if let Some((entry, problem)) = self.before.found.differs.take() {
-            return Err(BacktestFault::Differs { entry, problem });
-        }
-        let is_same = self.before.found.decisions > decisions;
-        let Some(json) = said else {
-            self.erased(leaf);
-            return Ok(None);
+    /// Takes the next record of the history. A decision that flips.
+    pub fn take(&mut self, entry: &Entry) -> Result<Option<Flip>, BacktestFault> {
+        let json = match &entry.said {
+            Ok(json) => json,
+            Err(leaf) => {
+                self.erased(leaf);
+                return Ok(None);
+            }
         };
-        let kind = RecordKind::of(&json);
-        let at = text(&json, "at").and_then(Instant::parse);
+        let kind = RecordKind::of(json);
+        let at = text(json, "at").and_then(Instant::parse);
         let is_decision = kind == Some(RecordKind::Decision);
         let counts = is_decision && self.counts_at(at);
         self.counts.decisions += u64::from(counts);
         if !matches!(kind, Some(RecordKind::Decision | RecordKind::Change(_))) {
             return Ok(None);
         }
-        let unread = if holds_secrets(&json) { Unknown::Secret } else { Unknown::Rules };
-        let Some((at, semantics)) = at.zip(semantics_of(&json)).filter(|_| !holds_secrets(&json)) else {
+        let secret = holds_secrets(json);
+        let unread = if secret { Unknown::Secret } else { Unknown::Rules };
+        let Some((at, semantics)) = at.zip(semantics_of(json)).filter(|_| !secret) else {
             self.cannot_tell(counts, unread);
             return Ok(None);
         };
-        let taken = Taken { entry, at, semantics, json: &json };
+        let taken = Taken { at, semantics, json, entry };
         self.put_in_force(&taken)?;
-        if is_decision { self.decision(&taken, counts, is_same) } else { self.change(&taken).map(|()| None) }
+        if is_decision { self.decision(&taken, counts) } else { self.change(&taken).map(|()| None) }
     }
 
     fn counts_at(&self, at: Option<Instant>) -> bool {
-        self.since.is_none_or(|since| at.is_some_and(|at| at >= since))
+        self.counted.is_none_or(|since| at.is_some_and(|at| at >= since))
     }
 
     fn cannot_tell(&mut self, counts: bool, why: Unknown) {
@@ -195,20 +276,19 @@ impl Backtest {
     }
 
     /// Of a body that is gone, the leaf still says what it was.
-    fn erased(&mut self, leaf: &str) {
-        let leaf = Json::parse(leaf.as_bytes()).unwrap_or_default();
-        let kind = RecordKind::of(&leaf);
+    fn erased(&mut self, leaf: &Json) {
+        let kind = RecordKind::of(leaf);
         if kind == Some(RecordKind::Result) {
             return;
         }
-        let counts = kind == Some(RecordKind::Decision) && self.counts_at(text(&leaf, "at").and_then(Instant::parse));
+        let counts = kind == Some(RecordKind::Decision) && self.counts_at(text(leaf, "at").and_then(Instant::parse));
         self.counts.decisions += u64::from(counts);
         self.cannot_tell(counts, Unknown::Erased);
     }
 
     /// From its instant on, the candidate stands in the place of every contract of its agent.
     fn put_in_force(&mut self, taken: &Taken<'_>) -> Result<(), BacktestFault> {
-        if self.after.known.instead.is_some() || !self.counts_at(Some(taken.at)) {
+        if self.after.known.instead.is_some() || self.since.is_some_and(|since| taken.at < since) {
             return Ok(());
         }
         self.after.known.instead = Some(self.candidate.clone());
@@ -259,27 +339,28 @@ impl Backtest {
         contract.contract.agent == self.candidate.contract.agent
     }
 
-    fn decision(&mut self, taken: &Taken<'_>, counts: bool, is_same: bool) -> Result<Option<Flip>, BacktestFault> {
-        let recorded = Answer::from_record(taken.json);
-        let command = self.after.command(taken.json)?;
-        let Some((recorded, Command::Submit(submission))) = recorded.zip(command) else {
-            self.doubt();
+    fn decision(&mut self, taken: &Taken<'_>, counts: bool) -> Result<Option<Flip>, BacktestFault> {
+        let verdict = text(taken.json, "verdict").and_then(Verdict::from_word);
+        let Some((before, submission)) = verdict.zip(self.submission(taken)) else {
+            self.doubt(taken);
             self.cannot_tell(counts, Unknown::Behind);
             return Ok(None);
         };
         let Some((submission, folded)) = self.judged(submission, taken)? else {
-            self.doubt();
+            self.doubt(taken);
             self.cannot_tell(counts, Unknown::Behind);
             return Ok(None);
         };
-        let (submission, (after, world, looked_at)) = self.handed_out(submission, folded, &recorded, taken)?;
-        if self.lacks_advice(&submission, &after, taken)? {
-            self.doubt();
+        let (submission, (after, world, looked_at)) = self.handed_out(submission, folded, before, taken)?;
+        if lacks_advice(&submission, &after, taken) {
+            self.doubt(taken);
             self.cannot_tell(counts, Unknown::Advice);
             return Ok(None);
         }
-        let flips = after.verdict != recorded.verdict;
-        let is_behind = !is_same || flips && self.is_doubted(&looked_at);
+        let flips = after.verdict != before;
+        // Only what flips is told, so that only then the answer on record is read.
+        let recorded = if flips { Answer::from_record(taken.json) } else { None };
+        let is_behind = !taken.entry.is_same || flips && (recorded.is_none() || self.is_doubted(&looked_at));
         self.after.keep(*world)?;
         if !counts {
             return Ok(None);
@@ -289,15 +370,28 @@ impl Backtest {
             return Ok(None);
         }
         self.counts.flipped += u64::from(flips);
-        Ok(flips.then(|| Flip {
-            entry: taken.entry,
+        Ok(recorded.map(|before| Flip {
+            entry: taken.entry.index,
             at: taken.at,
             proposal: submission.proposal_id().to_owned(),
             agent: submission.proposal.agent.clone(),
             action: submission.proposal.action.clone(),
-            before: recorded,
+            before,
             after,
         }))
+    }
+
+    /// The proposal under the contracts that stand in the candidate's world for those it was judged under. Where these are
+    /// the same, so is all that was worked out about it.
+    fn submission(&self, taken: &Taken<'_>) -> Option<Arc<Submission>> {
+        if let Some(submitted) = &taken.entry.submitted {
+            let mut line = std::iter::once(&submitted.contract).chain(&submitted.ancestors);
+            if line.all(|contract| self.after.known.has_kept(contract)) {
+                return Some(submitted.clone());
+            }
+        }
+        let tenant = Arc::from(text(taken.json, "tenant")?);
+        self.after.submission(taken.json, tenant).map(Arc::new)
     }
 
     /// The judgement in the candidate's world, under the contracts that are in force there.
@@ -335,10 +429,10 @@ impl Backtest {
         &mut self,
         submission: Arc<Submission>,
         judged: Judged,
-        recorded: &Answer,
+        before: Verdict,
         taken: &Taken<'_>,
     ) -> Result<(Arc<Submission>, Judged), StoreFault> {
-        let is_new = judged.0.verdict == Verdict::Accept && recorded.verdict != Verdict::Accept;
+        let is_new = judged.0.verdict == Verdict::Accept && before != Verdict::Accept;
         if !is_new || submission.door.performer.is_outside() {
             return Ok((submission, judged));
         }
@@ -348,21 +442,10 @@ impl Backtest {
         Ok((submission, again.unwrap_or(judged)))
     }
 
-    /// Whether the answer under the candidate rests on advice that nobody gave then.
-    fn lacks_advice(&mut self, after: &Submission, answer: &Answer, taken: &Taken<'_>) -> Result<bool, StoreFault> {
-        if !unknown::may_lack_advice(after) {
-            return Ok(false);
-        }
-        Ok(match self.before.command(taken.json)? {
-            Some(Command::Submit(before)) => unknown::lacks_advice(&before, after, answer),
-            Some(Command::Refuse(_) | Command::Change(_)) | None => true,
-        })
-    }
-
     /// What the history did with a decision of which nobody can tell stays open in the candidate's world.
-    fn doubt(&mut self) {
+    fn doubt(&mut self, taken: &Taken<'_>) {
         if self.doubted.len() < DOUBTED_MAX {
-            self.doubted.extend(self.before.changed.iter().flatten().cloned());
+            self.doubted.extend(taken.entry.changed.iter().cloned());
         }
     }
 
@@ -406,6 +489,14 @@ type Judged = (Answer, Box<kernel::world::World>, KeySet);
 
 /// A contract and those above it.
 type Line = (Arc<Compiled>, Vec<Arc<Compiled>>);
+
+/// Whether the answer under the candidate rests on advice that nobody gave then.
+fn lacks_advice(after: &Submission, answer: &Answer, taken: &Taken<'_>) -> bool {
+    if !unknown::may_lack_advice(after) {
+        return false;
+    }
+    taken.entry.submitted.as_ref().is_none_or(|before| unknown::lacks_advice(before, after, answer))
+}
 
 /// A contract that is refused for what it says was never in force.
 fn demand_contract(answer: &Answer) -> Result<(), BacktestFault> {

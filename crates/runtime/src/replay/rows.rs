@@ -68,6 +68,12 @@ impl ReplayRows {
     /// A slice of the world, loaded as a store would.
     pub(super) fn slice(&mut self, keys: &KeySet) -> Result<World, StoreFault> {
         let mut world = World::slice();
+        self.load(&mut world, keys)?;
+        Ok(world)
+    }
+
+    /// Adds rows to a slice, where a command needs more than it seemed.
+    pub(super) fn load(&mut self, world: &mut World, keys: &KeySet) -> Result<(), StoreFault> {
         let mut touched = KeySet::new();
         for key in keys {
             if key.entity != Entity::DueIntents {
@@ -90,7 +96,7 @@ impl ReplayRows {
             let row = self.rows.get(&key)?;
             world.load(key, row);
         }
-        Ok(world)
+        Ok(())
     }
 
     /// Keeps what a command changed, and shows each row's key.

@@ -9,26 +9,34 @@ use super::unsteady_store::Mishap;
 use crate::ports::store::{BatchId, Reader, Store, StoreFault};
 use kernel::agent::{Actor, AgentStatus};
 use kernel::apply::{apply, touches};
-use kernel::change::{Act, Asking, DoubtAnswer, HumanAnswer, Inquiry, Reservation};
+use kernel::attention::{ATTENTION, Attention, Spent};
+use kernel::canary::Share;
+use kernel::change::{Act, Asking, DoubtAnswer, HumanAnswer, Inquiry, Reservation, Trial, Write};
 use kernel::command::{Command, Door, MintedIds, Submission};
 use kernel::contract::Impact;
 use kernel::escalation::{AgentRequest, EscalationRow, EscalationState, HumanDecision, QuestionKind};
+use kernel::evaluator::Compiled;
 use kernel::flow::FlowEvent;
 use kernel::intent::{IntentState, provider_key};
 use kernel::outcome::{Done, Outcome};
 use kernel::person::Identity;
 use kernel::proposal::Proposal;
 use kernel::request::Provenance;
+use kernel::shadow::{SHADOWS, Shadow};
 use kernel::stored::Kind;
-use kernel::world::{KeySet, Row};
+use kernel::world::{Entity, KeySet, Row};
 use std::sync::Arc;
 use values::decimal::Decimal;
+use values::ids::Digest;
 use values::json::Object;
-use values::time::Instant;
+use values::time::{Duration, Instant};
 
 /// What flows hold some of, and how much of it there always is.
 pub(super) const TILL: &str = "till";
 pub(super) const TILL_AMOUNT: u64 = 100;
+
+/// The people who are asked.
+pub(super) const DESK: &str = "desk";
 
 /// Bounds of the sequencer.
 const ROUNDS_MAX: u32 = 3;
@@ -151,8 +159,7 @@ impl Stage {
             5 => Act::Release { flow, resources: Vec::new() },
             6 => Act::Note { flow, name: "SEEN".to_owned(), details: Object::new() },
             _ => {
-                let named = |contract: &&Arc<kernel::evaluator::Compiled>| contract.contract.agent == agent;
-                let Some(contract) = self.contracts.iter().find(named).cloned() else { return };
+                let Some(contract) = self.contract_for(&agent, &flow) else { return };
                 let request = AgentRequest { reason: "unsure".to_owned(), context: Object::new() };
                 let inquiry = Inquiry { agent: agent.clone(), flow, request, proposal: None, impact: Impact::Low };
                 let (question, proposal_id, intent) = (self.mint('e'), self.mint('p'), self.mint('i'));
@@ -177,10 +184,10 @@ impl Stage {
     fn submit(&mut self, number: usize, jobs: &mut Vec<Job>) {
         let Some(call) = self.calls.get(number).cloned() else { return };
         let Ok(proposal) = Proposal::parse(call.text.as_bytes()) else { return };
-        let named = |contract: &&Arc<kernel::evaluator::Compiled>| contract.contract.agent == proposal.agent;
-        let Some(contract) = self.contracts.iter().find(named).cloned() else { return };
         let ids =
             MintedIds { proposal: call.id, flow: self.mint('f'), intent: self.mint('i'), escalation: self.mint('e') };
+        let flow = proposal.flow.as_ref().unwrap_or(&ids.flow);
+        let Some(contract) = self.contract_for(&proposal.agent, flow) else { return };
         let formed = Submission::new(self.tenant.clone(), proposal, contract, Provenance::Unknown, ids);
         let command = Command::Submit(Arc::new(formed.through(Door::STORED)));
         jobs.push(Job { command, origin: Origin::Call(number) });
@@ -210,33 +217,94 @@ impl Stage {
         jobs.push(job);
     }
 
-    /// Suspensions and the kill switch come and go.
+    /// The contract that counts for a flow of an agent, as a door finds it. Some doors have not heard of a candidate yet.
+    fn contract_for(&mut self, agent: &str, flow: &str) -> Option<Arc<Compiled>> {
+        let row = match self.store.durable().get(&Entity::Agent(agent.to_owned())) {
+            Ok(Some(Row::Agent(row))) => row,
+            Ok(_) | Err(_) => return None,
+        };
+        let is_late = row.canary.is_some() && self.random.chance(100);
+        let digest = if is_late { row.contract } else { row.contract_for(flow) };
+        self.known(digest?)
+    }
+
+    fn known(&self, digest: Digest) -> Option<Arc<Compiled>> {
+        self.contracts.iter().chain(&self.candidates).find(|contract| contract.digest == digest).cloned()
+    }
+
+    /// Suspensions, switches, candidates and the patience of people come and go.
     fn operate(&mut self, jobs: &mut Vec<Job>) {
         let agent = format!("a{}", self.random.below(self.options.agents as u64));
         let because = "odd".to_owned();
         let status = AgentStatus::Suspended;
         let lifts = self.random.chance(750);
-        let act = if self.options.faults.has(Fault::Suspension) && self.random.chance(500) {
-            if lifts {
-                Act::Lift { agent, status, because }
-            } else {
-                self.tally.strike(Fault::Suspension, self.step);
-                Act::Restrict { agent, status, because, actions: Vec::new() }
+        let possible = [Fault::Suspension, Fault::Halt, Fault::GroupHalt, Fault::Canary, Fault::Attention];
+        let possible: Vec<Fault> = possible.into_iter().filter(|fault| self.options.faults.has(*fault)).collect();
+        let Some(fault) = self.random.pick(&possible).copied() else {
+            // Whom a monitor suspended, somebody lets go on.
+            if self.options.suspending {
+                let job = self.change(person(), Act::Lift { agent, status, because }, Origin::Other);
+                jobs.push(job);
             }
-        } else if self.options.faults.has(Fault::Halt) {
-            if lifts {
-                Act::Resume { group: None, because }
-            } else {
-                self.tally.strike(Fault::Halt, self.step);
-                Act::Halt { group: None, because }
-            }
-        } else {
             return;
         };
+        let group = Some(super::contracts::group_of(&agent).to_owned());
+        let act = match (fault, lifts) {
+            (Fault::Suspension, false) => Act::Restrict { agent, status, because, actions: Vec::new() },
+            (Fault::Halt, false) => Act::Halt { group: None, because },
+            (Fault::Halt, true) => Act::Resume { group: None, because },
+            (Fault::GroupHalt, false) => Act::Halt { group, because },
+            (Fault::GroupHalt, true) => Act::Resume { group, because },
+            (Fault::Attention, is_more) => self.attention(is_more),
+            (Fault::Canary, _) => match self.trial(agent, because) {
+                Some(act) => act,
+                None => return,
+            },
+            (_, _) => Act::Lift { agent, status, because },
+        };
+        let is_struck = matches!(act, Act::Restrict { .. } | Act::Halt { .. } | Act::Try(_) | Act::Merge(_));
+        if is_struck {
+            self.tally.strike(fault, self.step);
+        }
         let watched = matches!(act, Act::Restrict { .. }) && self.random.chance(300);
         let actor = if watched { Actor::Monitor("watch".to_owned()) } else { person() };
         let job = self.change(actor, act, Origin::Other);
         jobs.push(job);
+    }
+
+    /// People take few questions an hour, or more of them.
+    fn attention(&mut self, is_more: bool) -> Act {
+        let questions = if is_more { self.random.between(10, 200) } else { self.random.between(0, 4) };
+        let per = Duration::from_secs(self.random.between(20, 600));
+        let questions = u64::try_from(questions).unwrap_or_default();
+        let value = Attention { questions, per, spent: Spent::Refuse }.to_json();
+        Act::Merge(vec![Write { key: format!("{ATTENTION}{DESK}"), value, expect: None }])
+    }
+
+    /// What becomes of the candidate of an agent: it starts, gets another share, is put in force or taken back. Some start
+    /// it as a shadow, which is a note for whoever looks.
+    fn trial(&mut self, agent: String, because: String) -> Option<Act> {
+        let row = match self.store.durable().get(&Entity::Agent(agent.clone())) {
+            Ok(Some(Row::Agent(row))) => row,
+            Ok(_) | Err(_) => return None,
+        };
+        let beside = self.known(row.contract?)?;
+        let own = self.contracts.iter().chain(&self.candidates).filter(|contract| contract.contract.agent == agent);
+        let contract = own.into_iter().find(|contract| contract.digest != beside.digest)?.clone();
+        let trial = match (row.canary, self.random.below(6)) {
+            (_, 0) => {
+                let shadow = Shadow { contract: contract.contract.to_json(), since: self.clock_of(0), because };
+                let key = format!("{SHADOWS}{agent}");
+                return Some(Act::Merge(vec![Write { key, value: shadow.to_json(), expect: None }]));
+            }
+            (Some(canary), 1) => Trial::Promote { agent, contract: canary.contract, because },
+            (Some(_), 2) => Trial::RollBack { agent, because },
+            (_, _) => {
+                let share = Share::parse(self.random.pick(&["5%", "30%", "60%", "100%"]).copied().unwrap_or("50%"))?;
+                Trial::Start { contract, beside, share, because }
+            }
+        };
+        Some(Act::Try(Box::new(trial)))
     }
 
     fn undo(&mut self, jobs: &mut Vec<Job>) {
@@ -289,7 +357,11 @@ impl Stage {
                         keys.extend(more);
                         again.push(job);
                     }
-                    Outcome::Prepare => self.told(place, job.origin, None),
+                    // Formed under another contract than the one that counts by now.
+                    Outcome::Prepare => {
+                        self.unheard(std::slice::from_ref(&job));
+                        self.told(place, job.origin, None);
+                    }
                 }
             }
             waiting = again;

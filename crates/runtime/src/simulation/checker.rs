@@ -1,5 +1,6 @@
 //! The independent checker: reads the ledger, the rows and the other side's log, and calls none of the kernel's rules.
 
+mod governed;
 mod legal;
 
 use super::acting::{TILL, TILL_AMOUNT};
@@ -8,7 +9,9 @@ use super::provider::{Asks, Became, Logged};
 use super::stage::Call;
 use crate::memory::MemoryStore;
 use crate::ports::store::{Reader, StoredRecord};
+use governed::Governed;
 use kernel::intent::provider_key;
+use kernel::record::RecordKind;
 use kernel::world::{Entity, Row};
 use legal::Via;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +41,8 @@ pub const INVARIANTS: &[&str] = &[
     "acknowledged_is_logged_once",
     "same_key_same_answer",
     "single_owner",
+    "contract_of_flow",
+    "attention_kept",
     "healed",
     "replayed",
 ];
@@ -98,6 +103,7 @@ pub struct Checker {
     questions: BTreeMap<(String, String), LedgerQuestion>,
     suspended: BTreeMap<String, BTreeSet<String>>,
     halted: bool,
+    governed: Governed,
     /// The flow each child flow came out of.
     parents: BTreeMap<String, String>,
     aborted: BTreeSet<String>,
@@ -162,7 +168,12 @@ fn is_live(state: &str) -> bool {
 
 impl Checker {
     /// Nothing seen yet.
-    pub fn new(tenant: Arc<str>, capacities: BTreeMap<String, i64>, blind: bool) -> Checker {
+    pub fn new(
+        tenant: Arc<str>,
+        capacities: BTreeMap<String, i64>,
+        groups: BTreeMap<String, String>,
+        blind: bool,
+    ) -> Checker {
         Checker {
             blind,
             tenant,
@@ -171,6 +182,7 @@ impl Checker {
             questions: BTreeMap::new(),
             suspended: BTreeMap::new(),
             halted: false,
+            governed: Governed::of(groups),
             parents: BTreeMap::new(),
             aborted: BTreeSet::new(),
             last: i64::MIN,
@@ -250,8 +262,31 @@ impl Checker {
         self.last = at;
         let accepted = text(&json, "verdict") == "ACCEPT";
         let result = json.get("result").unwrap_or(&Json::Null);
-        match text(&json, "kind") {
-            "decision" => self.decision(&json, accepted),
+        let kind = text(&json, "kind");
+        if kind == "monitor_tripped" {
+            self.governed.tripped(result);
+            return Ok(());
+        }
+        let checked = self.happened(kind, &json, (accepted, at), touched);
+        if RecordKind::of(&json).is_some_and(|kind| matches!(kind, RecordKind::Decision | RecordKind::Change(_))) {
+            // An alarm stands before what caused it, and holds back what comes after that.
+            for (agent, monitor) in self.governed.take_alarms() {
+                self.suspended.entry(agent).or_default().insert(monitor);
+            }
+        }
+        checked
+    }
+
+    fn happened(
+        &mut self,
+        kind: &str,
+        json: &Json,
+        (accepted, at): (bool, i64),
+        touched: &mut BTreeSet<String>,
+    ) -> Checked {
+        let result = json.get("result").unwrap_or(&Json::Null);
+        match kind {
+            "decision" => self.decision(json, accepted),
             "question_expired" | "question_aborted" => {
                 self.question_over(text(result, "question"), false);
                 Ok(())
@@ -259,12 +294,12 @@ impl Checker {
             "intent_expired" => self.moved(text(result, "intent"), "CANCELLED", Via::Time, result, touched),
             "intent_moved" => self.moved(text(result, "intent"), text(result, "state"), Via::Time, result, touched),
             "result" => {
-                let known = self.intents.contains_key(text(&json, "intent"));
+                let known = self.intents.contains_key(text(json, "intent"));
                 self.holds("legal_transitions", false, known, |_| "a result of nothing that was accepted".to_owned())
             }
-            kind if accepted => self.change(kind, &json, at, touched),
+            kind if accepted => self.change(kind, json, at, touched),
             kind => {
-                self.refused(kind, &json, at);
+                self.refused(kind, json, at);
                 Ok(())
             }
         }
@@ -277,7 +312,7 @@ impl Checker {
         let (mut stopped, mut late, mut foreign) = (false, false, false);
         let aborted = matches!(kind, "claim" | "start") && !seen.undoes && self.is_aborted(&seen.flow);
         if kind == "start" {
-            stopped = self.halted || !seen.undoes && self.is_suspended(&seen.agent);
+            stopped = self.is_halted(&seen.agent) || !seen.undoes && self.is_suspended(&seen.agent);
             late = seen.doubts == 0 && (at > seen.valid_until || at > seen.lease_until);
         }
         if matches!(kind, "start" | "outcome") {
@@ -300,10 +335,12 @@ impl Checker {
         let twice = self.decisions.get(&id).is_some_and(|times| *times > 1);
         self.holds("acknowledged_is_logged_once", false, !twice, |_| format!("{id} was decided twice"))?;
         let agent = text(json, "agent");
-        let stopped = self.halted || self.is_suspended(agent) || self.is_aborted(text(json, "flow"));
+        let stopped = self.is_halted(agent) || self.is_suspended(agent) || self.is_aborted(text(json, "flow"));
         self.holds("no_accept_after_stop", stopped, !(accepted && stopped), |_| {
             format!("{id} of {agent} was accepted")
         })?;
+        let (tried, right) = self.governed.is_right(json);
+        self.holds("contract_of_flow", tried, right, |_| format!("{id} was judged under another contract"))?;
         if !accepted {
             return self.asked(json);
         }
@@ -339,6 +376,8 @@ impl Checker {
         }
         let stands = is_open || is_denied;
         self.holds("one_question", stands, !stands, |_| format!("{subject:?} is asked about again in {id}"))?;
+        let (scarce, kept) = self.governed.asked(at);
+        self.holds("attention_kept", scarce, kept, |_| format!("{id} is one question too many"))?;
         let deadline = micros(escalation, "deadline");
         self.questions.insert(subject, LedgerQuestion { id, flow, deadline, open: true, denied: false });
         Ok(())
@@ -383,6 +422,10 @@ impl Checker {
         self.intents.insert(text(intent, "id").to_owned(), seen);
     }
 
+    fn is_halted(&self, agent: &str) -> bool {
+        self.halted || self.governed.is_halted(agent)
+    }
+
     fn is_suspended(&self, agent: &str) -> bool {
         self.suspended.get(agent).is_some_and(|by| !by.is_empty())
     }
@@ -403,8 +446,11 @@ impl Checker {
                 self.parents.insert(text(command, "flow").to_owned(), text(command, "parent").to_owned());
             }
             "end_flow" if text(result, "state") == "ABORTED" => self.flow_aborted(text(command, "flow"))?,
-            "halt" => self.halted = true,
-            "resume" => self.halted = false,
+            "halt" if text(command, "group").is_empty() => self.halted = true,
+            "resume" if text(command, "group").is_empty() => self.halted = false,
+            "halt" | "resume" | "activate" | "start_canary" | "promote_canary" | "roll_back_canary" | "merge_state" => {
+                self.governed.change(kind, json);
+            }
             "claim" => self.claimed(name, result, touched)?,
             "start" => self.started(name, command, result, at, touched)?,
             "outcome" => {
@@ -491,7 +537,7 @@ impl Checker {
         let Some(seen) = self.intents.get(name) else { return Ok(()) };
         let claimed = seen.epoch;
         let first = !seen.started.contains(&epoch);
-        let stopped = self.halted || !seen.undoes && self.is_suspended(&seen.agent);
+        let stopped = self.is_halted(&seen.agent) || !seen.undoes && self.is_suspended(&seen.agent);
         let aborted = !seen.undoes && self.is_aborted(&seen.flow);
         let fresh = seen.doubts == 0;
         let in_time = at <= seen.valid_until && at <= seen.lease_until;

@@ -21,8 +21,9 @@ const ACTION: &str = r#"
 "#;
 
 fn text(agent: &str, options: &Options) -> String {
+    let group = group_of(agent);
     let mut text = format!(
-        "agent: {agent}\nproposal: {{ ttl: {{ default: {}s, max: 1h }} }}\nresources:\n  pool: {{ kind: stock, \
+        "agent: {agent}\ngroup: {group}\nproposal: {{ ttl: {{ default: {}s, max: 1h }} }}\nresources:\n  pool: {{ kind: stock, \
          capacity: {} }}\n  desk: {{ kind: slots, capacity: {} }}\nescalation: {{ approvers: [desk], budget: {{ max: 1000, per: 1h }} }}\nactions:",
         options.ttl, options.stock, options.slots
     );
@@ -36,21 +37,43 @@ fn text(agent: &str, options: &Options) -> String {
             ),
         };
     }
-    text + WATCH
+    text + &watch(options)
 }
 
-/// Alarms are recorded and must recompute; they hold nobody back, because simulated agents must come to an end.
-const WATCH: &str = "watch:
-  size: { mean: params.amount, max: 6, over: 10, then: WARN }
-  failing: { e_sr: outcome.failed, m0: 0.1, arl: 100, then: NOTIFY }
-  refused: { share: verdict.rejected, max: 0.4, over: 1h, then: WARN }
-  shifted: { adwin: params.amount, clock: 1, delta: 0.5 }
-";
+/// Groups of agents, each with a switch of its own.
+pub const GROUPS: [&str; 2] = ["even", "odd"];
 
-/// The contract of an agent; compiled once.
+/// The group of an agent: two agents of three are in one.
+pub fn group_of(agent: &str) -> &'static str {
+    if agent.ends_with('1') { "odd" } else { "even" }
+}
+
+/// Alarms are recorded and must recompute. Where they hold nobody back, the busiest monitor only warns.
+fn watch(options: &Options) -> String {
+    let then = if options.suspending { "SUSPENDED" } else { "WARN" };
+    format!(
+        "watch:
+  size: {{ mean: params.amount, max: 6, over: 10, then: {then} }}
+  failing: {{ e_sr: outcome.failed, m0: 0.1, arl: 100, then: NOTIFY }}
+  refused: {{ share: verdict.rejected, max: 0.4, over: 1h, then: WARN }}
+  shifted: {{ adwin: params.amount, clock: 1, delta: 0.5 }}
+"
+    )
+}
+
+/// The contract of an agent.
 pub fn of(agent: &str, options: &Options) -> Result<Arc<Compiled>, String> {
+    compiled(text(agent, options))
+}
+
+/// What somebody would rather have in force: people are asked earlier, and one monitor is worded otherwise.
+pub fn candidate_of(agent: &str, options: &Options) -> Result<Arc<Compiled>, String> {
+    compiled(text(agent, options).replace("amount >= 9", "amount >= 8").replace("max: 6, over: 10", "max: 5, over: 8"))
+}
+
+/// Compiled once.
+fn compiled(text: String) -> Result<Arc<Compiled>, String> {
     static KNOWN: OnceLock<Mutex<BTreeMap<String, Arc<Compiled>>>> = OnceLock::new();
-    let text = text(agent, options);
     let mut known = KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(compiled) = known.get(&text) {
         return Ok(compiled.clone());

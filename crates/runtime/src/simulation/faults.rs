@@ -63,6 +63,12 @@ listed! {
         Suspension = "suspension",
         /// The kill switch is pulled.
         Halt = "halt",
+        /// The kill switch of a group is pulled.
+        GroupHalt = "group_halt",
+        /// A candidate is tried on a share of the flows, put in force or taken back.
+        Canary = "canary",
+        /// People take fewer questions.
+        Attention = "attention",
     }
 }
 

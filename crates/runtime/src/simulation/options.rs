@@ -29,6 +29,8 @@ pub struct Options {
     pub rate: u64,
     /// Whether people say what they like, rather than what the other side's log shows.
     pub careless: bool,
+    /// Whether an alarm of a monitor suspends its agent.
+    pub suspending: bool,
     /// Whether only effects, outcomes and capacity are checked, not the steps between.
     pub blind: bool,
 }
@@ -60,6 +62,7 @@ impl Options {
             faults,
             rate: 30 + random.below(120),
             careless: random.chance(300),
+            suspending: random.chance(300),
             blind: false,
         }
     }
@@ -71,7 +74,7 @@ impl fmt::Display for Options {
         write!(
             formatter,
             "seed {} processes {} agents {} stock {} slots {} ttl {}s lease {}s commands {} rate {}/1000 careless {} \
-             blind {} faults {}",
+             suspending {} blind {} faults {}",
             self.seed,
             self.processes,
             self.agents,
@@ -82,6 +85,7 @@ impl fmt::Display for Options {
             self.commands,
             self.rate,
             self.careless,
+            self.suspending,
             self.blind,
             faults.join(",")
         )

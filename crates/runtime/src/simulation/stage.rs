@@ -107,6 +107,8 @@ pub(super) struct Stage {
     pub checker: Checker,
     pub processes: Vec<Process>,
     pub contracts: Vec<Arc<Compiled>>,
+    /// What is tried beside them, and they beside it once it is in force.
+    pub candidates: Vec<Arc<Compiled>>,
     pub calls: Vec<Call>,
     pub tally: Tally,
     pub tenant: Arc<str>,
@@ -123,8 +125,12 @@ impl Stage {
         let now = Instant::PURE_DEFAULT.micros();
         let clock = Arc::new(ManualClock::at(Instant::PURE_DEFAULT));
         let capacities = BTreeMap::from([("pool".to_owned(), options.stock), ("desk".to_owned(), options.slots)]);
-        let agents = (0..options.agents).map(|number| contracts::of(&format!("a{number}"), &options));
-        let contracts = agents.collect::<Result<Vec<_>, String>>()?;
+        let agents = || (0..options.agents).map(|number| format!("a{number}"));
+        let contracts = agents().map(|agent| contracts::of(&agent, &options)).collect::<Result<Vec<_>, String>>()?;
+        let candidates = agents().map(|agent| contracts::candidate_of(&agent, &options));
+        let candidates = candidates.collect::<Result<Vec<_>, String>>()?;
+        let groups = agents().map(|agent| (contracts::group_of(&agent).to_owned(), agent));
+        let groups = groups.map(|(group, agent)| (agent, group)).collect();
         let mut random = Random::of(options.seed ^ 0xA5A5_A5A5);
         let skewed = options.faults.has(Fault::ClockSkew);
         let mut tally = Tally::default();
@@ -137,7 +143,7 @@ impl Stage {
         };
         let processes = (0..options.processes.max(1)).map(|_| process()).collect();
         Ok(Stage {
-            checker: Checker::new(tenant.clone(), capacities, options.blind),
+            checker: Checker::new(tenant.clone(), capacities, groups, options.blind),
             store: UnsteadyStore::over(MemoryStore::new(clock.clone())),
             provider: Provider::default(),
             calls: Vec::new(),
@@ -151,6 +157,7 @@ impl Stage {
             clock,
             processes,
             contracts,
+            candidates,
             tally,
             tenant,
         })
@@ -276,8 +283,11 @@ impl Stage {
         for process in &mut self.processes {
             (process.skew, process.still_until, process.down_until) = (0, 0, 0);
         }
-        let resume = self.change(person(), Act::Resume { group: None, because: "healed".to_owned() }, Origin::Other);
-        self.carry(0, vec![resume])?;
+        for group in std::iter::once(None).chain(contracts::GROUPS.map(Some)) {
+            let act = Act::Resume { group: group.map(str::to_owned), because: "healed".to_owned() };
+            let resume = self.change(person(), act, Origin::Other);
+            self.carry(0, vec![resume])?;
+        }
         for _ in 0..ROUNDS_MAX {
             let waits = self.processes.iter().any(|process| process.tasks.iter().any(Option::is_some));
             if !waits && !self.checker.is_busy() && self.provider.is_quiet() {
@@ -355,7 +365,13 @@ pub(super) fn strikes(
     }
     let rate = match fault {
         // These stop much at once.
-        Fault::Pause | Fault::ClockJump | Fault::Suspension | Fault::Halt => options.rate / 3 + 1,
+        Fault::Pause
+        | Fault::ClockJump
+        | Fault::Suspension
+        | Fault::Halt
+        | Fault::GroupHalt
+        | Fault::Canary
+        | Fault::Attention => options.rate / 3 + 1,
         Fault::StoreDown
         | Fault::Conflict
         | Fault::CommitUnheard

@@ -2,7 +2,7 @@
 
 use super::change::{carry_out_with, liftable};
 use crate::cli::kept::ActivateArgs;
-use crate::commands::contract::backtest::{bar, sum_up};
+use crate::commands::contract::backtest::{Waiting, sum_up, wait};
 use crate::commands::people;
 use crate::contract_file;
 use crate::exit::{Exit, InvalidData, UsageError};
@@ -10,7 +10,6 @@ use crate::hint;
 use crate::store;
 use crate::terminal::{self, counted, echo, say};
 use contract::source::Diagnostic;
-use indicatif::ProgressBar;
 use kernel::contract::ways_out;
 use kernel::evaluator::Compiled;
 use kernel::finding::visible;
@@ -19,17 +18,13 @@ use kernel::world::{Entity, Row};
 use runtime::Runtime;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant as Stopwatch;
 use values::ids::Digest;
 use values::json::Json;
 use values::time::Duration;
-use writkeeper::backtest::{Candidate, Counts, Flip, Listener, counts_json, of_store};
+use writkeeper::backtest::{Candidate, Counts, counts_json, of_store};
 
 /// Decisions that the summary is about.
 const RECENT: Duration = Duration::from_secs(30 * 86_400);
-
-/// The longest backtest before an activation: whoever waits longer runs it as a command of its own.
-const WAIT_MAX: Duration = Duration::from_secs(3_600);
 
 /// Puts a contract in force. Keys that do nothing yet, and ways out that it closes, must be accepted knowingly.
 pub fn run(location: &str, json: bool, args: &ActivateArgs) -> anyhow::Result<Exit> {
@@ -57,15 +52,6 @@ pub fn run(location: &str, json: bool, args: &ActivateArgs) -> anyhow::Result<Ex
         say!("next: {}", hint::next(&format!("writkeeper agents lift {} {liftable}", echo(&standing.agent))));
     }
     Ok(Exit::Rejected)
-}
-
-fn wait(text: &str) -> anyhow::Result<Option<std::time::Duration>> {
-    if text == "0s" {
-        return Ok(None);
-    }
-    let problem = || UsageError(format!("--backtest `{}` is no duration up to 1h, such as 30s", echo(text)));
-    let wait = Duration::parse(text).filter(|wait| *wait <= WAIT_MAX).ok_or_else(problem)?;
-    Ok(Some(std::time::Duration::from_micros(wait.micros().unsigned_abs())))
 }
 
 /// Keys that do nothing yet must be accepted knowingly.
@@ -112,11 +98,9 @@ fn backtest(
         Some(_) | None => None,
     };
     let Some(in_force) = in_force.filter(|digest| *digest != contract.digest) else { return Ok(None) };
-    let candidate = Candidate { contract: contract.clone(), since: Some(store::now().minus(RECENT)) };
+    let candidate = Candidate { contract: contract.clone(), since: Some(store::now().minus(RECENT)), counted: None };
     let size = runtime.size()?;
-    let bar = bar();
-    bar.set_length(size);
-    let mut waiting = Waiting { bar, begun: Stopwatch::now(), wait, read: 0, is_over: false };
+    let mut waiting = Waiting::new(size, wait);
     let counts = match of_store(runtime, candidate, &mut waiting) {
         Ok(counts) => counts,
         // Replacing a contract is a way out; a history that cannot be read must not close it.
@@ -127,7 +111,7 @@ fn backtest(
         }
     };
     waiting.bar.finish_and_clear();
-    let cut_off = waiting.is_over.then_some((waiting.read, size));
+    let cut_off = waiting.cut_off();
     Ok(Some(Summary { counts, cut_off, in_force }))
 }
 
@@ -150,27 +134,5 @@ impl Summary {
             members.insert("complete".to_owned(), Json::Bool(self.cut_off.is_none()));
         }
         told
-    }
-}
-
-/// Counts until time is over.
-struct Waiting {
-    bar: ProgressBar,
-    begun: Stopwatch,
-    wait: std::time::Duration,
-    read: u64,
-    is_over: bool,
-}
-
-impl Listener for Waiting {
-    fn passed(&mut self, entries: u64) -> bool {
-        self.bar.set_position(entries);
-        self.read = entries;
-        self.is_over = self.begun.elapsed() >= self.wait;
-        !self.is_over
-    }
-
-    fn flipped(&mut self, _: &Flip) -> bool {
-        true
     }
 }

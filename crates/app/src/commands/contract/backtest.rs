@@ -10,6 +10,7 @@ use kernel::finding::visible;
 use kernel::outcome::Answer;
 use std::io::IsTerminal;
 use std::sync::Arc;
+use std::time::Instant as Stopwatch;
 use values::time::{Duration, Instant};
 use writkeeper::ExportPath;
 use writkeeper::backtest::{Candidate, Counts, Flip, Listener, against, counts_json, flip_json, of_export, of_store};
@@ -18,7 +19,7 @@ use writkeeper::backtest::{Candidate, Counts, Flip, Listener, against, counts_js
 pub fn run(args: &BacktestArgs) -> anyhow::Result<Exit> {
     let contract = Arc::new(contract_file::open(&args.candidate)?.loaded.compiled);
     let since = args.since.as_deref().map(ago).transpose()?;
-    let candidate = Candidate { contract, since };
+    let candidate = Candidate { contract, since, counted: None };
     let mut printing = Printing { json: args.kept.json, bar: bar(), broken: None };
     let counts = match &args.export {
         Some(path) => of_export(&ExportPath::at(path), candidate, &mut printing)?,
@@ -59,6 +60,57 @@ pub fn bar() -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+/// The longest backtest beside something else: whoever waits longer runs it as a command of its own.
+const WAIT_MAX: Duration = Duration::from_secs(3_600);
+
+/// Reads `--backtest`: how long one may take beside something else; none where it is left out.
+pub fn wait(text: &str) -> anyhow::Result<Option<std::time::Duration>> {
+    if text == "0s" {
+        return Ok(None);
+    }
+    let problem = || UsageError(format!("--backtest `{}` is no duration up to 1h, such as 30s", terminal::echo(text)));
+    let wait = Duration::parse(text).filter(|wait| *wait <= WAIT_MAX).ok_or_else(problem)?;
+    Ok(Some(std::time::Duration::from_micros(wait.micros().unsigned_abs())))
+}
+
+/// Shows how far a backtest is, and breaks it off when time is over.
+pub struct Waiting {
+    pub bar: ProgressBar,
+    begun: Stopwatch,
+    wait: std::time::Duration,
+    read: u64,
+    size: u64,
+    is_over: bool,
+}
+
+impl Waiting {
+    /// Begins to wait for so many entries.
+    pub fn new(size: u64, wait: std::time::Duration) -> Waiting {
+        let bar = bar();
+        bar.set_length(size);
+        Waiting { bar, begun: Stopwatch::now(), wait, read: 0, size, is_over: false }
+    }
+
+    /// The entries that were read, of so many, where time was over.
+    pub fn cut_off(&self) -> Option<(u64, u64)> {
+        self.is_over.then_some((self.read, self.size))
+    }
+}
+
+impl Listener for Waiting {
+    fn passed(&mut self, entries: u64) -> bool {
+        self.bar.set_position(entries);
+        self.read = entries;
+        // Who has read everything is not late.
+        self.is_over = entries < self.size && self.begun.elapsed() >= self.wait;
+        !self.is_over
+    }
+
+    fn flipped(&mut self, _: &Flip) -> bool {
+        true
+    }
 }
 
 /// Prints flips as they are found.

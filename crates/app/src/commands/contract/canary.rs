@@ -7,7 +7,6 @@ use crate::exit::{Exit, UsageError};
 use crate::hint;
 use crate::store;
 use crate::terminal::{self, FAINT, GOOD, STRONG, counted, echo, paint, say};
-use guard::hooks::HOSTS;
 use kernel::canary::{Canary, Share};
 use kernel::finding::visible;
 use runtime::Runtime;
@@ -66,12 +65,6 @@ fn start(
     demand_enforced(path, &file.loaded.inert, allow_inert)?;
     let contract = Arc::new(file.loaded.compiled);
     let agent = contract.contract.agent.clone();
-    if HOSTS.into_iter().any(|host| host.word == agent) {
-        let problem = format!("hooks of `{agent}` follow the contract in force alone, so no canary can run beside it");
-        return Err(
-            UsageError(format!("{problem}; `writkeeper contract shadow` shows what a candidate would do")).into()
-        );
-    }
     if !allow_locked {
         demand_ways_out(runtime, &contract)?;
     }
