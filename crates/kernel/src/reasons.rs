@@ -117,6 +117,10 @@ reasons! {
         "`{field}` {problem}"
         | "correct `{field}` and propose again"
         | "compare the params of the action in the contract with what the agent sends";
+    BecauseMissing "BECAUSE_MISSING" Input:
+        "{what} needs a reason"
+        | "say why, in words"
+        | "say why, in words: the record keeps them beside who did it";
     AgentUnknown "AGENT_UNKNOWN" Agent:
         "agent `{agent}` is unknown here{expected}"
         | "propose under your own name"

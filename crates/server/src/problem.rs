@@ -123,7 +123,8 @@ fn of_code(code: &str) -> StatusCode {
         Reason::StateUnknown,
         Reason::AgentNotRegistered,
     ];
-    const UNFIT: [Reason; 6] = [
+    const UNFIT: [Reason; 7] = [
+        Reason::BecauseMissing,
         Reason::ParamInvalid,
         Reason::ParamMissing,
         Reason::ContractInvalid,

@@ -211,7 +211,7 @@ pub enum AgentsCommand {
         status: Liftable,
         /// Why
         #[arg(long, value_name = "TEXT", value_parser = reason)]
-        because: Option<String>,
+        because: String,
     },
     /// End an agent for good
     Retire(RestrictArgs),

@@ -44,7 +44,7 @@ pub fn run(args: &AgentsArgs) -> anyhow::Result<Exit> {
                 Liftable::Passive => AgentStatus::Passive,
                 Liftable::Suspended => AgentStatus::Suspended,
             };
-            change::lift(location, json, agent, status, because.as_deref().unwrap_or_default())?;
+            change::lift(location, json, agent, status, because)?;
         }
         AgentsCommand::Retire(whom) => change::retire(location, json, whom)?,
     }

@@ -206,7 +206,7 @@ impl Reducer {
             Command::PromoteCanary { who, agent, right } => self.end_canary(who, agent, Some(*right)),
             Command::RollBackCanary { who, agent } => self.end_canary(who, agent, None),
             Command::Restrict { who, agent, status, actions } => self.restrict(who, agent, status, actions),
-            Command::Lift { who, agent, status } => self.lift(who, agent, status),
+            Command::Lift { who, agent, status, because } => self.lift(who, agent, status, *because),
             Command::Retire { who, agent } => self.retire(who, agent),
             Command::OpenFlow { who, flow, agent, parent } => self.open(who, flow, agent, parent.as_ref()),
             Command::EndFlow { who, flow, abort } => self.end(who, flow, *abort, at),
@@ -370,7 +370,7 @@ impl Reducer {
         Said::accept()
     }
 
-    fn lift(&mut self, who: &Who, agent: &str, status: &str) -> Said {
+    fn lift(&mut self, who: &Who, agent: &str, status: &str, because: bool) -> Said {
         let Some(agent) = self.agents.get_mut(agent) else { return Said::reject("AGENT_NOT_REGISTERED") };
         if agent.base == "RETIRED" {
             return Said::reject("AGENT_RETIRED");
@@ -385,6 +385,10 @@ impl Reducer {
             return Said::reject("STATE_CONFLICT");
         }
         if agent.restrictions.iter().any(|(known, by, _)| known == status && by == WATCH) {
+            // Whoever lets go what an alarm holds says why.
+            if !because {
+                return Said::reject("BECAUSE_MISSING");
+            }
             agent.watched.clear();
         }
         agent.restrictions.retain(|(known, _, _)| known != status);

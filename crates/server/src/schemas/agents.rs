@@ -113,7 +113,7 @@ pub fn restriction() -> Value {
 }
 
 pub fn lifting() -> Value {
-    closed([("status", words(RESTRICTIONS)), ("because", text())])
+    closed([("status", words(RESTRICTIONS)), ("because", json!({ "type": "string", "minLength": 1 }))])
 }
 
 pub fn amendment() -> Value {

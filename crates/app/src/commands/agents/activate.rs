@@ -54,7 +54,10 @@ pub fn run(location: &str, json: bool, args: &ActivateArgs) -> anyhow::Result<Ex
     // The contract counts from now on, and still the agent cannot do what it says.
     if !json {
         say!("the contract is in force, but activating lifts no restriction");
-        say!("next: {}", hint::next(&format!("writkeeper agents lift {} {liftable}", echo(&standing.agent))));
+        say!(
+            "next: {}",
+            hint::next(&format!("writkeeper agents lift {} {liftable} --because TEXT", echo(&standing.agent)))
+        );
     }
     Ok(Exit::Rejected)
 }

@@ -1,7 +1,7 @@
 //! Canaries: a candidate is put beside the contract in force, takes its place, or is taken back.
 
 use super::registry::{conflict, contract_row, declare_resources, refused, unknown};
-use super::{ChangeOutcome, key, step_refused};
+use super::{ChangeOutcome, because_missing, key, step_refused};
 use crate::agent::{AgentEvent, transition};
 use crate::canary::{Canary, Share, apart, cannot_share, own_monitor};
 use crate::change::{Change, Trial};
@@ -35,8 +35,7 @@ pub(super) fn carry_out(world: &mut World, change: &Change, trial: &Trial, at: I
         return refused(change, name, &row.clone(), refusal, what);
     }
     if trial.because().trim().is_empty() {
-        let finding = Finding::reject(Gate::Shape, Reason::ParamInvalid).field("because");
-        return ChangeOutcome::refused(finding.with("problem", "is empty"));
+        return ChangeOutcome::refused(because_missing(format!("a canary of agent `{name}`")));
     }
     match trial {
         Trial::Start { contract, beside, share, because } => {

@@ -92,6 +92,19 @@ fn lifting_starts_the_monitor_anew_and_says_so() {
 }
 
 #[test]
+fn what_a_monitor_placed_is_not_lifted_without_a_reason() {
+    let mut case = watching(r#"{"sum":"amount","max":10,"over":100}"#).amount(11).check("ACCEPT");
+    let mut lifted = |because: &str| {
+        let (agent, because) = ("bot".to_owned(), because.to_owned());
+        let act = Act::Lift { agent, status: AgentStatus::Suspended, because };
+        let done = case.change(Actor::Operator("ann".to_owned()), act);
+        done.answer.findings.first().map_or("", |finding| finding.code.as_str()).to_owned()
+    };
+    assert_eq!((lifted(""), lifted(" \t")), ("BECAUSE_MISSING".to_owned(), "BECAUSE_MISSING".to_owned()));
+    assert_eq!(lifted("the campaign is over"), "");
+}
+
+#[test]
 fn series_are_what_they_say() {
     // A share of accepted proposals; what cannot be told counts.
     let case = watching(r#"{"share":"amount<=25","max":0.5,"over":2}"#);
