@@ -86,7 +86,8 @@ pub(super) fn observed(facts: &Facts<'_>, verdict: Verdict) -> Observed {
             // What cannot be told counts as a violation: nobody must get out of it by an error.
             Series::When(_) if accepted => {
                 let expression = request.action().and_then(|action| action.compiled.watch.get(watched));
-                flag(expression.is_none_or(|expression| expression.holds(&facts.scope()).unwrap_or(true)))
+                let held = expression.and_then(|expression| expression.holds(&facts.scope()).ok());
+                flag(held.unwrap_or_else(|| watch.error_counts_as()))
             }
             Series::Rejected => flag(verdict == Verdict::Reject),
             Series::Escalated => flag(verdict == Verdict::Escalate),

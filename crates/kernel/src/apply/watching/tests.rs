@@ -159,6 +159,19 @@ fn doubt_counts_as_what_it_turns_out_to_be() {
 }
 
 #[test]
+fn an_error_counts_in_the_direction_that_hurts() {
+    let trips = |settings: &str| {
+        let text = format!(r#"{{"share":"bro ken",{settings},"over":2,"then":"WARN"}}"#);
+        let case = watching(&text).amount(1).check("ACCEPT").amount(2).check("ACCEPT");
+        row(&case).trips.len()
+    };
+    assert_eq!((trips(r#""max":0.5"#), trips(r#""min":0.9"#), trips(r#""min":0,"max":0.5"#)), (1, 1, 1));
+    let falling = r#"{"e_sr":"bro ken","m0":0.5,"mode":"down","arl":3,"then":"WARN"}"#;
+    let case = (1..12).fold(watching(falling), |case, amount| case.amount(amount).check("ACCEPT"));
+    assert!(!row(&case).trips.is_empty());
+}
+
+#[test]
 fn series_are_what_they_say() {
     // A share of accepted proposals; what cannot be told counts.
     let case = watching(r#"{"share":"amount<=25","max":0.5,"over":2}"#);
