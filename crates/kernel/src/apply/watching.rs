@@ -8,8 +8,10 @@ use crate::command::Submission;
 use crate::consequence::Consequence;
 use crate::contract::{Action, Contract, Mode, Series, Watch};
 use crate::facts::Facts;
+use crate::finding::{Code, Effect, Finding};
 use crate::intent::IntentRow;
 use crate::outcome::Verdict;
+use crate::reasons::Reason;
 use crate::record::{EventRecord, Record};
 use crate::request::Number;
 use crate::watched::{MonitorRow, Trip};
@@ -64,10 +66,10 @@ pub(super) fn of_action<'a>(
 }
 
 /// What monitors take of a judged proposal.
-pub(super) fn observed(facts: &Facts<'_>, verdict: Verdict) -> Observed {
+pub(super) fn observed(facts: &Facts<'_>, verdict: Verdict, findings: &[Finding]) -> Observed {
     let request = &facts.request;
     let contract = &request.compiled.contract;
-    if contract.watch.is_empty() {
+    if contract.watch.is_empty() || says_only_stopped(verdict, findings) {
         return Vec::new();
     }
     let name = request.proposal.action.as_str();
@@ -97,6 +99,32 @@ pub(super) fn observed(facts: &Facts<'_>, verdict: Verdict) -> Observed {
     };
     let action = contract.actions.get(name);
     of_action(contract, name, action).filter_map(value).collect()
+}
+
+/// Whether nothing stands against it but that somebody stopped the agent, or that people are asked no more for now. That is
+/// no news of what the agent does: a drill must not leave its monitors in alarm.
+fn says_only_stopped(verdict: Verdict, findings: &[Finding]) -> bool {
+    let stops = |finding: &Finding| match finding.code {
+        Code::Known(reason) => matches!(
+            reason,
+            Reason::Halted
+                | Reason::GroupHalted
+                | Reason::AgentSuspended
+                | Reason::AgentPassive
+                | Reason::AgentDegraded
+                | Reason::AgentEscalationOnly
+                | Reason::AgentRetired
+                | Reason::AttentionSpent
+                | Reason::EscalationBudgetExhausted
+        ),
+        Code::Custom { .. } => false,
+    };
+    let effect = match verdict {
+        Verdict::Accept => return false,
+        Verdict::Reject => Effect::Reject,
+        Verdict::Escalate => Effect::Escalate,
+    };
+    findings.iter().filter(|finding| finding.effect == effect).all(stops)
 }
 
 /// What a person's answer adds: the verdict itself was counted when the person was asked.

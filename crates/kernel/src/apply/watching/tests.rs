@@ -172,6 +172,37 @@ fn an_error_counts_in_the_direction_that_hurts() {
 }
 
 #[test]
+fn what_only_says_that_the_agent_is_stopped_moves_nothing() {
+    let share = r#"{"share":"verdict.rejected","max":0.4,"over":3}"#;
+    let seen = |case: &Case| match case.row(Entity::Monitor("bot".to_owned(), "m".to_owned())) {
+        Some(Row::Monitor(row)) => row.seen,
+        Some(_) | None => 0,
+    };
+    let rejected = |case: Case, expected: &str| assert_eq!(seen(&case.check(expected)), 0, "{expected}");
+    rejected(watching(share).halted("ann", "drill"), "REJECT HALTED");
+    rejected(watching(share).group("desk").halted_group("desk"), "REJECT GROUP_HALTED");
+    for (status, expected) in [
+        ("SUSPENDED", "REJECT AGENT_SUSPENDED"),
+        ("PASSIVE", "REJECT AGENT_PASSIVE"),
+        ("DEGRADED", "REJECT AGENT_DEGRADED"),
+        ("ESCALATION_ONLY", "ESCALATE AGENT_ESCALATION_ONLY"),
+    ] {
+        rejected(watching(share).agent_status(status), expected);
+    }
+    // Nor does the attention of people that is spent, or the agent's budget of questions.
+    let attention = r#"{"attention/desk":{"questions":1,"per":"1h","spent":"REFUSE"}}"#;
+    let asking = watching(share).ask("amount<=50", "BIG").approvers(&["desk"]);
+    let case = asking.state(attention).amount(1).check("ESCALATE BIG").amount(2).check("REJECT ATTENTION_SPENT");
+    assert_eq!(row(&case).seen, 1);
+    let asking = watching(share).ask("amount<=50", "BIG").contract(|contract| contract.escalation.budget_max = 1);
+    let case = asking.amount(1).check("ESCALATE BIG").amount(2).check("REJECT ESCALATION_BUDGET_EXHAUSTED");
+    assert_eq!(row(&case).seen, 1);
+    // What is wrong with it as well counts.
+    let case = watching(share).halted("ann", "drill").amount(500).check("REJECT HALTED, LIMIT_EXCEEDED");
+    assert_eq!(seen(&case), 1);
+}
+
+#[test]
 fn series_are_what_they_say() {
     // A share of accepted proposals; what cannot be told counts.
     let case = watching(r#"{"share":"amount<=25","max":0.5,"over":2}"#);
