@@ -85,3 +85,48 @@ fn a_store_tells_its_monitors_and_their_trips() {
     let report = String::from_utf8(report.stdout).unwrap();
     assert!(report.contains("alarms of monitors\n       1  bot size"), "{report}");
 }
+
+#[test]
+fn a_monitor_that_the_contract_no_longer_has_is_not_said_to_watch() {
+    let folder = tempfile::tempdir().unwrap();
+    let says = |words: &str, input: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let output = writkeeper(folder.path(), &words, input);
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    let contract =
+        "agent: bot\nactions:\n  pay:\n    once: \"pay:{order}\"\n    params: { order: text, amount: number }\n";
+    let watching = format!("{contract}watch:\n  size: {{ mean: params.amount, max: 10, over: 3 }}\n");
+    std::fs::write(folder.path().join("bot.yaml"), &watching).unwrap();
+    std::fs::write(folder.path().join("bare.yaml"), contract).unwrap();
+    std::fs::write(folder.path().join("tried.yaml"), watching.replace("max: 10", "max: 9")).unwrap();
+    let line = |order: u32| {
+        format!("{{\"agent\":\"bot\",\"action\":\"pay\",\"params\":{{\"order\":\"o{order}\",\"amount\":5}}}}\n")
+    };
+    says("decide --quiet --store kept.db --contract bot.yaml", &line(1));
+    assert!(says("monitors --store kept.db", "").contains("bot size  watching"));
+    says("contract canary start tried.yaml --share 100% --because tried --store kept.db", "");
+    says("decide --quiet --store kept.db", &line(2));
+    let shown = says("monitors --store kept.db", "");
+    assert!(shown.contains("bot size (candidate)  watching") && !shown.contains("candidate:"), "{shown}");
+    says("contract canary rollback bot --because enough --store kept.db", "");
+    assert!(says("monitors --store kept.db", "").contains("bot size (candidate)  not in the contract"));
+    says("agents activate --contract bare.yaml --store kept.db", "");
+    let shown = says("monitors --store kept.db", "");
+    assert!(shown.contains("bot size  not in the contract") && !shown.contains("watching"), "{shown}");
+    assert!(says("monitors --store kept.db --json", "").contains(r#""in_contract":false"#));
+    assert!(!says("top --once --store kept.db", "").contains("size"));
+}
+
+#[test]
+fn the_bar_of_a_lower_bound_fills_up_towards_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let contract = "agent: bot\nactions:\n  pay:\n    once: \"pay:{order}\"\n    params: { order: text, amount: number }\n\
+                    watch:\n  size: { mean: params.amount, min: 2, over: 1 }\n";
+    std::fs::write(folder.path().join("bot.yaml"), contract).unwrap();
+    let line = "{\"agent\":\"bot\",\"action\":\"pay\",\"params\":{\"order\":\"a\",\"amount\":8}}\n";
+    writkeeper(folder.path(), &["decide", "--quiet", "--store", "kept.db", "--contract", "bot.yaml"], line);
+    let shown = writkeeper(folder.path(), &["monitors", "--store", "kept.db"], "");
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("[#####...............] 8 against 2"), "{shown}");
+}

@@ -32,7 +32,8 @@ pub(crate) fn check(contract: &Contract, found: &mut Found) {
     }
     for (name, watch) in &contract.watch {
         let path = join("watch", name);
-        if ids::identifier_problem(name).is_some() {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+        if ids::identifier_problem(name).is_some() || !name.chars().all(is_plain) {
             found.at(&path, format!("`{name}` is no name for a monitor"), Some("use letters, digits, `-` and `_`"));
         }
         for (key, actions) in [("actions", &watch.actions), ("revoke", &watch.revoke)] {

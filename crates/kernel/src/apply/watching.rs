@@ -196,8 +196,19 @@ pub(super) fn ended(world: &mut World, tenant: &Arc<str>, name: &str, row: &Inte
     let agent = row.facts.agent();
     for monitor in &running.watched {
         let key = Key { tenant: tenant.clone(), entity: Entity::Monitor(agent.to_owned(), monitor.clone()) };
+        if !is_in_force(world, tenant, agent, &key) {
+            continue;
+        }
         fold(world, &key, (agent, monitor), Some(Decimal::from(i64::from(failed))), name, at);
     }
+}
+
+/// Whether the monitor is, as its row has it, one of the contract in force or of the candidate beside it.
+fn is_in_force(world: &World, tenant: &Arc<str>, agent: &str, key: &Key) -> bool {
+    let whose = world.agent(&Key { tenant: tenant.clone(), entity: Entity::Agent(agent.to_owned()) });
+    let wording = world.monitor(key).map(MonitorRow::wording);
+    let name = key.entity.parts().1;
+    whose.zip(wording).zip(name).is_some_and(|((agent, wording), name)| agent.watches(name, wording))
 }
 
 fn fold(world: &mut World, key: &Key, named: (&str, &str), value: Option<Decimal>, cause: &str, at: Instant) {

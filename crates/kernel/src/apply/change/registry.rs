@@ -4,6 +4,7 @@ use super::{ChangeOutcome, because_missing, key, not_authorized, step_refused};
 use crate::agent::{Actor, AgentEvent, AgentRefusal, AgentRow, AgentStatus, Restriction, transition};
 use crate::apply::known::resource_row;
 use crate::apply::watching;
+use crate::canary::wordings;
 use crate::change::{Change, Registration};
 use crate::contract::Resource;
 use crate::contract::amend::{self, Amendment};
@@ -134,6 +135,7 @@ pub(super) fn activate(
     row.contract = Some(contract.digest);
     row.parent = contract.contract.parent.clone();
     row.group = contract.contract.group.clone();
+    row.watched = wordings(&contract.contract);
     // An amendment was made to the contract that was in force.
     row.amendments.clear();
     let standing = AgentStanding::of(name, &row);
