@@ -149,3 +149,48 @@ fn a_canary_takes_its_share_of_flows_is_promoted_and_rolled_back_with_who_and_wh
     let flips = writkeeper(folder, "contract backtest tighter.yaml --json", "", 1);
     assert!(flips.lines().last().unwrap().starts_with(r#"{"decisions":43,"#), "{flips}");
 }
+
+#[test]
+fn a_canary_says_what_its_share_does_not_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let watch = "watch:\n  size: { sum: params.amount, max: 100, over: 1h }\n";
+    agent(folder, "payer", &format!("    limits: {{ amount: {{ max: 10 }} }}\n{watch}"));
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    let start = |text: String| {
+        std::fs::write(folder.join("tried.yaml"), text).unwrap();
+        writkeeper(folder, "contract canary start tried.yaml --share 1% --because test", "", 0)
+    };
+    let said = start(text.replace("max: 10 ", "max: 1000 "));
+    assert!(said.contains("can stay in it") && said.contains("up to its budgets"), "{said}");
+    assert!(!said.contains("words monitor"), "{said}");
+    let said = start(text.replace("max: 10 ", "max: 4 "));
+    assert!(!said.contains("can stay in it"), "{said}");
+    let said = start(text.replace("max: 100,", "max: 99,"));
+    assert!(said.contains("words monitor `size` otherwise") && said.contains("starts anew"), "{said}");
+}
+
+#[test]
+fn a_contract_that_asks_people_where_nobody_is_known_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "");
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    let asks = "    ask: [{ when: \"true\", reason: LOOK }]\nescalation: { approvers: [desk] }\n";
+    std::fs::write(folder.join("asks.yaml"), text.clone() + asks).unwrap();
+    let nobody = "nobody is known here";
+    let said = writkeeper(folder, "contract canary start asks.yaml --share 5% --because test", "", 0);
+    assert!(said.contains(nobody), "{said}");
+    assert!(writkeeper(folder, "contract canary promote payer --because test", "", 0).contains(nobody));
+    assert!(writkeeper(folder, "agents activate --contract asks.yaml", "", 0).contains(nobody));
+    assert!(!writkeeper(folder, "agents activate --contract payer.yaml", "", 0).contains(nobody));
+    // People leave while a canary runs.
+    std::fs::write(folder.join("people.yaml"), "desk: [ann]\n").unwrap();
+    writkeeper(folder, "people set people.yaml", "", 0);
+    writkeeper(folder, "contract canary start asks.yaml --share 5% --because test", "", 0);
+    std::fs::write(folder.join("people.yaml"), "office: [ann]\n").unwrap();
+    writkeeper(folder, "people set people.yaml", "", 0);
+    let said = writkeeper(folder, "contract canary promote payer --because test", "", 65);
+    assert!(said.contains("closes a way out"), "{said}");
+    writkeeper(folder, "contract canary promote payer --because test --allow-locked", "", 0);
+}

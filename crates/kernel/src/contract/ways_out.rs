@@ -37,7 +37,7 @@ pub fn closed(contract: &Contract, people: &[Person]) -> Vec<ClosedWay> {
 }
 
 /// Whether a person may ever be asked under it.
-fn asks(contract: &Contract) -> bool {
+pub fn asks(contract: &Contract) -> bool {
     let unsure = contract.proposal.confidence.is_some_and(|bounds| bounds.reject_below < bounds.escalate_below);
     let by_action = contract.actions.values().any(|action| !action.ask.is_empty() || !action.judges.is_empty());
     unsure || by_action || contract.watch.values().any(|watch| watch.then == Then::EscalationOnly)
