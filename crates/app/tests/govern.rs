@@ -54,7 +54,7 @@ fn a_group_is_stopped_by_name_and_lifted_with_a_reason() {
     let report = writkeeper(folder, "report", "", 0);
     assert!(report.contains("halted group `payments` by operator:"), "{report}");
     let said = writkeeper(folder, "resume --group office --because x", "", 1);
-    assert!(said.contains("is not stopped"), "{said}");
+    assert!(said.contains("NOT_HALTED") && said.contains("is not stopped") && !said.contains("params"), "{said}");
     writkeeper(folder, "resume --group payments --because over", "", 0);
     decided(folder, "payer", "a", 0);
 }
@@ -148,6 +148,24 @@ fn a_canary_takes_its_share_of_flows_is_promoted_and_rolled_back_with_who_and_wh
     writkeeper(folder, "verify payer.export", "", 0);
     let flips = writkeeper(folder, "contract backtest tighter.yaml --json", "", 1);
     assert!(flips.lines().last().unwrap().starts_with(r#"{"decisions":43,"#), "{flips}");
+}
+
+#[test]
+fn switches_and_lifts_say_what_they_reach_and_what_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "group: payments\n");
+    let listed = writkeeper(folder, "agents", "", 0) + &writkeeper(folder, "agents show payer", "", 0);
+    assert!(listed.contains("group payments") && listed.contains("group     payments"), "{listed}");
+    let said = writkeeper(folder, "halt --group paymints --because fire", "", 0);
+    assert!(said.contains("no agent is in group `paymints` now"), "{said}");
+    let said = writkeeper(folder, "halt --group payments --because fire", "", 0);
+    assert!(!said.contains("no agent"), "{said}");
+    let said = writkeeper(folder, "resume --because out", "", 0);
+    assert!(said.contains("group `payments` is still halted") && said.contains("--group paymints"), "{said}");
+    let said = writkeeper(folder, "agents lift payer suspended --because x", "", 1);
+    assert!(said.contains("nothing holds agent `payer` in SUSPENDED") && said.contains("agents show payer"), "{said}");
+    assert!(!said.contains("two writers"), "{said}");
 }
 
 #[test]

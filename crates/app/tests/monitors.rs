@@ -47,6 +47,7 @@ fn what_cannot_be_used_ends_with_2_and_a_sentence() {
     check("adwim", "1\n", 2, "there is no monitor `adwim`; did you mean `adwin`?");
     check("adwin", "1\ntwo\n", 2, "line 2: `two` is no number");
     check("ddm", "1\n0.5\n", 2, "line 2: `ddm` takes 1 for an error and 0 for none");
+    check("hddm_a", "0.5\n2\n", 2, "line 2: `hddm_a` takes numbers from 0 to 1");
     check("kswin", "inf\n", 2, "line 1: `inf` is no number");
 }
 
@@ -81,6 +82,9 @@ fn a_store_tells_its_monitors_and_their_trips() {
         (&top["monitors"][0]["tripped"], &top["monitors"][0]["reading"]),
         (&true.into(), &"10.5 against 10".into())
     );
+    let history = writkeeper(folder.path(), &["agents", "show", "bot", "--store", "kept.db"], "");
+    let history = String::from_utf8(history.stdout).unwrap();
+    assert!(history.contains("monitor_tripped SUSPENDED: monitor `size`: mean is 10.5 against 10"), "{history}");
     let report = writkeeper(folder.path(), &["report", "--store", "kept.db"], "");
     let report = String::from_utf8(report.stdout).unwrap();
     assert!(report.contains("alarms of monitors\n       1  bot size"), "{report}");

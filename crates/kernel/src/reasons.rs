@@ -405,6 +405,14 @@ reasons! {
         "group `{group}` is stopped by {by}: {because}"
         | "wait until it is lifted"
         | "resume the group when it is safe";
+    NotHalted "NOT_HALTED" Runtime:
+        "group `{group}` is not stopped"
+        | "go on"
+        | "look at which groups are stopped: `report` and `top` name them";
+    SwitchRefused "SWITCH_REFUSED" Runtime:
+        "group `{group}` {problem}"
+        | "name the group as its contracts do"
+        | "name the group as its contracts do, or stop everything";
     SessionInvalid "SESSION_INVALID" Agent:
         "the session token of agent `{agent}` is wrong or over"
         | "register again and use the new token"

@@ -271,7 +271,7 @@ impl Reducer {
                 if self.halted_groups.remove(group) {
                     Said::accept()
                 } else {
-                    Said::reject("PARAM_INVALID")
+                    Said::reject("NOT_HALTED")
                 }
             }
             Command::Halt { .. } | Command::Resume { .. } => Said::reject("NOT_AUTHORIZED"),
