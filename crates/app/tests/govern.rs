@@ -169,6 +169,23 @@ fn switches_and_lifts_say_what_they_reach_and_what_is_left() {
 }
 
 #[test]
+fn attention_keeps_what_it_was_not_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "");
+    writkeeper(folder, "people attention desk --questions 3 --per 1h --spent escalation_only", "", 0);
+    writkeeper(folder, "people attention office --questions 5", "", 0);
+    let said = writkeeper(folder, "people attention desk --questions 30", "", 0);
+    assert!(said.contains("asked 0 of 30 within 1h, then ESCALATION_ONLY"), "{said}");
+    let said = writkeeper(folder, "people attention desk --per 2h", "", 0);
+    assert!(said.contains("asked 0 of 30 within 2h, then ESCALATION_ONLY"), "{said}");
+    let said = writkeeper(folder, "people attention desk --unbounded", "", 0);
+    assert!(said.contains("desk  takes every question") && !said.contains("no group"), "{said}");
+    let said = writkeeper(folder, "people attention nobody --spent refuse", "", 64);
+    assert!(said.contains("--questions COUNT"), "{said}");
+}
+
+#[test]
 fn a_canary_says_what_its_share_does_not_bound() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
