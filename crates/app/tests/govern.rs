@@ -229,3 +229,15 @@ fn a_contract_that_asks_people_where_nobody_is_known_is_noticed() {
     assert!(said.contains("closes a way out"), "{said}");
     writkeeper(folder, "contract canary promote payer --because test --allow-locked", "", 0);
 }
+
+#[test]
+fn a_backtest_of_an_agent_that_decided_nothing_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    agent(folder, "payer", "");
+    let text = std::fs::read_to_string(folder.join("payer.yaml")).unwrap();
+    std::fs::write(folder.join("typo.yaml"), text.replace("agent: payer", "agent: prayer")).unwrap();
+    let said = writkeeper(folder, "contract backtest typo.yaml", "", 0);
+    assert!(said.contains("agent `prayer` has no decision in this history"), "{said}");
+    assert!(!writkeeper(folder, "contract backtest payer.yaml", "", 0).contains("no decision"));
+}
